@@ -26,6 +26,7 @@ await runService({
       ready: { ready: proxy.url, admin: proxy.adminUrl, open: proxy.open },
       survives: (error) => proxy.survives(error),
       health: () => ({ status: proxy.status(), stuck: null }),
+      reloadFailed: () => proxy.reloadFailed(),
       stop: (atOnce) => proxy.stop(atOnce),
       replaced: () => proxy.replaced(),
     };

@@ -28,6 +28,7 @@ import type { Gateway } from "./gateway.js";
 import { ResponseCache } from "./handlers/cache/response-cache.js";
 import { createOpenapiLoader } from "./handlers/openapi/openapi-file.js";
 import { createSpoolFile } from "./http/spool-file.js";
+import type { LastStop } from "./last-stop.js";
 import type { Limiter } from "./limiter/limiter.js";
 import type { ProxyGroup } from "./metrics/metrics.js";
 import { createTracing } from "./metrics/spans/create-tracing.js";
@@ -48,6 +49,7 @@ interface GatewayParts {
   readonly name: string;
   /** The other proxies of its supervisor; null: it is alone. */
   readonly group: ProxyGroup | null;
+  readonly lastStop: LastStop;
   readonly capacity: ProxyCapacity;
   readonly stopping: () => boolean;
 }
@@ -59,6 +61,7 @@ export async function createGateway({
   open,
   name,
   group,
+  lastStop,
   capacity,
   stopping,
 }: GatewayParts): Promise<Gateway> {
@@ -95,8 +98,8 @@ export async function createGateway({
   });
   const sessions = new OpenSessions();
   const recordedModels = createRecordedModels(config, { models, nowMs: () => Date.now() });
-  const parts = { limiter, sessions, capacity, recordedModels };
-  const metrics = createMetrics(config, parts, group);
+  const parts = { limiter, sessions, capacity, recordedModels, targetHealth };
+  const metrics = createMetrics(config, parts, { group, lastStop });
   return {
     config,
     log,

@@ -13,6 +13,7 @@ import { heldIdleMs, ProxyEnd } from "./end-proxy.js";
 import { handleRequest } from "./handle-request.js";
 import { RunningHandlers } from "./http/drain/running-handlers.js";
 import { listenHttp } from "./http/http-listener.js";
+import { LastStop } from "./last-stop.js";
 import { BrokenLimiterState } from "./limiter/broken-limiter-state.js";
 import { connectLimiter } from "./limiter/client/connect-limiter.js";
 import { SettleSpool, settleGraceMs } from "./limiter/spool/settle-spool.js";
@@ -48,6 +49,8 @@ interface RunningProxy {
   survives(error: unknown): boolean;
   /** How it is, in one line for people. */
   status(): string;
+  /** The configuration couldn't be read again: the metrics tell. */
+  reloadFailed(): void;
   /**
    * Takes requests for a little longer (not so `atOnce`), lets them end, settles them, and closes
    * everything.
@@ -88,7 +91,10 @@ export async function startProxy({
       throw new OpenGatewayError(refusal);
     }
   }
+  const lastStop = new LastStop(config.limiter.spoolDir);
   let end: ProxyEnd | null = null;
+  const noteStopFailed = ({ message }: Error): void =>
+    log.warn({ reason: message }, "how proxies end can't be noted for the metrics");
   const answering = new RunningHandlers();
   const capacity = createCapacity(config.server, log);
   const gateway = await createGateway({
@@ -98,6 +104,7 @@ export async function startProxy({
     open,
     name,
     group,
+    lastStop,
     capacity,
     stopping: () => end?.stopping === true,
   }).catch(async (error: unknown) => {
@@ -140,12 +147,15 @@ export async function startProxy({
         await closeAll();
         if (limiter.client.unsettled > 0) await spool.leave(limiter.proxyId, limiter.left());
         await group?.leave();
-        log.info("proxy stopped");
+        const drained = gateway.metrics.counts.cutByStop === 0;
+        await lastStop.end({ atMs: Date.now(), drained }).catch(noteStopFailed);
+        log.info({ drained }, "proxy stopped");
       },
     },
     { ...config.server, stopIdleMs: sockets.from === "none" ? 0 : heldIdleMs },
   );
   end = ending;
+  await lastStop.begin(Date.now()).catch(noteStopFailed);
   const warnOfOdd = (socket: string, reason: string): void =>
     log.warn({ socket, reason }, "metrics of another proxy of this port are left out");
   await group?.serves(warnOfOdd).catch(({ message }: Error) => {
@@ -165,6 +175,7 @@ export async function startProxy({
     open: openNow,
     survives: (error) => !(error instanceof BrokenLimiterState),
     status: () => statusLine(gateway, url),
+    reloadFailed: () => gateway.metrics.reloadFailed(),
     stop: (atOnce = false) => ending.stop(atOnce),
     replaced: () => ending.replaced(),
   };

@@ -94,6 +94,7 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
   const reloads = new Reloads(
     () => current.reload(supervisor),
     ({ ok, lines }) => {
+      if (!ok) supervisor.reloadFailed();
       for (const line of [...lines, ok ? "reloaded" : "the reload failed"]) terminal.err(line);
     },
   );

@@ -65,6 +65,8 @@ interface StartedService {
    * Without it, none is survived.
    */
   survives?(error: unknown): boolean;
+  /** A reload of its own has failed: it runs on. */
+  reloadFailed?(): void;
   /** How it is, for a supervisor that asks. */
   health(): ServiceHealth;
   /** `atOnce`: without a time in which load balancers learn of it. */
@@ -173,7 +175,11 @@ async function serve(
   const isSuccessor = sockets.from === "handed-over";
   const watchdogMs = watchdogMsOf(session.env, { pid: process.pid, isSuccessor });
   const heartbeat = beat(started, watchdogMs, { notices, log });
-  const reload = await startSelfReload({ ...options, process: service.process });
+  const reload = await startSelfReload({
+    ...options,
+    process: service.process,
+    onFailed: () => started.reloadFailed?.(),
+  });
   const { broken = new Promise<never>(() => {}) } = started;
   // They have been asked to stop, too, and have no grace.
   const alone = requests.stop.then(() =>

@@ -44,6 +44,8 @@ export interface Supervisor {
    * runs.
    */
   reload(proxies: ProxyOptions, needs: { readonly daemon: boolean }): Promise<ReloadOutcome>;
+  /** What runs goes on as it was: its metrics say that it isn't what the configuration says. */
+  reloadFailed(): void;
   /** Stops all in order, by this signal; a second call kills all at once. */
   stop(signal: StopSignal): void;
 }
@@ -120,6 +122,10 @@ class Supervision implements Supervisor {
         "error: the daemon isn't back; it is started again and again, its reason is in the log",
       ],
     };
+  }
+
+  reloadFailed(): void {
+    this.#metrics.reloadFailed();
   }
 
   stop(signal: StopSignal): void {

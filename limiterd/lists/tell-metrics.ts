@@ -7,6 +7,7 @@ import { budgetPeriodLabel } from "../../shared/domain/budget.js";
 import { periodLabel } from "../../shared/domain/rule.js";
 import { limiterMetrics } from "../../shared/metrics/limiter-metrics.js";
 import type { MetricsAnswer, ToldSeries } from "../../shared/metrics/metrics-answer.js";
+import type { ManagedKey } from "../keys/key-ring.js";
 import type { DaemonState } from "../state.js";
 import { liveCounts } from "./list-rules.js";
 import { money } from "./spend/budget-money.js";
@@ -50,7 +51,7 @@ function toldAll(name: Name, labels: readonly string[], values: readonly number[
 }
 
 function tellStatus(
-  { counts, lastBackup, measures, startedAtMs, lastSnapshotAtMs }: DaemonState,
+  { counts, keys, lastBackup, measures, startedAtMs, lastSnapshotAtMs }: DaemonState,
   status: DaemonStatus,
   nowMs: number,
 ): ToldSeries[] {
@@ -68,6 +69,7 @@ function tellStatus(
     told("budgets", [], status.budgets),
     told("children", [], status.child_windows),
     told("keys", [], status.keys),
+    ...tellNextExpiry(keys.all(), nowMs),
     told("inert", ["rule"], status.inert_rules),
     told("inert", ["budget"], status.inert_budgets),
     toldAll("commit", [], [...measures.commits.values]),
@@ -81,6 +83,16 @@ function tellStatus(
     ...tellHosts(status),
     told("build", [status.version], 1),
   ];
+}
+
+/** Nothing if no key expires. */
+function tellNextExpiry(keys: readonly ManagedKey[], nowMs: number): ToldSeries[] {
+  let nextMs = Number.POSITIVE_INFINITY;
+  for (const { expiresAtMs, deactivatedAtMs, deletedAtMs } of keys) {
+    if (expiresAtMs === null || deactivatedAtMs !== null || deletedAtMs !== null) continue;
+    if (expiresAtMs > nowMs && expiresAtMs < nextMs) nextMs = expiresAtMs;
+  }
+  return nextMs === Number.POSITIVE_INFINITY ? [] : [told("nextKeyExpiry", [], nextMs / 1000)];
 }
 
 /** Nothing without a cluster. */

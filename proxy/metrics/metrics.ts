@@ -5,6 +5,8 @@ import type { ProxyCounts } from "./proxy-counts.js";
 
 export interface Metrics {
   readonly counts: ProxyCounts;
+  /** The configuration couldn't be read again. */
+  reloadFailed(): void;
   /**
    * All of them as they are now, with those of the other proxies of its supervisor, or of its port;
    * null: the supervisor doesn't answer.
@@ -26,8 +28,11 @@ export interface ProxyGroup {
   serves(onOdd: (proxy: string, reason: string) => void): Promise<void>;
   /** Those of all; null: the supervisor doesn't answer. */
   gather(): Promise<ToldMetrics | null>;
-  /** How this proxy's own are read when the supervisor, or another of them, asks. */
-  answerWith(own: () => Promise<ToldMetrics>): void;
+  /**
+   * How this proxy's own are read when the supervisor, or another of them, asks; and what is called
+   * when the supervisor says that a reload has failed.
+   */
+  answerWith(own: () => Promise<ToldMetrics>, onReloadFailed: () => void): void;
   /** Tells them for the last time, or that there are none any more. */
   leave(): Promise<void>;
 }

@@ -99,6 +99,10 @@ class Labelled {
     }
     return found;
   }
+
+  all(): Iterable<Series> {
+    return this.#series.values();
+  }
 }
 
 export class ProxyCounts {
@@ -111,20 +115,27 @@ export class ProxyCounts {
   readonly #cuts: Labelled;
   readonly #cache: Labelled;
   readonly #spans: Labelled;
+  /** By the target's name. */
+  readonly #circuits: Labelled;
+  readonly #models: ModelLabels;
   readonly #admission: Series;
   readonly #overhead: Series;
+  #cutByStop = 0;
   readonly #saved: Series;
 
   constructor({ isVouchedFor, typeOf }: TargetPorts, { seriesMax, pathDepth }: CountsOptions) {
     const table = new SeriesTable(Object.values(proxyMetrics), seriesMax);
     this.table = table;
-    this.#targets = new TargetIndex(table, new ModelLabels(isVouchedFor), typeOf);
-    this.#paths = new PathLabels(pathDepth);
+    this.#models = new ModelLabels(isVouchedFor);
+    this.#targets = new TargetIndex(table, this.#models, typeOf);
+    const ofPaths = [proxyMetrics.requests, proxyMetrics.tokens, proxyMetrics.cost];
+    this.#paths = new PathLabels(pathDepth, () => ofPaths.every((each) => table.isRoomy(each)));
     this.#refused = new Labelled((key) => table.add(proxyMetrics.refused, key.split("\n")));
     this.#failovers = new Labelled((key) => table.add(proxyMetrics.failovers, key.split("\n")));
     this.#cuts = new Labelled((key) => table.add(proxyMetrics.streamsCut, [key]));
     this.#cache = new Labelled((key) => table.add(proxyMetrics.cacheRequests, [key]));
     this.#spans = new Labelled((key) => table.add(proxyMetrics.spans, [key]));
+    this.#circuits = new Labelled((key) => table.add(proxyMetrics.openCircuits, key.split("\n")));
     this.#admission = table.of(proxyMetrics.admission);
     this.#overhead = table.of(proxyMetrics.overhead);
     this.#saved = table.of(proxyMetrics.savedTokens);
@@ -134,7 +145,7 @@ export class ProxyCounts {
     const { method, route, endpoint, status, target, userPath, stream, seconds } = ended;
     observe(this.#httpSeries(method, route, status), proxyMetrics.httpDuration.buckets, seconds);
     if (endpoint === null) return;
-    const at = this.#targets.of(target, isSuccess(status)).at(this.#paths.labelOf(userPath));
+    const at = this.#targets.of(target, isSuccess(status)).at(this.#paths.labelOf(userPath, 1));
     count(at.requests(endpoint, status, stream));
   }
 
@@ -149,7 +160,7 @@ export class ProxyCounts {
     answered,
   }: ChargedUsage): void {
     const series = this.#targets.of(target, answered);
-    const at = series.at(this.#paths.labelOf(userPath));
+    const at = series.at(this.#paths.labelOf(userPath, 0));
     const { inputTokens, cachedInputTokens, cacheWriteInputTokens, outputTokens } = usage;
     const plain = Math.max(0, inputTokens - cachedInputTokens - cacheWriteInputTokens);
     if (plain > 0) count(at.tokens(0, estimated), plain);
@@ -194,6 +205,22 @@ export class ProxyCounts {
   /** `reason`: the provider's status, or `no_answer`. */
   failedOver(from: Target, reason: string): void {
     count(this.#failovers.of(`${from.provider}\n${reason}`));
+  }
+
+  /** The targets that are left alone now; of those that have no label, how many. */
+  circuitsAreOpen(targets: readonly Target[]): void {
+    for (const { values } of this.#circuits.all()) values[0] = 0;
+    for (const target of targets)
+      count(this.#circuits.of(`${target.provider}\n${this.#models.labelOf(target, false)}`));
+  }
+
+  /** Requests that ended because the proxy did. */
+  get cutByStop(): number {
+    return this.#cutByStop;
+  }
+
+  cutByItsStop(): void {
+    this.#cutByStop++;
   }
 
   streamCut(by: StreamCut): void {

@@ -2,6 +2,7 @@
 import type { ProcessReading } from "../../shared/metrics/process-reading.js";
 import { proxyMetrics } from "../../shared/metrics/proxy-metrics.js";
 import type { SeriesTable } from "../../shared/metrics/series.js";
+import type { StopOutcome } from "../last-stop.js";
 import type { Limiter } from "../limiter/limiter.js";
 
 interface GaugePorts {
@@ -13,6 +14,10 @@ interface GaugePorts {
   };
   readonly version: string;
   readonly nodeVersion: string;
+  /** Of the configuration that is in force. */
+  readonly configHash: string;
+  /** When it was read. */
+  readonly configReadMs: number;
 }
 
 export class Gauges {
@@ -25,6 +30,9 @@ export class Gauges {
     this.#ports = ports;
     this.#lookedMonoMs = nowMonoMs;
     table.add(proxyMetrics.build, [ports.version, ports.nodeVersion]).values[0] = 1;
+    table.add(proxyMetrics.config, [ports.configHash]).values[0] = 1;
+    table.of(proxyMetrics.reloadSucceeded).values[0] = 1;
+    table.of(proxyMetrics.reloadedAt).values[0] = ports.configReadMs / 1000;
   }
 
   /** To be called once a second: the time without the daemon is counted so. */
@@ -35,8 +43,13 @@ export class Gauges {
       this.#table.of(proxyMetrics.limiterDegraded).values[0]! += ms / 1000;
   }
 
+  /** What is in force stays so. */
+  reloadFailed(): void {
+    this.#table.of(proxyMetrics.reloadSucceeded).values[0] = 0;
+  }
+
   /** Sets all that is read, not counted. */
-  update(reading: ProcessReading): void {
+  update(reading: ProcessReading, lastStop: StopOutcome | null): void {
     const { limiter, sessions, capacity } = this.#ports;
     const set = (name: keyof typeof proxyMetrics, value: number): void => {
       this.#table.of(proxyMetrics[name]).values[0] = value;
@@ -49,11 +62,13 @@ export class Gauges {
     set("connections", capacity.connections.open);
     set("inFlight", capacity.connections.requests);
     set("leftOut", this.#table.leftOut);
+    set("stopDrained", lastStop === null ? Number.NaN : Number(lastStop.drained));
+    set("stoppedAt", lastStop === null ? Number.NaN : lastStop.atMs / 1000);
     set("cpu", reading.cpuSeconds);
     set("residentMemory", reading.residentBytes);
     set("heap", reading.heapBytes);
     set("startTime", reading.startedAtSeconds);
-    if (reading.openFiles !== null) set("openFiles", reading.openFiles);
+    set("openFiles", reading.openFiles ?? Number.NaN);
     this.#table.of(proxyMetrics.loopLag).values.set(reading.loopLag);
   }
 }

@@ -51,6 +51,12 @@ export const limiterMetrics = metricsOf("limiter", {
     kind: "gauge",
     help: "Managed keys that aren't deleted.",
   },
+  nextKeyExpiry: {
+    name: "sluice_limiter_next_key_expiry_timestamp_seconds",
+    kind: "gauge",
+    unit: "seconds",
+    help: "When the next managed key expires that is active, in seconds since the epoch. Not there if none expires.",
+  },
   inert: {
     name: "sluice_limiter_inert",
     kind: "gauge",

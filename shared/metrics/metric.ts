@@ -21,6 +21,11 @@ export interface Metric {
   readonly buckets: readonly number[];
   /** Of a summary alone. */
   readonly quantiles: readonly number[];
+  /**
+   * The part of `metrics.series_max` that is its own, so that no other metric leaves it without
+   * room; 0: it shares what is left with the rest.
+   */
+  readonly share: number;
   readonly process: MeasuredProcess;
   /** One sentence. */
   readonly help: string;
@@ -36,7 +41,7 @@ export function metricsOf<Name extends string>(
 ): Readonly<Record<Name, Metric>> {
   const filled = Object.entries<Row>(rows).map(([name, row]): [string, Metric] => [
     name,
-    { unit: null, labels: [], buckets: [], quantiles: [], process, ...row },
+    { unit: null, labels: [], buckets: [], quantiles: [], share: 0, process, ...row },
   ]);
   return Object.fromEntries(filled) as Record<Name, Metric>;
 }

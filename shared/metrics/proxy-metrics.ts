@@ -39,18 +39,21 @@ export const proxyMetrics = metricsOf("proxy", {
     name: "sluice_requests_total",
     kind: "counter",
     labels: ["endpoint", ...perPath, "code", "stream"],
+    share: 0.15,
     help: "Requests to models that have ended, by the target and the status that the client got.",
   },
   tokens: {
     name: "sluice_tokens_total",
     kind: "counter",
     labels: [...perPath, "type", "estimated"],
+    share: 0.1,
     help: "Tokens that were charged; input is what was neither read from a provider's cache nor written to it, so that the types add up.",
   },
   cost: {
     name: "sluice_cost_usd_total",
     kind: "counter",
     labels: perPath,
+    share: 0.05,
     help: "What requests have cost, in US dollars, by the price of their model.",
   },
   unpriced: {
@@ -98,6 +101,12 @@ export const proxyMetrics = metricsOf("proxy", {
     kind: "counter",
     labels: ["from", "reason"],
     help: "Requests that went to another target because this provider failed: its status, or no_answer.",
+  },
+  openCircuits: {
+    name: "sluice_open_circuits",
+    kind: "gauge",
+    labels: target,
+    help: "Whether a target that keeps failing is left alone for now: 1, or 0 once it answers again. Not there if it never was.",
   },
   streamsCut: {
     name: "sluice_streams_cut_total",
@@ -204,6 +213,34 @@ export const proxyMetrics = metricsOf("proxy", {
     unit: "seconds",
     quantiles: [0.5, 0.9, 0.99, 1],
     help: "By how much turns of the event loop were late, since the last scrape.",
+  },
+  reloadSucceeded: {
+    name: "sluice_config_last_reload_successful",
+    kind: "gauge",
+    help: "Whether the last attempt to read the configuration succeeded: 1 from a start on, 0 once a reload has failed.",
+  },
+  reloadedAt: {
+    name: "sluice_config_last_reload_success_timestamp_seconds",
+    kind: "gauge",
+    unit: "seconds",
+    help: "When the configuration that is in force was read, in seconds since the epoch.",
+  },
+  config: {
+    name: "sluice_config_info",
+    kind: "gauge",
+    labels: ["hash"],
+    help: "The configuration that is in force, by a hash of it without its secrets: always 1.",
+  },
+  stopDrained: {
+    name: "sluice_last_stop_drained",
+    kind: "gauge",
+    help: "Whether the last proxy that ended in this place let all requests end: 1; or was killed, or cut some: 0. Not there before the first end.",
+  },
+  stoppedAt: {
+    name: "sluice_last_stop_timestamp_seconds",
+    kind: "gauge",
+    unit: "seconds",
+    help: "When that was, in seconds since the epoch; of one that was killed, when the next one found out.",
   },
   build: {
     name: "sluice_build_info",

@@ -45,20 +45,40 @@ export function observe({ values }: Series, bounds: readonly number[], value: nu
   values[bounds.length + 1]! += value;
 }
 
-/** The families of one process, within a bound. */
+/** How many series there may be, and how many of them are left. */
+interface Room {
+  max: number;
+  left: number;
+}
+
+/** The families of one process, within a bound. A gauge that is NaN isn't known, and isn't told. */
 export class SeriesTable {
-  readonly #families = new Map<Metric, { series: Series[]; other: Series | null }>();
-  #left: number;
+  readonly #families = new Map<
+    Metric,
+    { readonly series: Series[]; readonly room: Room; other: Series | null }
+  >();
   #leftOut = 0;
 
   /** `seriesMax` holds the `other` of each metric, too. */
   constructor(metrics: readonly Metric[], seriesMax: number) {
-    this.#left = seriesMax;
+    let forAll = seriesMax;
+    const common: Room = { max: 0, left: 0 };
     for (const metric of metrics) {
+      const max = Math.floor(metric.share * seriesMax);
+      const room = metric.share === 0 ? common : { max, left: max };
+      forAll -= max;
       const bare = metric.labels.length === 0;
-      this.#families.set(metric, { series: bare ? [newSeries(metric)] : [], other: null });
-      this.#left -= linesOf(metric);
+      this.#families.set(metric, { series: bare ? [newSeries(metric)] : [], room, other: null });
+      room.left -= linesOf(metric);
     }
+    common.max = forAll;
+    common.left += forAll;
+  }
+
+  /** Whether a metric has used less than half of its room. */
+  isRoomy(metric: Metric): boolean {
+    const { max, left } = this.#families.get(metric)!.room;
+    return left > max / 2;
   }
 
   /** Sets of labels that are counted as `other`. */
@@ -67,7 +87,10 @@ export class SeriesTable {
   }
 
   families(): Family[] {
-    return [...this.#families].map(([metric, { series }]) => ({ metric, series }));
+    return [...this.#families].map(([metric, { series }]) => ({
+      metric,
+      series: series.filter(({ values }) => !Number.isNaN(values[0])),
+    }));
   }
 
   /** That of a metric without labels. */
@@ -79,8 +102,8 @@ export class SeriesTable {
   add(metric: Metric, labels: readonly string[]): Series {
     const family = this.#families.get(metric)!;
     const lines = linesOf(metric);
-    if (this.#left >= lines) {
-      this.#left -= lines;
+    if (family.room.left >= lines) {
+      family.room.left -= lines;
       const series = newSeries(metric, labels);
       family.series.push(series);
       return series;

@@ -19,10 +19,10 @@ export interface ToldMetrics {
 /**
  * What a proxy and its supervisor say to each other. `ask`: a proxy wants those of all; `all`: the
  * answer to it. `tell`: the supervisor wants a proxy's own; `told`: these. A proxy that ends tells
- * them unasked.
+ * them unasked. `reload-failed`: the supervisor says so to each.
  */
 export type MetricsMessage =
-  | { readonly metrics: "ask" | "tell"; readonly id: number }
+  | { readonly metrics: "ask" | "tell" | "reload-failed"; readonly id: number }
   | ({ readonly metrics: "told" | "all"; readonly id: number } & ToldMetrics);
 
 const namesOf = (metrics: readonly Metric[]): ReadonlySet<string> =>
@@ -64,7 +64,8 @@ const labelCharsMax = 4_096;
 export function parseMetricsMessage(message: unknown): HeardMetrics | null {
   if (!isObject(message) || typeof message["id"] !== "number") return null;
   const { metrics, id } = message;
-  if (metrics === "ask" || metrics === "tell") return { metrics, id, odd: 0 };
+  if (metrics === "ask" || metrics === "tell" || metrics === "reload-failed")
+    return { metrics, id, odd: 0 };
   if (metrics !== "told" && metrics !== "all") return null;
   const counted = seriesIn(message["counted"], "counted");
   const read = seriesIn(message["read"], "read");

@@ -26,6 +26,7 @@ export function fakeMetrics(
   );
   return {
     counts,
+    reloadFailed() {},
     read: async () => counts.table.families(),
     yieldToEventLoop: async () => {},
     close() {},

@@ -70,6 +70,11 @@ export class GatheredMetrics {
     if (said.id === this.#round) this.#heardOf(proxy);
   }
 
+  /** Those that run go on with the configuration from before. */
+  reloadFailed(): void {
+    for (const proxy of this.#running.keys()) proxy.send({ metrics: "reload-failed", id: 0 });
+  }
+
   ended(proxy: ProxyProcess): void {
     const last = this.#running.get(proxy)?.last;
     this.#running.delete(proxy);

@@ -14,6 +14,7 @@ export function proxyChannel(): ProxyGroup | null {
   const waiting = new Map<number, (all: ToldMetrics | null) => void>();
   let asked = 0;
   let read: (() => Promise<ToldMetrics>) | null = null;
+  let onReloadFailed = (): void => {};
   const tell = async (id: number): Promise<void> => {
     if (read === null) return;
     const told = await read();
@@ -26,6 +27,7 @@ export function proxyChannel(): ProxyGroup | null {
   process.on("message", (message) => {
     const said = parseMetricsMessage(message);
     if (said?.metrics === "tell") void tell(said.id);
+    if (said?.metrics === "reload-failed") onReloadFailed();
     if (said?.metrics !== "all") return;
     waiting.get(said.id)?.(said);
     waiting.delete(said.id);
@@ -43,8 +45,9 @@ export function proxyChannel(): ProxyGroup | null {
         }, answerMs).unref();
         if (process.connected) process.send?.({ metrics: "ask", id }, () => {});
       }),
-    answerWith(own) {
+    answerWith(own, reloadFailed) {
       read = own;
+      onReloadFailed = reloadFailed;
     },
     // No question has this number.
     leave: () => tell(0),

@@ -1,12 +1,16 @@
 /** Series of several processes, added up: counters, and the buckets of histograms. */
 import type { ToldSeries } from "../../../shared/metrics/metrics-answer.js";
 
-/** Sets of labels: twice what a proxy keeps by default. Those of proxies that end are kept. */
-const summedSeriesMax = 20_000;
+/**
+ * Sets of labels of one metric, so that none leaves another without room: as many as a proxy keeps
+ * of all by default. Those of proxies that end are kept.
+ */
+const summedSeriesMax = 10_000;
 
 export class SummedSeries {
   readonly #max: number;
   readonly #byLabels = new Map<string, ToldSeries & { readonly 2: number[] }>();
+  readonly #counts = new Map<string, number>();
 
   constructor(max = summedSeriesMax) {
     this.#max = max;
@@ -22,7 +26,7 @@ export class SummedSeries {
   add(series: readonly ToldSeries[]): void {
     for (const [name, labels, values] of series) {
       const isKnown = this.#byLabels.has(keyOf(name, labels));
-      const isOther = !isKnown && this.#byLabels.size >= this.#max;
+      const isOther = !isKnown && (this.#counts.get(name) ?? 0) >= this.#max;
       this.#addOne(name, isOther ? labels.map(() => "other") : labels, values);
     }
   }
@@ -34,7 +38,10 @@ export class SummedSeries {
   #addOne(name: string, labels: readonly string[], values: readonly number[]): void {
     const key = keyOf(name, labels);
     const sums = this.#byLabels.get(key);
-    if (sums === undefined) this.#byLabels.set(key, [name, labels, [...values]]);
+    if (sums === undefined) {
+      this.#byLabels.set(key, [name, labels, [...values]]);
+      this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+    }
     // Other buckets are those of another release: nobody could read them together.
     else if (sums[2].length === values.length)
       for (const [i, value] of values.entries()) sums[2][i]! += value;

@@ -21,6 +21,8 @@ interface SelfReloadOptions {
   readonly config: Config;
   /** Reads and checks the configuration as it is now. Throws `CommandFailure`. */
   readonly check: () => void;
+  /** What ran before runs on. */
+  readonly onFailed: () => void;
   readonly sockets: InheritedSockets;
   readonly predecessors: readonly Predecessor[];
   readonly notices: SupervisorNotices;
@@ -38,7 +40,7 @@ interface SelfReload {
 const never: SelfReload = { stop() {} };
 
 export async function startSelfReload(options: SelfReloadOptions): Promise<SelfReload> {
-  const { sockets, notices, requests, config, session, log } = options;
+  const { sockets, notices, requests, config, session, log, onFailed } = options;
   if (!notices.taken || sockets.from === "none") return never;
   let isAskedAgain = false;
   const reloads = new Reloads(
@@ -50,7 +52,10 @@ export async function startSelfReload(options: SelfReloadOptions): Promise<SelfR
     },
     ({ ok, lines }) => {
       if (ok) log.info({ lines }, "reloaded");
-      else log.error({ lines }, "the reload failed: what ran before runs on");
+      else {
+        onFailed();
+        log.error({ lines }, "the reload failed: what ran before runs on");
+      }
     },
   );
   requests.onHangUp(() => {

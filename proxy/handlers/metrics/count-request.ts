@@ -25,6 +25,7 @@ export function countRequest(
     stream,
     seconds: (endedMonoMs - record.startedMonoMs) / 1000,
   });
+  if (outcome === "shutdown") counts.cutByItsStop();
   if (endpoint === null) return;
   const refused = refusalOf(record);
   if (refused !== null) counts.refused(refused);

@@ -2,8 +2,10 @@
 import t from "tap";
 import { tellMetrics } from "../../../limiterd/lists/tell-metrics.js";
 import type { DaemonStatus } from "../../../shared/api/gateway-status.js";
+import { newKey } from "../../../shared/domain/key-secret.js";
 import { familiesOf } from "../../../shared/metrics/metrics-answer.js";
 import { writeMetrics } from "../../../shared/metrics/write-metrics.js";
+import { formatSeconds } from "../../../shared/time.js";
 import { parseMetrics, type Sample } from "../../support/parse-metrics.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { ask, askFor, pathRule, startDaemon, type TestDaemon } from "../in-memory-daemon.js";
@@ -247,4 +249,30 @@ t.test("each number is told under its name", async (t) => {
   const back = await answered({}, backwards, startedAtMs - 5000);
   t.same(back["sluice_limiter_snapshot_age_seconds"], [0], "a clock that was set back");
   t.same(back["sluice_limiter_follower_silent_seconds a"], [0]);
+});
+
+t.test("when the next key expires is told, of those that are active", async (t) => {
+  const daemon = startDaemon([]);
+  const name = "sluice_limiter_next_key_expiry_timestamp_seconds";
+  const expiry = async (): Promise<unknown[]> => valuesOf(await samples(daemon, 500), name);
+  const issue = async (inSeconds: number | null): Promise<string> => {
+    const { hash, redacted } = newKey();
+    const expiresAt = inSeconds === null ? null : formatSeconds(daemon.nowMs + inSeconds * 1000);
+    const issued = await ask(daemon, "keys.issue", {
+      key_hash: hash,
+      redacted_value: redacted,
+      key: { expires_at: expiresAt },
+    });
+    return String(issued["id"]);
+  };
+  await issue(null);
+  t.same(await expiry(), []);
+  const startSeconds = Math.floor(daemon.nowMs / 1000);
+  const first = await issue(100);
+  await issue(5_000);
+  t.same(await expiry(), [[{}, startSeconds + 100]]);
+  await ask(daemon, "keys.deactivate", { id: first });
+  t.same(await expiry(), [[{}, startSeconds + 5_000]]);
+  daemon.nowMs += 6_000_000;
+  t.same(await expiry(), [], "what has expired expires no more");
 });

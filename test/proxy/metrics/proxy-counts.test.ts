@@ -1,4 +1,6 @@
 /** What a proxy counts, and how many series callers can make of it. */
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
 import t from "tap";
 import { unvouchedModelsMax } from "../../../proxy/metrics/bounded-labels.js";
 import type { EndedAttempt } from "../../../proxy/metrics/proxy-counts.js";
@@ -167,18 +169,15 @@ t.test("what else happens is counted", async (t) => {
   );
 });
 
-t.test(
-  "user paths are a label if the operator wants it, cut, and a thousand at most",
-  async (t) => {
-    const { counts, samples } = fakeMetrics({ pathDepth: 2, seriesMax: 100_000 });
-    counts.charged(charge);
-    t.match(samples("sluice_cost_usd_total")[0], 'path="/a/b"}');
-    for (let i = 0; i < 3000; i++) counts.charged({ ...charge, userPath: `/of/${i}/more` });
-    const series = samples("sluice_cost_usd_total");
-    t.equal(series.length, 1001);
-    t.equal(series.filter((line) => line.includes('path="other"')).length, 1);
-  },
-);
+t.test("user paths are a label if the operator wants it, cut, and few at once", async (t) => {
+  const { counts, samples } = fakeMetrics({ pathDepth: 2, seriesMax: 100_000 });
+  counts.charged(charge);
+  t.match(samples("sluice_cost_usd_total")[0], 'path="/a/b"}');
+  for (let i = 0; i < 3000; i++) counts.charged({ ...charge, userPath: `/of/${i}/more` });
+  const series = samples("sluice_cost_usd_total");
+  t.equal(series.length, 251);
+  t.equal(series.filter((line) => line.includes('path="other"')).length, 1);
+});
 
 /** Names that a caller may choose, each one its own. */
 function hostileNames(): string[] {
@@ -244,4 +243,113 @@ t.test("a model that nobody vouches for has a label once its provider has answer
   counts.attemptEnded({ ...attempt, target: { provider: "p", model: "new" } });
   counts.attemptEnded({ ...attempt, target: { provider: "p", model: "new" }, forwarded: fail });
   t.same(models(), ["other", "known", "new", "new"]);
+});
+
+t.test(
+  "the largest paths have series of their own, however many small ones came first",
+  async (t) => {
+    const { counts, samples } = fakeMetrics({ pathDepth: 1 });
+    // Other metrics take all the room that they get.
+    for (let i = 0; i < 2_000; i++) {
+      counts.attemptEnded({ ...attempt, target: { provider: "openai", model: `m${i}` } });
+      counts.requestEnded({ ...ended, endpoint: null, route: `/r${i}` });
+    }
+    t.match(samples("gen_ai_client_operation_duration_seconds_count").join("\n"), /"other"/);
+    for (let i = 0; i < 5_000; i++) counts.requestEnded({ ...ended, userPath: `/small-${i}` });
+    for (let i = 0; i < 2_000; i++) counts.requestEnded({ ...ended, userPath: `/large-${i % 20}` });
+    const ofPaths = samples("sluice_requests_total");
+    for (let i = 0; i < 20; i++) t.ok(ofPaths.some((line) => line.includes(`path="/large-${i}"`)));
+    t.ok(ofPaths.length < 1_000, `${ofPaths.length} series`);
+    t.equal(sumOf(ofPaths), 7_000, "no request is lost");
+  },
+);
+
+function sumOf(lines: readonly string[]): number {
+  return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+}
+
+t.test("no series falls or goes, and they add up, whoever is among the largest", async (t) => {
+  fc.assert(
+    fc.property(
+      fc.array(
+        fc.record({
+          first: fc.nat(3_000),
+          paths: fc.integer({ min: 1, max: 600 }),
+          requests: fc.integer({ min: 1, max: 6_000 }),
+          status: fc.constantFrom(200, 429, 502),
+        }),
+        { minLength: 2, maxLength: 8 },
+      ),
+      (phases) => {
+        const { counts, samples } = fakeMetrics({ pathDepth: 1, seriesMax: 2_000 });
+        let before = new Map<string, number>();
+        let sent = 0;
+        for (const { first, paths, requests, status } of phases) {
+          for (let i = 0; i < requests; i++)
+            counts.requestEnded({ ...ended, status, userPath: `/p${first + (i % paths)}` });
+          sent += requests;
+          const lines = samples("sluice_requests_total");
+          const now = new Map(
+            lines.map((line) => [line.replace(/ \S+$/, ""), Number(line.split(" ").at(-1))]),
+          );
+          if (sumOf(lines) !== sent) return false;
+          for (const [series, value] of before)
+            if (!((now.get(series) ?? -1) >= value)) return false;
+          before = now;
+        }
+        return true;
+      },
+    ),
+    { numRuns: 30 },
+  );
+  t.pass();
+});
+
+t.test("the size that the page tells is that of twenty targets and eight endpoints", async (t) => {
+  const { counts } = fakeMetrics();
+  const operations = [
+    ["chat_completions", "/v1/chat/completions"],
+    ["responses", "/v1/responses"],
+    ["messages", "/v1/messages"],
+    ["completions", "/v1/completions"],
+    ["embeddings", "/v1/embeddings"],
+    ["generate_content", "/v1beta/models/{model}:generateContent"],
+    ["stream_generate_content", "/v1beta/models/{model}:streamGenerateContent"],
+    ["embed_content", "/v1beta/models/{model}:embedContent"],
+  ] as const;
+  for (let i = 0; i < 20; i++)
+    for (const [operation, route] of operations) {
+      const of = { provider: "openai", model: `m${i}` };
+      const stream = !/embed/.test(operation);
+      counts.requestEnded({ ...ended, route, endpoint: operation, target: of, stream });
+      counts.attemptEnded({ ...attempt, operation, target: of, stream });
+      counts.charged({ ...charge, target: of });
+    }
+  const all = counts.table.families();
+  const lines = all.flatMap(({ metric, series }) => series.map(() => linesOf(metric)));
+  const total = lines.reduce((sum, each) => sum + each, 0);
+  t.equal(counts.table.leftOut, 0, "they fit");
+  for (const name of ["metrics", "sizing"]) {
+    const page = readFileSync(new URL(`../../../../docs/${name}.md`, import.meta.url), "utf8");
+    t.ok(page.includes(`are ${total.toLocaleString("en")}`), `${total} on ${name}.md`);
+  }
+});
+
+t.test("a target that is left alone is told, and that it isn't any more", async (t) => {
+  const { counts, samples } = fakeMetrics({ vouched: ["gpt-x"] });
+  t.same(samples("sluice_open_circuits"), []);
+  counts.circuitsAreOpen([
+    target,
+    { provider: "openai", model: "a" },
+    { provider: "openai", model: "b" },
+  ]);
+  t.same(samples("sluice_open_circuits"), [
+    'sluice_open_circuits{provider="openai",model="gpt-x"} 1',
+    'sluice_open_circuits{provider="openai",model="other"} 2',
+  ]);
+  counts.circuitsAreOpen([]);
+  t.same(
+    samples("sluice_open_circuits").map((line) => line.at(-1)),
+    ["0", "0"],
+  );
 });

@@ -9,7 +9,7 @@ type Fields = Record<string, unknown>;
 
 /**
  * A value that the schema allows. Texts are plain: what they may hold is said in words. Fields that
- * exclude or need each other are in any of their combinations: `problemsOf` tells which are allowed.
+ * exclude or need each other are in any combination: `problemsOf` tells which are allowed.
  */
 export function anyBody(schema: Schema): fc.Arbitrary<unknown> {
   const { anyOf, enum: words, ...own } = { ...resolved(schema), ...schema };

@@ -21,6 +21,8 @@ let nowMs = noon;
 
 const odd = (): void => {};
 
+const noReload = (): void => {};
+
 interface Worker {
   readonly group: ProxyGroup;
   requests: number;
@@ -45,10 +47,13 @@ function worker(t: Test, place: string, { pid, requests, answerMs = 20_000 }: Co
     group: workerMetrics({ env, pid, nowMs: () => nowMs, answerMs })!,
     requests,
   };
-  made.group.answerWith(async () => ({
-    counted: [["sluice_requests_total", ["openai"], [made.requests]]],
-    read: [["sluice_connections", [], [pid]]],
-  }));
+  made.group.answerWith(
+    async () => ({
+      counted: [["sluice_requests_total", ["openai"], [made.requests]]],
+      read: [["sluice_connections", [], [pid]]],
+    }),
+    noReload,
+  );
   t.teardown(() => made.group.leave());
   return made;
 }
@@ -205,7 +210,10 @@ t.test("without its variable, or a directory, a proxy tells of itself alone", as
     t.equal(workerMetrics({ env, pid: 1, nowMs: () => nowMs }), null);
   const env = { SLUICE_WORKER_METRICS: join(directoryOf(t), "x".repeat(120), "proxy") };
   const group = workerMetrics({ env, pid: 1, nowMs: () => nowMs })!;
-  group.answerWith(async () => ({ counted: [], read: [["sluice_connections", [], [3]]] }));
+  group.answerWith(
+    async () => ({ counted: [], read: [["sluice_connections", [], [3]]] }),
+    noReload,
+  );
   await t.rejects(group.serves(odd), "the path is too long for a socket");
   const families = familiesOfAll((await group.gather())!, group.sums);
   const connections = families.find(({ metric }) => metric.name === "sluice_connections");

@@ -1,0 +1,76 @@
+/**
+ * How the proxy before this one ended, for the metrics: whether all that ran had ended, or some of
+ * it was cut. A file says that a process runs; it is removed by its end. What is left of a dead
+ * process says that it was killed. Another file holds the last outcome, so that it can be shown
+ * after the next start.
+ */
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { isObject, parseJson } from "../shared/checked.js";
+import { isMoment } from "../shared/time.js";
+
+export interface StopOutcome {
+  readonly atMs: number;
+  /** Whether nothing was cut, and all was settled or left to be. */
+  readonly drained: boolean;
+}
+
+const outcomeFile = "last-stop.json";
+const runningFile = /^running-(\d{1,10})-(\d{1,20})$/;
+
+export class LastStop {
+  readonly #directory: string;
+  #own: string | null = null;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** This process runs; that others were killed is noted. Rejects as the system does. */
+  async begin(nowMs: number): Promise<void> {
+    await mkdir(this.#directory, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+    for (const name of await readdir(this.#directory)) {
+      const [, pid, ticks] = runningFile.exec(name) ?? [];
+      if (pid === undefined) continue;
+      // In a container the next process often has the same id.
+      if (Number(pid) !== process.pid && (await startedTicks(pid)) === ticks) continue;
+      await this.#write({ atMs: nowMs, drained: false });
+      await rm(join(this.#directory, name), { force: true });
+    }
+    const ticks = (await startedTicks(String(process.pid))) ?? "0";
+    this.#own = join(this.#directory, `running-${process.pid}-${ticks}`);
+    await writeFile(this.#own, "", { mode: 0o600 });
+  }
+
+  /** The process ends. Rejects as the system does. */
+  async end(outcome: StopOutcome): Promise<void> {
+    if (this.#own === null) return;
+    await this.#write(outcome);
+    await rm(this.#own, { force: true });
+  }
+
+  /** The last outcome, also of a predecessor that ended after the start; null: none is known. */
+  async read(): Promise<StopOutcome | null> {
+    const text = await readFile(join(this.#directory, outcomeFile), "utf8").catch(() => "");
+    const value = parseJson(text);
+    if (!isObject(value)) return null;
+    const { at_ms: atMs, drained } = value;
+    return isMoment(atMs) && typeof drained === "boolean" ? { atMs, drained } : null;
+  }
+
+  async #write({ atMs, drained }: StopOutcome): Promise<void> {
+    const path = join(this.#directory, outcomeFile);
+    const fresh = `${path}.${process.pid}`;
+    await writeFile(fresh, `${JSON.stringify({ at_ms: atMs, drained })}\n`, { mode: 0o600 });
+    await rename(fresh, path);
+  }
+}
+
+/** When a process was started, in ticks since the boot; null: there is no such process. */
+async function startedTicks(pid: string): Promise<string | null> {
+  const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  // The second field is a name in parentheses, which may hold spaces.
+  return text.slice(text.lastIndexOf(")") + 2).split(" ")[19] ?? null;
+}
