@@ -7,8 +7,10 @@ const secretNames = /key|secret|token|password|headers|^url$/i;
 
 /** Twelve hexadecimal digits of what is in force, secrets left out. */
 export function configHash(config: Config): string {
-  const text = JSON.stringify(config, (name, value: unknown) =>
-    secretNames.test(name) && value !== null ? "set" : value,
-  );
+  const text = JSON.stringify(config, (name, value: unknown) => {
+    if (secretNames.test(name) && value !== null) return "set";
+    // Of networks.
+    return typeof value === "bigint" ? String(value) : value;
+  });
   return createHash("sha256").update(text).digest("hex").slice(0, 12);
 }

@@ -1,0 +1,34 @@
+/** What tells one configuration from another, and tells no secret. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { configHash } from "../../../shared/config/config-hash.js";
+import { loadConfig } from "../../../shared/config/load-config.js";
+
+const directory = mkdtempSync(join(tmpdir(), "sluice-hash-"));
+t.teardown(() => rmSync(directory, { recursive: true }));
+
+function hashOf(text: string): string {
+  const file = join(directory, "sluice.yaml");
+  writeFileSync(file, text);
+  const loaded = loadConfig({ env: { SLUICE_CONFIG: file }, cwd: directory, uid: 1000 });
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
+  return configHash(loaded.config);
+}
+
+const whole = (key: string, network = "10.0.0.0/8", cap = 3): string => `
+server: { master_key: ${key}, trusted_proxies: ["${network}", "fd00::/8"] }
+providers: { openai: { type: openai, api_key: ${key} } }
+metrics: { token: ${key} }
+rate_limits: { user_paths: [{ path: /a, limits: [{ period: day, max_requests: ${cap} }] }] }
+`;
+
+t.test("the same configuration has the same hash, another has another", async (t) => {
+  const first = hashOf(whole("a-secret-of-some-length-1"));
+  t.match(first, /^[0-9a-f]{12}$/);
+  t.equal(hashOf(whole("a-secret-of-some-length-1")), first);
+  t.not(hashOf(whole("a-secret-of-some-length-1", "10.0.0.0/16")), first);
+  t.not(hashOf(whole("a-secret-of-some-length-1", "10.0.0.0/8", 4)), first);
+  t.equal(hashOf(whole("a-secret-of-some-length-2")), first, "it tells no secret");
+});
