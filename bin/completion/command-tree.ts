@@ -1,5 +1,7 @@
 /** The commands of the program as plain values, from commander's own tree, which they can't lag. */
 import type { Command } from "commander";
+import { flagName, type Setting } from "../../shared/config/settings/setting.js";
+import { settings } from "../../shared/config/settings/settings.js";
 
 export interface CommandNode {
   /** Without the program's name; empty for the program itself: `limits set`. */
@@ -69,14 +71,19 @@ export function valuesOfFlag(long: string): ValueKind | null {
   return flagValues[long] ?? null;
 }
 
+const flagSettings = Object.values<Setting<unknown>>(settings).flatMap(({ flag, kind }) =>
+  flag === null ? [] : [{ long: flagName(flag), kind }],
+);
+
 const flagValues: Readonly<Record<string, ValueKind>> = {
+  ...Object.fromEntries(
+    flagSettings.flatMap(({ long, kind }) => (kind.isPath === true ? [[long, "files"]] : [])),
+  ),
   "--path": "subjects",
   "--key": "keys",
   "--model": "models",
   "--config": "files",
-  "--socket": "files",
   "--key-file": "files",
-  "--data-dir": "files",
   "--output": "files",
   "--bundle": "files",
 };
@@ -89,14 +96,19 @@ export function valuesOfArgument({ name, args }: CommandNode): ValueKind | null 
   return /file/.test(first) ? "files" : null;
 }
 
+type FlagWords = readonly [long: string, command: string, words: readonly string[]];
+
 /** Flags whose values are few words, each of commands whose names begin so. */
-const flagWords: readonly (readonly [long: string, command: string, words: readonly string[]])[] = [
+const flagWords: readonly FlagWords[] = [
   ["--scope", "limits", ["user_path", "provider", "model"]],
   ["--scope", "budgets", ["user_path", "label"]],
   ["--period", "limits", ["minute", "hour", "day", "concurrent"]],
   ["--period", "budgets", ["hourly", "daily", "weekly", "monthly"]],
   ["--by", "usage", ["day", "model", "provider", "path", "requested_model", "key", "label"]],
   ["--format", "usage", ["ndjson", "csv"]],
+  ...flagSettings.flatMap(({ long, kind }): FlagWords[] =>
+    kind.words === undefined ? [] : [[long, "", kind.words]],
+  ),
 ];
 
 /** The words that may stand behind a flag of a command; null: it takes others. */

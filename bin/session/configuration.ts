@@ -1,30 +1,40 @@
 /** Finds the configuration that a command works with. `shared/config/` defines what is valid. */
 import type { Config } from "../../shared/config/config.js";
 import { loadConfig } from "../../shared/config/load-config.js";
+import { type Flags, flagName, type Setting } from "../../shared/config/settings/setting.js";
+import { settings } from "../../shared/config/settings/settings.js";
 import { adminSocketBeside } from "../../shared/socket/socket-place.js";
 import { configurationFailure } from "./command-failure.js";
 import type { Session } from "./terminal.js";
+
+export type FlagName = keyof Flags | "config";
 
 /**
  * The flags that override the configuration, as commander declares them: the flag and its help.
  * Each but `--config` is the `flag` of a setting.
  */
-export const flagOptions = {
+export const flagOptions: Readonly<Record<FlagName, readonly [flag: string, help: string]>> = {
+  ...(Object.fromEntries(
+    Object.values<Setting<unknown>>(settings).flatMap((setting) =>
+      setting.flag === null ? [] : [[setting.flag, flagOption(setting.flag, setting)]],
+    ),
+  ) as Record<keyof Flags, readonly [string, string]>),
   config: [
     "--config <file>",
     "the configuration file (default: SLUICE_CONFIG, ./sluice.yaml, /etc/sluice/sluice.yaml)",
   ],
-  socket: ["--socket <path>", "the daemon's Unix socket"],
-  host: ["--host <host>", "the address to listen on"],
-  port: ["--port <port>", "the port to listen on"],
-  dataDir: [
-    "--data-dir <directory>",
-    "where the daemon keeps its store, and a stopping proxy what it can't report",
-  ],
-  logLevel: ["--log-level <level>", "the least important lines that are logged, such as warn"],
-} as const;
+};
 
-export type FlagName = keyof typeof flagOptions;
+/** `--data-dir <path>`, with the setting's meaning. */
+function flagOption(
+  flag: keyof Flags,
+  { kind, meaning }: Setting<unknown>,
+): readonly [string, string] {
+  const long = flagName(flag);
+  const value = kind.isPath === true ? "path" : long.slice(long.lastIndexOf("-") + 1);
+  const help = `${meaning.charAt(0).toLowerCase()}${meaning.slice(1).replace(/\.$/, "")}`;
+  return [`${long} <${value}>`, help];
+}
 
 /** The texts that were given, by the names that commander gives the flags. */
 export type ConfigurationFlags = { readonly [Name in FlagName]?: string };

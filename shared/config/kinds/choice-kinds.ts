@@ -63,6 +63,7 @@ export const processCount: ValueKind<number | "auto"> = {
 export function choice<const T extends string>(values: readonly T[]): ValueKind<T> {
   return {
     label: values.join(", "),
+    words: values,
     expected: `must be ${values.slice(0, -1).join(", ")} or ${values.at(-1)}`,
     quotable: always,
     parse: (raw) => values.find((value) => value === textOf(raw)?.toLowerCase()),

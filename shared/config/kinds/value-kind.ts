@@ -12,6 +12,8 @@ export interface ValueKind<T> {
   readonly label: string;
   /** The bounds of a value, or of a list's length, as the documentation shows them. */
   readonly range?: string;
+  /** The only values, where they are a few words. */
+  readonly words?: readonly string[];
   /** Of a number in the file. */
   readonly unit?: string;
   /** Whether it is a path, which is relative to where it was written. */

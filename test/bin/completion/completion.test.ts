@@ -55,6 +55,8 @@ COMP_WORDS=(sluice "$@"); COMP_CWORD=$#; _sluice; printf '%s\\n' "\${COMPREPLY[@
       ...["minute", "hour", "day", "concurrent"],
     ]);
     t.same(complete(["budgets", "set", "/team", "--scope", "l"]), ["label"]);
+    t.same(complete(["up", "--log-level", "in"]), ["info"], "a setting's words");
+    t.same(complete(["up", "--log-level", "t"]), ["trace"]);
     t.same(complete(["keys", "issue", "--monthly", ""]), [], "nobody knows how much");
     t.ok(complete(["usage", "--month", ""]).includes("--by"), "it may stand alone");
   },
