@@ -1,7 +1,7 @@
 /** A Sluice that was just installed: started as its user starts it, and asked once. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -28,7 +28,11 @@ export async function firstAnswer({
   path = process.env["PATH"] ?? "",
 }: Installed): Promise<FirstAnswer> {
   const home = mkdtempSync(join(tmpdir(), "sluice-first-"));
-  const child = spawn(program, [...args, "up", "--port", "0", "--data-dir", join(home, "data")], {
+  // On a slow machine the daemon may take its time.
+  const config = join(home, "sluice.yaml");
+  writeFileSync(config, "limiter: { deadline_ms: 60000 }\n");
+  const own = ["--config", config, "--port", "0", "--data-dir", join(home, "data")];
+  const child = spawn(program, [...args, "up", ...own], {
     cwd,
     env: { PATH: path, HOME: home, SLUICE_SOCKET: join(home, "limiterd.sock") },
     stdio: ["ignore", "pipe", "inherit"],
