@@ -26,7 +26,7 @@ export function readInstalledUnits(
   const units: InstalledUnit[] = [];
   const dropIns: string[] = [];
   for (const name of namesIn(shippedIn).filter((each) =>
-    /\.(?:service|socket|target)$/.test(each),
+    /\.(?:service|socket|timer|target)$/.test(each),
   )) {
     const shipped = textOf(join(shippedIn, name));
     const path = directories.map((each) => join(each, name)).find((each) => textOf(each) !== null);
