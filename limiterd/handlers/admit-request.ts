@@ -14,7 +14,7 @@ import { type AdmittedVerdict, admit, type Verdict } from "../rules/admit.js";
 import type { JudgedRequest } from "../rules/judge.js";
 import { noRules } from "../rules/match-counters.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
-import { deny } from "./authorize.js";
+import { deny, sendAuthorized } from "./authorize.js";
 import { acknowledgeVerdicts, noteVerdict } from "./take-back-unread.js";
 import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
 
@@ -78,6 +78,7 @@ function judgeRequest(
   });
   if (verdict.kind === "unsure") return waitForHosts(state, peer, id, judgingAgain(state, asked));
   turn?.end();
+  if (verdict.kind === "admitted" && targets.length === 0) return sendAuthorized(peer, id, caller);
   if (verdict.kind === "admitted") {
     counts.admitted++;
     const { target, headers } = verdict;

@@ -18,14 +18,22 @@ export function authorize(
   if (peer.role !== "proxy" || !peer.welcomed) return false;
   const caller = identifyCaller(state.keys, { userPath: "/", credential }, nowMs);
   if (caller.kind === "denied") return deny(state, peer, id, caller.ended);
+  sendAuthorized(peer, id, caller);
+  return true;
+}
+
+export function sendAuthorized(
+  peer: PeerState,
+  id: number,
+  { key }: { readonly key: ManagedKey | null },
+): void {
   peer.send({
     kind: "authorized",
     id,
-    userPath: caller.key?.userPath ?? "",
-    keyId: caller.key?.id ?? "",
-    models: caller.key?.models ?? undefined,
+    userPath: key?.userPath ?? "",
+    keyId: key?.id ?? "",
+    models: key?.models ?? undefined,
   });
-  return true;
 }
 
 /** `ended`: for the log, and for who has the key. */

@@ -65,7 +65,8 @@ export function admit(
       breach: judgement.breach,
       headers: headersOfCounters(counters, options),
     };
-  countRequest(book, counters, { slots: !request.submission, nowMs: options.nowMs });
+  if (request.targets.length > 0)
+    countRequest(book, counters, { slots: !request.submission, nowMs: options.nowMs });
   return {
     kind: "admitted",
     target: judgement.target,

@@ -20,7 +20,7 @@ import { hasWindow, inOrder, type Matching } from "./match-counters.js";
 
 export interface JudgedRequest {
   readonly userPath: string;
-  /** At least one, in order of preference. */
+  /** In order of preference; none: it is judged by its path and budgets, and not admitted. */
   readonly targets: readonly Target[];
   /**
    * Counted as one request of the path, at no target, and without a slot: work that is done
@@ -73,6 +73,10 @@ export function judge(
   if (request.submission) return judgeSubmission(matching, request, options);
   const ofPath = matching.matchPath(request.userPath, options.nowMs);
   const pathBreach = longestBreach(ofPath, options);
+  if (request.targets.length === 0)
+    return pathBreach === null
+      ? judgeByBudgets(0, ofPath, request, options)
+      : { kind: "refused", breach: reportBreach(pathBreach) };
   let targetBreach: FoundBreach | null = null;
   for (let i = 0; i < request.targets.length; i++) {
     const ofTarget = matching.matchTarget(request.targets[i]!);
@@ -83,7 +87,7 @@ export function judge(
         : { kind: "refused", breach: reportBreach(pathBreach) };
     targetBreach = targetBreach === null ? breach : shorterBreach(targetBreach, breach);
   }
-  // A request has at least one target, and none of them admits.
+  // None of its targets admits.
   const ofTargets = targetBreach!;
   const worst = pathBreach === null ? ofTargets : longerBreach(ofTargets, pathBreach);
   return { kind: "refused", breach: reportBreach(worst) };

@@ -3,7 +3,13 @@
  * so a large one is walked through once.
  */
 import type { Operation } from "../../shared/operation.js";
-import { type BodyOutline, outlineOf, strangerValuesMax } from "./count-values.js";
+import {
+  type BodyOutline,
+  inTurns,
+  outlineOf,
+  outlineSliced,
+  strangerValuesMax,
+} from "./count-values.js";
 
 export interface BodyText {
   readonly bytes: Buffer;
@@ -20,6 +26,22 @@ export function bodyText(operation: Operation, bytes: Buffer): BodyText {
   const text = bytes.toString("latin1");
   const isShort = text.length <= strangerValuesMax;
   return { bytes, text, outline: isShort ? null : outlineOf(text, takesTokens.has(operation)) };
+}
+
+/** A larger one is walked through in several turns of the event loop. */
+export const slicedBytesMin = 1024 * 1024;
+
+/** The same, of a large body. */
+export async function largeBodyText(
+  operation: Operation,
+  bytes: Buffer,
+  nextTurn: () => Promise<void>,
+): Promise<BodyText> {
+  const text = bytes.toString("latin1");
+  await nextTurn();
+  const outline = await inTurns(outlineSliced(text, takesTokens.has(operation)), nextTurn);
+  await nextTurn();
+  return { bytes, text, outline };
 }
 
 /** Whether parsing it takes so long that its caller must be known. */

@@ -8,7 +8,7 @@
  * must have parsed the text.
  */
 import { type Failure, invalid } from "../../shared/error-code.js";
-import { type JsonMember, readKey, skipSpace, stringEnd } from "./scan-json.js";
+import { type JsonMember, readKey, stringEnd } from "./scan-json.js";
 
 /**
  * Values of one body, and the names of members with them: ten times those of the longest sessions
@@ -43,12 +43,34 @@ export function tooManyFields(): Failure {
 /** Shorter runs of tokens cost the parser nothing. */
 const runCharsMin = 64;
 
+/** So many characters, looked at one by one, take a millisecond or a few. */
+const sliceChars = 512 * 1024;
+
+/** Runs to the end, with a turn of the event loop for each slice. */
+export async function inTurns<T>(
+  slices: Generator<undefined, T>,
+  nextTurn: () => Promise<void>,
+): Promise<T> {
+  for (;;) {
+    const slice = slices.next();
+    if (slice.done === true) return slice.value;
+    await nextTurn();
+  }
+}
+
+function atOnce<T>(slices: Generator<undefined, T>): T {
+  for (;;) {
+    const slice = slices.next();
+    if (slice.done === true) return slice.value;
+  }
+}
+
 /** Whether a JSON text holds more than `max` values and names. */
 export function hasMoreValues(text: string, max = valuesMax): boolean {
   // Each value takes a character at the least.
   if (text.length <= max) return false;
   const count = new ValueCount(text, max, false);
-  count.walk(0);
+  atOnce(count.walk(0));
   return count.values > max;
 }
 
@@ -59,8 +81,8 @@ export interface BodyOutline {
   /** Outermost members; more than `fieldsMax`: the rest wasn't looked at. */
   readonly fields: number;
   /**
-   * A text to be parsed instead, for its shape: each long run of the ids of tokens is one number in
-   * it. Requests for embeddings have millions of them, which aren't counted.
+   * A text to be parsed instead, for its shape: each long run of the ids of tokens is a number or a
+   * few in it. Requests for embeddings have millions of them, which aren't counted.
    */
   readonly shape: string;
   /** Whether a name of a member, wherever it is, may be written with escapes; of long ones not. */
@@ -71,26 +93,34 @@ export interface BodyOutline {
 
 /** `passesTokens`: runs of whole numbers with commas between aren't counted. */
 export function outlineOf(text: string, passesTokens: boolean): BodyOutline {
+  return atOnce(outlineSliced(text, passesTokens));
+}
+
+/** The same, for `inTurns`. */
+export function* outlineSliced(
+  text: string,
+  passesTokens: boolean,
+): Generator<undefined, BodyOutline> {
   const count = new ValueCount(text, valuesMax, passesTokens);
   const places: MemberPlace[] = [];
-  let next = skipSpace(text, 0);
+  let next = yield* spaceSliced(text, 0);
   if (text[next] === "{") {
     count.values++;
-    next = skipSpace(text, next + 1);
+    next = yield* spaceSliced(text, next + 1);
     while (text[next] === '"' && places.length <= fieldsMax && count.values <= valuesMax) {
       const keyEnd = stringEnd(text, next);
-      const colon = keyEnd === -1 ? -1 : skipSpace(text, keyEnd);
+      const colon = keyEnd === -1 ? -1 : yield* spaceSliced(text, keyEnd);
       if (colon === -1 || text[colon] !== ":") break;
       count.values++;
       count.noteName(next, keyEnd);
-      const start = skipSpace(text, colon + 1);
-      const end = count.valueEnd(start);
+      const start = yield* spaceSliced(text, colon + 1);
+      const end = yield* count.valueEnd(start);
       places.push({ keyStart: next, keyEnd, start, end });
-      next = skipSpace(text, end);
-      if (text[next] === ",") next = skipSpace(text, next + 1);
+      next = yield* spaceSliced(text, end);
+      if (text[next] === ",") next = yield* spaceSliced(text, next + 1);
     }
   }
-  if (places.length <= fieldsMax) count.walk(next);
+  if (places.length <= fieldsMax) yield* count.walk(next);
   return {
     values: count.values,
     fields: places.length,
@@ -129,8 +159,14 @@ function withoutRuns(text: string, runs: readonly Run[]): string {
   return `${pieces.join("0")}0${text.slice(from)}`;
 }
 
+/** More white space isn't looked through ahead. */
+const spaceNearby = 1024;
+
 /** A name of 24 letters, each as an escape, in its quotes. */
 const escapedNameCharsMax = 2 + 24 * 6;
+
+/** More than end before a text does. */
+const endless = 2 ** 40;
 
 class ValueCount {
   /** Values and names so far. */
@@ -149,17 +185,24 @@ class ValueCount {
   }
 
   /** Counts what comes from a place on, to the end or until it is too much. */
-  walk(from: number): void {
-    for (let at = from; at < this.#text.length && this.values <= this.#max; )
-      at = this.valueEnd(at);
+  *walk(from: number): Generator<undefined, void> {
+    if (from < this.#text.length && this.values <= this.#max) yield* this.valueEnd(from, endless);
   }
 
-  /** Counts the value at a place with all within it, and says where it ends. */
-  valueEnd(from: number): number {
+  /**
+   * Counts the value at a place with all within it, and says where it ends. `depth`: of what must
+   * end before it does.
+   */
+  *valueEnd(from: number, outerDepth = 0): Generator<undefined, number> {
     const text = this.#text;
-    let depth = 0;
+    let depth = outerDepth;
     let at = from;
+    let sliceEnd = from + sliceChars;
     do {
+      if (at >= sliceEnd) {
+        yield;
+        sliceEnd = at + sliceChars;
+      }
       switch (text.charCodeAt(at)) {
         case 0x2c: // ,
         case 0x3a: // :
@@ -169,7 +212,7 @@ class ValueCount {
         case 0x0a:
         case 0x0d:
         case 0x09:
-          at = skipSpace(text, at + 1);
+          at = spaceEnd(text, at + 1, sliceEnd);
           break;
         case 0x7d: // }
         case 0x5d: // ]
@@ -189,11 +232,13 @@ class ValueCount {
           if (end === -1) return text.length;
           this.values++;
           this.noteName(at, end);
+          // Most of it was searched, and not looked at.
+          sliceEnd += end - at;
           at = end;
           break;
         }
         default:
-          at = this.#plainEnd(at, depth > 0);
+          at = this.#plainEnd(at, { isWithin: depth > outerDepth, until: sliceEnd });
       }
     } while (depth > 0 && at < text.length && this.values <= this.#max);
     return at;
@@ -202,17 +247,18 @@ class ValueCount {
   /** Looks at a string, which is a name if a colon follows. */
   noteName(start: number, end: number): void {
     if (end - start > escapedNameCharsMax || this.escapesNames) return;
-    const isName = this.#text.charCodeAt(skipSpace(this.#text, end)) === 0x3a;
-    this.escapesNames = isName && this.#text.slice(start, end).includes("\\");
+    if (!this.#text.slice(start, end).includes("\\")) return;
+    const next = spaceEnd(this.#text, end, end + spaceNearby);
+    this.escapesNames = next === end + spaceNearby || this.#text.charCodeAt(next) === 0x3a;
   }
 
   /** Of a number, true, false, null or what isn't JSON, or of a run of the ids of tokens. */
-  #plainEnd(at: number, isWithin: boolean): number {
+  #plainEnd(at: number, { isWithin, until }: { isWithin: boolean; until: number }): number {
     const text = this.#text;
-    const end = this.#passesTokens && isWithin ? tokensEnd(text, at) : at;
+    const end = this.#passesTokens && isWithin ? tokensEnd(text, at, until) : at;
     if (end === at) {
       this.values++;
-      return plainEnd(text, at);
+      return plainEnd(text, at, until);
     }
     // Behind a colon it isn't JSON, and must not become it.
     if (end - at >= runCharsMin && !isMember(text, at)) this.runs.push({ start: at, end });
@@ -224,19 +270,38 @@ function isMember(text: string, valueAt: number): boolean {
   return text.slice(0, valueAt).trimEnd().endsWith(":");
 }
 
-/** Where a number, true, false or null ends, or what isn't JSON. */
-function plainEnd(text: string, from: number): number {
-  for (let at = from + 1; at < text.length; at++) {
+/** Where white space ends, or `until`. */
+function spaceEnd(text: string, from: number, until: number): number {
+  for (let at = from; at < until; at++) {
+    const code = text.charCodeAt(at);
+    // Behind the end it is none.
+    if (!(code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09)) return at;
+  }
+  return until;
+}
+
+function* spaceSliced(text: string, from: number): Generator<undefined, number> {
+  for (let at = from; ; yield) {
+    const until = at + sliceChars;
+    at = spaceEnd(text, at, until);
+    if (at < until) return at;
+  }
+}
+
+/** Where a number, true, false or null ends, or what isn't JSON; or `until`. */
+function plainEnd(text: string, from: number, until: number): number {
+  const end = Math.min(text.length, until);
+  for (let at = from + 1; at < end; at++) {
     const code = text.charCodeAt(at);
     // Digits, letters, + - .
     const isPlain = (code >= 0x2d && code <= 0x39) || (code | 0x20) >= 0x61 || code === 0x2b;
     if (!isPlain || code === 0x5b || code === 0x5d || code >= 0x7b) return at;
   }
-  return text.length;
+  return Math.max(end, from + 1);
 }
 
-/** Where the last of some whole numbers ends; `from` itself: none begins there. */
-function tokensEnd(text: string, from: number): number {
+/** Where the last of some whole numbers ends, before `until`; `from` itself: none begins there. */
+function tokensEnd(text: string, from: number, until: number): number {
   let end = from;
   for (let at = from; ; ) {
     let after = at;
@@ -248,10 +313,11 @@ function tokensEnd(text: string, from: number): number {
     const goesOn = next === 0x2e || (next | 0x20) === 0x65;
     if (!isWhole || digits > tokenDigitsMax || goesOn) return end;
     end = after;
+    if (end >= until) return end;
     // Calls for each of millions would take longer than the rest.
-    if (next !== 0x2c) after = skipSpace(text, after);
+    if (next !== 0x2c) after = spaceEnd(text, after, after + spaceNearby);
     if (text.charCodeAt(after) !== 0x2c) return end;
     at = after + 1;
-    if (text.charCodeAt(at) <= 0x20) at = skipSpace(text, at);
+    if (text.charCodeAt(at) <= 0x20) at = spaceEnd(text, at, at + spaceNearby);
   }
 }

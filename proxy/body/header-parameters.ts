@@ -26,6 +26,17 @@ export function parametersOf(header: string, value: string): HeaderParameters | 
   return parameters;
 }
 
+/** How a body is compressed, by its Content-Encoding; empty: not at all. */
+export function contentCoding(header: string | undefined): string {
+  if (header === undefined) return "";
+  return header
+    .toLowerCase()
+    .split(",")
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== "" && coding !== "identity")
+    .join(",");
+}
+
 /** The values of a parameter, whether it is written `name=` or, as RFC 5987 has it, `name*=`. */
 export function valuesOf(parameters: HeaderParameters, name: string): readonly string[] {
   return parameters

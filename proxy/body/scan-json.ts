@@ -127,7 +127,7 @@ export function readKey(text: string, start: number, end: number): string {
 }
 
 /** The next place from `at` on without white space. */
-export function skipSpace(text: string, at: number): number {
+function skipSpace(text: string, at: number): number {
   for (let next = at; ; next++) {
     const code = text.charCodeAt(next);
     // Nearly every other character is above; behind the end it is none.

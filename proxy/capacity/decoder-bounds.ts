@@ -1,4 +1,9 @@
-/** What decoders of compressed bodies may hold (docs/bounds.md, "Memory"). */
+/** What compressed bodies may decode to, and decoders hold (docs/bounds.md, "Memory"). */
+
+/** JSON with much white space shrinks to a twentieth; what shrinks further is a bomb. */
+export const decodedRatioMax = 100;
+/** Of which the ratio doesn't matter: the largest that is read in a few milliseconds. */
+export const decodedFreelyBytes = 1024 * 1024;
 
 /** The window of gzip and deflate, and zlib's state. */
 export const deflateWindowBytes = 64 * 1024;

@@ -1,18 +1,31 @@
 /**
- * Reads the body of a request completely, and decodes one that is compressed. A few bytes may
- * decode to gigabytes, so what comes out has the same bound as what came in, and counts in the same
- * account of memory while it grows.
+ * Reads the body of a request completely, and then decodes one that is compressed. A few bytes may
+ * decode to gigabytes, so what comes out has the bound of what came in and a ratio to it, and
+ * counts in the same account of memory while it grows.
  */
 import type { IncomingMessage } from "node:http";
 import * as zlib from "node:zlib";
-import { brotliWindowBytes, deflateWindowBytes, zstdWindowLogMax } from "./decoder-bounds.js";
+import { contentCoding } from "../body/header-parameters.js";
+import {
+  brotliWindowBytes,
+  decodedFreelyBytes,
+  decodedRatioMax,
+  deflateWindowBytes,
+  zstdWindowLogMax,
+} from "./decoder-bounds.js";
 import { type BodyMemory, HeldBody } from "./held-body.js";
 
 type ReadBody =
   | { readonly ok: true; readonly bytes: Buffer }
   | {
       readonly ok: false;
-      readonly reason: "too_large" | "no_memory" | "unknown_coding" | "undecodable" | "gone";
+      readonly reason:
+        | "too_large"
+        | "too_dense"
+        | "no_memory"
+        | "unknown_coding"
+        | "undecodable"
+        | "gone";
     };
 
 type Decoder =
@@ -22,11 +35,14 @@ type Decoder =
 interface Coding {
   /** What its decoder holds besides what comes out. */
   readonly windowBytes: number;
-  /** `first`: the first bytes. */
-  open(first: Buffer): Decoder;
+  /** `bytes`: what it is to decode. */
+  open(bytes: Buffer): Decoder;
 }
 
-const gzip: Coding = { windowBytes: deflateWindowBytes, open: () => zlib.createGunzip() };
+/** Each piece that is decoded takes a turn of the event loop. */
+const options = { chunkSize: 64 * 1024 };
+
+const gzip: Coding = { windowBytes: deflateWindowBytes, open: () => zlib.createGunzip(options) };
 
 const codings: ReadonlyMap<string, Coding> = new Map([
   ["gzip", gzip],
@@ -36,15 +52,17 @@ const codings: ReadonlyMap<string, Coding> = new Map([
     {
       windowBytes: deflateWindowBytes,
       // Two formats have this name: RFC 1950, as the standard says, and RFC 1951.
-      open: (first) => ((first[0]! & 0x0f) === 8 ? zlib.createInflate() : zlib.createInflateRaw()),
+      open: (bytes) =>
+        (bytes[0]! & 0x0f) === 8 ? zlib.createInflate(options) : zlib.createInflateRaw(options),
     },
   ],
-  ["br", { windowBytes: brotliWindowBytes, open: () => zlib.createBrotliDecompress() }],
+  ["br", { windowBytes: brotliWindowBytes, open: () => zlib.createBrotliDecompress(options) }],
   ...zstd(),
 ]);
 
 interface NodeWithZstd {
   readonly createZstdDecompress?: (options: {
+    readonly chunkSize: number;
     readonly params: Readonly<Record<number, number>>;
   }) => Decoder;
   readonly constants: { readonly ZSTD_d_windowLogMax?: number };
@@ -57,7 +75,7 @@ function zstd(): readonly (readonly [string, Coding])[] {
   if (createZstdDecompress === undefined || windowLogMax === undefined) return [];
   const params = { [windowLogMax]: zstdWindowLogMax };
   const windowBytes = 2 ** zstdWindowLogMax;
-  return [["zstd", { windowBytes, open: () => createZstdDecompress({ params }) }]];
+  return [["zstd", { windowBytes, open: () => createZstdDecompress({ ...options, params }) }]];
 }
 
 /** `bytesMax`: of the bytes that come, and of those that they decode to. */
@@ -71,14 +89,14 @@ export function readWholeBody(
   const announced = Number(request.headers["content-length"] ?? Infinity);
   if (announced !== Infinity && announced > bytesMax)
     return Promise.resolve({ ok: false, reason: "too_large" });
-  const named = (request.headers["content-encoding"] ?? "identity").trim().toLowerCase();
-  if (named === "identity")
-    return readPlain(request, { body: new HeldBody(announced, memory), bytesMax });
+  const plain = { body: new HeldBody(announced, memory), bytesMax };
+  const named = contentCoding(request.headers["content-encoding"]);
+  if (named === "") return readPlain(request, plain);
   const coding = codings.get(named);
   if (coding === undefined) return Promise.resolve({ ok: false, reason: "unknown_coding" });
-  if (!memory.take(coding.windowBytes)) return Promise.resolve({ ok: false, reason: "no_memory" });
-  const read = readCoded(request, { body: new HeldBody(Infinity, memory), bytesMax, coding });
-  return read.finally(() => memory.give(coding.windowBytes));
+  return readPlain(request, plain).then((read) =>
+    read.ok && read.bytes.length > 0 ? decode(read.bytes, coding, { bytesMax, memory }) : read,
+  );
 }
 
 interface Reading {
@@ -118,46 +136,50 @@ function readPlain(request: IncomingMessage, reading: Reading): Promise<ReadBody
   });
 }
 
-function readCoded(
-  request: IncomingMessage,
-  { coding, ...reading }: Reading & { readonly coding: Coding },
+/**
+ * What compressed bytes decode to, in the thread pool. All of them are there, so that their ratio
+ * is known, and so that a slow client holds no decoder.
+ */
+async function decode(
+  bytes: Buffer,
+  coding: Coding,
+  { bytesMax, memory }: { readonly bytesMax: number; readonly memory: BodyMemory },
 ): Promise<ReadBody> {
-  const { body, bytesMax } = reading;
+  const held = bytes.length + coding.windowBytes;
+  if (!memory.take(coding.windowBytes)) {
+    memory.give(bytes.length);
+    return { ok: false, reason: "no_memory" };
+  }
+  const denseMax = Math.max(decodedFreelyBytes, bytes.length * decodedRatioMax);
+  const reading = { body: new HeldBody(Infinity, memory), bytesMax: Math.min(bytesMax, denseMax) };
+  const read = await decodeWithin(bytes, coding.open(bytes), reading);
+  memory.give(held);
+  const isDense = !read.ok && read.reason === "too_large" && denseMax < bytesMax;
+  return isDense ? { ok: false, reason: "too_dense" } : read;
+}
+
+function decodeWithin(bytes: Buffer, decoder: Decoder, reading: Reading): Promise<ReadBody> {
   return new Promise((resolve) => {
-    let decoder: Decoder | null = null;
-    let came = 0;
     const over = (read: ReadBody): void => {
-      request.off("data", onData).off("end", onEnd).off("close", onClose);
-      if (!read.ok) body.discard();
+      if (!read.ok) reading.body.discard();
       decoder
-        ?.removeAllListeners("data")
+        .removeAllListeners("data")
         .on("error", () => {})
         .destroy();
       resolve(read);
     };
-    const open = (first: Buffer): Decoder => {
-      const opened = coding.open(first);
-      opened.on("data", (piece: Buffer) => {
-        const reason = heldOrWhy(reading, piece);
-        if (reason !== null) over({ ok: false, reason });
-      });
-      opened.on("drain", () => void request.resume());
-      opened.once("end", () => over({ ok: true, bytes: body.take() }));
-      opened.once("error", () => over({ ok: false, reason: "undecodable" }));
-      return opened;
-    };
-    const onData = (chunk: Buffer): void => {
-      came += chunk.length;
-      if (came > bytesMax) return over({ ok: false, reason: "too_large" });
-      decoder ??= open(chunk);
-      if (!decoder.write(chunk)) request.pause();
-    };
-    const onEnd = (): void => {
-      request.off("close", onClose);
-      if (decoder === null) over({ ok: true, bytes: body.take() });
-      else decoder.end();
-    };
-    const onClose = (): void => over({ ok: false, reason: "gone" });
-    request.on("data", onData).once("end", onEnd).once("close", onClose);
+    decoder.on("data", (piece: Buffer) => {
+      const reason = heldOrWhy(reading, piece);
+      if (reason !== null) over({ ok: false, reason });
+    });
+    decoder.once("end", () => {
+      // Zlib leaves what follows the compressed data.
+      const isWhole = decoder.bytesWritten === bytes.length;
+      over(
+        isWhole ? { ok: true, bytes: reading.body.take() } : { ok: false, reason: "undecodable" },
+      );
+    });
+    decoder.once("error", () => over({ ok: false, reason: "undecodable" }));
+    decoder.end(bytes);
   });
 }

@@ -14,7 +14,7 @@ import { providerOf } from "../gateway.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
 import { replyFailure, replyRefused } from "../http/respond.js";
 import { limiterUnavailable } from "../limiter/daemon-calls.js";
-import type { Admission, AdmissionOutcome } from "../limiter/limiter.js";
+import type { Admission, AdmissionOutcome, Unadmitted } from "../limiter/limiter.js";
 import { nothingSpent } from "../limiter/settle-outbox.js";
 import type { RequestContext } from "../request-context.js";
 import type { Outcome } from "../request-record.js";
@@ -49,7 +49,7 @@ export async function admitRequest(
   { targets, model, modelNames, submission = false }: LimitedRequest,
 ): Promise<AdmittedRequest | null> {
   const { gateway, exchange, caller, record } = context;
-  const { limiter, config, monoMs, nowMs } = gateway;
+  const { limiter, monoMs } = gateway;
   const notAllowed = modelProblem(caller, modelNames);
   if (notAllowed !== null) {
     await refuseUnadmitted(context, notAllowed);
@@ -61,39 +61,12 @@ export async function admitRequest(
   record.waited(waitedMs);
   if (isVerdict(outcome)) gateway.metrics.counts.judged(waitedMs);
   record.trace?.judged(outcome.kind, waitedMs);
-  if (outcome.kind === "unavailable") {
-    record.end(503, "limiter_unavailable");
-    replyFailure(exchange, "model", limiterUnavailable(), ["retry-after", "1"]);
-    return null;
-  }
-  if (outcome.kind === "failed") {
-    const { failure } = outcome;
-    record.end(failure.status, failedOutcome(failure));
-    if (failure.status === 403) record.note = failure.message;
-    replyFailure(exchange, "model", failure);
-    return null;
-  }
-  if (outcome.kind === "denied") {
-    refuseCaller(context, "model", deniedCaller(caller, outcome.ended));
-    return null;
-  }
-  record.identified(
-    outcome.kind === "admitted"
-      ? outcome.admission
-      : (outcome.key ?? { userPath: caller.userPath, keyId: "" }),
-  );
   if (outcome.kind !== "admitted") {
-    record.note = refusalMessage(outcome.breach);
-    record.breach = outcome.breach;
-    limiter.noteRefusal(outcome.id, exchange.id, model);
-    const status = replyRefused(exchange, outcome, {
-      requestIdInBody: config.server.requestIdInRefusals,
-      nowMs: nowMs(),
-    });
-    record.end(status, outcome.kind === "refused" ? "rate_limited" : "over_budget");
+    replyUnadmitted(context, outcome, model);
     return null;
   }
   const { admission } = outcome;
+  record.identified(admission);
   record.admission = admission;
   // A batch submission is counted at no target; it is sent to the first one.
   record.target = admission.target ?? targets[0]!;
@@ -101,6 +74,54 @@ export async function admitRequest(
   record.gone(exchange);
   limiter.settle(admission, nothingSpent, () => {});
   return null;
+}
+
+/** Answers a request that the daemon, or its absence, refuses. `model`: as in `LimitedRequest`. */
+function replyUnadmitted(
+  context: RequestContext<"limiter" | "config" | "nowMs">,
+  outcome: Unadmitted,
+  model: string,
+): void {
+  const { gateway, exchange, caller, record } = context;
+  switch (outcome.kind) {
+    case "unavailable":
+      record.end(503, "limiter_unavailable");
+      return replyFailure(exchange, "model", limiterUnavailable(), ["retry-after", "1"]);
+    case "failed": {
+      const { failure } = outcome;
+      record.end(failure.status, failedOutcome(failure));
+      if (failure.status === 403) record.note = failure.message;
+      return replyFailure(exchange, "model", failure);
+    }
+    case "denied":
+      return refuseCaller(context, "model", deniedCaller(caller, outcome.ended));
+  }
+  record.identified(outcome.key ?? { userPath: caller.userPath, keyId: "" });
+  record.note = refusalMessage(outcome.breach);
+  record.breach = outcome.breach;
+  gateway.limiter.noteRefusal(outcome.id, exchange.id, model);
+  const status = replyRefused(exchange, outcome, {
+    requestIdInBody: gateway.config.server.requestIdInRefusals,
+    nowMs: gateway.nowMs(),
+  });
+  record.end(status, outcome.kind === "refused" ? "rate_limited" : "over_budget");
+}
+
+/**
+ * Whether a request is refused, and answered, before its compressed body is read: decoding takes
+ * time that who is over a limit doesn't get. Which model it is for is in the body, so the rules of
+ * targets judge it afterwards, with its admission.
+ */
+export async function isRefusedUnread(
+  context: RequestContext<"limiter" | "config" | "monoMs" | "nowMs">,
+  submission = false,
+): Promise<boolean> {
+  const { gateway, caller, record } = context;
+  const askedMonoMs = gateway.monoMs();
+  const refusal = await gateway.limiter.refusal(caller, submission);
+  record.waited(gateway.monoMs() - askedMonoMs);
+  if (refusal !== null) replyUnadmitted(context, refusal, "");
+  return refusal !== null;
 }
 
 /** Whether the daemon has judged: not where nothing is limited, or it doesn't answer. */

@@ -8,7 +8,7 @@ import { largeBodyBytes, translatedBodyFactor } from "../../shared/bounds.js";
 import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
 import type { Failure } from "../../shared/error-code.js";
 import { isGoogleOperation } from "../../shared/operation.js";
-import { bodyText, isDense } from "../body/body-text.js";
+import { bodyText, isDense, largeBodyText, slicedBytesMin } from "../body/body-text.js";
 import { editModelBody, mustAskUsage } from "../body/edit-model-body.js";
 import { parseObjectExactly, writeExactly } from "../body/exact-json.js";
 import { type JsonOperation, type ModelBody, parseModelBody } from "../body/model-body.js";
@@ -42,7 +42,10 @@ export async function readJsonCall(
   const body = await exchange.readBody(bodyBytesMax);
   onRead?.();
   if (!body.ok) return { ok: false, failure: unreadBody(body, bodyBytesMax) };
-  const text = bodyText(operation, body.bytes);
+  const text =
+    body.bytes.length < slicedBytesMin
+      ? bodyText(operation, body.bytes)
+      : await largeBodyText(operation, body.bytes, source.nextTurn);
   const denial = denialOfDense(source.limiter, source.caller, () => isDense(text));
   const denied = denial === null ? null : await denial;
   if (denied !== null) return { ok: false, failure: denied };

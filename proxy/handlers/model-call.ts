@@ -91,6 +91,8 @@ export interface CallSource {
   readonly newSpool: () => Promise<Spool>;
   readonly isUtf8: (bytes: Buffer) => boolean;
   readonly nowMs: () => number;
+  /** Resolved in the next turn of the event loop. */
+  readonly nextTurn: () => Promise<void>;
   /** Runs once the body, or what matters of it, has come. */
   readonly onRead?: (() => void) | undefined;
 }
@@ -101,7 +103,7 @@ export function callSource(
   onRead?: () => void,
 ): CallSource {
   const { bodyBytesMax, uploadBytesMax } = gateway.config.server;
-  const { limiter, newSpool, isUtf8, nowMs } = gateway;
+  const { limiter, newSpool, isUtf8, nowMs, setTimer } = gateway;
   return {
     exchange,
     caller,
@@ -111,11 +113,12 @@ export function callSource(
     newSpool,
     isUtf8,
     nowMs,
+    nextTurn: () => new Promise((resolve) => void setTimer(0, resolve)),
     onRead,
   };
 }
 
-type SourceParts = "config" | "isUtf8" | "limiter" | "newSpool" | "nowMs";
+type SourceParts = "config" | "isUtf8" | "limiter" | "newSpool" | "nowMs" | "setTimer";
 
 /** The names by which a list of models may allow a call; none: no list does. */
 export function namesOf(

@@ -31,6 +31,7 @@ import { upstreamPath } from "../upstream/upstream-path.js";
 import {
   type AdmittedRequest,
   admitRequest,
+  isRefusedUnread,
   refuseUnadmitted,
   refuseUnknownModel,
   settleRequest,
@@ -49,6 +50,9 @@ export async function modelRequest(
   operation: ModelOperation,
 ): Promise<void> {
   const { gateway, record } = received;
+  // Asked only then: each promise costs.
+  const isCompressed = received.exchange.header("content-encoding") !== undefined;
+  if (isCompressed && (await isRefusedUnread(received))) return;
   const read = await readCall(received, operation);
   if (!read.ok) return refuseUnadmitted(received, read.failure);
   const { call } = read;

@@ -5,12 +5,14 @@
  * known: what comes before is held in memory, and on disk once it outgrows that, or no memory is
  * left.
  */
+
 import { heldUploadBytesMax } from "../../shared/bounds.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import { utf8Bytes } from "../../shared/text/utf8-bytes.js";
+import { contentCoding } from "../body/header-parameters.js";
 import { boundaryOf, FieldFinder, type FormField, newField } from "../body/multipart.js";
 import { type HeldPieces, requestPieces } from "../capacity/memory-ledger.js";
 import {
@@ -32,8 +34,8 @@ export async function readMultipartCall(
     return { ok: false, failure: invalid("content-type is given more than once") };
   if (boundary === null) return { ok: false, failure: noForm() };
   // Its parts are compressed already, and it is passed on while it is read.
-  const coding = exchange.header("content-encoding") ?? "identity";
-  if (coding.trim().toLowerCase() !== "identity") return { ok: false, failure: encodedForm() };
+  if (contentCoding(exchange.header("content-encoding")) !== "")
+    return { ok: false, failure: encodedForm() };
   const finder = new FieldFinder(boundary, "model");
   const form = new Form(
     exchange.readPieces(uploadBytesMax)[Symbol.asyncIterator](),

@@ -1,5 +1,6 @@
 /** What can go wrong with a request's body while it is read, and its place on disk. */
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
+import { decodedFreelyBytes, decodedRatioMax } from "../capacity/decoder-bounds.js";
 import type { BodyResult } from "./exchange.js";
 
 /** Why a body couldn't be read. Null: the client is gone. */
@@ -12,6 +13,8 @@ export function unreadBody(
       return null;
     case "too_large":
       return failure("request_too_large", `the body is larger than ${bytesMax} bytes`);
+    case "too_dense":
+      return failure("request_too_large", tooDense);
     case "no_memory":
       return noMemory();
     case "unknown_coding":
@@ -20,6 +23,8 @@ export function unreadBody(
       return invalid("the body is not what its content-encoding says", "body");
   }
 }
+
+const tooDense = `the body decodes to more than ${decodedRatioMax} times its size, and more than ${decodedFreelyBytes} bytes`;
 
 /** For a body that is compressed in another way than these, or more than once. */
 function unknownCoding(): Failure {

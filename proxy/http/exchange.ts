@@ -10,7 +10,13 @@ export type BodyResult =
   | { readonly ok: true; readonly bytes: Buffer }
   | {
       readonly ok: false;
-      readonly reason: "too_large" | "no_memory" | "unknown_coding" | "undecodable" | "gone";
+      readonly reason:
+        | "too_large"
+        | "too_dense"
+        | "no_memory"
+        | "unknown_coding"
+        | "undecodable"
+        | "gone";
     };
 
 /** The client's side of a WebSocket, for a tunnel. */

@@ -67,6 +67,8 @@ export type AdmissionOutcome =
   /** The daemon can't take it now. */
   | { readonly kind: "failed"; readonly failure: Failure };
 
+export type Unadmitted = Exclude<AdmissionOutcome, { readonly kind: "admitted" }>;
+
 /**
  * Whether a caller is known. `userPath`: what its key is bound to; empty when it is bound to none,
  * or there is none.
@@ -149,6 +151,12 @@ export interface Limiter {
     submission?: boolean,
     modelNames?: readonly string[],
   ): Promise<AdmissionOutcome>;
+  /**
+   * Why the user path's rules and budgets refuse a request that isn't read yet; null: they don't,
+   * or the daemon is away and the failure mode is `open`. Nothing is counted: an admission follows.
+   * Never rejects, ends within the deadline.
+   */
+  refusal(caller: Claimed, submission: boolean): Promise<Unadmitted | null>;
   /**
    * The target of an admission has failed: the attempt is settled, and the first of `targets` with
    * room takes over. If one does, the outcome holds the same admission, with the headers of the new

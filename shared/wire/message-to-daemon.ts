@@ -98,6 +98,10 @@ export interface Claimed {
 export interface Admit extends Claimed {
   readonly kind: "admit";
   readonly id: number;
+  /**
+   * None: its path's rules and budgets judge a request that isn't read yet. Nothing is counted, and
+   * unless they refuse the answer is `authorized`.
+   */
   readonly targets: readonly Target[];
   /** Only the user path's rules and the budgets apply; `targets` is where it goes. */
   readonly submission: boolean;

@@ -85,7 +85,7 @@ function admitFromWire(id: number, frame: readonly unknown[]): Admit | null {
     !(modelNames === undefined || isModelNames(modelNames))
   )
     return null;
-  const targets = targetsFromWire(frame[4]);
+  const targets = targetsFromWire(frame[4], 0);
   return targets === null
     ? null
     : { kind: "admit", id, userPath, credential, targets, submission, read, modelNames };
@@ -111,10 +111,10 @@ function rerouteFromWire(id: number, frame: readonly unknown[]): Reroute | null 
     : { kind: "reroute", id, lease, targets, read };
 }
 
-function targetsFromWire(flat: unknown): Target[] | null {
+function targetsFromWire(flat: unknown, targetsMin = 1): Target[] | null {
   if (
     !Array.isArray(flat) ||
-    flat.length < 2 ||
+    flat.length < targetsMin * 2 ||
     flat.length % 2 !== 0 ||
     flat.length > candidatesMax * 2
   )

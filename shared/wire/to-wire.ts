@@ -13,8 +13,9 @@
  *     connection, read, …]
  *   admit id userPath credential targets submission [read [modelNames]]
  *     credential: see `Claimed`; targets: [provider, model, provider, model, …] in order of
- *     preference; model "": the request names none; read: how many `admitted` of this connection
- *     the proxy has read; modelNames: by which a key's list may allow the model
+ *     preference, or none for a judgement alone (see `Admit`); model "": the request names none;
+ *     read: how many `admitted` of this connection the proxy has read; modelNames: by which a key's
+ *     list may allow the model
  *   authorize id credential
  *     whether a caller is known whose request isn't limited
  *   reroute id lease targets [read]
@@ -51,7 +52,8 @@
  *     to admit and authorize: the credential is unknown (keyId "") or not allowed any more;
  *     expiredAtMs 0: it hasn't expired
  *   authorized id userPath keyId [models]
- *     to authorize; userPath: what the key is bound to, else ""; models: that it may use
+ *     to authorize, and to an admit without targets; userPath: what the key is bound to, else "";
+ *     models: that it may use
  *   settled seq
  *     every settle up to seq is durable
  *   answer id body

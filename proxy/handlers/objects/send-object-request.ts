@@ -75,13 +75,13 @@ export async function readObjectBody(
   const read = await exchange.readBody(bytesMax);
   if (!read.ok) return { ok: false, failure: unreadBody(read, bytesMax) };
   if (read.bytes.length === 0) return withoutFields(null);
+  const { isUtf8, setTimer } = gateway;
+  const nextTurn = (): Promise<void> => new Promise((resolve) => void setTimer(0, resolve));
   const denial = denialOfDense(gateway.limiter, caller, () =>
     hasMoreValues(read.bytes.toString("latin1"), strangerValuesMax),
   );
   const denied = denial === null ? null : await denial;
   if (denied !== null) return { ok: false, failure: denied };
-  const { isUtf8, setTimer } = gateway;
-  const nextTurn = (): Promise<void> => new Promise((resolve) => void setTimer(0, resolve));
   const parsed =
     operation === "message_batches"
       ? await parseBatchRequests(read.bytes, isUtf8, nextTurn)

@@ -13,6 +13,7 @@ import { notObject } from "../../objects/object-body.js";
 import type { RequestContext } from "../../request-context.js";
 import {
   admitRequest,
+  isRefusedUnread,
   refuseAdmitted,
   refuseUnadmitted,
   settleRequest,
@@ -28,6 +29,8 @@ export async function submitBatch(
 ): Promise<void> {
   const able = providersFor(context, operation);
   if (!able.ok) return refuseUnadmitted(context, able.failure);
+  const isCompressed = context.exchange.header("content-encoding") !== undefined;
+  if (isCompressed && (await isRefusedUnread(context, true))) return;
   const read = await readObjectBody(context, operation);
   if (!read.ok) return refuseUnadmitted(context, read.failure);
   const { fields } = read;

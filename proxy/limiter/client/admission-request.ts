@@ -21,6 +21,7 @@ import type { Admission, AdmissionOutcome } from "../limiter.js";
 
 export interface AdmissionRequest {
   readonly caller: Claimed;
+  /** As in `Admit`: none for a judgement alone, whose admission says only that nothing refuses. */
   readonly targets: readonly Target[];
   /** The admission whose target failed; null for a request that isn't admitted yet. */
   readonly rerouted: Admission | null;
@@ -88,7 +89,7 @@ export function failOpenAdmission(
   { caller, targets, rerouted, submission, startedMonoMs }: AdmissionRequest,
   lsn: number,
 ): Admission {
-  const target = submission ? null : targets[0]!;
+  const target = submission ? null : (targets[0] ?? null);
   if (rerouted !== null)
     return Object.assign(rerouted, {
       target,

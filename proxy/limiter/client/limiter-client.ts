@@ -28,6 +28,7 @@ import type {
   CallOutcome,
   Limiter,
   Spent,
+  Unadmitted,
 } from "../limiter.js";
 import type {
   DaemonLine,
@@ -124,13 +125,22 @@ export class LimiterClient implements Limiter, LimiterLink {
     submission = false,
     modelNames?: readonly string[],
   ): Promise<AdmissionOutcome> {
+    assertLimiter(targets.length > 0, "an admission has a target");
     const startedMonoMs = this.#ports.monoMs();
     const asked = { caller, targets, rerouted: null, submission, startedMonoMs, modelNames };
     return this.#inTime(this.#pending.ask(asked));
   }
 
+  async refusal(caller: Claimed, submission: boolean): Promise<Unadmitted | null> {
+    const startedMonoMs = this.#ports.monoMs();
+    const asked = { caller, targets: [], rerouted: null, submission, startedMonoMs };
+    const outcome = await this.#inTime(this.#pending.ask(asked));
+    return outcome.kind === "admitted" ? null : outcome;
+  }
+
   reroute(admission: Admission, targets: readonly Target[]): Promise<AdmissionOutcome> {
     assertRuns(admission);
+    assertLimiter(targets.length > 0, "a rerouted request has a target");
     const startedMonoMs = this.#ports.monoMs();
     this.#outbox.add("attempt", admission, nothingSpent, startedMonoMs);
     Object.assign(admission, noTarget);
@@ -207,6 +217,9 @@ export class LimiterClient implements Limiter, LimiterLink {
       case "settled":
         return this.#outbox.acknowledge(message.seq, nowMonoMs);
       case "authorized":
+        // Answers a judgement, or a check of a caller.
+        this.#pending.authorized(message.id);
+        return this.#calls.replied(message);
       case "answer":
         return this.#calls.replied(message);
       case "failed":

@@ -19,7 +19,6 @@ import {
   type ToDaemon,
   unlimitedLsn,
 } from "../../../shared/wire/message-to-daemon.js";
-import { assertLimiter } from "../broken-limiter-state.js";
 import type { DaemonConnection } from "../daemon-connection.js";
 import type { DaemonNotices } from "../daemon-notices.js";
 import type { Admission, AdmissionOutcome } from "../limiter.js";
@@ -69,8 +68,7 @@ export class PendingAdmissions {
   /** Never rejects, resolves within the deadline. */
   ask(request: AdmissionRequest): Promise<AdmissionOutcome> {
     const { connection, notices } = this.#context;
-    const { caller, targets, rerouted, startedMonoMs } = request;
-    assertLimiter(targets.length > 0, "an admission has a target");
+    const { caller, rerouted, startedMonoMs } = request;
     const unlimited = connection.linked && !notices.limited && this.#mayPassUnasked(caller);
     // An admission without a number wasn't asked for, or its verdict is late: the daemon knows of
     // no lease to reroute.
@@ -135,6 +133,16 @@ export class PendingAdmissions {
     resolve(this.#withoutVerdict(request));
   }
 
+  /** Its path's rules and budgets let a request pass that isn't read yet. */
+  authorized(id: number): void {
+    const pending = this.#waiting.take(id);
+    if (pending === undefined) return this.#context.late.rejected(id);
+    const { request, resolve } = pending;
+    if (request.targets.length > 0) return resolve(this.#withoutVerdict(request));
+    const admission = failOpenAdmission(request, unlimitedLsn);
+    resolve({ kind: "admitted", admission, headers: null });
+  }
+
   rejected(message: Refused | Exceeded | Denied): void {
     const pending = this.#waiting.take(message.id);
     if (pending === undefined) return this.#context.late.rejected(message.id);
@@ -167,7 +175,7 @@ export class PendingAdmissions {
     if (failureMode === "closed" || !this.#mayPassUnasked(request.caller))
       return { kind: "unavailable" };
     const admission = failOpenAdmission(request, 0);
-    unasked.add(admission);
+    if (request.targets.length > 0) unasked.add(admission);
     return { kind: "admitted", admission, headers: null };
   }
 

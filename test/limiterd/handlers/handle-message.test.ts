@@ -148,14 +148,7 @@ t.test("a peer that breaks the grammar is to be closed", (t) => {
     "a path that isn't normal",
   );
   t.notOk(
-    startDaemon([]).proxy("p").send({
-      kind: "admit",
-      id: 9,
-      userPath: "/",
-      credential: "authenticated",
-      targets: [],
-      submission: false,
-    }),
+    startDaemon([]).proxy("p").send({ kind: "reroute", id: 9, lease: 2, targets: [] }),
     "no target",
   );
   t.notOk(

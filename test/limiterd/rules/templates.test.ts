@@ -412,7 +412,8 @@ t.test(
 t.test("children that a reset has dropped are let go of once they were gone through", (t) => {
   const book = new RuleBook([1, 2]);
   const rule = book.put(template, { source: "manual", nowMs: 0, lsn: 1 });
-  const request = { userPath: "/users/ann", targets: [], submission: true };
+  const targets = [{ provider: "openai", model: "" }];
+  const request = { userPath: "/users/ann", targets, submission: true };
   for (let round = 0; round < 3; round++) {
     admit(book, request, { nowMs: 0, tokensEnforced: true });
     book.reclaim();

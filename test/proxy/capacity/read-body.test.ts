@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import * as zlib from "node:zlib";
@@ -19,6 +20,7 @@ async function read(
   pieces: readonly Buffer[],
   headers: Readonly<Record<string, string>> = {},
   memoryMax = 1e9,
+  max = bytesMax,
 ): Promise<{ readonly result: string; readonly held: number }> {
   const request = Object.assign(Readable.from(pieces, { objectMode: false }), { headers });
   const ledger = new MemoryLedger(memoryMax);
@@ -26,7 +28,7 @@ async function read(
   ledger.take(1);
   const body = await readWholeBody(
     request as unknown as IncomingMessage,
-    bytesMax,
+    max,
     new MemoryShare(ledger),
   );
   return {
@@ -47,10 +49,12 @@ t.test(
     const table: readonly (readonly [coding: string, bytes: Buffer])[] = [
       ["identity", plain],
       [" Identity ", plain],
+      ["", plain],
       ["gzip", gzipSync(plain)],
       ["GZIP", gzipSync(plain)],
       ["x-gzip", gzipSync(plain)],
       ["gzip", Buffer.concat([gzipSync(plain.subarray(0, 9)), gzipSync(plain.subarray(9))])],
+      ["identity, gzip", gzipSync(plain)],
       ["deflate", deflateSync(plain)],
       ["deflate", deflateRawSync(plain)],
       ["br", brotliCompressSync(plain)],
@@ -88,11 +92,12 @@ t.test("what can't be decoded is told apart from what is cut", async (t) => {
   const packed = gzipSync(plain);
   for (const [what, pieces] of [
     ["not compressed", [plain]],
+    ["with more behind it", [packed, Buffer.from("rest")]],
     ["half of it", [packed.subarray(0, packed.length - 9)]],
     ["damaged", [Buffer.concat([packed.subarray(0, 20), Buffer.alloc(20), packed.subarray(40)])]],
   ] as const)
     t.same(await read(pieces, gzip), { result: "undecodable", held: 0 }, what);
-  for (const coding of ["compress", "gzip, br", "gzip, gzip", "constructor", ""])
+  for (const coding of ["compress", "gzip, br", "gzip, gzip", "constructor"])
     t.same(await read([packed], { "content-encoding": coding }), {
       result: "unknown_coding",
       held: 0,
@@ -106,6 +111,25 @@ t.test("what can't be decoded is told apart from what is cut", async (t) => {
   gone.push(packed.subarray(0, 30));
   gone.destroy();
   t.same(await reading, { ok: false, reason: "gone" });
+});
+
+t.test("a body decodes to a mebibyte, and beyond that to a hundred times its size", async (t) => {
+  const gzip = { "content-encoding": "gzip" };
+  const of = async (bytes: Buffer): Promise<string | number> => {
+    const { result, held } = await read([bytes], gzip, 1e9, 40_000_000);
+    if (held === 0) return result;
+    t.equal(held, result.length);
+    return held;
+  };
+  const mebibyte = 1024 * 1024;
+  t.equal(await of(gzipSync(Buffer.alloc(mebibyte))), mebibyte);
+  t.equal(await of(gzipSync(Buffer.alloc(mebibyte + 1))), "too_dense");
+  const dense = gzipSync(Buffer.alloc(30_000_000), { level: 1 });
+  t.ok(dense.length * 100 < 30_000_000, `${dense.length} bytes`);
+  t.equal(await of(dense), "too_dense");
+  const loose = gzipSync(Buffer.concat([Buffer.alloc(30_000_000), randomBytes(400_000)]));
+  t.equal(await of(loose), 30_400_000);
+  t.equal(await of(gzipSync(Buffer.alloc(41_000_000), { level: 0 })), "too_large");
 });
 
 t.test(

@@ -40,6 +40,7 @@ function readFrom(exchange: FakeExchange, operation: JsonOperation, bodyBytesMax
     isUtf8: () => true,
     newSpool: () => Promise.reject(new Error("no disk")),
     nowMs: () => 1_761_000_000_500,
+    nextTurn: () => Promise.resolve(),
   });
 }
 

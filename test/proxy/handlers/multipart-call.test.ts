@@ -97,6 +97,7 @@ async function read(
     newSpool,
     isUtf8: () => true,
     nowMs: () => 0,
+    nextTurn: () => Promise.resolve(),
   });
   return { result, spools, taken: () => taken };
 }
@@ -324,6 +325,7 @@ t.test("a failing disk is a 503, not an error of the client", async (t) => {
     uploadBytesMax: 10_000_000,
     isUtf8: () => true,
     nowMs: () => 0,
+    nextTurn: () => Promise.resolve(),
   };
   t.match(await readMultipartCall("transcriptions", { ...source, newSpool }), {
     ok: false,

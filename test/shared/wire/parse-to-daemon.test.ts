@@ -68,7 +68,6 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
     ...oneOf(3, notCounts),
   ];
   const notTargets = [
-    [],
     ["openai"],
     ["openai", "a", "b"],
     "openai",
@@ -111,7 +110,7 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
     ["release", 1, [0, ...notCounts]],
     ["reroute", 1, notCounts],
     ["reroute", 2, [0, ...notCounts]],
-    ["reroute", 3, notTargets],
+    ["reroute", 3, [[], ...notTargets]],
     ["settle", 1, [0, ...notCounts]],
     ...[3, 5, 6, 8, 9, 10].map((at) => ["settle", at, notCounts] as const),
     ["settle", 2, ["", "Request", null, 0, "toString", ["request"]]],
@@ -162,6 +161,7 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
     t.same(parseToDaemon([...good[kind], ...last]), parseToDaemon(good[kind]), `${kind}: one more`);
     t.equal(parseToDaemon(good[kind].slice(0, -1)), null, `${kind}: one less`);
   }
+  t.match(parseToDaemon(good.admit.with(4, [])), exactly({ targets: [] }));
   t.match(parseToDaemon([...good.admit, 7, ["fast"]]), exactly({ read: 7, modelNames: ["fast"] }));
   for (const names of [
     null,

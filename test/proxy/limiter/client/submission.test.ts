@@ -115,3 +115,61 @@ t.test("a request is no submission unless it says so", async (t) => {
   void harness.client.admit({ userPath: "/team", credential: "authenticated" }, [gpt]);
   t.match(harness.take(), exactly([{ kind: "admit", submission: false }]));
 });
+
+t.test(
+  "a request that isn't read yet is judged without a target, and admitted by nothing",
+  async (t) => {
+    const harness = linkedHarness();
+    const caller = { userPath: "/team", credential: "authenticated" };
+    const asked = async (answer: (id: number) => void): Promise<unknown> => {
+      const refusal = harness.client.refusal(caller, false);
+      const [admit] = harness.take();
+      t.match(admit, exactly({ kind: "admit", userPath: "/team", targets: [], submission: false }));
+      answer((admit as { id: number }).id);
+      return await refusal;
+    };
+    const authorized = (id: number): void =>
+      harness.receive({ kind: "authorized", id, userPath: "", keyId: "", models: undefined });
+    t.equal(await asked(authorized), null);
+    t.match(await asked((id) => harness.refuses(id)), { kind: "refused", breach: { cap: 10 } });
+    t.match(await asked((id) => harness.receive({ kind: "denied", id, ended: null })), {
+      kind: "denied",
+    });
+    t.match(await asked(() => harness.advance(deadlineMs + expiryIntervalMs)), {
+      kind: "unavailable",
+    });
+    t.same(harness.take(), [], "nothing is settled or withdrawn");
+  },
+);
+
+t.test("without the daemon, or without rules, nothing refuses a request unread", async (t) => {
+  const caller = { userPath: "/team", credential: "authenticated" };
+  const open = linkedHarness({ failureMode: "open" });
+  open.lose();
+  const waiting = open.client.refusal(caller, false);
+  open.advance(deadlineMs + expiryIntervalMs);
+  t.equal(await waiting, null);
+  open.connect();
+  open.welcome();
+  t.same(
+    open.take().map(({ kind }) => kind),
+    ["hello"],
+    "the daemon is told of no request",
+  );
+  const unlimited = new ClientHarness();
+  unlimited.connect();
+  unlimited.welcome({ limited: false });
+  unlimited.take();
+  t.equal(await unlimited.client.refusal(caller, false), null);
+  t.same(unlimited.take(), []);
+});
+
+t.test("an answer that isn't a verdict admits nothing", async (t) => {
+  const harness = linkedHarness();
+  const asked = harness.ask();
+  const [admit] = harness.take();
+  const { id } = admit as { id: number };
+  harness.receive({ kind: "authorized", id, userPath: "", keyId: "", models: undefined });
+  await promisesResolved();
+  t.match(asked.outcome, { kind: "unavailable" });
+});
