@@ -5,6 +5,7 @@
 import type { EndedKey } from "../../shared/wire/message-from-daemon.js";
 import type { Authorize } from "../../shared/wire/message-to-daemon.js";
 import { identifyCaller } from "../keys/identify-caller.js";
+import type { ManagedKey } from "../keys/key-ring.js";
 import type { PeerState } from "../peer.js";
 import type { DaemonState } from "../state.js";
 

@@ -2,16 +2,13 @@
  * The bundle of the dashboard (`npm run pages`), read from the disk when somebody first opens it
  * and kept in memory: a proxy whose dashboard nobody opens pays nothing for it.
  */
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
-import { brotliCompress, gzip } from "node:zlib";
-import type { Coding, DashboardBundle, DashboardFile, LoadDashboard } from "./dashboard-files.js";
+import { keptFile } from "../http/kept-file.js";
+import type { KeptFile } from "../http/reply-file.js";
+import type { DashboardBundle, LoadDashboard } from "./dashboard-files.js";
 import { iconText, indexPage } from "./page-head.js";
-
-const compressors = { br: promisify(brotliCompress), gzip: promisify(gzip) };
 
 /** Beside the program, or where the programs are for a module that runs by itself. */
 const folders = ["./dashboard/", "../../programs/dashboard/"].map((folder) =>
@@ -39,7 +36,7 @@ async function loadBundle(from: readonly string[]): Promise<DashboardBundle | nu
   const folder = from.find((each) => existsSync(each));
   if (folder === undefined) return null;
   const names = (await readdir(folder)).filter((name) => contentTypes[endOf(name)] !== undefined);
-  const read = async (name: string): Promise<readonly [string, DashboardFile]> => [
+  const read = async (name: string): Promise<readonly [string, KeptFile]> => [
     name,
     keptFile(await readFile(`${folder}/${name}`), contentTypes[endOf(name)]!),
   ];
@@ -56,20 +53,4 @@ async function loadBundle(from: readonly string[]): Promise<DashboardBundle | nu
 
 function endOf(name: string): string {
   return name.slice(name.lastIndexOf(".") + 1);
-}
-
-/** Compresses in another thread, once for each coding that is asked for. */
-function keptFile(identity: Buffer, contentType: string): DashboardFile {
-  const made = new Map<Coding, Promise<Buffer>>([["identity", Promise.resolve(identity)]]);
-  return {
-    contentType,
-    etag: `"${createHash("sha256").update(identity).digest("base64url").slice(0, 22)}"`,
-    bytes(coding) {
-      const known = made.get(coding);
-      if (known !== undefined || coding === "identity") return known ?? Promise.resolve(identity);
-      const making = compressors[coding](identity);
-      made.set(coding, making);
-      return making;
-    },
-  };
 }

@@ -5,14 +5,9 @@
  */
 import { type Failure, plainFailure } from "../../shared/error-code.js";
 import type { Exchange } from "../http/exchange.js";
+import { type KeptFile, replyFile } from "../http/reply-file.js";
 import { replyFailure, requestIdHeaders } from "../http/respond.js";
-import {
-  type Coding,
-  codings,
-  type DashboardBundle,
-  type DashboardFile,
-  type LoadDashboard,
-} from "./dashboard-files.js";
+import type { DashboardBundle, LoadDashboard } from "./dashboard-files.js";
 import { pageHeaders } from "./page-head.js";
 
 const assets = "/dashboard/assets/";
@@ -34,7 +29,12 @@ export async function serveDashboard(load: LoadDashboard, exchange: Exchange): P
   const file = fileAt(bundle, path);
   return file === null
     ? refuse(exchange, plainFailure(404, "not_found_error", `the dashboard has no file ${path}`))
-    : replyFile(exchange, file, path.startsWith(assets));
+    : replyFile(exchange, file, [
+        "cache-control",
+        // The name changes with the content: it is never stale.
+        path.startsWith(assets) ? "public, max-age=31536000, immutable" : "no-cache",
+        ...pageHeaders,
+      ]);
 }
 
 function refuse(exchange: Exchange, failure: Failure): number {
@@ -43,64 +43,7 @@ function refuse(exchange: Exchange, failure: Failure): number {
 }
 
 /** Null: there is no such file. Of the addresses of pages the server knows nothing. */
-function fileAt(bundle: DashboardBundle, path: string): DashboardFile | null {
+function fileAt(bundle: DashboardBundle, path: string): KeptFile | null {
   if (path.startsWith(assets)) return bundle.files.get(path.slice(assets.length)) ?? null;
   return path === "/dashboard/icon.svg" ? bundle.icon : bundle.page;
-}
-
-/** Returns the status. `hashed`: the name changes with the content, so that it is never stale. */
-async function replyFile(
-  exchange: Exchange,
-  file: DashboardFile,
-  hashed: boolean,
-): Promise<number> {
-  const headers = [
-    "etag",
-    file.etag,
-    "cache-control",
-    hashed ? "public, max-age=31536000, immutable" : "no-cache",
-    "vary",
-    "accept-encoding",
-    ...requestIdHeaders(exchange),
-    ...pageHeaders,
-  ];
-  if (isKnown(exchange.header("if-none-match"), file.etag)) {
-    exchange.begin(304, headers);
-    exchange.end();
-    return 304;
-  }
-  const coding = chosenCoding(exchange.header("accept-encoding"));
-  const bytes = await file.bytes(coding);
-  if (exchange.gone) return 499;
-  exchange.begin(200, [
-    "content-type",
-    file.contentType,
-    "content-length",
-    String(bytes.length),
-    ...(coding === "identity" ? [] : ["content-encoding", coding]),
-    ...headers,
-  ]);
-  if (exchange.method !== "HEAD") exchange.write(bytes);
-  exchange.end();
-  return 200;
-}
-
-/** Whether a conditional request names this version; weak or strong makes no difference here. */
-function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  const named = ifNoneMatch.split(",").map((each) => each.trim().replace(/^W\//, ""));
-  return named.includes(etag) || named.includes("*");
-}
-
-/** The smallest that the client takes; `q=0` refuses one. */
-export function chosenCoding(acceptEncoding: string | undefined): Coding {
-  const taken = new Set(
-    (acceptEncoding ?? "")
-      .toLowerCase()
-      .split(",")
-      .map((each) => each.trim())
-      .filter((each) => !/;\s*q=0(?:\.0*)?$/.test(each))
-      .map((each) => each.split(";")[0]!.trim()),
-  );
-  return codings.find((coding) => taken.has(coding)) ?? "identity";
 }

@@ -54,11 +54,6 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   const found = passthroughRoute(context);
   if (!found.ok) return refuseUnadmitted(context, found.failure);
   const { route } = found;
-  const coding = exchange.header("transfer-encoding")?.trim().toLowerCase() ?? "chunked";
-  if (coding !== "chunked") {
-    const problem = `the transfer coding ${JSON.stringify(coding.slice(0, 64))} is not understood`;
-    return refuseUnadmitted(context, plainFailure(501, "invalid_request_error", problem));
-  }
   const body = bodyOf(gateway, exchange);
   const { bodyBytesMax } = gateway.config.server;
   const named = await namedModel(exchange, route, { body, bodyBytesMax });

@@ -20,9 +20,9 @@ import {
   continueWhenRead,
   headerBytesMax,
   isAnswering,
-  refuseConnect,
   refuseUnreadable,
 } from "./refuse-unreadable.js";
+import { checkHead } from "./request-head.js";
 import { createRequestIds } from "./request-id.js";
 import { replyFailure } from "./respond.js";
 import { createUpgradeExchange } from "./upgrade-exchange.js";
@@ -82,6 +82,9 @@ const keepAliveMs = 75_000;
  */
 const waitingConnectionsMax = 4096;
 
+/** Of all endpoints. */
+const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
 /** What follows may be a WebSocket's frames, and is no request. */
 const tooEarly = invalid("a WebSocket can't be opened before earlier requests are answered");
 const unknownExpectation = plainFailure(
@@ -139,9 +142,11 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     replyFailure(exchangeOf(request, response), "model", what, ["connection", "close"]);
   const serve = (request: ServedRequest, response: ServerResponse): void => {
     if (lastRequests.drops(request)) return;
-    if (isWithoutHost(request))
-      return refuse(request, response, invalid("the Host header is required", "Host"));
+    const problem = checkHead(request);
+    if (problem !== null) return refuse(request, response, problem);
     if (request.isTooEarly) return refuse(request, response, tooEarly);
+    if (request.url === "*")
+      return exchangeOf(request, response).reply(204, ["allow", methods.join(", ")], "", "latin1");
     options.handle(exchangeOf(request, response));
   };
   // Node itself would answer a request without Host with a bare 400.
@@ -168,6 +173,8 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
   });
   server.on("checkContinue", (request, response) => {
     if (lastRequests.drops(request)) return;
+    if (request.headers.expect?.trim().toLowerCase() !== "100-continue")
+      return refuse(request, response, unknownExpectation);
     continueWhenRead(request, response);
     serve(request, response);
   });
@@ -175,11 +182,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     if (lastRequests.drops(request)) return;
     refuse(request, response, unknownExpectation);
   });
-  // For these two, Node reads the socket no longer.
-  server.on("connect", (request, socket) => {
-    if (lastRequests.drops(request)) socket.resume();
-    else refuseConnect(socket as Socket);
-  });
+  // From here on, Node reads the socket no longer.
   server.on("upgrade", (request, socket, head) => {
     if (lastRequests.drops(request)) return void socket.resume();
     // It runs as long as its socket is open.
@@ -232,7 +235,9 @@ class ServedRequest extends IncomingMessage {
   declare isTooEarly: boolean;
 
   get upgrade(): boolean | null {
-    if (this.wantsUpgrade !== true || this.method === "CONNECT") return this.wantsUpgrade;
+    if (this.wantsUpgrade !== true) return this.wantsUpgrade;
+    // It is refused in its turn, with a response like any other.
+    if (checkHead(this) !== null) return false;
     if (!isHandshake(this.method, this.url, (name) => this.headers[name] as string | undefined))
       return false;
     // Pipelined behind requests whose responses still own the socket: it is refused in its turn.
@@ -243,11 +248,6 @@ class ServedRequest extends IncomingMessage {
   set upgrade(wants: boolean | null) {
     this.wantsUpgrade = wants;
   }
-}
-
-/** RFC 9112 section 3.2: only HTTP/1.0 may omit it. */
-function isWithoutHost({ headers, httpVersion }: IncomingMessage): boolean {
-  return headers.host === undefined && httpVersion === "1.1";
 }
 
 function urlOf(address: ReturnType<Server["address"]>): string {

@@ -1,6 +1,6 @@
 /**
- * Answers to what no handler answers: bytes that Node's parser refuses, CONNECT, bodies that come
- * late, and clients that wait to be told to send one.
+ * Answers to what no handler answers: bytes that Node's parser refuses, bodies that come late, and
+ * clients that wait to be told to send one.
  */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -71,18 +71,6 @@ export function refuseIfLate(request: IncomingMessage, ms: number, then: () => v
   };
   request.once("end", over);
   request.once("close", over);
-}
-
-/** For the server's "connect", which hands over the bare socket. */
-export function refuseConnect(socket: Socket): void {
-  // It is about to be closed: its errors don't matter.
-  socket.on("error", () => {});
-  refuse(socket, [
-    501,
-    "Not Implemented",
-    "CONNECT is not offered: this is a gateway to models, not a proxy for any address",
-  ]);
-  socket.destroySoon();
 }
 
 /**

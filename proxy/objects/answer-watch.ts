@@ -86,7 +86,7 @@ class WatchingSink implements UpstreamSink {
 
 /** The data of the first event that has some, if it has ended; null: it is still to come. */
 function firstEvent(text: string): string | null {
-  const events = text.split(/\r\n\r\n|\n\n|\r\r/);
+  const events = text.replace(/^\ufeff/, "").split(/\r\n\r\n|\n\n|\r\r/);
   for (const event of events.slice(0, -1)) {
     const data = event.split(/\r\n|\n|\r/).filter((line) => line.startsWith("data:"));
     if (data.length > 0) return data.map((line) => line.slice("data:".length)).join("\n");

@@ -28,11 +28,11 @@ export class StreamHead {
     this.#bytes += piece.length;
     if (this.#begun) return;
     const text = piece.toString("latin1");
-    if (!text.includes("\n")) {
+    if (!lineEnd.test(text)) {
       this.#line += text;
       return;
     }
-    const lines = (this.#line + text).split("\n");
+    const lines = (this.#line + text).split(lineEnd);
     this.#line = lines.pop()!;
     this.#begun = lines.some(isPartOfAnswer);
   }
@@ -52,6 +52,11 @@ export class StreamHead {
   }
 }
 
+const lineEnd = /[\r\n]/;
+
+/** At the start of a stream, in Latin-1. */
+const byteOrderMark = /^\xef\xbb\xbf/;
+
 /**
  * Data that must be parsed to know. Quotes within a text are escaped, so these are keys or values.
  */
@@ -61,7 +66,8 @@ const maybeNoAnswer = /"error"|"ping"|"choices"\s*:\s*\[\s*\]/;
  * Not a comment or a ping; nor a chunk without choices, such as Azure's first one with its filter's
  * result for the prompt; nor an error.
  */
-function isPartOfAnswer(line: string): boolean {
+function isPartOfAnswer(written: string): boolean {
+  const line = written.replace(byteOrderMark, "");
   if (!line.startsWith("data:")) return false;
   const data = line.slice(5).trim();
   if (data === "" || data === "[DONE]") return false;

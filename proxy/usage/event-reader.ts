@@ -76,6 +76,7 @@ export class EventReader {
   /** As it came; `usage` reads it, which is called once. */
   #usage: unknown = null;
   #charsAtUsage = 0;
+  #isFirst = true;
 
   constructor(operation: Operation) {
     const { all, texts } = placesOf(operation);
@@ -105,7 +106,9 @@ export class EventReader {
    */
   read(event: string, lines: number): boolean {
     if (lines === 0) return false;
-    const data = lines === 1 ? (event.startsWith("data:") ? event.slice(5) : "") : dataOf(event);
+    const plain = this.#isFirst ? event.replace(byteOrderMark, "") : event;
+    this.#isFirst = false;
+    const data = lines === 1 ? (plain.startsWith("data:") ? plain.slice(5) : "") : dataOf(plain);
     let matters = false;
     const places = this.#places;
     places.lastIndex = 0;
@@ -155,9 +158,12 @@ function hasFinished(choice: unknown): boolean {
   return isObject(choice) && present(choice["finish_reason"]);
 }
 
+/** At the start of a stream, in Latin-1. */
+const byteOrderMark = /^\xef\xbb\xbf/;
+
 /** The data of an event of several lines, joined as the standard says. */
 function dataOf(event: string): string {
   const data: string[] = [];
-  for (const line of event.split("\n")) if (line.startsWith("data:")) data.push(line.slice(5));
+  for (const line of event.split(/[\r\n]+/)) if (line.startsWith("data:")) data.push(line.slice(5));
   return data.join("\n");
 }

@@ -8,8 +8,8 @@
  * `streamEventBytesMax` bytes: a larger event passes at once, is read as it passes, and is never
  * hidden.
  *
- * Not here: sockets, back-pressure, and what is charged. Lines end in LF or CRLF; a stream with
- * bare CRs, which no upstream sends, passes unread.
+ * Not here: sockets, back-pressure, and what is charged. Lines end in LF, CRLF or CR alone: of a CR
+ * at the end of a chunk the next byte says whether a LF belongs to it.
  */
 import { streamEventBytesMax } from "../../shared/bounds.js";
 import { ByteBuffer } from "../../shared/byte-buffer.js";
@@ -61,6 +61,9 @@ export function createStreamTap({
 /** What the last, incomplete line of a chunk holds so far: whether it may still turn out blank. */
 type OpenLine = "empty" | "cr" | "text";
 
+/** At the end of a text it isn't decided yet. */
+const loneCr = /\r(?=[^\n])/;
+
 class Tap implements StreamTap {
   readonly #hide: boolean;
   readonly #eventBytesMax: number;
@@ -70,6 +73,10 @@ class Tap implements StreamTap {
   /** Used instead of `#open` for an event larger than the bound: all of it has gone out. */
   #large: LargeEvent | null = null;
   #openLine: OpenLine = "empty";
+  /** The last byte was a CR. */
+  #afterCr = false;
+  /** The chunk has a CR that no LF follows. */
+  #hasLoneCr = false;
   /** Lines of the open event that aren't blank. */
   #lines = 0;
   #holding = false;
@@ -108,6 +115,7 @@ class Tap implements StreamTap {
 
   push(chunk: Buffer): Buffer | readonly Buffer[] | null {
     const text = chunk.toString("latin1");
+    this.#hasLoneCr = text.includes("\r") && loneCr.test(text);
     return this.#holding ? this.#hold(chunk, text) : this.#pass(chunk, text);
   }
 
@@ -178,6 +186,12 @@ class Tap implements StreamTap {
 
   /** The position after the blank line that ends the open event, or -1 when the text ends first. */
   #eventEnd(text: string, from: number): number {
+    if (this.#afterCr && text !== "") {
+      this.#afterCr = false;
+      // It has ended a line by itself.
+      if (text[0] !== "\n" && this.#lineEnded()) return from;
+    }
+    if (this.#hasLoneCr) return this.#eventEndByAny(text, from);
     let line = from;
     for (let feed = text.indexOf("\n", line); feed !== -1; feed = text.indexOf("\n", line)) {
       const blank =
@@ -189,11 +203,36 @@ class Tap implements StreamTap {
       if (blank) return line;
       this.#lines++;
     }
-    if (line < text.length)
-      this.#openLine =
-        this.#openLine === "empty" && line === text.length - 1 && text.charCodeAt(line) === 0x0d
-          ? "cr"
-          : "text";
+    return this.#noEventEnd(text, line);
+  }
+
+  /** The same of a text with CRs that no LF follows. */
+  #eventEndByAny(text: string, from: number): number {
+    let line = from;
+    const ends = /\r\n|\n|\r(?=[^\n])/g;
+    ends.lastIndex = from;
+    for (let end = ends.exec(text); end !== null; end = ends.exec(text)) {
+      if (end.index > line) this.#openLine = "text";
+      line = ends.lastIndex;
+      if (this.#lineEnded()) return line;
+    }
+    return this.#noEventEnd(text, line);
+  }
+
+  /** Whether the open line was blank, and the event ends with it. */
+  #lineEnded(): boolean {
+    const blank = this.#openLine !== "text";
+    this.#openLine = "empty";
+    if (!blank) this.#lines++;
+    return blank;
+  }
+
+  #noEventEnd(text: string, line: number): -1 {
+    if (line < text.length) {
+      this.#afterCr = text.charCodeAt(text.length - 1) === 0x0d;
+      const isCr = this.#openLine === "empty" && line === text.length - 1 && this.#afterCr;
+      this.#openLine = isCr ? "cr" : "text";
+    }
     return -1;
   }
 
@@ -246,8 +285,11 @@ class LargeEvent {
   }
 
   append(bytes: Buffer): void {
+    let cr = bytes.indexOf(0x0d);
     for (let at = 0; at < bytes.length; ) {
-      const feed = bytes.indexOf(0x0a, at);
+      if (cr !== -1 && cr < at) cr = bytes.indexOf(0x0d, at);
+      const lf = bytes.indexOf(0x0a, at);
+      const feed = cr === -1 || (lf !== -1 && lf < cr) ? lf : cr;
       const end = feed === -1 ? bytes.length : feed + 1;
       if (this.#begun !== null) at = this.#beginLine(bytes, at, end);
       if (this.#begun === null && this.#isData) this.json.append(bytes.subarray(at, end));

@@ -33,6 +33,8 @@ export function printableName(name: string): string {
 /** Why a request can't name this model, as a sentence about the field; null when it can. */
 export function modelNameProblem(name: string): string | null {
   if (utf8Bytes(name) > subjectBytesMax) return `model must be at most ${subjectBytesMax} bytes`;
+  // What decoders put in the place of bytes that aren't UTF-8.
+  if (name.includes("\ufffd")) return "model must be UTF-8, and must not hold U+FFFD";
   // White space around a name is dropped, line feeds included.
   const found = unprintable.exec(name.trim());
   if (found === null) return null;

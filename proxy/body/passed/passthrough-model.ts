@@ -48,7 +48,7 @@ function plainPath(path: string): string {
   let plain = path;
   // As often as `restProblem` lets through.
   for (let round = 0; round < 5 && plain.includes("%"); round++)
-    // Not UTF-8: the provider has no such model or path either.
+    // What isn't UTF-8 is no model's name: see `modelNameProblem`.
     plain = plain.replace(/(?:%[0-9A-Fa-f]{2})+/g, (coded) => percentDecoded(coded) ?? "\ufffd");
   return withoutEnd(plain);
 }
@@ -69,13 +69,13 @@ function withoutEnd(path: string): string {
  */
 export function modelInPath(path: string): string {
   const match = /\/(?:models\/|(?=tunedModels\/))([^:]+):[^/]+$/i.exec(plainPath(path));
-  return match === null ? "" : decodedModel(match[1]!);
+  return match === null ? "" : usableModel(match[1]!);
 }
 
 /** Azure's `/deployments/{id}/…`; empty when the path names none. */
 export function deploymentInPath(path: string): string {
   const match = /\/deployments\/([^/]+)\//i.exec(plainPath(path));
-  return match === null ? "" : decodedModel(match[1]!);
+  return match === null ? "" : usableModel(match[1]!);
 }
 
 /**
@@ -86,10 +86,6 @@ export function modelsInQuery(query: string): readonly string[] {
   return [...new URLSearchParams(query)]
     .filter(([name]) => /^\s*(?:model|deployment)\s*$/i.test(name))
     .map(([, value]) => usableModel(value));
-}
-
-function decodedModel(name: string): string {
-  return name.includes("\ufffd") ? "" : usableModel(name);
 }
 
 /** A model's name from outside; empty when it is too long for a rule to name it. */

@@ -2,11 +2,12 @@
  * `docs/openapi.json`, read from the disk when somebody first asks for it and kept: a proxy that is
  * never asked pays nothing for it.
  */
-import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Log } from "../../../shared/log.js";
-import type { LoadOpenapi, OpenapiDocument } from "./reply-openapi.js";
+import { keptFile } from "../../http/kept-file.js";
+import type { KeptFile } from "../../http/reply-file.js";
+import type { LoadOpenapi } from "./reply-openapi.js";
 
 /** From the program, which is two folders below the package's, or from this module, compiled. */
 const places = ["../../docs/openapi.json", "../../../../docs/openapi.json"].map((place) =>
@@ -18,7 +19,7 @@ export function createOpenapiLoader(
   log: Pick<Log, "warn">,
   from: readonly string[] = places,
 ): LoadOpenapi {
-  let loading: Promise<OpenapiDocument | null> | null = null;
+  let loading: Promise<KeptFile | null> | null = null;
   return () => {
     loading ??= Promise.any(from.map((path) => readFile(path))).then(asDocument, (error) => {
       loading = null;
@@ -29,7 +30,6 @@ export function createOpenapiLoader(
   };
 }
 
-function asDocument(bytes: Buffer): OpenapiDocument {
-  const hash = createHash("sha256").update(bytes).digest("base64url");
-  return { bytes, etag: `"${hash.slice(0, 22)}"` };
+function asDocument(bytes: Buffer): KeptFile {
+  return keptFile(bytes, "application/json");
 }

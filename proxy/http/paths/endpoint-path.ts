@@ -36,9 +36,8 @@ function readAddress(url: string): EndpointAddress {
   const written = mark === -1 ? url : url.slice(0, mark);
   const query = mark === -1 ? "" : url.slice(mark + 1);
   const google = written.includes(":") ? ofGoogle.exec(written) : null;
-  const named = google === null ? null : percentDecoded(google[1]!);
-  if (google !== null && named !== null)
-    return { path: `/v1beta/models:${google[2]!}`, query, model: named };
+  if (google !== null)
+    return { path: `/v1beta/models:${google[2]!}`, query, model: modelNamed(google[1]!) };
   if (!written.startsWith("/openai/")) return { path: endpointPath(written), query, model: null };
   return ofAzure(endpointPath(written.slice("/openai".length)), { written, query });
 }
@@ -60,12 +59,18 @@ function ofAzure(
   { written, query }: { readonly written: string; readonly query: string },
 ): EndpointAddress {
   const deployed = ofDeployment.exec(path);
-  const model = deployed === null ? null : percentDecoded(deployed[1]!);
-  if (deployed !== null && model !== null)
+  if (deployed !== null) {
+    const model = modelNamed(deployed[1]!);
     return { path: endpointPath(deployed[2]!), query: withoutDates(query), model };
+  }
   return path.startsWith("/v1/")
     ? { path, query: withoutDates(query), model: null }
     : { path: written, query, model: null };
+}
+
+/** What isn't UTF-8 becomes a name that no model may have, which is refused with its reason. */
+function modelNamed(coded: string): string {
+  return percentDecoded(coded) ?? "\ufffd";
 }
 
 /** Realtime's clients name the model there, under Azure's word for it. */

@@ -76,7 +76,6 @@ t.test(
       "a hexadecimal length": `${post("Content-Length: 0x5")}abcde`,
       "a space before the colon": `${post("Content-Length : 5")}abcde`,
       "a length beyond numbers": `${post("Content-Length: 99999999999999999999")}abcde`,
-      "an unknown coding": `${post("Transfer-Encoding: xchunked")}0\r\n\r\n`,
       "chunks that aren't last": `${post("Transfer-Encoding: chunked, identity")}0\r\n\r\n`,
       "chunks twice": `${post(chunked, chunked)}0\r\n\r\n`,
       "a control character in the coding": `${post("Transfer-Encoding: \u000bchunked")}0\r\n\r\n`,
@@ -94,15 +93,44 @@ t.test(
       "a byte that is no ASCII in the target": get("/p/test/\u00e9"),
       "an unknown method": get("/p/test/x").replace("GET", "STEAL"),
       "no host": "GET /p/test/x HTTP/1.1\r\nConnection: close\r\n\r\n",
+      "two hosts": get("/p/test/x", "Host: 127.0.0.1"),
+      "two hosts that differ": get("/p/test/x", "HOST: localhost"),
+      "two hosts and an absolute target": get("http://127.0.0.1/p/test/x", "Host: 127.0.0.1"),
+      ...Object.fromEntries(
+        ["a b", "a/b", "u@a", "a, b", "a:b", "[::1", "[x]", "\u00e9", "a:1:2", "http://a"].map(
+          (host) => [`host ${host}`, get("/p/test/x").replace("Host: 127.0.0.1", `Host: ${host}`)],
+        ),
+      ),
+      "credentials in an absolute target": get("http://u:p@127.0.0.1/p/test/x"),
+      "an absolute target without a host": get("http:///p/test/x"),
+      "an asterisk": get("*"),
+      "a coding in HTTP/1.0": `${post(chunked).replace("HTTP/1.1", "HTTP/1.0")}0\r\n\r\n`,
+      "a coding and a length in HTTP/1.0": `${post(chunked, "Content-Length: 5").replace("HTTP/1.1", "HTTP/1.0")}0\r\n\r\n`,
+      "a coding in HTTP/1.0 that is kept alive": `${post(chunked).replace("HTTP/1.1", "HTTP/1.0").replace("close", "keep-alive")}0\r\n\r\n`,
     };
     for (const [name, bytes] of Object.entries(table))
       t.equal(statusOf(await exchange(bytes)), 400, name);
-    for (const coding of ["gzip, chunked", "identity, chunked"])
-      t.equal(
-        statusOf(await exchange(`${post(`Transfer-Encoding: ${coding}`)}0\r\n\r\n`)),
-        501,
-        coding,
-      );
+    const everywhere = [
+      "/p/test/x",
+      "/v1/chat/completions",
+      "/v1/messages/count_tokens",
+      "/health",
+    ];
+    for (const coding of ["gzip, chunked", "identity, chunked", ", chunked", "xchunked", ""])
+      for (const path of everywhere) {
+        const bytes = post(`Transfer-Encoding: ${coding}`).replace("/p/test/v1/any", path);
+        // Without its wish to close: what follows must not be read.
+        const keep = bytes.replace("Connection: close\r\n", "");
+        const received = await exchange(`${keep}0\r\n\r\n${get("/p/test/never")}`);
+        t.same(received.match(/HTTP\/1\.1 \d+/g), ["HTTP/1.1 501"], `${coding} at ${path}`);
+      }
+    for (const version of ["HTTP/0.9", "HTTP/2.0"])
+      t.equal(statusOf(await exchange(get("/p/test/x").replace("HTTP/1.1", version))), 505);
+    t.equal(statusOf(await exchange("GET /p/test/x\r\n\r\n")), 505, "no version");
+    for (const expected of ["foo", "100-continue, foo", "100-continue=1"]) {
+      const bytes = post("Content-Length: 5", `Expect: ${expected}`);
+      t.equal(statusOf(await exchange(`${bytes}abcde`)), 417, expected);
+    }
     t.same({ received: upstream.received.length, requests: await requests() }, before);
   },
 );
@@ -155,7 +183,8 @@ t.test("no path leads to another host, or out of its own", async (t) => {
   const host = new URL(evil.origin).host;
   const table: Readonly<Record<string, number>> = {
     [`http://${host}/`]: 404,
-    [`http://${host}/p/test/v1/models`]: 404,
+    [`http://${host}/p/${host}/`]: 404,
+    "http://evil.example/p/test/v1/models": 403,
     [`//${host}/p/test/v1/models`]: 404,
     "/p": 404,
     "/p/": 404,
@@ -193,6 +222,18 @@ t.test("no path leads to another host, or out of its own", async (t) => {
   for (const [target, status] of Object.entries(table))
     t.equal(statusOf(await exchange(get(target))), status, target);
   t.equal(upstream.received.length, before);
+  // In absolute form, as to a proxy, they go to the provider of the path, and nowhere else.
+  for (const target of [
+    `http://${host}/p/test/v1/absolute`,
+    "HTTP://localhost:80/p/test/v1/absolute",
+    "https://[::1]/p/test/v1/absolute",
+  ]) {
+    const sent = get(target).replace("Host: 127.0.0.1", "Host: evil.example");
+    t.equal(statusOf(await exchange(sent)), 200, target);
+    t.equal(upstream.received.at(-1)!.request.url, "/v1/absolute");
+    t.equal(upstream.received.at(-1)!.request.headers.host, new URL(upstream.origin).host);
+  }
+  t.equal(statusOf(await exchange(get("http://127.0.0.1?x"))), 404);
   // These go where all others go: they are paths, and no more.
   for (const path of [
     `/@${host}/`,
@@ -253,12 +294,22 @@ t.test("methods: TRACE is no method here, CONNECT is no tunnel", async (t) => {
   const traced = await exchange(get("/p/test/v1/any").replace("GET", "TRACE"));
   t.equal(statusOf(traced), 405);
   t.match(traced, /\r\nallow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n/);
-  t.equal(
-    statusOf(
-      await exchange(`CONNECT ${new URL(evil.origin).host} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`),
-    ),
-    501,
+  const connectTo = `CONNECT ${new URL(evil.origin).host} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
+  const statuses = async (bytes: string): Promise<readonly string[] | null> =>
+    (await exchange(bytes)).match(/HTTP\/1\.1 \d+/g);
+  t.same(await statuses(connectTo), ["HTTP/1.1 501"]);
+  t.same(await statuses(`${connectTo}${get("/p/test/v1/tunnelled")}`), ["HTTP/1.1 501"]);
+  t.same(
+    await statuses(get("/p/test/v1/any").replace("Connection: close\r\n", "") + connectTo),
+    ["HTTP/1.1 200", "HTTP/1.1 501"],
+    "the answer before it isn't lost",
   );
+  t.notOk(upstream.received.some(({ request }) => request.url === "/v1/tunnelled"));
+  for (const target of ["*", "http://127.0.0.1"]) {
+    const options = await exchange(get(target).replace("GET", "OPTIONS"));
+    t.equal(statusOf(options), 204, target);
+    t.match(options, /\r\nallow: GET, HEAD, POST, /i);
+  }
   t.equal(evil.connections(), 0);
 });
 
@@ -351,4 +402,63 @@ t.test("a body that stops is ended with its client; the proxy still serves", asy
   );
   t.equal((await fetch(`${url}/p/test/v1/any`)).status, 200);
   t.notMatch(proxy.output(), /secret-of-the-provider|unhandled|assertion|warning/i);
+});
+
+t.test("a model whose name isn't UTF-8 is refused, wherever it is named", async (t) => {
+  const before = { received: upstream.received.length, requests: await requests() };
+  const json = (path: string, body: string): string =>
+    post(`Content-Length: ${body.length}`, "Content-Type: application/json").replace(
+      "/p/test/v1/any",
+      path,
+    ) + body;
+  // Not begun, cut, overlong, and half of a pair.
+  for (const bytes of [
+    "\xff",
+    "\x80",
+    "\xc3",
+    "\xc0\xaf",
+    "\xe0\x80\xaf",
+    "\xed\xa0\x80",
+    "\xf5\x80\x80\x80",
+  ]) {
+    const coded = [...bytes].map((byte) => `%${byte.charCodeAt(0).toString(16)}`).join("");
+    const messages = '"messages":[]';
+    const contents = '{"contents":[]}';
+    const form = `--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nm${bytes}\r\n--b--\r\n`;
+    const table: Readonly<Record<string, string>> = {
+      body: json("/p/test/v1/chat/completions", `{"model":"m${bytes}",${messages}}`),
+      "body of any path": json("/p/test/v1/any", `{"model":"m${bytes}"}`),
+      form: json("/p/test/v1/audio/transcriptions", form).replace(
+        "application/json",
+        "multipart/form-data; boundary=b",
+      ),
+      "path of Google": json(`/p/test/v1beta/models/m${coded}:generateContent`, contents),
+      "path of Google, encoded twice": json(
+        `/p/test/v1beta/models/m${coded.replaceAll("%", "%25")}:generateContent`,
+        contents,
+      ),
+      "path of Azure": json(
+        `/p/test/openai/deployments/m${coded}/chat/completions`,
+        `{${messages}}`,
+      ),
+      query: json(`/p/test/v1/any?model=m${coded}`, "{}"),
+      "chat completions": json("/v1/chat/completions", `{"model":"test/m${bytes}",${messages}}`),
+      messages: json("/v1/messages", `{"model":"test/m${bytes}",${messages}}`),
+      responses: json("/v1/responses", `{"model":"test/m${bytes}","input":"x"}`),
+      embeddings: json("/v1/embeddings", `{"model":"test/m${bytes}","input":"x"}`),
+      count_tokens: json("/v1/messages/count_tokens", `{"model":"test/m${bytes}",${messages}}`),
+      "Gemini's API": json(`/v1beta/models/m${coded}:generateContent`, contents),
+      "a count of Gemini's API": json(`/v1beta/models/m${coded}:countTokens`, contents),
+      "Azure's API": json(`/openai/deployments/m${coded}/chat/completions`, `{${messages}}`),
+      transcriptions: json("/v1/audio/transcriptions", form).replace(
+        "application/json",
+        "multipart/form-data; boundary=b",
+      ),
+    };
+    for (const [name, request] of Object.entries(table)) {
+      const received = await exchange(request);
+      t.equal(statusOf(received), 400, `${coded} in ${name}: ${received.slice(-150)}`);
+    }
+  }
+  t.same({ received: upstream.received.length, requests: await requests() }, before);
 });

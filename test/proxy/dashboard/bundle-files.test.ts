@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import t from "tap";
 import { createDashboardLoader } from "../../../proxy/dashboard/bundle-files.js";
-import type { DashboardFile } from "../../../proxy/dashboard/dashboard-files.js";
+import type { KeptFile } from "../../../proxy/http/reply-file.js";
 import { root } from "../../tidy/source-tree.js";
 
 const folder = join(root, "dist/programs/dashboard");
 const bundle = (await createDashboardLoader()())!;
 
 /** Kilobytes, as they are sent to a browser that takes gzip. */
-async function gzippedKb(files: Iterable<DashboardFile>): Promise<number> {
+async function gzippedKb(files: Iterable<KeptFile>): Promise<number> {
   let bytes = 0;
   for (const file of files) bytes += (await file.bytes("gzip")).length;
   return bytes / 1000;

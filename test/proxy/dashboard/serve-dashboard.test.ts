@@ -1,11 +1,11 @@
 /** The answers below /dashboard: what browsers may keep, what they are told, what isn't there. */
 import t from "tap";
-import type { DashboardFile } from "../../../proxy/dashboard/dashboard-files.js";
 import { indexPage, pageHeaders } from "../../../proxy/dashboard/page-head.js";
-import { chosenCoding, serveDashboard } from "../../../proxy/dashboard/serve-dashboard.js";
+import { serveDashboard } from "../../../proxy/dashboard/serve-dashboard.js";
+import { chosenCoding, type KeptFile } from "../../../proxy/http/reply-file.js";
 import { FakeExchange } from "../fake-exchange.js";
 
-const fileOf = (text: string, contentType: string): DashboardFile => ({
+const fileOf = (text: string, contentType: string): KeptFile => ({
   contentType,
   etag: `"${text}"`,
   bytes: async (coding) => Buffer.from(`${coding}:${text}`),
@@ -90,7 +90,21 @@ t.test("it is compressed as the browser takes it", async (t) => {
     ["gzip;q=1.0, br;q=0", "gzip"],
     ["GZIP", "gzip"],
     ["br; q=0.0, gzip; q=0", "identity"],
-    ["*", "identity"],
+    ["*", "br"],
+    ["*;q=0", "identity"],
+    ["gzip;q=1.0, br;q=0.5", "gzip"],
+    ["gzip;q=0.5, br;q=0.5", "br"],
+    ["gzip;q=0.001", "gzip"],
+    ["gzip;q=0.5, identity", "identity"],
+    ["identity;q=0.5, *;q=0.1", "identity"],
+    ["br;q=0, *", "gzip"],
+    ["identity;q=0, gzip", "gzip"],
+    ["identity;q=0", "identity"],
+    ["gzip; q = 0.2, br ;Q=0.1", "gzip"],
+    ["br;q=2, gzip;q=x", "identity"],
+    ["x-gzip", "gzip"],
+    [", ,gzip,", "gzip"],
+    ["zstd, deflate", "identity"],
   ] as const;
   for (const [accepts, coding] of table)
     t.equal(chosenCoding(accepts), coding, accepts ?? "nothing");

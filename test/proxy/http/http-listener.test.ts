@@ -588,7 +588,6 @@ t.test("a refusal of what follows isn't taken for the answer to a request before
   const table: readonly (readonly [name: string, second: string])[] = [
     ["a body that comes late", post],
     ["a body that can't be read", `${post}x\r\n`],
-    ["CONNECT", "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n"],
   ];
   for (const [name, second] of table) {
     const handle = (exchange: Exchange): void => {

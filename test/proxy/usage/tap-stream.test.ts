@@ -3,6 +3,7 @@ import fc from "fast-check";
 import t from "tap";
 import { createStreamTap, type StreamTap } from "../../../proxy/usage/tap-stream.js";
 import { streamEventBytesMax } from "../../../shared/bounds.js";
+import type { Operation } from "../../../shared/operation.js";
 import { anyText } from "../../support/any-text.js";
 
 /** A chunk as OpenAI writes it when usage is asked for. */
@@ -805,5 +806,92 @@ t.test(
     t.same([tap.contentChars, tap.contentCharsSinceUsage], [30_005, 30_002]);
     tap.push(Buffer.from('y"}}]}\n\n'));
     t.same([tap.contentChars, tap.contentCharsSinceUsage], [30_006, 30_003]);
+  },
+);
+
+t.test(
+  "a stream is read whatever ends its lines, with a byte order mark or without, wherever it is cut",
+  async (t) => {
+    const named = (event: string, data: object): string => `event: ${event}\n${eventText(data)}`;
+    const streams: Readonly<Record<string, readonly [Operation, string]>> = {
+      chat: [
+        "chat_completions",
+        `: hi\n\n${chunk({ content: "Hé" })}${chunk({}, "stop")}${usageEvent}${doneEvent}`,
+      ],
+      "chat in several lines": [
+        "chat_completions",
+        `data: {"choices": [],\ndata: "usage": {"prompt_tokens": 3,\ndata:\ndata: "completion_tokens": 4}}\n\n`,
+      ],
+      messages: [
+        "messages",
+        named("message_start", {
+          type: "message_start",
+          message: { usage: { input_tokens: 3, output_tokens: 1 } },
+        }) +
+          named("content_block_delta", {
+            type: "content_block_delta",
+            delta: { type: "text_delta", text: "Hi" },
+          }) +
+          named("message_delta", { type: "message_delta", usage: { output_tokens: 4 } }),
+      ],
+      responses: [
+        "responses",
+        named("response.output_text.delta", { type: "response.output_text.delta", delta: "Hi" }) +
+          named("response.completed", {
+            type: "response.completed",
+            response: { usage: { input_tokens: 3, output_tokens: 4, total_tokens: 7 } },
+          }),
+      ],
+      google: [
+        "stream_generate_content",
+        eventText({
+          candidates: [{ content: { parts: [{ text: "Hi" }] } }],
+          usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 4, totalTokenCount: 7 },
+        }),
+      ],
+    };
+    const largeEvent = (end: string): string =>
+      named("message_delta", {
+        padding: "x".repeat(300),
+        usage: { input_tokens: 3, output_tokens: 4 },
+      }).replaceAll("\n", end);
+    for (const end of ["\n", "\r\n", "\r"])
+      for (const size of [1, 7, 1000]) {
+        const tap = createStreamTap({
+          operation: "messages",
+          hideUsageChunk: false,
+          eventBytesMax: 100,
+        });
+        const text = Buffer.from(largeEvent(end));
+        for (let at = 0; at < text.length; at += size) tap.push(text.subarray(at, at + size));
+        tap.end();
+        t.match(tap.usage, { inputTokens: 3, outputTokens: 4 }, `${JSON.stringify(end)}, large`);
+      }
+    const plain = ({ usage, contentChars, errorSeen, note }: StreamTap): object => ({
+      ...{ usage, contentChars, errorSeen, note },
+    });
+    for (const [name, [operation, text]] of Object.entries(streams))
+      for (const hideUsageChunk of [false, true]) {
+        const inLf = createStreamTap({ operation, hideUsageChunk });
+        const passed = run(inLf, [text]).join("");
+        const expected = plain(inLf);
+        t.match(expected, { usage: { kind: "usage", inputTokens: 3, outputTokens: 4 } }, name);
+        for (const end of ["\r\n", "\r", "\n"])
+          for (const mark of ["", "\ufeff"]) {
+            const bytes = Buffer.from(mark + text.replaceAll("\n", end));
+            const out = (mark + Buffer.from(passed, "latin1").toString()).replaceAll("\n", end);
+            const cuts = [...bytes.keys()].map((at) => [bytes.subarray(0, at), bytes.subarray(at)]);
+            for (const pieces of [
+              [bytes],
+              [...bytes].map((byte) => Buffer.from([byte])),
+              ...cuts,
+            ]) {
+              const tap = createStreamTap({ operation, hideUsageChunk });
+              const sent = run(tap, pieces).join("");
+              assert.deepEqual(plain(tap), expected, `${name} ${JSON.stringify(mark + end)}`);
+              assert.equal(Buffer.from(sent, "latin1").toString(), out);
+            }
+          }
+      }
   },
 );

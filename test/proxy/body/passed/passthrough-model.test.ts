@@ -67,13 +67,13 @@ t.test("a model is found in the paths of Gemini and Azure", async (t) => {
     ["/v1beta/tunedModels/mine:generateContent", "tunedModels/mine"],
     ["/v1/models/gpt-4o", ""],
     ["/v1/chat/completions", ""],
-    ["/v1beta/models/%ff:generateContent", ""],
+    ["/v1beta/models/%ff:generateContent", "\ufffd"],
   ] as const;
   for (const [path, model] of ofGemini) t.equal(modelInPath(path), model, path);
   const ofAzure = [
     ["/openai/deployments/my%20model/embeddings", "my model"],
     ["/openai/deployments/d/chat/completions", "d"],
-    ["/openai/deployments/%ff/embeddings", ""],
+    ["/openai/deployments/%ff/embeddings", "\ufffd"],
     [`/openai/deployments/${"a".repeat(513)}/embeddings`, ""],
     ["/v1/models/gpt-4o", ""],
   ] as const;

@@ -75,7 +75,7 @@ t.test("Azure's clients name the model in the path, and a date in the query", as
     ["/openai/deployments/openai/gpt-4o/images/edits", "/v1/images/edits", "", "openai/gpt-4o"],
     ["//openai/deployments/x/audio/speech/", "//openai/deployments/x/audio/speech/", "", null],
     ["/openai/deployments/x/audio/speech/", "/v1/audio/speech", "", "x"],
-    ["/openai/deployments/%ff/embeddings", "/openai/deployments/%ff/embeddings", "", null],
+    ["/openai/deployments/%ff/embeddings", "/v1/embeddings", "", "\ufffd"],
     ["/openai/deployments/x/admin", "/openai/deployments/x/admin", "", null],
     ["/openai/deployments/x", "/openai/deployments/x", "", null],
     ["/openai/deployments/x/batches?api-version=1", "/v1/batches", "", "x"],
@@ -107,7 +107,7 @@ t.test("Google's clients name the model in the path", async (t) => {
       "/v1beta/models:streamGenerateContent",
       "ollama/qwen3:27b",
     ],
-    ["/v1beta/models/%ff:generateContent", "/v1beta/models/%ff:generateContent", null],
+    ["/v1beta/models/%ff:generateContent", "/v1beta/models:generateContent", "\ufffd"],
     ["/v1beta/models", "/v1beta/models", null],
     ["/v1/models/llama:8b", "/v1/models/llama:8b", null],
   ];

@@ -1,0 +1,22 @@
+/** Keeps a file in memory, and compresses it in another thread once somebody wants it so. */
+import { createHash } from "node:crypto";
+import { promisify } from "node:util";
+import { brotliCompress, gzip } from "node:zlib";
+import type { Coding, KeptFile } from "./reply-file.js";
+
+const compressors = { br: promisify(brotliCompress), gzip: promisify(gzip) };
+
+export function keptFile(identity: Buffer, contentType: string): KeptFile {
+  const made = new Map<Coding, Promise<Buffer>>([["identity", Promise.resolve(identity)]]);
+  return {
+    contentType,
+    etag: `W/"${createHash("sha256").update(identity).digest("base64url").slice(0, 22)}"`,
+    bytes(coding) {
+      const known = made.get(coding);
+      if (known !== undefined || coding === "identity") return known ?? Promise.resolve(identity);
+      const making = compressors[coding](identity);
+      made.set(coding, making);
+      return making;
+    },
+  };
+}
