@@ -1,7 +1,7 @@
 /**
  * GET /dashboard/…: the files of the dashboard, which hold no data and so need no credentials; what
- * they show they ask /admin for. Any address below that names no file is the page itself, whose
- * script shows what the address says.
+ * they show they ask /admin for. `/` redirects there. Any address below that names no file is the
+ * page itself, whose script shows what the address says.
  */
 import { type Failure, plainFailure } from "../../shared/error-code.js";
 import type { Exchange } from "../http/exchange.js";
@@ -15,10 +15,11 @@ const assets = "/dashboard/assets/";
 /** Returns the status. */
 export async function serveDashboard(load: LoadDashboard, exchange: Exchange): Promise<number> {
   const { path } = exchange;
-  if (path === "/dashboard") {
+  if (path === "/dashboard" || path === "/") {
     const headers = ["location", "/dashboard/", ...requestIdHeaders(exchange), ...pageHeaders];
-    exchange.reply(308, headers, "", "latin1");
-    return 308;
+    const status = path === "/" ? 302 : 308;
+    exchange.reply(status, headers, "", "latin1");
+    return status;
   }
   const bundle = await load();
   if (bundle === null)

@@ -179,7 +179,7 @@ function stored(
 export const patterns: readonly (readonly [path: RegExp, endpoints: PathEndpoints])[] = [
   [/^\/p\/[^/]/, passthrough],
   [
-    /^\/dashboard(?:\/|$)/,
+    /^\/(?:dashboard(?:\/|$)|$)/,
     { area: "dashboard", methods: { GET: "dashboard", HEAD: "dashboard" }, route: "/dashboard" },
   ],
   [/^\/v1(?:beta)?\/models\/.+$/, { ...model({ GET: "model" }), route: "/v1/models/{id}" }],

@@ -42,6 +42,16 @@ t.test("an asset is kept for ever, the page is asked for again each time", async
   t.equal((await get("/dashboard/icon.svg")).sent("content-type"), "image/svg+xml");
 });
 
+t.test("the gateway's address leads to the dashboard", async (t) => {
+  for (const [path, status] of [
+    ["/", 302],
+    ["/dashboard", 308],
+  ] as const) {
+    const answer = await get(path);
+    t.same([answer.status, answer.sent("location")], [status, "/dashboard/"], path);
+  }
+});
+
 t.test("an asset that isn't there is a 404, and never the page in its place", async (t) => {
   for (const name of ["main-OLD.js", "", "../main-AB12.js", "main-AB12.js/", "__proto__"]) {
     const answer = await get(`/dashboard/assets/${name}`);
