@@ -311,6 +311,16 @@ async function openCluster(
     // Certificates name hosts, and not the addresses that a look-up finds.
     dnsLookup: (host, found) => found(null, host),
   });
+  cluster.on("+node", (node: Redis) => {
+    // ioredis drops this promise: its rejection would be the process's end. What follows is
+    // rejected with it.
+    const asking = node.asking.bind(node);
+    node.asking = () => {
+      const asked = asking();
+      asked.catch(() => {});
+      return asked;
+    };
+  });
   const lastError = await ready(cluster, config);
   const ends = { isDropped: false };
   cluster.on("node error", (error: Error) => {
