@@ -201,6 +201,7 @@ async function openState(
     pid: process.pid,
     rateLimitsEnabled: config.rateLimits.enabled,
     usageEnabled: config.usageEnabled,
+    background: config.background,
     quotaTemplatesEntitled: config.quotaTemplatesEntitled,
     budgetsEnabled: config.budgets.enabled,
     inertReason: createInertReason(config),

@@ -4,6 +4,7 @@
  * declared.
  */
 
+import type { BackgroundConfig } from "../shared/config/config.js";
 import type { Inert, InertReason } from "../shared/config/inert-rule.js";
 import type { BudgetDefinition } from "../shared/domain/budget.js";
 import { emptySum, type MoneySum } from "../shared/domain/money.js";
@@ -35,6 +36,7 @@ import type { LastBackup } from "./store/last-backup.js";
 import type { Store } from "./store/store.js";
 import type { Writer } from "./store/writer.js";
 import type { Followers } from "./usage/followers/followers.js";
+import type { PendingResponses } from "./usage/pending-responses.js";
 import type { UsageLog } from "./usage/usage-log.js";
 
 export interface DaemonSettings {
@@ -44,6 +46,7 @@ export interface DaemonSettings {
   readonly pid: number;
   readonly rateLimitsEnabled: boolean;
   readonly usageEnabled: boolean;
+  readonly background: BackgroundConfig;
   readonly quotaTemplatesEntitled: boolean;
   readonly budgetsEnabled: boolean;
   /** Which rules do nothing under this configuration. */
@@ -80,6 +83,7 @@ export interface DaemonState {
   cluster: ClusterMember | null;
   sharedDefinitions: SharedDefinitions | null;
   readonly usage: UsageLog;
+  readonly pending: PendingResponses;
   readonly backTests: BackTests;
   readonly limitFiles: HeldLimitFiles;
   readonly followers: Followers;
@@ -175,7 +179,15 @@ export function newCounts(): DaemonCounts {
     refused: 0,
     denied: 0,
     overBudget: 0,
-    settledParts: { request: 0, progress: 0, attempt: 0, untried: 0, withdrawn: 0, cached: 0 },
+    settledParts: {
+      request: 0,
+      progress: 0,
+      attempt: 0,
+      untried: 0,
+      withdrawn: 0,
+      cached: 0,
+      final: 0,
+    },
     tokens: 0,
     cost: emptySum(),
     repeatedSettles: 0,

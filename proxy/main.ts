@@ -18,6 +18,7 @@ import { BrokenLimiterState } from "./limiter/broken-limiter-state.js";
 import { connectLimiter } from "./limiter/client/connect-limiter.js";
 import { SettleSpool, settleGraceMs } from "./limiter/spool/settle-spool.js";
 import type { ProxyGroup } from "./metrics/metrics.js";
+import { startLooking } from "./objects/background-responses.js";
 import { type Listeners, openListeners } from "./open-listeners.js";
 import { statusLine } from "./status-line.js";
 
@@ -111,7 +112,9 @@ export async function startProxy({
     await disconnect();
     throw error;
   });
+  const looking = startLooking(gateway, config.usageEnabled ? config.background.lookMs : 0);
   const closeAll = async (): Promise<void> => {
+    looking.stop();
     capacity.files.close();
     gateway.models.stop();
     gateway.metrics.close();

@@ -30,6 +30,7 @@ import type { Store } from "../store/store.js";
 import { Writer } from "../store/writer.js";
 import { Followers } from "../usage/followers/followers.js";
 import { identify } from "../usage/followers/store-ids.js";
+import { PendingResponses } from "../usage/pending-responses.js";
 import { restoreUsage } from "../usage/restore-usage.js";
 import { loadAccounts } from "./load-unread.js";
 import { type DeclaredPlaces, placeDeclared } from "./place-declared.js";
@@ -141,6 +142,8 @@ export async function startState(
     { spentOnDays: createSpentOnDays(usage, onUnreadable), lastRecordKey: () => usage.lastKey },
     nowMs,
   );
+  const pending = new PendingResponses(settings.background);
+  pending.restore(store, nowMs);
   const spendLog = createSpendLog(budgets, usage, logged);
   const identity = identify(store, options.newStoreId);
   const noted = storedLastBackup(store, nowMs);
@@ -157,7 +160,7 @@ export async function startState(
       firstLsn: restored.epochs.startLsn,
       journaled: restored.journaled,
       retryMs,
-      contributors: [usage, spendLog, restored.proxies],
+      contributors: [usage, spendLog, restored.proxies, pending],
     },
   );
   const state: DaemonState = {
@@ -191,6 +194,7 @@ export async function startState(
     sharedDefinitions: null,
     backups: new Backups({ beginCopy, schedule }),
     usage,
+    pending,
     followers: new Followers(identity.storeIds, options.host),
     spendLog,
     yieldToEventLoop,

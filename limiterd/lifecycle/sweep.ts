@@ -97,10 +97,13 @@ export async function sweepSpends(state: DaemonState, nowMs: () => number): Prom
   }
 }
 
-/** Forgets who has made objects that have expired, a slice at a call. */
-export function sweepObjects({ objects, writer }: DaemonState, nowMs: number): void {
+/**
+ * Forgets who has made objects that have expired, a slice at a call, and responses whose usage has
+ * been waited for long enough.
+ */
+export function sweepObjects({ objects, pending, writer }: DaemonState, nowMs: number): void {
   // What waits for a store that fails needn't grow.
   if (writer.failing !== null) return;
-  const expired = objects.expired(nowMs);
+  const expired = [...objects.expired(nowMs), ...pending.expire(nowMs)];
   if (expired.length > 0) void writer.write(expired);
 }

@@ -23,7 +23,7 @@ export function countSettle(
   const { lease, part, userPath, target } = message;
   const { book, epochs } = ledger;
   const { lsn, targetLsn, endedAtMs, tokens } = facts;
-  if (part === "cached") return;
+  if (part === "cached" || part === "final") return;
   const heldThere = held !== undefined && isSameTarget(held.target, target) ? held : undefined;
   if (part === "progress")
     return charge(

@@ -4,11 +4,11 @@
  */
 import { isCount } from "../../shared/checked.js";
 import {
-  addCost,
   addSum,
   emptySum,
   type MoneySum,
   type PicoUsd,
+  sumOfCost,
 } from "../../shared/domain/money.js";
 import {
   countsIn,
@@ -99,7 +99,7 @@ export function rollupOf(record: UsageRecord): ReadRollup {
     outputCost: sumOf(unpriced ? 0 : outputCost),
     totalCost: sumOf(unpriced ? 0 : totalCost),
     rewriteCostSaved: sumOf(rewriteCostSaved ?? 0),
-    unknownCalls: atMost === null ? 0 : 1,
+    unknownCalls: atMost === null ? 0 : atMost.tokens < 0 ? -1 : 1,
     tokensAtMost: atMost === null ? 0 : atMost.tokens,
     costAtMost: sumOf(atMost?.cost ?? 0),
   };
@@ -109,9 +109,7 @@ const nothing: Readonly<MoneySum> = emptySum();
 
 function sumOf(cost: PicoUsd): Readonly<MoneySum> {
   if (cost === 0) return nothing;
-  const sum = emptySum();
-  addCost(sum, cost);
-  return sum;
+  return sumOfCost(cost);
 }
 
 /**
@@ -149,7 +147,7 @@ export function copyRollup(sum: Rollup): Rollup {
 }
 
 function bounded(count: number): number {
-  return Math.min(count, Number.MAX_SAFE_INTEGER);
+  return Math.min(Math.max(count, 0), Number.MAX_SAFE_INTEGER);
 }
 
 /**

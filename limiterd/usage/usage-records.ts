@@ -4,14 +4,17 @@
  */
 import { recordLatenessMs } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
-import { isPicoUsd } from "../../shared/domain/money.js";
+import { isSignedPicoUsd } from "../../shared/domain/money.js";
 import { isNormalUserPath } from "../../shared/domain/user-path.js";
 import { isMoment } from "../../shared/time.js";
 import { detailsFromFlat, detailsToFlat, flawOfDetails } from "../../shared/usage/usage-details.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { Settle } from "../../shared/wire/message-to-daemon.js";
 
-/** It never changes once it is written, and refers to its key by id alone. */
+/**
+ * It never changes once it is written, and refers to its key by id alone. One that takes an
+ * estimate back has negative tokens and costs.
+ */
 export interface UsageRecord extends Execution {
   /** When the response ended. */
   readonly atMs: number;
@@ -172,14 +175,14 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
   )
     return null;
   if (
-    !isCount(inputTokens) ||
-    !isCount(outputTokens) ||
-    !isCount(cachedInputTokens) ||
-    !isCount(cacheWriteInputTokens) ||
+    !isTokens(inputTokens) ||
+    !isTokens(outputTokens) ||
+    !isTokens(cachedInputTokens) ||
+    !isTokens(cacheWriteInputTokens) ||
     !isCount(rewriteTokensSaved)
   )
     return null;
-  if (!(tokensAtMost === null || isCount(tokensAtMost)) || !isCost(costAtMost)) return null;
+  if (!(tokensAtMost === null || isTokens(tokensAtMost)) || !isCost(costAtMost)) return null;
   if (!isCost(inputCost) || !isCost(outputCost) || !isCost(totalCost) || !isCost(rewriteCostSaved))
     return null;
   return {
@@ -211,6 +214,11 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
   };
 }
 
+/** Negative in a record that takes an estimate back. */
+function isTokens(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
 function isCost(value: unknown): value is number | null {
-  return value === null || isPicoUsd(value);
+  return value === null || isSignedPicoUsd(value);
 }

@@ -18,10 +18,11 @@ import { successHeaders } from "../http/rate-limit-headers.js";
 import { droppedHeaders, targetHeader } from "../http/respond.js";
 import type { AttemptTrace } from "../metrics/spans/request-trace.js";
 import { watchedUpstream } from "../objects/answer-watch.js";
+import { unfinishedId } from "../objects/background-responses.js";
 import { hasSeveralProviders, makerOnly, mayContinue } from "../objects/maker-only.js";
 import { foreignInCall, rememberOwner, remembersOwners } from "../objects/object-access.js";
 import { madeIds } from "../objects/object-ids.js";
-import { isStoredCall } from "../objects/stored-call.js";
+import { isBackgroundCall, isStoredCall } from "../objects/stored-call.js";
 import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
 import { type Route, requestedName, resolveModel } from "../routing/resolve-model.js";
@@ -210,7 +211,8 @@ function send(
   if (record.tries === 1)
     gateway.metrics.counts.prepared(gateway.monoMs() - record.startedMonoMs - record.waitedMs);
   const matters = remembersOwners(gateway) || hasSeveralProviders(route.targets);
-  const isStored = translator === null && matters && isStoredCall(call);
+  const isBackground = translator === null && isBackgroundCall(call);
+  const isStored = isBackground || (translator === null && matters && isStoredCall(call));
   const traced = trace === null ? upstream : trace.watched(upstream);
   const forwarding: ForwardRequest = {
     upstream: translator === null ? traced : translatedUpstream(traced, translator),
@@ -241,25 +243,31 @@ function send(
   };
   if (!isStored) return forward(exchange, forwarding);
   const made = { operation, provider: target.provider, userPath: record.userPath ?? "/" };
-  return forwardAndRemember(gateway, { exchange, forwarding, made });
+  return forwardAndRemember(gateway, { exchange, forwarding, made, isBackground });
 }
 
 interface Remembering {
   readonly exchange: Exchange;
   readonly forwarding: ForwardRequest;
   readonly made: Omit<Parameters<typeof rememberOwner>[1], "ids">;
+  readonly isBackground: boolean;
 }
 
 /** What the answer makes at the provider is its caller's before the client knows of it. */
 async function forwardAndRemember(
   gateway: RequestContext<"limiter" | "log">["gateway"],
-  { exchange, forwarding, made }: Remembering,
+  { exchange, forwarding, made, isBackground }: Remembering,
 ): Promise<Forwarded> {
   let remembered: Promise<void> | null = null;
+  let responseId = "";
   const upstream = watchedUpstream(forwarding.upstream, (answer) => {
+    responseId = unfinishedId(made.operation, answer);
     remembered = rememberOwner(gateway, { ...made, ids: madeIds(made.operation, answer) });
   });
   const forwarded = await forward(exchange, { ...forwarding, upstream });
   await remembered;
-  return forwarded;
+  // The provider goes on with one whose stream was cut.
+  return isBackground && forwarded.estimated && responseId !== ""
+    ? { ...forwarded, responseId }
+    : forwarded;
 }

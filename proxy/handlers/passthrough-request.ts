@@ -2,9 +2,12 @@
  * A request that passes to a provider unchanged, in the order in which it happens: route, find the
  * model in its body, admit, relay, settle.
  */
+
+import { parseJson } from "../../shared/checked.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { modelNameProblem, type Target } from "../../shared/domain/target-name.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
+import { isObjectId } from "../../shared/wire/stored-object.js";
 import {
   deploymentInPath,
   modelInPath,
@@ -28,6 +31,7 @@ import type { Exchange } from "../http/exchange.js";
 import type { PassedHeaders } from "../http/passed-headers.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
 import { targetHeader } from "../http/respond.js";
+import { endOf, settleEnded } from "../objects/background-responses.js";
 import type { RequestContext } from "../request-context.js";
 import type { PassthroughUpstream } from "../upstream/passthrough/passthrough-upstream.js";
 import { relayAnswer } from "../upstream/passthrough/relay-answer.js";
@@ -65,6 +69,11 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   const operation = operationAt(exchange.method, route.path);
   const what = { target, operation, stream: false, resent: 0 };
   const trace = record.trace?.attempt(what, startedMonoMs) ?? null;
+  const responseId = responseIn(exchange.method, route.path);
+  let shown = "";
+  const showEnd = (text: string): void => {
+    shown = text;
+  };
   const forwarded = await relayAnswer(exchange, {
     upstream: route.upstream,
     provider: target.provider,
@@ -82,9 +91,12 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
     headers: ["x-sluice-target", targetHeader(target)],
     operation,
     promptBytes: () => body?.bytes ?? 0,
+    onAnswer: responseId === null ? undefined : showEnd,
     modelOutputMax: () => outputTokensMaxOf(route.provider, target.model),
     monoMs: gateway.monoMs,
   });
+  const end = shown === "" ? null : endOf(parseJson(Buffer.from(shown, "latin1").toString("utf8")));
+  if (end !== null) await settleEnded(gateway, { provider: target.provider, id: responseId!, end });
   const endedMonoMs = gateway.monoMs();
   trace?.ended(forwarded, endedMonoMs);
   if (operation !== null) {
@@ -93,6 +105,13 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
     gateway.metrics.counts.attemptEnded(attempt);
   }
   settleRequest(context, admitted.admission, forwarded);
+}
+
+/** The id of the response that a request asks for, or cancels; null: it does neither. */
+function responseIn(method: string, path: string): string | null {
+  const [, id, cancels] = /\/responses\/([^/?]+)(\/cancel)?$/.exec(path) ?? [];
+  if (!isObjectId(id)) return null;
+  return method === (cancels === undefined ? "GET" : "POST") ? id : null;
 }
 
 /**

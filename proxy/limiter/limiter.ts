@@ -175,6 +175,8 @@ export interface Limiter {
   settle(admission: Admission, spent: Spent, then: () => void): void;
   /** Reports a request that is recorded and counts nowhere; `then` as in `settle`. */
   settleCached(answered: AnsweredFromCache, then: () => void): void;
+  /** Reports the usage of a response that was charged an estimate; it counts once. */
+  settleFinal(record: Execution): void;
   /**
    * Reports which request a refusal answered, so that it can be explained by its id. Dropped while
    * the daemon is unreachable: its refusals are lost then, too.

@@ -10,6 +10,7 @@ import {
   settlesPerWindow,
   settlesUnacknowledgedMax,
 } from "../../shared/bounds.js";
+import type { Execution } from "../../shared/wire/execution.js";
 import { isUnnumbered, type SettledPart } from "../../shared/wire/message-to-daemon.js";
 import type { DaemonConnection } from "./daemon-connection.js";
 import type { Admission, AnsweredFromCache, Spent } from "./limiter.js";
@@ -93,6 +94,13 @@ export class SettleOutbox {
   ): void {
     const unleased = { lease: 0, userPath, admittedAtMs: 0, lsn: 0, ...noTarget, startedMonoMs };
     this.add("cached", unleased, { tokens: 0, estimated, record }, endedMonoMs);
+  }
+
+  /** It is about a request that has ended long ago. */
+  addFinal(record: Execution, nowMonoMs: number): void {
+    const unleased = { lease: 0, userPath: "/", admittedAtMs: 0, lsn: 0, ...noTarget };
+    const settled = { ...unleased, startedMonoMs: nowMonoMs };
+    this.add("final", settled, { tokens: 0, estimated: false, record }, nowMonoMs);
   }
 
   /** Numbers a settle, keeps it, and sends it if it may; at the bound the oldest is dropped. */

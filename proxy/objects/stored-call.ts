@@ -13,3 +13,10 @@ export function isStoredCall(call: Call): boolean {
   const stores = call.valuesOf("store");
   return stores.length === 0 || stores.some((value) => value !== "false");
 }
+
+/** Whether the provider is to go on with it though its client has left. */
+export function isBackgroundCall(call: Call): boolean {
+  return (
+    call.operation === "responses" && call.valuesOf("background").some((value) => value === "true")
+  );
+}

@@ -29,6 +29,7 @@ interface Ended {
   readonly failed?: TargetFailure | null;
   readonly bug?: unknown;
   readonly timedOut?: boolean;
+  readonly responseId?: string;
 }
 
 const nothingElse: Ended = {};
@@ -165,6 +166,16 @@ export abstract class AnswerRelay implements UpstreamSink {
     return this.bounded(charged);
   }
 
+  /**
+   * What an answer is charged that has come in order: an estimate of the prompt, if the provider
+   * goes on with the response in the background.
+   */
+  protected chargedAtEnd(answer: unknown, responseId: string): MeteredUsage {
+    return responseId === ""
+      ? this.meter.charged(answer)
+      : this.bounded(this.meter.chargedWhenUnanswered(null));
+  }
+
   protected bounded(charged: MeteredUsage): MeteredUsage {
     const { usage } = charged;
     return usage === null ? charged : { ...charged, atMost: usageBound(usage, this.sentRequest()) };
@@ -215,7 +226,7 @@ export abstract class AnswerRelay implements UpstreamSink {
   protected end(
     { usage, estimated, atMost = null, note }: MeteredUsage,
     { status, outcome, finish }: Ending,
-    { failed = null, bug = null, timedOut = false }: Ended = nothingElse,
+    { failed = null, bug = null, timedOut = false, responseId = "" }: Ended = nothingElse,
   ): void {
     this.ended = true;
     const executed = this.status !== 0 || this.isSent;
@@ -228,6 +239,7 @@ export abstract class AnswerRelay implements UpstreamSink {
       outcome,
       firstByteMonoMs: this.firstByteMonoMs,
       timedOut,
+      responseId,
       providerRequestId: this.#providerRequestId,
       note,
       failed,

@@ -10,11 +10,12 @@ import { append } from "../../shared/long-lists.js";
 import { forwardResponseHeaders, headerOf, retryHeaders } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { replyFailure, requestIdHeaders } from "../http/respond.js";
+import { unfinishedId } from "../objects/background-responses.js";
 import { bodyForm, mustBeJson } from "../usage/body-form.js";
 import { type MeteredUsage, unmetered } from "../usage/count-usage.js";
 import { ResponseMeter } from "../usage/response-meter.js";
 import type { SentRequest } from "../usage/usage-bound.js";
-import { AnswerRelay } from "./answer-relay.js";
+import { AnswerRelay, type Ending } from "./answer-relay.js";
 import { failoverReason, isRefusal, isTransient } from "./errors/failover-reason.js";
 import { noAnswer, unansweredFailure, untranslatable } from "./errors/provider-failure.js";
 import {
@@ -165,7 +166,8 @@ class Forwarding extends AnswerRelay {
       if (errorInsideSuccess(answer)) return this.#endWithError(text);
       if (this.#mustBeJson && !isSomeAnswer(answer, text)) return this.#endWithoutAnswer(text);
     }
-    this.end(this.meter.charged(answer), {
+    const responseId = unfinishedId(this.#what.operation, answer);
+    const ending: Ending = {
       status: this.status,
       outcome: "complete",
       finish: () =>
@@ -177,7 +179,10 @@ class Forwarding extends AnswerRelay {
               this.#what.rewrite?.(text) ?? text,
               "latin1",
             ),
-    });
+    };
+    const charged = this.chargedAtEnd(answer, responseId);
+    if (responseId === "") this.end(charged, ending);
+    else this.end(charged, ending, { responseId });
   }
 
   #endStream(): void {

@@ -18,6 +18,8 @@ export interface ProviderResult {
   readonly usage: Usage | null;
   /** What that may be at most; null, or absent: `usage` is what it is. */
   readonly atMost?: Usage | null;
+  /** As in `Execution`. */
+  readonly responseId?: string;
   /**
    * Whether a provider worked on it: it answered, or was cut. False when none could be reached, or
    * none responded.
@@ -55,7 +57,7 @@ const noCosts: Costs = { inputCost: 0, outputCost: 0, totalCost: 0, source: "pri
 
 /** Null when no provider executed the request: none answered, or it was never sent. */
 export function usageRecord(
-  { executed, usage, atMost = null, status, firstByteMonoMs }: ProviderResult,
+  { executed, usage, atMost = null, responseId = "", status, firstByteMonoMs }: ProviderResult,
   what: Executed,
 ): Execution | null {
   if (!executed) return null;
@@ -85,6 +87,7 @@ export function usageRecord(
     requestedModel: what.requestedModel,
     details: usage === null ? null : usage.details,
     atMost: atMost === null ? null : boundOf(atMost, what.price),
+    responseId,
   };
 }
 

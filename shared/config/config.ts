@@ -200,6 +200,7 @@ export interface Config extends TelemetryConfig, WithCluster {
   readonly rewriters: readonly RewriterConfig[];
   readonly usageEnabled: boolean;
   readonly usageRetentionDays: number;
+  readonly background: BackgroundConfig;
   /** What the daemon's store may hold; null: it has no cap. */
   readonly storeBytesMax: number | null;
   readonly quotaTemplatesEntitled: boolean;
@@ -218,4 +219,13 @@ export interface Config extends TelemetryConfig, WithCluster {
   readonly logLevel: LogLevel;
   /** The scalar settings, for people. */
   readonly settings: readonly EffectiveSetting[];
+}
+
+/** How the usage of background responses is waited for. */
+export interface BackgroundConfig {
+  /** Between two looks at one; 0: none. */
+  readonly lookMs: number;
+  readonly waitMs: number;
+  /** At once. */
+  readonly max: number;
 }

@@ -43,13 +43,32 @@ export function emptySum(): MoneySum {
   return { microUsd: 0, picoUsd: 0 };
 }
 
-/** Adds one cost, in place: roll-ups add to many sums per record. */
-export function addCost(sum: MoneySum, cost: PicoUsd): void {
-  assert(isPicoUsd(cost), "a cost is an integer of pico-dollars in its bounds");
-  addLimbs(sum, Math.floor(cost / picoPerMicro), cost % picoPerMicro);
+/** Of a record that takes an estimate back, too: then it is negative. */
+export function isSignedPicoUsd(value: unknown): value is PicoUsd {
+  return typeof value === "number" && isPicoUsd(Math.abs(value));
 }
 
-/** Adds another sum, in place. Whether it has reached its bound with it. */
+/** One cost as a sum; of a negative one `microUsd` is negative. */
+export function sumOfCost(cost: PicoUsd): MoneySum {
+  assert(isSignedPicoUsd(cost), "a cost is an integer of pico-dollars in its bounds");
+  const microUsd = Math.floor(cost / picoPerMicro);
+  return { microUsd, picoUsd: cost - microUsd * picoPerMicro };
+}
+
+/**
+ * Adds one cost, in place: roll-ups add to many sums per record. A negative one takes at most what
+ * there is.
+ */
+export function addCost(sum: MoneySum, cost: PicoUsd): void {
+  assert(isSignedPicoUsd(cost), "a cost is an integer of pico-dollars in its bounds");
+  const microUsd = Math.floor(cost / picoPerMicro);
+  addLimbs(sum, microUsd, cost - microUsd * picoPerMicro);
+}
+
+/**
+ * Adds another sum, in place; a negative one takes at most what there is. Whether it has reached
+ * its bound with it.
+ */
 export function addSum(sum: MoneySum, other: Readonly<MoneySum>): boolean {
   return addLimbs(sum, other.microUsd, other.picoUsd);
 }
@@ -71,6 +90,10 @@ function addLimbs(sum: MoneySum, microUsd: number, picoUsd: number): boolean {
   const carry = pico >= picoPerMicro ? 1 : 0;
   sum.picoUsd = pico - carry * picoPerMicro;
   sum.microUsd += microUsd + carry;
+  if (sum.microUsd < 0) {
+    sum.microUsd = 0;
+    sum.picoUsd = 0;
+  }
   if (sum.microUsd < sumMicroUsdMax) return false;
   sum.microUsd = sumMicroUsdMax;
   sum.picoUsd = 0;
@@ -108,6 +131,7 @@ export function costUsd(cost: PicoUsd): number {
  * machines read.
  */
 export function usdText(cost: PicoUsd): string {
+  if (cost < 0) return `-${usdText(-cost)}`;
   const fraction = String(cost % picoPerUsd)
     .padStart(12, "0")
     .replace(/0+$/, "");
@@ -122,6 +146,13 @@ export function picoFromUsd(usd: unknown): PicoUsd | null {
   if (typeof usd !== "number" || !(usd >= 0)) return null;
   const pico = Math.round(usd * picoPerUsd);
   return isPicoUsd(pico) ? pico : null;
+}
+
+/** The same of a cost that may be negative. */
+export function signedPicoFromUsd(usd: unknown): PicoUsd | null {
+  if (typeof usd !== "number" || usd >= 0) return picoFromUsd(usd);
+  const pico = picoFromUsd(-usd);
+  return pico === null ? null : 0 - pico;
 }
 
 /**

@@ -1,9 +1,10 @@
 /** A usage record as the daemon exports it, and its fields in the order of a CSV file. Pure. */
 import { isAbsent, isCount, isObject } from "../checked.js";
-import { picoFromUsd } from "../domain/money.js";
+import { signedPicoFromUsd } from "../domain/money.js";
 
 /**
- * `text` is any text; `texts` a list of them; `count` an integer from 0; `usd` US dollars, null if
+ * `text` is any text; `texts` a list of them; `count` an integer from 0; `tokens` an integer,
+ * negative in a record that takes an estimate back, as `usd` then is too; `usd` US dollars, null if
  * unpriced; `flag` a boolean. A text is null if there is no such thing, a count if it wasn't
  * measured. What is `later` is missing in the records of a daemon of an earlier release.
  */
@@ -13,6 +14,8 @@ export type FieldKind =
   | "count"
   | "count or null"
   | "usd"
+  | "tokens"
+  | "tokens or null"
   | "flag"
   | "later text"
   | "later texts"
@@ -30,11 +33,11 @@ export const recordFields = [
   ["model", "text or null"],
   ["endpoint", "text"],
   ["status", "count"],
-  ["input_tokens", "count"],
-  ["output_tokens", "count"],
-  ["total_tokens", "count"],
-  ["cached_input_tokens", "count"],
-  ["cache_write_input_tokens", "count"],
+  ["input_tokens", "tokens"],
+  ["output_tokens", "tokens"],
+  ["total_tokens", "tokens"],
+  ["cached_input_tokens", "tokens"],
+  ["cache_write_input_tokens", "tokens"],
   ["input_cost", "usd"],
   ["output_cost", "usd"],
   ["total_cost", "usd"],
@@ -58,7 +61,7 @@ export const recordFields = [
   ["image_output_tokens", "later count"],
   ["web_searches", "later count"],
   ["file_searches", "later count"],
-  ["tokens_at_most", "count or null"],
+  ["tokens_at_most", "tokens or null"],
   ["cost_at_most", "usd"],
 ] as const satisfies readonly (readonly [name: string, kind: FieldKind])[];
 
@@ -83,7 +86,11 @@ function isOfKind(value: unknown, kind: FieldKind): boolean {
     case "count or null":
       return value === null || isCount(value);
     case "usd":
-      return value === null || picoFromUsd(value) !== null;
+      return value === null || signedPicoFromUsd(value) !== null;
+    case "tokens":
+      return Number.isSafeInteger(value);
+    case "tokens or null":
+      return value === null || Number.isSafeInteger(value);
     case "later text":
       return isAbsent(value) || typeof value === "string";
     case "later texts":

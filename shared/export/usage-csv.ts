@@ -1,6 +1,6 @@
 /** Usage records as CSV: a header, and a line for each. Pure. */
 import { assert } from "../assert.js";
-import { picoFromUsd, usdText } from "../domain/money.js";
+import { signedPicoFromUsd, usdText } from "../domain/money.js";
 import { lineOfCells, quotedCell, textCell } from "./csv-line.js";
 import {
   type ExportedRecord,
@@ -24,7 +24,7 @@ function cell(value: ExportedValue, kind: FieldKind): string {
 }
 
 function usdOf(value: unknown): string {
-  const pico = picoFromUsd(value);
+  const pico = signedPicoFromUsd(value);
   assert(pico !== null, "a checked record's money is an amount");
   return usdText(pico);
 }

@@ -39,6 +39,9 @@ export const adminOps = [
   "sessions.close",
   "objects.own",
   "objects.owners",
+  "responses.pending",
+  "responses.due",
+  "responses.forget",
   "explain",
   "status",
   "metrics",
@@ -82,6 +85,7 @@ const readOps: ReadonlySet<AdminOp> = new Set([
   "leases.list",
   "refusals.list",
   "objects.owners",
+  "responses.pending",
   "explain",
   "status",
   "metrics",
@@ -101,6 +105,7 @@ const memoryOps: ReadonlySet<AdminOp> = new Set([
   "sessions.close",
   "targets.report",
   "limits.stage",
+  "responses.due",
 ]);
 
 /** Whether an operation changes nothing, and may take long. */
@@ -118,13 +123,16 @@ export function isChange(op: AdminOp): boolean {
  * done twice, it has the effect of once.
  */
 export function isRepeatable(op: AdminOp): boolean {
-  return !isChange(op) || op === "objects.own";
+  return !isChange(op) || op === "objects.own" || op === "responses.forget";
 }
 
 /** What requests of callers need: proxies ask it for them, on any connection. */
 const callerOps: ReadonlySet<AdminOp> = new Set([
   "objects.own",
   "objects.owners",
+  "responses.pending",
+  "responses.due",
+  "responses.forget",
   "explain",
   "usage.status",
   "sessions.open",

@@ -17,6 +17,7 @@ import {
   flawOfDetails,
   type UsageDetails,
 } from "../usage/usage-details.js";
+import { isObjectId } from "./stored-object.js";
 
 /** Tokens as in `docs/usage.md`; the three costs are null together: unpriced, which is not 0. */
 export interface Execution {
@@ -62,6 +63,11 @@ export interface Execution {
    * Null, or absent: they are known, or all of the answer was seen.
    */
   readonly atMost?: UsageBound | null;
+  /**
+   * Under which id its provider keeps a response that isn't done yet: its usage comes in a settle
+   * of its own, with the same id. Absent, or empty: there is none.
+   */
+  readonly responseId?: string;
 }
 
 /** `cost` null: unpriced. */
@@ -80,7 +86,7 @@ const keyIdCharsMax = 64;
 
 export function executionToWire(record: Execution | null): readonly unknown[] {
   if (record === null) return [];
-  const { atMost = null } = record;
+  const { atMost = null, responseId = "" } = record;
   const flat: unknown[] = [
     record.requestId,
     record.endpoint,
@@ -102,10 +108,12 @@ export function executionToWire(record: Execution | null): readonly unknown[] {
     record.firstByteMs,
     record.keyId,
   ];
+  const isMore = atMost !== null || responseId !== "";
   // Left out where they say nothing, as nearly always.
-  if (record.requestedModel !== "" || record.details !== null || atMost !== null)
+  if (record.requestedModel !== "" || record.details !== null || isMore)
     flat.push(record.requestedModel, detailsToFlat(record.details));
-  if (atMost !== null) flat.push(atMost.tokens, atMost.cost);
+  if (isMore) flat.push(atMost?.tokens ?? null, atMost?.cost ?? null);
+  if (responseId !== "") flat.push(responseId);
   return flat;
 }
 
@@ -138,6 +146,7 @@ export function executionFromWire(flat: unknown): Execution | null | undefined {
     rawDetails = [],
     tokensAtMost = null,
     costAtMost = null,
+    responseId = "",
   ]: readonly unknown[] = flat;
   if (
     !isText(requestId) ||
@@ -169,7 +178,7 @@ export function executionFromWire(flat: unknown): Execution | null | undefined {
     return undefined;
   if (!isNumberOrNull(tokensAtMost) || !isNumberOrNull(costAtMost)) return undefined;
   const details = detailsFromFlat(rawDetails);
-  if (!isText(requestedModel) || details === undefined) return undefined;
+  if (!isText(requestedModel) || !isText(responseId) || details === undefined) return undefined;
   return {
     requestId,
     endpoint,
@@ -193,6 +202,7 @@ export function executionFromWire(flat: unknown): Execution | null | undefined {
     requestedModel,
     details,
     atMost: tokensAtMost === null ? null : { tokens: tokensAtMost, cost: costAtMost },
+    responseId,
   };
 }
 
@@ -222,7 +232,8 @@ export function flawOf(record: Execution): string | null {
   if (firstByteMs !== null && !isCount(firstByteMs)) return "firstByteMs";
   if (record.requestedModel.length > subjectBytesMax || !isPrintable(record.requestedModel))
     return "requestedModel";
-  const { atMost = null } = record;
+  const { atMost = null, responseId = "" } = record;
+  if (responseId !== "" && !isObjectId(responseId)) return "responseId";
   if (atMost !== null && !isBound(atMost)) return "atMost";
   return flawOfDetails(record.details);
 }

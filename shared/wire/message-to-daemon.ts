@@ -147,7 +147,8 @@ export interface Hold {
  * used since the last one, which its `request` leaves out. `attempt`: at one target, which has
  * failed, while the request tries another. `untried`: nothing; a target that the daemon chose too
  * late, and where nothing was sent. `withdrawn`: an admission that came too late. `cached`: an
- * answer from a proxy's cache, which counts nowhere but is recorded.
+ * answer from a proxy's cache, which counts nowhere but is recorded. `final`: the usage of a
+ * response that was charged an estimate, which its provider kept working at; it counts instead.
  */
 export const settledParts = [
   "request",
@@ -156,6 +157,7 @@ export const settledParts = [
   "untried",
   "withdrawn",
   "cached",
+  "final",
 ] as const;
 export type SettledPart = (typeof settledParts)[number];
 

@@ -155,8 +155,8 @@ function settleFromWire(seq: number, frame: readonly unknown[]): Settle | null {
     ((part === "attempt" || part === "untried" || part === "withdrawn") && record !== null)
   )
     return null;
-  if (part === "cached" && (lease.lease !== 0 || lease.target !== null || tokens !== 0))
-    return null;
+  const isAlone = part === "cached" || part === "final";
+  if (isAlone && (lease.lease !== 0 || lease.target !== null || tokens !== 0)) return null;
   // Field by field, not by spreading the lease: V8 would make a new hidden class for each settle.
   return {
     kind: "settle",

@@ -69,6 +69,32 @@ export function parseObjectIds(body: unknown): Checked<readonly string[]> {
     : bad(`ids must be at most ${objectsPerCall} ids of objects`, "ids");
 }
 
+/** A response that waits for its usage, as the daemon names it. */
+export interface PendingResponseName extends ObjectName {
+  /** At which it was charged; empty: the request named none. */
+  readonly model: string;
+}
+
+/** How many are handed out to be looked at in one go. */
+export const dueResponsesMax = 20;
+
+/** The body of `responses.pending` and `responses.forget`. */
+export function parseObjectName(body: unknown): Checked<ObjectName> {
+  return isObjectName(body)
+    ? good({ provider: body.provider, id: body.id })
+    : bad("the body must name a provider and an id", "id");
+}
+
+/** Of the answer to `responses.pending` and `responses.due`. */
+export function readPendingResponses(body: unknown): readonly PendingResponseName[] {
+  const responses = isObject(body) ? body["responses"] : undefined;
+  return Array.isArray(responses) ? responses.filter(isPendingName) : [];
+}
+
+function isPendingName(value: unknown): value is PendingResponseName {
+  return isObjectName(value) && typeof (value as { model?: unknown }).model === "string";
+}
+
 /** Of the answer to `objects.owners`: the owners of each id, at each provider that has it. */
 export function readObjectOwners(
   body: unknown,

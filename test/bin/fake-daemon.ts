@@ -201,6 +201,9 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "metrics":
     case "objects.own":
     case "objects.owners":
+    case "responses.pending":
+    case "responses.due":
+    case "responses.forget":
     case "targets.report":
     case "sessions.open":
     case "sessions.open-admin":

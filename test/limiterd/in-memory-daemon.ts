@@ -36,6 +36,7 @@ import { throwMalformed } from "../../limiterd/store/store.js";
 import { Writer } from "../../limiterd/store/writer.js";
 import { Followers } from "../../limiterd/usage/followers/followers.js";
 import { identify } from "../../limiterd/usage/followers/store-ids.js";
+import { PendingResponses } from "../../limiterd/usage/pending-responses.js";
 import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { createInertReason } from "../../shared/config/inert-rule.js";
@@ -148,6 +149,9 @@ export function startDaemon(
   const spendLog = createSpendLog(budgets, usage, logged);
   const identity = identify(store, "store-1");
   const noted = storedLastBackup(store, nowMs);
+  const background = { lookMs: 60_000, waitMs: 86_400_000, max: 100 };
+  const pending = new PendingResponses(background);
+  pending.restore(store, nowMs);
   const writer = new Writer(
     {
       store,
@@ -159,7 +163,7 @@ export function startDaemon(
       firstLsn: restored.epochs.startLsn,
       journaled: restored.journaled,
       retryMs: 1000,
-      contributors: [usage, spendLog, restored.proxies],
+      contributors: [usage, spendLog, restored.proxies, pending],
     },
   );
   const state: DaemonState = {
@@ -170,12 +174,14 @@ export function startDaemon(
       rateLimitsEnabled,
       settingText: (path: string) => `${path} is false`,
       usageEnabled,
+      background,
       quotaTemplatesEntitled: true,
       budgetsEnabled: true,
       inertReason,
       configFile: null,
     },
     budgets,
+    pending,
     labelsOf,
     book: restored.book,
     shares: null,

@@ -2,7 +2,7 @@
  * The tables in PostgreSQL that followed records go to, and the statements that fill them. Pure;
  * `docs/examples/usage-records.sql` is `tableDefinition`.
  */
-import { picoFromUsd, usdText } from "../../../shared/domain/money.js";
+import { signedPicoFromUsd, usdText } from "../../../shared/domain/money.js";
 import {
   type ExportedRecord,
   type ExportedValue,
@@ -19,6 +19,8 @@ const typeOf: Readonly<Record<FieldKind, string>> = {
   "text or null": "text",
   count: "bigint not null",
   "count or null": "bigint",
+  tokens: "bigint not null",
+  "tokens or null": "bigint",
   usd: "numeric(24, 12)",
   flag: "boolean not null",
   "later text": "text",
@@ -124,7 +126,7 @@ function rowOf(
 
 function cell(value: ExportedValue, kind: FieldKind): ExportedValue {
   if (kind === "usd" && value !== null) {
-    const pico = picoFromUsd(value);
+    const pico = signedPicoFromUsd(value);
     return pico === null ? null : usdText(pico);
   }
   if (typeof value === "string") return clean(value);

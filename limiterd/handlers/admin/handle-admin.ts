@@ -7,10 +7,13 @@ import { type Failure, failure } from "../../../shared/error-code.js";
 import { parseMetricsQuestion } from "../../../shared/metrics/metrics-answer.js";
 import { isChange, parseOpenTargets } from "../../../shared/wire/admin-op.js";
 import {
+  dueResponsesMax,
   type ObjectOwner,
   objectsMax,
+  type PendingResponseName,
   parseMadeObjects,
   parseObjectIds,
+  parseObjectName,
 } from "../../../shared/wire/stored-object.js";
 import { askOwners, tellMade } from "../../cluster/remembered/shared-owners.js";
 import { listLeases } from "../../lists/list-leases.js";
@@ -18,6 +21,7 @@ import { parseListQuery } from "../../lists/list-query.js";
 import { listRefusals, refusalChoices } from "../../lists/list-refusals.js";
 import { tellMetrics } from "../../lists/tell-metrics.js";
 import type { DaemonState } from "../../state.js";
+import type { PendingResponse } from "../../usage/pending-responses.js";
 import {
   type AdminPorts,
   type AdminRequest,
@@ -83,6 +87,22 @@ export function handleAdmin(
         ({ commands, name }) => tellMade(commands, name, made, nowMs),
         () => (changes.length === 0 ? answer() : writeChange(state, changes, ports, answer)),
       );
+    }
+    case "responses.pending": {
+      const name = checkedValue(parseObjectName(body), ports);
+      if (name === null) return;
+      const found = state.pending.find(name.provider, name.id);
+      return ports.answer({ responses: found === undefined ? [] : [pendingItem(found)] });
+    }
+    case "responses.due":
+      return ports.answer({
+        responses: state.pending.due(nowMs, dueResponsesMax).map(pendingItem),
+      });
+    case "responses.forget": {
+      const name = checkedValue(parseObjectName(body), ports);
+      if (name === null) return;
+      const changes = state.pending.forget(name.provider, name.id);
+      return writeChange(state, changes, ports, () => ports.answer({ status: "ok" }));
     }
     case "explain": {
       const answer = checkedValue(handleExplain(state, body, nowMs), ports);
@@ -163,6 +183,10 @@ function ownersOf(
       : askOwners(cluster.commands, cluster.name, ids[i]!, nowMs).catch(() => []),
   );
   void Promise.all(asked).then(then);
+}
+
+function pendingItem({ id, record }: PendingResponse): PendingResponseName {
+  return { id, provider: record.provider, model: record.model };
 }
 
 function tooManyObjects(): Failure {

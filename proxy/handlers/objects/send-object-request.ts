@@ -13,6 +13,12 @@ import { describeAsJson, forwardRequestHeaders } from "../../http/copy-headers.j
 import type { Exchange } from "../../http/exchange.js";
 import { targetHeader } from "../../http/respond.js";
 import { watchedUpstream } from "../../objects/answer-watch.js";
+import {
+  endOf,
+  type ResponseEnd,
+  settleBeforeDeletion,
+  settleEnded,
+} from "../../objects/background-responses.js";
 import { parseBatchRequests } from "../../objects/batch-requests.js";
 import { formWithoutIds } from "../../objects/form-without-ids.js";
 import { rememberOwner, remembersOwners } from "../../objects/object-access.js";
@@ -100,20 +106,25 @@ interface Sending {
   readonly headers: string[];
   /** Whether another provider is left to ask. */
   readonly hasFallback: boolean;
+  /** The response that it is about; null: it is about none. */
+  readonly id?: string | null;
   /** Whose it is what the request makes; null: it makes nothing, or isn't its owner's. */
   readonly userPath: string | null;
 }
 
 /** The answer, once it is remembered who has made what it tells of. */
 export async function sendObjectRequest(
-  {
-    gateway,
-    exchange,
-    record,
-  }: RequestContext<"config" | "credentials" | "limiter" | "log" | "monoMs">,
-  { provider, operation, body, headers, hasFallback, userPath }: Sending,
+  { gateway, exchange, record }: RequestContext<SendingParts>,
+  { provider, operation, body, headers, hasFallback, userPath, id = null }: Sending,
 ): Promise<Forwarded> {
   let remembered: Promise<void> | null = null;
+  const at = { provider: provider.config.name, id: id ?? "" };
+  if (id !== null && exchange.method === "DELETE")
+    await settleBeforeDeletion(gateway, at.provider, id);
+  let shown: unknown;
+  const show = (answer: unknown): void => {
+    shown = answer;
+  };
   const remember = (answer: unknown): void => {
     const made = { operation, provider: provider.config.name, userPath: userPath! };
     remembered = rememberOwner(gateway, { ...made, ids: madeIds(operation, answer) });
@@ -127,7 +138,10 @@ export async function sendObjectRequest(
   const sent = forwardRequestHeaders(exchange.rawHeaders, provider.passed, trace);
   if (Buffer.isBuffer(body)) describeAsJson(sent);
   const forwarded = await forward(exchange, {
-    upstream: isWatched ? watchedUpstream(provider.upstream, remember) : provider.upstream,
+    upstream:
+      isWatched || id !== null
+        ? watchedUpstream(provider.upstream, isWatched ? remember : show)
+        : provider.upstream,
     provider: provider.config.name,
     request: {
       method: methodOf(exchange),
@@ -149,6 +163,8 @@ export async function sendObjectRequest(
     monoMs: gateway.monoMs,
   });
   trace?.ended(forwarded, gateway.monoMs());
+  const end = id === null ? null : endShown(exchange, forwarded, shown);
+  if (end !== null) await settleEnded(gateway, { ...at, end });
   // The client may ask for it next.
   await remembered;
   return forwarded;
@@ -162,6 +178,31 @@ export function rewriteOf(
 ): ((json: string) => string) | null {
   if (operation !== "message_batches" || exchange.path.endsWith("/results")) return null;
   return (json) => relinkedBatches(ownOrigin(exchange, config.server), json);
+}
+
+type SendingParts =
+  | "config"
+  | "credentials"
+  | "limiter"
+  | "log"
+  | "monoMs"
+  | "prices"
+  | "providers"
+  | "setTimer";
+
+/**
+ * What an answer tells of the end of a response: a whole one by its status; a stream, which begins
+ * anywhere, by the usage at its end. Null: nothing.
+ */
+function endShown(
+  { query }: Exchange,
+  { status, outcome, usage, estimated }: Forwarded,
+  shown: unknown,
+): ResponseEnd | null {
+  if (status >= 300 || outcome !== "complete") return null;
+  const isStream = /(?:^|[?&])stream=true(?:&|$)/.test(query);
+  if (!isStream && shown !== undefined) return endOf(shown);
+  return usage === null || estimated ? null : { kind: "used", usage };
 }
 
 /** Requests without an id make an object; a batch and an upload make files later. */

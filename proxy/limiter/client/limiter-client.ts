@@ -9,6 +9,7 @@ import type { Target } from "../../../shared/domain/target-name.js";
 import { IdMap } from "../../../shared/id-map.js";
 import { createThrottledQueue } from "../../../shared/throttled-queue.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
+import type { Execution } from "../../../shared/wire/execution.js";
 import type {
   Failed,
   FromDaemon,
@@ -172,6 +173,10 @@ export class LimiterClient implements Limiter, LimiterLink {
   settleCached(answered: AnsweredFromCache, then: () => void): void {
     this.#outbox.addCached(answered, this.#ports.monoMs());
     this.#afterSending(then);
+  }
+
+  settleFinal(record: Execution): void {
+    this.#outbox.addFinal(record, this.#ports.monoMs());
   }
 
   noteRefusal(id: number, requestId: string, model: string): void {

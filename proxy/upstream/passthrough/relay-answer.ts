@@ -10,6 +10,7 @@ import type { Operation } from "../../../shared/operation.js";
 import { headerOf, passResponseHeaders } from "../../http/copy-headers.js";
 import type { Exchange } from "../../http/exchange.js";
 import { replyFailure } from "../../http/respond.js";
+import { unfinishedId } from "../../objects/background-responses.js";
 import { unmetered } from "../../usage/count-usage.js";
 import { ResponseMeter } from "../../usage/response-meter.js";
 import type { SentRequest } from "../../usage/usage-bound.js";
@@ -40,6 +41,11 @@ export interface RelayRequest {
   readonly promptBytes: () => number;
   /** As in `SentRequest`; called only where the usage isn't known. */
   readonly modelOutputMax?: () => number | null;
+  /**
+   * Of a request about an earlier response: is handed its answer, if it was held to its end, in
+   * Latin-1.
+   */
+  readonly onAnswer?: ((text: string) => void) | undefined;
   readonly monoMs: () => number;
 }
 
@@ -99,9 +105,10 @@ class Relaying extends AnswerRelay {
     const isReadable = /^(?:identity)?$/i.test(coding);
     const isJson = contentType.includes("json");
     const isStream = contentType.startsWith("text/event-stream");
-    // Only a POST makes a model work; the answers to other methods may repeat a usage that was
-    // charged before.
-    const mayReportUsage = status < 300 && what.request.method === "POST";
+    // Only a POST makes a model work; the answers to other methods, and about earlier responses,
+    // may repeat a usage that was charged before.
+    const isNew = what.request.method === "POST" && what.onAnswer === undefined;
+    const mayReportUsage = status < 300 && isNew;
     if (mayReportUsage && isReadable && isStream) {
       this.meter.beginStream(false);
       return this.#begin();
@@ -170,7 +177,10 @@ class Relaying extends AnswerRelay {
     const answer = meter.read(text);
     const isError = status >= 400 || (!this.exchange.begun && errorInsideSuccess(answer));
     if (isError) return this.end(unmetered, { status, outcome: "upstream_error", finish });
-    this.end(meter.charged(answer), { status, outcome: "complete", finish });
+    this.#what.onAnswer?.(text);
+    const responseId = unfinishedId(this.#what.operation, answer);
+    const charged = this.chargedAtEnd(answer, responseId);
+    this.end(charged, { status, outcome: "complete", finish }, { responseId });
   }
 
   #finishBody(text: string): void {

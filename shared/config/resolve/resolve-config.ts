@@ -129,6 +129,11 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
     rewriters: resolveRewriters(shape),
     usageEnabled: values.usageEnabled,
     usageRetentionDays: values.usageRetentionDays,
+    background: {
+      lookMs: values.backgroundLookMs,
+      waitMs: values.backgroundWaitMs,
+      max: values.backgroundMax,
+    },
     storeBytesMax: values.storeBytesMax,
     quotaTemplatesEntitled,
     rateLimits: {

@@ -306,6 +306,27 @@ const usageSettings = {
     meaning:
       "How long usage records are kept; their sums per day are kept as long, and at least 366 days.",
   }),
+  backgroundLookMs: setting({
+    path: "usage.background_lookup_seconds",
+    kind: seconds({ min: 0.1, max: 3600, zero: true }),
+    defaultValue: 60_000,
+    meaning:
+      "How often Sluice asks a provider for a background response whose usage nobody has fetched; less often, the older it is, and 0 never asks.",
+  }),
+  backgroundWaitMs: setting({
+    path: "usage.background_wait_seconds",
+    kind: seconds({ min: 1, max: 518_400, zero: false }),
+    defaultValue: 86_400_000,
+    meaning:
+      "For how long the usage of a background response is waited for; after that it stays unknown.",
+  }),
+  backgroundMax: setting({
+    path: "usage.background_max",
+    kind: integer({ min: 0, max: 1_000_000 }),
+    defaultValue: 10_000,
+    meaning:
+      "How many background responses are waited for at once; the usage of others stays unknown.",
+  }),
   storeBytesMax: setting<number | null>({
     path: "usage.max_store_bytes",
     env: "SLUICE_MAX_STORE_BYTES",

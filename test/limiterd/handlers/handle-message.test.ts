@@ -20,6 +20,9 @@ const all = "admit reroute authorize hold release refusal read admin settle";
 const ofCallers: readonly string[] = [
   "objects.own",
   "objects.owners",
+  "responses.pending",
+  "responses.due",
+  "responses.forget",
   "explain",
   "usage.status",
   "sessions.open",

@@ -104,6 +104,7 @@ async function start(
         rateLimitsEnabled: enabled,
         budgetsEnabled: enabled,
         usageEnabled,
+        background: { lookMs: 60_000, waitMs: 86_400_000, max: 100 },
         quotaTemplatesEntitled: entitled,
         inertReason: createInertReason({ usageEnabled, providers: [], virtualModels: [] }),
         configFile: "/etc/sluice.yaml",

@@ -66,6 +66,7 @@ t.test("a record has the tokens, costs and times of what was executed", async (t
     requestedModel: "",
     details: null,
     atMost: null,
+    responseId: "",
   });
 });
 

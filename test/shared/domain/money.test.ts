@@ -14,6 +14,7 @@ import {
   type MoneySum,
   picoFromUsd,
   sumFromUsd,
+  sumOfCost,
   sumUsd,
   usdText,
 } from "../../../shared/domain/money.js";
@@ -142,7 +143,13 @@ t.test(
 t.test(
   "what is no cost is never added, and a sum stops at nine billion dollars, in any order",
   async (t) => {
-    for (const wrong of [-1, 0.5, NaN, costPicoUsdMax + 1]) {
+    const sum = sumOfCost(2_500_000);
+    addCost(sum, -1_700_001);
+    t.same(sum, { microUsd: 0, picoUsd: 799_999 }, "an estimate that is taken back");
+    addSum(sum, sumOfCost(-1_700_001));
+    t.same(sum, emptySum(), "there is never less than nothing");
+    t.equal(usdText(-1_500_000), "-0.0000015");
+    for (const wrong of [-costPicoUsdMax - 1, 0.5, NaN, costPicoUsdMax + 1]) {
       t.notOk(isPicoUsd(wrong));
       t.throws(() => addCost(emptySum(), wrong), /assertion failed/, `${wrong}`);
     }

@@ -114,11 +114,15 @@ t.test("a line of CSV, to the letter", async (t) => {
 
 t.test("a value that isn't a record is recognized", async (t) => {
   t.ok(isExportedRecord(usageRecord()));
+  const taken = { input_tokens: -7, total_cost: -0.5, tokens_at_most: -9, cost_at_most: -2 };
+  t.ok(isExportedRecord(usageRecord(taken)), "an estimate that is taken back");
+  t.match(csvLine(usageRecord(taken)), /,200,-7,200,.*,-0\.5,.*,-9,-2\r\n$/);
   const table: readonly Readonly<Record<string, unknown>>[] = [
     { status: "200" },
-    { input_tokens: -1 },
+    { input_tokens: "1" },
+    { rewrite_tokens_saved: -1 },
     { output_tokens: 1.5 },
-    { total_cost: -1 },
+    { total_cost: -10_000 },
     { total_cost: "0.1" },
     { total_cost: Number.NaN },
     { estimated: 1 },

@@ -17,6 +17,8 @@ const ofKind = {
   "count or null": fc.option(amounts),
   usd: costs,
   flag: fc.boolean(),
+  tokens: amounts,
+  "tokens or null": fc.option(amounts),
   "later text": fc.option(texts.filter((text) => text !== "")),
   "later texts": fc.array(texts, { maxLength: 2 }),
   "later count": amounts,

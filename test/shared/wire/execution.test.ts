@@ -55,7 +55,7 @@ t.test(
     t.same(recordIn(settleWith([...executedFlat, 1])), executed, "one more is a later release's");
     t.same(
       recordIn(settleWith(executedFlat.slice(0, 19))),
-      { ...executed, requestedModel: "", details: null, atMost: null },
+      { ...executed, requestedModel: "", details: null, atMost: null, responseId: "" },
       "an earlier release's has no more",
     );
     t.equal(parseToDaemon(settleWith(executedFlat.slice(0, 18))), null, "one less");

@@ -78,6 +78,7 @@ export const execution: fc.Arbitrary<Execution> = fc
       keyId: fc.stringMatching(/^\w{0,64}$/),
       requestedModel: fc.oneof(name, fc.constant("")),
       atMost: fc.option(fc.record({ tokens, cost: fc.option(cost) })),
+      responseId: fc.constantFrom("", "resp_1"),
       details: fc.option(
         fc.record({
           serviceTier: fc.option(fc.constantFrom(...serviceTiers)),
@@ -170,7 +171,7 @@ export const toDaemon: {
         held.target === null && ["attempt", "untried", "progress"].includes(rest.part)
           ? ("request" as const)
           : rest.part;
-      if (part === "cached")
+      if (part === "cached" || part === "final")
         return {
           ...held,
           ...rest,
@@ -341,6 +342,7 @@ export const executed: Execution = {
   requestedModel: "smart",
   details: detailsOf("flex", { cacheWrite1hTokens: 2, audioInputTokens: 1 }),
   atMost: { tokens: 90, cost: 700 },
+  responseId: "resp_1",
 };
 
 export const executedFlat = [
@@ -367,6 +369,7 @@ export const executedFlat = [
   ["flex", 2, 1],
   90,
   700,
+  "resp_1",
 ];
 
 export const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {

@@ -245,7 +245,7 @@ t.test("a part of a request has a target, or a record, as its kind says", async 
       parseToDaemon(
         good.settle.with(2, part).with(3, lease).with(7, attempt).with(10, tokens).with(12, record),
       );
-    const isCached = part === "cached";
+    const isCached = part === "cached" || part === "final";
     const needsTarget = part === "progress" || part === "attempt" || part === "untried";
     const mayRecord = part === "request" || part === "progress" || isCached;
     t.equal(frame(target, []) !== null, !isCached, `${part} with a target`);

@@ -142,6 +142,7 @@ export class DaemonProcess {
       pid: 1,
       rateLimitsEnabled: true,
       usageEnabled: true,
+      background: { lookMs: 60_000, waitMs: 86_400_000, max: 100 },
       quotaTemplatesEntitled: true,
       budgetsEnabled: true,
       inertReason: () => null,

@@ -80,6 +80,7 @@ const builtIn: Config = {
   rewriters: [],
   usageEnabled: true,
   usageRetentionDays: 400,
+  background: { lookMs: 60_000, waitMs: 86_400_000, max: 10_000 },
   storeBytesMax: null,
   quotaTemplatesEntitled: false,
   rateLimits: { enabled: true, flushIntervalMs: 1000, rules: [], declaredAt: [] },

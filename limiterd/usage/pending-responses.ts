@@ -1,0 +1,190 @@
+/**
+ * Responses that a provider works at without a client, as it was asked to in the background: each
+ * is charged an estimate, until somebody sees its usage, or until it is too old. In memory, and in
+ * the table `objects` among who has made what; a change is committed with the batch of the journal
+ * that made it.
+ */
+import type { BackgroundConfig } from "../../shared/config/config.js";
+import { isMoment } from "../../shared/time.js";
+import { interimStatus } from "../../shared/wire/execution.js";
+import type { Contributor } from "../store/contributor.js";
+import type { Change, Store } from "../store/store.js";
+import { recordsFromStored, recordsToStored, type UsageRecord } from "./usage-records.js";
+
+/** One that is waited for: the record that it was charged by. */
+export interface PendingResponse {
+  readonly id: string;
+  readonly record: UsageRecord;
+  /** When somebody is to look next. */
+  dueAtMs: number;
+}
+
+/** Keys begin with it. No id of an object does, and all of them come after it. */
+const mark = "!";
+/** The first key that doesn't. */
+const behind = '"';
+/** Between one look and the next, the wait grows by so much, up to an hour. */
+const growth = 1.5;
+const lookMsMax = 3_600_000;
+
+export class PendingResponses implements Contributor {
+  readonly #bounds: BackgroundConfig;
+  readonly #pending = new Map<string, PendingResponse>();
+  #changes: Change[] = [];
+  /** How many weren't taken for want of room. */
+  overflowed = 0;
+
+  constructor(bounds: BackgroundConfig) {
+    this.#bounds = bounds;
+  }
+
+  get size(): number {
+    return this.#pending.size;
+  }
+
+  /** Of a start. Throws `StoreUnreadableError`. */
+  restore(store: Store, nowMs: number): void {
+    const range = { from: mark, before: behind, limit: this.#bounds.max };
+    for (const { key, value } of store.range("objects", range)) {
+      const [userPath, expiresAtMs, ...flat] = value;
+      const record = recordsFromStored([0, flat])?.[0];
+      if (record === undefined || record.userPath !== userPath || !isMoment(expiresAtMs)) continue;
+      const name = String(key).slice(mark.length);
+      const id = name.slice(0, name.indexOf(" "));
+      this.#pending.set(name, { id, record, dueAtMs: nowMs + this.#bounds.lookMs });
+    }
+  }
+
+  /** With the record in the open batch. False: there are too many; the estimate stays. */
+  add(id: string, record: UsageRecord, nowMs: number): boolean {
+    if (this.#pending.size >= this.#bounds.max) {
+      this.overflowed++;
+      return false;
+    }
+    const name = nameOf(record.provider, id);
+    if (this.#pending.has(name)) return false;
+    this.#pending.set(name, { id, record, dueAtMs: nowMs + this.#bounds.lookMs });
+    const [, flat] = recordsToStored(0, [record]) as [number, readonly unknown[]];
+    const expiresAtMs = record.atMs + this.#bounds.waitMs;
+    this.#change(name, [record.userPath, expiresAtMs, ...flat]);
+    return true;
+  }
+
+  find(provider: string, id: string): PendingResponse | undefined {
+    return this.#pending.get(nameOf(provider, id));
+  }
+
+  /** It is waited for no longer; in the open batch. Undefined: it wasn't, or isn't any more. */
+  take(provider: string, id: string): PendingResponse | undefined {
+    const name = nameOf(provider, id);
+    const found = this.#pending.get(name);
+    if (found === undefined) return undefined;
+    this.#pending.delete(name);
+    this.#change(name, undefined);
+    return found;
+  }
+
+  /**
+   * The next ones to be looked at, at most so many: nobody else is handed them until they are due
+   * again.
+   */
+  due(nowMs: number, max: number): readonly PendingResponse[] {
+    const { lookMs } = this.#bounds;
+    const found: PendingResponse[] = [];
+    if (lookMs === 0) return found;
+    for (const pending of this.#pending.values()) {
+      if (found.length === max) break;
+      if (pending.dueAtMs > nowMs && pending.dueAtMs <= nowMs + lookMsMax) continue;
+      const waitedMs = Math.max(0, nowMs - pending.record.atMs);
+      pending.dueAtMs = nowMs + Math.min(Math.max(lookMs, waitedMs * (growth - 1)), lookMsMax);
+      found.push(pending);
+    }
+    return found;
+  }
+
+  /** Nobody can know its usage any more. What is to be written. */
+  forget(provider: string, id: string): readonly Change[] {
+    const name = nameOf(provider, id);
+    return this.#pending.delete(name)
+      ? [{ table: "objects", key: mark + name, value: undefined }]
+      : [];
+  }
+
+  /** Those that are too old: what they used stays unknown. What is to be written. */
+  expire(nowMs: number): readonly Change[] {
+    const gone: Change[] = [];
+    for (const [name, { record }] of this.#pending) {
+      if (record.atMs + this.#bounds.waitMs > nowMs) continue;
+      this.#pending.delete(name);
+      gone.push({ table: "objects", key: mark + name, value: undefined });
+    }
+    return gone;
+  }
+
+  changes(): readonly Change[] {
+    const changes = this.#changes;
+    this.#changes = [];
+    return changes;
+  }
+
+  committed(): void {}
+
+  #change(name: string, value: readonly unknown[] | undefined): void {
+    this.#changes.push({ table: "objects", key: mark + name, value });
+  }
+}
+
+function nameOf(provider: string, id: string): string {
+  return `${id} ${provider}`;
+}
+
+/** The record that takes an estimate back, where and when it was charged. */
+export function withdrawalOf(record: UsageRecord): UsageRecord {
+  const { atMost = null } = record;
+  return {
+    ...record,
+    status: interimStatus,
+    inputTokens: negative(record.inputTokens),
+    outputTokens: negative(record.outputTokens),
+    cachedInputTokens: negative(record.cachedInputTokens),
+    cacheWriteInputTokens: negative(record.cacheWriteInputTokens),
+    inputCost: negativeCost(record.inputCost),
+    outputCost: negativeCost(record.outputCost),
+    totalCost: negativeCost(record.totalCost),
+    rewriteTokensSaved: 0,
+    rewriteCostSaved: null,
+    latencyMs: 0,
+    firstByteMs: null,
+    details: null,
+    atMost:
+      atMost === null ? null : { tokens: negative(atMost.tokens), cost: negativeCost(atMost.cost) },
+  };
+}
+
+/** The record of its usage, by what the provider reported; whose it is stays as it was. */
+export function finalOf(charged: UsageRecord, reported: UsageRecord): UsageRecord {
+  return {
+    ...reported,
+    userPath: charged.userPath,
+    requestId: charged.requestId,
+    endpoint: charged.endpoint,
+    provider: charged.provider,
+    providerType: charged.providerType,
+    model: charged.model,
+    keyId: charged.keyId,
+    requestedModel: charged.requestedModel,
+    status: interimStatus,
+    estimated: false,
+    cacheHit: false,
+    atMost: null,
+  };
+}
+
+/** Not -0. */
+function negative(count: number): number {
+  return 0 - count;
+}
+
+function negativeCost(cost: number | null): number | null {
+  return cost === null ? null : negative(cost);
+}

@@ -1,0 +1,163 @@
+/**
+ * Responses that a provider works at in the background: an estimate is charged when they are
+ * submitted, and their usage once an answer shows it, whoever asks for that; nobody does, Sluice
+ * looks itself (docs/usage.md, "Background responses"). The daemon knows which are waited for.
+ */
+import { readableResponseBytesMax } from "../../shared/bounds.js";
+import { isObject, parseJson } from "../../shared/checked.js";
+import type { Operation } from "../../shared/operation.js";
+import { interimStatus } from "../../shared/wire/execution.js";
+import {
+  dueResponsesMax,
+  isObjectId,
+  type PendingResponseName,
+  readPendingResponses,
+} from "../../shared/wire/stored-object.js";
+import { type Gateway, providerOf } from "../gateway.js";
+import { upstreamPath } from "../upstream/upstream-path.js";
+import { findUsage } from "../usage/find-usage.js";
+import { readUsage, type Usage } from "../usage/read-usage.js";
+import { usageRecord } from "../usage/usage-record.js";
+import { fetchAnswer } from "./fetch-answer.js";
+
+/** For how long the answer to a look is waited for. */
+const lookMs = 30_000;
+
+const unfinished: ReadonlySet<unknown> = new Set(["queued", "in_progress"]);
+const finished: ReadonlySet<unknown> = new Set(["completed", "failed", "cancelled", "incomplete"]);
+
+/** Under which id the provider keeps a response that isn't done; empty: it is, or isn't one. */
+export function unfinishedId(operation: Operation | null, answer: unknown): string {
+  if (operation !== "responses" || !isObject(answer)) return "";
+  const { id, status } = answer;
+  return unfinished.has(status) && isObjectId(id) ? id : "";
+}
+
+/** What an answer tells of the end of a response. */
+export type ResponseEnd =
+  | { readonly kind: "used"; readonly usage: Usage }
+  /** It is done, and its usage is nowhere. */
+  | { readonly kind: "unknown" };
+
+/** Null: it isn't done, or the answer isn't a response. */
+export function endOf(answer: unknown): ResponseEnd | null {
+  if (!isObject(answer) || !finished.has(answer["status"])) return null;
+  const usage = readUsage(findUsage(answer));
+  return usage.kind === "usage" ? { kind: "used", usage } : { kind: "unknown" };
+}
+
+type LookingParts = "limiter" | "prices" | "providers" | "setTimer" | "monoMs";
+type Looking = Pick<Gateway, LookingParts>;
+
+interface EndedResponse {
+  readonly provider: string;
+  readonly id: string;
+  readonly end: ResponseEnd;
+}
+
+/** Counts what an ended response used, if it is waited for. Never rejects. */
+export async function settleEnded(
+  gateway: Looking,
+  { provider, id, end }: EndedResponse,
+): Promise<void> {
+  const asked = await gateway.limiter.call("responses.pending", { provider, id });
+  const [pending] = asked.ok ? readPendingResponses(asked.body) : [];
+  if (pending !== undefined) await settle(gateway, pending, end);
+}
+
+async function settle(
+  { limiter, prices, providers, monoMs }: Looking,
+  { provider, id, model }: PendingResponseName,
+  end: ResponseEnd,
+): Promise<void> {
+  if (end.kind === "unknown")
+    return void (await limiter.call("responses.forget", { provider, id }));
+  const target = { provider, model };
+  const nowMonoMs = monoMs();
+  // Whose it is, the daemon knows.
+  const record = usageRecord(
+    { usage: end.usage, status: interimStatus, executed: true, firstByteMonoMs: null },
+    {
+      requestId: "final",
+      endpoint: "/v1/responses",
+      target,
+      providerType: providerOf({ providers }, target).config.type,
+      keyId: "",
+      requestedModel: "",
+      startedMonoMs: nowMonoMs,
+      endedMonoMs: nowMonoMs,
+      savedBytes: 0,
+      price: prices.priceOf(target),
+    },
+  );
+  if (record !== null) limiter.settleFinal({ ...record, responseId: id });
+}
+
+/** Asks the provider for a response before it is deleted, if it is waited for. Never rejects. */
+export async function settleBeforeDeletion(
+  gateway: Looking,
+  provider: string,
+  id: string,
+): Promise<void> {
+  const asked = await gateway.limiter.call("responses.pending", { provider, id });
+  const [pending] = asked.ok ? readPendingResponses(asked.body) : [];
+  if (pending !== undefined) await lookAt(gateway, pending);
+}
+
+async function lookAt(gateway: Looking, pending: PendingResponseName): Promise<void> {
+  const provider = gateway.providers.get(pending.provider);
+  // It may come back into the configuration.
+  if (provider === undefined) return;
+  const [path, query = ""] = upstreamPath(provider.config, "responses", "", "").split("?");
+  let cancel = (): void => {};
+  const answer = await fetchAnswer(provider.upstream, {
+    path: `${path}/${pending.id}${query === "" ? "" : `?${query}`}`,
+    headers: [],
+    bytesMax: readableResponseBytesMax,
+    onCall: (abort) => {
+      cancel = gateway.setTimer(lookMs, abort);
+    },
+  });
+  cancel();
+  if (answer.kind === "failed") return;
+  if (answer.status === 404) return settle(gateway, pending, { kind: "unknown" });
+  if (answer.status >= 300) return;
+  const end = endOf(parseJson(answer.body.toString("utf8")));
+  if (end !== null) await settle(gateway, pending, end);
+}
+
+/** Looks at those that are due. Never rejects. */
+async function lookAtDue(gateway: Looking, isStopped: () => boolean): Promise<void> {
+  for (;;) {
+    const asked = await gateway.limiter.call("responses.due", {});
+    const due = asked.ok ? readPendingResponses(asked.body) : [];
+    for (const pending of due) {
+      if (isStopped()) return;
+      await lookAt(gateway, pending);
+    }
+    if (due.length < dueResponsesMax) return;
+  }
+}
+
+/** Looks every so often at what nobody has asked for, until it is stopped. */
+export function startLooking(
+  gateway: Looking & Pick<Gateway, "config">,
+  everyMs: number,
+): { stop(): void } {
+  let stopped = false;
+  let cancel = (): void => {};
+  const later = (): void => {
+    if (!stopped && everyMs > 0) cancel = gateway.setTimer(everyMs, () => void look());
+  };
+  const look = async (): Promise<void> => {
+    if (gateway.limiter.reachable) await lookAtDue(gateway, () => stopped);
+    later();
+  };
+  later();
+  return {
+    stop() {
+      stopped = true;
+      cancel();
+    },
+  };
+}

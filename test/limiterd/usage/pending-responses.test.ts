@@ -1,0 +1,100 @@
+import t from "tap";
+import { PendingResponses, withdrawalOf } from "../../../limiterd/usage/pending-responses.js";
+import { detailsOf } from "../../../shared/usage/usage-details.js";
+import type { Settle } from "../../../shared/wire/message-to-daemon.js";
+import { ask, executed, settleOf, startDaemon, target } from "../in-memory-daemon.js";
+import { recordOn } from "../lifecycle/flush-fixture.js";
+
+const dates = { start_date: "2026-01-01", end_date: "2026-01-01" };
+const hourMs = 3_600_000;
+const bounds = { lookMs: 60_000, waitMs: 24 * hourMs, max: 2 };
+const estimate = { ...recordOn("/a"), estimated: true, atMost: { tokens: 900, cost: null } };
+const { provider } = estimate;
+
+t.test("one is looked at less and less often, and not for ever", async (t) => {
+  const pending = new PendingResponses(bounds);
+  const { atMs } = estimate;
+  t.ok(pending.add("resp_1", estimate, atMs));
+  t.notOk(pending.add("resp_1", estimate, atMs), "it is there already");
+  t.ok(pending.add("resp_2", estimate, atMs));
+  t.notOk(pending.add("resp_3", estimate, atMs), "there are as many as may be");
+  t.equal(pending.overflowed, 1);
+  t.same(pending.due(atMs + 59_999, 5), []);
+  t.equal(pending.due(atMs + 60_000, 1).length, 1, "as many as are asked for");
+  t.equal(pending.due(atMs + 60_000, 5).length, 1, "and the others");
+  t.same(pending.due(atMs + 60_000, 5), [], "nobody else is handed them");
+  let looks = 1;
+  for (let ms = 60_000; ms < bounds.waitMs; ms += 1000)
+    looks += pending.due(atMs + ms, 1).filter(({ id }) => id === "resp_1").length;
+  t.ok(looks > 20 && looks < 60, `${looks} looks in a day`);
+  t.same(pending.expire(atMs + bounds.waitMs - 1), []);
+  t.equal(pending.expire(atMs + bounds.waitMs).length, 2);
+  t.equal(pending.size, 0);
+  const never = new PendingResponses({ ...bounds, lookMs: 0 });
+  never.add("resp_1", estimate, atMs);
+  t.same(never.due(atMs + hourMs, 5), [], "nobody looks, and it is waited for all the same");
+  t.ok(never.find(provider, "resp_1"));
+});
+
+t.test("what is taken back is what was charged, and nothing else", async (t) => {
+  const record = { ...estimate, rewriteTokensSaved: 3, details: detailsOf("flex", {}) };
+  const back = withdrawalOf({ ...record, totalCost: 0 });
+  t.match(back, {
+    inputTokens: -record.inputTokens,
+    outputTokens: -record.outputTokens,
+    rewriteTokensSaved: 0,
+    details: null,
+    atMost: { tokens: -900, cost: null },
+    atMs: record.atMs,
+    status: 102,
+  });
+  t.ok(Object.is(back.totalCost, 0), "there is no negative nothing");
+});
+
+t.test("its usage counts once, of whoever has submitted it, over a crash too", async (t) => {
+  const daemon = startDaemon([]);
+  const first = daemon.proxy("p");
+  const lease = {
+    lease: 0,
+    userPath: "/team",
+    admittedAtMs: 0,
+    lsn: 0,
+    target: null,
+    targetAtMs: 0,
+    targetLsn: 0,
+    submission: false,
+  };
+  const settle = (
+    seq: number,
+    part: "request" | "final",
+    changes: Parameters<typeof executed>[0],
+  ): Settle => ({
+    ...settleOf(lease, seq, 0),
+    part,
+    userPath: part === "final" ? "/" : "/team",
+    estimated: part === "request",
+    record: executed({ responseId: "resp_1", ...changes }),
+  });
+  first.send(settle(1, "request", { atMost: { tokens: 500, cost: 9 } }));
+  await daemon.commit();
+  const life = startDaemon([], { store: daemon.store.crash(), nowMs: daemon.nowMs });
+  const waiting = { responses: [{ id: "resp_1", ...target }] };
+  t.match(
+    await ask(life, "responses.pending", { id: "resp_1", provider: target.provider }),
+    waiting,
+  );
+  const used = { inputTokens: 7, outputTokens: 70, requestId: "final", keyId: "" };
+  const second = life.proxy("p");
+  await life.commit();
+  for (const seq of [2, 3]) second.send(settle(seq, "final", used));
+  await life.commit();
+  const usage = async (daemon: typeof life): Promise<unknown> =>
+    (await ask(daemon, "usage.status", { user_path: "/team", ...dates }))["usage"];
+  const known = { total_requests: 1, total_input_tokens: 7, total_output_tokens: 70 };
+  t.match(await usage(life), { ...known, unknown_calls: undefined });
+  const last = startDaemon([], { store: life.store.crash(), nowMs: life.nowMs });
+  t.match(await usage(last), known);
+  t.same(await ask(last, "responses.pending", { id: "resp_1", provider: target.provider }), {
+    responses: [],
+  });
+});
