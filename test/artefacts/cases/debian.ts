@@ -49,7 +49,7 @@ t.test("all of it belongs to root, nobody else writes, and secrets are root's al
 t.test("units, user, manual and completions are where Debian looks for them", (t) => {
   const units = join(root, "usr/lib/systemd/system");
   const shipped = readdirSync("systemd").filter((name) =>
-    /\.(?:service|socket|target)$/.test(name),
+    /\.(?:service|socket|timer|target)$/.test(name),
   );
   t.same(readdirSync(units).sort(), shipped.sort());
   for (const name of shipped) {
