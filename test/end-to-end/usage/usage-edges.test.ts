@@ -42,8 +42,8 @@ let proxy: Part = await site.startProxy();
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** The one record of a path, once its request has ended. */
-async function recordOf(path: string): Promise<Item> {
+/** The first record of a path, once its request has ended; there is one of each attempt. */
+async function recordOf(path: string, attempts = 1): Promise<Item> {
   const client = await connectDaemon({ socketPath: site.socket });
   const records = await until(
     async () => {
@@ -51,10 +51,10 @@ async function recordOf(path: string): Promise<Item> {
       if (!answer.ok) throw new Error(answer.failure.message);
       return (answer.body as { records: Item[] }).records;
     },
-    (found) => found.length > 0,
+    (found) => found.length >= attempts,
   );
   client.close();
-  t.equal(records.length, 1, path);
+  t.equal(records.length, attempts, path);
   return records[0]!;
 }
 
@@ -248,7 +248,8 @@ t.test(
       t.match(await response.text(), body, path);
       t.equal(response.headers.get("content-encoding"), null);
       t.equal(upstream.calls.at(-1)!.headers["accept-encoding"], "identity");
-      const record = await recordOf(path);
+      // It was asked again, and each attempt may have cost something.
+      const record = await recordOf(path, path === "/zip/broken" ? 2 : 1);
       if (tokens >= 0) t.match(record, { total_tokens: tokens, estimated: false }, path);
       else t.match(record, { estimated: true }, path);
     }
