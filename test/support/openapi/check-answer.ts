@@ -37,7 +37,8 @@ export function checkHead(answer: AnswerHead): Checked {
   const placed = operationOf(method, url);
   // Pages for people.
   if (placed === null && url.startsWith("/dashboard")) return { problems: [], body: null };
-  const described = placed === null ? undescribed(answer) : responseOf(placed, status);
+  const described =
+    (placed === null ? undescribed(answer) : responseOf(placed, status)) ?? notServed(answer);
   const where = `${method} ${url} ${status}`;
   if (described === null)
     return { problems: [`${where}: docs/openapi.json has no such answer`], body: null };
@@ -83,6 +84,16 @@ function undescribed({ url, status, headers }: AnswerHead): ResponseObject | nul
     },
     content: { "application/json": { schema } },
   };
+}
+
+/** An endpoint that the other port serves, where administration has one of its own. */
+function notServed(answer: AnswerHead): ResponseObject | null {
+  if (answer.status !== 404 || !/^\/(?:admin|dashboard)\//.test(answer.url)) return null;
+  const message = { type: "string", pattern: "^unknown API endpoint: " };
+  const schema = {
+    allOf: [{ $ref: "#/components/schemas/AdminError" }, { properties: { message } }],
+  };
+  return { ...undescribed(answer), content: { "application/json": { schema } } };
 }
 
 /** What every answer below /dashboard tells browsers. */
