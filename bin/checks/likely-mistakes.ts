@@ -4,7 +4,7 @@
  */
 import { didYouMean } from "../../shared/config/closest-name.js";
 import type { Config, ProviderConfig } from "../../shared/config/config.js";
-import { modelName } from "../../shared/config/model-name.js";
+import { writtenName } from "../../shared/config/model-name.js";
 import { type Preset, presetAt, presets } from "../../shared/config/presets.js";
 import { providerTraits } from "../../shared/config/provider-type.js";
 import { managedKeyPrefix } from "../../shared/domain/managed-key.js";
@@ -44,7 +44,7 @@ function unlisted(
 ): readonly string[] {
   const provider = providers.find(({ name }) => name === target.provider);
   const models = provider?.models ?? ["*"];
-  const id = provider === undefined ? target.model : modelName(provider.type, target.model);
+  const id = provider === undefined ? target.model : writtenName(provider.type, target.model);
   if (models.includes("*") || models.some((each) => each.toLowerCase() === id.toLowerCase()))
     return [];
   const list = `providers.${target.provider}.models`;

@@ -3,7 +3,7 @@
  * first target whose provider counts tokens. Where none does, or that one answers that it doesn't,
  * Sluice estimates: agents need the number to know when their conversation is too long.
  */
-import type { Target } from "../../shared/domain/target-name.js";
+import { sentModel, type Target } from "../../shared/domain/target-name.js";
 import { isGoogleOperation, type Operation } from "../../shared/operation.js";
 import { modelProblem } from "../auth/caller.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
@@ -113,7 +113,7 @@ export async function countTokens(
     translator,
   } = call.requestTo(
     provider.config,
-    target.model,
+    sentModel(target),
     gateway.rewriters(record.userPath ?? "/", target),
   );
   const query = translator === null ? exchange.query : "";
@@ -125,7 +125,7 @@ export async function countTokens(
     request: {
       method: "POST",
       isNative: isGoogleOperation(sentOperation),
-      path: upstreamPath(provider.config, sentOperation, target.model, query),
+      path: upstreamPath(provider.config, sentOperation, sentModel(target), query),
       headers: translator === null ? sent : withoutDialect(sent),
       body,
       isRepeatable: true,

@@ -3,7 +3,7 @@
  * whether its body is JSON or a form.
  */
 import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
-import type { Target } from "../../shared/domain/target-name.js";
+import { sentModel, type Target } from "../../shared/domain/target-name.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import type { Caller } from "../auth/caller.js";
@@ -136,10 +136,10 @@ export function problemAt(
   target: Target,
 ): Failure | null {
   const { config } = providerOf(gateway, target);
-  if (leavesPath(config, call.operation, target.model))
+  if (leavesPath(config, call.operation, sentModel(target)))
     return invalid(
       `model stands in the path at ${config.name}: it must not have an empty part, "." or ".."`,
       "model",
     );
-  return call.problemAt(config, target.model);
+  return call.problemAt(config, sentModel(target));
 }

@@ -4,7 +4,7 @@
  */
 
 import { assert } from "../../shared/assert.js";
-import { type Target, targetName } from "../../shared/domain/target-name.js";
+import { sentModel, type Target, targetName } from "../../shared/domain/target-name.js";
 import { isGoogleOperation } from "../../shared/operation.js";
 import { overridesFor } from "../dialects/override-request.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
@@ -196,7 +196,7 @@ function send(
   const { config: provider, passed, upstream } = providerOf(gateway, target);
   const { operation, body, savedBytes, hideUsageChunk, translator, dropped } = call.requestTo(
     provider,
-    target.model,
+    sentModel(target),
     gateway.rewriters(record.userPath ?? "/", target),
     record.requestedModel === "",
   );
@@ -223,7 +223,7 @@ function send(
       path: upstreamPath(
         provider,
         operation,
-        target.model,
+        sentModel(target),
         translator === null ? exchange.query : "",
       ),
       headers: translator === null ? sent : withoutDialect(sent),

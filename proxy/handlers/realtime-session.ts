@@ -5,7 +5,7 @@
  */
 import { assert } from "../../shared/assert.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
-import { modelNameProblem, type Target } from "../../shared/domain/target-name.js";
+import { modelNameProblem, sentModel, type Target } from "../../shared/domain/target-name.js";
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
 import { deploymentInPath, modelInPath, modelsInQuery } from "../body/passed/passthrough-model.js";
 import { providerOf } from "../gateway.js";
@@ -89,7 +89,7 @@ export async function realtimeSession(context: RequestContext): Promise<void> {
   const target = admitted.admission.target!;
   const { config, passthrough } = providerOf(gateway, target);
   assert(passthrough !== null, "only targets with a passthrough upstream are admitted");
-  const path = realtimePath(config, target.model, query);
+  const path = realtimePath(config, sentModel(target), query);
   await runSession(context, {
     webSocket,
     admitted,

@@ -1,6 +1,6 @@
 /**
  * The names by which a list of models may allow a request (docs/authentication.md, "Models"): what
- * it asks for. The targets of a virtual model don't count: its operator chose them for its name.
+ * it asks for, by the model's one name and as it was written. The targets of a virtual model don't count: its operator chose them for its name.
  */
 import { modelPatternBytesMax } from "../../shared/access/allowed-models.js";
 import type { Target } from "../../shared/domain/target-name.js";
@@ -17,7 +17,12 @@ export function allowableNames(
   const names = route.kind === "virtual" ? [compared(route.source)] : directNames(route.targets[0]);
   return route.alias === undefined ? names : [compared(route.alias), ...names];
 
-  function directNames({ provider, model }: Target): readonly string[] {
+  function directNames(target: Target): readonly string[] {
+    const names = namesOf(target.provider, target.model);
+    return target.sent === undefined ? names : [...names, ...namesOf(target.provider, target.sent)];
+  }
+
+  function namesOf(provider: string, model: string): readonly string[] {
     const name = compared(`${provider}/${model}`);
     const slash = model.indexOf("/");
     // `openai/gpt-4o` at a reseller isn't what a list means by `openai/gpt-4o`, as with rules.

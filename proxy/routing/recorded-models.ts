@@ -6,6 +6,7 @@
  */
 import { unlistedModelsMax } from "../../shared/bounds.js";
 import type { Config } from "../../shared/config/config.js";
+import { modelName } from "../../shared/config/model-name.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import { dayMs } from "../../shared/utc-day.js";
 import type { ModelCatalog } from "./model-catalog.js";
@@ -24,12 +25,18 @@ export function createRecordedModels(
   config: Pick<Config, "virtualModels" | "prices"> & Partial<Pick<Config, "aliases">>,
   { models, nowMs }: { readonly models: ModelCatalog; readonly nowMs: () => number },
 ): RecordedModels {
+  const oneName = (provider: string, model: string): string => {
+    const known = models.current().known.get(provider);
+    return known === undefined ? model : modelName(known.naming, model);
+  };
   const configured = new Set(
     [
       ...config.virtualModels.flatMap(({ targets }) => targets),
       ...(config.aliases ?? []).flatMap(({ to }) => (to.kind === "target" ? [to] : [])),
       ...config.prices,
-    ].map(({ provider, model }) => `${provider}/${model}`.toLowerCase()),
+    ].map(({ provider, model }) =>
+      `${provider}/${model === null ? model : oneName(provider, model)}`.toLowerCase(),
+    ),
   );
   /** By provider, what it answered today and doesn't list. */
   const answeredToday = new Map<string, Set<string>>();
@@ -38,7 +45,7 @@ export function createRecordedModels(
   function isVouchedFor({ provider, model }: Target): boolean {
     const lower = model.toLowerCase();
     return (
-      models.current().known.get(provider)?.byLowerId.has(lower) === true ||
+      models.current().known.get(provider)?.byLowerName.has(lower) === true ||
       configured.has(`${provider}/${lower}`.toLowerCase())
     );
   }

@@ -13,8 +13,12 @@ import type {
   Strategy,
   VirtualModelConfig,
 } from "../../shared/config/config.js";
-import { modelName } from "../../shared/config/model-name.js";
-import type { ProviderType } from "../../shared/config/provider-type.js";
+import {
+  type ModelNaming,
+  modelName,
+  namingOf,
+  writtenName,
+} from "../../shared/config/model-name.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import { utf8Bytes } from "../../shared/text/utf8-bytes.js";
 import { aliasByBeginning, aliasNamed, type ModelAliases, modelAliases } from "./model-aliases.js";
@@ -61,10 +65,13 @@ export interface Catalog {
 
 /** The models that are known of a provider. */
 interface KnownModels {
-  readonly type: ProviderType;
+  readonly naming: ModelNaming;
+  /** As it lists them. */
   readonly ids: readonly string[];
   /** The id by its lower case; the first of several. */
   readonly byLowerId: ReadonlyMap<string, string>;
+  /** The one name of a model by its lower case. */
+  readonly byLowerName: ReadonlyMap<string, string>;
 }
 
 /** What `models: ["*"]` holds: any id. */
@@ -80,21 +87,35 @@ export function buildCatalog(
   learned: ReadonlyMap<string, readonly string[]>,
   aliases: readonly AliasConfig[] = [],
 ): Catalog {
-  const routes = virtualModels.map((virtual): VirtualRoute => ({ kind: "virtual", ...virtual }));
   const byBareId = new Map<string, DirectRoute>();
   const known = new Map<string, KnownModels>();
-  for (const { name, type, models } of providers) {
+  for (const provider of providers) {
+    const { name, type, models } = provider;
+    const naming = namingOf(provider);
     const written = models ?? learned.get(name) ?? [];
-    const ids = [...new Set(written.map((id) => modelName(type, id)))].filter(
+    const ids = [...new Set(written.map((id) => writtenName(type, id)))].filter(
       (id) => id !== anyId && isUsable(id),
     );
     const byLowerId = new Map<string, string>();
+    const byLowerName = new Map<string, string>();
+    known.set(name, { naming, ids, byLowerId, byLowerName });
     for (const id of ids) {
       setIfAbsent(byLowerId, id.toLowerCase(), id);
-      setIfAbsent(byBareId, id, direct(name, id));
+      const oneName = modelName(naming, id);
+      setIfAbsent(byLowerName, oneName.toLowerCase(), oneName);
     }
-    known.set(name, { type, ids, byLowerId });
+    for (const id of ids) setIfAbsent(byBareId, id, direct(targetAt({ known }, name, id)));
   }
+  const routes = virtualModels.map(
+    (virtual): VirtualRoute => ({
+      kind: "virtual",
+      ...virtual,
+      targets: virtual.targets.map(({ provider, model, weight }) => ({
+        ...targetAt({ known }, provider, model),
+        weight,
+      })),
+    }),
+  );
   const virtualBySource = new Map<string, VirtualRoute>();
   const virtualByLowerSource = new Map<string, VirtualRoute>();
   for (const route of routes) {
@@ -147,18 +168,17 @@ export function resolveModel(catalog: Catalog, rawName: string): Route | null {
   if (slash > 0) {
     const provider = catalog.providerByLowerName.get(name.slice(0, slash).toLowerCase());
     if (provider !== undefined) {
-      const id = modelAt(catalog, provider, name.slice(slash + 1));
-      return id === "" ? null : direct(provider, id);
+      const target = targetAt(catalog, provider, name.slice(slash + 1));
+      return target.model === "" ? null : direct(target);
     }
   }
   const begun = aliasByBeginning(catalog.aliases, name);
   if (begun !== undefined) return aliasRoute(catalog, begun, name);
   const listed = catalog.byBareId.get(name);
   if (listed !== undefined) return listed;
-  for (const [provider, { type, byLowerId }] of catalog.known) {
-    const id = byLowerId.get(modelName(type, name).toLowerCase());
-    if (id !== undefined) return direct(provider, id);
-  }
+  for (const [provider, { naming, byLowerName }] of catalog.known)
+    if (byLowerName.has(modelName(naming, name).toLowerCase()))
+      return direct(targetAt(catalog, provider, name));
   return restRoute(catalog, name);
 }
 
@@ -170,15 +190,13 @@ function restRoute(catalog: Catalog, name: string): Route | null {
   const same = to?.kind === "target" && to.model === null ? to.provider : null;
   if (unlearned.some((provider) => provider !== same)) return null;
   if (aliases.rest !== null) return aliasRoute(catalog, aliases.rest, name);
-  return anyIdProvider === null
-    ? null
-    : direct(anyIdProvider, modelAt(catalog, anyIdProvider, name));
+  return anyIdProvider === null ? null : direct(targetAt(catalog, anyIdProvider, name));
 }
 
 function aliasRoute(catalog: Catalog, { name: alias, to }: AliasConfig, asked: string): Route {
   if (to.kind === "virtual") return { ...catalog.virtualBySource.get(to.source)!, alias };
-  if (to.model === null) return direct(to.provider, modelAt(catalog, to.provider, asked));
-  return { ...direct(to.provider, modelAt(catalog, to.provider, to.model)), alias };
+  if (to.model === null) return direct(targetAt(catalog, to.provider, asked));
+  return { ...direct(targetAt(catalog, to.provider, to.model)), alias };
 }
 
 /** The alias or virtual model that was asked for, as configured; empty: the model itself. */
@@ -187,13 +205,21 @@ export function requestedName(route: Route): string {
 }
 
 /**
- * The one name of a provider's model, for rules, prices and usage: as the provider lists it, if it
- * does so in whatever case; else as it is written.
+ * A provider's model by its one name, for rules, prices and usage; and the name that the provider
+ * is sent: what was written. Both are spelled as the provider lists them, if it does so in whatever
+ * case.
  */
-export function modelAt(catalog: Catalog, provider: string, written: string): string {
-  const { type, byLowerId } = catalog.known.get(provider)!;
-  const name = modelName(type, written);
-  return byLowerId.get(name.toLowerCase()) ?? name;
+export function targetAt(
+  { known }: Pick<Catalog, "known">,
+  provider: string,
+  written: string,
+): Target {
+  const { naming, byLowerId, byLowerName } = known.get(provider)!;
+  const asWritten = writtenName(naming.type, written);
+  const sent = byLowerId.get(asWritten.toLowerCase()) ?? asWritten;
+  const name = modelName(naming, sent);
+  const model = byLowerName.get(name.toLowerCase()) ?? name;
+  return model === sent ? { provider, model } : { provider, model, sent };
 }
 
 export interface ListedModel {
@@ -231,8 +257,8 @@ export function listedModel(id: string, ownedBy: string): ListedModel {
   return { id, object: "model", created: 0, owned_by: ownedBy };
 }
 
-function direct(provider: string, model: string): DirectRoute {
-  return { kind: "direct", targets: [{ provider, model }] };
+function direct(target: Target): DirectRoute {
+  return { kind: "direct", targets: [target] };
 }
 
 /** The wire refuses longer names, so they must not get that far. */

@@ -12,7 +12,7 @@ export const modelPatternsMax = 64;
 /** One pattern; all keys are in memory. */
 export const modelPatternBytesMax = 256;
 /** Names of one request, told to the daemon: see `Admit`. */
-export const modelNamesMax = 4;
+export const modelNamesMax = 5;
 /** Patterns that a refusal names. */
 const shownMax = 8;
 

@@ -5,7 +5,7 @@
 import { type BudgetKey, budgetPeriodLabel } from "../domain/budget.js";
 import { namesProvider, periodLabel, type RuleDefinition } from "../domain/rule.js";
 import type { Config } from "./config.js";
-import { modelSubjects, typesOf } from "./model-name.js";
+import { modelName, modelSubjects, typesOf } from "./model-name.js";
 
 /** A rule or a budget that is inert; `name` is its name and the reason, on one line. */
 export interface Inert {
@@ -37,8 +37,10 @@ export function createInertReason({
     aliases.some(({ to }) => to.kind === "target" && to.model === null);
   const models = new Set<string>();
   const add = (provider: string, model: string): void => {
-    if (!namesProvider(model.toLowerCase(), types)) models.add(model.toLowerCase());
-    models.add(`${provider}/${model}`.toLowerCase());
+    const naming = types.get(provider.toLowerCase());
+    const name = naming === undefined ? model : modelName(naming, model);
+    if (!namesProvider(name.toLowerCase(), types)) models.add(name.toLowerCase());
+    models.add(`${provider}/${name}`.toLowerCase());
   };
   for (const { name, models: listed } of providers) for (const id of listed ?? []) add(name, id);
   for (const { targets } of virtualModels)

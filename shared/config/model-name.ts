@@ -7,6 +7,7 @@
  */
 import { namesProvider } from "../domain/rule.js";
 import type { ProviderConfig } from "./config.js";
+import { presetOf, type SameModel } from "./presets.js";
 import type { ProviderType } from "./provider-type.js";
 
 /** What a type of provider leaves out, or takes as understood, in its models' names. */
@@ -17,26 +18,67 @@ const understood: Readonly<Partial<Record<ProviderType, readonly RegExp[]>>> = {
   ollama: [/^(?:https?:\/\/)?(?:registry\.ollama\.ai\/)?(?:library\/)?/i, /:latest$/i],
 };
 
-/** The name of a provider's model, without what means nothing to that type of provider. */
-export function modelName(type: ProviderType, written: string): string {
-  const trimmed = written.trim();
-  let [before, name] = ["", trimmed];
-  // What is left out may be there twice: `models/ models/x`, `x:latest:latest`.
+/**
+ * Aliases and snapshots that are one model at one price: `claude-sonnet-4-5-20250929`,
+ * `claude-3-5-haiku-latest`, `gemini-2.0-flash-001`. OpenAI's snapshots have prices of their own,
+ * and what `gemini-flash-latest` stands for changes: those aren't here.
+ */
+const sameAtType: Readonly<Partial<Record<ProviderType, SameModel>>> = {
+  anthropic: [
+    [/^(claude-[\w.-]*?)[-@](?:latest|20\d{6})$/i, "$1"],
+    [/^(claude-(?:opus|sonnet)-4)-0$/i, "$1"],
+  ],
+  gemini: [[/^(gemini-\d[\w.-]*?)-(?:latest|\d{3})$/i, "$1"]],
+};
+
+/** How the models of a provider are named. */
+export interface ModelNaming {
+  readonly type: ProviderType;
+  readonly sameModel: SameModel;
+}
+
+export function namingOf({ name, type, baseUrl }: Named): ModelNaming {
+  const preset = presetOf({ name, baseUrl: baseUrl ?? "" });
+  return {
+    type,
+    sameModel: [
+      ...(sameAtType[type] ?? []),
+      ...(preset !== undefined && preset.type === type ? preset.sameModel : []),
+    ],
+  };
+}
+
+type Named = Pick<ProviderConfig, "name" | "type"> & Partial<Pick<ProviderConfig, "baseUrl">>;
+
+/** The name that a provider is sent: as it is written, without what means nothing to its type. */
+export function writtenName(type: ProviderType, written: string): string {
+  return replaced(
+    written,
+    (understood[type] ?? []).map((part) => [part, ""]),
+  );
+}
+
+/** The one name of a provider's model, which rules, prices and usage know. */
+export function modelName({ type, sameModel }: ModelNaming, written: string): string {
+  return replaced(writtenName(type, written), sameModel);
+}
+
+/** What is replaced may be there twice: `models/ models/x`, `x:latest:latest`. */
+function replaced(written: string, parts: SameModel): string {
+  let [before, name] = ["", written.trim()];
   while (name !== before) {
     before = name;
-    for (const part of understood[type] ?? []) name = name.replace(part, "").trim();
+    for (const [part, by] of parts) name = name.replace(part, by).trim();
     if (name === "") return before;
   }
   return name;
 }
 
-/** The configured providers' types, by their names in lower case. */
-export type ProviderTypes = ReadonlyMap<string, ProviderType>;
+/** How the configured providers name models, by the providers' names in lower case. */
+export type ProviderTypes = ReadonlyMap<string, ModelNaming>;
 
-export function typesOf(
-  providers: readonly Pick<ProviderConfig, "name" | "type">[],
-): ProviderTypes {
-  return new Map(providers.map(({ name, type }) => [name.toLowerCase(), type]));
+export function typesOf(providers: readonly Named[]): ProviderTypes {
+  return new Map(providers.map((provider) => [provider.name.toLowerCase(), namingOf(provider)]));
 }
 
 /**

@@ -36,7 +36,15 @@ export interface Preset {
   readonly responses: ResponsesTraits;
   /** Its name in the price list (`proxy/routing/price-list.ts`); null: it has no prices there. */
   readonly priceListName: string | null;
+  /**
+   * Other ways to write a model's name here, and what they stand for: they choose a host or a
+   * region, or are an alias. Names of a product or price of their own, such as `:free`, aren't here.
+   */
+  readonly sameModel: SameModel;
 }
+
+/** Each match is replaced, until none is left. */
+export type SameModel = readonly (readonly [written: RegExp, name: string])[];
 
 /** Fields left out have the value of the type, or the preset's name. */
 type Row = Pick<Preset, "name" | "type" | "keyVariable"> & Partial<Preset>;
@@ -111,6 +119,8 @@ const rows: readonly Row[] = [
       reasoningWithTools: "taken",
     },
     responses: { agentTools: "taken", stores: false, refusedFields: ["store"] },
+    // Listed on their own, and priced so, are `:free`, `:batch`, `:thinking`, `:extended`, `:beta`.
+    sameModel: [[/(?:@preset\/[^:@]*|:(?:nitro|floor|exacto|online))$/i, ""]],
   },
   {
     name: "xai",
@@ -273,6 +283,8 @@ const rows: readonly Row[] = [
   },
   {
     name: "huggingface",
+    // The host that runs it, or how it is chosen: `:groq`, `:fastest`, `:cheapest`.
+    sameModel: [[/:[\w-]+$/, ""]],
     type: "openai",
     keyVariable: "HUGGINGFACE_API_KEY",
     keyPrefix: "hf_",
@@ -324,11 +336,20 @@ const rows: readonly Row[] = [
     keyVariable: "AWS_BEARER_TOKEN_BEDROCK",
     priceListName: "aws",
     variables: "BEDROCK",
+    sameModel: [
+      [/^arn:aws[\w-]*:bedrock:[^/]*\//i, ""],
+      [/^(?:us-gov|us|eu|apac|amer|global|jp|au|ca|sa)\.(?=[\w-]+\.)/i, ""],
+    ],
     operations: ["chat_completions", "responses"],
   },
   // Its OpenAI-compatible endpoint, in the address of a project; models are named google/….
   {
     name: "vertex",
+    sameModel: [
+      [/^publishers\/([\w-]+)\/models\//i, "$1/"],
+      [/@[\w.-]+$/, ""],
+      [/^(google\/gemini-\d[\w.-]*)-(?:latest|\d{3})$/i, "$1"],
+    ],
     type: "openai",
     keyVariable: "VERTEX_API_KEY",
     priceListName: "google",
@@ -377,6 +398,7 @@ export const presets: readonly Preset[] = rows.map((row) => {
     chat,
     responses,
     priceListName: row.name,
+    sameModel: [],
     ...row,
   };
 });
@@ -393,6 +415,25 @@ export function presetAt(baseUrl: string): Preset | undefined {
       URL.canParse(baseUrl) &&
       new URL(preset.baseUrl).host === new URL(baseUrl).host,
   );
+}
+
+/** Services whose address is of a region or a project. */
+const hostsOf: readonly (readonly [host: RegExp, name: string])[] = [
+  [/^bedrock[\w-]*\.[\w.-]+\.(?:amazonaws\.com|api\.aws)$/i, "bedrock"],
+  [/(?:^|-)aiplatform\.googleapis\.com$/i, "vertex"],
+];
+
+/** The service behind an instance: by its address, or where a relay stands in between its name. */
+export function presetOf({
+  name,
+  baseUrl,
+}: {
+  readonly name: string;
+  readonly baseUrl: string;
+}): Preset | undefined {
+  const host = URL.canParse(baseUrl) ? new URL(baseUrl).hostname : "";
+  const known = hostsOf.find(([pattern]) => pattern.test(host))?.[1];
+  return presetAt(baseUrl) ?? findPreset(known ?? name);
 }
 
 export const presetNames = presets.map(({ name }) => name);

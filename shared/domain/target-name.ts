@@ -8,8 +8,15 @@ import { utf8Bytes } from "../text/utf8-bytes.js";
 /** Where a request may go: a provider instance and the model's id there. */
 export interface Target {
   readonly provider: string;
-  /** Empty when the request names none: no model rule matches it. */
+  /** By its one name; empty when the request names none: no model rule matches it. */
   readonly model: string;
+  /** The name that the provider is sent, where it is another: `gpt-4o:nitro`. */
+  readonly sent?: string;
+}
+
+/** The model's name that a provider is sent. */
+export function sentModel({ model, sent }: Target): string {
+  return sent ?? model;
 }
 
 /** `provider/model`; `provider/-` for a request that names no model. */

@@ -7,7 +7,7 @@ import { parseSubject } from "../../domain/rule.js";
 import { didYouMean } from "../closest-name.js";
 import type { AliasConfig } from "../config.js";
 import type { DeclaredAlias } from "../file/config-file.js";
-import { modelName, type ProviderTypes } from "../model-name.js";
+import { type ProviderTypes, writtenName } from "../model-name.js";
 
 /** What an alias can stand for. */
 interface Known {
@@ -77,6 +77,6 @@ function resolved(
   return {
     kind: "target",
     provider,
-    model: type === undefined ? id.value : modelName(type, id.value),
+    model: type === undefined ? id.value : writtenName(type.type, id.value),
   };
 }

@@ -13,7 +13,7 @@ import { apiKey } from "../kinds/secret-kinds.js";
 import { filePath } from "../kinds/text-kinds.js";
 import { baseUrl } from "../kinds/url-kinds.js";
 import { kindProblem, type ValueKind } from "../kinds/value-kind.js";
-import { modelName } from "../model-name.js";
+import { writtenName } from "../model-name.js";
 import type { ModelOverrides } from "../model-overrides.js";
 import type { OwnModelTraits } from "../model-traits.js";
 import {
@@ -269,7 +269,7 @@ function fromFields(
     translation: fields.translation,
     nativeRequests: fields.native_requests,
     maxTokensDefault: fields.max_tokens_default,
-    models: ownModels?.map((model) => modelName(type, model)) ?? (listsModels ? null : []),
+    models: ownModels?.map((model) => writtenName(type, model)) ?? (listsModels ? null : []),
     passthrough: fields.passthrough,
     forwardHeaders: fields.forward_headers,
     connectTimeoutMs: fields.connect_timeout_ms,

@@ -4,7 +4,7 @@ import { parseSubject } from "../../domain/rule.js";
 import { didYouMean } from "../closest-name.js";
 import type { VirtualModelConfig } from "../config.js";
 import type { DeclaredTarget, DeclaredVirtualModel } from "../file/config-file.js";
-import { modelName, type ProviderTypes } from "../model-name.js";
+import { type ProviderTypes, writtenName } from "../model-name.js";
 
 /** Checks sources, and targets against the names of the configured providers. */
 export function resolveVirtualModels(
@@ -81,7 +81,7 @@ function resolveTarget(
   const type = types.get(provider);
   return {
     provider,
-    model: type === undefined ? id.value : modelName(type, id.value),
+    model: type === undefined ? id.value : writtenName(type.type, id.value),
     weight: target.weight,
   };
 }

@@ -114,7 +114,7 @@ async function start(
       digest,
       budgets,
       declaredAt,
-      providers: new Map([["openai", "openai"]]),
+      providers: new Map([["openai", { type: "openai", sameModel: [] }]]),
       hashKey: [1, 2],
       host: "test",
       newStoreId: "test",

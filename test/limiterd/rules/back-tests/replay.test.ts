@@ -10,7 +10,10 @@ import type { RuleDefinition } from "../../../../shared/domain/rule.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { now, ruleWith } from "../../book-of.js";
 
-const names = { hashKey: [1, 2], providers: new Map([["openai", "openai" as const]]) } as const;
+const names = {
+  hashKey: [1, 2],
+  providers: new Map([["openai", { type: "openai", sameModel: [] } as const]]),
+} as const;
 const minute = 60_000;
 
 function request(changes: Partial<PastRequest> & { readonly startMs: number }): PastRequest {
