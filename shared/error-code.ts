@@ -29,6 +29,7 @@ export type ErrorCode =
   | "usage_status_failed"
   | "model_not_found"
   | "model_not_allowed"
+  | "model_unpriced"
   | "provider_unavailable"
   | "provider_credentials"
   | "answer_untranslatable"
@@ -61,6 +62,7 @@ const byCode: Record<ErrorCode, { readonly status: number; readonly type: ErrorT
   usage_status_failed: { status: 503, type: "internal_error" },
   model_not_found: { status: 404, type: "not_found_error" },
   model_not_allowed: { status: 403, type: "permission_error" },
+  model_unpriced: { status: 403, type: "permission_error" },
   provider_unavailable: { status: 502, type: "provider_error" },
   provider_credentials: { status: 502, type: "provider_error" },
   answer_untranslatable: { status: 502, type: "provider_error" },

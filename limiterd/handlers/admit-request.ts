@@ -4,9 +4,12 @@
  * `rules/judge.ts`.
  */
 import { leasesPerPeerMax } from "../../shared/bounds.js";
-import { failure } from "../../shared/error-code.js";
+import { type BudgetDefinition, budgetName } from "../../shared/domain/budget.js";
+import { type Target, targetName } from "../../shared/domain/target-name.js";
+import { type Failure, failure } from "../../shared/error-code.js";
 import type { KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
 import { type Admit, uncountedLsn } from "../../shared/wire/message-to-daemon.js";
+import type { BudgetBook } from "../budgets/budget-book.js";
 import { identifyCaller, keyOf } from "../keys/identify-caller.js";
 import { modelProblem } from "../keys/judge-model.js";
 import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
@@ -57,7 +60,7 @@ function judgeRequest(
   final: boolean,
 ): unknown {
   const { peer, proxy, message } = asked;
-  const { id, targets, submission } = message;
+  const { id, submission } = message;
   const { book, counts, settings } = state;
   const caller = identifyCaller(state.keys, message, nowMs);
   if (caller.kind === "denied") return deny(state, peer, id, caller.ended);
@@ -67,13 +70,20 @@ function judgeRequest(
     return peer.send({ kind: "failed", id, failure: notAllowed });
   }
   const key = keyOf(caller);
-  const request = { userPath: caller.userPath, targets, submission };
   const budgets = enforcedBudgets(state);
+  const labels = state.labelsOf(key?.keyId ?? "");
+  const usable = usableTargets(budgets, { userPath: caller.userPath, labels, message }, nowMs);
+  if (!usable.ok) {
+    counts.denied++;
+    return peer.send({ kind: "failed", id, failure: usable.failure });
+  }
+  const { targets } = usable;
+  const request = { userPath: caller.userPath, targets, submission };
   const turn = beginTurn(state, final);
   const verdict = admit(settings.rateLimitsEnabled ? book : noRules, request, {
     nowMs,
     tokensEnforced: settings.usageEnabled,
-    budgets: budgets === null ? null : { book: budgets, labels: state.labelsOf(key?.keyId ?? "") },
+    budgets: budgets === null ? null : { book: budgets, labels },
     turn,
   });
   if (verdict.kind === "unsure") return waitForHosts(state, peer, id, judgingAgain(state, asked));
@@ -87,7 +97,16 @@ function judgeRequest(
     const { userPath } = request;
     const counted = { userPath, target: lease.target, lsn: lease.lsn, atMs: nowMs };
     noteVerdict(state, peer, proxy, counted);
-    peer.send({ kind: "admitted", id, target, admittedAtMs: nowMs, lsn: lease.lsn, headers, key });
+    const index = targets === message.targets ? target : message.targets.indexOf(targets[target]!);
+    peer.send({
+      kind: "admitted",
+      id,
+      target: index,
+      admittedAtMs: nowMs,
+      lsn: lease.lsn,
+      headers,
+      key,
+    });
     return state.writer.counted();
   }
   counts.refused++;
@@ -103,6 +122,42 @@ function judgeRequest(
     breach: verdict.breach,
   });
   return sendRefusal(peer, id, verdict, key);
+}
+
+interface AskedTargets {
+  readonly userPath: string;
+  readonly labels: readonly string[];
+  readonly message: Admit;
+}
+
+/**
+ * The targets that the caller may use: under a budget not those without a price, if the proxy tells
+ * of any (`budgets.unpriced`).
+ */
+function usableTargets(
+  budgets: BudgetBook | null,
+  { userPath, labels, message: { targets } }: AskedTargets,
+  nowMs: number,
+): UsableTargets {
+  if (budgets === null || !targets.some(({ unpriced }) => unpriced)) return { ok: true, targets };
+  const [account] = budgets.match(userPath, labels, nowMs);
+  if (account === undefined) return { ok: true, targets };
+  const priced = targets.filter(({ unpriced }) => unpriced !== true);
+  return priced.length > 0
+    ? { ok: true, targets: priced }
+    : { ok: false, failure: unpricedModel(targets[0]!, account.budget.definition) };
+}
+
+type UsableTargets =
+  | { readonly ok: true; readonly targets: readonly Target[] }
+  | { readonly ok: false; readonly failure: Failure };
+
+function unpricedModel(target: Target, budget: BudgetDefinition): Failure {
+  return failure(
+    "model_unpriced",
+    `the model ${targetName(target)} has no price, and a caller under the budget ${budgetName(budget)} may use priced models alone`,
+    "model",
+  );
 }
 
 /** Apart, as what a function hands on of its variables costs at each call. */

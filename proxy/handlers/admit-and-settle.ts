@@ -10,7 +10,7 @@ import { type Execution, interimStatus } from "../../shared/wire/execution.js";
 import { isUnnumbered } from "../../shared/wire/message-to-daemon.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
 import { deniedCaller, modelProblem } from "../auth/caller.js";
-import { providerOf } from "../gateway.js";
+import { type Gateway, providerOf } from "../gateway.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
 import { replyFailure, replyRefused } from "../http/respond.js";
 import { limiterUnavailable } from "../limiter/daemon-calls.js";
@@ -45,7 +45,7 @@ interface LimitedRequest {
  * gone meanwhile, and nothing is left to settle.
  */
 export async function admitRequest(
-  context: RequestContext<"limiter" | "config" | "metrics" | "monoMs" | "nowMs">,
+  context: RequestContext<"limiter" | "config" | "metrics" | "monoMs" | "nowMs" | "prices">,
   { targets, model, modelNames, submission = false }: LimitedRequest,
 ): Promise<AdmittedRequest | null> {
   const { gateway, exchange, caller, record } = context;
@@ -56,7 +56,8 @@ export async function admitRequest(
     return null;
   }
   const askedMonoMs = monoMs();
-  const outcome = await limiter.admit(caller, targets, submission, modelNames);
+  const asked = submission ? targets : withUnpriced(gateway, targets);
+  const outcome = await limiter.admit(caller, asked, submission, modelNames);
   const waitedMs = monoMs() - askedMonoMs;
   record.waited(waitedMs);
   if (isVerdict(outcome)) gateway.metrics.counts.judged(waitedMs);
@@ -67,6 +68,8 @@ export async function admitRequest(
   }
   const { admission } = outcome;
   record.identified(admission);
+  if (asked !== targets && admission.target !== null)
+    admission.target = targets[asked.indexOf(admission.target)]!;
   record.admission = admission;
   // A batch submission is counted at no target; it is sent to the first one.
   record.target = admission.target ?? targets[0]!;
@@ -122,6 +125,22 @@ export async function isRefusedUnread(
   record.waited(gateway.monoMs() - askedMonoMs);
   if (refusal !== null) replyUnadmitted(context, refusal, "");
   return refusal !== null;
+}
+
+/**
+ * The targets, marked which of them callers under a budget may not use: those without a price, if
+ * the operator wants it. A request that names no model has none.
+ */
+function withUnpriced(
+  { config, prices }: Pick<Gateway, "config" | "prices">,
+  targets: readonly Target[],
+): readonly Target[] {
+  if (config.budgets.unpriced === "allow") return targets;
+  const isUnpriced = (target: Target): boolean =>
+    target.model !== "" && prices.priceOf(target) === null;
+  return targets.some(isUnpriced)
+    ? targets.map((target) => (isUnpriced(target) ? { ...target, unpriced: true } : target))
+    : targets;
 }
 
 /** Whether the daemon has judged: not where nothing is limited, or it doesn't answer. */

@@ -1,6 +1,7 @@
 /**
  * The names by which a list of models may allow a request (docs/authentication.md, "Models"): what
- * it asks for, by the model's one name and as it was written. The targets of a virtual model don't count: its operator chose them for its name.
+ * it asks for, by the model's one name and as it was written. The targets of a virtual model don't
+ * count: its operator chose them for its name.
  */
 import { modelPatternBytesMax } from "../../shared/access/allowed-models.js";
 import type { Target } from "../../shared/domain/target-name.js";

@@ -213,6 +213,8 @@ export interface Config extends TelemetryConfig, WithCluster {
   };
   readonly budgets: LimitPlaces & {
     readonly enabled: boolean;
+    /** Of models without a price, for callers under a budget. */
+    readonly unpriced: "allow" | "refuse";
     /** Unique by `budgetId`. */
     readonly budgets: readonly BudgetDefinition[];
   };

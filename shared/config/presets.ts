@@ -38,7 +38,7 @@ export interface Preset {
   readonly priceListName: string | null;
   /**
    * Other ways to write a model's name here, and what they stand for: they choose a host or a
-   * region, or are an alias. Names of a product or price of their own, such as `:free`, aren't here.
+   * region, or are an alias. Not names of a product or price of their own, such as `:free`.
    */
   readonly sameModel: SameModel;
 }

@@ -12,6 +12,8 @@ export interface Target {
   readonly model: string;
   /** The name that the provider is sent, where it is another: `gpt-4o:nitro`. */
   readonly sent?: string;
+  /** It has no price, and callers under a budget may not use it (`budgets.unpriced`). */
+  readonly unpriced?: boolean;
 }
 
 /** The model's name that a provider is sent. */

@@ -74,8 +74,10 @@ function admitFromWire(id: number, frame: readonly unknown[]): Admit | null {
   const userPath = frame[2];
   const credential = frame[3];
   const submission = frame[5];
-  const read = frame[6];
-  const modelNames = frame[7];
+  const unpriced = frame[8] ?? undefined;
+  // Before that those that aren't told are null.
+  const [read, modelNames] =
+    unpriced === undefined ? [frame[6], frame[7]] : [frame[6] ?? undefined, frame[7] ?? undefined];
   if (
     typeof userPath !== "string" ||
     !isNormalUserPath(userPath) ||
@@ -85,10 +87,21 @@ function admitFromWire(id: number, frame: readonly unknown[]): Admit | null {
     !(modelNames === undefined || isModelNames(modelNames))
   )
     return null;
-  const targets = targetsFromWire(frame[4], 0);
+  const named = targetsFromWire(frame[4], 0);
+  const targets = named === null ? null : withoutPrices(named, unpriced);
   return targets === null
     ? null
     : { kind: "admit", id, userPath, credential, targets, submission, read, modelNames };
+}
+
+/** `unpriced`: for each target whether it has no price; undefined: it isn't told. */
+function withoutPrices(targets: readonly Target[], unpriced: unknown): readonly Target[] | null {
+  if (unpriced === undefined) return targets;
+  return Array.isArray(unpriced) &&
+    unpriced.length === targets.length &&
+    unpriced.every((one) => typeof one === "boolean")
+    ? targets.map((target, i) => (unpriced[i] === true ? { ...target, unpriced: true } : target))
+    : null;
 }
 
 function isOptionalCount(value: unknown): value is number | undefined {

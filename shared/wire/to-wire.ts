@@ -11,7 +11,7 @@
  *   read connection earlier
  *     first after the welcome of a proxy: see `VerdictsRead`; earlier: [connection, read,
  *     connection, read, …]
- *   admit id userPath credential targets submission [read [modelNames]]
+ *   admit id userPath credential targets submission [read [modelNames [unpriced]]]
  *     credential: see `Claimed`; targets: [provider, model, provider, model, …] in order of
  *     preference, or none for a judgement alone (see `Admit`); model "": the request names none;
  *     read: how many `admitted` of this connection the proxy has read; modelNames: by which a key's
@@ -107,6 +107,11 @@ export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
     case "admit": {
       const { id, userPath, credential, submission, read, modelNames } = message;
       const targets = flattenTargets(message.targets);
+      if (message.targets.some(isUnpriced))
+        return [
+          ...["admit", id, userPath, credential, targets, submission],
+          ...[read ?? null, modelNames ?? null, message.targets.map(isUnpriced)],
+        ];
       if (read === undefined) return ["admit", id, userPath, credential, targets, submission];
       return modelNames === undefined
         ? ["admit", id, userPath, credential, targets, submission, read]
@@ -233,6 +238,10 @@ export function toWire(message: ToDaemon | FromDaemon): readonly unknown[] {
 
 function readToWire(read: number | undefined): readonly number[] {
   return read === undefined ? [] : [read];
+}
+
+function isUnpriced({ unpriced }: Target): boolean {
+  return unpriced === true;
 }
 
 function flattenTargets(targets: readonly Target[]): string[] {

@@ -6,6 +6,7 @@
 import { assert } from "../../../shared/assert.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import type { Target } from "../../../shared/domain/target-name.js";
+import type { Gateway } from "../../gateway.js";
 import { successHeaders } from "../../http/rate-limit-headers.js";
 import type { Admission, AdmissionOutcome } from "../../limiter/limiter.js";
 import type { RequestContext } from "../../request-context.js";
@@ -50,7 +51,7 @@ export async function failOver(
       bestTarget = target;
     }
     record.target = bestTarget;
-    untried = untried.filter((other) => other !== target);
+    untried = untried.filter((other) => other !== target && mayFollow(gateway, target, other));
     if (exchange.gone) return abandoned(best, exchange);
     if (untried.length === 0) return best;
     const outcome = await gateway.limiter.reroute(admission, untried);
@@ -63,6 +64,16 @@ export async function failOver(
     last = await send(admission.target!, successHeaders(outcome.headers), untried.length > 1);
     if (last.failed === null) return last;
   }
+}
+
+/** A caller who was admitted to a model with a price may be under a budget (`budgets.unpriced`). */
+function mayFollow(
+  { config, prices }: Pick<Gateway, "config" | "prices">,
+  target: Target,
+  next: Target,
+): boolean {
+  if (config.budgets.unpriced === "allow") return true;
+  return prices.priceOf(next) !== null || prices.priceOf(target) === null;
 }
 
 function whyNotAdmitted(outcome: Exclude<AdmissionOutcome, { readonly kind: "admitted" }>): string {

@@ -142,7 +142,12 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
       rules,
       declaredAt,
     },
-    budgets: { enabled: values.budgetsEnabled, budgets, declaredAt: budgetsAt },
+    budgets: {
+      enabled: values.budgetsEnabled,
+      unpriced: values.budgetsUnpriced,
+      budgets,
+      declaredAt: budgetsAt,
+    },
     logLevel: values.logLevel,
     logging: { format: values.logFormat, sample: values.logSample },
     settings: describeSettings(placed, limiter),

@@ -590,6 +590,14 @@ const ruleSettings = {
     defaultValue: true,
     meaning: "Enforces budgets; false keeps them, with what was spent, and enforces none.",
   }),
+  budgetsUnpriced: setting<"allow" | "refuse">({
+    path: "budgets.unpriced",
+    env: "BUDGETS_UNPRICED",
+    kind: choice(["allow", "refuse"]),
+    defaultValue: "allow",
+    meaning:
+      "Whether callers under a budget may use models that have no price, whose cost no budget counts.",
+  }),
 } as const;
 
 export const settings = {

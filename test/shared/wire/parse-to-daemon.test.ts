@@ -169,9 +169,15 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
     {},
     [7],
     ["x".repeat(subjectBytesMax + 1)],
-    Array(5).fill("a"),
+    Array(modelNamesMax + 1).fill("a"),
   ])
     t.equal(parseToDaemon([...good.admit, 7, names]), null, JSON.stringify(names));
+  t.match(
+    parseToDaemon([...good.admit, null, null, [true]]),
+    exactly({ read: undefined, modelNames: undefined, targets: [{ unpriced: true }] }),
+  );
+  for (const unpriced of [7, [1], [], [true, true]])
+    t.equal(parseToDaemon([...good.admit, 7, ["fast"], unpriced]), null, JSON.stringify(unpriced));
   const cached = ["settle", 1, "cached", 0, "/team", 0, 0, [], 9, 2, 0, true, executedFlat];
   t.match(parseToDaemon(cached), { part: "cached", record: executed });
   for (const [at, value] of [

@@ -84,7 +84,7 @@ const builtIn: Config = {
   storeBytesMax: null,
   quotaTemplatesEntitled: false,
   rateLimits: { enabled: true, flushIntervalMs: 1000, rules: [], declaredAt: [] },
-  budgets: { enabled: true, budgets: [], declaredAt: [] },
+  budgets: { enabled: true, unpriced: "allow", budgets: [], declaredAt: [] },
   logLevel: "info",
   logging: { format: "auto", sample: 1 },
   settings: [],
@@ -196,6 +196,7 @@ log_sample: 0.1
       rateLimits: { enabled: false, flushIntervalMs: 250, rules: [], declaredAt: [] },
       budgets: {
         enabled: false,
+        unpriced: "allow",
         budgets: [
           { scope: "label", subject: "x", periodSeconds: 86_400, amountUsd: 1, perChild: false },
         ],

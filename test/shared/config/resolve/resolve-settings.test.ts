@@ -142,6 +142,7 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     rateLimitsEnabled: ["0", true, false],
     flushIntervalMs: ["0.05", 3, 50],
     budgetsEnabled: ["no", true, false],
+    budgetsUnpriced: ["Refuse", "allow", "refuse"],
     logLevel: ["Debug", "warn", "debug"],
     logFormat: ["JSON", "text", "json"],
     logSample: ["0.25", 0.5, 0.25],
