@@ -16,9 +16,8 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { flawOfOpenFile } from "../store/lmdb/check-store-file.js";
 import { plainReason } from "../store/lmdb/probe-disk.js";
-import { makeStoreDirectory } from "../store/lmdb/store-file.js";
+import { flawOfOpenFile, makeStoreDirectory } from "../store/lmdb/store-file.js";
 import { StoreUnreadableError } from "../store/store.js";
 import { openAsOwner } from "./as-owner.js";
 import { runStoreProcess } from "./run-store-process.js";

@@ -3,12 +3,13 @@
  * (`check-pages.ts`) and each entry. How it is laid out says nothing about what a start needs:
  * whether a table is missing is found when it is opened.
  */
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, openSync } from "node:fs";
 import { StoreUnreadableError, type Table, tables } from "../store.js";
 import { checkPages, DamagedPagesError } from "./check-pages.js";
 import { keyFromBytes } from "./key-bytes.js";
 import { isIoError, plainReason } from "./probe-disk.js";
 import { isSealed } from "./sealed-value.js";
+import { flawOfOpenFile } from "./store-file.js";
 
 /**
  * Throws `DamagedStoreError` for a file that isn't a store, the operating system's error for one
@@ -65,19 +66,6 @@ function flawOfStoreFile(file: string): string | null {
   }
 }
 
-/** As `flawOfStoreFile`, of a file that is open; it is read where it begins. */
-export function flawOfOpenFile(descriptor: number): string | null {
-  const head = Buffer.alloc(smallestPageBytes);
-  const stat = fstatSync(descriptor);
-  if (!stat.isFile()) return "it is not a regular file";
-  readSync(descriptor, head, { position: 0 });
-  // A store is put in its place complete, so none is ever empty because it is new.
-  if (stat.size === 0) return "it is empty: its content is lost";
-  const pageBytes = readPageBytes(head);
-  if (pageBytes === null) return "it is not a Sluice store";
-  return stat.size < 2 * pageBytes ? "it was cut short" : null;
-}
-
 /** Throws `StoreUnreadableError` for a file that can't be read, or isn't a store. */
 export function requireStoreFile(file: string): void {
   withReason(file, () => checkStoreFile(file));
@@ -122,27 +110,4 @@ export function damaged(file: string, flaw: string): StoreUnreadableError {
   return new StoreUnreadableError(
     `${file} can't be read: ${flaw}. Restore a backup with sluice restore, or, to begin with a new store without the keys, the limits and the usage that were in it, move it away and remove ${file}.mark`,
   );
-}
-
-const smallestPageBytes = 4096;
-const lmdbMagic = 0xbeefc0de;
-/**
- * Where a meta page keeps its magic number: behind the page header, whose length depends on LMDB's
- * build.
- */
-const magicOffsets = [16, 24];
-const noPage = 2n ** 64n - 1n;
-
-/** From LMDB's MDB_meta; null when it isn't one. */
-function readPageBytes(head: Buffer): number | null {
-  const meta = magicOffsets.find((at) => head.readUInt32LE(at) === lmdbMagic);
-  if (meta === undefined) return null;
-  const lastPage = head.readBigUInt64LE(meta + 120);
-  const roots = [head.readBigUInt64LE(meta + 64), head.readBigUInt64LE(meta + 112)];
-  const pageBytes = head.readUInt32LE(meta + 24);
-  return pageBytes < smallestPageBytes ||
-    pageBytes > 65_536 ||
-    roots.some((root) => root > lastPage && root !== noPage)
-    ? null
-    : pageBytes;
 }

@@ -2,7 +2,16 @@
  * The store's file and those beside it: how a new store gets to its place as a complete file, and
  * what is removed that a killed process has left. What is in the file is LMDB's.
  */
-import { existsSync, linkSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  existsSync,
+  fstatSync,
+  linkSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { join } from "node:path";
 import { makeDirectory } from "../../../shared/make-directory.js";
 import { noDirectoryReason } from "../../../shared/text/system-reason.js";
@@ -116,4 +125,40 @@ export function fileBytes(file: string): number | null {
     // It was removed while the daemon runs, which continues with the file that it has open.
     return null;
   }
+}
+
+/** Why an open file can't be a store, by its head; null: it may be one. */
+export function flawOfOpenFile(descriptor: number): string | null {
+  const head = Buffer.alloc(smallestPageBytes);
+  const stat = fstatSync(descriptor);
+  if (!stat.isFile()) return "it is not a regular file";
+  readSync(descriptor, head, { position: 0 });
+  // A store is put in its place complete, so none is ever empty because it is new.
+  if (stat.size === 0) return "it is empty: its content is lost";
+  const pageBytes = readPageBytes(head);
+  if (pageBytes === null) return "it is not a Sluice store";
+  return stat.size < 2 * pageBytes ? "it was cut short" : null;
+}
+
+const smallestPageBytes = 4096;
+const lmdbMagic = 0xbeefc0de;
+/**
+ * Where a meta page keeps its magic number: behind the page header, whose length depends on LMDB's
+ * build.
+ */
+const magicOffsets = [16, 24];
+const noPage = 2n ** 64n - 1n;
+
+/** From LMDB's MDB_meta; null when it isn't one. */
+function readPageBytes(head: Buffer): number | null {
+  const meta = magicOffsets.find((at) => head.readUInt32LE(at) === lmdbMagic);
+  if (meta === undefined) return null;
+  const lastPage = head.readBigUInt64LE(meta + 120);
+  const roots = [head.readBigUInt64LE(meta + 64), head.readBigUInt64LE(meta + 112)];
+  const pageBytes = head.readUInt32LE(meta + 24);
+  return pageBytes < smallestPageBytes ||
+    pageBytes > 65_536 ||
+    roots.some((root) => root > lastPage && root !== noPage)
+    ? null
+    : pageBytes;
 }
