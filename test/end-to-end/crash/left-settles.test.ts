@@ -33,7 +33,7 @@ rate_limits:
 `,
   );
   const spool = join(site.directory, "data", "spool");
-  const left = (): string[] => readdirSync(spool);
+  const left = (): string[] => readdirSync(spool).filter((name) => name.includes(".settles"));
   const sums = async (url: string): Promise<unknown> => {
     const { requests_used, tokens_used } = await ruleNow(url, "/team", 3_000_000_000);
     const { in_flight } = await ruleNow(url, "/team", 0);

@@ -115,78 +115,74 @@ t.test("connections to the provider are kept alive", async (t) => {
   );
 });
 
-t.test(
-  "the answer passes as it is: status, headers, bytes; errors and redirects too",
-  async (t) => {
-    const table = [
-      { status: 200, headers: { "content-type": "application/json" }, body: '{"any": 1 }' },
-      {
-        status: 201,
-        headers: { "content-type": "application/json", location: "/v1/things/1" },
-        body: "{}",
-      },
-      { status: 302, headers: { location: "https://elsewhere.example/x" }, body: "" },
-      {
-        status: 400,
-        headers: { "content-type": "application/json" },
-        body: '{"error":{"message":"of theirs"}}',
-      },
-      {
-        status: 429,
-        headers: { "content-type": "text/plain", "retry-after": "7" },
-        body: "slow down",
-      },
-      { status: 503, headers: { "content-type": "text/html" }, body: "<html>no</html>" },
-      {
-        status: 200,
-        headers: { "content-type": "application/octet-stream", "content-encoding": "gzip" },
-        body: "\u001f\u008bno gzip",
-      },
-    ] as const;
-    for (const { status, headers, body } of table) {
-      upstream.answer = ({ response }) =>
-        void response
-          .writeHead(status, { ...headers, "set-cookie": "a=b", "x-theirs": "1" })
-          .end(Buffer.from(body, "latin1"));
-      const response = await new Promise<{
-        status: number | undefined;
-        headers: Record<string, unknown>;
-        body: string;
-      }>((resolve, reject) => {
-        const asked = httpRequest(`${url}/p/test/v1/any`, { method: "POST" }, async (answer) => {
-          let text = "";
-          answer
-            .setEncoding("latin1")
-            .on("data", (piece: string) => (text += piece))
-            .on("end", () =>
-              resolve({ status: answer.statusCode, headers: answer.headers, body: text }),
-            );
-        });
-        asked.on("error", reject).end();
+t.test("the answer passes as it is: status, headers, bytes; errors too", async (t) => {
+  const table = [
+    { status: 200, headers: { "content-type": "application/json" }, body: '{"any": 1 }' },
+    {
+      status: 201,
+      headers: { "content-type": "application/json", location: "/v1/things/1" },
+      body: "{}",
+    },
+    {
+      status: 400,
+      headers: { "content-type": "application/json" },
+      body: '{"error":{"message":"of theirs"}}',
+    },
+    {
+      status: 429,
+      headers: { "content-type": "text/plain", "retry-after": "7" },
+      body: "slow down",
+    },
+    { status: 503, headers: { "content-type": "text/html" }, body: "<html>no</html>" },
+    {
+      status: 200,
+      headers: { "content-type": "application/octet-stream", "content-encoding": "gzip" },
+      body: "\u001f\u008bno gzip",
+    },
+  ] as const;
+  for (const { status, headers, body } of table) {
+    upstream.answer = ({ response }) =>
+      void response
+        .writeHead(status, { ...headers, "set-cookie": "a=b", "x-theirs": "1" })
+        .end(Buffer.from(body, "latin1"));
+    const response = await new Promise<{
+      status: number | undefined;
+      headers: Record<string, unknown>;
+      body: string;
+    }>((resolve, reject) => {
+      const asked = httpRequest(`${url}/p/test/v1/any`, { method: "POST" }, async (answer) => {
+        let text = "";
+        answer
+          .setEncoding("latin1")
+          .on("data", (piece: string) => (text += piece))
+          .on("end", () =>
+            resolve({ status: answer.statusCode, headers: answer.headers, body: text }),
+          );
       });
-      t.equal(response.status, status);
-      t.match(response.headers, { ...headers, "x-theirs": "1" });
-      t.equal(response.headers["set-cookie"], undefined);
-      t.equal(response.body, body);
-    }
-    upstream.answer = ({ response }) =>
-      void response
-        .writeHead(401, json)
-        .end('{"error":{"message":"wrong key secret-of-the-provider"}}');
-    t.equal(
-      await (await post("/p/test/v1/any", {})).text(),
-      '{"error":{"message":"wrong key [redacted]************"}}',
-      "but for our key, if it echoes that",
-    );
-    upstream.answer = ({ response }) =>
-      void response
-        .writeHead(200, { "content-type": "text/plain", "x-key": "secret-of-the-provider" })
-        .end("a success with secret-of-the-provider");
-    const echoed = await post("/p/test/v1/any", {});
-    t.equal(echoed.headers.get("x-key"), "[redacted]************");
-    t.equal(await echoed.text(), "a success with [redacted]************");
-  },
-);
+      asked.on("error", reject).end();
+    });
+    t.equal(response.status, status);
+    t.match(response.headers, { ...headers, "x-theirs": "1" });
+    t.equal(response.headers["set-cookie"], undefined);
+    t.equal(response.body, body);
+  }
+  upstream.answer = ({ response }) =>
+    void response
+      .writeHead(401, json)
+      .end('{"error":{"message":"wrong key secret-of-the-provider"}}');
+  t.equal(
+    await (await post("/p/test/v1/any", {})).text(),
+    '{"error":{"message":"wrong key [redacted]************"}}',
+    "but for our key, if it echoes that",
+  );
+  upstream.answer = ({ response }) =>
+    void response
+      .writeHead(200, { "content-type": "text/plain", "x-key": "secret-of-the-provider" })
+      .end("a success with secret-of-the-provider");
+  const echoed = await post("/p/test/v1/any", {});
+  t.equal(echoed.headers.get("x-key"), "[redacted]************");
+  t.equal(await echoed.text(), "a success with [redacted]************");
+});
 
 t.test("the provider's own limits take the place of ours", async (t) => {
   upstream.answer = (received) => replyJson(received, {});
