@@ -89,11 +89,16 @@ function undescribed({ url, status, headers }: AnswerHead): ResponseObject | nul
 /** An endpoint that the other port serves, where administration has one of its own. */
 function notServed(answer: AnswerHead): ResponseObject | null {
   if (answer.status !== 404 || !/^\/(?:admin|dashboard)\//.test(answer.url)) return null;
+  const code = { type: "null" };
   const message = { type: "string", pattern: "^unknown API endpoint: " };
-  const schema = {
-    allOf: [{ $ref: "#/components/schemas/AdminError" }, { properties: { message } }],
+  const schema = resolved({ $ref: "#/components/schemas/AdminError" } as Schema) as object & {
+    readonly properties: object;
   };
-  return { ...undescribed(answer), content: { "application/json": { schema } } };
+  const properties = { ...schema.properties, code, message };
+  return {
+    ...undescribed(answer),
+    content: { "application/json": { schema: { ...schema, properties } } },
+  } as ResponseObject;
 }
 
 /** What every answer below /dashboard tells browsers. */
