@@ -16,6 +16,7 @@ import { openSession } from "../../auth/session/open-session.js";
 import { crossSiteProblem } from "../../auth/session/same-origin.js";
 import { endedCookie, sessionCookie } from "../../auth/session/session-cookie.js";
 import { webPageProblem } from "../../auth/web-page.js";
+import { contentCoding } from "../../body/header-parameters.js";
 import { pageHeaders } from "../../dashboard/page-head.js";
 import { replyFailure, replyJson } from "../../http/respond.js";
 import { limiterUnavailable } from "../../limiter/daemon-calls.js";
@@ -74,9 +75,18 @@ function keyIn(body: unknown): string | null {
   return typeof key === "string" && key.trim() !== "" ? key.trim() : null;
 }
 
+const compressedKey = plainFailure(
+  415,
+  "invalid_request_error",
+  "the body must not be compressed: send it without content-encoding",
+);
+
 async function signIn(context: SessionContext): Promise<void> {
   const { gateway, exchange, record } = context;
   const { attempts, trustedProxies } = gateway.sessionKeeping;
+  // Decoding takes time that a stranger doesn't get: a Brotli window alone is filled with 16 MiB.
+  if (contentCoding(exchange.header("content-encoding")) !== "")
+    return refuse(context, compressedKey);
   exchange.awaitBody(strangerBodyMs, () => {});
   const body = await readJson(context);
   const key = body.ok ? keyIn(body.value) : null;

@@ -242,6 +242,9 @@ t.test("a body that holds no key is told so, and repeated nowhere", async (t) =>
   }
   const large = await signIn(url, "x".repeat(20_000));
   t.equal(large.status, 413);
+  // Nothing that a stranger sends is decoded.
+  const compressed = await signIn(url, masterKey, { headers: { "content-encoding": "br" } });
+  t.equal(compressed.status, 415);
 });
 
 t.test("what other sites make a browser send has no effect", async (t) => {
