@@ -118,6 +118,12 @@ const settings = ["build.mjs", "package-lock.json", "package.json", "tsconfig.js
 const sources = ["bin", "limiterd", "proxy", "shared"];
 const targets = [
   {
+    name: "modules and tests",
+    from: [...sources, "test"],
+    steps: () => Promise.all([compile("tsconfig.json"), compile("proxy/dashboard/web")]),
+  },
+  // Last: the tests run the programs unless the modules are newer.
+  {
     name: "programs",
     from: sources,
     steps: async () => {
@@ -125,21 +131,18 @@ const targets = [
       describeCommands();
     },
   },
-  {
-    name: "modules and tests",
-    from: [...sources, "test"],
-    steps: () => Promise.all([compile("tsconfig.json"), compile("proxy/dashboard/web")]),
-  },
 ];
 
 process.chdir(import.meta.dirname);
 mkdirSync("dist", { recursive: true });
-for (const { name, from, steps } of process.argv[2] === "programs" ? targets.slice(0, 1) : targets) {
+let isStale = false;
+for (const { name, from, steps } of process.argv[2] === "programs" ? targets.slice(1) : targets) {
   const stamp = `dist/.${name.split(" ")[0]}-built`;
   const startedMs = Date.now();
   const builtAtMs = statSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const newestMs = Math.max(changedAtMs(from), ...settings.map((file) => statSync(file).mtimeMs));
-  if (newestMs < builtAtMs) continue;
+  if (newestMs < builtAtMs && !isStale) continue;
+  isStale = true;
   process.stderr.write(`building ${name} … `);
   rmSync(stamp, { force: true });
   await steps();

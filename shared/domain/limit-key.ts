@@ -143,12 +143,19 @@ function parsePeriodField<S extends string>(
   const { periodField } = grammar;
   if (!present(fields[periodField]))
     return bad(`${periodField} is required: an object with period or period_seconds`, periodField);
-  const periodFields = asObject(fields[periodField], ["period", "period_seconds"], {
-    at: `${periodField}.`,
-  });
+  const periodFields = withoutNulls(
+    fields[periodField],
+    ["period", "period_seconds"],
+    `${periodField}.`,
+  );
   return periodFields.ok
     ? parsePeriod(grammar, periodFields.value, `${periodField}.`)
     : periodFields;
+}
+
+/** In a rule or a budget null counts as left out: clients write it for a field without a value. */
+function withoutNulls(body: unknown, known: readonly string[], at = ""): Checked<Fields> {
+  return asObject(body, known, { at, nullable: known });
 }
 
 function keyOf<S extends string>(
@@ -165,7 +172,13 @@ export function parseKey<S extends string>(
   body: unknown,
 ): Checked<LimitKey<S>> {
   const { periodField, listedFields } = grammar;
-  const fields = asObject(body, ["user_path", "scope", "subject", ...listedFields, periodField]);
+  const fields = withoutNulls(body, [
+    "user_path",
+    "scope",
+    "subject",
+    ...listedFields,
+    periodField,
+  ]);
   return fields.ok
     ? keyOf(parseTarget(grammar, fields.value), parsePeriodField(grammar, fields.value))
     : fields;
@@ -177,7 +190,7 @@ export function parseResetOne<S extends string>(
   body: unknown,
 ): Checked<LimitKey<S>> {
   const { periodField } = grammar;
-  const fields = asObject(body, [
+  const fields = withoutNulls(body, [
     "user_path",
     "scope",
     "subject",
@@ -210,7 +223,7 @@ export function parseWrite<S extends string, V extends object>(
   body: unknown,
   options: { readonly perChildEntitled: boolean },
 ): Checked<LimitKey<S> & V & { perChild: boolean }> {
-  const fields = asObject(body, [
+  const fields = withoutNulls(body, [
     "user_path",
     "scope",
     "subject",

@@ -16,7 +16,7 @@ export const proxyUsageEquivalents: readonly Equivalent[] = [
   },
   {
     file: "proxy/usage/event-reader.ts",
-    line: 'const data = lines === 1 ? (event.startsWith("data:") ? event.slice(5) : "") : dataOf(event);',
+    line: 'const data = lines === 1 ? (plain.startsWith("data:") ? plain.slice(5) : "") : dataOf(plain);',
     what: "the condition is always false",
     why: "one line of data is read alike in the way for several, which is slower",
   },

@@ -6,7 +6,6 @@ import { parseKeyRotation } from "../../../shared/domain/key-rotation.js";
 t.test("a rotation takes an overlap or none, and nothing else", async (t) => {
   for (const [body, overlapSeconds] of [
     [{}, rotationOverlapSeconds],
-    [{ overlap_seconds: null }, rotationOverlapSeconds],
     [{ overlap_seconds: 0 }, 0],
     [{ overlap_seconds: periodSecondsMax }, periodSecondsMax],
   ] as const)

@@ -9,7 +9,7 @@ import { parseMove } from "../../../../limiterd/handlers/limit-files/parse-move.
 import { parseRemoval } from "../../../../limiterd/handlers/limit-files/parse-removal.js";
 import { parseBackTest } from "../../../../limiterd/rules/back-tests/back-tests.js";
 import { explainRequest } from "../../../../proxy/handlers/admin/explain-request.js";
-import { type Checked, good, parseConfirmation } from "../../../../shared/checked.js";
+import { type Checked, good, isObject, parseConfirmation } from "../../../../shared/checked.js";
 import {
   budgetGrammar,
   parseBudgetKey,
@@ -105,6 +105,15 @@ const described = operations.flatMap(({ path, operation: { operationId: id, requ
 const inWords =
   /can't be combined with the (?:scope|period)|is required for|is for user-path|is there twice$|have changed since/;
 
+/** In the bodies of a rule or a budget null counts as left out, as the document says. */
+function asRead(id: string, body: unknown): unknown {
+  if (!/^(?:write|delete|reset|test)(?:Rule|Budget)$/.test(id) || !isObject(body)) return body;
+  const fields = Object.entries(body).filter(
+    ([name, value]) => value !== null || ["replaces", "after", "days", "revision"].includes(name),
+  );
+  return Object.fromEntries(fields.map(([name, value]) => [name, asRead(id, value)]));
+}
+
 async function problemOf(id: string, body: unknown): Promise<string | null> {
   const checked = await checks[id]!(body);
   return checked.ok ? null : checked.failure.message;
@@ -119,7 +128,7 @@ t.test("a body is refused for its shape if, and only if, its schema forbids it",
     const seen = { right: 0, wrong: 0 };
     await fc.assert(
       fc.asyncProperty(anyBody(schema), async (body) => {
-        const isRight = problemsOf(schema, body).length === 0;
+        const isRight = problemsOf(schema, asRead(id, body)).length === 0;
         const problem = await problemOf(id, body);
         seen[isRight ? "right" : "wrong"]++;
         return isRight ? problem === null || inWords.test(problem) : problem !== null;
@@ -158,6 +167,7 @@ t.test("a body with one fault that its schema forbids is a 400 that names the fi
     for (const right of await rightBodies(id, schema))
       for (const { body, field, fault } of faultsOf(schema, right)) {
         fields.add(field);
+        if (JSON.stringify(asRead(id, body)) !== JSON.stringify(body)) continue;
         const checked = await checks[id]!(body);
         const named = checked.ok ? "nothing" : (checked.failure.param ?? "none");
         if (named !== field && !named.startsWith(`${field}[`))
