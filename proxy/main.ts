@@ -95,7 +95,10 @@ export async function startProxy({
   const lastStop = new LastStop(config.limiter.spoolDir);
   let end: ProxyEnd | null = null;
   const noteStopFailed = ({ message }: Error): void =>
-    log.warn({ reason: message }, "how proxies end can't be noted for the metrics");
+    log.warn(
+      { reason: message },
+      "this stop can't be recorded: sluice_last_stop_drained is missing after it",
+    );
   const answering = new RunningHandlers();
   const capacity = createCapacity(config.server, log);
   const gateway = await createGateway({
