@@ -17,7 +17,7 @@ const base64 = /^[\w+/\\=-]*$/;
  * The fields that hold files. Text within a string can't look like one of them, since its quotes
  * are escaped.
  */
-const fileField = /"(?:url|image_url|data|file_data)"\s*:\s*"$/;
+const fileField = /"(?:url|image_url|data|file_data|audio)"\s*:\s*"$/;
 const fieldChars = 32;
 
 const quote = 0x22;

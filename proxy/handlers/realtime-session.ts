@@ -8,6 +8,7 @@ import type { ProviderConfig } from "../../shared/config/config.js";
 import { modelNameProblem, sentModel, type Target } from "../../shared/domain/target-name.js";
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
 import { deploymentInPath, modelInPath, modelsInQuery } from "../body/passed/passthrough-model.js";
+import { outputTokensMaxOf } from "../dialects/variants/target-traits.js";
 import { providerOf } from "../gateway.js";
 import type { ClientSocket } from "../http/exchange.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
@@ -175,6 +176,7 @@ async function runSession(
     headers: ["x-sluice-target", targetHeader(target)],
     asIs,
     sessions: gateway.sessions,
+    modelOutputMax: outputTokensMaxOf(providerOf(gateway, target).config, target.model),
     onProgress(spent) {
       targetHealth.noteWell(target, startedMonoMs);
       settleProgress(context, admitted.admission, spent);

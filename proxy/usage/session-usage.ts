@@ -1,21 +1,29 @@
 /**
- * Meters a realtime session by its events: its responses, each of which ends in a `response.done`
- * with its own usage. Other messages, most of them sound, are only searched for the
- * names of the few events that matter.
+ * Meters a session by its events: its responses, each of which ends in a `response.done`, or a
+ * `response.completed` and the like of the Responses API, with its own usage. Other messages, most
+ * of them sound, are only searched for the names of the few events that matter.
  */
-import { sessionChargesPerSecond, tokensPerResponseMax } from "../../shared/bounds.js";
-import { isObject, parseJson } from "../../shared/checked.js";
+import {
+  outputTokensAssumed,
+  sessionChargesPerSecond,
+  tokensPerResponseMax,
+} from "../../shared/bounds.js";
+import { isCount, isObject, parseJson } from "../../shared/checked.js";
 import { isPicoUsd } from "../../shared/domain/money.js";
 import { utf8Bytes } from "../../shared/text/utf8-bytes.js";
 import { addedDetails } from "../../shared/usage/usage-details.js";
 import { JsonPicker, type Picks } from "../body/json-picker.js";
-import { estimateTokens } from "./estimate-tokens.js";
+import { promptBytes } from "../body/prompt-bytes.js";
+import { charsOf, estimateTokens } from "./estimate-tokens.js";
 import { readUsage, type Usage } from "./read-usage.js";
+import { usageBound } from "./usage-bound.js";
 
 export interface SessionCharge {
   /** Null: nothing was used. */
   readonly usage: Usage | null;
   readonly estimated: boolean;
+  /** As in `MeteredUsage`. */
+  readonly atMost: Usage | null;
   readonly note: string | null;
 }
 
@@ -39,9 +47,18 @@ export const noUsage: Usage = {
 const sessionPicks: Picks = new Map<string, "all" | Picks>([
   ["type", "all"],
   ["delta", "all"],
-  ["response", new Map([["usage", "all"]])],
+  [
+    "response",
+    new Map([
+      ["usage", "all"],
+      ["status", "all"],
+      ["max_output_tokens", "all"],
+    ]),
+  ],
 ]);
 const sessionTexts: ReadonlySet<string> = new Set(["delta"]);
+const ends = ["done", "completed", "incomplete", "failed"].map((end) => `response.${end}`);
+const matching = ["response.created", ...ends, "error"].map((type) => `"${type}"`);
 
 /** Reads from a message that is too large to be kept what `onMessage` reads. */
 export function sessionPicker(): JsonPicker {
@@ -49,11 +66,23 @@ export function sessionPicker(): JsonPicker {
 }
 
 export class SessionUsage {
+  /** All that the client has sent. */
+  bytesSent = 0;
+  /** Responses that the client has asked for, and that have neither begun nor been refused. */
+  #asked = 0;
   /**
    * Responses that have begun and aren't done; several may run, since one may be outside the
    * conversation.
    */
   #running = 0;
+  /** The most output that one of them may give. */
+  #runningMost = 0;
+  /** The input and output of the last response: what the next one begins with. */
+  #contextTokens = 0;
+  /** Bytes of text that the client has sent since then. */
+  #textBytesSent = 0;
+  /** Of all responses that are done. */
+  #outputTokens = 0;
   /** Of the responses that are done and not charged yet. */
   #sum: Usage | null = null;
   #estimated = false;
@@ -72,17 +101,18 @@ export class SessionUsage {
   /** A text message of the provider's; `leftOutBytes`: of its text, which isn't in it. */
   onMessage(message: Buffer, leftOutBytes = 0): void {
     const matters =
-      message.includes('"response.created"') ||
-      message.includes('"response.done"') ||
+      matching.some((type) => message.includes(type)) ||
       (message.includes('.delta"') && !message.includes('audio.delta"'));
     if (!matters) return;
     // What isn't an event is the client's to judge.
     const event = parseJson(message.toString("utf8"));
     if (!isObject(event)) return;
     const { type, delta, response } = event;
-    if (type === "response.created") this.#running++;
-    else if (type === "response.done")
-      this.#end(isObject(response) ? response["usage"] : undefined);
+    if (type === "response.created") this.#begin(isObject(response) ? response : {});
+    // What is refused is told in no other way.
+    else if (type === "error") this.#asked = Math.max(0, this.#asked - 1);
+    else if (typeof type === "string" && ends.includes(type))
+      this.#end(isObject(response) ? response : {});
     else if (
       typeof type === "string" &&
       /^response\..*\.delta$/.test(type) &&
@@ -91,20 +121,43 @@ export class SessionUsage {
       this.#contentChars += utf8Bytes(delta) + leftOutBytes;
   }
 
-  #end(reported: unknown): void {
+  /** A text message of the client's. */
+  onSent(message: Buffer): void {
+    // Sound isn't text.
+    if (message.includes('"input_audio_buffer.append"')) return;
+    this.#textBytesSent += promptBytes(message);
+    if (!message.includes('"response.create"')) return;
+    const event = parseJson(message.toString("utf8"));
+    if (isObject(event) && event["type"] === "response.create") this.#asked++;
+  }
+
+  #begin({ max_output_tokens: most }: Readonly<Record<string, unknown>>): void {
+    this.#asked = Math.max(0, this.#asked - 1);
+    this.#running++;
+    this.#runningMost = Math.max(this.#runningMost, isCount(most, 1) ? most : Infinity);
+  }
+
+  #end({ usage: reported, status }: Readonly<Record<string, unknown>>): void {
     const usage = readUsage(reported);
-    if (usage.kind === "usage") this.#add(usage);
-    else this.#addEstimate();
+    if (usage.kind === "usage") {
+      this.#add(usage);
+      this.#contextTokens = usage.inputTokens + usage.outputTokens;
+      this.#textBytesSent = 0;
+      this.#outputTokens += usage.outputTokens;
+    } else this.#addEstimate(status === "failed" ? 0 : 1);
     if (usage.kind === "invalid") this.#note = `usage not charged: ${usage.reason}`;
     else if (usage.kind === "usage" && usage.note !== null) this.#note = usage.note;
     this.#running = Math.max(0, this.#running - 1);
+    if (this.#running === 0) this.#runningMost = 0;
     this.#contentChars = 0;
   }
 
-  /** Of the answer alone: the size of its input isn't known. */
-  #addEstimate(): void {
+  /** Of so many inputs, each of which is the conversation, and of the text that was seen. */
+  #addEstimate(inputs: number): void {
     this.#estimated = true;
-    this.#add(estimateTokens({ promptBytes: 0, contentChars: this.#contentChars }));
+    const conversation = charsOf(this.#contextTokens) + this.#textBytesSent;
+    const contentChars = this.#contentChars;
+    this.#add(estimateTokens({ promptBytes: inputs * conversation, contentChars }));
   }
 
   #add(usage: Usage): void {
@@ -136,15 +189,32 @@ export class SessionUsage {
   }
 
   /**
-   * What is left to charge; called once, after the end of the session. An unfinished response is
-   * charged with what was seen of it. `unreadMessages`: how many messages were too large to be
-   * read.
+   * What is left to charge; called once, after the end of the session. A response that is
+   * unfinished, or was asked for and hasn't begun, is charged with what was sent and seen of it.
+   * `unreadMessages`: how many messages were too large to be read. `modelOutputMax`: as in
+   * `SentRequest`.
    */
-  charge(unreadMessages = 0): SessionCharge {
-    if (this.responding) this.#addEstimate();
+  charge(unreadMessages = 0, modelOutputMax: number | null = null): SessionCharge {
     if (unreadMessages > 0)
       this.#note = `too large to be read: ${unreadMessages} messages of the session, which are no JSON`;
-    return { usage: this.#sum ?? this.#rest, estimated: this.#estimated, note: this.#note };
+    const open = this.#asked + this.#running;
+    if (open === 0) return this.#charged(null);
+    const { inputTokens: input, outputTokens: output } = this.#sum ?? noUsage;
+    const most = modelOutputMax ?? outputTokensAssumed;
+    const running = this.#running === 0 ? 0 : this.#running * Math.min(most, this.#runningMost);
+    this.#addEstimate(open);
+    const bound = usageBound(this.#sum ?? noUsage, {
+      operation: null,
+      body: null,
+      promptBytes: input + open * (this.bytesSent + this.#outputTokens),
+      modelOutputMax: output + this.#asked * most + running,
+    });
+    return this.#charged(bound);
+  }
+
+  #charged(atMost: Usage | null): SessionCharge {
+    const usage = this.#sum ?? this.#rest;
+    return { usage, estimated: this.#estimated, atMost, note: this.#note };
   }
 }
 

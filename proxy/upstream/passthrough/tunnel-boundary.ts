@@ -68,11 +68,15 @@ export class TunnelBoundary implements TunnelSink {
 }
 
 /** What the meter has seen, unless it is the meter that is at fault. */
-export function chargedAnyway(session: SessionUsage, unreadMessages: number): SessionCharge {
+export function chargedAnyway(
+  session: SessionUsage,
+  unreadMessages: number,
+  modelOutputMax: number | null,
+): SessionCharge {
   try {
-    return session.charge(unreadMessages);
+    return session.charge(unreadMessages, modelOutputMax);
   } catch (error) {
     const note = `its usage can't be read: ${String(error)}`;
-    return { usage: null, estimated: true, note };
+    return { usage: null, estimated: true, atMost: null, note };
   }
 }

@@ -35,6 +35,8 @@ interface TunnelRequest {
   /** The provider's limits and refusals pass as they are; else they get our shape. */
   readonly asIs: boolean;
   readonly sessions: OpenSessions;
+  /** As in `SentRequest`. */
+  readonly modelOutputMax: number | null;
   /** Called with what responses have used once they are done; the rest is what is returned. */
   readonly onProgress: (spent: SpentTokens) => void;
   readonly monoMs: () => number;
@@ -54,7 +56,7 @@ class TunnelSession implements TunnelSink, OpenSession {
   readonly #what: TunnelRequest;
   readonly #resolve: (forwarded: Forwarded) => void;
   readonly #usage = new SessionUsage();
-  readonly #fromClient = new WebSocketFrameReader(null);
+  readonly #fromClient = new WebSocketFrameReader((message) => this.#usage.onSent(message));
   readonly #fromProvider = new WebSocketFrameReader((message, elidedBytes) =>
     this.#usage.onMessage(message, elidedBytes),
   );
@@ -169,6 +171,7 @@ class TunnelSession implements TunnelSink, OpenSession {
 
   onFromClient(chunk: Buffer): void {
     if (this.#ended) return;
+    this.#usage.bytesSent += chunk.length;
     this.#fromClient.push(chunk);
     this.#closeIfDrained();
   }
@@ -243,11 +246,16 @@ class TunnelSession implements TunnelSink, OpenSession {
     finish,
   }: Pick<Forwarded, "status" | "outcome" | "note" | "finish">): void {
     this.#ended = true;
-    const charge = chargedAnyway(this.#usage, this.#fromProvider.unreadMessages);
+    const charge = chargedAnyway(
+      this.#usage,
+      this.#fromProvider.unreadMessages,
+      this.#what.modelOutputMax,
+    );
     this.#resolve({
       status,
       usage: charge.usage,
       estimated: charge.estimated,
+      atMost: charge.atMost,
       executed: this.#status !== 0 || isGone(outcome),
       outcome,
       firstByteMonoMs: this.#firstByteMonoMs,

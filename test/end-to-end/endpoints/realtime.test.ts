@@ -370,17 +370,47 @@ t.test(
   },
 );
 
-t.test("a response that is cut is charged with what was seen of it, as an estimate", async (t) => {
+t.test(
+  "a response that is cut is charged with what was sent and seen of it, as an estimate with a bound",
+  async (t) => {
+    const before = await tokens();
+    const headers = { ...bearer, "x-sluice-user-path": "/cut" };
+    const socket = open("/v1/realtime?model=gpt-realtime", { headers });
+    const { socket: peer } = await realtime.next();
+    await once(socket, "open");
+    for (const sent of [created, done(10, 5), created, delta("x".repeat(400))]) peer.send(sent);
+    await messages(socket, 4);
+    socket.terminate();
+    await atRest();
+    t.equal(await tokens(), before + 15 + 15 + 100);
+    await logged(/"outcome":"client_gone".*"tokens":130.*"estimated":true/);
+    const { usage } = (await (await fetch(`${proxy.ready}/v1/usage`, { headers })).json()) as {
+      usage: object;
+    };
+    t.match(usage, { total_requests: 1, unknown_calls: 1, unknown_tokens_at_most: 1_000_015 });
+  },
+);
+
+t.test("a response that was asked for, and never came, is charged what was sent", async (t) => {
   const before = await tokens();
-  const socket = open("/v1/realtime?model=gpt-realtime");
-  const { socket: peer } = await realtime.next();
-  await once(socket, "open");
-  for (const sent of [created, done(10, 5), created, delta("x".repeat(400))]) peer.send(sent);
-  await messages(socket, 4);
-  socket.terminate();
-  await atRest();
-  t.equal(await tokens(), before + 15 + 100);
-  await logged(/"outcome":"client_gone".*"tokens":115.*"estimated":true/);
+  const headers = { ...bearer, "x-sluice-user-path": "/asked" };
+  for (const path of ["/v1/realtime", "/p/test/v1/realtime"]) {
+    const socket = open(`${path}?model=gpt-realtime`, { headers });
+    const { socket: peer } = await realtime.next();
+    peer.removeAllListeners("message");
+    await once(socket, "open");
+    const asked = once(peer, "message");
+    socket.send(JSON.stringify({ type: "response.create", response: { input: "x".repeat(348) } }));
+    await asked;
+    peer.terminate();
+    await once(socket, "close");
+    await atRest();
+  }
+  t.equal(await tokens(), before + 200);
+  const { usage } = (await (await fetch(`${proxy.ready}/v1/usage`, { headers })).json()) as {
+    usage: object;
+  };
+  t.match(usage, { total_requests: 2, total_input_tokens: 200, unknown_calls: 2 });
 });
 
 t.test("a provider that is silent in the middle of a response is given up: 1011", async (t) => {

@@ -204,9 +204,15 @@ t.test("each response is charged when it is done, and the session with the rest"
   await done;
   t.match(
     settled,
-    exactly([{ tokens: 10, estimated: true, record: { status: 101, outputTokens: 10 } }]),
+    exactly([
+      {
+        tokens: 25,
+        estimated: true,
+        record: { status: 101, inputTokens: 15, outputTokens: 10, atMost: { tokens: 1_000_015 } },
+      },
+    ]),
   );
-  t.match(record, { usage: { totalTokens: 40, inputTokens: 20 }, estimated: true });
+  t.match(record, { usage: { totalTokens: 55, inputTokens: 35 }, estimated: true });
 });
 
 /** An unmasked frame, as providers send it. */

@@ -116,7 +116,7 @@ t.test("the usage of a session is the sum of its responses", async (t) => {
       [
         "two at once, of which one is done",
         [created, created, done(tokens(1, 1))],
-        { usage: { totalTokens: 2 }, estimated: true, responding: true },
+        { usage: { totalTokens: 4 }, estimated: true, responding: true },
       ],
       [
         "one that is done without having begun",
@@ -133,12 +133,12 @@ t.test("the usage of a session is the sum of its responses", async (t) => {
           text("x".repeat(8)),
           done(null),
         ],
-        { usage: { totalTokens: 4 }, estimated: true },
+        { usage: { totalTokens: 6 }, estimated: true },
       ],
       [
         "what was odd about one, though not about the next",
         [created, done(tokens(1, 1, 99)), created, done(tokens(1, 1)), created, done(null)],
-        { usage: { totalTokens: 4 }, note: /cached/ },
+        { usage: { totalTokens: 6 }, note: /cached/ },
       ],
       [
         "one that is done, and says nothing of itself",
@@ -227,9 +227,9 @@ t.test("what is done is charged once, and what is left at the end", async (t) =>
   t.match(usage.takeDone(0), { usage: { totalTokens: 15 }, estimated: false });
   t.equal(usage.takeDone(0), null);
   hear(created, text("x".repeat(8)), done(null), created, done(tokens(1, 1)));
-  t.match(usage.takeDone(0), { usage: { totalTokens: 4 }, estimated: true });
+  t.match(usage.takeDone(0), { usage: { totalTokens: 19 }, estimated: true });
   hear(created, done({ ...tokens(1, 1) }), created, text("x".repeat(40)));
-  t.match(usage.charge(), { usage: { totalTokens: 12 }, estimated: true });
+  t.match(usage.charge(), { usage: { totalTokens: 14 }, estimated: true });
   const all = new SessionUsage();
   all.onMessage(Buffer.from(JSON.stringify(done(tokens(1, 1)))));
   all.takeDone(0);
@@ -286,8 +286,112 @@ t.test("what was charged is neither charged nor marked again", async (t) => {
       details: null,
     },
     estimated: false,
+    atMost: null,
     note: null,
   });
+});
+
+t.test(
+  "what was asked for, or has begun, and isn't done may be more than its estimate",
+  async (t) => {
+    const create = { type: "response.create" };
+    const item = { type: "conversation.item.create", item: { text: "x".repeat(343) } };
+    const sound = { type: "input_audio_buffer.append", audio: "A".repeat(948) };
+    const begun = (most: unknown) => ({
+      type: "response.created",
+      response: { usage: null, max_output_tokens: most },
+    });
+    const refused = { type: "error", error: { code: "conversation_already_has_active_response" } };
+    const recording = {
+      type: "conversation.item.create",
+      item: { content: [{ type: "input_audio", audio: "A".repeat(40_000) }] },
+    };
+    const length = (event: unknown): number => JSON.stringify(event).length;
+    const sent = length(item) + length(sound) + length(create);
+    const text = Math.ceil((length(item) + length(create)) / 4);
+    /** The client's events are those that a client sends. */
+    const table: Readonly<Record<string, readonly [events: readonly object[], expected: object]>> =
+      {
+        "asked for, and not begun": [
+          [item, sound, create],
+          {
+            usage: { inputTokens: text, outputTokens: 0 },
+            estimated: true,
+            atMost: { inputTokens: sent, outputTokens: 4096 },
+          },
+        ],
+        "begun, with a maximum of its own": [
+          [
+            item,
+            sound,
+            create,
+            begun(500),
+            { type: "response.output_text.delta", delta: "12345678" },
+          ],
+          {
+            usage: { inputTokens: text, outputTokens: 2 },
+            atMost: { inputTokens: sent, outputTokens: 500 },
+          },
+        ],
+        "begun by the provider, without one": [
+          [item, sound, begun("inf")],
+          { atMost: { inputTokens: sent - length(create), outputTokens: 4096 } },
+        ],
+        "after others, of which it has the text": [
+          [create, begun("inf"), done(tokens(10, 50)), item, begun(7), begun(9)],
+          {
+            usage: { inputTokens: 10 + Math.ceil((2 * (4 * 60 + length(item))) / 4) },
+            atMost: {
+              inputTokens: 10 + 2 * (length(item) + length(create) + 50),
+              outputTokens: 50 + 2 * 9,
+            },
+          },
+        ],
+        "done, and unknown of none": [
+          [item, create, begun(7), done(tokens(10, 5))],
+          { usage: { totalTokens: 15 }, estimated: false, atMost: null },
+        ],
+        refused: [[item, create, refused], { usage: null, estimated: false, atMost: null }],
+        "done without usage": [
+          [item, create, begun(7), done(null)],
+          { usage: { inputTokens: text }, estimated: true, atMost: null },
+        ],
+        failed: [
+          [item, create, begun(7), { type: "response.done", response: { status: "failed" } }],
+          { usage: { totalTokens: 0 }, atMost: null },
+        ],
+        "a recording": [[recording, create], { usage: { inputTokens: 1529 } }],
+        "another event that says so": [
+          [{ type: "session.update", session: { instructions: '"response.create"' } }],
+          { usage: null, atMost: null },
+        ],
+      };
+    for (const [name, [events, expected]] of Object.entries(table)) {
+      const usage = new SessionUsage();
+      for (const event of events) {
+        const bytes = Buffer.from(JSON.stringify(event));
+        const { type } = event as { type: string };
+        if (type === "error" || /^response\.(?!create$)/.test(type)) usage.onMessage(bytes);
+        else {
+          usage.bytesSent += bytes.length;
+          usage.onSent(bytes);
+        }
+      }
+      t.match(usage.charge(0, 4096), expected, name);
+    }
+    const unknown = new SessionUsage();
+    unknown.onSent(Buffer.from(JSON.stringify(create)));
+    t.match(unknown.charge(), { atMost: { outputTokens: 1_000_000 } });
+  },
+);
+
+t.test("a response of the Responses API ends in an event of its own", async (t) => {
+  for (const type of ["response.completed", "response.incomplete", "response.failed"])
+    t.match(
+      after(created, { type, response: { usage: tokens(10, 5) } }),
+      { usage: { totalTokens: 15 }, estimated: false, atMost: null, responding: false },
+      type,
+    );
 });
 
 t.test("what is odd about a usage that is charged is noted", async (t) => {

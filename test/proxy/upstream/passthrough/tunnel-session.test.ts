@@ -34,6 +34,7 @@ function session(
     headers: [],
     asIs,
     sessions: new OpenSessions(),
+    modelOutputMax: null,
     onProgress: () => {},
     monoMs: () => 0,
   });
