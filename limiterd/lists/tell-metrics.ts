@@ -80,6 +80,8 @@ function tellStatus(
     told("backupsSince", [], lastBackup.sinceMs / 1000),
     ...(lastBackup.atMs === null ? [] : [told("lastBackup", [], lastBackup.atMs / 1000)]),
     told("droppedRecords", [], status.dropped_records),
+    told("pendingResponses", [], status.pending_responses),
+    told("pendingResponsesLeftOut", [], status.pending_responses_left_out),
     ...tellHosts(status),
     told("build", [status.version], 1),
   ];

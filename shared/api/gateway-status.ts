@@ -52,6 +52,10 @@ export interface DaemonStatus {
   readonly cost: number;
   readonly repeated_settles: number;
   readonly dropped_records: number;
+  /** Responses in the background whose usage is waited for. */
+  readonly pending_responses: number;
+  /** Those beyond `usage.background_max`: their usage stays unknown. */
+  readonly pending_responses_left_out: number;
   /** Sums of usage that have reached the largest number that they can show. */
   readonly saturated_sums: number;
   /** Connections that were closed for a broken message. */

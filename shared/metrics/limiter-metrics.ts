@@ -202,6 +202,16 @@ export const limiterMetrics = metricsOf("limiter", {
     kind: "counter",
     help: "Invalid usage records, whose requests were counted without them.",
   },
+  pendingResponses: {
+    name: "sluice_limiter_pending_responses",
+    kind: "gauge",
+    help: "Responses in the background whose usage is waited for.",
+  },
+  pendingResponsesLeftOut: {
+    name: "sluice_limiter_pending_responses_left_out_total",
+    kind: "counter",
+    help: "Responses in the background beyond usage.background_max, whose usage stays unknown.",
+  },
   residentMemory: {
     name: "sluice_limiter_resident_memory_bytes",
     kind: "gauge",

@@ -59,6 +59,8 @@ export function daemonStatus(state: DaemonState, nowMs: number): DaemonStatus {
     cost: sumUsd(counts.cost),
     repeated_settles: counts.repeatedSettles,
     dropped_records: counts.droppedRecords,
+    pending_responses: state.pending.size,
+    pending_responses_left_out: state.pending.overflowed,
     saturated_sums: state.usage.rollups.saturated,
     closed_peers: counts.closedPeers,
     cluster: state.cluster === null ? null : clusterStatus(state, state.cluster, nowMs),

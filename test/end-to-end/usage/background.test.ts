@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import t from "tap";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
-import { until } from "../../support/client.js";
+import { admin, until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite } from "../../support/processes/processes.js";
 
@@ -270,6 +270,14 @@ t.test("nobody fetches it: it is looked up until it is known, gone, or too old",
   );
   t.ok(asked.includes(`GET ${gone}`));
   t.equal(asked.filter((call) => call === `GET ${beyond}`).length, 0, "there were three already");
+  const { body } = await until(
+    () => admin(url, "GET /status"),
+    ({ body }) => body["pending_responses"] === 1,
+  );
+  t.match(body, { pending_responses_left_out: 1 });
+  const metrics = await (await fetch(`${url}/metrics/limiter`)).text();
+  t.match(metrics, /^sluice_limiter_pending_responses 1$/m);
+  t.match(metrics, /^sluice_limiter_pending_responses_left_out_total 1$/m);
   await new Promise((resolve) => setTimeout(resolve, 6000));
   await done(never, usageOf(20, 30));
   const count = asked.length;

@@ -141,7 +141,15 @@ t.test("each number is told under its name", async (t) => {
   const known = {
     ...{ admitted: 1, refused: 9, over_budget: 2, denied: 3, repeated_settles: 4, in_flight: 5 },
     ...{ proxies: 6, rules: 7, budgets: 8, child_windows: 14, keys: 15, inert_rules: 16 },
-    ...{ inert_budgets: 17, dropped_records: 18, version: "1.2", cluster: null, store },
+    ...{
+      inert_budgets: 17,
+      dropped_records: 18,
+      pending_responses: 19,
+      pending_responses_left_out: 20,
+      version: "1.2",
+      cluster: null,
+      store,
+    },
     followers: [
       { name: "a", lag_seconds: 1.5 },
       { name: "b", lag_seconds: null },
@@ -175,7 +183,10 @@ t.test("each number is told under its name", async (t) => {
     sluice_limiter_store_bytes: [12],
     sluice_limiter_journal_bytes: [13],
     sluice_limiter_snapshot_age_seconds: [0],
+    sluice_limiter_backups_since_timestamp_seconds: [startedAtMs / 1000],
     sluice_limiter_dropped_records_total: [18],
+    sluice_limiter_pending_responses: [19],
+    sluice_limiter_pending_responses_left_out_total: [20],
     "sluice_limiter_build_info 1.2": [1],
     "sluice_limiter_follower_lag_seconds a": [1.5],
     "sluice_limiter_follower_silent_seconds a": [2],

@@ -54,6 +54,8 @@ const status = {
   inert_budgets: 0,
   inert: [],
   dropped_records: 0,
+  pending_responses: 0,
+  pending_responses_left_out: 0,
   proxy_ids: ["proxy-1"],
   older_proxies: 0,
   store: { failing: null },

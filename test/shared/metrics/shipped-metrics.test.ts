@@ -90,6 +90,8 @@ const elsewhere: readonly string[] = [
   "process_start_time_seconds",
   "sluice_config_last_reload_success_timestamp_seconds",
   "sluice_limiter_journal_bytes",
+  "sluice_limiter_pending_responses",
+  "sluice_limiter_pending_responses_left_out_total",
   "sluice_limiter_settles_repeated_total",
   "sluice_limiter_settles_total",
   "sluice_unknown_tokens_total",
