@@ -17,18 +17,24 @@ function hashOf(text: string): string {
   return configHash(loaded.config);
 }
 
-const whole = (key: string, network = "10.0.0.0/8", cap = 3): string => `
+const whole = (
+  key: string,
+  { network = "10.0.0.0/8", requests = 3, tokens = 9, header = "x-a" } = {},
+): string => `
 server: { master_key: ${key}, trusted_proxies: ["${network}", "fd00::/8"] }
-providers: { openai: { type: openai, api_key: ${key} } }
+providers: { openai: { type: openai, api_key: ${key}, forward_headers: [${header}] } }
 metrics: { token: ${key} }
-rate_limits: { user_paths: [{ path: /a, limits: [{ period: day, max_requests: ${cap} }] }] }
+rate_limits:
+  user_paths:
+    - { path: /a, limits: [{ period: day, max_requests: ${requests}, max_tokens: ${tokens} }] }
 `;
 
 t.test("the same configuration has the same hash, another has another", async (t) => {
-  const first = hashOf(whole("a-secret-of-some-length-1"));
+  const key = "a-secret-of-some-length-1";
+  const first = hashOf(whole(key));
   t.match(first, /^[0-9a-f]{12}$/);
-  t.equal(hashOf(whole("a-secret-of-some-length-1")), first);
-  t.not(hashOf(whole("a-secret-of-some-length-1", "10.0.0.0/16")), first);
-  t.not(hashOf(whole("a-secret-of-some-length-1", "10.0.0.0/8", 4)), first);
+  t.equal(hashOf(whole(key)), first);
+  const others = [{ network: "10.0.0.0/16" }, { requests: 4 }, { tokens: 10 }, { header: "x-b" }];
+  for (const other of others) t.not(hashOf(whole(key, other)), first, JSON.stringify(other));
   t.equal(hashOf(whole("a-secret-of-some-length-2")), first, "it tells no secret");
 });
