@@ -7,6 +7,7 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isObject, parseJson } from "../shared/checked.js";
+import { processStat } from "../shared/supervision/process-stat.js";
 import { isMoment } from "../shared/time.js";
 
 export interface StopOutcome {
@@ -35,11 +36,11 @@ export class LastStop {
       const [, pid, ticks] = runningFile.exec(name) ?? [];
       if (pid === undefined) continue;
       // In a container the next process often has the same id.
-      if (Number(pid) !== process.pid && (await startedTicks(pid)) === ticks) continue;
+      if (Number(pid) !== process.pid && processStat(Number(pid))?.startTicks === ticks) continue;
       await this.#write({ atMs: nowMs, drained: false });
       await rm(join(this.#directory, name), { force: true });
     }
-    const ticks = (await startedTicks(String(process.pid))) ?? "0";
+    const ticks = processStat(process.pid)?.startTicks ?? "0";
     this.#own = join(this.#directory, `running-${process.pid}-${ticks}`);
     await writeFile(this.#own, "", { mode: 0o600 });
   }
@@ -66,11 +67,4 @@ export class LastStop {
     await writeFile(fresh, `${JSON.stringify({ at_ms: atMs, drained })}\n`, { mode: 0o600 });
     await rename(fresh, path);
   }
-}
-
-/** When a process was started, in ticks since the boot; null: there is no such process. */
-async function startedTicks(pid: string): Promise<string | null> {
-  const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  // The second field is a name in parentheses, which may hold spaces.
-  return text.slice(text.lastIndexOf(")") + 2).split(" ")[19] ?? null;
 }
