@@ -8,7 +8,7 @@ import { hostname } from "node:os";
 import { frameBytesMaxToDaemon, usageFlushMs as usageFlushMsDefault } from "../shared/bounds.js";
 import type { Config } from "../shared/config/config.js";
 import { createInertReason, type Inert } from "../shared/config/inert-rule.js";
-import { typesOf } from "../shared/config/model-name.js";
+import { namingsOf } from "../shared/config/model-name.js";
 import { settingText } from "../shared/config/setting-text.js";
 import type { LimitCounts } from "../shared/limit-files/limits-plan.js";
 import { createThrottledCount, type Log } from "../shared/log.js";
@@ -250,7 +250,7 @@ async function openState(
     digest: hash("sha256", configuredText(config.rateLimits.rules), "base64url"),
     budgets: config.budgets.budgets,
     declaredAt: { rules: config.rateLimits.declaredAt, budgets: config.budgets.declaredAt },
-    providers: typesOf(config.providers),
+    providers: namingsOf(config.providers),
     hashKey: [randomInt(2 ** 32), randomInt(2 ** 32)],
     host: hostname(),
     newStoreId: randomUUID(),

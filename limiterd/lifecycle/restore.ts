@@ -5,7 +5,7 @@
  * those of the last start; `load-unread.ts` sees to the others.
  */
 
-import type { ProviderTypes } from "../../shared/config/model-name.js";
+import type { ModelNamings } from "../../shared/config/model-name.js";
 import type { RuleDefinition } from "../../shared/domain/rule.js";
 import type { HashKey } from "../counters/child-name.js";
 import { type StoredWindow, windowFromStored } from "../counters/stored-window.js";
@@ -67,7 +67,7 @@ interface RestoreOptions {
   readonly digest: string;
   readonly hashKey: HashKey;
   /** The configured providers. */
-  readonly providers: ProviderTypes;
+  readonly providers: ModelNamings;
   readonly nowMs: number;
   readonly uptime: HostUptime;
 }

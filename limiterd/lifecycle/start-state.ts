@@ -4,7 +4,7 @@
  */
 
 import type { Inert } from "../../shared/config/inert-rule.js";
-import type { ProviderTypes } from "../../shared/config/model-name.js";
+import type { ModelNamings } from "../../shared/config/model-name.js";
 import { type BudgetDefinition, budgetId, budgetName } from "../../shared/domain/budget.js";
 import { keyNumber } from "../../shared/domain/managed-key.js";
 import { periodLabel, type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
@@ -75,7 +75,7 @@ interface StartOptions {
   /** Of each of both, in their order, where that is known. */
   readonly declaredAt?: DeclaredPlaces;
   /** Its providers. */
-  readonly providers: ProviderTypes;
+  readonly providers: ModelNamings;
   /** Two random 32-bit integers that are unknown outside. */
   readonly hashKey: HashKey;
   /** The name of the machine. */

@@ -4,7 +4,7 @@
  */
 
 import { childrenPerTemplateMax } from "../../shared/bounds.js";
-import type { ProviderTypes } from "../../shared/config/model-name.js";
+import type { ModelNamings } from "../../shared/config/model-name.js";
 import {
   type RuleDefinition,
   type RuleKey,
@@ -64,7 +64,7 @@ export class RuleBook {
    */
   constructor(
     hashKey: HashKey = [0, 0],
-    providers: ProviderTypes = new Map(),
+    providers: ModelNamings = new Map(),
     childrenMax = childrenPerTemplateMax,
   ) {
     this.#counterPool = new CounterPool(hashKey, childrenMax);

@@ -2,7 +2,7 @@
  * Which rules cover a path or a target, and with which counter: a rule's own, or that of the child
  * on the path. A look-up costs as much as the path is deep, however many rules there are.
  */
-import { modelSubjects, type ProviderTypes } from "../../shared/config/model-name.js";
+import { type ModelNamings, modelSubjects } from "../../shared/config/model-name.js";
 import {
   compareRules,
   effectiveSubject,
@@ -14,7 +14,7 @@ import type { Counter, Rule } from "../counters/counter.js";
 
 interface RuleIndexPorts {
   /** The configured providers. */
-  readonly providers: ProviderTypes;
+  readonly providers: ModelNamings;
   /** Applies the last reset of all rules to this one. */
   fresh(rule: Rule): Rule;
 }

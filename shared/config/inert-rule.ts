@@ -5,7 +5,7 @@
 import { type BudgetKey, budgetPeriodLabel } from "../domain/budget.js";
 import { namesProvider, periodLabel, type RuleDefinition } from "../domain/rule.js";
 import type { Config } from "./config.js";
-import { modelName, modelSubjects, typesOf } from "./model-name.js";
+import { modelName, modelSubjects, namingsOf } from "./model-name.js";
 
 /** A rule or a budget that is inert; `name` is its name and the reason, on one line. */
 export interface Inert {
@@ -27,7 +27,7 @@ export function createInertReason({
   aliases = [],
 }: Pick<Config, "usageEnabled" | "providers" | "virtualModels"> &
   Partial<Pick<Config, "aliases">>): InertReason {
-  const types = typesOf(providers);
+  const namings = namingsOf(providers);
   /**
    * Whether any id may be a model: a provider accepts all, or lists them to proxies only; or names
    * that begin alike are the same at a provider.
@@ -37,9 +37,9 @@ export function createInertReason({
     aliases.some(({ to }) => to.kind === "target" && to.model === null);
   const models = new Set<string>();
   const add = (provider: string, model: string): void => {
-    const naming = types.get(provider.toLowerCase());
+    const naming = namings.get(provider.toLowerCase());
     const name = naming === undefined ? model : modelName(naming, model);
-    if (!namesProvider(name.toLowerCase(), types)) models.add(name.toLowerCase());
+    if (!namesProvider(name.toLowerCase(), namings)) models.add(name.toLowerCase());
     models.add(`${provider}/${name}`.toLowerCase());
   };
   for (const { name, models: listed } of providers) for (const id of listed ?? []) add(name, id);
@@ -51,9 +51,12 @@ export function createInertReason({
 
   return (rule) => {
     const subject = rule.subject.toLowerCase();
-    if (rule.scope === "provider" && !types.has(subject))
+    if (rule.scope === "provider" && !namings.has(subject))
       return `no provider ${rule.subject} is configured`;
-    if (rule.scope === "model" && !modelSubjects(subject, types).some((each) => models.has(each))) {
+    if (
+      rule.scope === "model" &&
+      !modelSubjects(subject, namings).some((each) => models.has(each))
+    ) {
       if (virtual.has(subject))
         return `${rule.subject} is a virtual model, and rules count the model that is executed: only a request for it as provider/model would meet the rule`;
       if (!anyModel)

@@ -75,9 +75,9 @@ function replaced(written: string, parts: SameModel): string {
 }
 
 /** How the configured providers name models, by the providers' names in lower case. */
-export type ProviderTypes = ReadonlyMap<string, ModelNaming>;
+export type ModelNamings = ReadonlyMap<string, ModelNaming>;
 
-export function typesOf(providers: readonly Named[]): ProviderTypes {
+export function namingsOf(providers: readonly Named[]): ModelNamings {
   return new Map(providers.map((provider) => [provider.name.toLowerCase(), namingOf(provider)]));
 }
 
@@ -87,16 +87,16 @@ export function typesOf(providers: readonly Named[]): ProviderTypes {
  */
 export function modelSubjects(
   subject: string,
-  types: ProviderTypes,
+  namings: ModelNamings,
 ): readonly [string, ...string[]] {
   const written = subject.toLowerCase();
-  if (namesProvider(written, types)) {
+  if (namesProvider(written, namings)) {
     const slash = written.indexOf("/");
     const provider = written.slice(0, slash);
-    return [`${provider}/${modelName(types.get(provider)!, written.slice(slash + 1))}`];
+    return [`${provider}/${modelName(namings.get(provider)!, written.slice(slash + 1))}`];
   }
-  const others = [...types].flatMap(([provider, type]) => {
-    const name = modelName(type, written);
+  const others = [...namings].flatMap(([provider, naming]) => {
+    const name = modelName(naming, written);
     return name === written ? [] : [`${provider}/${name}`];
   });
   return [written, ...others];

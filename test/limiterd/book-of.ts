@@ -1,7 +1,7 @@
 /** Rule books for tests, and what they match in words. */
 import { type Counter, keepChild } from "../../limiterd/counters/counter.js";
 import { RuleBook } from "../../limiterd/rules/rule-book.js";
-import { typesOf } from "../../shared/config/model-name.js";
+import { namingsOf } from "../../shared/config/model-name.js";
 import type { RuleDefinition, Scope } from "../../shared/domain/rule.js";
 
 /** What is configured. */
@@ -48,7 +48,7 @@ export const rule = (
 
 /** A book of these rules, where these providers are configured. */
 export function bookOf(...rules: readonly RuleDefinition[]): RuleBook {
-  const book = new RuleBook([0, 0], typesOf(providers));
+  const book = new RuleBook([0, 0], namingsOf(providers));
   for (const definition of rules) book.put(definition, { source: "manual", nowMs: now, lsn: 1 });
   return book;
 }

@@ -40,7 +40,7 @@ import { PendingResponses } from "../../limiterd/usage/pending-responses.js";
 import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { createInertReason } from "../../shared/config/inert-rule.js";
-import { typesOf } from "../../shared/config/model-name.js";
+import { namingsOf } from "../../shared/config/model-name.js";
 import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
 import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/domain/target-name.js";
@@ -129,7 +129,7 @@ export function startDaemon(
   const restored = restore(store, rateLimitsEnabled ? rules : null, {
     digest: configuredText(rules),
     hashKey: [1, 2],
-    providers: typesOf(providers),
+    providers: namingsOf(providers),
     nowMs,
     uptime: { boot: "boot", upMs },
   });
@@ -195,7 +195,7 @@ export function startDaemon(
     denials: restored.denials,
     sessions: new SessionTable(),
     limitFiles: new HeldLimitFiles(),
-    backTests: new BackTests({ hashKey: [1, 2], providers: typesOf(providers) }),
+    backTests: new BackTests({ hashKey: [1, 2], providers: namingsOf(providers) }),
     objects: new ObjectOwners(store),
     writer,
     store,

@@ -4,7 +4,7 @@
  * reaches the store.
  */
 import { assert } from "../../../shared/assert.js";
-import type { ProviderTypes } from "../../../shared/config/model-name.js";
+import type { ModelNamings } from "../../../shared/config/model-name.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { Breach } from "../../../shared/domain/verdict.js";
@@ -17,7 +17,7 @@ import { RuleBook } from "../rule-book.js";
 /** What the names of children and of models mean, as in the daemon's own rules. */
 export interface RuleNames {
   readonly hashKey: HashKey;
-  readonly providers: ProviderTypes;
+  readonly providers: ModelNamings;
 }
 
 /** What a record tells of a request. */

@@ -6,7 +6,7 @@
  * `drop-duplicate-system.ts`), and the record of what was saved.
  */
 import type { Config, RewriterName } from "../../../shared/config/config.js";
-import { modelSubjects, typesOf } from "../../../shared/config/model-name.js";
+import { modelSubjects, namingsOf } from "../../../shared/config/model-name.js";
 import { namesProvider } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { JsonOperation } from "../model-body.js";
@@ -68,16 +68,16 @@ export function chooseRewriters({
   rewriters: configs,
   providers,
 }: Pick<Config, "rewriters" | "providers">): RewriterChoice {
-  const types = typesOf(providers);
+  const namings = namingsOf(providers);
   const chosen = configs.map(({ models, ...config }) => ({
     ...config,
-    models: models?.flatMap((model) => modelSubjects(model, types)) ?? null,
+    models: models?.flatMap((model) => modelSubjects(model, namings)) ?? null,
   }));
   return (userPath, { provider, model }) => {
     if (configs.length === 0) return none;
     const names: RewriterName[] = [];
     const bare = model.toLowerCase();
-    const ofAny = namesProvider(bare, types) ? null : bare;
+    const ofAny = namesProvider(bare, namings) ? null : bare;
     const qualified = `${provider}/${model}`.toLowerCase();
     for (const { name, paths, models } of chosen) {
       if (paths !== null && !paths.some((path) => covers(path, userPath))) continue;

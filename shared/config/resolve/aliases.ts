@@ -7,13 +7,13 @@ import { parseSubject } from "../../domain/rule.js";
 import { didYouMean } from "../closest-name.js";
 import type { AliasConfig } from "../config.js";
 import type { DeclaredAlias } from "../file/config-file.js";
-import { type ProviderTypes, writtenName } from "../model-name.js";
+import { type ModelNamings, writtenName } from "../model-name.js";
 
 /** What an alias can stand for. */
 interface Known {
   /** Of providers, also those that are declared wrongly. */
   readonly names: readonly string[];
-  readonly types: ProviderTypes;
+  readonly namings: ModelNamings;
   /** Of virtual models. */
   readonly sources: readonly string[];
 }
@@ -58,7 +58,7 @@ function nameProblem(name: string, { names, sources }: Known): string | null {
 function resolved(
   target: string,
   isBeginning: boolean,
-  { names, types, sources }: Known,
+  { names, namings, sources }: Known,
 ): AliasConfig["to"] | string {
   if (sources.includes(target)) return { kind: "virtual", source: target };
   const slash = target.indexOf("/");
@@ -73,10 +73,10 @@ function resolved(
       : "must name one model: provider/* is for a name that ends in *";
   const id = parseSubject("model", model, "");
   if (!id.ok) return `must be provider/model, not ${show(target)}`;
-  const type = types.get(provider);
+  const naming = namings.get(provider);
   return {
     kind: "target",
     provider,
-    model: type === undefined ? id.value : writtenName(type.type, id.value),
+    model: naming === undefined ? id.value : writtenName(naming.type, id.value),
   };
 }

@@ -6,7 +6,7 @@ import { type Price, type TokenKind, type TokenRates, tokenKinds } from "../../d
 import { parseSubject } from "../../domain/rule.js";
 import type { PriceConfig } from "../config.js";
 import { type DeclaredPrice, validFields } from "../file/config-file.js";
-import { modelName, type ProviderTypes } from "../model-name.js";
+import { type ModelNamings, modelName } from "../model-name.js";
 import { kindFields, type PriceFields, type TierFields } from "../settings/price-settings.js";
 
 /** In `provider/*`: every model of that provider. */
@@ -15,14 +15,14 @@ const anyModel = "*";
 /** Checks names and tiers. Names are compared as in rules: letter case doesn't matter. */
 export function resolvePrices(
   declared: readonly DeclaredPrice[],
-  types: ProviderTypes,
+  namings: ModelNamings,
   problems: string[],
 ): readonly PriceConfig[] {
   const first = new Map<string, string>();
   return declared.flatMap((entry): PriceConfig[] => {
     const { at, name, fields } = entry;
     const tiers = checkTiers(entry, problems);
-    const target = readTarget(name, types);
+    const target = readTarget(name, namings);
     if (target === null) {
       problems.push(
         `${at} must be named provider/model, or provider/* for all of a provider's models`,
@@ -72,7 +72,7 @@ function kindsIn(fields: PriceFields | TierFields): Partial<Record<TokenKind, nu
 
 function readTarget(
   name: string,
-  types: ProviderTypes,
+  namings: ModelNamings,
 ): { readonly provider: string; readonly model: string | null } | null {
   const slash = name.indexOf("/");
   const model = name.slice(slash + 1);
@@ -81,8 +81,8 @@ function readTarget(
   const id = parseSubject("model", model, "");
   if (!id.ok || id.value !== model || model.includes(anyModel)) return null;
   const provider = name.slice(0, slash);
-  const type = types.get(provider.toLowerCase());
-  return { provider, model: type === undefined ? model : modelName(type, model) };
+  const naming = namings.get(provider.toLowerCase());
+  return { provider, model: naming === undefined ? model : modelName(naming, model) };
 }
 
 /** The valid tiers. Each must have a rate, and their thresholds must ascend. */

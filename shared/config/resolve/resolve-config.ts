@@ -15,7 +15,7 @@ import { budgetForm } from "../limits/budget-limits.js";
 import { readEnvLimits } from "../limits/env-limits.js";
 import { mergeLimits, placesInFile, readFileLimits } from "../limits/file-limits.js";
 import { ruleForm } from "../limits/rule-limits.js";
-import { typesOf } from "../model-name.js";
+import { namingsOf } from "../model-name.js";
 import { fileProblem, locateProblems, noProblems, type Problem, problemList } from "../problems.js";
 import type { Flags } from "../settings/setting.js";
 import { type SettingValues, serverSettings, settings } from "../settings/settings.js";
@@ -87,11 +87,15 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
   const proxies = readProxyVariables(env, problems.environment);
   const { providers: built, names, warnings } = resolveProviders(shape.providers, env, problems);
   const providers = built.map((provider) => withEgress(provider, proxies, fileDirectory));
-  const types = typesOf(providers);
-  const virtualModels = resolveVirtualModels(shape.virtualModels, { names, types }, problems.file);
-  const targets = { names, types, sources: virtualModels.map(({ source }) => source) };
+  const namings = namingsOf(providers);
+  const virtualModels = resolveVirtualModels(
+    shape.virtualModels,
+    { names, namings },
+    problems.file,
+  );
+  const targets = { names, namings, sources: virtualModels.map(({ source }) => source) };
   const aliases = resolveAliases(shape.aliases, targets, problems.file);
-  const prices = resolvePrices(shape.prices, types, problems.file);
+  const prices = resolvePrices(shape.prices, namings, problems.file);
   const jwtIssuers = resolveIssuers(shape.issuers, { fileDirectory, proxies }, problems.file);
   const quotaTemplatesEntitled = values.entitlements.includes("quota_templates");
   const entitled = { perChildEntitled: quotaTemplatesEntitled };

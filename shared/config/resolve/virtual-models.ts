@@ -4,12 +4,12 @@ import { parseSubject } from "../../domain/rule.js";
 import { didYouMean } from "../closest-name.js";
 import type { VirtualModelConfig } from "../config.js";
 import type { DeclaredTarget, DeclaredVirtualModel } from "../file/config-file.js";
-import { type ProviderTypes, writtenName } from "../model-name.js";
+import { type ModelNamings, writtenName } from "../model-name.js";
 
 /** Checks sources, and targets against the names of the configured providers. */
 export function resolveVirtualModels(
   declared: readonly DeclaredVirtualModel[],
-  { names: providerNames, types }: KnownProviders,
+  { names: providerNames, namings }: KnownProviders,
   problems: string[],
 ): readonly VirtualModelConfig[] {
   const sources = new Set(declared.map(({ source }) => source));
@@ -28,7 +28,7 @@ export function resolveVirtualModels(
       strategy: strategy ?? "round_robin",
       ...(affinity === "none" ? {} : { affinity }),
       targets: targets.flatMap((target) => {
-        const names = { source, sources, providerNames, types };
+        const names = { source, sources, providerNames, namings };
         return resolveTarget(target, names, problems) ?? [];
       }),
     };
@@ -38,7 +38,7 @@ export function resolveVirtualModels(
 interface KnownProviders {
   /** Also those that are declared wrongly: a reference to one is no further problem. */
   readonly names: readonly string[];
-  readonly types: ProviderTypes;
+  readonly namings: ModelNamings;
 }
 
 interface Names {
@@ -46,12 +46,12 @@ interface Names {
   readonly source: string;
   readonly sources: ReadonlySet<string>;
   readonly providerNames: readonly string[];
-  readonly types: ProviderTypes;
+  readonly namings: ModelNamings;
 }
 
 function resolveTarget(
   target: DeclaredTarget,
-  { source, sources, providerNames, types }: Names,
+  { source, sources, providerNames, namings }: Names,
   problems: string[],
 ): VirtualModelConfig["targets"][number] | null {
   const at = `${target.at}.model`;
@@ -78,10 +78,10 @@ function resolveTarget(
     problems.push(`${at} names the provider ${show(provider)}, which isn't configured${hint}`);
     return null;
   }
-  const type = types.get(provider);
+  const naming = namings.get(provider);
   return {
     provider,
-    model: type === undefined ? id.value : writtenName(type.type, id.value),
+    model: naming === undefined ? id.value : writtenName(naming.type, id.value),
     weight: target.weight,
   };
 }

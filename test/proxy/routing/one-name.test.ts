@@ -10,7 +10,7 @@ import type { RequestContext } from "../../../proxy/request-context.js";
 import { createPriceTable } from "../../../proxy/routing/price-table.js";
 import { buildCatalog, listModels, resolveModel } from "../../../proxy/routing/resolve-model.js";
 import { createInertReason } from "../../../shared/config/inert-rule.js";
-import { modelName, namingOf, typesOf } from "../../../shared/config/model-name.js";
+import { modelName, namingOf, namingsOf } from "../../../shared/config/model-name.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { accepted } from "../../shared/config/resolve-sample.js";
 import { exactly } from "../../support/patterns/exactly.js";
@@ -87,7 +87,7 @@ for (const [provider, type, name, others] of table)
       t.equal(prices.priceOf(target)?.rates.input, 1_000_000, "its price");
       t.same(chooseRewriters(config)("/", target), ["minify_tool_json"], "its rewriters");
       for (const subject of [`${provider}/${written}`, written]) {
-        const book = new RuleBook([0, 0], typesOf(config.providers));
+        const book = new RuleBook([0, 0], namingsOf(config.providers));
         const definition = ruleOn(subject);
         const rule = book.put(definition, { source: "manual", nowMs: 0, lsn: 1 });
         t.same(book.matchTarget(target), [rule.own], `a rule on ${subject}`);

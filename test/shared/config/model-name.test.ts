@@ -5,7 +5,7 @@ import {
   modelName,
   modelSubjects,
   namingOf,
-  typesOf,
+  namingsOf,
   writtenName,
 } from "../../../shared/config/model-name.js";
 import { type ProviderType, providerTypes } from "../../../shared/config/provider-type.js";
@@ -50,7 +50,7 @@ t.test("a name's name is itself, and it is never empty", async () => {
 });
 
 t.test("a subject is a provider's model by its name, or one at all providers", async (t) => {
-  const types = typesOf([
+  const namings = namingsOf([
     { name: "Google", type: "gemini" },
     { name: "openai", type: "openai" },
     { name: "local", type: "ollama" },
@@ -63,7 +63,7 @@ t.test("a subject is a provider's model by its name, or one at all providers", a
     ["Llama3:latest", ["llama3:latest", "local/llama3"]],
     ["meta/llama-3", ["meta/llama-3"]],
   ] as const;
-  for (const [subject, subjects] of table) t.same(modelSubjects(subject, types), subjects, subject);
+  for (const [subject, subjects] of table) t.same(modelSubjects(subject, namings), subjects, subject);
 });
 
 t.test("a model that is written in another way at a service has one name", async (t) => {
