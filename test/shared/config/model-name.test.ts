@@ -63,7 +63,8 @@ t.test("a subject is a provider's model by its name, or one at all providers", a
     ["Llama3:latest", ["llama3:latest", "local/llama3"]],
     ["meta/llama-3", ["meta/llama-3"]],
   ] as const;
-  for (const [subject, subjects] of table) t.same(modelSubjects(subject, namings), subjects, subject);
+  for (const [subject, subjects] of table)
+    t.same(modelSubjects(subject, namings), subjects, subject);
 });
 
 t.test("a model that is written in another way at a service has one name", async (t) => {
