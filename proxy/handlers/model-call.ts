@@ -113,9 +113,14 @@ export function callSource(
     newSpool,
     isUtf8,
     nowMs,
-    nextTurn: () => new Promise((resolve) => void setTimer(0, resolve)),
+    nextTurn: nextTurnBy(setTimer),
     onRead,
   };
+}
+
+/** Resolved in the next turn of the event loop. */
+export function nextTurnBy(setTimer: Gateway["setTimer"]): () => Promise<void> {
+  return () => new Promise((resolve) => void setTimer(0, resolve));
 }
 
 type SourceParts = "config" | "isUtf8" | "limiter" | "newSpool" | "nowMs" | "setTimer";

@@ -5,7 +5,6 @@
  * known: what comes before is held in memory, and on disk once it outgrows that, or no memory is
  * left.
  */
-
 import { heldUploadBytesMax } from "../../shared/bounds.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { modelNameProblem } from "../../shared/domain/target-name.js";

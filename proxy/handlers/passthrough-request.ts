@@ -2,7 +2,6 @@
  * A request that passes to a provider unchanged, in the order in which it happens: route, find the
  * model in its body, admit, relay, settle.
  */
-
 import { parseJson } from "../../shared/checked.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { modelNameProblem, type Target } from "../../shared/domain/target-name.js";

@@ -14,7 +14,7 @@ import { unfinishedId } from "../objects/background-responses.js";
 import { bodyForm, mustBeJson } from "../usage/body-form.js";
 import { type MeteredUsage, unmetered } from "../usage/count-usage.js";
 import { ResponseMeter } from "../usage/response-meter.js";
-import type { SentRequest } from "../usage/usage-bound.js";
+import { type SentRequest, sentRequestOf } from "../usage/usage-bound.js";
 import { AnswerRelay, type Ending } from "./answer-relay.js";
 import { failoverReason, isRefusal, isTransient } from "./errors/failover-reason.js";
 import { noAnswer, unansweredFailure, untranslatable } from "./errors/provider-failure.js";
@@ -70,13 +70,7 @@ class Forwarding extends AnswerRelay {
   }
 
   protected sentRequest(): SentRequest {
-    const { operation, request, promptBytes, modelOutputMax } = this.#what;
-    return {
-      operation,
-      body: request.body,
-      promptBytes: promptBytes(),
-      modelOutputMax: modelOutputMax?.() ?? null,
-    };
+    return sentRequestOf(this.#what);
   }
 
   protected ownHeaders(): readonly string[] {

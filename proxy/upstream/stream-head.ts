@@ -6,6 +6,7 @@
 import { heldHeadBytesMax } from "../../shared/bounds.js";
 import { isObject, parseJson } from "../../shared/checked.js";
 import { isErrorEvent } from "../body/error-body.js";
+import { byteOrderMark } from "../usage/event-reader.js";
 
 export class StreamHead {
   readonly #kept: Buffer[] = [];
@@ -53,9 +54,6 @@ export class StreamHead {
 }
 
 const lineEnd = /[\r\n]/;
-
-/** At the start of a stream, in Latin-1. */
-const byteOrderMark = /^\xef\xbb\xbf/;
 
 /**
  * Data that must be parsed to know. Quotes within a text are escaped, so these are keys or values.

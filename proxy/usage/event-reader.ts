@@ -159,7 +159,7 @@ function hasFinished(choice: unknown): boolean {
 }
 
 /** At the start of a stream, in Latin-1. */
-const byteOrderMark = /^\xef\xbb\xbf/;
+export const byteOrderMark = /^\xef\xbb\xbf/;
 
 /** The data of an event of several lines, joined as the standard says. */
 function dataOf(event: string): string {

@@ -34,6 +34,27 @@ export interface SentRequest {
   readonly modelOutputMax: number | null;
 }
 
+interface Sending {
+  readonly operation: Operation | null;
+  readonly request: { readonly body: RequestBody };
+  readonly promptBytes: () => number;
+  readonly modelOutputMax?: () => number | null;
+}
+
+export function sentRequestOf({
+  operation,
+  request,
+  promptBytes,
+  modelOutputMax,
+}: Sending): SentRequest {
+  return {
+    operation,
+    body: request.body,
+    promptBytes: promptBytes(),
+    modelOutputMax: modelOutputMax?.() ?? null,
+  };
+}
+
 /** `charged`: what is known or estimated of it already. */
 export function usageBound(charged: Usage, sent: SentRequest): Usage {
   const inputTokens = Math.max(charged.inputTokens, bytesOf(sent));

@@ -283,14 +283,14 @@ const rows: readonly Row[] = [
   },
   {
     name: "huggingface",
-    // The host that runs it, or how it is chosen: `:groq`, `:fastest`, `:cheapest`.
-    sameModel: [[/:[\w-]+$/, ""]],
     type: "openai",
     keyVariable: "HUGGINGFACE_API_KEY",
     keyPrefix: "hf_",
     priceListName: null,
     baseUrl: "https://router.huggingface.co/v1",
     operations: ["chat_completions"],
+    // The host that runs it, or how it is chosen: `:groq`, `:fastest`, `:cheapest`.
+    sameModel: [[/:[\w-]+$/, ""]],
   },
   // Its list of models is at another address.
   {
@@ -328,7 +328,6 @@ const rows: readonly Row[] = [
     baseUrl: "https://inference.hetzner.com/api/v1",
     operations: ["chat_completions", "completions"],
   },
-  // The address is the operator's own: of a region, of a project, or a server at home.
   // Its OpenAI-compatible endpoints: each region has addresses of its own.
   {
     name: "bedrock",
@@ -336,26 +335,26 @@ const rows: readonly Row[] = [
     keyVariable: "AWS_BEARER_TOKEN_BEDROCK",
     priceListName: "aws",
     variables: "BEDROCK",
+    operations: ["chat_completions", "responses"],
     sameModel: [
       [/^arn:aws[\w-]*:bedrock:[^/]*\//i, ""],
       [/^(?:us-gov|us|eu|apac|amer|global|jp|au|ca|sa)\.(?=[\w-]+\.)/i, ""],
     ],
-    operations: ["chat_completions", "responses"],
   },
   // Its OpenAI-compatible endpoint, in the address of a project; models are named google/….
   {
     name: "vertex",
-    sameModel: [
-      [/^publishers\/([\w-]+)\/models\//i, "$1/"],
-      [/@[\w.-]+$/, ""],
-      [/^(google\/gemini-\d[\w.-]*)-(?:latest|\d{3})$/i, "$1"],
-    ],
     type: "openai",
     keyVariable: "VERTEX_API_KEY",
     priceListName: "google",
     operations: ["chat_completions"],
     listsModels: false,
     chat: providerTraits.gemini.chat,
+    sameModel: [
+      [/^publishers\/([\w-]+)\/models\//i, "$1/"],
+      [/@[\w.-]+$/, ""],
+      [/^(google\/gemini-\d[\w.-]*)-(?:latest|\d{3})$/i, "$1"],
+    ],
   },
   {
     name: "sglang",

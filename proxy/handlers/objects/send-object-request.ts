@@ -30,6 +30,7 @@ import type { Forwarded } from "../../upstream/forwarded.js";
 import { relinkedBatches } from "../../upstream/provider-links.js";
 import type { RequestBody, UpstreamRequest } from "../../upstream/upstream.js";
 import { clientPath, upstreamPath } from "../../upstream/upstream-path.js";
+import { nextTurnBy } from "../model-call.js";
 import { noForm } from "../multipart-call.js";
 import { ownOrigin } from "../own-origin.js";
 import { denialOfDense } from "../refuse-caller.js";
@@ -82,7 +83,6 @@ export async function readObjectBody(
   if (!read.ok) return { ok: false, failure: unreadBody(read, bytesMax) };
   if (read.bytes.length === 0) return withoutFields(null);
   const { isUtf8, setTimer } = gateway;
-  const nextTurn = (): Promise<void> => new Promise((resolve) => void setTimer(0, resolve));
   const denial = denialOfDense(gateway.limiter, caller, () =>
     hasMoreValues(read.bytes.toString("latin1"), strangerValuesMax),
   );
@@ -90,7 +90,7 @@ export async function readObjectBody(
   if (denied !== null) return { ok: false, failure: denied };
   const parsed =
     operation === "message_batches"
-      ? await parseBatchRequests(read.bytes, isUtf8, nextTurn)
+      ? await parseBatchRequests(read.bytes, isUtf8, nextTurnBy(setTimer))
       : parseObjectBody(read.bytes, isUtf8);
   return parsed.ok ? { ...parsed, body: read.bytes } : parsed;
 }

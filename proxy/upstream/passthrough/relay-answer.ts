@@ -13,7 +13,7 @@ import { replyFailure } from "../../http/respond.js";
 import { unfinishedId } from "../../objects/background-responses.js";
 import { unmetered } from "../../usage/count-usage.js";
 import { ResponseMeter } from "../../usage/response-meter.js";
-import type { SentRequest } from "../../usage/usage-bound.js";
+import { type SentRequest, sentRequestOf } from "../../usage/usage-bound.js";
 import { AnswerRelay } from "../answer-relay.js";
 import { redirectsElsewhere, unansweredFailure } from "../errors/provider-failure.js";
 import { errorInsideSuccess } from "../errors/success-body.js";
@@ -76,13 +76,7 @@ class Relaying extends AnswerRelay {
   }
 
   protected sentRequest(): SentRequest {
-    const { operation, request, promptBytes, modelOutputMax } = this.#what;
-    return {
-      operation,
-      body: request.body,
-      promptBytes: promptBytes(),
-      modelOutputMax: modelOutputMax?.() ?? null,
-    };
+    return sentRequestOf(this.#what);
   }
 
   protected ownHeaders(): readonly string[] {
@@ -156,7 +150,10 @@ class Relaying extends AnswerRelay {
     if (this.meter.bytes <= this.#heldBytesMax && !this.meter.isFull) return;
     if (this.#heldBytesMax > heldResponseBytesMax && this.meter.isFull) {
       this.abortCall();
-      return this.failed({ kind: "broken", reason: "there is no memory for its addresses" });
+      return this.failed({
+        kind: "broken",
+        reason: "there is no memory to rewrite the addresses in it",
+      });
     }
     this.#begin();
     for (const kept of this.meter.release()) this.write(kept);
@@ -208,7 +205,7 @@ class Relaying extends AnswerRelay {
     const failure = redirectsElsewhere(this.#what.provider, this.status);
     const headers = ["x-should-retry", "false", ...this.ownHeaders()];
     this.end(
-      { usage: null, estimated: false, note: "the provider redirects to another host" },
+      { ...unmetered, note: "the provider redirects to another host" },
       {
         status: failure.status,
         outcome: "upstream_error",
@@ -231,7 +228,7 @@ class Relaying extends AnswerRelay {
   }
 }
 
-/** Whether a path has what somebody has stored, which passes as it is. */
+/** Whether a path holds stored content, which passes unchanged. */
 function isContent(path: string): boolean {
   return /\/(?:content|results)(?:\?|$)|:download\b|[?&]alt=media(?:&|$)/i.test(path);
 }

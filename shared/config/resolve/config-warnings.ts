@@ -6,7 +6,6 @@ import type { Config, PriceConfig } from "../config.js";
 import { type Environment, variable } from "../environment.js";
 import { budgetForm } from "../limits/budget-limits.js";
 import { ruleForm, ruleName } from "../limits/rule-limits.js";
-
 import {
   clusterSettings,
   configFileVariable,

@@ -1,9 +1,7 @@
 /**
  * Builds the checked configuration from the text of a file, the environment and the flags, or
- * reports everything that is wrong. Finding and reading the file is in
- * `../load-config.ts`.
+ * reports everything that is wrong. Finding and reading the file is in `../load-config.ts`.
  */
-
 import { buildCluster } from "../../cluster/cluster-config.js";
 import type { Config } from "../config.js";
 import type { Environment } from "../environment.js";
