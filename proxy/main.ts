@@ -50,7 +50,7 @@ interface RunningProxy {
   survives(error: unknown): boolean;
   /** How it is, in one line for people. */
   status(): string;
-  /** The configuration couldn't be read again: the metrics tell. */
+  /** The configuration couldn't be read again, which the metrics show. */
   reloadFailed(): void;
   /**
    * Takes requests for a little longer (not so `atOnce`), lets them end, settles them, and closes

@@ -72,7 +72,7 @@ export function stopped(): CommandFailure {
   return new CommandFailure({ exitCode: exitCodes.killed, lines: [], error: {} });
 }
 
-/** `--exit-code`: all is said, and there are differences. */
+/** `--exit-code`: there are differences, which are printed already. */
 export class DifferencesFound extends CommandFailure {
   constructor() {
     super({ exitCode: exitCodes.usage, lines: [], error: {} });

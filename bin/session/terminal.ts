@@ -70,7 +70,7 @@ export function processSession(): Session {
   };
 }
 
-/** One that was removed has its name with the kernel's remark, in every message about a path. */
+/** A removed directory has the path that the kernel shows, which ends in ` (deleted)`. */
 function workingDirectory(): string {
   try {
     return process.cwd();

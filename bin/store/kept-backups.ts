@@ -1,15 +1,14 @@
 /**
- * The backups of a directory of which the last ones are kept. Files of other names, whoever has
- * written them, stay.
+ * The backups in a directory, of which the latest are kept. Files with other names stay.
  */
 import { readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 const own = /^limiterd-\d{8}T\d{6}Z\.mdb$/;
-/** What a backup has left that was killed: see `beginExportFile`. */
+/** What a killed backup leaves: see `beginExportFile`. */
 const partial = /^\.limiterd-\d{8}T\d{6}Z\.mdb\.[0-9a-f]{8}\.partial$/;
 
-/** Names are in the order of their times. */
+/** Names sort by time. */
 export function keptPath(directory: string, nowMs: number): string {
   const time = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, "");
   return join(directory, `limiterd-${time}.mdb`);

@@ -65,7 +65,7 @@ interface StartedService {
    * Without it, none is survived.
    */
   survives?(error: unknown): boolean;
-  /** A reload of its own has failed: it runs on. */
+  /** Called when its reload has failed and it runs on. */
   reloadFailed?(): void;
   /** How it is, for a supervisor that asks. */
   health(): ServiceHealth;
@@ -181,7 +181,7 @@ async function serve(
     onFailed: () => started.reloadFailed?.(),
   });
   const { broken = new Promise<never>(() => {}) } = started;
-  // They have been asked to stop, too, and have no grace.
+  // systemd has asked the predecessors to stop, too: they drain at once, without a grace.
   const alone = requests.stop.then(() =>
     untilEnded(predecessors, config.server.drainMs + stopGraceMs),
   );

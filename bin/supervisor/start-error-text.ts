@@ -2,7 +2,7 @@
 import type { Config } from "../../shared/config/config.js";
 import { type SettingsInForce, settingText } from "../../shared/config/setting-text.js";
 
-/** Of the configuration that couldn't be carried out. */
+/** What the texts need of the configuration. */
 type Listening = SettingsInForce & Pick<Config, "server">;
 
 /** One sentence; what isn't known is told as it is. */
@@ -31,7 +31,7 @@ export function startErrorText(error: unknown, config: Listening | null): string
   }
 }
 
-/** Where the port is from, whichever of the two it is. */
+/** Which setting gives the port: that of the proxy or of the admin API. */
 function portSource(
   config: Listening | null,
   { address, port }: { readonly address?: string | undefined; readonly port?: number | undefined },

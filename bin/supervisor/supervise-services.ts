@@ -44,7 +44,7 @@ export interface Supervisor {
    * runs.
    */
   reload(proxies: ProxyOptions, needs: { readonly daemon: boolean }): Promise<ReloadOutcome>;
-  /** What runs goes on as it was: its metrics say that it isn't what the configuration says. */
+  /** The proxies run on; their metrics say that a reload has failed. */
   reloadFailed(): void;
   /** Stops all in order, by this signal; a second call kills all at once. */
   stop(signal: StopSignal): void;

@@ -27,7 +27,7 @@ local function numbersIn(text)
   return numbers
 end
 
--- What can't be was written by somebody else, or damaged: it is taken as lost.
+-- An impossible value was damaged, or written by another program: it counts as lost.
 local function isCount(number, max)
   return number ~= nil and number >= 0 and number <= max and number == math.floor(number)
 end

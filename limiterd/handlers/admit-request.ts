@@ -131,8 +131,8 @@ interface AskedTargets {
 }
 
 /**
- * The targets that the caller may use: under a budget not those without a price, if the proxy tells
- * of any (`budgets.unpriced`).
+ * The targets that the caller may use: under a budget not those without a price, if the proxy marks
+ * any (`budgets.unpriced`).
  */
 function usableTargets(
   budgets: BudgetBook | null,

@@ -1,8 +1,8 @@
 /**
- * Responses that a provider works at without a client, as it was asked to in the background: each
- * is charged an estimate, until somebody sees its usage, or until it is too old. In memory, and in
- * the table `objects` among who has made what; a change is committed with the batch of the journal
- * that made it.
+ * Background responses, at which a provider works without a client: each is charged an estimate
+ * until an answer shows its usage, or until it is too old. They are in memory, and in the table
+ * `objects` beside the owners of objects; a change is committed with the batch of the journal that
+ * made it.
  */
 import type { BackgroundConfig } from "../../shared/config/config.js";
 import { isMoment } from "../../shared/time.js";
@@ -15,7 +15,7 @@ import { recordsFromStored, recordsToStored, type UsageRecord } from "./usage-re
 export interface PendingResponse {
   readonly id: string;
   readonly record: UsageRecord;
-  /** When somebody is to look next. */
+  /** When a proxy is to look next. */
   dueAtMs: number;
 }
 
@@ -31,7 +31,7 @@ export class PendingResponses implements Contributor {
   readonly #bounds: BackgroundConfig;
   readonly #pending = new Map<string, PendingResponse>();
   #changes: Change[] = [];
-  /** How many weren't taken for want of room. */
+  /** How many were left out because there was no room. */
   overflowed = 0;
 
   constructor(bounds: BackgroundConfig) {
@@ -85,7 +85,7 @@ export class PendingResponses implements Contributor {
   }
 
   /**
-   * The next ones to be looked at, at most so many: nobody else is handed them until they are due
+   * The next ones to be looked at, at most `max`. No other proxy gets them until they are due
    * again.
    */
   due(nowMs: number, max: number): readonly PendingResponse[] {
@@ -102,7 +102,7 @@ export class PendingResponses implements Contributor {
     return found;
   }
 
-  /** Nobody can know its usage any more. What is to be written. */
+  /** Its usage can't be known any more. Returns what is to be written. */
   forget(provider: string, id: string): readonly Change[] {
     const name = nameOf(provider, id);
     return this.#pending.delete(name)
@@ -110,7 +110,7 @@ export class PendingResponses implements Contributor {
       : [];
   }
 
-  /** Those that are too old: what they used stays unknown. What is to be written. */
+  /** Forgets those that are too old: their usage stays unknown. Returns what is to be written. */
   expire(nowMs: number): readonly Change[] {
     const gone: Change[] = [];
     for (const [name, { record }] of this.#pending) {

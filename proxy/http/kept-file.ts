@@ -1,4 +1,4 @@
-/** Keeps a file in memory, and compresses it in another thread once somebody wants it so. */
+/** Keeps a file in memory, and compresses it in another thread when a client first asks for it. */
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { brotliCompress, gzip } from "node:zlib";

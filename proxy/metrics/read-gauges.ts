@@ -43,7 +43,7 @@ export class Gauges {
       this.#table.of(proxyMetrics.limiterDegraded).values[0]! += ms / 1000;
   }
 
-  /** What is in force stays so. */
+  /** The configuration in force stays. */
   reloadFailed(): void {
     this.#table.of(proxyMetrics.reloadSucceeded).values[0] = 0;
   }

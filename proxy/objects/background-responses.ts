@@ -1,7 +1,7 @@
 /**
  * Responses that a provider works at in the background: an estimate is charged when they are
- * submitted, and their usage once an answer shows it, whoever asks for that; nobody does, Sluice
- * looks itself (docs/usage.md, "Background responses"). The daemon knows which are waited for.
+ * submitted, and their usage once an answer to any client shows it; if no client asks, Sluice does
+ * (docs/usage.md, "Background responses"). The daemon knows which are waited for.
  */
 import { readableResponseBytesMax } from "../../shared/bounds.js";
 import { isObject, parseJson } from "../../shared/checked.js";
@@ -36,7 +36,7 @@ export function unfinishedId(operation: Operation | null, answer: unknown): stri
 /** What an answer tells of the end of a response. */
 export type ResponseEnd =
   | { readonly kind: "used"; readonly usage: Usage }
-  /** It is done, and its usage is nowhere. */
+  /** It is done, and the answer has no usage. */
   | { readonly kind: "unknown" };
 
 /** Null: it isn't done, or the answer isn't a response. */
@@ -74,7 +74,7 @@ async function settle(
     return void (await limiter.call("responses.forget", { provider, id }));
   const target = { provider, model };
   const nowMonoMs = monoMs();
-  // Whose it is, the daemon knows.
+  // The daemon knows whose it is.
   const record = usageRecord(
     { usage: end.usage, status: interimStatus, executed: true, firstByteMonoMs: null },
     {
@@ -139,7 +139,7 @@ async function lookAtDue(gateway: Looking, isStopped: () => boolean): Promise<vo
   }
 }
 
-/** Looks every so often at what nobody has asked for, until it is stopped. */
+/** Looks at intervals at those that no client has asked for, until it is stopped. */
 export function startLooking(
   gateway: Looking & Pick<Gateway, "config">,
   everyMs: number,

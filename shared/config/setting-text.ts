@@ -1,4 +1,4 @@
-/** A setting as whoever set it would look for it: what texts say that are about its value. Pure. */
+/** A setting and its value, named as in the source that set it, for errors. Pure. */
 import type { Config } from "./config.js";
 
 /** What texts need of a configuration. */

@@ -55,7 +55,7 @@ export const limiterMetrics = metricsOf("limiter", {
     name: "sluice_limiter_next_key_expiry_timestamp_seconds",
     kind: "gauge",
     unit: "seconds",
-    help: "When the next managed key expires that is active, in seconds since the epoch. Not there if none expires.",
+    help: "When the next active managed key expires, in seconds since the epoch. Absent if none expires.",
   },
   inert: {
     name: "sluice_limiter_inert",
@@ -103,7 +103,7 @@ export const limiterMetrics = metricsOf("limiter", {
     name: "sluice_limiter_backups_since_timestamp_seconds",
     kind: "gauge",
     unit: "seconds",
-    help: "Since when backups of this store are noted: from its first start on.",
+    help: "When this store was started first, in seconds since the epoch: its backups are noted since then.",
   },
   loopLag: {
     name: "sluice_limiter_loop_lag_seconds",
@@ -125,12 +125,12 @@ export const limiterMetrics = metricsOf("limiter", {
   clusterChangesHeard: {
     name: "sluice_cluster_changes_heard",
     kind: "gauge",
-    help: "Whether this host hears at once what other hosts change, as a word of its own each second shows: 1, or 0, and then it reads changes each second.",
+    help: "1 if changes of other hosts arrive at once, as a message that this host sends itself each second shows; 0 if not: then it reads changes each second.",
   },
   clusterChangesSubscribers: {
     name: "sluice_cluster_changes_subscribers",
     kind: "gauge",
-    help: "Hosts that listen for changes, this one included, as the engine says. Not there before it has.",
+    help: "Hosts that subscribe to changes, this one included, as the engine reports. Absent before its first report.",
   },
   clusterHosts: {
     name: "sluice_cluster_hosts",

@@ -106,7 +106,7 @@ export const proxyMetrics = metricsOf("proxy", {
     name: "sluice_open_circuits",
     kind: "gauge",
     labels: target,
-    help: "Whether a target that keeps failing is left alone for now: 1, or 0 once it answers again. Not there if it never was.",
+    help: "1 while a target that keeps failing is left alone, 0 once it answers again. Absent if it never was left alone.",
   },
   streamsCut: {
     name: "sluice_streams_cut_total",
@@ -234,13 +234,13 @@ export const proxyMetrics = metricsOf("proxy", {
   stopDrained: {
     name: "sluice_last_stop_drained",
     kind: "gauge",
-    help: "Whether the last proxy that ended in this place let all requests end: 1; or was killed, or cut some: 0. Not there before the first end.",
+    help: "1 if the last proxy that ended here let all requests finish, 0 if it was killed or cut some. Absent before the first end.",
   },
   stoppedAt: {
     name: "sluice_last_stop_timestamp_seconds",
     kind: "gauge",
     unit: "seconds",
-    help: "When that was, in seconds since the epoch; of one that was killed, when the next one found out.",
+    help: "When the last proxy ended, in seconds since the epoch; if it was killed, when the next one noticed.",
   },
   build: {
     name: "sluice_build_info",

@@ -51,7 +51,7 @@ interface Room {
   left: number;
 }
 
-/** The families of one process, within a bound. A gauge that is NaN isn't known, and isn't told. */
+/** The families of one process, within a bound. A gauge that is NaN is unknown and left out. */
 export class SeriesTable {
   readonly #families = new Map<
     Metric,

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 
 interface ProcessStat {
-  /** The process that systemd, or another, would be told of its end. */
+  /** Only this process can wait for its end. */
   readonly parentPid: number;
   /** When it started, in clock ticks since the boot: tells it from a later one of the same id. */
   readonly startTicks: string;

@@ -75,7 +75,7 @@ function admitFromWire(id: number, frame: readonly unknown[]): Admit | null {
   const credential = frame[3];
   const submission = frame[5];
   const unpriced = frame[8] ?? undefined;
-  // Before that those that aren't told are null.
+  // In front of `unpriced`, absent fields are null.
   const [read, modelNames] =
     unpriced === undefined ? [frame[6], frame[7]] : [frame[6] ?? undefined, frame[7] ?? undefined];
   if (
@@ -94,7 +94,7 @@ function admitFromWire(id: number, frame: readonly unknown[]): Admit | null {
     : { kind: "admit", id, userPath, credential, targets, submission, read, modelNames };
 }
 
-/** `unpriced`: for each target whether it has no price; undefined: it isn't told. */
+/** `unpriced`: for each target whether it has no price; undefined: it is absent. */
 function withoutPrices(targets: readonly Target[], unpriced: unknown): readonly Target[] | null {
   if (unpriced === undefined) return targets;
   return Array.isArray(unpriced) &&

@@ -1,8 +1,7 @@
 /**
- * `sluice backup`: writes a copy of a running daemon's store to a file, to standard output, or
- * among others in a directory, of which it keeps the last ones.
+ * `sluice backup`: writes a copy of a running daemon's store to a file, to standard output, or to a
+ * directory in which it keeps the latest backups.
  */
-
 import type { Command } from "commander";
 import type { StoreReport } from "../../../limiterd/maintenance/store-report.js";
 import { CommandFailure, usageFailure } from "../../session/command-failure.js";
@@ -37,15 +36,15 @@ export function addBackup(program: Command, session: Session): void {
     .addOption(jsonOption("print what is in it as JSON"))
     .action((file: string, _options, command: Command) => {
       const flags = command.optsWithGlobals<BackupFlags>();
-      if (flags.keep !== undefined) return backupAmongOthers(session, file, flags);
+      if (flags.keep !== undefined) return backupToDirectory(session, file, flags);
       return file === "-" ? backupToOutput(session, flags) : backupToFile(session, file, flags);
     });
 }
 
 const keptMax = 10_000;
 
-/** The older ones go once this one is whole: what fails removes nothing. */
-async function backupAmongOthers(
+/** Older backups are removed once the new one is whole: a failed backup removes nothing. */
+async function backupToDirectory(
   session: Session,
   directory: string,
   flags: BackupFlags,

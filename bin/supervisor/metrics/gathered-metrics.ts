@@ -70,7 +70,7 @@ export class GatheredMetrics {
     if (said.id === this.#round) this.#heardOf(proxy);
   }
 
-  /** Those that run go on with the configuration from before. */
+  /** The running proxies keep their configuration; their metrics say that a reload has failed. */
   reloadFailed(): void {
     for (const proxy of this.#running.keys()) proxy.send({ metrics: "reload-failed", id: 0 });
   }

@@ -2,8 +2,8 @@
 import type { ToldSeries } from "../../../shared/metrics/metrics-answer.js";
 
 /**
- * Sets of labels of one metric, so that none leaves another without room: as many as a proxy keeps
- * of all by default. Those of proxies that end are kept.
+ * Sets of labels of one metric, so that none takes another's room: as many as a proxy keeps of all
+ * metrics by default. Those of proxies that have ended are kept.
  */
 const summedSeriesMax = 10_000;
 

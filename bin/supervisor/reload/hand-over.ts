@@ -1,12 +1,12 @@
 /**
- * A service that replaces itself, under systemd: a new process on the same sockets, of which
- * systemd is told (`MAINPID=`) once it is ready. Then this one finishes. Of the proxies of a
- * supervisor of Sluice, `proxy-slots.ts` does the same from outside.
+ * A service that replaces itself, under systemd: it starts a new process on the same sockets, tells
+ * systemd that this one is the main process (`MAINPID=`) once it is ready, and finishes.
+ * `proxy-slots.ts` does the same from outside for the proxies of a supervisor of Sluice.
  *
- * systemd waits for the end of its own children alone: of another main process it doesn't learn
- * that it has ended, and where control groups are of version 1 it kills it at a stop instead of
- * waiting. So a shell starts the successor and ends before systemd is told, by which the successor
- * becomes a child of whatever started this process.
+ * systemd waits for its own children alone: it doesn't notice the end of another main process, and
+ * with control groups of version 1 it kills such a process at a stop instead of waiting for it. So
+ * a shell starts the successor and ends before `MAINPID=` is sent, which makes the successor a
+ * child of the process that started this one.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -27,7 +27,7 @@ export const successorReadyMs = 60_000;
 /** Of the shell: its status is the successor's, until a signal ends it. */
 const startAndWait = '"$@" & wait $!';
 
-/** What the successor is told once it is the service: it outlives this process. */
+/** The message to the successor once it is the service: it outlives this process. */
 const released = { released: true } as const;
 
 /** Whether a message of the process that has started this one says so. */
@@ -42,7 +42,7 @@ interface HandOverOptions {
   /** Those that this process has replaced. */
   readonly predecessors: readonly Predecessor[];
   readonly notices: SupervisorNotices;
-  /** Resolves when this process is told to stop. */
+  /** Resolves when this process is asked to stop. */
   readonly stopped: Promise<unknown>;
   /** Whether a further reload has been asked for meanwhile, which is the successor's then. */
   readonly isAskedAgain: () => boolean;
@@ -79,7 +79,7 @@ export async function handOver(options: HandOverOptions): Promise<ReloadOutcome>
     return failure;
   }
   const pid = childOf(shell.pid!);
-  const problem = (await leaveToSupervisor(shell, pid)) ?? (await tellOf(notices, pid));
+  const problem = (await leaveToSupervisor(shell, pid)) ?? (await announce(notices, pid));
   if (problem !== null) {
     giveUp();
     return failed(exitCodes.failed, `error: ${problem}`);
@@ -90,13 +90,13 @@ export async function handOver(options: HandOverOptions): Promise<ReloadOutcome>
   return { ok: true, lines: [`process ${pid} has taken over from ${process.pid}`] };
 }
 
-/** 0: it has none that runs. */
+/** The id of the shell's child; 0: none runs. */
 function childOf(parentPid: number): number {
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return Number(pids.find((pid) => processStat(Number(pid))?.parentPid === parentPid) ?? 0);
 }
 
-/** Ends the shell. Returns why the successor isn't the supervisor's child then. */
+/** Ends the shell. Returns why the successor isn't the supervisor's child then, or null. */
 async function leaveToSupervisor(shell: ChildProcess, pid: number): Promise<string | null> {
   const ended = shell.exitCode ?? shell.signalCode ?? once(shell, "exit");
   shell.kill("SIGTERM");
@@ -110,9 +110,9 @@ async function leaveToSupervisor(shell: ChildProcess, pid: number): Promise<stri
     : `process ${parentPid} has taken in the new process, and systemd wouldn't wait for it: start the service without a program around it`;
 }
 
-async function tellOf(notices: SupervisorNotices, mainPid: number): Promise<string | null> {
-  const isTold = await notices.send({ mainPid });
-  return isTold ? null : "the supervisor couldn't be told of the new process";
+async function announce(notices: SupervisorNotices, mainPid: number): Promise<string | null> {
+  const isSent = await notices.send({ mainPid });
+  return isSent ? null : "the supervisor didn't take the id of the new process (MAINPID)";
 }
 
 function untilReady(shell: ChildProcess): Promise<(ReloadOutcome & { ok: false }) | null> {
@@ -131,7 +131,7 @@ function untilReady(shell: ChildProcess): Promise<(ReloadOutcome & { ok: false }
     shell.once("exit", (code) =>
       end(
         failed(
-          // A shell says 128 and more of a signal.
+          // A shell reports 128 and more for a signal.
           code === null || code === exitCodes.ok || code >= 128 ? exitCodes.failed : code,
           "error: the new process ended before it was ready; its reason is in the log",
         ),

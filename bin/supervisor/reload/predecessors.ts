@@ -1,7 +1,7 @@
 /**
  * The processes that a service has replaced and that may still run: each hands the list to its
- * successor. Whoever is the service waits for them before it ends, since systemd may kill what is
- * left of a unit as soon as its main process has ended.
+ * successor. The main process waits for them before it ends, since systemd may kill the rest of a
+ * unit as soon as its main process has ended.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { processStat } from "../../../shared/supervision/process-stat.js";
@@ -12,7 +12,7 @@ export type Predecessor = string;
 const variable = "SLUICE_PREDECESSORS";
 const lookEveryMs = 50;
 
-/** Reads and removes the variable, so that no process started later takes them for its own. */
+/** Reads and removes the variable, so that no process started later takes the list for its own. */
 export function takePredecessors(env: Record<string, string | undefined>): readonly Predecessor[] {
   const listed = env[variable] ?? "";
   delete env[variable];

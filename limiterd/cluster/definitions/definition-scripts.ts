@@ -27,7 +27,7 @@ local is_count = function(value, max)
   local n = string.find(value, '^%d+$') and #value <= 16 and tonumber(value)
   return n and n <= max
 end
--- The stamp and value of an entry; nothing for what is none.
+-- The stamp and value of an entry; nil if it isn't one.
 local parse = function(packed)
   local stamp, value = string.match(packed, '^(%d+):(.*)$')
   if not stamp or not is_count(stamp, top) then return nil end
@@ -36,7 +36,8 @@ local parse = function(packed)
   if not isJson or type(list) ~= 'table' or string.sub(value, 1, 1) ~= '[' then return nil end
   return tonumber(stamp), value
 end
--- What can't be was written by somebody else, or damaged. Then all is lost: hosts tell it again.
+-- Impossible values were damaged, or written by another program. Then all definitions are deleted,
+-- and hosts send them again.
 local forget = function() redis.call('DEL', defs, order, deleted, state) end
 local is_sound = function()
   for i, kind in ipairs({'hash', 'sorted set', 'sorted set', 'hash'}) do
@@ -166,7 +167,7 @@ for i = 5, #ARGV, 3 do
     end
   end
 end
--- One who has nothing to tell, and still compares another sum, is right.
+-- A host that has nothing to add and still finds another sum is right: all is summed again.
 if #ARGV == 4 then
   local sum, live, all = 0, 0, redis.call('HGETALL', defs)
   for i = 1, #all, 2 do

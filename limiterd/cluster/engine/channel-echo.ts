@@ -1,21 +1,21 @@
 /**
- * Whether what is published in the engine arrives here: a word each second on a channel of this
- * connection's own. Pure.
+ * Whether what is published in the engine arrives here: each second a message is published on a
+ * channel of this connection's own. Pure.
  */
 
-/** Words in a row that may be late, each by a second, before the connection listens anew. */
+/** Messages in a row that may be missing, one a second, before the connection subscribes again. */
 const lateMax = 3;
 
 export interface Echo {
   readonly channel: string;
-  /** Whether the last word but one has come, or a later one. */
+  /** Whether the last message but one has arrived, or a later one. */
   readonly isHeard: boolean;
-  /** Whether so many haven't come that no more will. */
+  /** Whether so many are missing that the subscription counts as lost. */
   readonly isLost: boolean;
-  /** The word to publish now. */
+  /** The message to publish now. */
   next(): string;
-  heard(channel: string, word: string): void;
-  /** It listens anew. */
+  heard(channel: string, message: string): void;
+  /** The connection subscribes again. */
   clear(): void;
 }
 
@@ -32,8 +32,8 @@ export function createEcho(channel: string): Echo {
       return said - Math.max(heard, begun) >= lateMax;
     },
     next: () => String(++said),
-    heard(on, word) {
-      const number = on === channel ? Number(word) : 0;
+    heard(on, message) {
+      const number = on === channel ? Number(message) : 0;
       if (Number.isSafeInteger(number) && number > heard && number <= said) heard = number;
     },
     clear() {

@@ -162,7 +162,7 @@ async function stand(
   if (attempt.isOver) throw new EngineFault("the engine hasn't answered in time");
   link.refusing = null;
   link.replicationIds = new Map();
-  // From here on who subscribes does so on this connection.
+  // From here on, subscriptions are made on this connection.
   link.client = client;
   await listen(link, client, false);
   await probe(link, client);
@@ -254,14 +254,14 @@ function heardBy(link: Link): (channel: string, message: string) => void {
   };
 }
 
-function listen(link: Link, client: EngineClient, isAnew: boolean): Promise<void> {
+function listen(link: Link, client: EngineClient, reconnect: boolean): Promise<void> {
   link.echo.clear();
-  return client.subscribe([...link.channels.keys(), link.echo.channel], isAnew);
+  return client.subscribe([...link.channels.keys(), link.echo.channel], reconnect);
 }
 
 /**
- * Publishes a word that only this connection listens for, and looks whether the last one has come;
- * asks how many listen on each channel. One who hears nothing listens anew.
+ * Publishes a message for this connection alone, and asks how many subscribe to each channel. If
+ * the earlier messages haven't arrived, the connection subscribes again.
  */
 async function checkReception(link: Link, client: EngineClient): Promise<void> {
   if (link.echo.isLost) await listen(link, client, true);
@@ -298,7 +298,7 @@ function subscribe(link: Link, channel: string, heard: (message: string) => void
   if (isFirst) subscribeNow(link, channel);
   return () => {
     all.delete(heard);
-    // What is still heard there is nobody's.
+    // What still arrives there has no listener.
     if (all.size === 0) link.channels.delete(channel);
   };
 }

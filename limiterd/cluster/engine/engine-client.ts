@@ -28,8 +28,8 @@ export interface EngineClient {
    * too; else one, as "".
    */
   primaries(): ReadonlyMap<string, Send>;
-  /** `isAnew`: on another connection than so far, which is closed. */
-  subscribe(channels: readonly string[], isAnew: boolean): Promise<void>;
+  /** `reconnect`: on a new connection; the earlier one is closed. */
+  subscribe(channels: readonly string[], reconnect: boolean): Promise<void>;
   /** Closes at once; what waits for an answer is rejected. */
   drop(): void;
 }

@@ -69,11 +69,11 @@ export interface EngineCommands {
   time(): Promise<number>;
 }
 
-/** Whether changes of other hosts are heard of at once. */
+/** Whether changes of other hosts arrive at once. */
 export interface Reception {
-  /** What this host has published a second ago has come back to it. */
+  /** What this host published a second ago has come back to it. */
   readonly isConfirmed: boolean;
-  /** Who listens on the channel, this host too, as the engine said last; null: it hasn't. */
+  /** Subscribers of the channel, this host included, as last reported; null: not yet. */
   readonly subscribers: number | null;
 }
 

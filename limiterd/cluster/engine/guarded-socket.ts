@@ -1,7 +1,7 @@
 /**
  * The sockets that the engine's client reads from. What comes is checked first, and an exception of
- * the client's while it reads is the connection's end: in a listener of the socket it would be the
- * process's.
+ * the client's while it reads ends the connection: thrown in a listener of the socket it would end
+ * the process.
  */
 import type { Socket } from "node:net";
 import { ReplyGrammar } from "./reply-grammar.js";

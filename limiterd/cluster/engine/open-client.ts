@@ -166,7 +166,7 @@ async function openOne(
   };
 }
 
-/** A server, and as whom it is reached. */
+/** A server, with the credentials for it. */
 interface Place {
   readonly host: string;
   readonly port: number;
@@ -203,7 +203,7 @@ async function connectTo(
   return { client, lastError };
 }
 
-/** The server that takes writes, as the first Sentinel says that answers. */
+/** The server that takes writes, as the first Sentinel says that knows it. */
 async function findPrimary(
   config: ClusterConfig,
   { ca, sentinelPassword: password }: Secrets,
@@ -263,14 +263,14 @@ function createSubscriber(
         });
       },
       () => {
-        // Who subscribes hears of it.
+        // `subscribe` rejects with it.
       },
     );
     return opening;
   };
   return {
-    async subscribe(channels, isAnew) {
-      if (isAnew) {
+    async subscribe(channels, reconnect) {
+      if (reconnect) {
         close(current);
         current = null;
       }
@@ -312,8 +312,8 @@ async function openCluster(
     dnsLookup: (host, found) => found(null, host),
   });
   cluster.on("+node", (node: Redis) => {
-    // ioredis drops this promise: its rejection would be the process's end. What follows is
-    // rejected with it.
+    // ioredis drops this promise: its rejection would end the process. The command that follows is
+    // rejected as well.
     const asking = node.asking.bind(node);
     node.asking = () => {
       const asked = asking();
@@ -354,7 +354,7 @@ async function openCluster(
   };
 }
 
-/** An answer to nothing that was asked: those that come next can't be told apart any more. */
+/** An answer without a question: which question the next ones answer isn't known any more. */
 function isUnasked(error: Error): boolean {
   return error.message.startsWith("Command queue state error");
 }

@@ -1,6 +1,6 @@
 /**
  * What the engine may send, checked before the client's parser reads it: RESP2 replies, and their
- * depth, size and number of values. The parser recurses and allocates by what it is told.
+ * depth, size and number of values. The parser recurses and allocates as the reply says.
  */
 import { EngineFault } from "./engine-faults.js";
 

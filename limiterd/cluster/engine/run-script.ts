@@ -3,8 +3,8 @@
  * started again, or another server has taken over. Scripts so need nothing to be installed in the
  * engine, and hosts of several versions share one.
  *
- * Each answer comes with a digest of itself and of the question's number. One that was changed on
- * its way, or is another question's, isn't taken.
+ * Each answer comes with a digest of itself and of the question's number. An answer that was
+ * changed on its way, or belongs to another question, is refused.
  */
 import { createHash } from "node:crypto";
 import type { EngineScript, EngineValue } from "./engine.js";

@@ -17,7 +17,7 @@ export const hostScript: EngineScript = {
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local text = function(n) return string.format('%.0f', n) end
--- Nothing for what no host wrote; one that is of later than the clock's last setting would live on.
+-- nil for a row that no host has written, or one of the future, which would never expire.
 local parse = function(row)
   local at, start, mark, said = string.match(row, '^(%d+) (%d+) (%S+) (.*)$')
   at, start = tonumber(at), tonumber(start)

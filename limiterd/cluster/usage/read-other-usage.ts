@@ -17,7 +17,7 @@ const fieldsPerTurn = 100;
 /** Pieces that are asked for in one turn: each has some hundred sums. */
 const piecesPerTurn = 8;
 
-/** Days of hosts with damaged sums that are told apart. */
+/** Damaged sums that are reported, one for each host and day. */
 const damagedMax = 100;
 
 interface ReaderPorts {
@@ -41,7 +41,7 @@ export class OtherUsage implements OtherHostsUsage {
   readonly #ports: ReaderPorts;
   /** As they were last seen: an engine that has lost its data doesn't know them at once. */
   readonly #seen = new Map<string, PublishedHost>();
-  /** What was said of damaged sums. */
+  /** The damaged sums that were reported. */
   readonly #damaged = new Set<string>();
 
   constructor(ports: ReaderPorts) {

@@ -57,14 +57,14 @@ export async function joinCluster(
   const { engine, clusterName, failureMode } = ports;
   let refusing: string | null = null;
   let partSaid: string | null = null;
-  let deafBeats = 0;
+  let unheardBeats = 0;
   const heardState = (): void => {
     const now = engine.state;
     const part = now.kind === "connected" && now.serversAway.length > 0 ? partAway(now) : null;
     if (part !== null && part !== partSaid) ports.log.refused(part);
     partSaid = part;
-    const deaf = deafBeats >= deafBeatsMax ? deafness : null;
-    noteClusterState(state, now.kind === "away" ? now.reason : (refusing ?? part ?? deaf));
+    const unheard = unheardBeats >= unheardBeatsMax ? changesUnheard : null;
+    noteClusterState(state, now.kind === "away" ? now.reason : (refusing ?? part ?? unheard));
   };
   const { refused, check } = refusals({
     ...ports,
@@ -113,8 +113,9 @@ export async function joinCluster(
     }),
     ports.every(beatMs, () => {
       check();
-      const isDeaf = engine.state.kind === "connected" && !state.cluster?.reception().isConfirmed;
-      deafBeats = isDeaf ? deafBeats + 1 : 0;
+      const isUnheard =
+        engine.state.kind === "connected" && !state.cluster?.reception().isConfirmed;
+      unheardBeats = isUnheard ? unheardBeats + 1 : 0;
       heardState();
       beat();
     }),
@@ -137,9 +138,9 @@ export async function joinCluster(
   };
 }
 
-/** So many beats may pass before it is said that nothing is heard of other hosts. */
-const deafBeatsMax = 5;
-const deafness = "what other hosts change isn't heard at once, and is read each second";
+/** Beats in a row without confirmed reception before it is reported. */
+const unheardBeatsMax = 5;
+const changesUnheard = "what other hosts change isn't heard at once, and is read each second";
 
 function partAway({ serversAway }: { readonly serversAway: readonly string[] }): string {
   return `a part of the engine's Cluster is away: ${serversAway.join(", ")}`;

@@ -25,7 +25,7 @@ export async function checkInProcess(file: string): Promise<void> {
   if (problem !== null) throw problem;
 }
 
-/** One of them is what the process says. */
+/** What the process reports: one of these. */
 interface Verdict {
   readonly readable: boolean;
   /** Of a damaged store. */

@@ -57,7 +57,7 @@ interface Snapshot {
   readonly txn: number;
   readonly boot: bigint;
   readonly isFlushed: boolean;
-  /** Of a copy that LMDB made, and that nobody has written to: its pages have no numbers. */
+  /** Of a copy that LMDB made and no commit has changed since: its pages have no numbers. */
   readonly isCopy: boolean;
 }
 

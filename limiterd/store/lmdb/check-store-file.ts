@@ -72,8 +72,8 @@ export function requireStoreFile(file: string): void {
 }
 
 /**
- * As `requireStoreFile`, of all pages of a file that nobody writes to; its entries are left to who
- * reads them.
+ * As `requireStoreFile`, and checks the pages of a file that isn't written to meanwhile. Its
+ * entries are checked when they are read.
  */
 export function requireStorePages(file: string): void {
   withReason(file, () => {
@@ -105,7 +105,7 @@ export class DamagedStoreError extends StoreUnreadableError {
   }
 }
 
-/** What to say of one in its place when a daemon starts. */
+/** The error of a daemon that finds one at its start. */
 export function damaged(file: string, flaw: string): StoreUnreadableError {
   return new StoreUnreadableError(
     `${file} can't be read: ${flaw}. Restore a backup with sluice restore, or, to begin with a new store without the keys, the limits and the usage that were in it, move it away and remove ${file}.mark`,

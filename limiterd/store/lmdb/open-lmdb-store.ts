@@ -69,7 +69,7 @@ const growing: ReadonlySet<Table> = new Set<Table>([
   "spends",
 ]);
 
-/** A disk may change what nobody has written. */
+/** A disk may damage a file between two starts. */
 function checkAsLeft(file: string): void {
   const skipped = (fileBytes(file) ?? 0) > alwaysReadBytes ? { skipped: growing } : {};
   checkWholeStore(file, skipped);

@@ -1,8 +1,8 @@
 /**
- * The mark beside a store: that there is one here, so that a data directory whose store is gone
- * doesn't silently begin with an empty one; how its last owner left the file, so that not all of a
- * large one that nobody has touched since is checked again; and that it has had keys, without which
- * a gateway that only they close would be open.
+ * The mark beside a store says three things: that there is a store, so that a data directory whose
+ * store is gone doesn't silently begin with an empty one; how its last owner left the file, so that
+ * a large file that hasn't changed since isn't checked completely; and whether the store has had
+ * keys, because a gateway that only they close would be open without them.
  */
 import { existsSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { StoreUnreadableError } from "../store.js";
@@ -85,7 +85,7 @@ function stateOf(file: string): string {
   return `closed ${dev} ${ino} ${size} ${mtimeNs}`;
 }
 
-/** Behind how the file was left. */
+/** The mark's second line, if the store has had keys. */
 const keysLine = "keys";
 
 function hadKeys(file: string): boolean {

@@ -311,7 +311,7 @@ const usageSettings = {
     kind: seconds({ min: 0.1, max: 3600, zero: true }),
     defaultValue: 60_000,
     meaning:
-      "How often Sluice asks a provider for a background response whose usage nobody has fetched; less often, the older it is, and 0 never asks.",
+      "How often Sluice asks a provider for a background response whose usage no client has fetched; less often, the older it is, and 0 never asks.",
   }),
   backgroundWaitMs: setting({
     path: "usage.background_wait_seconds",
