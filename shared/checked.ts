@@ -71,14 +71,14 @@ export function asObject(
         `unknown field ${field}: expected ${known.map((each) => at + each).join(", ")}`,
         field,
       );
-    // It mustn't pass for a field that is left out, such as the one that guards a change.
+    // It mustn't count as left out: the field may be the one that guards a change.
     if (value === null && !nullable.includes(name))
       return bad(`${field} must have a value, or be left out, not null`, field);
   }
   return good(body);
 }
 
-/** The parameters of a query, which over the socket may be null in place of none. */
+/** The parameters of a query. Clients of the socket may send null for one that is absent. */
 export function asQuery(
   body: unknown,
   known: readonly string[],

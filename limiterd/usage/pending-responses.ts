@@ -32,7 +32,7 @@ export class PendingResponses implements Contributor {
   readonly #pending = new Map<string, PendingResponse>();
   #changes: Change[] = [];
   /** How many were left out because there was no room. */
-  overflowed = 0;
+  leftOut = 0;
 
   constructor(bounds: BackgroundConfig) {
     this.#bounds = bounds;
@@ -58,7 +58,7 @@ export class PendingResponses implements Contributor {
   /** With the record in the open batch. False: there are too many; the estimate stays. */
   add(id: string, record: UsageRecord, nowMs: number): boolean {
     if (this.#pending.size >= this.#bounds.max) {
-      this.overflowed++;
+      this.leftOut++;
       return false;
     }
     const name = nameOf(record.provider, id);

@@ -15,7 +15,7 @@ const absoluteTarget = /^https?:\/\/([^/?#]*)(.*)$/is;
 
 /**
  * Why a request is refused by its head, or null. A target in absolute form is replaced by its path,
- * and its authority stands for the Host.
+ * and its authority replaces the Host.
  */
 export function checkHead(request: Head): Failure | null {
   const { httpVersion, headers, rawHeaders, url = "" } = request;

@@ -67,8 +67,8 @@ function ownAddress({ baseUrl, place }: ProviderLinks, text: string, ofAnyHost: 
 }
 
 /**
- * A JSON text whose strings that are addresses at the provider are rewritten, in whichever of its
- * members; `results_url` of a batch whatever its host. The text may be in Latin-1.
+ * Rewrites the strings of a JSON text that are addresses at the provider, in all of its members,
+ * and `results_url` of a batch at any host. The text may be in Latin-1.
  */
 export function relinkedJson(links: ProviderLinks, text: string): string {
   const { host } = new URL(links.baseUrl);

@@ -206,7 +206,7 @@ export class ResponseMeter {
     };
   }
 
-  /** What a request is charged of which nothing has come: its prompt. */
+  /** What a request is charged that had no answer: its prompt. */
   chargedWhenUnanswered(why: string | null): MeteredUsage {
     const { usage, estimated, note } = countUsage(absentUsage, {
       operation: this.#request.operation,

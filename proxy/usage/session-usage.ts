@@ -109,7 +109,7 @@ export class SessionUsage {
     if (!isObject(event)) return;
     const { type, delta, response } = event;
     if (type === "response.created") this.#begin(isObject(response) ? response : {});
-    // What is refused is told in no other way.
+    // An error is the only answer to a refused request.
     else if (type === "error") this.#asked = Math.max(0, this.#asked - 1);
     else if (typeof type === "string" && ends.includes(type))
       this.#end(isObject(response) ? response : {});

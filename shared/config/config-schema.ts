@@ -217,7 +217,7 @@ const namedEntries: Properties = {
 
 type Section = typeof ruleSection | typeof budgetSection;
 
-/** By the section that they stand in. */
+/** By their section. */
 function limitSchemas(): Readonly<Record<string, Properties>> {
   return {
     [ruleSection.name]: listsOf(ruleSection, ruleLimit),

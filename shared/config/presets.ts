@@ -422,7 +422,7 @@ const hostsOf: readonly (readonly [host: RegExp, name: string])[] = [
   [/(?:^|-)aiplatform\.googleapis\.com$/i, "vertex"],
 ];
 
-/** The service behind an instance: by its address, or where a relay stands in between its name. */
+/** The service behind an instance, by its address or, behind a relay, by its name. */
 export function presetOf({
   name,
   baseUrl,

@@ -19,7 +19,7 @@ export interface ToldMetrics {
 /**
  * What a proxy and its supervisor say to each other. `ask`: a proxy wants those of all; `all`: the
  * answer to it. `tell`: the supervisor wants a proxy's own; `told`: these. A proxy that ends tells
- * them unasked. `reload-failed`: the supervisor says so to each.
+ * them unasked. `reload-failed`: the supervisor sends it to each proxy.
  */
 export type MetricsMessage =
   | { readonly metrics: "ask" | "tell" | "reload-failed"; readonly id: number }

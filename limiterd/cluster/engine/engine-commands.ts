@@ -15,8 +15,8 @@ type Ask = (
 ) => Promise<EngineValue>;
 
 /**
- * Runs one command: its name, and what follows its key. What lies under a key of Sluice's and has
- * another type is lost data.
+ * Runs one command: its name, and what follows its key. A value of another type under a key of
+ * Sluice's counts as lost: it is deleted.
  */
 export const commandScript: EngineScript = {
   name: "command",

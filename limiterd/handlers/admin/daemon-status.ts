@@ -60,7 +60,7 @@ export function daemonStatus(state: DaemonState, nowMs: number): DaemonStatus {
     repeated_settles: counts.repeatedSettles,
     dropped_records: counts.droppedRecords,
     pending_responses: state.pending.size,
-    pending_responses_left_out: state.pending.overflowed,
+    pending_responses_left_out: state.pending.leftOut,
     saturated_sums: state.usage.rollups.saturated,
     closed_peers: counts.closedPeers,
     cluster: state.cluster === null ? null : clusterStatus(state, state.cluster, nowMs),

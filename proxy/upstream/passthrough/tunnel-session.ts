@@ -57,8 +57,8 @@ class TunnelSession implements TunnelSink, OpenSession {
   readonly #resolve: (forwarded: Forwarded) => void;
   readonly #usage = new SessionUsage();
   readonly #fromClient = new WebSocketFrameReader((message) => this.#usage.onSent(message));
-  readonly #fromProvider = new WebSocketFrameReader((message, elidedBytes) =>
-    this.#usage.onMessage(message, elidedBytes),
+  readonly #fromProvider = new WebSocketFrameReader((message, leftOutBytes) =>
+    this.#usage.onMessage(message, leftOutBytes),
   );
   #call: TunnelCall | null = null;
   #status = 0;

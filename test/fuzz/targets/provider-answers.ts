@@ -277,7 +277,7 @@ function u32(value: number): number[] {
 function trySession(random: Random): void {
   const session = new SessionUsage();
   const reader = new WebSocketFrameReader(
-    (message, elided) => session.onMessage(message, elided),
+    (message, leftOutBytes) => session.onMessage(message, leftOutBytes),
     random.chance(0.2) ? 64 : undefined,
   );
   const messages = Array.from({ length: random.int(1, 8) }, () => {

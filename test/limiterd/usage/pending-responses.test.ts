@@ -18,7 +18,7 @@ t.test("one is looked at less and less often, and not for ever", async (t) => {
   t.notOk(pending.add("resp_1", estimate, atMs), "it is there already");
   t.ok(pending.add("resp_2", estimate, atMs));
   t.notOk(pending.add("resp_3", estimate, atMs), "there are as many as may be");
-  t.equal(pending.overflowed, 1);
+  t.equal(pending.leftOut, 1);
   t.same(pending.due(atMs + 59_999, 5), []);
   t.equal(pending.due(atMs + 60_000, 1).length, 1, "as many as are asked for");
   t.equal(pending.due(atMs + 60_000, 5).length, 1, "and the others");
