@@ -26,7 +26,7 @@ function isMade(path: string, mode: number): boolean | null {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return null;
-    // On a file system that can't be written, it says so of one that is there.
+    // On a read-only file system the error is EROFS even for a directory that exists.
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return false;
     throw error;
   }

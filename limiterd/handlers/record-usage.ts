@@ -42,9 +42,9 @@ interface FinalUsage {
 }
 
 /**
- * The usage of a response that was charged an estimate: that is taken back where it was charged,
- * and the usage counts now, when it is known. A response that isn't waited for any more has been
- * settled, or given up.
+ * The usage of a response that was charged an estimate: the estimate is taken back where it was
+ * charged, and the usage counts now, when it is known. A response that isn't waited for any more
+ * has been settled, or given up.
  */
 function recordFinal(
   state: DaemonState,

@@ -11,7 +11,7 @@ import type { Contributor } from "../store/contributor.js";
 import type { Change, Store } from "../store/store.js";
 import { recordsFromStored, recordsToStored, type UsageRecord } from "./usage-records.js";
 
-/** One that is waited for: the record that it was charged by. */
+/** A response whose usage is waited for. `record`: the estimate that it was charged. */
 export interface PendingResponse {
   readonly id: string;
   readonly record: UsageRecord;
@@ -19,7 +19,7 @@ export interface PendingResponse {
   dueAtMs: number;
 }
 
-/** Keys begin with it. No id of an object does, and all of them come after it. */
+/** Keys of pending responses begin with it. No object's id does, and all ids sort after it. */
 const mark = "!";
 /** The first key that doesn't. */
 const behind = '"';

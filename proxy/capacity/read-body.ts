@@ -1,11 +1,12 @@
 /**
  * Reads the body of a request completely, and then decodes one that is compressed. A few bytes may
- * decode to gigabytes, so what comes out has the bound of what came in and a ratio to it, and
+ * decode to gigabytes, so the decoded body has the bound of the encoded one and a ratio to it, and
  * counts in the same account of memory while it grows.
  */
 import type { IncomingMessage } from "node:http";
 import * as zlib from "node:zlib";
 import { contentCoding } from "../body/header-parameters.js";
+import type { BodyResult } from "../http/exchange.js";
 import {
   brotliWindowBytes,
   decodedFreelyBytes,
@@ -14,19 +15,6 @@ import {
   zstdWindowLogMax,
 } from "./decoder-bounds.js";
 import { type BodyMemory, HeldBody } from "./held-body.js";
-
-type ReadBody =
-  | { readonly ok: true; readonly bytes: Buffer }
-  | {
-      readonly ok: false;
-      readonly reason:
-        | "too_large"
-        | "too_dense"
-        | "no_memory"
-        | "unknown_coding"
-        | "undecodable"
-        | "gone";
-    };
 
 type Decoder =
   | ReturnType<typeof zlib.createGunzip>
@@ -83,7 +71,7 @@ export function readWholeBody(
   request: IncomingMessage,
   bytesMax: number,
   memory: BodyMemory,
-): Promise<ReadBody> {
+): Promise<BodyResult> {
   // No event would tell of a client that has left already.
   if (request.destroyed) return Promise.resolve({ ok: false, reason: "gone" });
   const announced = Number(request.headers["content-length"] ?? Infinity);
@@ -114,10 +102,10 @@ function heldOrWhy({ body, bytesMax }: Reading, piece: Buffer): "too_large" | "n
  * The listeners stay, as three that are taken off cost more than all that they do; but nothing is
  * kept by them: the promise, and with it the body, would be as long as the request.
  */
-function readPlain(request: IncomingMessage, reading: Reading): Promise<ReadBody> {
+function readPlain(request: IncomingMessage, reading: Reading): Promise<BodyResult> {
   return new Promise((resolve) => {
-    let settle: ((read: ReadBody) => void) | null = resolve;
-    const over = (read: ReadBody): void => {
+    let settle: ((read: BodyResult) => void) | null = resolve;
+    const over = (read: BodyResult): void => {
       settle?.(read);
       settle = null;
     };
@@ -144,7 +132,7 @@ async function decode(
   bytes: Buffer,
   coding: Coding,
   { bytesMax, memory }: { readonly bytesMax: number; readonly memory: BodyMemory },
-): Promise<ReadBody> {
+): Promise<BodyResult> {
   const held = bytes.length + coding.windowBytes;
   if (!memory.take(coding.windowBytes)) {
     memory.give(bytes.length);
@@ -158,9 +146,9 @@ async function decode(
   return isDense ? { ok: false, reason: "too_dense" } : read;
 }
 
-function decodeWithin(bytes: Buffer, decoder: Decoder, reading: Reading): Promise<ReadBody> {
+function decodeWithin(bytes: Buffer, decoder: Decoder, reading: Reading): Promise<BodyResult> {
   return new Promise((resolve) => {
-    const over = (read: ReadBody): void => {
+    const over = (read: BodyResult): void => {
       if (!read.ok) reading.body.discard();
       decoder
         .removeAllListeners("data")

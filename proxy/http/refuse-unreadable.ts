@@ -1,6 +1,6 @@
 /**
  * Answers to what no handler answers: bytes that Node's parser refuses, bodies that come late, and
- * clients that wait to be told to send one.
+ * clients that wait for 100 Continue before they send one.
  */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";

@@ -11,7 +11,7 @@ export type Coding = (typeof codings)[number];
 
 export interface KeptFile {
   readonly contentType: string;
-  /** As headers have it. Weak: it is that of every coding. */
+  /** As headers have it. Weak, because all codings share it. */
   readonly etag: string;
   /** The bytes in this coding, made once; all responses share them. */
   bytes(coding: Coding): Promise<Buffer>;

@@ -26,7 +26,7 @@ const lookMs = 30_000;
 const unfinished: ReadonlySet<unknown> = new Set(["queued", "in_progress"]);
 const finished: ReadonlySet<unknown> = new Set(["completed", "failed", "cancelled", "incomplete"]);
 
-/** Under which id the provider keeps a response that isn't done; empty: it is, or isn't one. */
+/** The id of a response that isn't done; empty for one that is, and for other answers. */
 export function unfinishedId(operation: Operation | null, answer: unknown): string {
   if (operation !== "responses" || !isObject(answer)) return "";
   const { id, status } = answer;

@@ -95,9 +95,9 @@ export interface ClusterStatus {
   readonly engine: "connecting" | "connected" | "away";
   /** Why it isn't reached, or what it refuses; null if neither. */
   readonly engine_failing: string | null;
-  /** Whether it hears at once what other hosts change; else it reads that each second. */
+  /** Whether changes of other hosts arrive at once; if not, this host reads them each second. */
   readonly changes_heard: boolean;
-  /** Hosts that listen for changes, as the engine said last; null: it hasn't. */
+  /** Hosts that subscribe to changes, as the engine last reported; null: not yet. */
   readonly changes_subscribers: number | null;
   readonly failure_mode: string;
   /** When this host took its id because another host had its earlier one; null: it never did. */

@@ -19,7 +19,7 @@ export function takePredecessors(env: Record<string, string | undefined>): reado
   return listed.split(" ").filter((each) => /^\d{1,10}\.\d{1,20}$/.test(each));
 }
 
-/** The variable of a successor to `pid`: that process, and those before it that still run. */
+/** The variable for the successor of `pid`: this process, and its predecessors that still run. */
 export function predecessorsVariable(
   before: readonly Predecessor[],
   pid: number,

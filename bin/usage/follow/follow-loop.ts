@@ -66,7 +66,7 @@ export async function followRecords(
     onPage(page);
     if (page.more) continue;
     if (once) {
-      // So that it isn't taken for one that has died and falls behind.
+      // Otherwise the daemon would report a follower that falls behind.
       await readFollowed(client, { after: cursor, from, limit: 1, follower: name, finished: true });
       return;
     }

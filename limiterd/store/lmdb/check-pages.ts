@@ -163,7 +163,7 @@ class PageCheck {
     const odd = this.#readSnapshot(this.#pageBytes);
     const [older, latest] = even.txn > odd.txn ? [odd, even] : [even, odd];
     const flushed = this.#readSnapshot(this.#pageBytes / 2);
-    // What is flushed is a copy of one of them, or of one before.
+    // The flushed one is a copy of one of the two, or of an earlier one.
     must(flushed.txn <= latest.txn, "the numbers of its last commits are damaged");
     for (const head of [even, odd])
       must(head.txn !== flushed.txn || isSame(head, flushed), "its heads contradict each other");
@@ -367,7 +367,7 @@ function readNodes(page: Buffer, isLeaf: boolean): readonly PageNode[] | null {
   return left === 0 && nodes.length >= (isLeaf ? 1 : 2) ? nodes : null;
 }
 
-/** A list of free pages: how long it is, then each one, none, or how many there are from one on. */
+/** A list of free pages: its length, then pages, zeros, and runs (minus their length, a page). */
 function* freePages(list: Buffer): Iterable<{ readonly first: number; readonly pages: number }> {
   const damaged = "the list of its free pages is damaged";
   must(list.length % 8 === 0 && list.length >= 8, damaged);
@@ -411,7 +411,7 @@ function isSame(a: Snapshot, b: Snapshot): boolean {
   return a.txn === 0 || told(a) === told(b);
 }
 
-/** A number of 64 bits; above what is exact, one that is too large for all that it may count. */
+/** A number of 64 bits. One above 2^53 isn't exact, but larger than any count of a store. */
 function readCount(bytes: Buffer, at: number): number {
   return bytes.readUInt32LE(at) + bytes.readUInt32LE(at + 4) * 2 ** 32;
 }

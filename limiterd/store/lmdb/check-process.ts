@@ -1,7 +1,7 @@
 /**
  * A process that checks a store's file, opens it as the daemon would, reads all of it and writes
- * nothing, and says whether that went well. LMDB maps its file and trusts it: what the check
- * doesn't find may end the process that meets it, and so it had better be this one. Started by
+ * nothing, and says whether that went well. LMDB maps its file and trusts it: damage that the check
+ * doesn't find may end the process, which is then this one and not the daemon. Started by
  * `check-in-process.ts`.
  */
 import { checkWholeStore, DamagedStoreError } from "./check-store-file.js";

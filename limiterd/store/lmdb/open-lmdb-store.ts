@@ -53,7 +53,7 @@ export async function openLmdbStore(
   }
 }
 
-/** Up to this size all of it is read at each start; it takes some tenths of a second. */
+/** A file of at most this size is read completely at each start, in some tenths of a second. */
 const alwaysReadBytes = 64 * 1024 * 1024;
 
 /**

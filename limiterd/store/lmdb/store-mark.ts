@@ -31,7 +31,7 @@ export function requireKeys(file: string, hasKeys: boolean): void {
   );
 }
 
-/** Notes that there is a store, in use, and whether it has keys; that it had some stays. */
+/** Notes that a store is there, in use, and that it has keys; the note of keys stays. */
 export function markInUse(file: string, hasKeys: boolean): void {
   writeMark(file, ownedText(file), hasKeys || hadKeys(file));
 }
