@@ -9,7 +9,7 @@ t.test("it is heard while the last word but one has come, and lost after three",
   echo.heard("other", first);
   echo.heard("c", "9");
   echo.heard("c", "x");
-  t.notOk(echo.isHeard, "nothing else is a word of its own");
+  t.notOk(echo.isHeard, "nothing else is a message of its own");
   echo.heard("c", first);
   t.ok(echo.isHeard);
   echo.next();
@@ -20,7 +20,7 @@ t.test("it is heard while the last word but one has come, and lost after three",
   echo.next();
   t.ok(echo.isLost);
   echo.clear();
-  t.notOk(echo.isLost, "it listens anew");
+  t.notOk(echo.isLost, "it subscribes again");
   t.notOk(echo.isHeard);
   echo.heard("c", echo.next());
   t.ok(echo.isHeard);
