@@ -34,7 +34,9 @@ export const usageTexts = {
     cost: "Cost",
     share: "Share of cost",
     unpriced: "Without a price",
+    unknown: "Unknown usage",
   },
+  atMost: (tokens: string, cost: string) => `at most ${tokens} tokens, ${cost}`,
   totals: {
     cost: "Cost",
     requests: "Requests",
@@ -44,6 +46,7 @@ export const usageTexts = {
     unpriced: (count: string) => `${count} without a price, not in the cost`,
     allPriced: "all of them priced",
     saved: "Tokens saved by rewriters",
+    unknown: "Calls of unknown usage, estimated here",
     reasoning: (count: string) => `${count} of them reasoning`,
   },
   none: {

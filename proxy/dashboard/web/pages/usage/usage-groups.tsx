@@ -4,6 +4,7 @@ import { hrefOf } from "../../data/router.js";
 import { formatCount, formatMoney, formatShare } from "../../logic/numbers.js";
 import { useApp } from "../../parts/app.js";
 import { type Column, Table } from "../../parts/table.js";
+import { unknownBound } from "../../parts/usage/usage-figures.js";
 import { usageTexts as texts } from "../../texts/usage-texts.js";
 
 interface UsageGroupsProps {
@@ -44,6 +45,13 @@ export function UsageGroups({ by, summary }: UsageGroupsProps) {
         number("unpriced", ({ unpriced_requests }) =>
           unpriced_requests === 0 ? null : formatCount(unpriced_requests),
         ),
+        ...(summary.usage.unknown_calls === undefined
+          ? []
+          : [
+              number("unknown", (group) =>
+                group.unknown_calls === undefined ? null : unknownBound(group),
+              ),
+            ]),
         number("cost", ({ total_cost }) => formatMoney(total_cost)),
         number("share", ({ total_cost }) => (total > 0 ? formatShare(total_cost / total) : null)),
       ]}

@@ -1,10 +1,5 @@
 /** A row of figures, each with what it is and a note in small letters. */
-
-interface Figure {
-  readonly label: string;
-  readonly value: string;
-  readonly note?: string;
-}
+import type { Figure } from "./usage-figures.js";
 
 export function Figures({ figures }: { readonly figures: readonly Figure[] }) {
   return (

@@ -1,0 +1,56 @@
+/** The sums of a span of days, as figures; what there is none of is left out. */
+import type { UnknownUsage, UsageTotals } from "../../../../../shared/api/usage-report.js";
+import { formatCount, formatMoney, formatShort } from "../../logic/numbers.js";
+import { usageTexts } from "../../texts/usage-texts.js";
+
+const texts = usageTexts.totals;
+
+export interface Figure {
+  readonly label: string;
+  readonly value: string;
+  readonly note?: string;
+}
+
+export function usageFigures(usage: UsageTotals): readonly Figure[] {
+  const saved = usage.rewrite_tokens_saved;
+  const cached = usage.cached_input_tokens;
+  const reasoning = usage.reasoning_tokens ?? 0;
+  const unknown = usage.unknown_calls ?? 0;
+  return [
+    {
+      label: texts.cost,
+      value: formatMoney(usage.total_cost),
+      note:
+        usage.unpriced_requests > 0
+          ? texts.unpriced(formatCount(usage.unpriced_requests))
+          : texts.allPriced,
+    },
+    {
+      label: texts.requests,
+      value: formatShort(usage.total_requests),
+      note: usageTexts.window(usage.start_date, usage.end_date),
+    },
+    {
+      label: texts.input,
+      value: formatShort(usage.total_input_tokens),
+      ...(cached > 0 ? { note: texts.cached(formatShort(cached)) } : {}),
+    },
+    {
+      label: texts.output,
+      value: formatShort(usage.total_output_tokens),
+      ...(reasoning > 0 ? { note: texts.reasoning(formatShort(reasoning)) } : {}),
+    },
+    ...(saved > 0 ? [{ label: texts.saved, value: formatShort(saved) }] : []),
+    ...(unknown > 0
+      ? [{ label: texts.unknown, value: formatCount(unknown), note: unknownBound(usage) }]
+      : []),
+  ];
+}
+
+/** Of calls whose usage isn't known: what it may be at most. */
+export function unknownBound({
+  unknown_tokens_at_most: tokens = 0,
+  unknown_cost_at_most: cost = 0,
+}: UnknownUsage): string {
+  return usageTexts.atMost(formatShort(tokens), formatMoney(cost));
+}
