@@ -16,7 +16,11 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** What the provider keeps, by id. */
 const kept = new Map<string, { status: string; usage: Json | null }>();
+/** At which of the providers, by the first part of its path. */
+const places = new Map<string, string>();
+const placeOf = (url = ""): string => url.split("/")[1]!;
 const asked: string[] = [];
+const urls: string[] = [];
 let made = 0;
 
 const server = createServer((request, response) => {
@@ -26,6 +30,7 @@ const server = createServer((request, response) => {
 });
 
 function answer({ method, url }: IncomingMessage, response: ServerResponse, body: string): void {
+  if (url?.startsWith("/sick/") === true) return void response.writeHead(503).end();
   const [, id, cancels] = /\/responses\/(resp_\d+)(\/cancel)?/.exec(url ?? "") ?? [];
   const send = (status: number, value: unknown): void =>
     void response
@@ -35,13 +40,15 @@ function answer({ method, url }: IncomingMessage, response: ServerResponse, body
     const name = `resp_${++made}`;
     const queued = { status: "queued", usage: null };
     kept.set(name, queued);
+    places.set(name, placeOf(url));
     if (!body.includes('"stream":true')) return send(200, responseOf(name, queued));
     response.writeHead(200, { "content-type": "text/event-stream" });
     const created = { type: "response.created", response: responseOf(name, queued) };
     return void response.write(`event: response.created\ndata: ${JSON.stringify(created)}\n\n`);
   }
   asked.push(`${method} ${id}`);
-  const found = kept.get(id);
+  urls.push(url ?? "");
+  const found = places.get(id) === placeOf(url) ? kept.get(id) : undefined;
   if (found === undefined) return send(404, { error: { message: "no such response" } });
   if (method === "DELETE") {
     kept.delete(id);
@@ -286,3 +293,93 @@ t.test("nobody fetches it: it is looked up until it is known, gone, or too old",
   for (const path of ["/gone", "/never", "/beyond"])
     t.match((await status(path, url)).usage, { unknown_calls: 1 }, path);
 });
+
+t.test(
+  "it is of who submitted it: other tenants, Azure, failover, a key that is deleted",
+  async (t) => {
+    const master = "sk-background-0123456789abcdef";
+    const own = makeSite(
+      t,
+      `
+limiter: { deadline_ms: 30000 }
+usage: { background_lookup_seconds: 0 }
+providers:
+  sick: { type: openai, base_url: "${origin}/sick/v1", api_key: none, models: [m], retries: 0 }
+  test: { type: openai, base_url: "${origin}/v1", api_key: none, models: [m] }
+  azure: { type: azure, base_url: "${origin}/openai", api_key: none, api_version: "2025-04-01-preview", models: [d] }
+virtual_models:
+  smart: { strategy: failover, targets: [{ model: sick/m }, { model: test/m }] }
+prices:
+  "test/*": { input: 2, output: 10 }
+  "azure/*": { input: 2, output: 10 }
+`,
+      { SLUICE_MASTER_KEY: master },
+    );
+    await own.startDaemon();
+    const { ready: url } = await own.startProxy();
+    const byMaster = { authorization: `Bearer ${master}` };
+    const issue = async (
+      path: string,
+    ): Promise<{ id: string; headers: Record<string, string> }> => {
+      const { body } = await admin(url, "POST /auth-keys", { user_path: path }, byMaster);
+      const authorization = `Bearer ${String(body["value"])}`;
+      return {
+        id: String(body["id"]),
+        headers: { authorization, "content-type": "application/json" },
+      };
+    };
+    const stranger = await issue("/stranger");
+    const ask = (id: string, headers: Record<string, string>, method = "GET", rest = "") =>
+      fetch(`${url}/v1/responses/${id}${rest}`, { method, headers });
+    const usageOfPath = async (path: string): Promise<Json> =>
+      (await admin(url, `GET /usage?user_path=${path}&by=model`, undefined, byMaster)).body;
+    for (const [name, model, maker] of [
+      ["plain", "test/m", "test/m"],
+      ["azure", "azure/d", "azure/d"],
+      ["failover", "smart", "test/m"],
+    ] as const) {
+      const path = `/${name}`;
+      const key = await issue(path);
+      const submitted = await fetch(`${url}/v1/responses`, {
+        method: "POST",
+        headers: key.headers,
+        body: JSON.stringify({ model, input: "hello", background: true }),
+      });
+      t.equal(submitted.status, 200, name);
+      const { id } = (await submitted.json()) as { id: string };
+      await done(id, usageOf(100, 200));
+      const before = await usageOfPath(path);
+      const calls = asked.length;
+      for (const [method, rest] of [
+        ["GET", ""],
+        ["GET", "?stream=true"],
+        ["POST", "/cancel"],
+        ["DELETE", ""],
+      ] as const)
+        t.equal((await ask(id, stranger.headers, method, rest)).status, 404, `${name} ${method}`);
+      t.equal(asked.length, calls, "the provider isn't asked");
+      t.same(before["usage"], (await usageOfPath(path))["usage"], "and nothing is settled");
+      await fetch(`${url}/admin/auth-keys/${key.id}/deactivate`, {
+        method: "POST",
+        headers: byMaster,
+      });
+      await fetch(`${url}/admin/auth-keys/${key.id}`, { method: "DELETE", headers: byMaster });
+      t.equal((await ask(id, key.headers)).status, 401, `${name}: the key is gone`);
+      for (let i = 0; i < 2; i++) t.equal((await ask(id, byMaster)).status, 200);
+      const after = await until(
+        () => usageOfPath(path),
+        ({ usage }) => (usage as Json)["total_tokens"] === 300,
+      );
+      t.match(after["usage"], {
+        total_requests: 1,
+        unknown_calls: undefined,
+        unpriced_requests: 0,
+      });
+      t.match(after["groups"], exactly([{ key: maker, requests: 1, total_tokens: 300 }]), name);
+      const byKey = await admin(url, `GET /usage?user_path=${path}&by=key`, undefined, byMaster);
+      t.match(byKey.body["groups"], exactly([{ key: key.id, requests: 1, total_tokens: 300 }]));
+    }
+    t.ok(urls.some((asked) => /^\/openai\/responses\/resp_\d+\?api-version=/.test(asked)));
+    t.match((await usageOfPath("/stranger"))["usage"], { total_tokens: 0 });
+  },
+);

@@ -2,8 +2,8 @@ import t from "tap";
 import { PendingResponses, withdrawalOf } from "../../../limiterd/usage/pending-responses.js";
 import { detailsOf } from "../../../shared/usage/usage-details.js";
 import type { Settle } from "../../../shared/wire/message-to-daemon.js";
-import { ask, executed, settleOf, startDaemon, target } from "../in-memory-daemon.js";
-import { recordOn } from "../lifecycle/flush-fixture.js";
+import { ask, commitUntil, executed, settleOf, startDaemon, target } from "../in-memory-daemon.js";
+import { daily, recordOn } from "../lifecycle/flush-fixture.js";
 
 const dates = { start_date: "2026-01-01", end_date: "2026-01-01" };
 const hourMs = 3_600_000;
@@ -98,3 +98,52 @@ t.test("its usage counts once, of whoever has submitted it, over a crash too", a
     responses: [],
   });
 });
+
+t.test(
+  "a budget gets the estimate back in the period that it was charged in, and the usage in its own",
+  async (t) => {
+    const lease = {
+      ...{ lease: 0, userPath: "/team", admittedAtMs: 0, lsn: 0 },
+      ...{ target: null, targetAtMs: 0, targetLsn: 0, submission: false },
+    };
+    const usd = 1_000_000_000_000;
+    const budgets = [daily("/team"), daily("prod", { scope: "label" })];
+    for (const [days, resets, left] of [
+      [0, false, 21],
+      [0, true, 20],
+      [1, false, 20],
+      [2, false, 20],
+    ] as const) {
+      const daemon = startDaemon([], { budgets, labelsOf: () => ["prod"] });
+      const proxy = daemon.proxy("p");
+      const settle = (
+        seq: number,
+        part: "request" | "final",
+        changes: Parameters<typeof executed>[0],
+      ): void =>
+        void proxy.send({
+          ...settleOf(lease, seq, 0),
+          part,
+          estimated: part === "request",
+          record: executed({ responseId: "resp_1", keyId: "key_1", inputCost: null, ...changes }),
+        });
+      const spent = async (): Promise<unknown> =>
+        ((await ask(daemon, "budgets.list", {}))["budgets"] as { spent: number }[]).map(
+          ({ spent }) => spent,
+        );
+      settle(1, "request", { inputCost: 2 * usd, outputCost: 1 * usd, totalCost: 3 * usd });
+      settle(2, "request", { responseId: "", inputCost: usd, outputCost: 0, totalCost: usd });
+      await daemon.commit();
+      t.same(await spent(), [4, 4]);
+      daemon.nowMs += 1 + days * 24 * hourMs;
+      if (resets) {
+        const reset = ask(daemon, "budgets.reset", { confirmation: "reset" });
+        await commitUntil(daemon, reset);
+        await reset;
+      }
+      settle(3, "final", { inputCost: 20 * usd, outputCost: 0, totalCost: 20 * usd });
+      await daemon.commit();
+      t.same(await spent(), [left, left], `${days} days later, ${resets}`);
+    }
+  },
+);
