@@ -13,6 +13,7 @@ import {
   modelsInQuery,
   needsModel,
   operationAt,
+  plainPath,
 } from "../body/passed/passthrough-model.js";
 import { PeekedBody } from "../body/passed/peeked-body.js";
 import { requestPieces } from "../capacity/memory-ledger.js";
@@ -30,7 +31,7 @@ import type { Exchange } from "../http/exchange.js";
 import type { PassedHeaders } from "../http/passed-headers.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
 import { targetHeader } from "../http/respond.js";
-import { endOf, settleEnded } from "../objects/background-responses.js";
+import { endOf, settleBeforeDeletion, settleEnded } from "../objects/background-responses.js";
 import type { RequestContext } from "../request-context.js";
 import type { PassthroughUpstream } from "../upstream/passthrough/passthrough-upstream.js";
 import { relayAnswer } from "../upstream/passthrough/relay-answer.js";
@@ -68,7 +69,8 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   const operation = operationAt(exchange.method, route.path);
   const what = { target, operation, stream: false, resent: 0 };
   const trace = record.trace?.attempt(what, startedMonoMs) ?? null;
-  const responseId = responseIn(exchange.method, route.path);
+  const response = responseAt(exchange.method, route.path);
+  if (response?.isDeleted) await settleBeforeDeletion(gateway, target.provider, response.id);
   let shown = "";
   const showEnd = (text: string): void => {
     shown = text;
@@ -90,12 +92,13 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
     headers: ["x-sluice-target", targetHeader(target)],
     operation,
     promptBytes: () => body?.bytes ?? 0,
-    onAnswer: responseId === null ? undefined : showEnd,
+    onAnswer: response === null ? undefined : showEnd,
     modelOutputMax: () => outputTokensMaxOf(route.provider, target.model),
     monoMs: gateway.monoMs,
   });
   const end = shown === "" ? null : endOf(parseJson(Buffer.from(shown, "latin1").toString("utf8")));
-  if (end !== null) await settleEnded(gateway, { provider: target.provider, id: responseId!, end });
+  if (end !== null)
+    await settleEnded(gateway, { provider: target.provider, id: response!.id, end });
   const endedMonoMs = gateway.monoMs();
   trace?.ended(forwarded, endedMonoMs);
   if (operation !== null) {
@@ -106,11 +109,22 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   settleRequest(context, admitted.admission, forwarded);
 }
 
-/** The id of the response that a request asks for, or cancels; null: it does neither. */
-function responseIn(method: string, path: string): string | null {
-  const [, id, cancels] = /\/responses\/([^/?]+)(\/cancel)?$/.exec(path) ?? [];
+interface StoredResponse {
+  readonly id: string;
+  readonly isDeleted: boolean;
+}
+
+/**
+ * The response that a request asks for, cancels or deletes, however its path is written; null: it
+ * does none of these.
+ */
+function responseAt(method: string, path: string): StoredResponse | null {
+  const [, id, cancels] = /\/responses\/([^/?]+)(\/cancel)?$/.exec(plainPath(path)) ?? [];
   if (!isObjectId(id)) return null;
-  return method === (cancels === undefined ? "GET" : "POST") ? id : null;
+  const isDeleted = method === "DELETE" && cancels === undefined;
+  return isDeleted || method === (cancels === undefined ? "GET" : "POST")
+    ? { id, isDeleted }
+    : null;
 }
 
 /**

@@ -44,7 +44,7 @@ export function needsModel(method: string, path: string): boolean {
 }
 
 /** A path as a server may read it: decoded, without what some ignore at its end. */
-function plainPath(path: string): string {
+export function plainPath(path: string): string {
   let plain = path;
   // As often as `restProblem` lets through.
   for (let round = 0; round < 5 && plain.includes("%"); round++)

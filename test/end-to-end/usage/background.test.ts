@@ -31,7 +31,7 @@ const server = createServer((request, response) => {
 
 function answer({ method, url }: IncomingMessage, response: ServerResponse, body: string): void {
   if (url?.startsWith("/sick/") === true) return void response.writeHead(503).end();
-  const [, id, cancels] = /\/responses\/(resp_\d+)(\/cancel)?/.exec(url ?? "") ?? [];
+  const [, id, cancels] = /\/responses\/(resp_\d+)(\/cancel)?/.exec(decodeURIComponent(url!)) ?? [];
   const send = (status: number, value: unknown): void =>
     void response
       .writeHead(status, { "content-type": "application/json" })
@@ -159,6 +159,8 @@ t.test("the first answer that shows the usage settles it, and no other does", as
 });
 
 t.test("as do a stream that is resumed, a cancellation, and passthrough", async (t) => {
+  const encoded = (id: string): string =>
+    `${proxy.ready}/p/test/v1/%72esponses/${id.replace("_", "%5F")}`;
   for (const [path, ask] of [
     ["/resumed", (id: string) => get(id, "/resumed", "?stream=true&starting_after=3")],
     [
@@ -167,6 +169,8 @@ t.test("as do a stream that is resumed, a cancellation, and passthrough", async 
         fetch(`${proxy.ready}/v1/responses/${id}/cancel`, { method: "POST", ...at("/cancelled") }),
     ],
     ["/p", (id: string) => fetch(`${proxy.ready}/p/test/v1/responses/${id}`, at("/p"))],
+    ["/p-encoded", (id: string) => fetch(encoded(id), at("/p-encoded"))],
+    ["/p-deleted", (id: string) => fetch(encoded(id), { method: "DELETE", ...at("/p-deleted") })],
     [
       "/deleted",
       (id: string) =>
