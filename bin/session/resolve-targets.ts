@@ -26,7 +26,7 @@ export async function resolveTargets(
 ): Promise<ResolvedTargets> {
   const { providers, virtualModels, aliases } = config;
   const unlearned = providers.filter(({ models }) => models === null).map(({ name }) => name);
-  const catalog = buildCatalog(providers, virtualModels, new Map(), aliases);
+  const catalog = buildCatalog(providers, virtualModels, new Map(), { aliases });
   const route = resolveModel({ ...catalog, unlearned }, model);
   if (route !== null) {
     const prices = createPriceTable(config, {

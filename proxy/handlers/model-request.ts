@@ -17,7 +17,7 @@ import type { ModelOperation } from "../http/match-route.js";
 import { successHeaders } from "../http/rate-limit-headers.js";
 import { droppedHeaders, targetHeader } from "../http/respond.js";
 import type { AttemptTrace } from "../metrics/spans/request-trace.js";
-import { watchedUpstream } from "../objects/answer-watch.js";
+import { modelIn, watchedUpstream } from "../objects/answer-watch.js";
 import { unfinishedId } from "../objects/background-responses.js";
 import { hasSeveralProviders, makerOnly, mayContinue } from "../objects/maker-only.js";
 import { foreignInCall, rememberOwner, remembersOwners } from "../objects/object-access.js";
@@ -188,7 +188,15 @@ function send(
     exchange,
     record,
   }: RequestContext<
-    "config" | "credentials" | "limiter" | "log" | "metrics" | "providers" | "rewriters" | "monoMs"
+    | "config"
+    | "credentials"
+    | "limiter"
+    | "log"
+    | "metrics"
+    | "models"
+    | "providers"
+    | "rewriters"
+    | "monoMs"
   >,
   { target, call, route, headers, hasFallback }: Sending,
   trace: AttemptTrace | null,
@@ -214,8 +222,15 @@ function send(
   const isBackground = translator === null && isBackgroundCall(call);
   const isStored = isBackground || (translator === null && matters && isStoredCall(call));
   const traced = trace === null ? upstream : trace.watched(upstream);
+  // A client that names alternatives can't say what an alias stands for.
+  const learns = gateway.models.isMoving(target) && !call.mayRunOthers;
+  const answering = learns
+    ? watchedUpstream(traced, (answer) => {
+        record.target = gateway.models.executed(target, modelIn(answer)) ?? record.target;
+      })
+    : traced;
   const forwarding: ForwardRequest = {
-    upstream: translator === null ? traced : translatedUpstream(traced, translator),
+    upstream: translator === null ? answering : translatedUpstream(answering, translator),
     provider: target.provider,
     request: {
       method: "POST",

@@ -93,3 +93,15 @@ function firstEvent(text: string): string | null {
   }
   return null;
 }
+
+/**
+ * The model that an answer, or the first event of a stream, says that it is of. Only at the
+ * provider's own place: what a model says, and the arguments of its calls, are further inside.
+ */
+export function modelIn(answer: unknown): unknown {
+  // Gemini streams a list of chunks, unless it is asked for events.
+  const first: unknown = Array.isArray(answer) ? answer[0] : answer;
+  if (!isObject(first)) return undefined;
+  const { message } = first;
+  return first["modelVersion"] ?? first["model"] ?? (isObject(message) ? message["model"] : null);
+}

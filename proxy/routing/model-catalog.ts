@@ -6,15 +6,18 @@
 
 import { didYouMean } from "../../shared/config/closest-name.js";
 import type { Config, ProviderConfig } from "../../shared/config/config.js";
-import { modelNameProblem } from "../../shared/domain/target-name.js";
+import { isMovingAlias } from "../../shared/config/model-name.js";
+import { modelNameProblem, sentModel, type Target } from "../../shared/domain/target-name.js";
 import { type Failure, failure } from "../../shared/error-code.js";
 import type { Upstream } from "../upstream/upstream.js";
 import {
   buildCatalog,
   type Catalog,
+  type Executing,
   modelNames,
   type Route,
   resolveModel,
+  targetAt,
 } from "./resolve-model.js";
 
 interface ModelCatalogPorts {
@@ -32,6 +35,14 @@ export interface ModelCatalog {
    * be known then.
    */
   firstLearned(): Promise<void>;
+  /** Whether the target's provider is sent an alias that it moves from model to model. */
+  isMoving(target: Target): boolean;
+  /**
+   * A moving alias has been answered by this model, as the provider's answer says: from now on it
+   * stands for that. Returns the target that has executed the request; null: the answer names no
+   * model.
+   */
+  executed(target: Target, answeredModel: unknown): Target | null;
   /** When a provider has last listed its models, in wall time; null: never, or it isn't asked. */
   learnedAtMs(provider: string): number | null;
   /** The providers that may list their models, and never have. */
@@ -39,23 +50,31 @@ export interface ModelCatalog {
   stop(): void;
 }
 
+/** What an answer may say of its model. */
+const modelId = /^[\w.:/@~+-]{1,200}$/;
 const refreshMs = 10 * 60_000;
 const retryMs = 30_000;
 const firstAnswerMs = 3_000;
 const listBytesMax = 8 * 1024 * 1024;
 const modelsMax = 20_000;
+/** Of one provider, which has a handful. */
+const movingAliasesMax = 100;
 
 /** Starts to learn at once. */
 export function createModelCatalog(config: Config, ports: ModelCatalogPorts): ModelCatalog {
   const learned = new Map<string, readonly string[]>();
   const learnedAtMs = new Map<string, number>();
+  const executing = new Map<string, Executing>();
   /** Those that have no list. */
   const listless = new Set<string>();
   const queried = config.providers.filter((provider) => provider.models === null);
   const unlearned = (): readonly string[] =>
     queried.map(({ name }) => name).filter((name) => !learned.has(name) && !listless.has(name));
   const build = (): Catalog => ({
-    ...buildCatalog(config.providers, config.virtualModels, learned, config.aliases),
+    ...buildCatalog(config.providers, config.virtualModels, learned, {
+      aliases: config.aliases,
+      executing,
+    }),
     unlearned: unlearned(),
   });
   let catalog = build();
@@ -83,6 +102,27 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
     });
   }
 
+  function executed(target: Target, answeredModel: unknown): Target | null {
+    const { provider } = target;
+    const { naming } = catalog.known.get(provider)!;
+    if (typeof answeredModel !== "string" || !modelId.test(answeredModel)) return null;
+    const answering = targetAt(catalog, provider, answeredModel);
+    if (isMovingAlias(naming, sentModel(answering))) return null;
+    const { model } = answering;
+    const sent = sentModel(target);
+    const ofProvider = executing.get(provider) ?? new Map<string, string>();
+    const alias = sent.toLowerCase();
+    // Each change makes a catalog; providers move aliases every few months.
+    if (
+      ofProvider.get(alias) !== model &&
+      (ofProvider.has(alias) || ofProvider.size < movingAliasesMax)
+    ) {
+      executing.set(provider, new Map(ofProvider).set(alias, model));
+      catalog = build();
+    }
+    return { provider, model, sent };
+  }
+
   function release(): void {
     const run = waiters;
     waiters = [];
@@ -97,6 +137,9 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
     });
   return {
     current: () => catalog,
+    isMoving: (target) =>
+      isMovingAlias(catalog.known.get(target.provider)!.naming, sentModel(target)),
+    executed,
     firstLearned: () =>
       unanswered <= 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve)),
     learnedAtMs: (provider) => learnedAtMs.get(provider) ?? null,

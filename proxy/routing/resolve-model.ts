@@ -72,20 +72,34 @@ interface KnownModels {
   readonly byLowerId: ReadonlyMap<string, string>;
   /** The one name of a model by its lower case. */
   readonly byLowerName: ReadonlyMap<string, string>;
+  /** What its moving aliases stand for now, as far as its answers have said it. */
+  readonly executing: Executing;
 }
+
+/** The one name of a model by a moving alias in lower case. */
+export type Executing = ReadonlyMap<string, string>;
+
+const noneExecuting: Executing = new Map();
 
 /** What `models: ["*"]` holds: any id. */
 const anyId = "*";
 
 /**
  * `learned` are the ids that providers without a configured list answered at `/models`, by provider
- * name; a configured list always wins. Ids that no rule could name (empty, too long) are left out.
+ * name; a configured list always wins. `executing` is by provider name, too. Ids that no rule could
+ * name (empty, too long) are left out.
  */
 export function buildCatalog(
   providers: readonly ProviderConfig[],
   virtualModels: readonly VirtualModelConfig[],
   learned: ReadonlyMap<string, readonly string[]>,
-  aliases: readonly AliasConfig[] = [],
+  {
+    aliases = [],
+    executing = new Map(),
+  }: {
+    readonly aliases?: readonly AliasConfig[];
+    readonly executing?: ReadonlyMap<string, Executing>;
+  } = {},
 ): Catalog {
   const byBareId = new Map<string, DirectRoute>();
   const known = new Map<string, KnownModels>();
@@ -98,7 +112,13 @@ export function buildCatalog(
     );
     const byLowerId = new Map<string, string>();
     const byLowerName = new Map<string, string>();
-    known.set(name, { naming, ids, byLowerId, byLowerName });
+    known.set(name, {
+      naming,
+      ids,
+      byLowerId,
+      byLowerName,
+      executing: executing.get(name) ?? noneExecuting,
+    });
     for (const id of ids) {
       setIfAbsent(byLowerId, id.toLowerCase(), id);
       const oneName = modelName(naming, id);
@@ -205,19 +225,20 @@ export function requestedName(route: Route): string {
 }
 
 /**
- * A provider's model by its one name, for rules, prices and usage; and the name that the provider
- * is sent: what was written. Both are spelled as the provider lists them, if it does so in whatever
- * case.
+ * A provider's model by its one name, for rules, prices and usage: of a moving alias that of the
+ * model which it stands for now, once that is known; and the name that the provider is sent: what
+ * was written. Both are spelled as the provider lists them, if it does so in whatever case.
  */
 export function targetAt(
   { known }: Pick<Catalog, "known">,
   provider: string,
   written: string,
 ): Target {
-  const { naming, byLowerId, byLowerName } = known.get(provider)!;
+  const { naming, byLowerId, byLowerName, executing } = known.get(provider)!;
   const asWritten = writtenName(naming.type, written);
   const sent = byLowerId.get(asWritten.toLowerCase()) ?? asWritten;
-  const name = modelName(naming, sent);
+  const oneName = modelName(naming, sent);
+  const name = executing.size === 0 ? oneName : (executing.get(oneName.toLowerCase()) ?? oneName);
   const model = byLowerName.get(name.toLowerCase()) ?? name;
   return model === sent ? { provider, model } : { provider, model, sent };
 }

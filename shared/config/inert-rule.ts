@@ -5,7 +5,7 @@
 import { type BudgetKey, budgetPeriodLabel } from "../domain/budget.js";
 import { namesProvider, periodLabel, type RuleDefinition } from "../domain/rule.js";
 import type { Config } from "./config.js";
-import { modelName, modelSubjects, namingsOf } from "./model-name.js";
+import { isMovingAlias, modelName, modelSubjects, namingsOf } from "./model-name.js";
 
 /** A rule or a budget that is inert; `name` is its name and the reason, on one line. */
 export interface Inert {
@@ -39,6 +39,7 @@ export function createInertReason({
   const add = (provider: string, model: string): void => {
     const naming = namings.get(provider.toLowerCase());
     const name = naming === undefined ? model : modelName(naming, model);
+    if (naming !== undefined && isMovingAlias(naming, name)) return;
     if (!namesProvider(name.toLowerCase(), namings)) models.add(name.toLowerCase());
     models.add(`${provider}/${name}`.toLowerCase());
   };
@@ -47,6 +48,11 @@ export function createInertReason({
     for (const { provider, model } of targets) add(provider, model);
   for (const { to } of aliases)
     if (to.kind === "target" && to.model !== null) add(to.provider, to.model);
+  const isMoving = (subject: string): boolean => {
+    const slash = namesProvider(subject, namings) ? subject.indexOf("/") : -1;
+    const those = slash === -1 ? namings.values() : [namings.get(subject.slice(0, slash))!];
+    return [...those].some((naming) => isMovingAlias(naming, subject.slice(slash + 1)));
+  };
   const virtual = new Set(virtualModels.map(({ source }) => source.toLowerCase()));
 
   return (rule) => {
@@ -59,6 +65,8 @@ export function createInertReason({
     ) {
       if (virtual.has(subject))
         return `${rule.subject} is a virtual model, and rules count the model that is executed: only a request for it as provider/model would meet the rule`;
+      if (isMoving(modelSubjects(subject, namings)[0]))
+        return `${rule.subject} is an alias that its provider moves: requests for it count as the model that executes them, once an answer has said which`;
       if (!anyModel)
         return "no configured provider lists this model and no virtual model targets it: only a request for it as provider/model would meet the rule";
     }

@@ -20,8 +20,8 @@ const understood: Readonly<Partial<Record<ProviderType, readonly RegExp[]>>> = {
 
 /**
  * Aliases and snapshots that are one model at one price: `claude-sonnet-4-5-20250929`,
- * `claude-3-5-haiku-latest`, `gemini-2.0-flash-001`. OpenAI's snapshots have prices of their own,
- * and what `gemini-flash-latest` stands for changes: those aren't here.
+ * `claude-3-5-haiku-latest`, `gemini-2.0-flash-001`. OpenAI's snapshots, and its `…-latest`, have
+ * prices of their own: they aren't here.
  */
 const sameAtType: Readonly<Partial<Record<ProviderType, SameModel>>> = {
   anthropic: [
@@ -31,20 +31,25 @@ const sameAtType: Readonly<Partial<Record<ProviderType, SameModel>>> = {
   gemini: [[/^(gemini-\d[\w.-]*?)-(?:latest|\d{3})$/i, "$1"]],
 };
 
+/** As `movingAlias` of a preset. */
+const movingAtType: Readonly<Partial<Record<ProviderType, RegExp>>> = {
+  gemini: /^gemini-(?!\d)[\w.-]*-latest$/i,
+};
+
 /** How the models of a provider are named. */
 export interface ModelNaming {
   readonly type: ProviderType;
   readonly sameModel: SameModel;
+  readonly movingAlias: RegExp | null;
 }
 
 export function namingOf({ name, type, baseUrl }: Named): ModelNaming {
-  const preset = presetOf({ name, baseUrl: baseUrl ?? "" });
+  const known = presetOf({ name, baseUrl: baseUrl ?? "" });
+  const preset = known?.type === type ? known : null;
   return {
     type,
-    sameModel: [
-      ...(sameAtType[type] ?? []),
-      ...(preset !== undefined && preset.type === type ? preset.sameModel : []),
-    ],
+    sameModel: [...(sameAtType[type] ?? []), ...(preset?.sameModel ?? [])],
+    movingAlias: movingAtType[type] ?? preset?.movingAlias ?? null,
   };
 }
 
@@ -61,6 +66,11 @@ export function writtenName(type: ProviderType, written: string): string {
 /** The one name of a provider's model, which rules, prices and usage know. */
 export function modelName({ type, sameModel }: ModelNaming, written: string): string {
   return replaced(writtenName(type, written), sameModel);
+}
+
+/** Whether this is an alias that the provider moves from model to model, and nothing beside it. */
+export function isMovingAlias({ movingAlias }: ModelNaming, name: string): boolean {
+  return movingAlias?.test(name) === true;
 }
 
 /** What is replaced may be there twice: `models/ models/x`, `x:latest:latest`. */

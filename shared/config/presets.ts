@@ -41,6 +41,8 @@ export interface Preset {
    * region, or are an alias. Not names of a product or price of their own, such as `:free`.
    */
   readonly sameModel: SameModel;
+  /** Names of no model, but of whichever is the newest: the provider's answers say which. */
+  readonly movingAlias: RegExp | null;
 }
 
 /** Each match is replaced, until none is left. */
@@ -121,6 +123,7 @@ const rows: readonly Row[] = [
     responses: { agentTools: "taken", stores: false, refusedFields: ["store"] },
     // Listed on their own, and priced so, are `:free`, `:batch`, `:thinking`, `:extended`, `:beta`.
     sameModel: [[/(?:@preset\/[^:@]*|:(?:nitro|floor|exacto|online))$/i, ""]],
+    movingAlias: /^~[\w.-]+\/[\w.-]+$/,
   },
   {
     name: "xai",
@@ -355,6 +358,7 @@ const rows: readonly Row[] = [
       [/@[\w.-]+$/, ""],
       [/^(google\/gemini-\d[\w.-]*)-(?:latest|\d{3})$/i, "$1"],
     ],
+    movingAlias: /^google\/gemini-(?!\d)[\w.-]*-latest$/i,
   },
   {
     name: "sglang",
@@ -398,6 +402,7 @@ export const presets: readonly Preset[] = rows.map((row) => {
     responses,
     priceListName: row.name,
     sameModel: [],
+    movingAlias: null,
     ...row,
   };
 });

@@ -33,7 +33,9 @@ export const oracleProviders = ["openai", "local", "azure"];
 
 /** The same, as the limiter wants them. */
 export const oracleProviderTypes = new Map(
-  oracleProviders.map((name) => [name, { type: "openai", sameModel: [] }] as const),
+  oracleProviders.map(
+    (name) => [name, { type: "openai", sameModel: [], movingAlias: null }] as const,
+  ),
 );
 
 /** Whom a rule counts this request for: itself, a child of its path, or nobody (null). */

@@ -114,7 +114,7 @@ async function start(
       digest,
       budgets,
       declaredAt,
-      providers: new Map([["openai", { type: "openai", sameModel: [] }]]),
+      providers: new Map([["openai", { type: "openai", sameModel: [], movingAlias: null }]]),
       hashKey: [1, 2],
       host: "test",
       newStoreId: "test",

@@ -19,7 +19,7 @@ aliases:
 `);
 
 t.test("what a list of models is compared with is what the request asks for", (t) => {
-  const catalog = buildCatalog(config.providers, config.virtualModels, new Map(), config.aliases);
+  const catalog = buildCatalog(config.providers, config.virtualModels, new Map(), config);
   const table: Readonly<Record<string, readonly string[]>> = {
     "gpt-4o": ["openai/gpt-4o", "gpt-4o"],
     "OpenAI/GPT-4o ": ["openai/gpt-4o", "gpt-4o"],

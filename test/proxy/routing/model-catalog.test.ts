@@ -14,6 +14,7 @@ import type {
 } from "../../../proxy/upstream/upstream.js";
 import type { AliasConfig, Config, ProviderConfig } from "../../../shared/config/config.js";
 import type { ProviderType } from "../../../shared/config/provider-type.js";
+import type { Target } from "../../../shared/domain/target-name.js";
 import { exactly } from "../../support/patterns/exactly.js";
 
 interface ModelsCall {
@@ -217,6 +218,55 @@ t.test("a catch-all takes a name only when no other provider may list it", async
     );
   }
 });
+
+t.test(
+  "an alias that its provider moves is a name of the model that has answered last",
+  async (t) => {
+    const { catalog } = bench({ gemini: ["gemini-2.5-flash"], openai: ["gpt-4o"] }, [], {
+      gemini: "gemini",
+    });
+    const targetOf = (name: string): Target => resolveModel(catalog.current(), name)!.targets[0];
+    const alias = targetOf("gemini/models/Gemini-Flash-Latest");
+    t.same(alias, { provider: "gemini", model: "Gemini-Flash-Latest" });
+    t.equal(catalog.isMoving(alias), true);
+    for (const fixed of ["gemini/gemini-2.5-flash", "gemini/gemini-2.5-flash-latest", "gpt-4o"])
+      t.equal(catalog.isMoving(targetOf(fixed)), false, fixed);
+    const before = catalog.current();
+    for (const answered of [
+      undefined,
+      null,
+      "",
+      7,
+      "a model",
+      "x\u0000",
+      "y".repeat(2000),
+      "gemini-flash-latest",
+      "models/gemini-pro-latest",
+    ])
+      t.equal(catalog.executed(alias, answered), null, String(answered).slice(0, 30));
+    t.equal(catalog.current(), before, "names of no model change nothing");
+    const known = { provider: "gemini", model: "gemini-2.5-flash", sent: "gemini-flash-latest" };
+    t.same(catalog.executed(alias, "models/Gemini-2.5-Flash-001"), {
+      ...known,
+      sent: "Gemini-Flash-Latest",
+    });
+    t.same(targetOf("gemini/gemini-flash-latest"), known);
+    const current = catalog.current();
+    t.same(catalog.executed(targetOf("gemini/gemini-flash-latest"), "gemini-2.5-flash"), known);
+    t.equal(catalog.current(), current, "the same answer changes nothing");
+    const moved = { ...known, model: "gemini-3-flash" };
+    t.same(catalog.executed(known, "gemini-3-flash"), moved);
+    t.same(targetOf("gemini/gemini-flash-latest"), moved);
+    t.same(targetOf("openai/gemini-flash-latest"), {
+      provider: "openai",
+      model: "gemini-flash-latest",
+    });
+    for (let i = 0; i < 200; i++)
+      catalog.executed({ provider: "gemini", model: `gemini-${"x".repeat(i + 1)}-latest` }, "m");
+    t.ok(catalog.current().known.get("gemini")!.executing.size <= 100, "bounded");
+    t.same(targetOf("gemini/gemini-flash-latest"), moved);
+  },
+);
 
 t.test("a provider that has no list holds no catch-all back", async (t) => {
   const { catalog, providers } = bench({ listless: null, local: ["*"] });

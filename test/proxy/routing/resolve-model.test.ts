@@ -155,7 +155,7 @@ t.test("aliases stand where the operator put them", async (t) => {
     { name: "*", to: target("later", "rest") },
   ];
   const providers = [provider("openai", ["gpt-4o", "both"]), provider("later", ["gpt-4o", "*"])];
-  const from = buildCatalog(providers, [smart], new Map(), aliases);
+  const from = buildCatalog(providers, [smart], new Map(), { aliases });
   const cases: readonly (readonly [name: string, route: string, requested: string])[] = [
     ["best", "virtual Smart", "Best"],
     ["smart", "virtual Smart", "Smart"],
@@ -217,7 +217,7 @@ t.test("a name that nothing knows waits for every list but the catch-all's own",
     [toModel, [], "backup m"],
     [toModel, ["backup"], null],
   ] as const) {
-    const built = buildCatalog(providers, [], new Map(), [alias]);
+    const built = buildCatalog(providers, [], new Map(), { aliases: [alias] });
     t.equal(resolved({ ...built, unlearned }, "x"), expected, JSON.stringify([alias, unlearned]));
   }
 });

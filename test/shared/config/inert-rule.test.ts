@@ -57,6 +57,14 @@ t.test(
         { name: "best", to: { kind: "target", provider: "openai", model: "o1" } },
       ],
     });
+    const moving = createInertReason({
+      usageEnabled: true,
+      providers: [
+        providerConfig({ name: "google", type: "gemini", models: ["gemini-flash-latest"] }),
+        provider("openai", null),
+      ],
+      virtualModels: [],
+    });
     const withoutProviders = createInertReason({
       usageEnabled: true,
       providers: [],
@@ -92,11 +100,18 @@ t.test(
       ["one that is its target's too", aliased, "model", "o3", false],
       ["what a name that begins as an alias may be", begun, "model", "llama-3", false],
       ["a virtual model's name beside such an alias", begun, "model", "smart", true],
+      ["an alias that moves, though listed", moving, "model", "gemini-flash-latest", true],
+      ["the same, qualified", moving, "model", "Google/models/gemini-flash-latest", true],
+      ["the same name elsewhere", moving, "model", "openai/gemini-flash-latest", false],
       ["no provider at all", withoutProviders, "model", "gpt-4o", true],
     ];
     for (const [name, reason, scope, subject, inert] of table)
       t.equal(reason(rule(scope, subject)) !== null, inert, `${name}: ${scope} ${subject}`);
     t.match(listed(rule("provider", "Opnai")), "no provider Opnai is configured");
+    t.match(
+      moving(rule("model", "gemini-flash-latest")),
+      /^gemini-flash-latest is an alias that its provider moves/,
+    );
     t.match(
       aliased(rule("model", "Smart")),
       /^Smart is a virtual model, and rules count the model that is executed/,

@@ -12,7 +12,7 @@ import { now, ruleWith } from "../../book-of.js";
 
 const names = {
   hashKey: [1, 2],
-  providers: new Map([["openai", { type: "openai", sameModel: [] } as const]]),
+  providers: new Map([["openai", { type: "openai", sameModel: [], movingAlias: null } as const]]),
 } as const;
 const minute = 60_000;
 
