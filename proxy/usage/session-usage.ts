@@ -47,6 +47,8 @@ export const noUsage: Usage = {
 const sessionPicks: Picks = new Map<string, "all" | Picks>([
   ["type", "all"],
   ["delta", "all"],
+  ["usage", "all"],
+  ["session", new Map([["type", "all"]])],
   [
     "response",
     new Map([
@@ -58,7 +60,9 @@ const sessionPicks: Picks = new Map<string, "all" | Picks>([
 ]);
 const sessionTexts: ReadonlySet<string> = new Set(["delta"]);
 const ends = ["done", "completed", "incomplete", "failed"].map((end) => `response.${end}`);
-const matching = ["response.created", ...ends, "error"].map((type) => `"${type}"`);
+const transcribed = "conversation.item.input_audio_transcription.completed";
+const matching = ["response.created", ...ends, "error", transcribed].map((type) => `"${type}"`);
+const sessionEvent = /^(transcription_)?session\.(?:created|updated)$/;
 
 /** Reads from a message that is too large to be kept what `onMessage` reads. */
 export function sessionPicker(): JsonPicker {
@@ -66,6 +70,8 @@ export function sessionPicker(): JsonPicker {
 }
 
 export class SessionUsage {
+  /** It answers nothing: its model writes what is said. */
+  #transcribes = false;
   /** All that the client has sent. */
   bytesSent = 0;
   /** Responses that the client has asked for, and that have neither begun nor been refused. */
@@ -102,22 +108,25 @@ export class SessionUsage {
   onMessage(message: Buffer, leftOutBytes = 0): void {
     const matters =
       matching.some((type) => message.includes(type)) ||
+      message.includes('session.created"') ||
+      message.includes('session.updated"') ||
       (message.includes('.delta"') && !message.includes('audio.delta"'));
     if (!matters) return;
     // What isn't an event is the client's to judge.
     const event = parseJson(message.toString("utf8"));
     if (!isObject(event)) return;
-    const { type, delta, response } = event;
-    if (type === "response.created") this.#begin(isObject(response) ? response : {});
+    const { type, delta, response, session, usage } = event;
+    if (typeof type !== "string") return;
+    const opened = sessionEvent.exec(type);
+    if (opened !== null)
+      this.#transcribes =
+        opened[1] !== undefined || (isObject(session) && session["type"] === "transcription");
+    else if (type === transcribed) this.#transcribed(usage);
+    else if (type === "response.created") this.#begin(isObject(response) ? response : {});
     // An error is the only answer to a refused request.
     else if (type === "error") this.#asked = Math.max(0, this.#asked - 1);
-    else if (typeof type === "string" && ends.includes(type))
-      this.#end(isObject(response) ? response : {});
-    else if (
-      typeof type === "string" &&
-      /^response\..*\.delta$/.test(type) &&
-      typeof delta === "string"
-    )
+    else if (ends.includes(type)) this.#end(isObject(response) ? response : {});
+    else if (/^response\..*\.delta$/.test(type) && typeof delta === "string")
       this.#contentChars += utf8Bytes(delta) + leftOutBytes;
   }
 
@@ -129,6 +138,12 @@ export class SessionUsage {
     if (!message.includes('"response.create"')) return;
     const event = parseJson(message.toString("utf8"));
     if (isObject(event) && event["type"] === "response.create") this.#asked++;
+  }
+
+  /** In other sessions it is the work of another model. */
+  #transcribed(reported: unknown): void {
+    const usage = readUsage(reported);
+    if (this.#transcribes && usage.kind === "usage") this.#add(usage);
   }
 
   #begin({ max_output_tokens: most }: Readonly<Record<string, unknown>>): void {

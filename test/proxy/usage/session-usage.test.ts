@@ -385,6 +385,24 @@ t.test(
   },
 );
 
+t.test("a session that only transcribes is charged its transcriptions", async (t) => {
+  const transcribed = {
+    type: "conversation.item.input_audio_transcription.completed",
+    transcript: "hello",
+    usage: { type: "tokens", ...tokens(29, 14) },
+  };
+  const byLength = { ...transcribed, usage: { type: "duration", seconds: 3.4 } };
+  const opened = (type: string, of: string) => ({ type, session: { type: of } });
+  for (const [events, totalTokens] of [
+    [[opened("session.created", "transcription"), transcribed, byLength, transcribed], 86],
+    [[opened("session.created", ""), opened("session.updated", "transcription"), transcribed], 43],
+    [[opened("transcription_session.updated", ""), transcribed], 43],
+    [[opened("session.created", "realtime"), transcribed, created, done(tokens(1, 1))], 2],
+  ] as const)
+    t.match(after(...events), { usage: { totalTokens }, estimated: false, note: null });
+  t.match(after(opened("session.created", "realtime"), transcribed), { usage: null });
+});
+
 t.test("a response of the Responses API ends in an event of its own", async (t) => {
   for (const type of ["response.completed", "response.incomplete", "response.failed"])
     t.match(
