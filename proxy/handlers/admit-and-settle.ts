@@ -249,6 +249,7 @@ function executionOf(
   const { target } = record;
   if (!config.usageEnabled || target === null) return null;
   const price = prices.priceOf(target);
+  const { usage, responseId = "" } = result;
   // The fee of a request is in its own record.
   const isPart = price !== null && result.status === interimStatus;
   return usageRecord(result, {
@@ -256,7 +257,8 @@ function executionOf(
     endpoint: exchange.path,
     target: {
       provider: target.provider,
-      model: recordedModels.nameOf(target, result.usage !== null),
+      // What is waited for is priced, and counted by rules, once more when it is known.
+      model: responseId === "" ? recordedModels.nameOf(target, usage !== null) : target.model,
     },
     providerType: providerOf(gateway, target).config.type,
     keyId: record.keyId,

@@ -7,6 +7,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import t from "tap";
+import { unlistedModelsMax } from "../../../shared/bounds.js";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import { admin, until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
@@ -36,6 +37,8 @@ function answer({ method, url }: IncomingMessage, response: ServerResponse, body
     void response
       .writeHead(status, { "content-type": "application/json" })
       .end(JSON.stringify(value));
+  if (url!.endsWith("/embeddings"))
+    return send(200, { object: "list", data: [], usage: { prompt_tokens: 1, total_tokens: 1 } });
   if (id === undefined) {
     const name = `resp_${++made}`;
     const queued = { status: "queued", usage: null };
@@ -91,6 +94,7 @@ providers:
 prices:
   test/m: { input: 2, output: 10 }
 rate_limits:
+  models: [{ model: test/unlisted, limits: [{ period: day, max_tokens: 1000 }] }]
   user_paths: [{ path: /, limits: [{ period: day, max_tokens: 100000000 }] }]
 budgets:
   user_paths: [{ path: /, limits: [{ period: daily, amount: 1000 }] }]
@@ -225,6 +229,29 @@ t.test("what was estimated too high is taken back; what stays unknown isn't", as
   await done(failed, usageOf(1, 1));
   await get(failed, "/failed");
   t.same((await status("/failed")).usage, before);
+});
+
+t.test("under its own name, however many models callers have named", async (t) => {
+  const embed = (i: number): Promise<unknown> =>
+    fetch(`${proxy.ready}/v1/embeddings`, {
+      method: "POST",
+      ...at("/names"),
+      body: JSON.stringify({ model: `test/name-${i}`, input: "hello" }),
+    }).then((response) => response.text());
+  for (let i = 0; i <= unlistedModelsMax; i++) await embed(i);
+  const id = await submit("/named", { model: "test/unlisted" });
+  await done(id, usageOf(10, 40));
+  await get(id, "/named");
+  await settled("/named", 50);
+  const groups = await (await fetch(`${proxy.ready}/v1/usage?by=model`, at("/named"))).json();
+  t.match(groups, { groups: exactly([{ key: "test/unlisted", total_tokens: 50 }]) });
+  const { rate_limits: rules } = (await (
+    await fetch(`${proxy.ready}/admin/rate-limits`)
+  ).json()) as { rate_limits: Json[] };
+  t.match(
+    rules.find(({ scope }) => scope === "model"),
+    { tokens_used: 50 },
+  );
 });
 
 t.test("once, whatever is killed in between", async (t) => {
