@@ -18,9 +18,11 @@ export function allowableNames(
   const names = route.kind === "virtual" ? [compared(route.source)] : directNames(route.targets[0]);
   return route.alias === undefined ? names : [compared(route.alias), ...names];
 
-  function directNames(target: Target): readonly string[] {
-    const names = namesOf(target.provider, target.model);
-    return target.sent === undefined ? names : [...names, ...namesOf(target.provider, target.sent)];
+  function directNames({ provider, model, sent }: Target): readonly string[] {
+    if (sent === undefined) return namesOf(provider, model);
+    const written = namesOf(provider, sent);
+    // OpenRouter's presets may run other models beside the one that is named.
+    return /@preset\//i.test(sent) ? written : [...namesOf(provider, model), ...written];
   }
 
   function namesOf(provider: string, model: string): readonly string[] {

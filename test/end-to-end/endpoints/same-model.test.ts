@@ -81,6 +81,8 @@ t.test(
     const { value } = made.body as unknown as { readonly value: string };
     t.equal(await ask("openrouter/openai/gpt-4o:nitro", value), 200);
     t.equal(await ask("openrouter/openai/gpt-4o:free", value), 403);
+    for (const preset of ["@preset/x", "@Preset/x", ":nitro@preset/x", "@preset/x:nitro"])
+      t.equal(await ask(`openrouter/openai/gpt-4o${preset}`, value), 403, preset);
     const answer = await fetch(`${url}/v1/usage`, {
       headers: { authorization: `Bearer ${value}` },
     });
