@@ -143,7 +143,6 @@ const laterBreaches: readonly (readonly [name: string, bytes: Buffer])[] = [
   ],
   ["a path that isn't normal", admitFrame(5, "/hostile/../x")],
   ["a path of 2,000 bytes", admitFrame(5, `/${"x".repeat(2000)}`)],
-  ["no target", encodeFrame(["admit", 5, "/hostile", "authenticated", [], false])],
   ["half a target", encodeFrame(["admit", 5, "/hostile", "authenticated", ["test"], false])],
   [
     "65 targets",
@@ -202,7 +201,7 @@ t.test("of another wire version settles are taken, and nothing else", async (t) 
       [
         "failed",
         1,
-        { status: 400, message: /^the daemon speaks wire versions .*, this peer 999$/ },
+        { status: 400, message: /^the daemon speaks wire versions? .*, this peer 999$/ },
       ],
       ["settled", 1],
     ]),

@@ -4,6 +4,7 @@ import t from "tap";
 import { copyInProcess } from "../../../limiterd/maintenance/copy-in-process.js";
 import { copyStore } from "../../../limiterd/maintenance/copy-store.js";
 import { verifyStoreFile } from "../../../limiterd/maintenance/verify-store-file.js";
+import { checkWholeStore } from "../../../limiterd/store/lmdb/check-store-file.js";
 import { openLmdbStore } from "../../../limiterd/store/lmdb/open-lmdb-store.js";
 import { filledStore, put, read, temporary } from "../store/lmdb/store-fixture.js";
 
@@ -87,6 +88,33 @@ t.test(
     await copyStore(file, `${file}.copy`);
     process.umask(mask);
     t.same(readdirSync(directory).sort(), [...before, "limiterd.mdb.copy"].sort());
+  },
+);
+
+t.test(
+  "a copy with values of all lengths is whole, also once it is a store of its own",
+  async (t) => {
+    const store = await openLmdbStore(temporary(t));
+    // Beyond half a page a value has pages of its own.
+    const lengths = [10, 1500, 2100, 5000, 90_000, 300_000];
+    for (let n = 0; n < 30; n++)
+      await store.commit(
+        lengths.map((length) => put("marks", `m${n}-${length}`, "x".repeat(length))),
+      );
+    const copy = await copyInProcess(store).made;
+    const target = temporary(t);
+    const file = join(target, "limiterd.mdb");
+    writeFileSync(file, await bytesOf(copy));
+    copy.close();
+    await store.close();
+    checkWholeStore(file);
+    for (let life = 0; life < 3; life++) {
+      const own = await openLmdbStore(target);
+      t.equal([...own.entries("marks")].length, 30 * lengths.length + life);
+      await own.commit([put("marks", `own${life}`, life)]);
+      await own.close();
+      checkWholeStore(file);
+    }
   },
 );
 
