@@ -2,7 +2,13 @@ import t from "tap";
 import { parseFollowQuery, showCursor } from "../../../limiterd/lists/follow-query.js";
 import { exportedRecordsMax } from "../../../shared/bounds.js";
 
-const first = { after: null, from: "start", limit: exportedRecordsMax, follower: null };
+const first = {
+  after: null,
+  from: "start",
+  limit: exportedRecordsMax,
+  follower: null,
+  finished: false,
+};
 
 t.test("what a follower asks for, from the first record on without a cursor", async (t) => {
   for (const [body, differing] of [
@@ -14,7 +20,11 @@ t.test("what a follower asks for, from the first record on without a cursor", as
     [{ limit: exportedRecordsMax }, {}],
     [{ follower: "a.b-c_1" }, { follower: "a.b-c_1" }],
     [{ follower: "x".repeat(64) }, { follower: "x".repeat(64) }],
-    [{ follower: null }, {}],
+    // Null from the command line: the option isn't given.
+    [{ after: null, from: null, limit: null, follower: null, finished: null }, {}],
+    [{ finished: true }, { finished: true }],
+    [{ finished: "true" }, { finished: true }],
+    [{ finished: "false" }, {}],
     [{ after: "store-1/7.2" }, { after: { storeId: "store-1", key: 7, index: 2 } }],
   ] as const)
     t.same(
@@ -38,11 +48,12 @@ t.test("what isn't asked so is refused by the field's name", async (t) => {
     [{ limit: 0 }, "limit", /from 1 to/],
     [{ limit: exportedRecordsMax + 1 }, "limit", /from 1 to/],
     [{ from: "end" }, "from", /start or now, not "end"/],
-    [{ from: null }, "from", /start or now, not null/],
+    [{ from: 7 }, "from", /start or now, not 7/],
     [{ follower: "" }, "follower", /1 to 64 letters/],
     [{ follower: "a b" }, "follower", /not "a b"/],
     [{ follower: "x".repeat(65) }, "follower", /1 to 64 letters/],
     [{ follower: 7 }, "follower", /not 7/],
+    [{ finished: "yes" }, "finished", /true or false, not "yes"/],
   ] as const)
     t.match(
       parseFollowQuery(body),

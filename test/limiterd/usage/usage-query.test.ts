@@ -67,11 +67,12 @@ t.test("a page of an export begins at a record's place and has a bounded length"
   const all = { after: null, fromMs: null, beforeMs: null, userPath: "/" };
   for (const [body, changes] of [
     [{}, { limit: exportedRecordsMax }],
+    [null, { limit: exportedRecordsMax }],
     [
       { limit: 1, user_path: "/a" },
       { limit: 1, userPath: "/a" },
     ],
-    [{ limit: exportedRecordsMax, after: null }, { limit: exportedRecordsMax }],
+    [{ limit: null, after: null, user_path: null }, { limit: exportedRecordsMax }],
     [{ after: "0.0" }, { limit: exportedRecordsMax, after: { key: 0, index: 0 } }],
     [
       { after: `${"9".repeat(15)}.999999`, limit: 5 },
@@ -81,7 +82,7 @@ t.test("a page of an export begins at a record's place and has a bounded length"
   ] as const)
     t.strictSame(parseExportPage(body), { ok: true, value: { ...all, ...changes } });
   const wrong = {
-    limit: [0, exportedRecordsMax + 1, 1.5, "5", null],
+    limit: [0, exportedRecordsMax + 1, 1.5, "5"],
     after: ["", "7", "7.", ".7", "7.1.1", "-1.0", `${"9".repeat(17)}.0`, "1.1234567", 7],
     user_path: [7, "/a/../b"],
     start_date: ["tomorrow"],
@@ -94,5 +95,5 @@ t.test("a page of an export begins at a record's place and has a bounded length"
         { ok: false, failure: { param } },
         `${param} ${value}`,
       );
-  t.match(parseExportPage(null), { ok: false, failure: { param: "body" } });
+  t.match(parseExportPage([]), { ok: false, failure: { param: "body" } });
 });
