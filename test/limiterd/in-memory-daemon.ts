@@ -432,6 +432,7 @@ export function executed(changes: Partial<Execution> = {}): Execution {
     requestedModel: "",
     details: null,
     atMost: null,
+    responseId: "",
     keyId: "",
     ...changes,
   };

@@ -326,7 +326,7 @@ t.test(
       }),
       {
         status: 502,
-        usage: null,
+        usage: { inputTokens: 10, outputTokens: 5 },
         failed: { status: 502, why: "the provider ended its answer with an error" },
       },
     );
@@ -496,7 +496,7 @@ t.test("what can't be kept for want of memory ends in an error, and is charged",
 });
 
 t.test(
-  "when a stream is empty, or breaks off before any content, another target is tried, and nothing is charged",
+  "when a stream is empty, or breaks off before any content, another target is tried; a break costs the prompt",
   async (t) => {
     for (const translation of [
       chatToMessages,
@@ -512,7 +512,7 @@ t.test(
               ends,
               hasFallback: true,
             }),
-            { usage: null, failed: {} },
+            { usage: ends === "broken" ? { outputTokens: 0 } : null, failed: {} },
           );
       }
     }
@@ -529,7 +529,7 @@ t.test(
     });
     t.match(await chargedFor({ ...toChat, sent: "12345678", ends: "broken" }), {
       status: 502,
-      usage: null,
+      usage: guessed(8),
       failed: {},
     });
   },

@@ -201,7 +201,8 @@ const table: readonly Expected[] = [
       ),
     }),
     ended: "reply",
-    settled: { tokens: 0, estimated: true },
+    // Nothing was sent.
+    settled: { tokens: 0, estimated: false },
   },
   {
     name: "the head of an answer",

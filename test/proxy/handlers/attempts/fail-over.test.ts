@@ -62,6 +62,7 @@ async function run({ ends, full = [], daemon, leavesAt = "", leavesDuring }: Run
   const metrics = fakeMetrics();
   const gateway = {
     metrics,
+    config: { budgets: { unpriced: "allow" } },
     limiter: {
       async reroute(given: Admission, untried: readonly Target[]): Promise<AdmissionOutcome> {
         asked.push(untried.map(({ provider }) => provider).join(""));
