@@ -125,7 +125,7 @@ export const limiterMetrics = metricsOf("limiter", {
   clusterChangesHeard: {
     name: "sluice_cluster_changes_heard",
     kind: "gauge",
-    help: "1 if changes of other hosts arrive at once, as a message that this host sends itself each second shows; 0 if not: then it reads changes each second.",
+    help: "Whether changes of other hosts arrive at once, as a message that this host sends itself each second shows: 1, or 0 if it reads changes each second instead.",
   },
   clusterChangesSubscribers: {
     name: "sluice_cluster_changes_subscribers",

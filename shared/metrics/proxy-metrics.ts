@@ -106,7 +106,7 @@ export const proxyMetrics = metricsOf("proxy", {
     name: "sluice_open_circuits",
     kind: "gauge",
     labels: target,
-    help: "1 while a target that keeps failing is left alone, 0 once it answers again. Absent if it never was left alone.",
+    help: "Targets left alone because they keep failing: 1 for a model with its own name, 0 once it answers again. Absent if it never was left alone.",
   },
   streamsCut: {
     name: "sluice_streams_cut_total",
@@ -234,7 +234,7 @@ export const proxyMetrics = metricsOf("proxy", {
   stopDrained: {
     name: "sluice_last_stop_drained",
     kind: "gauge",
-    help: "1 if the last proxy that ended here let all requests finish, 0 if it was killed or cut some. Absent before the first end.",
+    help: "Whether the last proxy that ended here let all requests finish: 1, or 0 if it was killed or cut some. Absent before the first end.",
   },
   stoppedAt: {
     name: "sluice_last_stop_timestamp_seconds",
