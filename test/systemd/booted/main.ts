@@ -1,8 +1,9 @@
 /**
  * The units in a booted systemd, by the page's own words: `npm run systemd`. Each case prints a
  * line; where no machine can be booted it says why, and is skipped. `-- WORDS` plays the cases
- * whose names have these words, `--layout` those of one layout of control groups, and `--stops` and
- * `--seed` say how many stops are drawn at random, in both layouts together, and from what.
+ * whose names have these words, `--layout` those of one layout of control groups (`own`: those in
+ * the host's), and `--stops` and `--seed` say how many stops are drawn at random, in both layouts
+ * together, and from what.
  */
 import { randomInt } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -93,7 +94,7 @@ if (reason === null) {
   process.env["SLUICE_ARTEFACTS"] ??= packages;
   let failed = 0;
   for (const suite of suites)
-    if (options.layout === undefined || options.layout === suite.layout)
+    if (options.layout === undefined || options.layout === (suite.layout ?? "own"))
       failed += await playSuite(suite);
   rmSync(packages, { recursive: true });
   process.exitCode = failed === 0 ? 0 : 1;
