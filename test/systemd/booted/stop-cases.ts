@@ -134,7 +134,8 @@ export const stopCases: readonly Case[] = [
           `${cut.completed} completed: ${cut.failures.join("; ")}`,
         );
         await requireCounted(machine, before, cut.truth);
-        await waitFor(30_000, () =>
+        // There it may not notice the end of what was left, and waits for TimeoutStopSec.
+        await waitFor(60_000, () =>
           ![0, pid].includes(mainPid(machine, unit)) &&
           property(machine, unit, "ActiveState") === "active"
             ? true
