@@ -432,7 +432,6 @@ export function executed(changes: Partial<Execution> = {}): Execution {
     requestedModel: "",
     details: null,
     atMost: null,
-    responseId: "",
     keyId: "",
     ...changes,
   };

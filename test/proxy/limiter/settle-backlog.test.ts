@@ -16,10 +16,11 @@ function settle(seq: number): QueuedSettle {
   const fresh = (text: string): string => Buffer.from(text).toString();
   const target = seq % 3 === 0 ? null : { provider: "openai", model: fresh("gpt-4o-mini") };
   const cached = seq % 7 === 0;
+  const final = !cached && seq % 29 === 0;
   return {
     seq,
-    part: cached ? "cached" : "request",
-    lease: cached ? 0 : seq * 2,
+    part: cached ? "cached" : final ? "final" : "request",
+    lease: cached || final ? 0 : seq * 2,
     userPath: fresh("/team/app/é"),
     admittedAtMs: 1_767_225_600_000 + seq,
     lsn: 1_000_000 + seq,
@@ -39,6 +40,9 @@ function settle(seq: number): QueuedSettle {
             totalCost: seq % 13 === 0 ? null : 4_000_000_000 + seq,
             inputCost: 3_000_000_000 + seq,
             cacheHit: cached,
+            atMost:
+              seq % 19 === 0 ? { tokens: 5000, cost: seq % 2 === 0 ? null : 9_000 + seq } : null,
+            responseId: seq % 23 === 0 ? fresh(`resp_${seq}`) : "",
           }),
   };
 }

@@ -6,7 +6,9 @@ import {
   settleFrame,
 } from "../../../../proxy/limiter/spool/settle-file.js";
 import { encodeFrame, encodeValue } from "../../../../shared/wire/codec.js";
+import { interimStatus } from "../../../../shared/wire/execution.js";
 import type { Settle } from "../../../../shared/wire/message-to-daemon.js";
+import { executed } from "../../../limiterd/in-memory-daemon.js";
 import { someSettle } from "./some-settle.js";
 
 const head = { proxyId: "p-1", writtenAtMs: 1_767_225_600_000, sentAtMs: 0 };
@@ -23,12 +25,42 @@ function read(bytes: Buffer, pieceBytes = bytes.length) {
   return { reader, settles };
 }
 
-const settles = [someSettle(3), someSettle(4, { target: null, record: null }), someSettle(9)];
+/** With every field that a settle may have, of all kinds. */
+const settles = [
+  someSettle(3),
+  someSettle(4, { target: null, record: null }),
+  someSettle(9, {
+    targetStartedAgoMs: 1_500,
+    estimated: true,
+    record: executed({
+      requestedModel: "fast",
+      responseId: "",
+      atMost: { tokens: 500, cost: 1_500 },
+    }),
+  }),
+  someSettle(10, {
+    part: "progress",
+    record: executed({
+      status: interimStatus,
+      responseId: "",
+      atMost: { tokens: 500, cost: null },
+    }),
+  }),
+  someSettle(11, {
+    part: "final",
+    target: null,
+    tokens: 0,
+    record: executed({ responseId: "resp_1", inputCost: null, outputCost: null, totalCost: null }),
+  }),
+];
 
 t.test("what was written is read, in pieces of any size", async (t) => {
   for (const pieceBytes of [1, 7, 100, 10_000]) {
     const { reader, settles: found } = read(fileOf(settles), pieceBytes);
-    t.same([reader.head, found, reader.complete, reader.count], [head, settles, true, 3]);
+    t.same(
+      [reader.head, found, reader.complete, reader.count],
+      [head, settles, true, settles.length],
+    );
   }
   t.ok(read(fileOf([])).reader.complete);
   t.ok(read(fileOf([someSettle(1), someSettle(2)])).reader.complete, "from the first number on");
@@ -51,7 +83,7 @@ t.test("so is one that says something else than a proxy writes", async (t) => {
   for (const [name, bytes] of Object.entries({
     "settles without a head": Buffer.concat(settles.map(settleFrame)),
     "another count": fileOf(settles, 2),
-    "settles after the end": Buffer.concat([fileOf(settles), settleFrame(someSettle(10))]),
+    "settles after the end": Buffer.concat([fileOf(settles), settleFrame(someSettle(12))]),
     "a length beyond any frame after the end": Buffer.concat([
       fileOf(settles),
       Buffer.alloc(4, 0xff),

@@ -18,7 +18,7 @@ export function someSettle(seq: number, changes: Partial<Settle> = {}): Settle {
     endedAgoMs: 1_000,
     tokens: 10,
     estimated: false,
-    record: executed({ requestId: `r-${seq}` }),
+    record: executed({ requestId: `r-${seq}`, responseId: "" }),
     ...changes,
   };
 }
