@@ -147,7 +147,8 @@ async function run(options: Options, directory: string): Promise<number> {
     );
     faults.push(faultText(fault));
     if (fault.kind === "kill" && fault.process !== "limiterd") deathsS.push(nowS());
-    if (fault.kind === "reload") reloadsS.push(nowS());
+    const replaces = fault.kind === "stop" && fault.process !== "limiterd";
+    if (fault.kind === "reload" || replaces) reloadsS.push(nowS());
     const wrong = await strike(fault, { gateway, directory, setWeather });
     if (wrong !== null) problems.push(`at ${nowS().toFixed(0)} s: ${wrong}`);
   }

@@ -10,12 +10,17 @@ export interface Sum {
   microUsd: number;
 }
 
+/** The status in the record of an attempt whose answer was lost (docs/usage.md). */
+const lostAttempt = 102;
+
 export class Recorded {
   /** By number: how many records it has. */
   readonly times: Uint8Array;
   records = 0;
   cacheHits = 0;
   estimates = 0;
+  /** Attempts whose answers were lost, and that another attempt followed. */
+  lostAttempts = 0;
   readonly total: Sum = emptySum();
   /** By the first two segments of the user path, and by label. */
   readonly byPath = new Map<string, Sum>();
@@ -43,8 +48,12 @@ export class Recorded {
     this.records++;
     const n = Number(/^soak-(\d+)$/.exec(record.request_id)?.[1] ?? Number.NaN);
     if (!(n < this.times.length)) return this.#complain(`of nobody's request: ${show(record)}`);
-    this.times[n]!++;
-    this.#compare(n, record);
+    const isAttempt = record.status === lostAttempt;
+    if (isAttempt) this.#compareAttempt(n, record);
+    else {
+      this.times[n]!++;
+      this.#compare(n, record);
+    }
     if (record.cache_hit) {
       this.cacheHits++;
       return;
@@ -54,10 +63,20 @@ export class Recorded {
     const labelled = record.labels.map((label) => sumIn(this.byLabel, label));
     const microUsd = Math.round((record.total_cost ?? 0) * 1e6);
     for (const sum of [this.total, sumIn(this.byPath, path), ...labelled]) {
-      sum.requests++;
+      // Its request is counted with the attempt that followed.
+      if (!isAttempt) sum.requests++;
       sum.tokens += record.total_tokens;
       sum.microUsd += microUsd;
     }
+  }
+
+  #compareAttempt(n: number, record: RecordItem): void {
+    this.lostAttempts++;
+    const microUsd = costMicroUsd(record.input_tokens, record.output_tokens);
+    if (record.user_path !== userPathOf(n) || !record.estimated || record.cache_hit)
+      this.#complain(`of a lost attempt of request ${n}: ${show(record)}`);
+    if (record.total_cost === null || Math.abs(record.total_cost * 1e6 - microUsd) > 1e-3)
+      this.#complain(`of a lost attempt of request ${n}: the cost: ${show(record)}`);
   }
 
   /** With what its client saw. */

@@ -170,7 +170,7 @@ function heapLines(heaps: readonly HeapSample[], stretchS: number): string[] {
 }
 
 /** The store grows with the records, and with nothing else. */
-function storeOf({ samples, totals, ledger, seconds, loadSeconds }: Soak): {
+function storeOf({ samples, totals, ledger, seconds, loadSeconds, faults }: Soak): {
   lines: string[];
   problems: string[];
 } {
@@ -195,7 +195,8 @@ function storeOf({ samples, totals, ledger, seconds, loadSeconds }: Soak): {
       `store: ${mb(usedBytes(last))} MB used of ${mb(last.status.store.bytes ?? 0)}, ${(usedBytes(last) / records).toFixed(0)} bytes a record in all and ${each.toFixed(0)} while watched; up to ${Math.max(...children)} windows of children; typically ${inFlight} requests in flight`,
     ],
     problems: [
-      ...(failing === undefined
+      // A full disk is one of the faults.
+      ...(failing === undefined || faults.some((fault) => fault.startsWith("the disk is full"))
         ? []
         : [`at ${failing.atS.toFixed(0)} s the store failed: ${failing.status.store.failing}`]),
       ...(seconds >= judgedS && each > storeBytesMax
