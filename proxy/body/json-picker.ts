@@ -14,6 +14,9 @@ import { parseJson } from "../../shared/checked.js";
  */
 export type Picks = ReadonlyMap<string, "all" | Picks>;
 
+/** No provider's figures are nested deeper; what is read recursively mustn't be. */
+const pickedDepthMax = 100;
+
 /** Of what is picked: a usage takes some 500 bytes. */
 const pickedCharsMax = 1024 * 1024;
 /** Of a picked string that isn't part of a larger value; a longer one becomes `longString`. */
@@ -267,6 +270,10 @@ export class JsonPicker {
         this.#inNestedString = true;
         if (this.#texts !== null) this.#beginNestedString(bytes, at, from);
       } else depth += code === openBrace || code === openBracket ? 1 : -1;
+      if (depth > pickedDepthMax && this.#pick === "all") {
+        this.#picked = null;
+        return bytes.length;
+      }
       at++;
     } while (depth > 0 && at < bytes.length);
     this.#depth = depth;

@@ -125,6 +125,20 @@ t.test("what is no complete JSON, or would be too much, is nothing", async (t) =
   });
 });
 
+t.test(
+  "what is nested too deep to be read isn't picked; beside what is picked it may be",
+  async (t) => {
+    const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
+    for (const [depth, isPicked] of [
+      [100, true],
+      [101, false],
+      [20_000, false],
+    ] as const)
+      t.equal(picked(`{"usage":${nested(depth)}}`).value !== undefined, isPicked, `${depth}`);
+    t.same(picked(`{"x":${nested(20_000)},"usage":1}`).value, { usage: 1 });
+  },
+);
+
 t.test("the text of an answer is counted under its names, cut anywhere", async () => {
   const member = fc.oneof(anyText({ maxLength: 30 }), ascii, fc.nat(), fc.constant(null));
   const texts = new Set(["delta", "type"]);
