@@ -53,6 +53,8 @@ interface Link extends ConnectOptions {
   /** Of each server, as last told by it. */
   replicationIds: ReadonlyMap<string, string>;
   readonly ended: AbortController;
+  /** Rejects each question that waits: its client may never answer once it has ended. */
+  readonly waiting: Set<(why: Error) => void>;
   readonly watchers: Set<(state: EngineState) => void>;
   readonly channels: Map<string, Set<(message: string) => void>>;
   /** Whether what is published arrives. */
@@ -72,6 +74,7 @@ export function connectEngine(options: ConnectOptions): EngineConnection {
     refusing: null,
     replicationIds: new Map(),
     ended: new AbortController(),
+    waiting: new Set(),
     watchers: new Set(),
     channels: new Map(),
     echo: createEcho(`sluice:{${options.clusterName}}:echo:${randomUUID()}`),
@@ -148,6 +151,9 @@ async function oneConnection(
     link.client = null;
     link.subscribers = new Map();
     giveUp(attempt);
+    for (const reject of link.waiting)
+      reject(new EngineFault("the engine has closed the connection"));
+    link.waiting.clear();
   }
 }
 
@@ -233,7 +239,7 @@ async function ask<T>(link: Link, asked: Asked, work: Work<T>): Promise<T> {
       state.kind === "away" ? state.reason : "the engine hasn't been reached yet",
     );
   try {
-    return await work(client);
+    return await untilEnded(link, work(client));
   } catch (error) {
     // The answers that come next may be damaged, too.
     if (error instanceof EngineFault && link.client === client) link.broken(error);
@@ -245,6 +251,14 @@ async function ask<T>(link: Link, asked: Asked, work: Work<T>): Promise<T> {
     }
     throw new EngineAwayError(fault);
   }
+}
+
+/** The answer, unless the connection ends first. */
+function untilEnded<T>({ waiting }: Link, answer: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    waiting.add(reject);
+    answer.then(resolve, reject).finally(() => waiting.delete(reject));
+  });
 }
 
 function heardBy(link: Link): (channel: string, message: string) => void {

@@ -133,6 +133,28 @@ t.test("a connection that breaks is given up, and channels come with the next", 
   t.match(states[1], { kind: "away", reason: "the engine has closed the connection" });
 });
 
+t.test(
+  "what waits for an answer ends with its connection, though its client never answers",
+  async (t) => {
+    const send = answers();
+    let asked = (): void => {};
+    const isAsked = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    const silent: Send = (name, words) => {
+      if (name !== "EVALSHA") return send(name, words);
+      asked();
+      return new Promise(() => {});
+    };
+    const { connection, opened, until } = connect(t, [silent, answers()]);
+    await until("connected");
+    const waiting = connection.commands.get("k");
+    await isAsked;
+    opened[0]!.options.broken(new EngineFault("it has broken"));
+    await t.rejects(waiting, { name: "EngineAwayError" });
+  },
+);
+
 t.test("an engine that refuses writes is away while it does", async (t) => {
   let isFull = false;
   const full = Object.assign(new Error("OOM command not allowed"), { name: "ReplyError" });
