@@ -170,6 +170,7 @@ export class JsonPicker {
     const isList = code === openBracket;
     this.#put(isList ? "[" : "{");
     this.#open.push({ isList, picks: pick, isEmpty: true });
+    if (this.#open.length > pickedDepthMax) this.#picked = null;
     this.#expected = isList ? "item" : "name";
     return at + 1;
   }

@@ -136,6 +136,13 @@ t.test(
     ] as const)
       t.equal(picked(`{"usage":${nested(depth)}}`).value !== undefined, isPicked, `${depth}`);
     t.same(picked(`{"x":${nested(20_000)},"usage":1}`).value, { usage: 1 });
+    // A list is as deep as its lists are, each of which may have such members.
+    for (const [depth, isPicked] of [
+      [100, true],
+      [101, false],
+      [20_000, false],
+    ] as const)
+      t.equal(picked(nested(depth)).value !== undefined, isPicked, `lists, ${depth}`);
   },
 );
 
