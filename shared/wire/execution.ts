@@ -141,7 +141,7 @@ export function executionFromWire(flat: unknown): Execution | null | undefined {
     latencyMs,
     firstByteMs,
     keyId,
-    // An earlier release doesn't say them.
+    // Left out at the end where they say nothing.
     requestedModel = "",
     rawDetails = [],
     tokensAtMost = null,
@@ -154,7 +154,6 @@ export function executionFromWire(flat: unknown): Execution | null | undefined {
     !isText(provider) ||
     !isText(providerType) ||
     !isText(model) ||
-    // The last field of the first release.
     !isText(keyId)
   )
     return undefined;

@@ -9,6 +9,7 @@
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { hostBoot } from "./host-boot.js";
+import { lmdbMagic } from "./store-file.js";
 
 /** Why a file isn't a whole store. */
 export class DamagedPagesError extends Error {
@@ -382,7 +383,6 @@ function* freePages(list: Buffer): Iterable<{ readonly first: number; readonly p
 /** Where a snapshot has what, behind the head of its page. */
 const metaAt = { free: 24, main: 72, lastPage: 120, txn: 128, boot: 136 } as const;
 const metaBytes = 144;
-const lmdbMagic = 0xbeefc0de;
 const lmdbDataVersion = 2;
 /** NOSUBDIR, which LMDB keeps, is one of them. */
 const freeFlags = { integerKeys: 8, unflushed: 0x1000, noSubdirectory: 0x4000 } as const;

@@ -141,7 +141,7 @@ export function flawOfOpenFile(descriptor: number): string | null {
 }
 
 const smallestPageBytes = 4096;
-const lmdbMagic = 0xbeefc0de;
+export const lmdbMagic = 0xbeefc0de;
 /**
  * Where a meta page keeps its magic number: behind the page header, whose length depends on LMDB's
  * build.
