@@ -122,7 +122,10 @@ t.test(
         // Without its wish to close: what follows must not be read.
         const keep = bytes.replace("Connection: close\r\n", "");
         const received = await exchange(`${keep}0\r\n\r\n${get("/p/test/never")}`);
-        t.same(received.match(/HTTP\/1\.1 \d+/g), ["HTTP/1.1 501"], `${coding} at ${path}`);
+        const statuses = received.match(/HTTP\/1\.1 \d+/g) ?? [];
+        // Node 24's parser itself refuses one that is empty.
+        const refusals = coding === "" ? ["HTTP/1.1 400", "HTTP/1.1 501"] : ["HTTP/1.1 501"];
+        t.ok(statuses.length === 1 && refusals.includes(statuses[0]!), `${coding} at ${path}`);
       }
     for (const version of ["HTTP/0.9", "HTTP/2.0"])
       t.equal(statusOf(await exchange(get("/p/test/x").replace("HTTP/1.1", version))), 505);

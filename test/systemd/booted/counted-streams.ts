@@ -20,6 +20,10 @@ export class Streams {
     this.#key = machine.sh(`cat ${keyFile}`).trim();
     this.#child = spawn(program!, args, { stdio: ["pipe", "pipe", "inherit"], cwd: "/" });
     this.#ended = once(this.#child, "exit");
+    // A reboot stops the program, and nsenter stops itself with it. The machine can't go down
+    // before nsenter runs again and reaps its child.
+    const going = setInterval(() => this.#child.kill("SIGCONT"), 200);
+    void this.#ended.finally(() => clearInterval(going));
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
   }
 

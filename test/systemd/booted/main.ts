@@ -46,6 +46,17 @@ const suites: readonly Suite[] = [
 const journal = (seconds: string): string =>
   `journalctl --no-pager --since "-${Math.ceil(Number(seconds))}s" -n 3000 -o short-monotonic | grep -v '"request_id"' | tail -n 80 | cut -c1-300`;
 
+/** Longer than a case takes on a busy machine. */
+const caseMsMax = 600_000;
+
+function withinDeadline<T>(playing: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no end after ${caseMsMax / 1000} s`)), caseMsMax);
+  });
+  return Promise.race([playing, late]).finally(() => clearTimeout(timer));
+}
+
 async function run(machine: Machine, { cases, layout }: Suite): Promise<number> {
   let failed = 0;
   for (const [index, { name, play }] of cases.entries()) {
@@ -54,7 +65,7 @@ async function run(machine: Machine, { cases, layout }: Suite): Promise<number> 
     const seconds = (): string => ((performance.now() - startedMs) / 1000).toFixed(1);
     const title = layout === null ? name : `${layout}: ${name}`;
     try {
-      const said = await play(machine, { page, stops, seed });
+      const said = await withinDeadline(play(machine, { page, stops, seed }));
       console.log(`ok - ${title} (${seconds()} s)${said === "" ? "" : `: ${said}`}`);
     } catch (error) {
       failed++;
