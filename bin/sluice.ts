@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * The entry point of the command line `sluice`: arguments in, exit code out. Its commands are in
- * `program.ts` and `commands/`; docs/command-line.md describes them.
+ * `program.ts` and `commands/`; docs/reference/command-line.md describes them.
  */
 import { version } from "../shared/version.js";
 import { exitCodes } from "./session/exit-code.js";

@@ -1,8 +1,8 @@
 /**
- * Every bound in one place, each with its reason; `docs/bounds.md` lists them, with what happens
- * beyond each. Those of keys and tokens are in `domain/credential-bounds.ts`, those of retries and
- * failing targets in `proxy/upstream/attempt-bounds.ts`. Settings that an operator may change are
- * not here but in `config/settings/settings.ts`.
+ * Every bound in one place, each with its reason; `docs/reference/bounds.md` lists them, with what
+ * happens beyond each. Those of keys and tokens are in `domain/credential-bounds.ts`, those of
+ * retries and failing targets in `proxy/upstream/attempt-bounds.ts`. Settings that an operator may
+ * change are not here but in `config/settings/settings.ts`.
  */
 
 // The socket between proxy and daemon.
@@ -73,7 +73,7 @@ export const admissionsWaitingMax = 20_000;
 
 // Names and rules.
 
-/** Matching costs one look-up per segment of a path (`docs/http-api.md`). */
+/** Matching costs one look-up per segment of a path (`docs/reference/http-api.md`). */
 export const userPathBytesMax = 1024;
 export const userPathSegmentsMax = 32;
 /** A provider's or model's name. It is part of a key of the store, which holds 1,978 bytes. */
@@ -147,7 +147,7 @@ export const unlistedModelsMax = 100;
 export const rollupsPerSlice = 100;
 /** Unwritten roll-ups searched in one go: they take a tenth of a millisecond. */
 export const unstoredPerSlice = 1000;
-/** Days of one query, as the API promises (`docs/http-api.md`). */
+/** Days of one query, as the API promises (`docs/reference/http-api.md`). */
 export const usageDaysMax = 365;
 /** Roll-ups are kept for so many days at the least, so that a query for 365 finds all of them. */
 export const rollupDaysMin = 366;

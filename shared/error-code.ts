@@ -1,6 +1,7 @@
 /**
- * The closed list of error types and codes (`docs/http-api.md`, "Errors"), and the one shape that a
- * failure has within Sluice, until it becomes an HTTP response or a line on the terminal.
+ * The closed list of error types and codes (`docs/reference/http-api.md`, "Errors"), and the one
+ * shape that a failure has within Sluice, until it becomes an HTTP response or a line on the
+ * terminal.
  */
 
 export const errorTypes = [

@@ -49,7 +49,7 @@ t.test("the README is read in minutes", async (t) => {
 });
 
 t.test("the API's page shows what works at which type of provider", async (t) => {
-  const page = read("docs/http-api.md");
+  const page = read("docs/reference/http-api.md");
   const types: readonly ProviderType[] = [
     "openai",
     "azure",
@@ -83,7 +83,7 @@ t.test(
         .map(({ name }) => name),
       ["openai", "azure"],
     );
-    for (const page of ["docs/dialects.md", "docs/dialects-responses.md"])
+    for (const page of ["docs/reference/dialects.md", "docs/reference/dialects-responses.md"])
       t.match(
         read(page),
         /`max_completion_tokens` at OpenAI and Azure.*`max_tokens` at all others/,
@@ -93,7 +93,7 @@ t.test(
 );
 
 t.test("the API's page lists what the presets offer", async (t) => {
-  const page = read("docs/http-api.md");
+  const page = read("docs/reference/http-api.md");
   for (const preset of presets) {
     const row = `| \`${preset.name}\` | ${preset.type} | ${preset.operations.map((operation) => `\`${operation}\``).join(", ")} |`;
     t.ok(page.includes(`${row}\n`), row);

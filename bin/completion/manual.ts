@@ -25,7 +25,9 @@ export function manualPage(tree: CommandNode, version: string): string {
     ".I ./sluice.yaml, /etc/sluice/sluice.yaml",
     plain("The configuration; SLUICE_CONFIG or --config name another."),
     ".SH SEE ALSO",
-    plain("The documentation that is installed beside the program, docs/command-line.md first."),
+    plain(
+      "The documentation that is installed beside the program, docs/reference/command-line.md first.",
+    ),
     "",
   ].join("\n");
 }

@@ -85,7 +85,7 @@ export function limitsOn(
   };
 }
 
-/** A template doesn't cover its own path, only the paths below it (docs/http-api.md). */
+/** A template doesn't cover its own path, only the paths below it (docs/reference/http-api.md). */
 function covers(item: Listed, path: string): boolean {
   const subject = item["subject"];
   if (item["scope"] !== "user_path" || typeof subject !== "string") return false;

@@ -3,7 +3,7 @@ import { numberOf } from "../../shared/config/kinds/number-kinds.js";
 import { parseRuleWrite, ruleGrammar, type Scope } from "../../shared/domain/rule.js";
 import type { FlagForm } from "./limit-flags.js";
 
-/** The short flags have the names that the variables use too (docs/configuration.md). */
+/** The short flags have the names that the variables use too (docs/reference/configuration.md). */
 export const ruleFlags: FlagForm<Scope> = {
   grammar: ruleGrammar,
   otherScopes: "for a provider or a model add --scope provider or --scope model",

@@ -1,6 +1,6 @@
 /**
- * The daemon's operations as requests of the admin API (docs/admin-api.md), and its answers as
- * those of the daemon: the commands needn't know whom they talk to. Pure.
+ * The daemon's operations as requests of the admin API (docs/reference/admin-api.md), and its
+ * answers as those of the daemon: the commands needn't know whom they talk to. Pure.
  */
 import { isObject } from "../../shared/checked.js";
 import { setMasterKey } from "../../shared/domain/managed-key.js";

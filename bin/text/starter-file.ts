@@ -21,7 +21,7 @@ export function starterFile(found: readonly FoundProvider[], masterKey: string):
             `    api_key: \${${keyVariable}}`,
           ]),
         ];
-  return `# Sluice's configuration: docs/configuration.md has every setting, and
+  return `# Sluice's configuration: docs/reference/configuration.md has every setting, and
 # \`sluice config check\` says what is wrong.
 
 server:

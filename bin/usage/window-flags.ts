@@ -1,6 +1,6 @@
 /**
  * The flags `--days`, `--from` and `--to`, which select the UTC days of `sluice usage` by the rules
- * of GET /v1/usage (docs/http-api.md). Pure: now is an argument.
+ * of GET /v1/usage (docs/reference/http-api.md). Pure: now is an argument.
  */
 import { usageDaysMax } from "../../shared/bounds.js";
 import { dayMs, dayOf, daysBetween, parseDay } from "../../shared/utc-day.js";

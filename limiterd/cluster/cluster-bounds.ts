@@ -1,4 +1,4 @@
-/** The bounds of what hosts share, each with its reason; docs/bounds.md lists them. */
+/** The bounds of what hosts share, each with its reason; docs/reference/bounds.md lists them. */
 
 /**
  * How long the engine keeps a host's slots that are not restated, in ms. A host does each second,

@@ -1,4 +1,4 @@
-/** A managed key as the admin API lists it (docs/admin-api.md). */
+/** A managed key as the admin API lists it (docs/reference/admin-api.md). */
 import type { KeyItem } from "../../shared/api/key-item.js";
 import { formatSeconds } from "../../shared/time.js";
 import { keyStatus, type ManagedKey, workingOldSecrets } from "./key-ring.js";

@@ -1,8 +1,8 @@
 /**
  * Restores what the store holds: rules, proxies, then the journal on top of the windows that were
- * written before it; and applies the configuration's rules (docs/configuration.md). A window is
- * read when it is needed, and so is a rule on a user path, where the configuration's rules are
- * those of the last start; `load-unread.ts` sees to the others.
+ * written before it; and applies the configuration's rules (docs/reference/configuration.md). A
+ * window is read when it is needed, and so is a rule on a user path, where the configuration's
+ * rules are those of the last start; `load-unread.ts` sees to the others.
  */
 
 import type { ModelNamings } from "../../shared/config/model-name.js";

@@ -1,6 +1,6 @@
 /**
  * The children of a budget's template that have spent most of their amounts, as GET
- * /admin/budgets/children lists them (docs/admin-api.md). Reading changes nothing.
+ * /admin/budgets/children lists them (docs/reference/admin-api.md). Reading changes nothing.
  */
 import type { BudgetChildList } from "../../shared/api/budget-item.js";
 import { bad, type Checked, good } from "../../shared/checked.js";

@@ -1,6 +1,6 @@
 /**
- * Budgets as the API shows them (docs/admin-api.md): items of the admin list, the statuses of
- * GET /v1/usage, and what an explanation shows of them. Reading changes nothing.
+ * Budgets as the API shows them (docs/reference/admin-api.md): items of the admin list, the
+ * statuses of GET /v1/usage, and what an explanation shows of them. Reading changes nothing.
  */
 
 import type { BudgetItem, BudgetPage, BudgetStatus } from "../../shared/api/budget-item.js";

@@ -1,6 +1,6 @@
 /**
  * The fullest children of a rule's template, as GET /admin/rate-limits/children lists them
- * (docs/admin-api.md). Reading changes nothing.
+ * (docs/reference/admin-api.md). Reading changes nothing.
  */
 import type { ChildItem, ChildList } from "../../shared/api/rule-item.js";
 import { formatMillis } from "../../shared/time.js";

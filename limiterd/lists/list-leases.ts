@@ -1,6 +1,6 @@
 /**
- * The requests in flight as GET /admin/in-flight lists them (docs/admin-api.md): who holds slots,
- * where, and since when.
+ * The requests in flight as GET /admin/in-flight lists them (docs/reference/admin-api.md): who
+ * holds slots, where, and since when.
  */
 import type { LeaseItem, LeasePage } from "../../shared/api/lease-item.js";
 import { targetName } from "../../shared/domain/target-name.js";

@@ -1,6 +1,6 @@
 /**
  * What a list of rules, budgets or keys is asked for: where to begin, how many items, and which
- * (docs/admin-api.md, "Lists"); and the page of a sorted list that answers it.
+ * (docs/reference/admin-api.md, "Lists"); and the page of a sorted list that answers it.
  */
 import { itemsPerPage } from "../../shared/bounds.js";
 import {

@@ -1,7 +1,7 @@
 /**
- * Usage records as GET /admin/usage/records lists them (docs/admin-api.md): newest first, those
- * that aren't written yet included. It looks back in slices, so that no admission waits for it, and
- * no further than a bounded number of records at once.
+ * Usage records as GET /admin/usage/records lists them (docs/reference/admin-api.md): newest
+ * first, those that aren't written yet included. It looks back in slices, so that no admission
+ * waits for it, and no further than a bounded number of records at once.
  */
 import type { RecordItem, RecordPage } from "../../shared/api/record-item.js";
 import { recordsPerTurn } from "../../shared/bounds.js";

@@ -1,6 +1,6 @@
 /**
- * The last refusals as GET /admin/refusals lists them (docs/admin-api.md), and one of them as an
- * explanation shows it.
+ * The last refusals as GET /admin/refusals lists them (docs/reference/admin-api.md), and one of
+ * them as an explanation shows it.
  */
 import type { BreachItem, RefusalItem, RefusalPage } from "../../shared/api/refusal-item.js";
 import { budgetPeriodLabel } from "../../shared/domain/budget.js";

@@ -1,6 +1,6 @@
 /**
- * Rules as GET /admin/rate-limits lists them (docs/admin-api.md). Reading changes nothing, except
- * that windows are advanced to the current time.
+ * Rules as GET /admin/rate-limits lists them (docs/reference/admin-api.md). Reading changes
+ * nothing, except that windows are advanced to the current time.
  */
 
 import type { RuleCounts, RuleItem, RulePage } from "../../shared/api/rule-item.js";

@@ -1,6 +1,6 @@
 /**
- * The metrics of the daemon, for GET /metrics/limiter (docs/metrics.md): what it counts anyway, as
- * `sluice status` shows it, and what its rules and budgets have used.
+ * The metrics of the daemon, for GET /metrics/limiter (docs/reference/metrics.md): what it counts
+ * anyway, as `sluice status` shows it, and what its rules and budgets have used.
  */
 import type { DaemonStatus } from "../../shared/api/gateway-status.js";
 import { budgetPeriodLabel } from "../../shared/domain/budget.js";

@@ -1,4 +1,7 @@
-/** The bounds of a host's shares of counters, each with its reason; docs/bounds.md lists them. */
+/**
+ * The bounds of a host's shares of counters, each with its reason; docs/reference/bounds.md lists
+ * them.
+ */
 
 /**
  * How long a request waits for what the engine says of its counters, in ms: longer than a processor

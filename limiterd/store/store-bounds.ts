@@ -1,4 +1,7 @@
-/** The bounds of backups and of a full store, each with its reason; `docs/bounds.md` lists them. */
+/**
+ * The bounds of backups and of a full store, each with its reason; `docs/reference/bounds.md`
+ * lists them.
+ */
 
 /** Bytes of a backup in one frame to the command line: they take a millisecond to read. */
 export const backupPieceBytes = 1024 * 1024;

@@ -1,6 +1,6 @@
 /**
- * Who may read /metrics (docs/metrics.md): with the master key or the token for scrapes; without
- * either at an open gateway alone, on loopback or on the port for administration.
+ * Who may read /metrics (docs/reference/metrics.md): with the master key or the token for scrapes;
+ * without either at an open gateway alone, on loopback or on the port for administration.
  */
 import { plainFailure } from "../../shared/error-code.js";
 import type { Served } from "../http/match-route.js";

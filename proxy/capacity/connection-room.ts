@@ -1,7 +1,8 @@
 /**
- * How many connections and requests the proxy holds at once (docs/bounds.md, "Connections"). A new
- * connection always gets in: near the bound, the one that has been idle longest makes room for it.
- * So whoever opens connections and sends nothing loses them, and a probe of `/ready` is answered.
+ * How many connections and requests the proxy holds at once (docs/reference/bounds.md,
+ * "Connections"). A new connection always gets in: near the bound, the one that has been idle
+ * longest makes room for it. So whoever opens connections and sends nothing loses them, and a
+ * probe of `/ready` is answered.
  *
  * Not here: sockets. `http/http-listener.ts` says what happens on them.
  */

@@ -1,4 +1,4 @@
-/** What compressed bodies may decode to, and decoders hold (docs/bounds.md, "Memory"). */
+/** What compressed bodies may decode to, and decoders hold (docs/reference/bounds.md, "Memory"). */
 
 /** JSON with much white space shrinks to a twentieth; what shrinks further is a bomb. */
 export const decodedRatioMax = 100;

@@ -1,7 +1,7 @@
 /**
- * How many bytes the proxy holds of its requests' bodies and answers (docs/bounds.md, "Memory"). A
- * request takes before it holds and is refused what doesn't fit any more; what it holds is given
- * back when it ends, in whichever way.
+ * How many bytes the proxy holds of its requests' bodies and answers (docs/reference/bounds.md,
+ * "Memory"). A request takes before it holds and is refused what doesn't fit any more; what it
+ * holds is given back when it ends, in whichever way.
  *
  * Not here: the buffers, and what is answered when nothing is left.
  */

@@ -1,6 +1,6 @@
 /**
- * What happens, for everybody who watches it (docs/admin-api.md, "Live"): once a second the
- * daemon's status, the last refusals and the pages of rules and budgets on their screens, each
+ * What happens, for everybody who watches it (docs/reference/admin-api.md, "Live"): once a second
+ * the daemon's status, the last refusals and the pages of rules and budgets on their screens, each
  * asked for once, however many watch. While nobody does, nothing is asked. `live-stream.ts` has
  * the connections.
  */

@@ -1,6 +1,7 @@
 /**
- * What the operator wants of requests to a model (docs/configuration.md, `per_model`), and a body
- * with the fields that it says. The body is the one that the provider gets, in its own dialect.
+ * What the operator wants of requests to a model (docs/reference/configuration.md, `per_model`),
+ * and a body with the fields that it says. The body is the one that the provider gets, in its own
+ * dialect.
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { type ModelOverrides, tunedOperations } from "../../shared/config/model-overrides.js";

@@ -125,8 +125,8 @@ export function forwardResponseHeaders(rawHeaders: readonly (Buffer | string)[])
 }
 
 /**
- * The same for passthrough (docs/passthrough.md): with the provider's own limits or, where it
- * reports none, with ours, `limits`.
+ * The same for passthrough (docs/reference/passthrough.md): with the provider's own limits or,
+ * where it reports none, with ours, `limits`.
  */
 export function passResponseHeaders(
   rawHeaders: readonly (Buffer | string)[],

@@ -1,4 +1,4 @@
-/** Which endpoint a request is for (docs/http-api.md). A table; nothing is done here. */
+/** Which endpoint a request is for (docs/reference/http-api.md). A table; nothing is done here. */
 
 import { googleMethods } from "../../shared/operation.js";
 import { type AdminEndpoint, adminKeyRoutes, adminRoutes } from "./paths/admin-routes.js";

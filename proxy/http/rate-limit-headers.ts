@@ -1,6 +1,7 @@
 /**
  * The headers of a limit: on a 429 the time to wait, on any other response what is left
- * (docs/http-api.md, "The headers of a limit"). The responses themselves are in `respond.ts`.
+ * (docs/reference/http-api.md, "The headers of a limit"). The responses themselves are in
+ * `respond.ts`.
  */
 import type { Breach, SuccessHeaders } from "../../shared/domain/verdict.js";
 

@@ -1,6 +1,6 @@
 /**
- * Failures, verdicts and successes as HTTP responses (docs/http-api.md, "Errors"): the one place
- * where an error gets its shape. The headers of a limit are in `rate-limit-headers.ts`.
+ * Failures, verdicts and successes as HTTP responses (docs/reference/http-api.md, "Errors"): the
+ * one place where an error gets its shape. The headers of a limit are in `rate-limit-headers.ts`.
  */
 
 import type { AdminError } from "../../shared/api/admin-error.js";
@@ -181,9 +181,9 @@ type RefusalAnswer =
     };
 
 /**
- * The 429 of a rule or a budget, with the time to wait (docs/http-api.md, "429: a limit is
- * reached"). The request id, by which the refusal can be explained, is in the header; in the body
- * only if the operator wants it there too. Some clients get other words for a long wait
+ * The 429 of a rule or a budget, with the time to wait (docs/reference/http-api.md, "429: a limit
+ * is reached"). The request id, by which the refusal can be explained, is in the header; in the
+ * body only if the operator wants it there too. Some clients get other words for a long wait
  * (`retrying-clients.ts`). Returns the status.
  */
 export function replyRefused(

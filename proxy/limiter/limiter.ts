@@ -139,9 +139,9 @@ export interface Limiter {
    * and no key is to be looked up. Never rejects, ends within the deadline. Without the daemon a
    * caller with a key is never admitted.
    *
-   * A submission (a batch, `docs/http-api.md`) is one request in the user path's rules and budgets,
-   * holds no slot, and counts in no target's rules: `targets` is where it goes, for those who ask
-   * why it was refused, and its admission has no target.
+   * A submission (a batch, `docs/reference/http-api.md`) is one request in the user path's rules
+   * and budgets, holds no slot, and counts in no target's rules: `targets` is where it goes, for
+   * those who ask why it was refused, and its admission has no target.
    *
    * `modelNames`: see `Admit`.
    */

@@ -1,6 +1,6 @@
 /**
- * What a proxy counts of its requests (docs/metrics.md): one call for each thing that happens. What
- * can be read when it is asked for, such as memory, is in `read-gauges.ts`.
+ * What a proxy counts of its requests (docs/reference/metrics.md): one call for each thing that
+ * happens. What can be read when it is asked for, such as memory, is in `read-gauges.ts`.
  */
 import type { ProviderType } from "../../shared/config/provider-type.js";
 import { costUsd, type PicoUsd } from "../../shared/domain/money.js";

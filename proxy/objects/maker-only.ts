@@ -1,8 +1,8 @@
 /**
  * Which targets can continue a response or a conversation that a provider keeps
- * (docs/http-api.md, "Conversations that stay"): those at the provider that made it, or at another
- * one of the same account. The others would answer that there is none, whatever becomes of that
- * provider.
+ * (docs/reference/http-api.md, "Conversations that stay"): those at the provider that made it, or
+ * at another one of the same account. The others would answer that there is none, whatever becomes
+ * of that provider.
  */
 import { isObject, parseJson } from "../../shared/checked.js";
 import type { ProviderConfig } from "../../shared/config/config.js";

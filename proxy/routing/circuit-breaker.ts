@@ -1,8 +1,8 @@
 /**
- * Remembers that a target keeps failing: a circuit breaker (docs/http-api.md, "A target that keeps
- * failing"). Closed, it lets everything pass and counts failures in a row. Open, it says for how
- * long to leave the target alone; after that one request may try it, the probe, which closes the
- * breaker or opens it for twice as long.
+ * Remembers that a target keeps failing: a circuit breaker (docs/reference/http-api.md, "A target
+ * that keeps failing"). Closed, it lets everything pass and counts failures in a row. Open, it
+ * says for how long to leave the target alone; after that one request may try it, the probe, which
+ * closes the breaker or opens it for twice as long.
  *
  * A probe needs no end: the request that may try it opens the breaker for everybody else for
  * another period. If it never gets there, the next one comes after that.

@@ -1,7 +1,7 @@
 /**
- * From the model's name in a request to its targets (docs/http-api.md, "Models"). The catalog is
- * built when the configuration is read or a provider's list is learned; a request costs a few
- * look-ups.
+ * From the model's name in a request to its targets (docs/reference/http-api.md, "Models"). The
+ * catalog is built when the configuration is read or a provider's list is learned; a request costs
+ * a few look-ups.
  *
  * Not here: asking providers for their lists, the order of a virtual model's targets, and rules.
  */

@@ -1,6 +1,6 @@
 /**
  * Whether a request that has failed is sent to the same target once more, and after which time:
- * exponential backoff with full jitter, or what the provider asked for (docs/http-api.md,
+ * exponential backoff with full jitter, or what the provider asked for (docs/reference/http-api.md,
  * "Retries").
  *
  * Not here: which failures are worth it (`errors/failover-reason.ts`), and the waiting.

@@ -1,4 +1,4 @@
-/** The bodies of errors (docs/http-api.md, "Errors"). */
+/** The bodies of errors (docs/reference/http-api.md, "Errors"). */
 import type { ErrorType } from "../error-code.js";
 
 /** On /admin. All six are always present. */

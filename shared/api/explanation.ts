@@ -1,4 +1,4 @@
-/** What POST /admin/explain answers (docs/admin-api.md). */
+/** What POST /admin/explain answers (docs/reference/admin-api.md). */
 import type { RuleSource } from "../domain/rule.js";
 import type { BudgetStatus } from "./budget-item.js";
 import type { Timed } from "./list-page.js";

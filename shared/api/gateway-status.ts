@@ -203,6 +203,6 @@ export interface SettingsList {
   readonly version: string;
   /** The file that was read; null: there is none. */
   readonly file: string | null;
-  /** The scalar settings, in the order of docs/configuration.md. */
+  /** The scalar settings, in the order of docs/reference/configuration.md. */
   readonly settings: readonly EffectiveSetting[];
 }

@@ -1,4 +1,6 @@
-/** The requests that hold slots, as GET /admin/in-flight lists them (docs/admin-api.md). */
+/**
+ * The requests that hold slots, as GET /admin/in-flight lists them (docs/reference/admin-api.md).
+ */
 import type { ListPage } from "./list-page.js";
 
 export interface LeaseItem {

@@ -1,6 +1,6 @@
 /**
- * What the answers of the admin API have in common (docs/admin-api.md). This room holds types
- * alone: the daemon makes what they describe, the proxy writes it, pages and clients read it.
+ * What the answers of the admin API have in common (docs/reference/admin-api.md). This room holds
+ * types alone: the daemon makes what they describe, the proxy writes it, pages and clients read it.
  * Moments are RFC 3339 in UTC; costs and amounts are US dollars.
  */
 

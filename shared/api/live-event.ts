@@ -1,4 +1,7 @@
-/** The events of GET /admin/live (docs/admin-api.md, "Live"): the data of each, by its name. */
+/**
+ * The events of GET /admin/live (docs/reference/admin-api.md, "Live"): the data of each, by its
+ * name.
+ */
 
 import type { BudgetPage } from "./budget-item.js";
 import type { DaemonStatus } from "./gateway-status.js";

@@ -1,4 +1,4 @@
-/** The record of one executed request, as exports and lists show it (docs/usage.md). */
+/** The record of one executed request, as exports and lists show it (docs/reference/usage.md). */
 import type { DetailField, ServiceTier } from "../usage/usage-details.js";
 import type { ListPage, Timed } from "./list-page.js";
 

@@ -1,4 +1,4 @@
-/** The last refusals, as GET /admin/refusals lists them (docs/admin-api.md). */
+/** The last refusals, as GET /admin/refusals lists them (docs/reference/admin-api.md). */
 import type { Dimension } from "../domain/verdict.js";
 import type { BudgetName } from "./budget-item.js";
 import type { ListPage } from "./list-page.js";

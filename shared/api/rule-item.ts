@@ -1,6 +1,6 @@
 /**
  * Rules with their counts, as GET /admin/rate-limits lists them, the children of a template, and
- * what a rule would have refused (docs/admin-api.md, "Rules").
+ * what a rule would have refused (docs/reference/admin-api.md, "Rules").
  */
 import type { RuleSource, Scope } from "../domain/rule.js";
 import type { ListPage, Timed } from "./list-page.js";

@@ -1,6 +1,6 @@
 /**
  * Sums of usage: GET /admin/usage, and what callers see of their own by GET /v1/usage
- * (docs/http-api.md, "Usage").
+ * (docs/reference/http-api.md, "Usage").
  */
 
 import type { CountedHosts } from "../usage/hosts-text.js";

@@ -1,7 +1,7 @@
 /**
- * The JSON Schema of `sluice.yaml` (docs/configuration.md, "In an editor"), made of the tables of
- * settings: editors complete its keys, show what they mean and mark wrong ones. What values mean
- * together is for `sluice config check`.
+ * The JSON Schema of `sluice.yaml` (docs/reference/configuration.md, "In an editor"), made of the
+ * tables of settings: editors complete its keys, show what they mean and mark wrong ones. What
+ * values mean together is for `sluice config check`.
  */
 import { candidatesMax, periodSecondsMax } from "../bounds.js";
 import { amountUsdMax } from "../domain/budget.js";

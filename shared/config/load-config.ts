@@ -1,6 +1,6 @@
 /**
  * Loads the configuration of this process: finds the file, reads it and checks it
- * (docs/configuration.md). What is checked is in `resolve/resolve-config.ts`.
+ * (docs/reference/configuration.md). What is checked is in `resolve/resolve-config.ts`.
  */
 import { readFileSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
@@ -50,8 +50,8 @@ interface ConfigFileSearch {
 }
 
 /**
- * The paths to look at, in order (docs/configuration.md). A path with `namedBy`, the flag or the
- * variable that names it, must exist.
+ * The paths to look at, in order (docs/reference/configuration.md). A path with `namedBy`, the
+ * flag or the variable that names it, must exist.
  */
 export function searchOrder({
   file,

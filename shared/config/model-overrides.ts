@@ -1,5 +1,5 @@
 /**
- * What the operator says of requests to some models of a provider (docs/configuration.md,
+ * What the operator says of requests to some models of a provider (docs/reference/configuration.md,
  * `per_model`): deadlines, and fields of the body.
  */
 import type { Operation } from "../operation.js";

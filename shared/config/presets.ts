@@ -1,7 +1,7 @@
 /**
  * The providers that Sluice knows by name, one row each: API, address, variables
- * (docs/configuration.md), and how they differ from their type. How they join the file's providers
- * is in `resolve/providers.ts`.
+ * (docs/reference/configuration.md), and how they differ from their type. How they join the file's
+ * providers is in `resolve/providers.ts`.
  */
 import type { Operation } from "../operation.js";
 import {

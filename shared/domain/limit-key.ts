@@ -1,7 +1,7 @@
 /**
  * What identifies a rule or a budget, and how it is written in bodies: a scope, a subject and a
- * period (`docs/http-api.md`). The two differ only in names and units: a `KeyGrammar`, which is in
- * `rule.ts` and in `budget.ts` with the values that a key limits.
+ * period (`docs/reference/http-api.md`). The two differ only in names and units: a `KeyGrammar`,
+ * which is in `rule.ts` and in `budget.ts` with the values that a key limits.
  */
 
 import { periodSecondsMax } from "../bounds.js";

@@ -1,6 +1,6 @@
 /**
- * The text of a refusal (`docs/http-api.md`, "429: a limit is reached"): the same in the 429, the
- * log line and `sluice explain`.
+ * The text of a refusal (`docs/reference/http-api.md`, "429: a limit is reached"): the same in the
+ * 429, the log line and `sluice explain`.
  */
 
 import { budgetPeriodLabel } from "./budget.js";

@@ -1,6 +1,6 @@
 /**
- * User paths: the slash-separated names that rules and budgets apply to (`docs/http-api.md`).
- * Matching is not here: the daemon's rule book owns it.
+ * User paths: the slash-separated names that rules and budgets apply to
+ * (`docs/reference/http-api.md`). Matching is not here: the daemon's rule book owns it.
  */
 import { userPathBytesMax, userPathSegmentsMax } from "../bounds.js";
 import { utf8Bytes } from "../text/utf8-bytes.js";

@@ -6,8 +6,8 @@ import type { BudgetScope } from "./budget.js";
 import type { Scope } from "./rule.js";
 
 /**
- * The six counts of the success headers (`docs/http-api.md`, "The headers of a limit"); null where
- * no rule has such a cap. Resets are in seconds.
+ * The six counts of the success headers (`docs/reference/http-api.md`, "The headers of a limit");
+ * null where no rule has such a cap. Resets are in seconds.
  */
 export interface SuccessHeaders {
   readonly requests: {

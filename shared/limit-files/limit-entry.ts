@@ -1,6 +1,6 @@
 /**
- * Rules and budgets as bodies of the admin API have them (docs/admin-api.md, "PUT"): without
- * counters, and without what doesn't apply.
+ * Rules and budgets as bodies of the admin API have them (docs/reference/admin-api.md, "PUT"):
+ * without counters, and without what doesn't apply.
  */
 import type { Checked } from "../checked.js";
 import {

@@ -1,4 +1,4 @@
-/** What a file of limits changes, as POST /admin/limits answers (docs/admin-api.md). */
+/** What a file of limits changes, as POST /admin/limits answers (docs/reference/admin-api.md). */
 import type { ListPage, Timed } from "../api/list-page.js";
 import type { BudgetScope } from "../domain/budget.js";
 import type { Scope } from "../domain/rule.js";

@@ -1,7 +1,7 @@
 /**
  * A file of rules and budgets: the sections `rate_limits` and `budgets` of a configuration file,
  * with their lists and nothing else, so that both can be moved from one into the other
- * (docs/command-line.md, "sluice limits apply"). Pure.
+ * (docs/reference/command-line.md, "sluice limits apply"). Pure.
  */
 import { isObject } from "../checked.js";
 import type { Environment } from "../config/environment.js";

@@ -1,6 +1,6 @@
 /**
- * The fields of log lines, for docs/logs.md and whoever parses them: in the order in which they are
- * written. A name never changes its meaning; new ones may come.
+ * The fields of log lines, for docs/reference/logs.md and whoever parses them: in the order in
+ * which they are written. A name never changes its meaning; new ones may come.
  */
 
 interface LogField {
@@ -51,7 +51,10 @@ export const requestFields: readonly LogField[] = [
   { name: "input_tokens", meaning: "of these, input" },
   { name: "output_tokens", meaning: "of these, output" },
   { name: "cost_usd", meaning: "what it has cost, in US dollars" },
-  { name: "rewrite_bytes_saved", meaning: "what [rewriters](rewriters.md) took out of the prompt" },
+  {
+    name: "rewrite_bytes_saved",
+    meaning: "what [rewriters](../rewriters.md) took out of the prompt",
+  },
   { name: "estimated", meaning: "`true` if the tokens are an estimate" },
   {
     name: "rule",

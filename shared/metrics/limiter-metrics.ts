@@ -1,4 +1,7 @@
-/** The metrics of the limiter daemon, which any proxy of its host answers for (docs/metrics.md). */
+/**
+ * The metrics of the limiter daemon, which any proxy of its host answers for
+ * (docs/reference/metrics.md).
+ */
 import { metricsOf, shortSeconds } from "./metric.js";
 
 const ofRule = ["scope", "subject", "period"];

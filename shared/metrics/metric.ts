@@ -1,6 +1,6 @@
 /**
  * The row of a metric in the tables beside this file. What is counted where is not here:
- * `proxy/metrics/` and `limiterd/metrics/` do that. `docs/metrics.md` is
+ * `proxy/metrics/` and `limiterd/metrics/` do that. `docs/reference/metrics.md` is
  * checked against the tables.
  */
 

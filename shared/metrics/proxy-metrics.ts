@@ -1,7 +1,7 @@
 /**
- * The metrics of a proxy (docs/metrics.md). Names that begin with `gen_ai` and `http` are those of
- * the OpenTelemetry conventions, as Prometheus writes them; `metrics-table.ts` says of which
- * version.
+ * The metrics of a proxy (docs/reference/metrics.md). Names that begin with `gen_ai` and `http`
+ * are those of the OpenTelemetry conventions, as Prometheus writes them; `metrics-table.ts` says
+ * of which version.
  */
 import { buckets, metricsOf, shortSeconds } from "./metric.js";
 

@@ -1,6 +1,6 @@
 /**
  * The operations that the HTTP API and the command line request of the daemon; bodies and answers
- * are those of the admin API (`docs/admin-api.md`).
+ * are those of the admin API (`docs/reference/admin-api.md`).
  */
 import { bad, type Checked, good, isObject } from "../checked.js";
 

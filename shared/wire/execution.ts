@@ -19,7 +19,10 @@ import {
 } from "../usage/usage-details.js";
 import { isObjectId } from "./stored-object.js";
 
-/** Tokens as in `docs/usage.md`; the three costs are null together: unpriced, which is not 0. */
+/**
+ * Tokens as in `docs/reference/usage.md`; the three costs are null together: unpriced, which is
+ * not 0.
+ */
 export interface Execution {
   readonly requestId: string;
   /** The path of the endpoint, such as `/v1/chat/completions`. */

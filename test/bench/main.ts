@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: measures Sluice beside its peers in one run and prints both, with the ratios
  * that hold on other machines too. It exits 0 whatever the figures say, and 1 only when Sluice
- * couldn't be measured. How to read it: docs/benchmark.md.
+ * couldn't be measured. How to read it: docs/contributing/benchmark.md.
  */
 import { Command, Option } from "commander";
 import { measureDaemon } from "./measure/measure-daemon.js";

@@ -4,7 +4,10 @@ import t from "tap";
 import { createProgram } from "../../bin/program.js";
 import { exitCodeMeanings } from "../../bin/session/exit-code.js";
 
-const page = readFileSync(new URL("../../../docs/command-line.md", import.meta.url), "utf8");
+const page = readFileSync(
+  new URL("../../../docs/reference/command-line.md", import.meta.url),
+  "utf8",
+);
 const program = createProgram({
   terminal: {
     out: () => {},

@@ -267,7 +267,7 @@ async function costOf(count: number, sending: Sending): Promise<number> {
   return cost;
 }
 
-/** The statuses that a caller may get (docs/http-api.md, "Errors"). */
+/** The statuses that a caller may get (docs/reference/http-api.md, "Errors"). */
 function statusesOf(caller: Caller, { kind, path }: Endpoint): readonly number[] {
   if (path === "/dashboard/session") return [400, 415];
   if (caller === "wrong" || caller === "unknown") return [401];

@@ -69,7 +69,7 @@ export function clientsPage({ clients, results, before }: PageParts): string {
     table(["client", ...columns], main),
     "\n",
     notes(clients, results),
-    "\n## Leaving, waiting and stopping\n\nEach client is also told to leave in the middle of a stream, finds its only slot taken, and finds the limit of its day used up, on OpenAI and on Anthropic. When it leaves, Sluice ends the provider's stream and frees the slot; a slot that is taken is waited for; at a day's limit it stops at once and shows the limit (Continue asks for two minutes first, whatever it is told). – is what a client doesn't do by itself: Mastra tries nothing again, and LlamaIndex reads a stream to its end, whoever has left. What each is answered is under [clients that need other words](http-api.md#clients-that-need-other-words).\n\n",
+    "\n## Leaving, waiting and stopping\n\nEach client is also told to leave in the middle of a stream, finds its only slot taken, and finds the limit of its day used up, on OpenAI and on Anthropic. When it leaves, Sluice ends the provider's stream and frees the slot; a slot that is taken is waited for; at a day's limit it stops at once and shows the limit (Continue asks for two minutes first, whatever it is told). – is what a client doesn't do by itself: Mastra tries nothing again, and LlamaIndex reads a stream to its end, whoever has left. What each is answered is under [clients that need other words](reference/http-api.md#clients-that-need-other-words).\n\n",
     table(
       ["client's stop", "leaves a stream", "waits for a slot", "stops at the day's limit"],
       clients.map((client) => row(stopping(client), limitCells(client, of(client)))),

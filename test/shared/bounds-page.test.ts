@@ -1,4 +1,4 @@
-/** Holds the values on docs/bounds.md to the bounds of the code. */
+/** Holds the values on docs/reference/bounds.md to the bounds of the code. */
 import { readFileSync } from "node:fs";
 import t from "tap";
 import * as bounds from "../../shared/bounds.js";
@@ -7,7 +7,7 @@ import * as sessions from "../../shared/wire/dashboard-session.js";
 import * as objects from "../../shared/wire/stored-object.js";
 
 // The compiled test is three directories below the repository.
-const page = readFileSync(new URL("../../../docs/bounds.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../../../docs/reference/bounds.md", import.meta.url), "utf8");
 
 /** The value in the row that begins so, and what follows. */
 function row(name: string): string {

@@ -1,7 +1,7 @@
 /**
- * Files of rules and budgets (docs/admin-api.md, "Files of limits"): `limits.stage` takes a piece
- * of one, `limits.plan` says in pages what it would change, `limits.apply` makes that in one change
- * that is committed as a whole.
+ * Files of rules and budgets (docs/reference/admin-api.md, "Files of limits"): `limits.stage`
+ * takes a piece of one, `limits.plan` says in pages what it would change, `limits.apply` makes
+ * that in one change that is committed as a whole.
  */
 import { isCount, isObject } from "../../../shared/checked.js";
 import { type Failure, invalid, plainFailure } from "../../../shared/error-code.js";

@@ -1,6 +1,6 @@
 /**
- * The body of GET /v1/usage (docs/http-api.md, "Usage"): what a user path used in a window of days,
- * and where its budgets and rate limits are now. Reading changes nothing.
+ * The body of GET /v1/usage (docs/reference/http-api.md, "Usage"): what a user path used in a
+ * window of days, and where its budgets and rate limits are now. Reading changes nothing.
  */
 import type { RateLimitStatus, UsageStatus } from "../../../shared/api/usage-report.js";
 import { periodLabel } from "../../../shared/domain/rule.js";

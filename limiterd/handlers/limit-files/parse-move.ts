@@ -1,6 +1,6 @@
 /**
- * `replaces` in the body of a PUT (docs/admin-api.md): which rule or budget the written one takes
- * the place of.
+ * `replaces` in the body of a PUT (docs/reference/admin-api.md): which rule or budget the written
+ * one takes the place of.
  */
 import { type Checked, good, isObject } from "../../../shared/checked.js";
 import { type KeyGrammar, type LimitKey, parseKey } from "../../../shared/domain/limit-key.js";

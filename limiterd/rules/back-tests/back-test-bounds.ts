@@ -1,4 +1,4 @@
-/** The bounds of back-tests, each with its reason; `docs/bounds.md` lists them. */
+/** The bounds of back-tests, each with its reason; `docs/reference/bounds.md` lists them. */
 
 /** Under way at once, of some 10 MB each; the one that was asked for longest ago makes room. */
 export const backTestsMax = 2;

@@ -45,7 +45,10 @@ async function sumOf(state: DaemonState, window: UsageWindow): Promise<Rollup> {
   return total;
 }
 
-/** A sum by the names of docs/http-api.md, with the number of requests whose cost isn't in it. */
+/**
+ * A sum by the names of docs/reference/http-api.md, with the number of requests whose cost isn't
+ * in it.
+ */
 export function usageTotals(sum: Rollup, { fromDay, toDay }: Days): UsageTotals {
   return {
     start_date: fromDay,

@@ -1,6 +1,6 @@
 /**
  * The fields of a chat request, and what becomes of each when the model's provider speaks Anthropic
- * messages, as of the OpenAI API in November 2026. docs/dialects.md has the same tables.
+ * messages, as of the OpenAI API in November 2026. docs/reference/dialects.md has the same tables.
  */
 import { isObject } from "../../../shared/checked.js";
 import {

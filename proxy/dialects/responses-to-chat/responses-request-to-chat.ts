@@ -1,6 +1,6 @@
 /**
- * A request of the Responses API as a chat request. `docs/dialects-responses.md` lists what becomes
- * of each field.
+ * A request of the Responses API as a chat request. `docs/reference/dialects-responses.md` lists
+ * what becomes of each field.
  */
 import { isAbsent } from "../../../shared/checked.js";
 import { quote, RequestCheck } from "../translation/request-check.js";

@@ -1,6 +1,6 @@
 /**
  * Tables of how the fields of one kind of object are translated. The code checks requests against
- * them, and docs/dialects.md shows them.
+ * them, and docs/reference/dialects.md shows them.
  *
  * A field is left out when the answer means the same without it. A field whose absence changes how
  * the answer turns out, but not what it is, is dropped, and so is a field that isn't in the table.

@@ -1,4 +1,4 @@
-/** Why an answer ended, in each dialect. The tables are also in docs/dialects.md. */
+/** Why an answer ended, in each dialect. The tables are also in docs/reference/dialects.md. */
 import { FailedAnswer } from "./translation.js";
 
 /** Anthropic's `stop_reason` to a chat completion's `finish_reason`. */

@@ -1,6 +1,7 @@
 /**
- * The /admin/auth-keys endpoints (docs/admin-api.md). A key is made here and sent in one answer;
- * the daemon gets its hash. The daemon checks the fields of a body, for the command line too.
+ * The /admin/auth-keys endpoints (docs/reference/admin-api.md). A key is made here and sent in one
+ * answer; the daemon gets its hash. The daemon checks the fields of a body, for the command line
+ * too.
  */
 
 import type { IssuedKey, KeyItem } from "../../../shared/api/key-item.js";

@@ -1,7 +1,7 @@
 /**
- * The /admin/rate-limits and /admin/budgets endpoints (docs/admin-api.md): a request becomes one
- * admin operation of the daemon, and the answer is the list as it stands afterwards. The daemon
- * checks the fields of a body, for the command line too.
+ * The /admin/rate-limits and /admin/budgets endpoints (docs/reference/admin-api.md): a request
+ * becomes one admin operation of the daemon, and the answer is the list as it stands afterwards.
+ * The daemon checks the fields of a body, for the command line too.
  */
 import { unreachable } from "../../../shared/assert.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";

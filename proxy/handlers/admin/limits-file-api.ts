@@ -1,6 +1,6 @@
 /**
  * GET and POST /admin/limits: rules and budgets as the file of limits that `sluice limits export`
- * writes and `sluice limits apply` takes, as JSON (docs/admin-api.md, "Files of limits").
+ * writes and `sluice limits apply` takes, as JSON (docs/reference/admin-api.md, "Files of limits").
  */
 import { bad, type Checked, good } from "../../../shared/checked.js";
 import type { Failure } from "../../../shared/error-code.js";

@@ -1,7 +1,7 @@
 /**
- * What the gateway is doing, and what it did (docs/admin-api.md): the daemon's status, the fullest
- * children of a template, the requests in flight, the last refusals, and usage by groups. Nothing
- * is changed.
+ * What the gateway is doing, and what it did (docs/reference/admin-api.md): the daemon's status,
+ * the fullest children of a template, the requests in flight, the last refusals, and usage by
+ * groups. Nothing is changed.
  */
 
 import type { GatewayStatus } from "../../../shared/api/gateway-status.js";

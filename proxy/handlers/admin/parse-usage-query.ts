@@ -1,6 +1,6 @@
 /**
- * The query parameters of GET /v1/usage (docs/http-api.md, "Usage"), and the order in which they
- * are checked: the first problem is the answer.
+ * The query parameters of GET /v1/usage (docs/reference/http-api.md, "Usage"), and the order in
+ * which they are checked: the first problem is the answer.
  */
 import { usageDaysMax } from "../../../shared/bounds.js";
 import { type Checked, show } from "../../../shared/checked.js";

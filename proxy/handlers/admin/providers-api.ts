@@ -1,6 +1,6 @@
 /**
- * GET /admin/providers and /admin/config (docs/admin-api.md): what this proxy knows of its
- * providers, and its settings with where each comes from. No credential is in either.
+ * GET /admin/providers and /admin/config (docs/reference/admin-api.md): what this proxy knows of
+ * its providers, and its settings with where each comes from. No credential is in either.
  */
 import type { SettingsList, TargetItem } from "../../../shared/api/gateway-status.js";
 import type { PriceItem, ProviderItem, ProviderList } from "../../../shared/api/provider-item.js";

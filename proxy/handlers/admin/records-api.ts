@@ -1,6 +1,6 @@
 /**
- * GET /admin/usage/records (docs/admin-api.md): usage records, newest first, as a page, or all that
- * are asked for as a file. The daemon checks the filters.
+ * GET /admin/usage/records (docs/reference/admin-api.md): usage records, newest first, as a page,
+ * or all that are asked for as a file. The daemon checks the filters.
  */
 import type { RecordItem } from "../../../shared/api/record-item.js";
 import { itemsPerPage } from "../../../shared/bounds.js";

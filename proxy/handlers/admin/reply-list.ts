@@ -1,6 +1,7 @@
 /**
- * The lists of the admin API (docs/admin-api.md, "Lists"): all items as one body, or with `limit`
- * or `after` a page of them. The daemon checks the parameters, for the command line too.
+ * The lists of the admin API (docs/reference/admin-api.md, "Lists"): all items as one body, or
+ * with `limit` or `after` a page of them. The daemon checks the parameters, for the command line
+ * too.
  */
 import type { BudgetList } from "../../../shared/api/budget-item.js";
 import type { KeyPage, ListedKeys } from "../../../shared/api/key-item.js";

@@ -1,6 +1,6 @@
 /**
- * GET /v1/usage (docs/http-api.md): the caller's own usage, budgets and rate limits. Never limited
- * itself. The parameters are checked here; the numbers are the daemon's.
+ * GET /v1/usage (docs/reference/http-api.md): the caller's own usage, budgets and rate limits.
+ * Never limited itself. The parameters are checked here; the numbers are the daemon's.
  */
 import { failure } from "../../../shared/error-code.js";
 import { callerName } from "../../auth/caller.js";

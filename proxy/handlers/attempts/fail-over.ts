@@ -1,7 +1,8 @@
 /**
- * The next target after one has failed (docs/http-api.md, "Failover"): its attempt ends, the daemon
- * chooses among the targets that weren't tried, and the request is sent again, until one answers or
- * none is left. Only while nothing has gone to the client, and while the client is there.
+ * The next target after one has failed (docs/reference/http-api.md, "Failover"): its attempt ends,
+ * the daemon chooses among the targets that weren't tried, and the request is sent again, until
+ * one answers or none is left. Only while nothing has gone to the client, and while the client is
+ * there.
  */
 import { assert } from "../../../shared/assert.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";

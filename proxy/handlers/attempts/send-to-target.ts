@@ -1,7 +1,7 @@
 /**
  * Sends a request to one target: once more, and again, as the provider's `retries` allow, while its
- * failures are such that it may answer the next time (docs/http-api.md, "Retries"). To the limiter
- * it stays one request at one target.
+ * failures are such that it may answer the next time (docs/reference/http-api.md, "Retries"). To
+ * the limiter it stays one request at one target.
  */
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { Operation } from "../../../shared/operation.js";

@@ -1,6 +1,6 @@
 /**
- * GET /admin/live: one connection to the live feed, as a stream of events (docs/admin-api.md,
- * "Live"). What is told, and when, is in `live-feed.ts`.
+ * GET /admin/live: one connection to the live feed, as a stream of events
+ * (docs/reference/admin-api.md, "Live"). What is told, and when, is in `live-feed.ts`.
  */
 import { bad, type Checked, good } from "../../../shared/checked.js";
 import { failure } from "../../../shared/error-code.js";

@@ -1,6 +1,6 @@
 /**
- * The log line of a request that has ended (docs/logs.md). Names, ids and counts only: of headers
- * the user agent alone, and no body ever gets here.
+ * The log line of a request that has ended (docs/reference/logs.md). Names, ids and counts only:
+ * of headers the user agent alone, and no body ever gets here.
  */
 import { budgetPeriodLabel } from "../../../shared/domain/budget.js";
 import { redactKeys } from "../../../shared/domain/managed-key.js";

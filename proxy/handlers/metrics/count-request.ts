@@ -1,4 +1,4 @@
-/** Counts a request that has ended, by what its record says (docs/metrics.md). */
+/** Counts a request that has ended, by what its record says (docs/reference/metrics.md). */
 import type { Gateway } from "../../gateway.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { Refused } from "../../metrics/proxy-counts.js";

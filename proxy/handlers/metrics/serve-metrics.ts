@@ -1,6 +1,6 @@
 /**
- * GET /metrics and /metrics/limiter (docs/metrics.md): the text is made in slices, so that however
- * many series there are, requests have their turn between.
+ * GET /metrics and /metrics/limiter (docs/reference/metrics.md): the text is made in slices, so
+ * that however many series there are, requests have their turn between.
  */
 import { plainFailure } from "../../../shared/error-code.js";
 import { chooseFormat } from "../../../shared/metrics/choose-format.js";

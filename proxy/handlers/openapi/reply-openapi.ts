@@ -1,6 +1,6 @@
 /**
- * GET /openapi.json (docs/http-api.md, "The API as a document"): the description of this API,
- * without credentials. It is the same for everybody and holds nothing of this installation.
+ * GET /openapi.json (docs/reference/http-api.md, "The API as a document"): the description of this
+ * API, without credentials. It is the same for everybody and holds nothing of this installation.
  */
 import { plainFailure } from "../../../shared/error-code.js";
 import type { Exchange } from "../../http/exchange.js";

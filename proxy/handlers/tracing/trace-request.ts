@@ -1,6 +1,6 @@
 /**
- * The span of a request (docs/tracing.md): begun once its endpoint is known, ended with what its
- * record says. Names, ids and counts only, as in the log.
+ * The span of a request (docs/reference/tracing.md): begun once its endpoint is known, ended with
+ * what its record says. Names, ids and counts only, as in the log.
  */
 import { redactKeys } from "../../../shared/domain/managed-key.js";
 import { costUsd } from "../../../shared/domain/money.js";

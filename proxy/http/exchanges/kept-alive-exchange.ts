@@ -1,8 +1,9 @@
 /**
- * An exchange whose stream of events never pauses for long (docs/http-api.md, "Keep-alive"): while
- * nothing goes to the client, a comment does, or the dialect's own event for that. To the steps
- * that answer nothing has begun by that, so a request can still fail over; but its status has gone
- * out, and what would have been an answer with another one becomes an event of the stream.
+ * An exchange whose stream of events never pauses for long (docs/reference/http-api.md,
+ * "Keep-alive"): while nothing goes to the client, a comment does, or the dialect's own event for
+ * that. To the steps that answer nothing has begun by that, so a request can still fail over; but
+ * its status has gone out, and what would have been an answer with another one becomes an event of
+ * the stream.
  *
  * Not here: what such an event looks like (`keep-alive-events.ts`).
  */

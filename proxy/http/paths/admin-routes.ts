@@ -1,4 +1,6 @@
-/** The endpoints of the admin API (docs/admin-api.md): their paths and methods. A table. */
+/**
+ * The endpoints of the admin API (docs/reference/admin-api.md): their paths and methods. A table.
+ */
 
 export type AdminEndpoint =
   | "rate-limits"

@@ -1,6 +1,6 @@
 /**
- * After which failures of a target another one is tried (docs/http-api.md), and which failure the
- * client gets when all have failed. Pure tables; `fail-over.ts` tries the next target.
+ * After which failures of a target another one is tried (docs/reference/http-api.md), and which
+ * failure the client gets when all have failed. Pure tables; `fail-over.ts` tries the next target.
  *
  * A 5xx, a 429, no answer at all, a target that refuses our credentials or account, and one that
  * reports its model missing, unavailable, deprecated or retired, or the request too long for its

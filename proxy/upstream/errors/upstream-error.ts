@@ -1,7 +1,7 @@
 /**
  * A provider's error response as a failure of ours: its status, message, code and param in our
- * envelope, but for a refusal of our own credentials (docs/http-api.md). What the body says is read
- * by `error-fields.ts`.
+ * envelope, but for a refusal of our own credentials (docs/reference/http-api.md). What the body
+ * says is read by `error-fields.ts`.
  *
  * Not here: trying another target, and writing the answer.
  */

@@ -1,7 +1,7 @@
 /**
- * Replaces `${NAME}` in the values of the file (docs/configuration.md), but not in keys. It runs
- * before any other check, so it also refuses keys such as `__proto__`, which JavaScript objects
- * inherit.
+ * Replaces `${NAME}` in the values of the file (docs/reference/configuration.md), but not in keys.
+ * It runs before any other check, so it also refuses keys such as `__proto__`, which JavaScript
+ * objects inherit.
  */
 import { isObject } from "../../checked.js";
 import { type Environment, variable } from "../environment.js";

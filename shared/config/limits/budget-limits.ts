@@ -1,7 +1,7 @@
 /**
  * The limits of budgets, `{period or period_seconds, amount}` or the compact `daily=10, weekly=50`,
- * as the file and the variables write them (docs/configuration.md). `../../domain/budget.ts` checks
- * single values, as for the admin API.
+ * as the file and the variables write them (docs/reference/configuration.md).
+ * `../../domain/budget.ts` checks single values, as for the admin API.
  */
 import {
   type BudgetScope,

@@ -1,6 +1,6 @@
 /**
  * Rules and budgets from the environment: SET_RATE_LIMIT_<PATH>, SET_PROVIDER_RATE_LIMIT_<NAME> and
- * SET_BUDGET_<PATH> (docs/configuration.md). How they replace those of the file is in
+ * SET_BUDGET_<PATH> (docs/reference/configuration.md). How they replace those of the file is in
  * `file-limits.ts`.
  */
 import { show } from "../../checked.js";

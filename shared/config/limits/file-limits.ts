@@ -1,6 +1,6 @@
 /**
- * Checks the rules and budgets that the file declares (docs/configuration.md), and merges them with
- * those of the variables.
+ * Checks the rules and budgets that the file declares (docs/reference/configuration.md), and
+ * merges them with those of the variables.
  */
 import { show } from "../../checked.js";
 import { entitlementLine, notEntitled } from "../../domain/limit-key.js";

@@ -1,7 +1,8 @@
 /**
  * The limits of rules, `{period or period_seconds, max_requests, max_tokens, host_only}` or the
  * compact `rpm=100, tpm=50000; concurrent=8`, as the file and the variables write them
- * (docs/configuration.md). `../../domain/rule.ts` checks single values, as for the admin API.
+ * (docs/reference/configuration.md). `../../domain/rule.ts` checks single values, as for the admin
+ * API.
  */
 import { isAbsent, show } from "../../checked.js";
 import { parsePeriod } from "../../domain/limit-key.js";

@@ -15,7 +15,10 @@ import {
   settings,
 } from "../settings/settings.js";
 
-/** Token limits need usage tracking (docs/configuration.md). One warning names all such rules. */
+/**
+ * Token limits need usage tracking (docs/reference/configuration.md). One warning names all such
+ * rules.
+ */
 export function tokenRuleWarnings(
   rules: readonly RuleDefinition[],
   usageEnabled: boolean,

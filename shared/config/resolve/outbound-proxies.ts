@@ -1,7 +1,7 @@
 /**
- * Which proxy a request to an address leaves through (docs/configuration.md, "Outbound proxies"):
- * the provider's own, else the one of HTTP_PROXY, HTTPS_PROXY and NO_PROXY, in capitals or small
- * letters, as curl and most programs read them.
+ * Which proxy a request to an address leaves through (docs/reference/configuration.md, "Outbound
+ * proxies"): the provider's own, else the one of HTTP_PROXY, HTTPS_PROXY and NO_PROXY, in capitals
+ * or small letters, as curl and most programs read them.
  */
 import type { ProviderConfig } from "../config.js";
 import { type Environment, variable } from "../environment.js";

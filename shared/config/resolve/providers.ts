@@ -1,6 +1,7 @@
 /**
- * The providers of a configuration (docs/configuration.md): those that the file declares, those
- * that the usual key variables register, and the simulator if the file declares none.
+ * The providers of a configuration (docs/reference/configuration.md): those that the file
+ * declares, those that the usual key variables register, and the simulator if the file declares
+ * none.
  */
 import { append } from "../../long-lists.js";
 import type { Operation } from "../../operation.js";

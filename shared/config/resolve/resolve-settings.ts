@@ -1,6 +1,6 @@
 /**
  * The value of each scalar setting: a flag overrides the environment, the environment overrides the
- * file, the file overrides the default (docs/configuration.md).
+ * file, the file overrides the default (docs/reference/configuration.md).
  */
 import { isAbsent } from "../../checked.js";
 import type { DerivedPath, EffectiveSetting } from "../config.js";

@@ -53,7 +53,7 @@ const protocolVariables = [
 /** Longer values are cut in a warning. */
 const valueCharsMax = 60;
 
-/** All of them, for the page (docs/tracing.md). */
+/** All of them, for the page (docs/reference/tracing.md). */
 export const telemetryVariables = [
   disabledVariable,
   exporterVariable,

@@ -1,7 +1,7 @@
 /**
  * The rows of the tables of settings. A scalar setting has one path in the file, and may have a
  * variable and a flag; a field belongs to an entry that the file may repeat, such as a provider.
- * `docs/configuration.md` is checked against the tables.
+ * `docs/reference/configuration.md` is checked against the tables.
  */
 import type { ValueKind } from "../kinds/value-kind.js";
 

@@ -1,7 +1,8 @@
 /**
  * `npm run soak`: a gateway of several proxies under a mixed load for a long time, with faults in
  * between. At the end all that was counted must be exact, and memory, descriptors and store must be
- * flat or explained. docs/testing.md says how to run it, docs/sizing.md what it measured.
+ * flat or explained. docs/contributing/testing.md says how to run it, docs/sizing.md what it
+ * measured.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -87,7 +88,7 @@ async function untilQuiet(gateway: Gateway): Promise<string | null> {
 
 /**
  * Resolves when all have come back from the fault before: what two at once may cost is another
- * matter, and docs/crashes.md's. On a busy machine that takes a while.
+ * matter, and docs/contributing/crashes.md's. On a busy machine that takes a while.
  */
 async function untilCalm(gateway: Gateway, proxies: number, ledger: Ledger): Promise<boolean> {
   const until = performance.now() + calmMs;

@@ -1,6 +1,6 @@
 /**
- * The five /admin/rate-limits endpoints over HTTP (docs/http-api.md), and who may call them
- * (section 2).
+ * The five /admin/rate-limits endpoints over HTTP (docs/reference/http-api.md), and who may call
+ * them (section 2).
  */
 import { writeFileSync } from "node:fs";
 import t from "tap";

@@ -1,6 +1,6 @@
 /**
- * The commands of docs/command-line.md, as the page writes them, against a gateway that runs: over
- * the daemon's sockets, and from elsewhere by the admin API.
+ * The commands of docs/reference/command-line.md, as the page writes them, against a gateway that
+ * runs: over the daemon's sockets, and from elsewhere by the admin API.
  */
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -32,7 +32,10 @@ budgets:
 );
 await site.startDaemon();
 const { ready: url } = await site.startProxy();
-const page = readFileSync(new URL("../../../../docs/command-line.md", import.meta.url), "utf8");
+const page = readFileSync(
+  new URL("../../../../docs/reference/command-line.md", import.meta.url),
+  "utf8",
+);
 const here = ["--config", site.configFile, "--socket", site.socket];
 const env = { SLUICE_API_KEY: masterKey, SLUICE_SOCKET: site.socket };
 

@@ -1,6 +1,6 @@
 /**
- * The effects of operations on a rule's counters (docs/http-api.md) through real processes: over
- * HTTP, and again after SIGTERM and after kill −9 of the daemon.
+ * The effects of operations on a rule's counters (docs/reference/http-api.md) through real
+ * processes: over HTTP, and again after SIGTERM and after kill −9 of the daemon.
  */
 import t from "tap";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";

@@ -1,6 +1,6 @@
 /**
- * Crashes with real processes (docs/crashes.md): whichever dies, nothing is leaked, lost or counted
- * twice.
+ * Crashes with real processes (docs/contributing/crashes.md): whichever dies, nothing is leaked,
+ * lost or counted twice.
  */
 import { spawnSync } from "node:child_process";
 import t, { type Test } from "tap";

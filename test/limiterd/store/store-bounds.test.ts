@@ -1,4 +1,4 @@
-/** Holds the values on docs/bounds.md to the bounds of backups and of a full store. */
+/** Holds the values on docs/reference/bounds.md to the bounds of backups and of a full store. */
 import { readFileSync } from "node:fs";
 import t from "tap";
 import {
@@ -9,7 +9,7 @@ import {
 } from "../../../limiterd/store/store-bounds.js";
 
 // The compiled test is four directories below the repository.
-const page = readFileSync(new URL("../../../../docs/bounds.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../../../../docs/reference/bounds.md", import.meta.url), "utf8");
 
 t.test("the page on bounds has the values of the code", async (t) => {
   for (const row of [

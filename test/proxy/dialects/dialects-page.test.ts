@@ -1,4 +1,4 @@
-/** The tables in docs/dialects.md are those of the code. */
+/** The tables in docs/reference/dialects.md are those of the code. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -14,10 +14,13 @@ import {
 } from "../../../proxy/dialects/translation/stop-reasons.js";
 import { root } from "../../tidy/source-tree.js";
 
-const page = readFileSync(join(root, "docs/dialects.md"), "utf8");
-const overResponsesPage = readFileSync(join(root, "docs/dialects-over-responses.md"), "utf8");
+const page = readFileSync(join(root, "docs/reference/dialects.md"), "utf8");
+const overResponsesPage = readFileSync(
+  join(root, "docs/reference/dialects-over-responses.md"),
+  "utf8",
+);
 
-const googlePage = readFileSync(join(root, "docs/dialects-google.md"), "utf8");
+const googlePage = readFileSync(join(root, "docs/reference/dialects-google.md"), "utf8");
 
 /** The rows of the tables below a heading, without the header rows. */
 function rowsBelow(part: string, heading: string): readonly string[] {

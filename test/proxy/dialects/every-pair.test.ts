@@ -1,6 +1,6 @@
 /**
  * Any conversation goes through each translation without losing text, calls, results, images,
- * thinking or usage; what may be lost is in the tables of docs/dialects.md, and told.
+ * thinking or usage; what may be lost is in the tables of docs/reference/dialects.md, and told.
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";

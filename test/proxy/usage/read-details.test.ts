@@ -30,7 +30,7 @@ function told(answer: unknown): Record<string, unknown> {
 }
 
 t.test("what answers tell is read as each row of the page's table says", async (t) => {
-  const page = readFileSync(join(root, "docs/usage.md"), "utf8");
+  const page = readFileSync(join(root, "docs/reference/usage.md"), "utf8");
   const rows = [...page.matchAll(/^\| ([^|]+) \| `(\{.+?\})` \| `(\{.*?\})` \|$/gm)];
   t.equal(rows.length, 9);
   for (const [, provider = "", answer = "", expected = ""] of rows) {

@@ -25,7 +25,7 @@ function usage(inputTokens: number, outputTokens: number, more: Split = {}): Usa
 }
 
 t.test("usage is read as each row of the page's table says", async (t) => {
-  const page = readFileSync(join(root, "docs/usage.md"), "utf8");
+  const page = readFileSync(join(root, "docs/reference/usage.md"), "utf8");
   const rows = [
     ...page.matchAll(
       /^\| ([^|]+) \| `(\{[^`]+\})` \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$/gm,

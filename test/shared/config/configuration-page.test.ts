@@ -1,6 +1,6 @@
 /**
- * Holds docs/configuration.md to the tables that it describes, and its samples to what really
- * happens.
+ * Holds docs/reference/configuration.md to the tables that it describes, and its samples to what
+ * really happens.
  */
 import { readFileSync } from "node:fs";
 import t from "tap";
@@ -25,7 +25,7 @@ import { accepted } from "./resolve-sample.js";
 
 // The compiled test is four directories below the repository.
 const docs = new URL("../../../../docs/", import.meta.url);
-const page = readFileSync(new URL("configuration.md", docs), "utf8");
+const page = readFileSync(new URL("reference/configuration.md", docs), "utf8");
 const example = readFileSync(new URL("examples/sluice.yaml", docs), "utf8");
 
 t.test(
@@ -43,9 +43,9 @@ t.test(
 );
 
 t.test("a page that lacks a table, or has an unknown one, isn't written", async (t) => {
-  t.throws(() => withTables("http-api.md", ""), /lacks a table: presets/);
+  t.throws(() => withTables("reference/http-api.md", ""), /lacks a table: presets/);
   t.throws(
-    () => withTables("http-api.md", "<!-- generated: x -->\n<!-- end -->"),
+    () => withTables("reference/http-api.md", "<!-- generated: x -->\n<!-- end -->"),
     /an unknown table: x/,
   );
 });

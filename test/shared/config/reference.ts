@@ -92,7 +92,7 @@ const presetVariables = (preset: Preset): readonly string[] =>
 
 /** The tables of each page, by the names in its comments `<!-- generated: NAME -->`. */
 export const pages: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
-  "configuration.md": {
+  "reference/configuration.md": {
     settings: tableOfSettings,
     providers: () => tableOfFields(providerSettings, providerLists),
     model_traits: () => tableOfFields(modelTraitsSettings),
@@ -107,7 +107,7 @@ export const pages: Readonly<Record<string, Readonly<Record<string, () => string
     jwt: () => tableOfFields(jwtSettings),
     rewriters: () => tableOfFields(rewriterSettings),
   },
-  "http-api.md": {
+  "reference/http-api.md": {
     presets: () =>
       markdown(
         ["name", "type", "operations"],

@@ -1,11 +1,11 @@
-/** Holds docs/logs.md to the fields and messages of the code. */
+/** Holds docs/reference/logs.md to the fields and messages of the code. */
 import { readdirSync, readFileSync } from "node:fs";
 import t from "tap";
 import { lineFields, requestFields } from "../../../shared/logging/log-fields.js";
 
 // The compiled test is four directories below the repository.
 const root = new URL("../../../../", import.meta.url);
-const page = readFileSync(new URL("docs/logs.md", root), "utf8");
+const page = readFileSync(new URL("docs/reference/logs.md", root), "utf8");
 
 t.test("each field has its row, and each row its field, in the order of a line", (t) => {
   const rows = [...page.matchAll(/^\| `(\w+)` \| (.+) \|$/gm)].map(([, name, meaning]) => ({

@@ -1,4 +1,4 @@
-/** Holds docs/metrics.md to the table of metrics. */
+/** Holds docs/reference/metrics.md to the table of metrics. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -9,7 +9,7 @@ import { semanticConventions } from "../../../shared/metrics/metrics-table.js";
 import { proxyMetrics } from "../../../shared/metrics/proxy-metrics.js";
 import { root } from "../../tidy/source-tree.js";
 
-const page = readFileSync(join(root, "docs/metrics.md"), "utf8");
+const page = readFileSync(join(root, "docs/reference/metrics.md"), "utf8");
 
 function rowOf({ name, kind, labels, buckets, help }: Metric): string {
   const named = labels.map((label) => `\`${label}\``).join(", ");

@@ -1,7 +1,7 @@
 /**
- * What is left of the truth when the daemon dies (docs/storage.md): what was counted, withdrawn or
- * settled in a batch that is on the disk stays, the rest never happened. A request that is gone
- * counts again once its proxy reports it, and so does each attempt at a target.
+ * What is left of the truth when the daemon dies (docs/contributing/storage.md): what was counted,
+ * withdrawn or settled in a batch that is on the disk stays, the rest never happened. A request
+ * that is gone counts again once its proxy reports it, and so does each attempt at a target.
  */
 import type { SettledPart } from "../../../shared/wire/message-to-daemon.js";
 import type { CountedRequest, CountedTokens } from "./truth.js";

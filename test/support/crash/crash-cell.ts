@@ -190,8 +190,8 @@ export async function playCell(stage: Stage, cell: Cell): Promise<CellOutcome> {
   for (const { relay, fate } of lives) if (fate !== "killed") await relay.settled();
   const { body } = await admin(second.life.part.ready, "GET /rate-limits");
   const rules = body.rate_limits;
-  // Two crashes without a snapshot between them are described in docs/storage.md, and are not
-  // what is played here.
+  // Two crashes without a snapshot between them are described in docs/contributing/storage.md, and
+  // are not what is played here.
   while (await storeWrites(join(site.directory, "data"), 1, 2 * flushSeconds * 1000));
   return {
     truth,

@@ -6,7 +6,7 @@ import {
 
 const nowMs = Date.parse("2026-03-10T23:59:59.999Z");
 
-t.test("the windows of docs/http-api.md", async (t) => {
+t.test("the windows of docs/reference/http-api.md", async (t) => {
   const table: readonly (readonly [query: string, startDate: string, endDate: string])[] = [
     ["", "2026-02-09", "2026-03-10"],
     ["days=1", "2026-03-10", "2026-03-10"],

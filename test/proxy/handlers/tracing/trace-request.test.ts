@@ -74,7 +74,7 @@ t.test("the attributes of a request", async (t) => {
       },
     ],
   ];
-  const page = readFileSync(join(root, "docs/tracing.md"), "utf8");
+  const page = readFileSync(join(root, "docs/reference/tracing.md"), "utf8");
   for (const [name, change, expected] of table) {
     const attributes = requestAttributes(exchange, recordOf(change));
     t.same(attributes, { ...always, ...expected }, name);

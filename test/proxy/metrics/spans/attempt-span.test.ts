@@ -149,7 +149,7 @@ t.test("the name is the operation's, with what it is sent to", async (t) => {
 });
 
 t.test("the page names every attribute", async (t) => {
-  const page = readFileSync(join(root, "docs/tracing.md"), "utf8");
+  const page = readFileSync(join(root, "docs/reference/tracing.md"), "utf8");
   const what = { ...chat, stream: true, resent: 1 };
   const forwarded = { ...answered, providerRequestId: "req_1", outcome: "complete", status: 400 };
   const ended = { forwarded: forwarded as EndedCall, startedMonoMs: 0, answeredModel: "m" };

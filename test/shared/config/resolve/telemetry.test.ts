@@ -117,7 +117,7 @@ t.test("headers of spans alone are told from what isn't that, which isn't shown"
 });
 
 t.test("the page on tracing names every variable that is read, and no other", async (t) => {
-  const page = readFileSync("docs/tracing.md", "utf8");
+  const page = readFileSync("docs/reference/tracing.md", "utf8");
   const told = new Set(page.match(/\bOTEL_[A-Z_]+[A-Z]\b/g));
   const ours = Object.values(settings).flatMap(({ env }) => (/^OTEL_/.test(env ?? "") ? env! : []));
   const read = new Set([...ours, ...telemetryVariables, ...readByPackages()]);
