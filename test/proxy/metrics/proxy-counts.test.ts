@@ -329,7 +329,7 @@ t.test("the size that the page tells is that of twenty targets and eight endpoin
   const lines = all.flatMap(({ metric, series }) => series.map(() => linesOf(metric)));
   const total = lines.reduce((sum, each) => sum + each, 0);
   t.equal(counts.table.leftOut, 0, "they fit");
-  for (const name of ["metrics", "sizing"]) {
+  for (const name of ["reference/metrics", "sizing"]) {
     const page = readFileSync(new URL(`../../../../docs/${name}.md`, import.meta.url), "utf8");
     t.ok(page.includes(`are ${total.toLocaleString("en")}`), `${total} on ${name}.md`);
   }
