@@ -1,8 +1,8 @@
 /**
  * Which versions of the wire a release speaks: its own and the one before, so that proxy, command
- * line and daemon can be upgraded one after the other (`docs/upgrade.md`). A client names a version
- * in its hello, its newest first. If the daemon speaks it, it is the version of the connection;
- * otherwise the client offers an older one on its next connection.
+ * line and daemon can be upgraded one after the other (`docs/reload-and-upgrade.md`). A client
+ * names a version in its hello, its newest first. If the daemon speaks it, it is the version of the
+ * connection; otherwise the client offers an older one on its next connection.
  *
  * What holds in every version, so that a peer of any other gets an answer and loses nothing:
  * `hello` begins with id, version, role and proxy id; `failed`, `settle` and `settled` keep their

@@ -7,14 +7,18 @@ export function daemonNeedsRestart(before: Config, after: Config): boolean {
 }
 
 function daemonPart(config: Config): object {
-  const { limiter, rateLimits, budgets, providers, virtualModels, aliases } = config;
-  const { usageEnabled, usageRetentionDays, quotaTemplatesEntitled, logLevel } = config;
+  const { limiter, cluster, rateLimits, budgets, providers, virtualModels, aliases } = config;
+  const { usageEnabled, usageRetentionDays, storeBytesMax, background } = config;
+  const { quotaTemplatesEntitled, logLevel } = config;
   return {
     limiter,
+    cluster,
     rateLimits,
     budgets,
     usageEnabled,
     usageRetentionDays,
+    storeBytesMax,
+    background,
     quotaTemplatesEntitled,
     logLevel,
     // Which rules name something that there is.

@@ -1,7 +1,8 @@
 /**
- * Neighbouring releases in the machine, by the words of docs/upgrade.md: the one before this one,
- * and one after it with another wire version and another schema of the store. Each is replaced by
- * the other under load, daemon first and proxy first. They come last, and leave nothing installed.
+ * Neighbouring releases in the machine, by the words of docs/reload-and-upgrade.md: the one before
+ * this one, and one after it with another wire version and another schema of the store. Each is
+ * replaced by the other under load, daemon first and proxy first. They come last, and leave nothing
+ * installed.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +19,7 @@ import { type Machine, waitFor } from "./machine.js";
 import { packageFile } from "./package-cases.js";
 import { block, type Case, counted, requireThat, sluice, underLoad } from "./under-load.js";
 
-const page = readFileSync(join(repository, "docs/upgrade.md"), "utf8");
+const page = readFileSync(join(repository, "docs/reload-and-upgrade.md"), "utf8");
 /** The files of each release in the machine. */
 const files = {
   before: "/root/before.deb",
@@ -86,9 +87,9 @@ export const upgradeCases: readonly Case[] = [
         machine,
         1,
         inTurn(
-          ...[unpack(files.current), block(page, "### Under systemd"), configure],
+          ...[unpack(files.current), block(page, "### Upgrade under systemd"), configure],
           // Back again: the proxies first.
-          ...[unpack(files.before), block(page, "### Back again"), configure],
+          ...[unpack(files.before), block(page, "### Back to the release before"), configure],
           // The other order.
           ...[unpack(files.current), proxy, daemon, configure],
           ...[unpack(files.before), daemon, proxy, configure],
@@ -131,7 +132,7 @@ export const upgradeCases: readonly Case[] = [
       const bytes = machine.sh(`sha256sum ${store}`);
       machine.sh("sleep 6");
       requireThat(machine.sh(`sha256sum ${store}`) === bytes, "it was written to");
-      machine.sh(`set -e; ${block(page, "### A store of before")}`);
+      machine.sh(`set -e; ${block(page, "### Restore the store from before the upgrade")}`);
       // As it was when it was converted: of the clients' requests, some had been admitted then, and
       // were recorded later.
       const restored = counted(machine);

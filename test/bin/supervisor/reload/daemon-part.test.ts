@@ -23,9 +23,13 @@ t.test("the daemon is started again for what it uses, and for nothing else", asy
     [{ OPENAI_API_KEY: "one", LOG_LEVEL: "warn" }, true],
     [{ OPENAI_API_KEY: "one", ANTHROPIC_API_KEY: "b" }, true],
     [{ OPENAI_API_KEY: "one", USAGE_ENABLED: "false" }, true],
+    [{ OPENAI_API_KEY: "one", SLUICE_MAX_STORE_BYTES: "1000000000" }, true],
+    [{ OPENAI_API_KEY: "one", SLUICE_CLUSTER_URL: "valkey://127.0.0.1" }, true],
   ] as const;
   for (const [env, needed] of table)
     t.equal(daemonNeedsRestart(before, configOf(env)), needed, JSON.stringify(env));
+  const background = { ...before.background, max: 7 };
+  t.ok(daemonNeedsRestart(before, { ...before, background }));
 });
 
 t.test("where the processes meet can't be changed by a reload", async (t) => {
