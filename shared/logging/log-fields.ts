@@ -1,9 +1,9 @@
 /**
- * The fields of log lines, for docs/reference/logs.md and whoever parses them: in the order in
- * which they are written. A name never changes its meaning; new ones may come.
+ * The fields of log lines, in the order in which they are written; docs/reference/logs.md has
+ * them. A name never changes its meaning; new names may be added.
  */
 
-interface LogField {
+export interface LogField {
   readonly name: string;
   /** What it holds, in a few words. */
   readonly meaning: string;
@@ -12,54 +12,50 @@ interface LogField {
 /** Of each line. */
 export const lineFields: readonly LogField[] = [
   { name: "level", meaning: "`fatal`, `error`, `warn`, `info`, `debug` or `trace`" },
-  { name: "time", meaning: "when, in UTC, with milliseconds" },
-  {
-    name: "process",
-    meaning: "`proxy`, `limiterd`, or one of several, such as `proxy-2`",
-  },
-  { name: "msg", meaning: "what happened; `request` for a request that has ended" },
+  { name: "time", meaning: "UTC, with milliseconds" },
+  { name: "process", meaning: "`proxy`, `limiterd`, or one of several, such as `proxy-2`" },
+  { name: "msg", meaning: "the event; `request` for a request that has ended" },
 ];
 
 /** Of a request that has ended, before `msg`; those that say nothing are left out. */
 export const requestFields: readonly LogField[] = [
-  { name: "request_id", meaning: "its id: the caller's `X-Request-ID`, or Sluice's own" },
-  { name: "method", meaning: "of HTTP" },
-  { name: "path", meaning: "the path, without the query; managed keys in it are cut out" },
-  { name: "status", meaning: "what the client got; 499 if it left, 599 if the proxy stopped" },
+  { name: "request_id", meaning: "the caller's `X-Request-ID`, or Sluice's own" },
+  { name: "method", meaning: "HTTP method" },
+  { name: "path", meaning: "path without the query and without managed keys" },
   {
-    name: "outcome",
-    meaning: "how it ended: [its outcome](http-api.md#how-a-request-ended)",
+    name: "status",
+    meaning: "the client's status; 499 if the client left, 599 if the proxy stopped",
   },
-  { name: "ms", meaning: "from its head to the end of its answer, in milliseconds" },
+  { name: "outcome", meaning: "[how the request ended](http-api.md#how-a-request-ended)" },
+  { name: "ms", meaning: "milliseconds from the request's head to the end of its answer" },
   {
     name: "client",
-    meaning:
-      "the address that it comes from; of a client behind [trusted proxies](configuration.md#settings) its own",
+    meaning: "the client's address, also behind [trusted proxies](configuration.md#settings)",
   },
-  { name: "user_agent", meaning: "what the client calls itself, its first 200 characters" },
-  { name: "trace_id", meaning: "the [trace](tracing.md) that it belongs to" },
-  { name: "user_path", meaning: "its user path, once that is known for sure" },
-  { name: "key", meaning: "the id of the managed key" },
-  { name: "model", meaning: "the model that the client asked for" },
-  { name: "stream", meaning: "whether a stream was asked for" },
-  { name: "target", meaning: "the provider and the model that answered, or failed, last" },
-  { name: "tries", meaning: "how many times it was sent, if more than once" },
-  { name: "tried", meaning: "the attempts that failed before, each with `target` and `why`" },
-  { name: "provider_request_id", meaning: "what the provider calls the request, to ask it" },
-  { name: "first_byte_ms", meaning: "from its head to the first byte of the provider's answer" },
-  { name: "tokens", meaning: "what it is charged, input and output" },
-  { name: "input_tokens", meaning: "of these, input" },
-  { name: "output_tokens", meaning: "of these, output" },
-  { name: "cost_usd", meaning: "what it has cost, in US dollars" },
+  { name: "user_agent", meaning: "its first 200 characters" },
+  { name: "trace_id", meaning: "the [trace](tracing.md) of the request" },
+  { name: "user_path", meaning: "the verified user path" },
+  { name: "key", meaning: "id of the managed key" },
+  { name: "model", meaning: "the requested model" },
+  { name: "stream", meaning: "whether the client asked for a stream" },
+  { name: "target", meaning: "provider and model of the last attempt" },
+  { name: "tries", meaning: "number of attempts, if more than one" },
+  { name: "tried", meaning: "failed attempts, each with `target` and `why`" },
+  { name: "provider_request_id", meaning: "the provider's id of the request" },
+  { name: "first_byte_ms", meaning: "milliseconds to the first byte of the provider's answer" },
+  { name: "tokens", meaning: "charged tokens" },
+  { name: "input_tokens", meaning: "charged input tokens" },
+  { name: "output_tokens", meaning: "charged output tokens" },
+  { name: "cost_usd", meaning: "cost in US dollars" },
   {
     name: "rewrite_bytes_saved",
-    meaning: "what [rewriters](../rewriters.md) took out of the prompt",
+    meaning: "bytes that [rewriters](../rewriters.md) removed from the prompt",
   },
-  { name: "estimated", meaning: "`true` if the tokens are an estimate" },
+  { name: "estimated", meaning: "`true` if the tokens are estimated" },
   {
     name: "rule",
-    meaning: "the rule or budget that refused it: scope, subject, period, what is used up",
+    meaning: "the rule or budget that refused the request: scope, subject, period, dimension",
   },
-  { name: "note", meaning: "why it ended as it did, in words" },
-  { name: "sample", meaning: "which part of such lines is written, if not all" },
+  { name: "note", meaning: "why the request ended so, in words" },
+  { name: "sample", meaning: "the share of such lines that is written, if not all" },
 ];

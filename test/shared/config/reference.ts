@@ -27,6 +27,11 @@ import {
 import { rewriterSettings } from "../../../shared/config/settings/rewriter-settings.js";
 import { type EntryList, flagName, type Setting } from "../../../shared/config/settings/setting.js";
 import { settings } from "../../../shared/config/settings/settings.js";
+import { type LogField, lineFields, requestFields } from "../../../shared/logging/log-fields.js";
+import { limiterMetrics } from "../../../shared/metrics/limiter-metrics.js";
+import { proxyMetrics } from "../../../shared/metrics/proxy-metrics.js";
+import { code, markdown } from "../../support/markdown-table.js";
+import { listOfAlerts, tableOfMetrics } from "../metrics/metric-tables.js";
 
 interface Row {
   readonly kind: ValueKind<unknown>;
@@ -38,8 +43,6 @@ interface Row {
 type Table = Readonly<Record<string, Row>>;
 
 const rowsOfSettings = Object.values<Setting<unknown>>(settings);
-const code = (text: string | null): string => (text === null ? "–" : `\`${text}\``);
-
 /** What a value may be, with its bounds. */
 function accepts({ label, range }: ValueKind<unknown>): string {
   return range === undefined ? label : `${label}, ${range}`;
@@ -50,11 +53,6 @@ function shownDefault({ kind, defaultText }: Pick<Row, "kind" | "defaultText">):
   if (defaultText === null) return "required";
   if (defaultText === "none" || defaultText.includes(" ")) return defaultText;
   return withUnit(defaultText, kind).replace(defaultText, code(defaultText));
-}
-
-function markdown(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |\n`;
-  return [line(head), `|${head.map(() => "---|").join("")}\n`, ...rows.map(line)].join("");
 }
 
 function tableOfSettings(): string {
@@ -90,6 +88,13 @@ function tableOfFields(table: Table, lists: Readonly<Record<string, EntryList>> 
 const presetVariables = (preset: Preset): readonly string[] =>
   [preset.name, preset.keyVariable, baseUrlVariable(preset), modelsVariable(preset)].map(code);
 
+function tableOfLogFields(fields: readonly LogField[]): string {
+  return markdown(
+    ["field", "meaning"],
+    fields.map(({ name, meaning }) => [code(name), meaning]),
+  );
+}
+
 /** The tables of each page, by the names in its comments `<!-- generated: NAME -->`. */
 export const pages: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   "reference/configuration.md": {
@@ -106,6 +111,15 @@ export const pages: Readonly<Record<string, Readonly<Record<string, () => string
     tiers: () => tableOfFields(tierSettings),
     jwt: () => tableOfFields(jwtSettings),
     rewriters: () => tableOfFields(rewriterSettings),
+  },
+  "reference/logs.md": {
+    line_fields: () => tableOfLogFields(lineFields),
+    request_fields: () => tableOfLogFields(requestFields),
+  },
+  "reference/metrics.md": {
+    alerts: listOfAlerts,
+    proxy_metrics: () => tableOfMetrics(proxyMetrics),
+    limiter_metrics: () => tableOfMetrics(limiterMetrics),
   },
   "reference/http-api.md": {
     presets: () =>

@@ -1,0 +1,29 @@
+/** What docs/reference/metrics.md repeats of the tables of metrics and of the alerts. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import type { Metric } from "../../../shared/metrics/metric.js";
+import { code, markdown } from "../../support/markdown-table.js";
+import { root } from "../../tidy/source-tree.js";
+
+export function tableOfMetrics(metrics: Readonly<Record<string, Metric>>): string {
+  return markdown(
+    ["metric", "type", "labels", "meaning"],
+    Object.values(metrics).map(({ name, kind, labels, buckets, help }) => [
+      code(name),
+      kind,
+      labels.map(code).join(" "),
+      buckets.length === 0 ? help : `${help} Buckets: ${buckets[0]} to ${buckets.at(-1)}.`,
+    ]),
+  );
+}
+
+/** The names of the alerts in docs/examples/prometheus/alerts.yaml. */
+export function listOfAlerts(): string {
+  const text = readFileSync(join(root, "docs/examples/prometheus/alerts.yaml"), "utf8");
+  const { groups } = parse(text) as {
+    readonly groups: readonly { readonly rules: readonly { readonly alert: string }[] }[];
+  };
+  const names = groups.flatMap(({ rules }) => rules.map(({ alert }) => code(alert)));
+  return `${names.join(", ")}\n`;
+}
