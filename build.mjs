@@ -91,14 +91,15 @@ function describeCommands() {
   writeFileSync("dist/programs/sluice.1", sluice("man"));
 }
 
-const compile = (project) =>
+/** Ends the build if the program fails. */
+const run = (program, args) =>
   new Promise((resolve, reject) => {
-    const tsc = spawn(process.execPath, ["node_modules/typescript/bin/tsc", "-p", project], {
-      stdio: "inherit",
-    });
-    tsc.on("error", reject);
-    tsc.on("exit", (code) => (code === 0 ? resolve() : process.exit(code ?? 1)));
+    const child = spawn(process.execPath, [program, ...args], { stdio: ["ignore", 2, 2] });
+    child.on("error", reject);
+    child.on("exit", (code) => (code === 0 ? resolve() : process.exit(code ?? 1)));
   });
+
+const compile = (project) => run("node_modules/typescript/bin/tsc", ["-p", project]);
 
 /** When the newest file below these was changed, in milliseconds; a folder counts for its names. */
 function changedAtMs(paths) {
@@ -112,6 +113,19 @@ function changedAtMs(paths) {
     }
   }
   return newest;
+}
+
+/**
+ * The test runner generates its own module for the plugins that package.json names. Without it a
+ * test that runs alone in a fresh clone would load those that don't work here.
+ */
+async function buildTestRunner() {
+  const stamp = "dist/.runner-built";
+  const builtAtMs = statSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const causes = ["package.json", "node_modules/.package-lock.json"];
+  if (causes.every((file) => statSync(file).mtimeMs < builtAtMs)) return;
+  await run("node_modules/.bin/tap", ["build"]);
+  writeFileSync(stamp, "");
 }
 
 const settings = ["build.mjs", "package-lock.json", "package.json", "tsconfig.json"];
@@ -135,6 +149,7 @@ const targets = [
 
 process.chdir(import.meta.dirname);
 mkdirSync("dist", { recursive: true });
+const testRunner = process.argv[2] === "programs" ? null : buildTestRunner();
 let isStale = false;
 for (const { name, from, steps } of process.argv[2] === "programs" ? targets.slice(1) : targets) {
   const stamp = `dist/.${name.split(" ")[0]}-built`;
@@ -151,3 +166,4 @@ for (const { name, from, steps } of process.argv[2] === "programs" ? targets.sli
   utimesSync(stamp, startedMs / 1000, startedMs / 1000);
   process.stderr.write(`${((Date.now() - startedMs) / 1000).toFixed(1)} s\n`);
 }
+await testRunner;

@@ -1,4 +1,4 @@
-/** All of `test/clients` that needs no client: `npm run clients` runs these. */
+/** All of `test/clients` that needs no client: `npm run heavy -- clients` runs these. */
 import { testFolder } from "./run-folder.js";
 
 await testFolder("clients");

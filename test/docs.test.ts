@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import t from "tap";
+import { heavy } from "./heavy.js";
 import { root } from "./tidy/source-tree.js";
 
 const tree = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
@@ -59,6 +60,20 @@ t.test("every path that a page names in backticks is there", async (t) => {
   );
   t.same(gone, []);
   t.ok(pages.length > 20 && exists("proxy/main.ts") && !exists("proxy/nowhere.ts"));
+});
+
+t.test("every npm script and heavy command that a page or CI names is there", async (t) => {
+  const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+  const names = Object.keys(scripts);
+  t.ok(names.length <= 15, `${names.length} scripts: others go behind npm run heavy`);
+  const unknown = [...pages, ".ci/run"].flatMap((page) =>
+    [...read(page).matchAll(/npm run (?:--silent )?([\w:-]+)(?: -- ([a-z][\w:-]*))?/g)]
+      .filter(([, name, of]) =>
+        name === "heavy" ? of !== undefined && !(of in heavy) : !names.includes(name!),
+      )
+      .map(([text]) => `${page}: ${text}`),
+  );
+  t.same(unknown, []);
 });
 
 t.test("every compiled test that a page runs has a source", async (t) => {

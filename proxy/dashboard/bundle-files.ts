@@ -1,5 +1,5 @@
 /**
- * The bundle of the dashboard (`npm run pages`), read from the disk when somebody first opens it
+ * The bundle of the dashboard (`npm run build`), read from the disk when somebody first opens it
  * and kept in memory: a proxy whose dashboard nobody opens pays nothing for it.
  */
 import { existsSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
- * `npm run test:node24`: the same tests as `npm test`, on the Node that the artefacts bring. What
- * follows the command are tap's arguments, such as one test file.
+ * `npm run heavy -- test:node24`: the tests of `npm test` on the Node that the artefacts bring.
+ * What follows goes to tap, such as one test file.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,8 +1,8 @@
 /**
- * `npm run bench:cluster`: daemons that share an engine beside one that doesn't, on this machine.
- * Operations of the engine and CPU for each admission, far from the cap; and how many requests are
- * refused too early, and never too late, when hosts use 99 % of a cap and more. It prints what it
- * measured and holds no run to it.
+ * `npm run heavy -- bench:cluster`: daemons that share an engine beside one that doesn't, on this
+ * machine. Operations of the engine and CPU for each admission, far from the cap; and how many
+ * requests are refused too early, and never too late, when hosts use 99 % of a cap and more. It
+ * prints what it measured and holds no run to it.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";

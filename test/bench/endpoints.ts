@@ -1,7 +1,7 @@
 /**
- * `npm run bench:endpoints`: what Sluice adds to each endpoint, beside forwarders that do less;
- * what limits, budgets and records add; and, on demand, another build of Sluice beside this one.
- * All in one run. It says nothing of its own about the figures; how to read them:
+ * `npm run heavy -- bench:endpoints`: what Sluice adds to each endpoint, beside forwarders that do
+ * less; what limits, budgets and records add; and, on demand, another build of Sluice beside this
+ * one. All in one run. It says nothing of its own about the figures; how to read them:
  * docs/contributing/benchmark.md.
  */
 import os from "node:os";

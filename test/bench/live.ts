@@ -1,7 +1,7 @@
 /**
- * `npm run bench:live`: what the dashboard's watchers cost. A daemon and a proxy at rest, without a
- * watcher and with as many as a proxy takes, each on the Overview: the CPU of both processes. It
- * exits 0 whatever the figures are; how to read them: docs/contributing/benchmark.md.
+ * `npm run heavy -- bench:live`: what the dashboard's watchers cost. A daemon and a proxy at rest,
+ * without a watcher and with as many as a proxy takes, each on the Overview: the CPU of both
+ * processes. It exits 0 whatever the figures are; how to read them: docs/contributing/benchmark.md.
  */
 import { request } from "node:http";
 import os from "node:os";

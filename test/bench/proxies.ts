@@ -1,9 +1,9 @@
 /**
- * `npm run bench:proxies`: what several proxies under one `sluice up` cost and carry, beside one
- * alone. Where there are fewer processors than processes, the throughput says nothing: what counts
- * is the CPU that the proxies spend on a request, and how evenly the kernel gives them connections;
- * and that once more at a rate that leaves all of them room, so many times that of one alone.
- * It exits 0 whatever the figures are; how to read them: docs/contributing/benchmark.md.
+ * `npm run heavy -- bench:proxies`: what several proxies under one `sluice up` cost and carry,
+ * beside one alone. Where there are fewer processors than processes, the throughput says nothing:
+ * what counts is the CPU that the proxies spend on a request, and how evenly the kernel gives them
+ * connections; and that once more at a rate that leaves all of them room, so many times that of one
+ * alone. It exits 0 whatever the figures are; how to read them: docs/contributing/benchmark.md.
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import os from "node:os";

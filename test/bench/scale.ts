@@ -1,7 +1,7 @@
 /**
- * `npm run bench:scale`: what 100,000 rules and 1,000,000 windows of children cost the daemon,
- * measured on a real process over its real socket. It is no test and says nothing of its own about
- * the figures; how to read them: docs/contributing/benchmark.md.
+ * `npm run heavy -- bench:scale`: what 100,000 rules and 1,000,000 windows of children cost the
+ * daemon, measured on a real process over its real socket. It is no test and says nothing of its
+ * own about the figures; how to read them: docs/contributing/benchmark.md.
  */
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import os from "node:os";

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:start`: what a start costs until the first verdict, with many rules, windows and
- * other entries; the shipped programs, in turns with those of another build on demand. It prints
- * figures and no judgement; how to read them: docs/contributing/benchmark.md.
+ * `npm run heavy -- bench:start`: what a start costs until the first verdict, with many rules,
+ * windows and other entries; the shipped programs, in turns with those of another build on demand.
+ * It prints figures and no judgement; how to read them: docs/contributing/benchmark.md.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import os from "node:os";

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:streams`: thousands of slow streams at once through one proxy. What each costs in
- * memory, how long the proxy's event loop stalls, and whether every slot is given back, however the
- * streams end. It exits 0 whatever the figures are; how to read them:
+ * `npm run heavy -- bench:streams`: thousands of slow streams at once through one proxy. What each
+ * costs in memory, how long the proxy's event loop stalls, and whether every slot is given back,
+ * however the streams end. It exits 0 whatever the figures are; how to read them:
  * docs/contributing/benchmark.md.
  */
 import { mkdirSync } from "node:fs";

@@ -1,7 +1,8 @@
 /**
- * `npm run bench:translations`: the CPU that the translation of a request, of a whole answer and of
- * one event of a stream takes, for every pair of dialects. No processes: the translations alone,
- * with reading and writing their JSON. docs/contributing/benchmark.md has figures.
+ * `npm run heavy -- bench:translations`: the CPU that the translation of a request, of a whole
+ * answer and of one event of a stream takes, for every pair of dialects. No processes: the
+ * translations alone, with reading and writing their JSON. docs/contributing/benchmark.md has
+ * figures.
  */
 import { Command } from "commander";
 import { parseBodyExactly, writeExactly } from "../../proxy/body/exact-json.js";

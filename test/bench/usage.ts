@@ -1,8 +1,8 @@
 /**
- * `npm run bench:usage`: GET /v1/usage's answer over ten thousand and over ten million records, and
- * how long admissions take meanwhile. The stores are made through the product's own functions, the
- * answers come from a real daemon over its socket. It prints what it measured and holds no run to
- * it.
+ * `npm run heavy -- bench:usage`: GET /v1/usage's answer over ten thousand and over ten million
+ * records, and how long admissions take meanwhile. The stores are made through the product's own
+ * functions, the answers come from a real daemon over its socket. It prints what it measured and
+ * holds no run to it.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";

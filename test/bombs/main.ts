@@ -1,9 +1,9 @@
 /**
- * `npm run bombs`: sends compressed bodies that are drawn at random, most of them to harm, to a
- * real proxy and daemon, on every endpoint that reads a body. A refusal costs no more than a plain
- * one, nothing but what was sent on is counted, no turn of the event loop is long, no memory stays
- * held, and the proxy serves on. `--seed N` draws the same again, `--first I --draws 1` one of
- * them.
+ * `npm run heavy -- bombs`: sends compressed bodies that are drawn at random, most of them to harm,
+ * to a real proxy and daemon, on every endpoint that reads a body. A refusal costs no more than a
+ * plain one, nothing but what was sent on is counted, no turn of the event loop is long, no memory
+ * stays held, and the proxy serves on. `--seed N` draws the same again, `--first I --draws 1` one
+ * of them.
  */
 import { execFile, execFileSync } from "node:child_process";
 import { randomBytes, randomInt } from "node:crypto";

@@ -22,7 +22,7 @@ export function verdictOf(cell: CellResult): Verdict {
 
 const intro = `# Clients
 
-Which agents and SDKs work with which providers through Sluice. The tables are the results of \`npm run clients\`: the real clients, installed from their registries, talk to a real Sluice, and behind it are servers that refuse what each provider's API would refuse, rule by rule, with the [source of each rule](../test/clients/providers/hosts.ts). The command fails if a cell doesn't work, or if this page isn't what it would write; \`npm run clients -- --write\` writes it.
+Which agents and SDKs work with which providers through Sluice. The tables are the results of \`npm run heavy -- clients\`: the real clients, installed from their registries, talk to a real Sluice, and behind it are servers that refuse what each provider's API would refuse, rule by rule, with the [source of each rule](../test/clients/providers/hosts.ts). The command fails if a cell doesn't work, or if this page isn't what it would write; \`npm run heavy -- clients --write\` writes it.
 
 Each client reads three notes with its tools, one first and then two at once, and says what they make up; then, in a second turn, says it again from the conversation. SDKs do it whole and as a stream, and ask for an object by a schema. The providers' own SDKs and Codex show OpenAI, Anthropic and Gemini a picture; those SDKs that count tokens, and Claude Code, get the count of these three, and Sluice's estimate at vLLM. Afterwards Sluice must have recorded exactly the requests and tokens that the provider has told, and hold no slot.
 

@@ -1,7 +1,8 @@
 /**
- * `npm run clients`: real clients through a real Sluice to strict stand-ins of the providers, and
- * docs/clients.md, which is made from the results. Ends with 1 if a cell isn't as it should be or
- * the page isn't what it would write, which is compared where every client is installed.
+ * `npm run heavy -- clients`: real clients through a real Sluice to strict stand-ins of the
+ * providers, and docs/clients.md, which is made from the results. Ends with 1 if a cell isn't as it
+ * should be or the page isn't what it would write, which is compared where every client is
+ * installed.
  *
  * `--client` and `--provider` take a part of a name, and then the page isn't compared; `--write`
  * writes it.
@@ -64,6 +65,6 @@ const parts = { clients: everything, results, before };
 if (isWhole && values.write) writeFileSync(pageFile, clientsPage(parts));
 const compared = isWhole && !values.write ? comparePage(parts) : null;
 if (compared === "stale")
-  print("docs/clients.md isn't what this run says: npm run clients -- --write");
+  print("docs/clients.md isn't what this run says: npm run heavy -- clients --write");
 if (compared === "not_compared") print("docs/clients.md wasn't compared: not every client has run");
 process.exitCode = count("red") > 0 || compared === "stale" ? 1 : 0;

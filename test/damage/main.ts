@@ -1,9 +1,9 @@
 /**
- * `npm run damage`: damages a thousand real stores at random and starts each. It serves exactly
- * what was there, or is refused with its path, what is wrong and what to do: it never serves less,
- * never ends the process, never hangs. The last draws are starts of the daemon itself. `--seed N`
- * draws the same again, `--first I --stores 1` one of them; a store with a finding is kept, since
- * no two are the same to the byte.
+ * `npm run heavy -- damage`: damages a thousand real stores at random and starts each. It serves
+ * exactly what was there, or is refused with its path, what is wrong and what to do: it never
+ * serves less, never ends the process, never hangs. The last draws are starts of the daemon itself.
+ * `--seed N` draws the same again, `--first I --stores 1` one of them; a store with a finding is
+ * kept, since no two are the same to the byte.
  */
 import { hash, randomInt } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

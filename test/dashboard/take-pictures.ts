@@ -1,7 +1,7 @@
 /**
- * Pictures of the dashboard's pages: `npm run pictures -- FOLDER [PAGE…]`. In light and dark, at
- * the width of a desk and of a phone. `npm run pictures -- readme` makes those of the README.
- * Needs Debian's chromium.
+ * Pictures of the dashboard's pages: `npm run heavy -- pictures FOLDER [PAGE…]`. In light and dark,
+ * at the width of a desk and of a phone. `npm run heavy -- pictures readme` makes those of the
+ * README. Needs Debian's chromium.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
  * A few seeded inputs of every fuzzer, so that none is broken; and that a fuzzer tells what it
- * finds. `npm run fuzz` runs as many as one likes.
+ * finds. `npm run heavy -- fuzz` runs as many as one likes.
  */
 import t from "tap";
 import { BrokenProperty, type FuzzTarget, must } from "./fuzz-target.js";

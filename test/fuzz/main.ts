@@ -1,6 +1,6 @@
 /**
- * `npm run fuzz`: runs the fuzzers, and prints what they found and how to run that input again. The
- * exit code is 1 when they found something that isn't known.
+ * `npm run heavy -- fuzz`: runs the fuzzers, and prints what they found and how to run that input
+ * again. The exit code is 1 when they found something that isn't known.
  */
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
@@ -27,7 +27,7 @@ Error.stackTraceLimit = 30;
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 function tell({ target, seed, input, error }: Finding): void {
-  const replay = `npm run fuzz -- --target ${target} --seed ${seed} --input ${input}`;
+  const replay = `npm run heavy -- fuzz --target ${target} --seed ${seed} --input ${input}`;
   print(`\n${target}: seed ${seed}, input ${input}\n${error.stack}\n  replay it with: ${replay}\n`);
 }
 

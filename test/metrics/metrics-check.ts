@@ -1,7 +1,7 @@
 /**
- * `npm run metrics-check`: what a real gateway under traffic tells is read by Prometheus itself,
- * and so are the alerts in docs/examples. It needs Debian's package `prometheus`; without it, it
- * says so.
+ * `npm run heavy -- metrics-check`: what a real gateway under traffic tells is read by Prometheus
+ * itself, and so are the alerts in docs/examples. It needs Debian's package `prometheus`; without
+ * it, it says so.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

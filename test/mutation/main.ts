@@ -1,7 +1,7 @@
 /**
- * `npm run mutants`: plants small faults in the compiled core, one at a time, and runs the unit
- * tests that run the place. Prints the faults that no test noticed, and the score. A sample, drawn
- * from a seed, so that a run can be repeated; not part of `npm test`.
+ * `npm run heavy -- mutants`: plants small faults in the compiled core, one at a time, and runs the
+ * unit tests that run the place. Prints the faults that no test noticed, and the score. A sample,
+ * drawn from a seed, so that a run can be repeated; not part of `npm test`.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";

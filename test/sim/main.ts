@@ -1,6 +1,6 @@
 /**
- * `npm run sim`: runs seeds and prints what has happened in them, or how to replay the one that
- * failed.
+ * `npm run heavy -- sim`: runs seeds and prints what has happened in them, or how to replay the one
+ * that failed.
  */
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
@@ -33,7 +33,7 @@ function hex(seed: number): string {
 
 function printViolation({ seed, violation, lines }: SimulationResult): void {
   print(
-    `\nseed ${hex(seed)}: ${violation}\n\nthe end of its trace:\n${lines.join("\n")}\n\nreplay it with: npm run sim -- ${flags.hosts ? "--hosts " : ""}--seed ${hex(seed)}\n`,
+    `\nseed ${hex(seed)}: ${violation}\n\nthe end of its trace:\n${lines.join("\n")}\n\nreplay it with: npm run heavy -- sim ${flags.hosts ? "--hosts " : ""}--seed ${hex(seed)}\n`,
   );
 }
 

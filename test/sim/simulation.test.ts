@@ -11,7 +11,7 @@ t.test(
     const tally = new Map<string, number>();
     for (const seed of seeds) {
       const { violation, lines, tally: ofSeed } = await simulate(seed);
-      t.equal(violation, null, `seed ${seed}; replay it with: npm run sim -- --seed ${seed}`);
+      t.equal(violation, null, `seed ${seed}; replay it with: npm run heavy -- sim --seed ${seed}`);
       if (violation !== null) t.comment(lines.join("\n"));
       for (const [kind, times] of ofSeed) tally.set(kind, (tally.get(kind) ?? 0) + times);
     }

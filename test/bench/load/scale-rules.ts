@@ -1,6 +1,7 @@
 /**
- * The rules of `npm run bench:scale`: five that every admission matches, of all three scopes and
- * with a template among them, and any number beside them that it doesn't. No cap is ever reached.
+ * The rules of `npm run heavy -- bench:scale`: five that every admission matches, of all three
+ * scopes and with a template among them, and any number beside them that it doesn't. No cap is ever
+ * reached.
  */
 
 export const scaleTarget = { provider: "bench", model: "bench-model" };

@@ -1,6 +1,6 @@
 /**
- * What a daemon finds at its start, for `npm run bench:start`: a configuration with many rules, and
- * stores with many entries, written through the store's port.
+ * What a daemon finds at its start, for `npm run heavy -- bench:start`: a configuration with many
+ * rules, and stores with many entries, written through the store's port.
  */
 import { spendsToStored } from "../../../limiterd/budgets/spend.js";
 import { spendKey } from "../../../limiterd/budgets/stored-budget.js";

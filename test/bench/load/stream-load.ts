@@ -1,4 +1,4 @@
-/** The clients of `npm run bench:streams`, a process of its own. */
+/** The clients of `npm run heavy -- bench:streams`, a process of its own. */
 import { setTimeout as delay } from "node:timers/promises";
 import { createStreamClients, type StreamsEnded } from "../../support/providers/slow-streams.js";
 import { serveJobs } from "../measure/job-channel.js";

@@ -1,4 +1,7 @@
-/** The parts of `npm run bench:endpoints`: which processes run, and who takes turns with whom. */
+/**
+ * The parts of `npm run heavy -- bench:endpoints`: which processes run, and who takes turns with
+ * whom.
+ */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,7 +1,7 @@
 /**
- * The provider of `npm run bench:endpoints`, a process of its own: each operation's recorded
- * answer, at once. The first event of a stream leaves at once too, the others a moment later, one
- * by one, each in its own turn of the event loop.
+ * The provider of `npm run heavy -- bench:endpoints`, a process of its own: each operation's
+ * recorded answer, at once. The first event of a stream leaves at once too, the others a moment
+ * later, one by one, each in its own turn of the event loop.
  */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

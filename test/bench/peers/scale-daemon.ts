@@ -1,7 +1,7 @@
 /**
- * The daemon as `npm run bench:scale` runs it: the real one, in a process that also watches its own
- * event loop and memory, and whose clock can be put forward. The product itself carries none of
- * this.
+ * The daemon as `npm run heavy -- bench:scale` runs it: the real one, in a process that also
+ * watches its own event loop and memory, and whose clock can be put forward. The product itself
+ * carries none of this.
  */
 import { startLimiterd } from "../../../limiterd/main.js";
 import { loadConfig } from "../../../shared/config/load-config.js";

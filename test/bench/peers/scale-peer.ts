@@ -1,6 +1,6 @@
 /**
- * A proxy's side of the daemon's socket for `npm run bench:scale`: admissions of any path, each
- * settled at once, and admin operations.
+ * A proxy's side of the daemon's socket for `npm run heavy -- bench:scale`: admissions of any path,
+ * each settled at once, and admin operations.
  */
 import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
 import { dial } from "../../../shared/socket/ipc.js";

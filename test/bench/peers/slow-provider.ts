@@ -1,6 +1,6 @@
 /**
- * The provider of `npm run bench:streams`, a process of its own: a stream for each request, an
- * event each so many milliseconds.
+ * The provider of `npm run heavy -- bench:streams`, a process of its own: a stream for each
+ * request, an event each so many milliseconds.
  */
 import { startSlowProvider } from "../../support/providers/slow-streams.js";
 import { serveJobs } from "../measure/job-channel.js";

@@ -1,6 +1,6 @@
 /**
- * The proxy as `npm run bench:streams` runs it: the real one, in a process that also watches its
- * own event loop and memory. The product itself carries none of this.
+ * The proxy as `npm run heavy -- bench:streams` runs it: the real one, in a process that also
+ * watches its own event loop and memory. The product itself carries none of this.
  */
 import { startProxy } from "../../../proxy/main.js";
 import { loadConfig } from "../../../shared/config/load-config.js";

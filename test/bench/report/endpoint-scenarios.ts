@@ -1,4 +1,4 @@
-/** What `npm run bench:endpoints` asks of each peer, endpoint by endpoint. */
+/** What `npm run heavy -- bench:endpoints` asks of each peer, endpoint by endpoint. */
 import { benchModel, requestBody } from "../load/chat-exchange.js";
 import { embeddingModel, messagesModel } from "../peers/recorded-answers.js";
 

@@ -1,4 +1,6 @@
-/** What `npm run bench:endpoints` prints: medians, what Sluice adds, and the reach. Pure. */
+/**
+ * What `npm run heavy -- bench:endpoints` prints: medians, what Sluice adds, and the reach. Pure.
+ */
 
 import type { BuildsMeasures } from "../measure/measure-builds.js";
 import { phaseName, type ScenarioMeasures } from "../measure/measure-endpoints.js";

@@ -1,8 +1,8 @@
 /**
- * `npm run soak`: a gateway of several proxies under a mixed load for a long time, with faults in
- * between. At the end all that was counted must be exact, and memory, descriptors and store must be
- * flat or explained. docs/contributing/testing.md says how to run it, docs/sizing.md what it
- * measured.
+ * `npm run heavy -- soak`: a gateway of several proxies under a mixed load for a long time, with
+ * faults in between. At the end all that was counted must be exact, and memory, descriptors and
+ * store must be flat or explained. docs/contributing/testing.md says how to run it, docs/sizing.md
+ * what it measured.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -23,7 +23,7 @@ import { Samples } from "./samples.js";
 import { strike } from "./strike.js";
 import { compareTotals } from "./totals.js";
 
-const usage = "npm run soak -- [--minutes 60] [--rate 300] [--proxies 3] [--keep DIRECTORY]";
+const usage = "npm run heavy -- soak [--minutes 60] [--rate 300] [--proxies 3] [--keep DIRECTORY]";
 
 interface Options {
   readonly seconds: number;

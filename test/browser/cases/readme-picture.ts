@@ -15,6 +15,6 @@ t.test("the README's pictures show the dashboard as it is", { skip: noBrowser },
   t.equal(
     await readmeText(watched.page),
     readFileSync(pictureText, "utf8"),
-    "else look at what has changed, and take them anew: npm run pictures -- readme",
+    "else look at what has changed, and take them anew: npm run heavy -- pictures readme",
   );
 });

@@ -1,4 +1,4 @@
-/** `npm run demo:cluster` does what it says: one limit over two hosts. */
+/** `npm run heavy -- demo:cluster` does what it says: one limit over two hosts. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

@@ -1,7 +1,7 @@
 /**
- * `npm run demo:cluster`: an engine and two hosts' worth of daemons and proxies on this machine,
- * and one limit over both, with the simulator as provider. It stays until Ctrl-C; with `--once` it
- * ends when it has shown the limit.
+ * `npm run heavy -- demo:cluster`: an engine and two hosts' worth of daemons and proxies on this
+ * machine, and one limit over both, with the simulator as provider. It stays until Ctrl-C; with
+ * `--once` it ends when it has shown the limit.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { engineProgram, startEngine } from "../../support/processes/start-engine.js";

@@ -1,6 +1,6 @@
 /**
  * Many slow streams at once through real processes: each complete, and every slot given back,
- * however they end. Figures: `npm run bench:streams`.
+ * however they end. Figures: `npm run heavy -- bench:streams`.
  */
 import t from "tap";
 import { ruleNow, until } from "../../support/client.js";

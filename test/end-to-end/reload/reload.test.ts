@@ -20,7 +20,7 @@ import { startLoad } from "../../support/processes/steady-load.js";
 
 const sluice = programPath("sluice");
 
-/** `npm run reloads` makes it more. */
+/** `npm run heavy -- reloads` makes it more. */
 const reloads = Number(process.env["RELOADS"] ?? 9);
 
 interface Gateway {

@@ -7,7 +7,7 @@ t.test("whatever goes wrong, several hosts admit no more than one may", async (t
   const tally = new Map<string, number>();
   for (const seed of seeds) {
     const { violation, lines, tally: ofSeed } = await simulateHosts(seed);
-    t.equal(violation, null, `replay it with: npm run sim -- --hosts --seed ${seed}`);
+    t.equal(violation, null, `replay it with: npm run heavy -- sim --hosts --seed ${seed}`);
     if (violation !== null) t.comment(lines.join("\n"));
     for (const [kind, times] of ofSeed) tally.set(kind, (tally.get(kind) ?? 0) + times);
   }

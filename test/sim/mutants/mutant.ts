@@ -14,7 +14,7 @@ export interface Mutant {
   readonly put: string;
   /**
    * Caught in a quarter of the seeds or more: `npm test` may plant it too, the others are left to
-   * `npm run sim -- --mutants`.
+   * `npm run heavy -- sim --mutants`.
    */
   readonly often: boolean;
   /** The first seed that `npm test` tries, for one whose faults are in few seeds; by default 1. */

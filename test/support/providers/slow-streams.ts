@@ -1,6 +1,6 @@
 /**
  * A provider whose streams are slow, and clients that hold many of them open: for tests and for
- * `npm run bench:streams`.
+ * `npm run heavy -- bench:streams`.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,9 +1,9 @@
 /**
- * The units in a booted systemd, by the page's own words: `npm run systemd`. Each case prints a
- * line; where no machine can be booted it says why, and is skipped. `-- WORDS` plays the cases
- * whose names have these words, `--layout` those of one layout of control groups (`own`: those in
- * the host's), and `--stops` and `--seed` say how many stops are drawn at random, in both layouts
- * together, and from what.
+ * The units in a booted systemd, by the page's own words: `npm run heavy -- systemd`. Each case
+ * prints a line; where no machine can be booted it says why, and is skipped. `-- WORDS` plays the
+ * cases whose names have these words, `--layout` those of one layout of control groups (`own`:
+ * those in the host's), and `--stops` and `--seed` say how many stops are drawn at random, in both
+ * layouts together, and from what.
  */
 import { randomInt } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

@@ -1,4 +1,7 @@
-/** The connection as it is kept, on clients of the test's own; `npm run cluster` has a real one. */
+/**
+ * The connection as it is kept, on clients of the test's own; `npm run heavy -- cluster` has a real
+ * one.
+ */
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Test } from "tap";

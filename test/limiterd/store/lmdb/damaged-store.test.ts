@@ -1,6 +1,6 @@
 /**
  * A store that lost something: it is never opened with less than there was. Damage at random is
- * `npm run damage`.
+ * `npm run heavy -- damage`.
  */
 import {
   closeSync,
