@@ -85,21 +85,27 @@ t.test("every compiled test that a page runs has a source", async (t) => {
   t.same(gone, []);
 });
 
-t.test("each row of the page on security names a test that there is", async (t) => {
-  const rows = read("docs/security.md")
-    .split("\n")
-    .filter(
-      (line) =>
-        line.startsWith("| ") &&
-        !/^\| (?:who|what|claim|header|socket) \|/.test(line) &&
-        !/^\| (?:`|what `)/.test(line),
-    );
-  t.ok(rows.length > 15);
-  const wrong = rows.filter((row) => {
+t.test("each claim on security names a test that exists", async (t) => {
+  const [claims = "", ofFiles = ""] =
+    read("test/security-claims.md").split("\n## Authentication\n");
+  const rowsOf = (text: string): readonly string[] =>
+    text.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| claim |"));
+  t.ok(rowsOf(claims).length > 70 && rowsOf(ofFiles).length > 10);
+  const wrong = rowsOf(claims).filter((row) => {
     const [, path, name] = /\| `(test\/[\w./-]+\.test\.ts)`: ([^|]+) \|$/.exec(row) ?? [];
     return path === undefined || !files.has(path) || !read(path).includes(`"${name}"`);
   });
   t.same(wrong, []);
+  const named = rowsOf(ofFiles).map((row) => [...row.matchAll(/`(test\/[^`]+)`/g)]);
+  t.ok(named.every((paths) => paths.length > 0));
+  t.same(
+    named.flat().filter(([, path]) => !exists(path!)),
+    [],
+  );
+  // Each group of claims has its section on the page.
+  const page = read("docs/security.md");
+  for (const [, section = ""] of claims.matchAll(/^## (.+)$/gm))
+    t.ok(page.includes(`\n## ${section}\n`), section);
 });
 
 t.test("every link between pages leads to a file and to a heading in it", async (t) => {
