@@ -49,30 +49,108 @@ export interface Failure {
   readonly provider: string | null;
 }
 
-const byCode: Record<ErrorCode, { readonly status: number; readonly type: ErrorType }> = {
-  rate_limit_exceeded: { status: 429, type: "rate_limit_error" },
-  rate_limit_not_found: { status: 404, type: "not_found_error" },
-  budget_exceeded: { status: 429, type: "rate_limit_error" },
-  budget_not_found: { status: 404, type: "not_found_error" },
-  quota_templates_not_entitled: { status: 403, type: "permission_error" },
-  feature_unavailable: { status: 503, type: "internal_error" },
-  limiter_unavailable: { status: 503, type: "internal_error" },
-  operation_unknown: { status: 501, type: "internal_error" },
-  cluster_unavailable: { status: 503, type: "internal_error" },
-  overloaded: { status: 503, type: "internal_error" },
-  usage_status_failed: { status: 503, type: "internal_error" },
-  model_not_found: { status: 404, type: "not_found_error" },
-  model_not_allowed: { status: 403, type: "permission_error" },
-  model_unpriced: { status: 403, type: "permission_error" },
-  provider_unavailable: { status: 502, type: "provider_error" },
-  provider_credentials: { status: 502, type: "provider_error" },
-  answer_untranslatable: { status: 502, type: "provider_error" },
-  request_too_large: { status: 413, type: "invalid_request_error" },
+/** What `docs/reference/http-api.md` says of each code, and what a failure with it has. */
+export const errorCodes: Readonly<
+  Record<ErrorCode, { readonly status: number; readonly type: ErrorType; readonly meaning: string }>
+> = {
+  rate_limit_exceeded: {
+    status: 429,
+    type: "rate_limit_error",
+    meaning: "A rate limit is reached.",
+  },
+  rate_limit_not_found: {
+    status: 404,
+    type: "not_found_error",
+    meaning: "There is no such rule.",
+  },
+  budget_exceeded: {
+    status: 429,
+    type: "rate_limit_error",
+    meaning: "A budget is spent.",
+  },
+  budget_not_found: {
+    status: 404,
+    type: "not_found_error",
+    meaning: "There is no such budget.",
+  },
+  quota_templates_not_entitled: {
+    status: 403,
+    type: "permission_error",
+    meaning: "`per_child` needs the entitlement `quota_templates`.",
+  },
+  feature_unavailable: {
+    status: 503,
+    type: "internal_error",
+    meaning: "Rate limits, budgets or usage are switched off.",
+  },
+  limiter_unavailable: {
+    status: 503,
+    type: "internal_error",
+    meaning: "The limiter daemon doesn't answer.",
+  },
+  operation_unknown: {
+    status: 501,
+    type: "internal_error",
+    meaning: "The limiter daemon is of an older release than the proxy: upgrade it.",
+  },
+  cluster_unavailable: {
+    status: 503,
+    type: "internal_error",
+    meaning: "The engine that several hosts share can't be reached.",
+  },
+  overloaded: {
+    status: 503,
+    type: "internal_error",
+    meaning: "The proxy or the daemon holds as much as it can; the message says of what.",
+  },
+  usage_status_failed: {
+    status: 503,
+    type: "internal_error",
+    meaning: "The usage can't be read.",
+  },
+  model_not_found: {
+    status: 404,
+    type: "not_found_error",
+    meaning: "There is no such model.",
+  },
+  model_not_allowed: {
+    status: 403,
+    type: "permission_error",
+    meaning: "The key or token isn't for this model.",
+  },
+  model_unpriced: {
+    status: 403,
+    type: "permission_error",
+    meaning: "The model has no price, and a budget covers the caller.",
+  },
+  provider_unavailable: {
+    status: 502,
+    type: "provider_error",
+    meaning:
+      "The provider can't be reached, or its response has no answer. As a 503: the model may be one of a provider that hasn't listed its models yet.",
+  },
+  provider_credentials: {
+    status: 502,
+    type: "provider_error",
+    meaning:
+      "The provider refuses Sluice's key or account (401, 402, 403): the operator has to act.",
+  },
+  answer_untranslatable: {
+    status: 502,
+    type: "provider_error",
+    meaning: "The provider's answer can't be translated into the client's dialect.",
+  },
+  request_too_large: {
+    status: 413,
+    type: "invalid_request_error",
+    meaning: "The body is too large, as it comes or decoded.",
+  },
 };
 
 /** A failure with one of our codes. */
 export function failure(code: ErrorCode, message: string, param: string | null = null): Failure {
-  return { ...byCode[code], message, code, param, provider: null };
+  const { status, type } = errorCodes[code];
+  return { status, type, message, code, param, provider: null };
 }
 
 /** An invalid value in a request: 400, without a code. `param` names the field. */

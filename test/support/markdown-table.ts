@@ -6,3 +6,18 @@ export function markdown(head: readonly string[], rows: readonly (readonly strin
 }
 
 export const code = (text: string | null): string => (text === null ? "–" : `\`${text}\``);
+
+/** The items by a key, in the order in which the keys first occur. */
+export function grouped<T>(
+  items: readonly T[],
+  keyOf: (item: T) => string,
+): readonly (readonly [key: string, items: readonly T[]])[] {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return [...groups];
+}

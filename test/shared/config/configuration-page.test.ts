@@ -43,7 +43,10 @@ t.test(
 );
 
 t.test("a page that lacks a table, or has an unknown one, isn't written", async (t) => {
-  t.throws(() => withTables("reference/http-api.md", ""), /lacks a table: presets/);
+  t.throws(
+    () => withTables("reference/http-api.md", ""),
+    /lacks a table: endpoints, operations, presets/,
+  );
   t.throws(
     () => withTables("reference/http-api.md", "<!-- generated: x -->\n<!-- end -->"),
     /an unknown table: x/,

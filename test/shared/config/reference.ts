@@ -1,6 +1,6 @@
 /**
- * What the documentation repeats of the tables of settings and presets, made of them: the tables of
- * the pages, and docs/examples/sluice.yaml. Pure; `write-reference.ts` writes it, and
+ * What the documentation repeats of the tables in the code, made of them: the tables of the pages,
+ * and docs/examples/sluice.yaml. Pure; `write-reference.ts` writes it, and
  * `configuration-page.test.ts` fails while what is committed differs.
  */
 import { type ValueKind, withUnit } from "../../../shared/config/kinds/value-kind.js";
@@ -32,6 +32,7 @@ import { limiterMetrics } from "../../../shared/metrics/limiter-metrics.js";
 import { proxyMetrics } from "../../../shared/metrics/proxy-metrics.js";
 import { code, markdown } from "../../support/markdown-table.js";
 import { listOfAlerts, tableOfMetrics } from "../metrics/metric-tables.js";
+import { adminTables, apiTables } from "./api-reference.js";
 
 interface Row {
   readonly kind: ValueKind<unknown>;
@@ -43,6 +44,7 @@ interface Row {
 type Table = Readonly<Record<string, Row>>;
 
 const rowsOfSettings = Object.values<Setting<unknown>>(settings);
+
 /** What a value may be, with its bounds. */
 function accepts({ label, range }: ValueKind<unknown>): string {
   return range === undefined ? label : `${label}, ${range}`;
@@ -121,17 +123,8 @@ export const pages: Readonly<Record<string, Readonly<Record<string, () => string
     proxy_metrics: () => tableOfMetrics(proxyMetrics),
     limiter_metrics: () => tableOfMetrics(limiterMetrics),
   },
-  "reference/http-api.md": {
-    presets: () =>
-      markdown(
-        ["name", "type", "operations"],
-        presets.map(({ name, type, operations }) => [
-          code(name),
-          type,
-          operations.map(code).join(", "),
-        ]),
-      ),
-  },
+  "reference/http-api.md": apiTables,
+  "reference/admin-api.md": adminTables,
 };
 
 /** The page with its tables as they should be. Throws if it lacks one, or has one too many. */

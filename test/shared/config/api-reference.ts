@@ -1,0 +1,300 @@
+/**
+ * The tables of the pages on the HTTP API, the admin API and the usage record: made of
+ * docs/openapi.json, the routes, the operations of providers and the error codes. Pure.
+ */
+import { chooseDialect } from "../../../proxy/dialects/choose-dialect.js";
+import { matchRoute, meetsLimits } from "../../../proxy/http/match-route.js";
+import { presets } from "../../../shared/config/presets.js";
+import { providerTraits, providerTypes } from "../../../shared/config/provider-type.js";
+import { errorCodes } from "../../../shared/error-code.js";
+import { type Operation, operations } from "../../../shared/operation.js";
+import { code, grouped, markdown } from "../../support/markdown-table.js";
+import {
+  document,
+  operations as documented,
+  type Parameter,
+  type Placed,
+  resolved,
+  type Schema,
+} from "../../support/openapi/document.js";
+
+const isAdmin = ({ path }: Placed): boolean => path.startsWith("/admin/");
+
+/** Nothing if there is any method. */
+function methodsOf(places: readonly Placed[]): string {
+  if (places.every(isOfAnyMethod)) return "";
+  return `${places.map(({ method }) => code(method)).join("/")} `;
+}
+
+/** Their summaries begin with the method. */
+const isOfAnyMethod = ({ method, operation }: Placed): boolean =>
+  operation.summary.startsWith(method);
+
+function summariesOf(places: readonly Placed[]): string {
+  const summaries = places.map((place) =>
+    isOfAnyMethod(place)
+      ? place.operation.summary.replace(place.method, "any method")
+      : place.operation.summary,
+  );
+  return [...new Set(summaries)].join(" · ");
+}
+
+/** What the limits count of a request: all of it, a request of its user path, or nothing. */
+function countedAs({ method, path }: Placed): string {
+  const match = matchRoute(
+    method,
+    path
+      .replace("/{model}:", ":")
+      .replace("{path}", "x")
+      .replace(/\{\w+\}/g, "x"),
+  );
+  if (match.kind !== "endpoint") throw new Error(`${method} ${path} has no route`);
+  if (!meetsLimits(match.endpoint)) return "–";
+  return match.endpoint.endsWith("_submission") ? "a request" : "all";
+}
+
+/** Of what providers store one row has all paths of one kind, with what is done without an id. */
+function tableOfEndpoints(): string {
+  const places = documented.filter((place) => !isAdmin(place) && place.method !== "HEAD");
+  const isStored = ({ operation }: Placed): boolean => operation.tags.includes("Stored objects");
+  const rows = grouped(places, (place) =>
+    isStored(place) ? `stored ${place.path.replace(/\/\{.*/, "")}` : place.path,
+  ).map(([, methods]) => {
+    const paths = grouped(methods, ({ path }) => path);
+    const told = methods.filter((place) => place.path === methods[0]!.path);
+    const counts = new Set(told.map(countedAs));
+    return [
+      paths.map(([path, of]) => `${methodsOf(of)}${code(path)}`).join(", "),
+      summariesOf(told),
+      counts.size === 1
+        ? [...counts].join()
+        : told.map((place) => `${code(place.method)}: ${countedAs(place)}`).join(", "),
+    ];
+  });
+  return markdown(["endpoint", "what it does", "counts"], rows);
+}
+
+function tableOfAdminEndpoints(): string {
+  return markdown(
+    ["endpoint", "what it does", "parameters"],
+    grouped(documented.filter(isAdmin), ({ path }) => path).map(([path, methods]) => {
+      const names = methods.flatMap(({ operation }) => parametersOf(operation).map(parameterName));
+      return [
+        `${methodsOf(methods)}${code(path)}`,
+        summariesOf(methods),
+        names.map(code).join(", ") || "–",
+      ];
+    }),
+  );
+}
+
+const parameterName = ({ name }: Parameter): string => name;
+
+/** Those of the query. */
+function parametersOf(operation: Placed["operation"]): readonly Parameter[] {
+  return (operation.parameters ?? [])
+    .map((parameter) => resolved(parameter))
+    .filter((parameter) => parameter.in === "query");
+}
+
+/** Of parameters with one name the meanings are joined: they differ by endpoint in words alone. */
+function tableOfParameters(places: readonly Placed[]): string {
+  const byName = grouped(
+    places.flatMap(({ operation }) => parametersOf(operation)),
+    parameterName,
+  );
+  return markdown(
+    ["parameter", "accepts"],
+    byName.map(([name, parameters]) => {
+      const meanings = new Set(
+        parameters.map(
+          ({ description, schema }) => description ?? resolved(schema)["description"] ?? "",
+        ),
+      );
+      meanings.delete("");
+      const accepted = either(parameters.map(({ schema }) => schema));
+      return [code(name), explained(accepted, [...meanings].join(" Or: "))];
+    }),
+  );
+}
+
+/** What is accepted, and what it means; that a text is one goes without saying. */
+function explained(accepted: string, meaning: string): string {
+  if (meaning === "") return accepted;
+  if (accepted === "text" || accepted.startsWith("text, up to")) return meaning;
+  return `${accepted}. ${meaning}`;
+}
+
+/** What a schema takes, in a few words, and its default. */
+function accepts(given: Schema): string {
+  const preset = given["default"];
+  const isSaid = preset === undefined || preset === false;
+  return isSaid
+    ? kindOf(resolved(given))
+    : `${kindOf(resolved(given))}; default ${code(`${preset}`)}`;
+}
+
+function kindOf(schema: Schema): string {
+  const { type, minimum, maximum, maxLength, format, items } = schema;
+  const alternatives = schema["anyOf"] as readonly Schema[] | undefined;
+  if (alternatives !== undefined) return either(alternatives);
+  const words = schema["enum"] as readonly unknown[] | undefined;
+  if (words !== undefined) return words.map((word) => code(`${word}`)).join(", ");
+  if ("const" in schema) return code(`${schema["const"]}`);
+  if (items !== undefined) return "list";
+  const fields = Object.keys(propertiesOf(schema));
+  if (fields.length > 0) return fields.map(code).join(", ");
+  if (type === undefined) return "anything";
+  const kind = [type]
+    .flat()
+    .map((each) => kinds[`${each}`] ?? `${each}`)
+    .join(" or ");
+  if (format === "date") return "`YYYY-MM-DD`";
+  if (format === "date-time") return "RFC 3339";
+  if (minimum !== undefined) {
+    const isUnbounded = maximum === undefined || maximum === Number.MAX_SAFE_INTEGER;
+    return `${kind}, ${isUnbounded ? `from ${minimum}` : `${minimum} to ${maximum}`}`;
+  }
+  return maxLength === undefined ? kind : `${kind}, up to ${maxLength} characters`;
+}
+
+/** What several schemas take, each alternative once. */
+function either(schemas: readonly Schema[]): string {
+  return [...new Set(schemas.flatMap((schema) => accepts(schema).split("; or ")))].join("; or ");
+}
+
+const kinds: Readonly<Record<string, string>> = { string: "text", boolean: "`true`" };
+
+/**
+ * The fields of the bodies of a part of the admin API, each once; of those that the first body
+ * doesn't have, whose they are. What is ignored is left out.
+ */
+function tableOfBodies(prefix: string): string {
+  const rows = new Map<string, { readonly row: readonly string[]; readonly of: string[] }>();
+  let first = "";
+  for (const { path, method, operation } of documented) {
+    const body = operation.requestBody?.content["application/json"]?.schema;
+    if (!path.startsWith(prefix) || body === undefined) continue;
+    const last = path.slice(prefix.length);
+    const of = code(`${method}${last === "" ? "" : ` …${last}`}`);
+    first ||= of;
+    for (const [name, field] of Object.entries(propertiesOf(body))) {
+      const meaning = `${field["description"] ?? resolved(field)["description"] ?? ""}`;
+      if (accepts(field) === "anything") continue;
+      const row = [code(name), explained(accepts(field), meaning)];
+      const known = rows.get(row.join());
+      if (known === undefined) rows.set(row.join(), { row, of: [of] });
+      else known.of.push(of);
+    }
+  }
+  return markdown(
+    ["field", "accepts"],
+    [...rows.values()].map(({ row: [name = "", ...more], of }) => [
+      of.includes(first) ? name : `${name} of ${of.join(", ")}`,
+      ...more,
+    ]),
+  );
+}
+
+function propertiesOf(schema: Schema): Readonly<Record<string, Schema>> {
+  return (resolved(schema)["properties"] ?? {}) as Readonly<Record<string, Schema>>;
+}
+
+/** What Sluice reads of the requests to models, and requires. */
+function tableOfRead(): string {
+  const places = documented.filter(
+    ({ operation }) =>
+      operation.tags.includes("Model requests") && operation.requestBody !== undefined,
+  );
+  const rows = places.flatMap(({ path, operation }) =>
+    Object.values(operation.requestBody?.content ?? {})
+      .slice(0, 1)
+      .filter(({ schema }) => propertiesOf(schema)["model"] !== undefined)
+      .map(({ schema }) => {
+        const required = new Set(resolved(schema)["required"] as readonly string[] | undefined);
+        const fields = Object.keys(propertiesOf(schema)).map((name) =>
+          required.has(name) ? `**${code(name)}**` : code(name),
+        );
+        return { path, fields: fields.join(", ") };
+      }),
+  );
+  return markdown(
+    ["endpoints", "fields"],
+    grouped(rows, ({ fields }) => fields).map(([fields, alike]) => [
+      alike.map(({ path }) => code(path)).join(", "),
+      fields,
+    ]),
+  );
+}
+
+function tableOfHeaders(): string {
+  const shown = Object.entries(document.components.headers).filter(([name]) =>
+    /^(?:X-(?!Content)|Request-ID|Retry-After|Age)/.test(name),
+  );
+  return markdown(
+    ["header", "meaning"],
+    shown.map(([name, { description }]) => [code(name.toLowerCase()), description]),
+  );
+}
+
+function tableOfCodes(): string {
+  const rows = Object.entries(errorCodes).sort(([, one], [, other]) => one.status - other.status);
+  return markdown(
+    ["code", "status", "type", "meaning"],
+    rows.map(([name, { status, type, meaning }]) => [code(name), `${status}`, code(type), meaning]),
+  );
+}
+
+const isCount = (operation: Operation): boolean =>
+  operation === "input_tokens" || /^count_/.test(operation);
+
+/** What each type of provider is asked for an operation. A count that none gives is estimated. */
+function tableOfOperations(): string {
+  const works = (asked: Operation, offered: ReadonlySet<Operation>): string => {
+    const dialect = chooseDialect(asked, offered);
+    if (dialect === null) return isCount(asked) ? "estimated" : "–";
+    return dialect.translation === null ? "yes" : "translated";
+  };
+  const cells = (operation: Operation): readonly string[] =>
+    providerTypes.map((type) => works(operation, new Set(providerTraits[type].operations)));
+  return markdown(
+    ["operation", ...providerTypes.map(code)],
+    grouped(operations, (operation) => cells(operation).join()).map(([, alike]) => [
+      alike.map(code).join(", "),
+      ...cells(alike[0]!),
+    ]),
+  );
+}
+
+function tableOfPresets(): string {
+  const known = presets.filter(({ name }) => !(providerTypes as readonly string[]).includes(name));
+  return markdown(
+    ["providers", "operations"],
+    grouped(known, ({ operations: offered }) => offered.map(code).join(", ")).map(
+      ([offered, alike]) => [alike.map(({ name }) => code(name)).join(", "), offered],
+    ),
+  );
+}
+
+type Tables = Readonly<Record<string, () => string>>;
+
+export const apiTables: Tables = {
+  endpoints: tableOfEndpoints,
+  operations: tableOfOperations,
+  presets: tableOfPresets,
+  fields: tableOfRead,
+  headers: tableOfHeaders,
+  codes: tableOfCodes,
+  usage: () => tableOfParameters(documented.filter(({ path }) => path === "/v1/usage")),
+};
+
+export const adminTables: Tables = {
+  endpoints: tableOfAdminEndpoints,
+  parameters: () => tableOfParameters(documented.filter(isAdmin)),
+  rules: () => tableOfBodies("/admin/rate-limits"),
+  limits: () => tableOfBodies("/admin/limits"),
+  budgets: () => tableOfBodies("/admin/budgets"),
+  keys: () => tableOfBodies("/admin/auth-keys"),
+  denials: () => tableOfBodies("/admin/denied-jwts"),
+  explain: () => tableOfBodies("/admin/explain"),
+};
