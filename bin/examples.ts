@@ -1,7 +1,7 @@
-/** What the help of each command begins with: how it is used. */
+/** Examples of each command, with which its help begins. */
 import type { Command } from "commander";
 
-const examples: Readonly<Record<string, readonly string[]>> = {
+export const examples: Readonly<Record<string, readonly string[]>> = {
   "": [
     "sluice up",
     "sluice limits set /team --rpm 100",
@@ -60,6 +60,13 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   top: ["sluice top"],
   tail: ["sluice tail --path /team --slow 5s", "sluice tail --refused --json"],
   "in-flight": ["sluice in-flight --older 10m"],
+  reload: ["sluice reload"],
+  backup: [
+    "sluice backup /var/backups/sluice/monday.mdb",
+    "sluice backup --keep 7 /var/backups/sluice",
+  ],
+  restore: ["sluice restore /var/backups/sluice/monday.mdb"],
+  "verify-store": ["sluice verify-store", "sluice verify-store /var/backups/sluice/monday.mdb"],
   providers: ["sluice providers list", "sluice providers check"],
   "providers list": ["sluice providers list"],
   "providers check": ["sluice providers check openai"],

@@ -61,13 +61,10 @@ export function createProgram(session: Session): Command {
       "--config <file>",
       "the configuration file (default: SLUICE_CONFIG, ./sluice.yaml, /etc/sluice/sluice.yaml)",
     )
-    .option(
-      "--socket <path>",
-      "the daemon's Unix socket; no configuration is needed to reach it then",
-    )
+    .option("--socket <path>", "the daemon's Unix socket; the configuration isn't read then")
     .option(
       "--url <url>",
-      "a gateway elsewhere, by its admin API (default: SLUICE_URL); its key is SLUICE_API_KEY or SLUICE_MASTER_KEY",
+      "a gateway elsewhere, by its admin API (default: SLUICE_URL); the key is in SLUICE_API_KEY or SLUICE_MASTER_KEY",
     )
     .option("--key-file <file>", "the file with the key for --url")
     .configureHelp({ showGlobalOptions: true })

@@ -44,7 +44,7 @@ export function addCompletion(program: Command, session: Session): void {
     .action(() => terminal.out(manualPage(treeOf(program), version).trimEnd()));
   program
     .command("exit-codes")
-    .description("what the exit codes of all three programs mean")
+    .description("list the exit codes of all three programs")
     .action(() => terminal.out(exitCodeHelp().trimStart()));
 }
 

@@ -40,10 +40,10 @@ const healthDeadlineMs = 1_000;
 export function addDoctor(program: Command, session: Session): void {
   program
     .command("doctor")
-    .description("look for what is wrong on this host, with what to do; nothing is changed")
+    .description("look for problems on this host and say what to do; change nothing")
     .option("--offline", "don't ask the providers")
-    .option("--strict", "end with 1 for warnings too")
-    .option("--bundle <file>", "write what was found to a file for a bug report, without secrets")
+    .option("--strict", "exit with 1 for warnings")
+    .option("--bundle <file>", "write the findings to a file for a bug report, without secrets")
     .addOption(jsonOption("print the findings as objects"))
     .action((_options, command: Command) =>
       runDoctor(session, command.optsWithGlobals<DoctorFlags>()),

@@ -29,17 +29,17 @@ export function addExplain(program: Command, session: Session): void {
   program
     .command("explain")
     .description(
-      "which rules apply to a request, the state of each, and what would happen now; nothing is consumed",
+      "show which rules apply to a request, their state and the verdict now; consume nothing",
     )
     .option("--path <path>", "the caller's user path (default: /)")
     .option(
       "--key <id>",
-      "a managed key or its id: the caller's, whose path is the key's if it is bound to one",
+      "the caller's managed key or its id; a key that is bound to a path beats --path",
     )
-    .option("--model <model>", "the model as the request would name it")
+    .option("--model <model>", "the model, as a request would name it")
     .option(
       "--request <id>",
-      "the X-Request-ID of a refused request, in place of --path, --key and --model",
+      "the X-Request-ID of a refused request, instead of --path, --key and --model",
     )
     .addOption(jsonOption("print the response of POST /admin/explain"))
     .action((_options, command: Command) =>

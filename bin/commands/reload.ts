@@ -23,7 +23,7 @@ export function addReload(program: Command, session: Session): void {
   program
     .command("reload")
     .description("read the configuration again, without losing a request")
-    .option("--pid <pid>", "of several that run on this host, the one with this process id")
+    .option("--pid <pid>", "the process to reload, if several run on this host")
     .action((_options, command: Command) =>
       runReload(session, command.optsWithGlobals<ReloadFlags>()),
     );

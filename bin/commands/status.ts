@@ -19,7 +19,7 @@ const healthDeadlineMs = 1_000;
 export function addStatus(program: Command, session: Session): void {
   program
     .command("status")
-    .description("the state of the daemon and the proxy")
+    .description("show the state of the daemon and the proxy")
     .addOption(jsonOption("print both as JSON"))
     .action((_options, command: Command) =>
       showStatus(session, command.optsWithGlobals<CommandFlags>()),

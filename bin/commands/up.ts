@@ -44,12 +44,12 @@ interface UpFlags extends ConfigurationFlags {
 export function addUp(program: Command, session: Session): void {
   program
     .command("up")
-    .description("run the daemon and the proxy until Ctrl-C; one that dies is started again")
+    .description("run the daemon and the proxy until Ctrl-C; restart one that dies")
     .option(...flagOptions.host)
     .option(...flagOptions.port)
     .option(...flagOptions.dataDir)
     .option(...flagOptions.logLevel)
-    .option("-v, --verbose", "print every log line of both, with one for each request")
+    .option("-v, --verbose", "print every log line of both, one for each request among them")
     .action((_options, command: Command) => runUp(session, command.optsWithGlobals<UpFlags>()));
 }
 

@@ -64,7 +64,7 @@ export const ruleFlags: FlagForm<Scope> = {
       flag: "--host-only",
       key: "hostOnly",
       field: "host_only",
-      meaning: "each host counts by it alone, although it shares its limits with others",
+      meaning: "each host counts for itself, although hosts share other limits",
     },
   ],
   readNumber: numberOf,

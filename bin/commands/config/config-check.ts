@@ -26,7 +26,7 @@ export function addConfig(program: Command, session: Session): void {
   const config = program.command("config").description("check or describe the configuration");
   config
     .command("check")
-    .description("check the configuration without starting anything; every problem is listed")
+    .description("check the configuration without starting anything, and list every problem")
     .addOption(jsonOption("print the summary as JSON"))
     .action((_options, command: Command) =>
       checkConfiguration(session, command.optsWithGlobals<CommandFlags>()),

@@ -30,8 +30,8 @@ const columns: readonly Column<EffectiveSetting>[] = [
 export function addConfigShow(config: Command, session: Session): void {
   config
     .command("show")
-    .description("each setting with its value and where that comes from; secrets are redacted")
-    .option("--changed", "only those that aren't the default")
+    .description("show each setting with its value and source; secrets are redacted")
+    .option("--changed", "only values other than the default")
     .addOption(jsonOption("print what GET /admin/config answers"))
     .action((_options, command: Command) =>
       showConfiguration(session, command.optsWithGlobals<ShowFlags>()),

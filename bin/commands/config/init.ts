@@ -18,7 +18,7 @@ import { starterFile } from "../../text/starter-file.js";
 export function addInit(program: Command, session: Session): void {
   program
     .command("init")
-    .description("write a sluice.yaml to begin with, with a master key of its own")
+    .description("write a sluice.yaml to begin with, with a new master key")
     .action((_options, command: Command) =>
       writeStarter(session, command.optsWithGlobals<CommandFlags>()),
     );

@@ -20,24 +20,24 @@ export function addJwts(program: Command, session: Session): void {
       .description(description)
       .option("--jti <id>", "the token with this jti")
       .option("--sub <subject>", "all tokens of this subject")
-      .option("--issuer <iss>", "of this issuer alone");
-  named("deny", "refuse a token, or a subject's, from the next request on, in every proxy")
-    .option(
-      "--expires <when>",
-      "until then, such as 12h or 2030-01-31T12:00:00Z: when the token expires by itself",
-    )
+      .option("--issuer <iss>", "only of this issuer");
+  named(
+    "deny",
+    "refuse a token, or all tokens of a subject, from the next request on, in every proxy",
+  )
+    .option("--expires <when>", "when the denial ends, such as 12h or 2030-01-31T12:00:00Z")
     .addOption(jsonOption("print the response of PUT /admin/denied-jwts"))
     .action((_options, command: Command) =>
       denyJwt(session, command.optsWithGlobals<CommandFlags & JwtFlags>()),
     );
-  named("allow", "accept what was denied again")
+  named("allow", "end a denial")
     .addOption(jsonOption("print the answer as an object"))
     .action((_options, command: Command) =>
       allowJwt(session, command.optsWithGlobals<CommandFlags & JwtFlags>()),
     );
   jwts
     .command("list")
-    .description("what is denied")
+    .description("list the denials")
     .addOption(jsonOption("print the response of GET /admin/denied-jwts"))
     .action(async (_options, command: Command) => {
       const flags = command.optsWithGlobals<CommandFlags>();

@@ -28,25 +28,22 @@ export function addKeys(program: Command, session: Session): void {
     .description("issue, list, rotate, deactivate and delete managed keys");
   keys
     .command("issue")
-    .description("make a key and print it, this once")
+    .description("issue a key and print it, this once only")
     .option(
       "--path <path>",
-      "the user path that the key is bound to; without it the caller names its path",
+      "the user path that the key is bound to; by default the caller names its path",
     )
     .option("--name <name>", "what the key is for")
-    .option(
-      "--label <label...>",
-      "labels, for budgets and reports, with spaces or commas between them",
-    )
+    .option("--label <label...>", "labels for budgets and reports, separated by spaces or commas")
     .option(
       "--model <model...>",
-      "the models that it may use, such as gpt-4o or openai/*, with spaces or commas between them; without it any",
+      "models that the key may use, such as gpt-4o or openai/* (default: any)",
     )
     .option(
       "--expires <when>",
       "after this time, such as 30d or 12h, or at a timestamp such as 2030-01-31T12:00:00Z",
     )
-    .option("--monthly <usd>", "give its path this budget a month, in US dollars; needs --path")
+    .option("--monthly <usd>", "give the path of --path this monthly budget, in US dollars")
     .option("--yes", "don't ask before the first key closes an open gateway")
     .addOption(jsonOption("print the response of POST /admin/auth-keys"))
     .action((_options, command: Command) =>
@@ -54,7 +51,7 @@ export function addKeys(program: Command, session: Session): void {
     );
   keys
     .command("list")
-    .description("the keys, newest first; the secrets themselves are redacted")
+    .description("list the keys, newest first; secrets are redacted")
     .addOption(jsonOption("print the response of GET /admin/auth-keys"))
     .action((_options, command: Command) =>
       printKeys(session, command.optsWithGlobals<CommandFlags>()),
@@ -62,13 +59,16 @@ export function addKeys(program: Command, session: Session): void {
   keys
     .command("rotate")
     .description(
-      "give a key another secret and print it, this once; the old one works on for a day",
+      "give a key a new secret and print it, this once only; the old one works for another day",
     )
     .argument("<id>", "the key's id, such as key_7, or the key itself")
-    .option("--overlap <time>", "how long the old secret works on, such as 1h; 0 ends it at once")
+    .option(
+      "--overlap <time>",
+      "how long the old secret still works, such as 1h or 0 (default: 1d)",
+    )
     .option(
       "--model <model...>",
-      "the models that the key may use from now on, with any of its secrets; without it the same as before",
+      "models that the key may use from now on, with any of its secrets (default: as before)",
     )
     .addOption(jsonOption("print the response of POST /admin/auth-keys/{id}/rotate"))
     .action((id: string, _options, command: Command) =>
@@ -84,7 +84,9 @@ export function addKeys(program: Command, session: Session): void {
     );
   keys
     .command("delete")
-    .description("refuse a key from its next request on and forget it; this can't be undone")
+    .description(
+      "refuse a key from its next request on, and remove it from the list; this can't be undone",
+    )
     .argument("<id>", "the key's id, such as key_7, or the key itself")
     .addOption(jsonOption("print the id as an object"))
     .action((id: string, _options, command: Command) =>

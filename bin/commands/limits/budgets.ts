@@ -13,11 +13,11 @@ import { type AnchorFlags, showOrSetAnchors } from "./budget-anchors.js";
 import { addLimitCommands, type LimitCommandTexts } from "./limit-commands.js";
 
 const texts: LimitCommandTexts = {
-  list: "the budgets with what was spent",
+  list: "list the budgets with what was spent",
   set: "create a budget or replace its amount; what was spent stays",
-  delete: "remove a budget; made again in the same period, it finds what was spent",
-  revert: "put the configuration's budget back in the place of one that was edited by hand",
-  reset: "begin the running period of one budget anew, or of all",
+  delete: "remove a budget; created again in the same period, it starts with what was spent",
+  revert: "replace a budget that was edited by hand by the configuration's",
+  reset: "restart the running period of one budget, or of all",
   subject: "user path such as /team/app; or a label, with --scope",
   resetSubject: "user path or label",
   listScope: "only budgets of this scope: user_path or label",

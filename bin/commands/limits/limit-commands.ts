@@ -54,10 +54,13 @@ export function addLimitCommands<S extends string>(
     .description(texts.list)
     .option("--scope <scope>", texts.listScope)
     .option("--path <path>", texts.listPath)
-    .option("--children [n]", "of each template, the n children that have used most (default: 10)")
+    .option(
+      "--children [n]",
+      "below each template, the n children that have used most (default: 10)",
+    )
     .option(
       "--watch [time]",
-      "print it again every so often, such as 5s (default: 2s), until Ctrl-C",
+      "print the list again at this interval, such as 5s, until Ctrl-C (default: 2s)",
     )
     .addOption(jsonOption(texts.listJson))
     .action((_options, command: Command) =>

@@ -22,8 +22,8 @@ type ExportFlags = CommandFlags & { readonly all?: boolean };
 export function addLimitsExport(parent: Command, session: Session): void {
   parent
     .command("export")
-    .description("the rules and budgets that were made by hand, as a file for limits apply")
-    .option("--all", "those of the configuration, too")
+    .description("print the rules and budgets that were made by hand, as a file for limits apply")
+    .option("--all", "include those of the configuration")
     .addOption(jsonOption("print the response of GET /admin/limits"))
     .action((_options, command: Command) =>
       exportLimits(session, command.optsWithGlobals<ExportFlags>()),

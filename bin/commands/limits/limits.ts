@@ -12,10 +12,10 @@ import { addLimitsExport } from "./limits-export.js";
 import { addTestLimits } from "./test-limits.js";
 
 const texts: LimitCommandTexts = {
-  list: "the rules with their live counters",
+  list: "list the rules with their live counters",
   set: "create a rule or replace its caps; a cap that isn't given is removed",
   delete: "remove a rule and its counters",
-  revert: "put the configuration's rule back in the place of one that was edited by hand",
+  revert: "replace a rule that was edited by hand by the configuration's",
   reset: "clear the live counters of one rule, or of all",
   subject: "user path such as /team/app; or a provider's name or a model's id, with --scope",
   resetSubject: "user path, provider or model",
@@ -25,7 +25,7 @@ const texts: LimitCommandTexts = {
   scope: "user_path, provider or model (default: user_path)",
   period: "minute, hour, day, concurrent or a number of seconds",
   periodSeconds: "the period in seconds; 0 is concurrent",
-  perChild: "a template: each direct child of the path has counters of its own",
+  perChild: "a template: each direct child of the path has its own counters",
   valueName: "n",
   setHelp: "Short flags may be combined: several rules are written, or none if one is invalid.",
   resetAll: "every rule",

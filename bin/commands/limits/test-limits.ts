@@ -18,7 +18,7 @@ type TestFlags = CommandFlags & SetFlags & { readonly days?: string };
 export function addTestLimits(parent: Command, texts: LimitCommandTexts, session: Session): void {
   const test = parent
     .command("test")
-    .description("what a rule would have refused of the recorded requests; nothing is changed")
+    .description("report which recorded requests a rule would have refused; change nothing")
     .argument("<subject>", texts.subject);
   addWriteOptions(test, ruleFlags, texts)
     .option("--days <n>", "how many days until now (default: 7, at most 31)")

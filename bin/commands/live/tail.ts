@@ -33,12 +33,12 @@ const atTheBeginning: TailCursor = { recordId: null, refusedAt: "", refusalsThen
 export function addTail(program: Command, session: Session): void {
   program
     .command("tail")
-    .description("requests and refusals as they end, one line each, until Ctrl-C")
+    .description("print requests and refusals as they end, until Ctrl-C")
     .option("--path <path>", "on this user path and below it (default: /)")
-    .option("--model <text>", "of models with this in their names")
-    .option("--status <status>", "with this status, such as 429, or of this class: 5xx")
-    .option("--refused", "refusals by a rule or a budget alone")
-    .option("--slow <time>", "requests that took at least so long, such as 5s")
+    .option("--model <text>", "only models whose names contain this")
+    .option("--status <status>", "only this status, such as 429, or class, such as 5xx")
+    .option("--refused", "only refusals by a rule or a budget")
+    .option("--slow <time>", "only requests that took this long, such as 5s")
     .addOption(jsonOption("print one object per line"))
     .action((_options, command: Command) =>
       followRequests(session, command.optsWithGlobals<TailFlags>()),

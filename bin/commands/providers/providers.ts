@@ -20,7 +20,7 @@ export function addProviders(program: Command, session: Session): void {
     .description("the providers that are configured, and whether they answer");
   providers
     .command("list")
-    .description("the providers that are configured; with --url what that gateway knows of them")
+    .description("list the configured providers; with --url, what that gateway knows of them")
     .addOption(jsonOption("print them as objects"))
     .action((_options, command: Command) =>
       listProviders(session, command.optsWithGlobals<CommandFlags>()),

@@ -31,8 +31,8 @@ export function addBackup(program: Command, session: Session): void {
     .command("backup")
     .description("write a consistent copy of the daemon's store, while it runs")
     .argument("<file>", "the file to write; - for standard output; with --keep a directory")
-    .option("--no-verify", "don't read the copy to see that it is whole")
-    .option("--keep <n>", "write it into a directory, and keep the last n backups there")
+    .option("--no-verify", "don't verify the copy")
+    .option("--keep <n>", "write into a directory, and keep the last n backups there")
     .addOption(jsonOption("print what is in it as JSON"))
     .action((file: string, _options, command: Command) => {
       const flags = command.optsWithGlobals<BackupFlags>();

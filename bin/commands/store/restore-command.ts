@@ -29,7 +29,7 @@ interface RestoreFlags extends CommandFlags {
 export function addRestore(program: Command, session: Session): void {
   program
     .command("restore")
-    .description("put a backup in the place of the store, while the daemon is stopped")
+    .description("replace the store of a stopped daemon by a backup")
     .argument("<file>", "what sluice backup has written")
     .option("--yes", "don't ask")
     .option(...flagOptions.dataDir)

@@ -15,7 +15,7 @@ import { damage, verifiedReport } from "../../store/verified-report.js";
 export function addVerifyStore(program: Command, session: Session): void {
   program
     .command("verify-store")
-    .description("read all of a stopped daemon's store, or of a backup, and say what is wrong")
+    .description("verify the store of a stopped daemon, or a backup")
     .argument("[file]", "a backup (default: the store of the configuration)")
     .option(...flagOptions.dataDir)
     .addOption(jsonOption("print what is in it as JSON"))

@@ -24,19 +24,17 @@ const columnsDefault = 80;
 export function addUsage(program: Command, session: Session): void {
   const usage = program
     .command("usage")
-    .description(
-      "requests, tokens and costs of the last days, from the records in the daemon's store",
-    )
+    .description("show requests, tokens and costs of the last days")
     .option("--path <path>", "of this user path and everything below it (default: /)")
     .option("--days <n>", "the last n days, at most 365 (default: 30)")
-    .option("--month [month]", "a calendar month such as 2026-02; this one without it")
+    .option("--month [month]", "a calendar month such as 2026-02 (default: the current one)")
     .option("--from <date>", "the first day, UTC, such as 2026-02-01")
     .option("--to <date>", "the last day, UTC (default: today)")
     .option(
       "--by <group>",
       `a table by ${groupings.join(", ")}; path: each child of --path, and the path itself`,
     )
-    .addOption(jsonOption("print the daemon's answer, numbers unrounded"))
+    .addOption(jsonOption("print the daemon's answer, with unrounded numbers"))
     // It has no arguments: a word here is a misspelt command.
     .allowExcessArguments()
     .action((_options, command: Command) =>
@@ -46,7 +44,7 @@ export function addUsage(program: Command, session: Session): void {
     );
   usage
     .command("export")
-    .description("the usage records, oldest first")
+    .description("export the usage records, oldest first")
     // The flags of `usage` aren't global, though commander accepts them here too:
     // `exportUsageCommand` refuses those that aren't for an export.
     .configureHelp({ showGlobalOptions: true, visibleGlobalOptions: () => [...program.options] })
@@ -55,10 +53,7 @@ export function addUsage(program: Command, session: Session): void {
     .option("--days <n>", "the last n days, at most 365")
     .option("--from <date>", "the first day, UTC (default: the oldest record)")
     .option("--to <date>", "the last day, UTC (default: up to now)")
-    .option(
-      "--output <file>",
-      "write to this file instead of standard output; it gets its name when it is complete",
-    )
+    .option("--output <file>", "write to this file, which gets its name when it is complete")
     .action((_options, command: Command) =>
       exportUsageCommand(session, command.optsWithGlobals<ExportFlags>()),
     );
@@ -68,18 +63,21 @@ export function addUsage(program: Command, session: Session): void {
 function addFollow(usage: Command, program: Command, session: Session): void {
   usage
     .command("follow")
-    .description("hand the usage records on as they come: to PostgreSQL, a file or an address")
+    .description("pass usage records on as they come, to PostgreSQL, a file or an address")
     .configureHelp({ showGlobalOptions: true, visibleGlobalOptions: () => [...program.options] })
     .option("--to <destination>", "postgres://…, ndjson or https://…")
-    .option("--output <file>", "of ndjson: append to this file, not to standard output")
-    .option("--cursor <file>", "keeps how far it is; of PostgreSQL, the database does")
-    .option("--name <name>", "what this follower is called, among those of its store", "default")
-    .option("--from-now", "without a cursor, begin behind the last record, not with the first")
+    .option("--output <file>", "for ndjson: append to this file instead of standard output")
+    .option("--cursor <file>", "the file that stores the position; PostgreSQL stores it itself")
+    .option("--name <name>", "name of this follower, if a store has several", "default")
+    .option("--from-now", "without a position, begin after the last record, not with the first")
     .option("--batch <n>", "records in one transaction or request, at most 1000", "1000")
-    .option("--once", "end when all records are handed on, for cron")
-    .option("--host <name>", "in place of the machine's name in each record")
-    .option("--secret-file <file>", "a file with the database's password, or the address's token")
-    .option("--create-table", "make the tables of PostgreSQL, and add columns that they lack")
+    .option("--once", "end when no record is left, for cron")
+    .option("--host <name>", "host name in each record (default: the machine's)")
+    .option(
+      "--secret-file <file>",
+      "file with the password of the database or the token of the address",
+    )
+    .option("--create-table", "create the tables of PostgreSQL, and add missing columns")
     .addOption(jsonOption("print progress as one object per line"))
     .action((_options, command: Command) =>
       followUsageCommand(session, command.optsWithGlobals<FollowFlags>()),

@@ -56,8 +56,12 @@ interface Shown {
   readonly fails: boolean;
 }
 
-/** What can't be run as it is written: it runs on, needs a broken file, or a store at rest. */
-const leftOut = /^sluice (?:up|config check|top|tail|backup|restore|verify-store|reload)\b|--url/;
+/**
+ * What can't be run as it is written: it runs on, needs a file, a database, a store at rest or a
+ * budget of the configuration, or ends with the code for differences or findings.
+ */
+const leftOut =
+  /^sluice (?:up|init|config check|top|tail|backup|restore|verify-store|reload|usage follow|doctor|budgets revert)\b|--(?:url|watch|exit-code)/;
 
 function commandsOn(text: string): readonly Shown[] {
   const lines = text.split("\n");
@@ -110,8 +114,8 @@ const outcome = (fails: boolean): string => (fails ? "fails" : "is done");
 
 for (const [from, where, left] of [
   ["this host", here, /^$/],
-  // Providers are asked on the host.
-  ["elsewhere", ["--url", url], /^(?:providers check|doctor|exit-codes)/],
+  // These are about the host that they run on.
+  ["elsewhere", ["--url", url], /^(?:providers check|config schema|completion|man|exit-codes)/],
 ] as const)
   t.test(`every command of the page does what the page says, from ${from}`, async (t) => {
     const keys = await issueKeys(where);

@@ -30,6 +30,7 @@ import { settings } from "../../../shared/config/settings/settings.js";
 import { type LogField, lineFields, requestFields } from "../../../shared/logging/log-fields.js";
 import { limiterMetrics } from "../../../shared/metrics/limiter-metrics.js";
 import { proxyMetrics } from "../../../shared/metrics/proxy-metrics.js";
+import { commandSections, exitCodeTable, globalFlags } from "../../bin/command-tables.js";
 import { code, markdown } from "../../support/markdown-table.js";
 import { listOfAlerts, tableOfMetrics } from "../metrics/metric-tables.js";
 import { adminTables, apiTables } from "./api-reference.js";
@@ -113,6 +114,11 @@ export const pages: Readonly<Record<string, Readonly<Record<string, () => string
     tiers: () => tableOfFields(tierSettings),
     jwt: () => tableOfFields(jwtSettings),
     rewriters: () => tableOfFields(rewriterSettings),
+  },
+  "reference/command-line.md": {
+    global_flags: globalFlags,
+    exit_codes: exitCodeTable,
+    ...commandSections,
   },
   "reference/logs.md": {
     line_fields: () => tableOfLogFields(lineFields),

@@ -1,0 +1,101 @@
+/** The generated parts of docs/reference/command-line.md, from the commands themselves. */
+import {
+  allNodes,
+  type CommandNode,
+  type FlagNode,
+  treeOf,
+} from "../../bin/completion/command-tree.js";
+import { examples } from "../../bin/examples.js";
+import { createProgram } from "../../bin/program.js";
+import { exitCodeMeanings } from "../../bin/session/exit-code.js";
+import { code, markdown } from "../support/markdown-table.js";
+import { sessionForTests } from "./command-session.js";
+
+/** The commands of each section of the page. Those in none are in its last section. */
+const sections = {
+  gateway_commands: ["up", "reload", "init", "config", "doctor"],
+  limits_commands: ["limits"],
+  budgets_commands: ["budgets"],
+  keys_commands: ["keys", "jwts"],
+  live_commands: ["explain", "status", "top", "in-flight", "tail", "providers"],
+  usage_commands: ["usage"],
+  store_commands: ["backup", "restore", "verify-store"],
+};
+
+const tree = (): CommandNode => treeOf(createProgram(sessionForTests().session));
+
+export function exitCodeTable(): string {
+  return markdown(
+    ["code", "meaning"],
+    exitCodeMeanings.map(({ code, meaning }) => [`${code}`, meaning]),
+  );
+}
+
+export function globalFlags(): string {
+  return tree().flags.map(flagLine).join("");
+}
+
+export const commandSections: Readonly<Record<string, () => string>> = {
+  ...Object.fromEntries(
+    Object.entries(sections).map(([name, commands]) => [
+      name,
+      () => textOf((command) => commands.includes(command)),
+    ]),
+  ),
+  other_commands: () => {
+    const placed = Object.values(sections).flat();
+    return textOf((command) => !placed.includes(command));
+  },
+};
+
+/** The commands whose first words are taken, and that do more than hold others. */
+function textOf(isTaken: (firstWord: string) => boolean): string {
+  const nodes = tree()
+    .children.filter(({ name }) => isTaken(name))
+    .flatMap(allNodes);
+  const shown = nodes.filter(({ children, flags }) => children.length === 0 || flags.length > 0);
+  return shown.map((node, at) => commandText(node, shown.slice(0, at))).join("\n");
+}
+
+function commandText(node: CommandNode, before: readonly CommandNode[]): string {
+  const { name, description, flags } = node;
+  const lines = (examples[name] ?? []).filter((line) => line !== `sluice ${name}`);
+  const shown = lines.map((line) => (line.startsWith("sluice ") ? `$ ${line}\n` : `${line}\n`));
+  return [
+    `### sluice ${name}\n\n${description[0]?.toUpperCase()}${description.slice(1)}.\n`,
+    lines.length === 0 ? "" : `\n\`\`\`\n${shown.join("")}\`\`\`\n`,
+    flags.length === 0 ? "" : `\n${flagLines(flags, before)}`,
+  ].join("");
+}
+
+/** Flags that an earlier command of the section explains are only named, if they are several. */
+function flagLines(flags: readonly FlagNode[], before: readonly CommandNode[]): string {
+  const ofOther = new Map<CommandNode, FlagNode[]>();
+  for (const flag of flags) {
+    const other = before.find((node) => node.flags.some((known) => isSame(known, flag)));
+    if (other !== undefined) ofOther.set(other, [...(ofOther.get(other) ?? []), flag]);
+  }
+  const groups = [...ofOther].filter(([, same]) => same.length > 1);
+  const named = groups.flatMap(([, same]) => same);
+  const own = flags.filter((flag) => !named.includes(flag) && !isPlainJson(flag));
+  return [
+    ...own.map(flagLine),
+    ...groups.map(
+      ([{ name }, same]) =>
+        `- ${same.map(({ long }) => code(long)).join(", ")}: as of [${name}](#sluice-${name.replaceAll(" ", "-")})\n`,
+    ),
+  ].join("");
+}
+
+/** The page says once what `--json` does; a command says which endpoint's answer it prints. */
+function isPlainJson({ long, description }: FlagNode): boolean {
+  return long === "--json" && !description.includes("/admin/");
+}
+
+function isSame(one: FlagNode, other: FlagNode): boolean {
+  return one.usage === other.usage && one.description === other.description;
+}
+
+function flagLine({ usage, description }: FlagNode): string {
+  return `- ${code(usage)}: ${description}\n`;
+}
