@@ -18,6 +18,7 @@ const pages = [
   "authentication",
   "backup",
   "containers",
+  "kubernetes",
   "monitor",
   "reload-and-upgrade",
   "runbook",

@@ -47,12 +47,16 @@ function podsOf(file: string): readonly Pod[] {
 }
 
 t.test("each example runs the image closed, with its volumes, and gives it time to drain", (t) => {
-  for (const file of ["kubernetes/sidecar/sidecar.yaml", "kubernetes/node/daemonset.yaml"])
+  for (const file of [
+    "kubernetes/central/statefulset.yaml",
+    "kubernetes/node/daemonset.yaml",
+    "kubernetes/sidecar/sidecar.yaml",
+  ])
     for (const pod of podsOf(file)) {
       const all = [...(pod.initContainers ?? []), ...(pod.containers ?? [])];
       const ours = all.filter(({ image }) => image.startsWith("sluice:"));
-      const isOfNode = file.includes("/node/");
-      t.equal(ours.length, isOfNode ? 2 : 1, file);
+      const hasBackup = !file.includes("/sidecar/");
+      t.equal(ours.length, hasBackup ? 2 : 1, file);
       for (const { name, image, securityContext, volumeMounts } of ours) {
         t.equal(image, `sluice:${packageJson.version}`);
         t.match(

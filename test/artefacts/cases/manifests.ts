@@ -35,7 +35,7 @@ t.test("the manifests are what the API takes, field by field", { skip: noGo }, (
   run("go", ["build", "-mod=readonly", "-o", program, "."], {
     cwd: join(repository, "test/artefacts/manifests"),
   });
-  const manifests = ["node", "sidecar"]
+  const manifests = ["central", "node", "sidecar"]
     .flatMap((name) => {
       const at = join(examples, "kubernetes", name);
       return readdirSync(at).map((file) => join(at, file));
@@ -83,9 +83,14 @@ spec:
 }
 
 t.test("what kustomize makes of them is, too", { skip: noKustomize }, (t) => {
-  const node = run("kubectl", ["kustomize", join(examples, "kubernetes/node")]);
-  t.match(node, /kind: DaemonSet/);
-  t.match(decoded(node), { ok: true }, decoded(node).said);
+  for (const [place, kind] of [
+    ["central", "StatefulSet"],
+    ["node", "DaemonSet"],
+  ] as const) {
+    const made = run("kubectl", ["kustomize", join(examples, "kubernetes", place)]);
+    t.match(made, new RegExp(`kind: ${kind}`));
+    t.match(decoded(made), { ok: true }, decoded(made).said);
+  }
   const app = run("kubectl", ["kustomize", withSidecar()]);
   t.match(app, /initContainers:[^]*name: sluice\b/);
   t.match(decoded(app), { ok: true }, decoded(app).said);
