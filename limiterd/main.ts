@@ -1,8 +1,7 @@
 /**
- * Wires the daemon: store, memory, socket, timers. Every decision is made elsewhere; here is what
- * is connected to what, and in which order it starts and stops.
+ * Wires the daemon: store, memory, sockets, timers, and the order in which they start and stop.
+ * Every decision is made elsewhere.
  */
-
 import { hash, randomInt, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { frameBytesMaxToDaemon, usageFlushMs as usageFlushMsDefault } from "../shared/bounds.js";
@@ -22,10 +21,8 @@ import type { Execution } from "../shared/wire/execution.js";
 import type { ForeignHello } from "../shared/wire/message-to-daemon.js";
 import { toWire } from "../shared/wire/to-wire.js";
 import { wireVersions } from "../shared/wire/wire-versions.js";
-import { createDaemonHealth, type DaemonHealth } from "./daemon-health.js";
 import { startState } from "./lifecycle/start-state.js";
 import { startTimers } from "./lifecycle/start-timers.js";
-import { logFill } from "./log-fill.js";
 import { copyInProcess } from "./maintenance/copy-in-process.js";
 import { openSockets } from "./open-sockets.js";
 import { configuredText } from "./rules/stored-rule.js";
@@ -34,29 +31,31 @@ import type { DaemonState } from "./state.js";
 import { hostBoot } from "./store/lmdb/host-boot.js";
 import { openLmdbStore } from "./store/lmdb/open-lmdb-store.js";
 import { type Store, StoreBrokenError } from "./store/store.js";
+import type { LargestTables, StoreFill } from "./store/store-size.js";
+import { createStuckCommit } from "./store/stuck-commit.js";
 
 interface LimiterdOptions {
   readonly config: Config;
   readonly log: Log;
-  /** Those that listen already when the daemon starts. */
+  /** Sockets that were listening before the daemon started, as with socket activation. */
   readonly sockets?: InheritedSockets;
   /** Wall time in ms since the epoch; tests pass their own. */
   readonly nowMs?: () => number;
-  /** How often sums of usage are written; a test that kills the daemon soon makes it shorter. */
+  /** How often sums of usage are written; tests that kill the daemon early use a shorter time. */
   readonly usageFlushMs?: number;
 }
 
 interface Limiterd {
-  /** Resolved with the reason why the daemon must end at once, without writing anything more. */
+  /** Resolves with the reason why the daemon must exit immediately and write nothing more. */
   readonly broken: Promise<Error>;
-  /** To be asked every few seconds. */
+  /** For the supervisor, which calls it every few seconds. */
   health(): DaemonHealth;
-  /** Writes all windows, closes every peer and the store. Nothing is lost by it. */
+  /** Writes all windows, then closes every peer and the store. Loses nothing. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a daemon; resolved, it answers on its sockets. Rejects with `SocketTakenError`,
+ * Starts a daemon. Resolves when it answers on its sockets; rejects with `SocketTakenError`,
  * `SocketUntrustedError`, `InheritedSocketsError`, `StoreLockedError` or `StoreUnreadableError`.
  */
 export async function startLimiterd({
@@ -128,8 +127,8 @@ export async function startLimiterd({
       await leave();
       if (!(await timers.stop())) {
         log.error(
-          { reason: state.writer.failing?.message ?? "it takes too long" },
-          "limiter daemon stopped without writing all: the store can't be written",
+          { reason: state.writer.failing?.message ?? "it took too long" },
+          "limiter daemon stopped without writing everything: the store can't be written",
         );
         return;
       }
@@ -146,7 +145,7 @@ function closing(store: Store): (error: unknown) => Promise<never> {
   };
 }
 
-/** Logs that the store can't be written, and that it can again. */
+/** Logs when writes to the store begin to fail, and when they succeed again. */
 function logStoreState({ file: store }: Store, log: Log): (error: Error | null) => void {
   let sinceMs: number | null = null;
   return (error) => {
@@ -155,7 +154,7 @@ function logStoreState({ file: store }: Store, log: Log): (error: Error | null) 
     if (error !== null)
       return log.error(
         { store, reason: error.message },
-        "the store can't be written: settles are kept by the proxies, windows in memory; it is tried each second",
+        "the store can't be written: proxies keep their settles, the daemon keeps windows in memory and retries each second",
       );
     log.warn(
       { store, seconds: Math.ceil((nowMs - sinceMs) / 1000) },
@@ -165,7 +164,7 @@ function logStoreState({ file: store }: Store, log: Log): (error: Error | null) 
   };
 }
 
-/** A peer of an unknown release tries again and again: it is reported every ten seconds at most. */
+/** Logs peers of other wire versions, which keep retrying, at most every ten seconds. */
 function createForeignVersionLog(log: Log): (hello: ForeignHello) => void {
   let last: ForeignHello | null = null;
   const note = createThrottledCount(
@@ -173,7 +172,7 @@ function createForeignVersionLog(log: Log): (hello: ForeignHello) => void {
     (peers) =>
       log.warn(
         { peers, role: last?.role, wire_version: last?.wireVersion, spoken: wireVersions },
-        "a peer speaks another wire version: of a proxy, settles alone are taken",
+        "a peer speaks another wire version: the daemon accepts only settles from a proxy, and closes others",
       ),
   );
   return (hello) => {
@@ -220,13 +219,13 @@ async function openState(
     onUnreadable: (error: Error) =>
       log.error(
         { reason: error.message },
-        "a part of the recorded usage is damaged: it counts no further and can't be read",
+        "part of the recorded usage is damaged and can't be read: it no longer counts",
       ),
     onBroken: end,
     onDroppedRecord: (proxy: string, field: string, record: Execution) =>
       log.error(
         { proxy, field, record },
-        "a usage record of a proxy is invalid: its request is counted without it",
+        "a proxy sent an invalid usage record: the request is counted, the record dropped",
       ),
     onForeignVersion: createForeignVersionLog(log),
     onLimitsApplied: (counts: LimitCounts) => log.info({ ...counts }, "a limits file was applied"),
@@ -239,10 +238,10 @@ async function openState(
     onUnentitled: (templates: readonly string[]) =>
       log.warn(
         { templates: templates.slice(0, 100), count: templates.length },
-        "the entitlement quota_templates is missing: these templates of the store keep counting per child, and can only be deleted",
+        "the entitlement quota_templates is missing: these stored templates keep counting per child, and can only be deleted",
       ),
     onInert: ({ kind, name }: Inert) =>
-      log.warn({ [kind]: name }, `inert ${kind}: it is loaded, but not enforced as it is written`),
+      log.warn({ [kind]: name }, `inert ${kind}: loaded, but not enforced as written`),
   };
   return startState(ports, {
     settings,
@@ -255,7 +254,48 @@ async function openState(
     host: hostname(),
     newStoreId: randomUUID(),
     nowMs: nowMs(),
-    // Since the boot, whichever process asks.
+    // Time since the boot: the same in every process.
     uptime: { boot: hostBoot(), upMs: Number(process.hrtime.bigint() / 1_000_000n) },
   });
+}
+
+const fillTexts: Readonly<Record<StoreFill, string>> = {
+  near: "the store holds 80 % of usage.max_store_bytes",
+  over: "the store holds more than usage.max_store_bytes: the oldest usage records are removed",
+  others:
+    "the store holds more than usage.max_store_bytes even without its usage records: none are removed",
+};
+
+/** Logs that the store is nearly full or over its limit, with its largest tables. */
+function logFill(log: Log): (fill: StoreFill, usedBytes: number, largest: LargestTables) => void {
+  return (fill, usedBytes, largest) =>
+    log.warn({ used_bytes: usedBytes, largest }, fillTexts[fill]);
+}
+
+/** What the supervisor reads. */
+interface DaemonHealth {
+  /** One line for people. */
+  readonly status: string;
+  /** What hangs so that only a restart helps; usually null. */
+  readonly stuck: string | null;
+}
+
+function createDaemonHealth(
+  state: Pick<DaemonState, "book" | "budgets" | "peers" | "writer">,
+  monoMs: () => number,
+): () => DaemonHealth {
+  const stuckCommit = createStuckCommit(state.writer.commits, monoMs);
+  return () => ({ status: statusLine(state), stuck: stuckCommit() });
+}
+
+function statusLine({
+  book,
+  budgets,
+  peers,
+  writer,
+}: Pick<DaemonState, "book" | "budgets" | "peers" | "writer">): string {
+  let proxies = 0;
+  for (const { role } of peers) if (role === "proxy") proxies++;
+  const store = writer.failing === null ? "ok" : `can't be written, ${writer.failing.message}`;
+  return `ready: proxies: ${proxies}, rules: ${book.ruleSet.size}, budgets: ${budgets.budgets.size}, store: ${store}`;
 }

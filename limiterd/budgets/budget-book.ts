@@ -1,5 +1,5 @@
 /**
- * The budgets and their accounts: put, delete, reset, and which accounts a request meets. Not here:
+ * The budgets and their accounts: put, delete, reset, and which accounts a request has. Not here:
  * what an account has spent in a period (`account-periods.ts`), verdicts (`judge-budgets.ts`), and
  * what is written (`stored-budget.ts`).
  */
@@ -15,7 +15,6 @@ import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import { SortedList } from "../../shared/long-lists.js";
 import type { UsageRecord } from "../usage/usage-records.js";
 import { AccountPeriods, type SpentOnDays } from "./account-periods.js";
-import { AccountSweep } from "./account-sweep.js";
 import {
   type Account,
   type Budget,
@@ -31,7 +30,6 @@ import {
   type OtherHosts,
   type RestoredBudget,
 } from "./budget-account.js";
-import { BudgetIndex, type ChildAccount } from "./budget-index.js";
 import { type PeriodBounds, unknownBounds } from "./budget-period.js";
 import { ChildAccounts } from "./child-accounts.js";
 import { type PeriodSpend, periodsMax } from "./spend.js";
@@ -61,7 +59,8 @@ export class BudgetBook {
   readonly #resets = new Map<string, KnownResets>();
   #dirty: Account[] = [];
   readonly #sorted = new SortedList<BudgetKey, Budget>(compareBudgets);
-  readonly #sweep = new AccountSweep(this.#budgets);
+  /** Where `forgetIdle` continues. */
+  #nextChild: Iterator<Account> | null = null;
 
   /** An empty book; `childrenMax` bounds the children of each template. */
   constructor(
@@ -82,7 +81,7 @@ export class BudgetBook {
     return this.#periods.anchors;
   }
 
-  /** Returns the budgets whose running period has other bounds now. */
+  /** Returns the budgets whose running period has new bounds. */
   setAnchors(anchors: ResetAnchors, nowMs: number): Budget[] {
     return this.#periods.setAnchors(anchors, this.#budgets.values(), nowMs);
   }
@@ -116,7 +115,7 @@ export class BudgetBook {
     return { budget, made: true };
   }
 
-  /** A budget from the store, as it was. */
+  /** Adds a budget from the store unchanged. */
   restore(fields: RestoredBudget): Budget {
     const id = budgetId(fields.definition);
     const budget = newBudget(id, fields, this.#resets.get(id) ?? neverReset);
@@ -157,7 +156,7 @@ export class BudgetBook {
     this.#resets.set(id, { atMs, resets });
   }
 
-  /** The running period begins anew: for each account when it is next looked at. */
+  /** Resets the running period: of each account when it is next used. */
   reset(budget: Budget, nowMs: number): void {
     const { startMs } = this.boundsOf(budget, nowMs);
     const generation = ++budget.generation;
@@ -183,14 +182,14 @@ export class BudgetBook {
   }
 
   /**
-   * The accounts that a request meets. One that isn't there isn't kept, so that refused requests
-   * leave nothing; unless what it has spent must be looked up, which is done once.
+   * The accounts of a request. A new child's account is not kept, so that refused requests leave
+   * nothing behind, unless its past spend must be looked up, which happens once.
    */
   match(userPath: string, labels: readonly string[], nowMs: number): Account[] {
     return this.#index.collect(userPath, labels, nowMs, this.#judgedChild);
   }
 
-  /** The same without changing anything. */
+  /** Copies of the accounts of a request; changes nothing. */
   copy(userPath: string, labels: readonly string[], nowMs: number): Account[] {
     return this.#index
       .collect(userPath, labels, nowMs, knownChildOf)
@@ -198,8 +197,8 @@ export class BudgetBook {
   }
 
   /**
-   * Adds a record to every account that it meets, in the period in which it ended. Before it is
-   * added to the sums of usage.
+   * Charges a record to each of its accounts, in the period in which it ended. Call it before the
+   * record is added to the sums of usage.
    */
   charge(record: UsageRecord, labels: readonly string[], nowMs: number): void {
     if (record.cacheHit) return;
@@ -222,8 +221,8 @@ export class BudgetBook {
   }
 
   /**
-   * Whether this is the account of a child that isn't kept, of a template that has as many as it
-   * may have.
+   * Whether this child's account can't be kept because its template has as many children as
+   * allowed.
    */
   hasNoRoom({ budget, child }: Account): boolean {
     return this.#isFull(budget) && !budget.children.has(child);
@@ -251,10 +250,100 @@ export class BudgetBook {
   }
 
   /**
-   * Examines up to `examined` children, continues there at the next call, and forgets those whose
-   * periods are all over. Returns them.
+   * Examines up to `examined` children of templates, continuing where the last call stopped, and
+   * forgets those whose periods are all over. Returns them.
    */
   forgetIdle(nowMs: number, examined: number): Account[] {
-    return this.#sweep.forgetIdle(nowMs, examined);
+    const forgotten: Account[] = [];
+    this.#nextChild ??= allChildren(this.#budgets);
+    for (let i = 0; i < examined; i++) {
+      const next = this.#nextChild.next();
+      if (next.done === true) {
+        this.#nextChild = null;
+        break;
+      }
+      const account = next.value;
+      const { budget, spends } = account;
+      // Its budget was deleted or cleared since the walk began.
+      if (this.#budgets.get(budget.id) !== budget || budget.children.get(account.child) !== account)
+        continue;
+      const twoPeriodsMs = 2 * budget.definition.periodSeconds * 1000;
+      // A period far ahead was charged before the clock stepped back.
+      const isNear = spends.some(({ startMs }) => Math.abs(nowMs - startMs) < twoPeriodsMs);
+      if (account.dirty || budget.backfill || isNear) continue;
+      budget.children.delete(account.child);
+      // If the clock steps back, its periods are looked up again.
+      const lastStartMs = spends.findLast(({ startMs }) => startMs <= nowMs)?.startMs ?? 0;
+      budget.sinceMs = Math.max(budget.sinceMs, lastStartMs + 1);
+      forgotten.push(account);
+    }
+    return forgotten;
   }
+}
+
+function* allChildren(budgets: ReadonlyMap<string, Budget>): Generator<Account> {
+  for (const { children } of budgets.values()) yield* children.values();
+}
+
+/** The account of one direct child of a template. */
+type ChildAccount = (budget: Budget, child: string, nowMs: number) => Account;
+
+const noBudgets: readonly Budget[] = [];
+const noAccounts: Account[] = [];
+
+/** Finds the accounts of a request: of its labels, its path and the ancestors of the path. */
+export class BudgetIndex {
+  readonly #bySubject = {
+    user_path: new Map<string, readonly Budget[]>(),
+    label: new Map<string, readonly Budget[]>(),
+  };
+  #size = 0;
+
+  add(budget: Budget): void {
+    const { scope, subject } = budget.definition;
+    const budgets = [...(this.#bySubject[scope].get(subject) ?? noBudgets), budget];
+    this.#bySubject[scope].set(
+      subject,
+      budgets.sort((a, b) => compareBudgets(a.definition, b.definition)),
+    );
+    this.#size++;
+  }
+
+  remove(budget: Budget): void {
+    const { scope, subject } = budget.definition;
+    const others = this.#bySubject[scope].get(subject)!.filter((other) => other !== budget);
+    if (others.length === 0) this.#bySubject[scope].delete(subject);
+    else this.#bySubject[scope].set(subject, others);
+    this.#size--;
+  }
+
+  /** In order: labels, then paths from the root down; shorter periods first for each subject. */
+  collect(
+    userPath: string,
+    labels: readonly string[],
+    nowMs: number,
+    childAccount: ChildAccount,
+  ): Account[] {
+    if (this.#size === 0) return noAccounts;
+    const { user_path: byPath, label: byLabel } = this.#bySubject;
+    const accounts: Account[] = [];
+    for (const label of labels)
+      for (const { own } of byLabel.get(label) ?? noBudgets) if (own !== null) accounts.push(own);
+    for (let end = 0; ; ) {
+      for (const budget of byPath.get(end === 0 ? "/" : userPath.slice(0, end)) ?? noBudgets) {
+        if (budget.own !== null) accounts.push(budget.own);
+        else if (end + 1 < userPath.length)
+          accounts.push(childAccount(budget, segmentAt(userPath, end + 1), nowMs));
+      }
+      if (end === userPath.length || userPath.length === 1) return accounts;
+      const next = userPath.indexOf("/", end + 1);
+      end = next === -1 ? userPath.length : next;
+    }
+  }
+}
+
+/** The segment of a path that begins at `from`. */
+function segmentAt(userPath: string, from: number): string {
+  const end = userPath.indexOf("/", from);
+  return end === -1 ? userPath.slice(from) : userPath.slice(from, end);
 }

@@ -2,10 +2,9 @@
  * The shared counters, on an engine: each question is one call of a script on one key, and all of
  * them travel together. What the scripts do is in `counter-scripts.ts`.
  */
-
 import { isCount } from "../../shared/checked.js";
 import { isMoment } from "../../shared/time.js";
-import { leftSlotsMs, settleMs, slotsValidMs } from "./cluster-bounds.js";
+import { leftSlotsMs, settleMs, slotsValidMs } from "../bounds.js";
 import { readScript, syncScript } from "./counter-scripts.js";
 import {
   EngineAwayError,

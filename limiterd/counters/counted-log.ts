@@ -1,7 +1,7 @@
 /**
  * What the open batch of the journal has counted in windows: for each half of a window one sum of
  * requests and one of tokens, however many messages have moved it. A batch is written with what is
- * taken here (`store/writer.ts`), and a restart counts it again (`lifecycle/replay-journal.ts`).
+ * taken here (`store/writer.ts`), and a restart counts it again (`lifecycle/restore.ts`).
  */
 import { isCount } from "../../shared/checked.js";
 import type { Counter, Rule } from "./counter.js";

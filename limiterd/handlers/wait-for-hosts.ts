@@ -27,9 +27,9 @@ export function waitForHosts(
 ): void {
   const { shares } = state;
   if (shares === null) return;
-  const { isHopeless } = shares.turn;
+  const { willTimeOut } = shares.turn;
   shares.turn.end();
-  if (isHopeless) {
+  if (willTimeOut) {
     shares.refusedAway();
     peer.send({ kind: "failed", id, failure: failure("cluster_unavailable", awayMessage) });
     return;

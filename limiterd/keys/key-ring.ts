@@ -1,13 +1,11 @@
 /**
- * The managed keys in memory: found by their hash for each request, by their number otherwise. They
- * are never removed, so that a key's id always identifies its key, and a gateway that had a key
- * never opens again by itself. Of a deleted key a tombstone stays: its number, and its labels, to
- * which requests in flight are still charged.
+ * The managed keys in memory, found by hash for each request and by number otherwise. Keys are
+ * never removed: an id always names the same key, and a gateway that had a key never becomes open
+ * to everyone. A deleted key leaves a tombstone with its number and its labels, to which requests
+ * in flight are still charged.
  */
-
 import { keyUseWrittenMs } from "../../shared/domain/credential-bounds.js";
 import { type KeyDefinition, type KeyStatus, keyId } from "../../shared/domain/managed-key.js";
-import { UntoldUses } from "./untold-uses.js";
 
 export interface ManagedKey extends Omit<KeyDefinition, "models"> {
   readonly number: number;
@@ -17,32 +15,32 @@ export interface ManagedKey extends Omit<KeyDefinition, "models"> {
   readonly hash: string;
   readonly redacted: string;
   readonly models: KeyDefinition["models"];
-  /** Its secrets from before it was rotated, newest first; some may have ended. */
+  /** Its secrets from before rotations, newest first; some may have expired. */
   readonly oldSecrets: readonly OldSecret[];
   readonly createdAtMs: number;
-  /** Null as long as it isn't deactivated. */
+  /** Null while it is active. */
   readonly deactivatedAtMs: number | null;
-  /** Null as long as it isn't deleted; then its hash, name and path are gone. */
+  /** Null unless it is deleted; then its hash, name and path are gone. */
   readonly deletedAtMs: number | null;
-  /** When a request last called with it; null: never. */
+  /** When a request last used it; null: never. */
   lastUsedAtMs: number | null;
-  /** The last use that the store knows, or is about to. */
+  /** The last use that is in the store or being written. */
   writtenUseMs: number | null;
 }
 
-/** A key's secret that another has taken the place of. */
+/** A secret that a rotation has replaced. */
 export interface OldSecret {
   readonly hash: string;
   readonly redacted: string;
-  /** From this moment on it is refused. */
+  /** It is refused from this moment on. */
   readonly untilMs: number;
   lastUsedAtMs: number | null;
 }
 
-/** What a key is made of. */
+/** The fields from which a key is made. */
 export type KeyFields = Omit<ManagedKey, "id" | "writtenUseMs">;
 
-/** What another host has seen of one key, and of its old secrets by their hashes. */
+/** The uses of one key on another host; those of old secrets by hash. */
 interface HeardUses extends Pick<ManagedKey, "number" | "lastUsedAtMs"> {
   readonly oldSecrets: ReadonlyMap<string, number>;
 }
@@ -53,15 +51,16 @@ export class KeyRing {
   readonly #ordered: ManagedKey[] = [];
   /** The keys whose last use is to be written. */
   readonly #used = new Set<ManagedKey>();
-  readonly untold = new UntoldUses<ManagedKey>();
+  /** The keys whose last use the other hosts don't know yet; null without a cluster. */
+  #unsentUses: Set<ManagedKey> | null = null;
   #deleted = 0;
 
-  /** How many there are, whatever their status, deleted ones included. */
+  /** The number of keys, deleted ones included. */
   get size(): number {
     return this.#ordered.length;
   }
 
-  /** How many of them are deleted. */
+  /** The number of deleted keys. */
   get deleted(): number {
     return this.#deleted;
   }
@@ -72,8 +71,8 @@ export class KeyRing {
   }
 
   /**
-   * The key with this hash, be it that of an old secret, whatever its status: one look into a map,
-   * whose time reveals nothing about a key to a caller that doesn't have all of it.
+   * The key whose secret, or old secret, has this hash, whatever its status. The lookup is one map
+   * access, whose time reveals nothing about a key to a caller without the whole secret.
    */
   find(hash: string): ManagedKey | undefined {
     return this.#byHash.get(hash);
@@ -85,7 +84,7 @@ export class KeyRing {
     return key?.number === number ? key : undefined;
   }
 
-  /** All of them, deleted ones included. */
+  /** All keys, deleted ones included. */
   all(): readonly ManagedKey[] {
     return this.#ordered;
   }
@@ -115,8 +114,7 @@ export class KeyRing {
   }
 
   /**
-   * Puts a key, or its tombstone, in the place of the one with its number, or beside the others.
-   * What is known of its uses stays known.
+   * Replaces the key with this number by a key or a tombstone, or adds it. Known uses are kept.
    */
   put(fields: KeyFields): ManagedKey {
     const at = this.#indexOf(fields.number);
@@ -129,18 +127,19 @@ export class KeyRing {
       if (known.deletedAtMs !== null) this.#deleted--;
       if (key.deletedAtMs === null) keepUses(key, known);
       this.#ordered[at] = key;
-      this.untold.replace(known, key);
+      this.#unsentUses?.delete(known);
+      this.#unsentUses?.add(key);
     }
     this.#note(key);
     return key;
   }
 
-  /** A request calls with the secret of this hash. */
+  /** Notes that a request has used the secret with this hash. */
   use(key: ManagedKey, hash: string, nowMs: number): void {
     key.lastUsedAtMs = nowMs;
     const old = key.hash === hash ? undefined : key.oldSecrets.find((one) => one.hash === hash);
     if (old !== undefined) old.lastUsedAtMs = nowMs;
-    this.untold.add(key);
+    this.#unsentUses?.add(key);
     this.#noteUse(key);
   }
 
@@ -150,12 +149,28 @@ export class KeyRing {
       this.#used.add(key);
   }
 
-  /** From now on other hosts are told of uses, and of all that are known first. */
-  tellAllUses(): void {
-    this.untold.begin(this.#ordered);
+  /** Starts sharing uses with other hosts, beginning with all known ones. */
+  shareUses(): void {
+    this.#unsentUses = new Set(this.#ordered.filter(({ lastUsedAtMs }) => lastUsedAtMs !== null));
   }
 
-  /** Other hosts have seen keys and old secrets be used. */
+  /** Up to `count` keys whose last use is to be sent now; they count as sent. */
+  takeUnsentUses(count: number): readonly ManagedKey[] {
+    const taken: ManagedKey[] = [];
+    for (const key of this.#unsentUses ?? []) {
+      if (taken.length === count) break;
+      this.#unsentUses?.delete(key);
+      taken.push(key);
+    }
+    return taken;
+  }
+
+  /** Takes keys back whose uses couldn't be sent. */
+  keepUnsent(keys: readonly ManagedKey[]): void {
+    for (const { number } of keys) this.#unsentUses?.add(this.byNumber(number)!);
+  }
+
+  /** Takes the uses of keys and old secrets on other hosts. */
   hearUses(heard: readonly HeardUses[]): void {
     for (const { number, lastUsedAtMs, oldSecrets } of heard) {
       const key = this.byNumber(number);
@@ -167,9 +182,7 @@ export class KeyRing {
     }
   }
 
-  /**
-   * Up to `count` keys whose last use in the store is out of date by `keyUseWrittenMs` or more.
-   */
+  /** Up to `count` keys whose last use in the store is stale by `keyUseWrittenMs` or more. */
   takeUsed(count: number): readonly ManagedKey[] {
     const taken: ManagedKey[] = [];
     for (const key of this.#used) {
@@ -215,10 +228,10 @@ function newManagedKey(fields: KeyFields): ManagedKey {
   };
 }
 
-/** The newest uses of a key and of its old secrets, by what it was and what it is. */
+/** Keeps the newest known uses of a key and of its old secrets. */
 function keepUses(key: ManagedKey, known: ManagedKey): void {
   key.lastUsedAtMs = newest(key.lastUsedAtMs, known.lastUsedAtMs);
-  // It is written by whoever puts it.
+  // The caller writes the key.
   key.writtenUseMs = key.lastUsedAtMs;
   for (const old of key.oldSecrets) {
     const before = [known, ...known.oldSecrets].find(({ hash }) => hash === old.hash);
@@ -236,7 +249,7 @@ export function keyStatus({ deactivatedAtMs, expiresAtMs }: ManagedKey, nowMs: n
   return expiresAtMs !== null && nowMs >= expiresAtMs ? "expired" : "active";
 }
 
-/** Those of a key's old secrets that still work. */
+/** The old secrets of a key that still work. */
 export function workingOldSecrets(
   { oldSecrets }: Pick<ManagedKey, "oldSecrets">,
   nowMs: number,
@@ -244,13 +257,13 @@ export function workingOldSecrets(
   return oldSecrets.filter(({ untilMs }) => nowMs < untilMs);
 }
 
-/** Whether a request with the secret of this hash, which is one of the key's, is accepted. */
+/** Whether the secret with this hash, which must be one of the key's, is accepted. */
 export function isAccepted(key: ManagedKey, hash: string, nowMs: number): boolean {
   const expiresAtMs = expiryOf(key, hash);
   return key.deactivatedAtMs === null && (expiresAtMs === null || nowMs < expiresAtMs);
 }
 
-/** When the secret of this hash, which is one of the key's, ceases to be accepted; null: never. */
+/** When the secret with this hash, one of the key's, stops being accepted; null: never. */
 export function expiryOf({ expiresAtMs, oldSecrets }: ManagedKey, hash: string): number | null {
   const untilMs = oldSecrets.find((old) => old.hash === hash)?.untilMs ?? null;
   if (untilMs === null || expiresAtMs === null) return untilMs ?? expiresAtMs;

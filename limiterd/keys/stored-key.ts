@@ -2,7 +2,7 @@
  * Managed keys as the store keeps them: `keys`, [hash, redacted, name, userPath, labels,
  * createdAtMs, expiresAtMs, deactivatedAtMs, lastUsedAtMs, oldSecrets] by number, an old secret
  * being [hash, redacted, untilMs, lastUsedAtMs]; of a deleted one [labels, createdAtMs,
- * deletedAtMs]. A use is written by `flush-key-uses.ts`, minutes later.
+ * deletedAtMs]. A use is written by `start-timers.ts`, minutes later.
  *
  * A key for some models alone is followed by [models, deactivatedAtMs], and has the moment of its
  * creation in the earlier place of `deactivatedAtMs`: a daemon of an earlier release, which doesn't

@@ -8,7 +8,7 @@ import { windowsPerSlice } from "../../shared/bounds.js";
 import { spendChange } from "../budgets/stored-budget.js";
 import type { DaemonState } from "../state.js";
 import { writeSlices } from "../store/write-slices.js";
-import { rollupProgressChange } from "../usage/stored-rollup-progress.js";
+import { rollupProgressChange } from "../usage/restore-usage.js";
 
 /**
  * Resolved: the sums and accounts in the store hold every record that there was at the call. One

@@ -1,11 +1,12 @@
 /**
  * Takes what a start has left in the store into memory, in slices, while the daemon answers
  * already: rules, their windows, and accounts of budgets. Those that are needed before are read by
- * themselves (`rules/rule-set.ts`, `counters/unread-windows.ts`, `budgets/unread-accounts.ts`).
+ * themselves (`rules/rule-set.ts`, `counters/unread-windows.ts`, `Budget.unread`).
  */
 import { windowsPerSlice } from "../../shared/bounds.js";
-import { spendFromStored } from "../budgets/stored-budget.js";
-import { endLoading, loadAccount } from "../budgets/unread-accounts.js";
+import { loadChild, type StoredSpend } from "../budgets/budget-account.js";
+import type { BudgetBook } from "../budgets/budget-book.js";
+import { spendFromStored, splitSpendKey } from "../budgets/stored-budget.js";
 import { windowFromStored } from "../counters/stored-window.js";
 import { loadWindow } from "../counters/unread-windows.js";
 import { leftFrom } from "../rules/rule-set.js";
@@ -80,4 +81,26 @@ async function load(
     if (!take(entry)) stale.push(String(entry.key));
   });
   return { all, stale };
+}
+
+/**
+ * Takes an account of the store into memory, unless it has been read or charged since; false:
+ * nothing counts it any more.
+ */
+export function loadAccount(book: BudgetBook, key: string, stored: StoredSpend): boolean {
+  const { budgetId, child } = splitSpendKey(key);
+  const budget = book.budgets.get(budgetId);
+  // The budget doesn't exist, or has become or is no longer a template.
+  if (budget === undefined || (budget.own !== null) !== (child === "")) return false;
+  const account = budget.own ?? budget.children.get(child);
+  if (account !== undefined && account.spends.length > 0) return true;
+  // It begins anew.
+  if (budget.unread === null) return false;
+  if (account === undefined) loadChild(budget, child, stored);
+  return true;
+}
+
+/** All are in memory. */
+export function endLoading(book: BudgetBook): void {
+  for (const budget of book.budgets.values()) budget.unread = null;
 }

@@ -4,12 +4,14 @@
  * window is read when it is needed, and so is a rule on a user path, where the configuration's
  * rules are those of the last start; `load-unread.ts` sees to the others.
  */
-
 import type { ModelNamings } from "../../shared/config/model-name.js";
 import type { RuleDefinition } from "../../shared/domain/rule.js";
 import type { HashKey } from "../counters/child-name.js";
+import { type Counted, countedFromStored } from "../counters/counted-log.js";
+import { type Counter, keepChild } from "../counters/counter.js";
 import { type StoredWindow, windowFromStored } from "../counters/stored-window.js";
 import { UnreadWindows } from "../counters/unread-windows.js";
+import { rollWindow } from "../counters/window.js";
 import { type JwtDenials, restoreDenials } from "../keys/jwt-denials.js";
 import type { KeyRing } from "../keys/key-ring.js";
 import { restoreKeys } from "../keys/stored-key.js";
@@ -31,9 +33,9 @@ import {
   nextLost,
   writtenKey,
 } from "../store/epochs.js";
+import { batchFromStored } from "../store/journal-batch.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 import { verdictsFromStored } from "../unread-verdicts.js";
-import { replayJournal } from "./replay-journal.js";
 import { applyConfigured, restoreRules } from "./restore-rules.js";
 import {
   epochChange,
@@ -193,4 +195,43 @@ function restoreProxies(store: Store): { proxies: Proxies; expectedProxies: Set<
     for (const verdict of verdicts) unread?.add(verdict);
   }
   return { proxies, expectedProxies };
+}
+
+/** Returns the numbers of the batches, ascending. */
+function replayJournal(store: Store, book: RuleBook, proxies: Proxies, nowMs: number): number[] {
+  const batches: number[] = [];
+  for (const { key, value } of store.entries("journal")) {
+    const lsn = Number(key);
+    batches.push(lsn);
+    const batch = batchFromStored(value) ?? throwMalformed(store, "journal", key);
+    for (const [proxyId, seq] of batch.settled) {
+      const proxy = proxies.get(proxyId, nowMs);
+      proxy.settledSeq = Math.max(proxy.settledSeq, seq);
+      proxy.durableSeq = proxy.settledSeq;
+      proxies.markDirty(proxy);
+    }
+    for (const counted of countedFromStored(batch.counted) ?? throwMalformed(store, "journal", key))
+      countAgain(book, counted, lsn, nowMs);
+    book.reclaim();
+  }
+  return batches;
+}
+
+/** Adds what a batch has counted to a window that doesn't hold it. */
+function countAgain(book: RuleBook, counted: Counted, lsn: number, nowMs: number): void {
+  const { period, requests, tokens } = counted;
+  const counter = counterOf(book, counted, nowMs);
+  if (counter === null || lsn <= Math.max(counter.restoredLsn, counter.rule.sinceLsn)) return;
+  if (requests >= 0) keepChild(counter);
+  const { periodMs } = counter.rule;
+  rollWindow(counter.window, periodMs, nowMs);
+  book.countAgain(counter, period * periodMs, requests, tokens);
+}
+
+/** Null when its rule doesn't exist any more, or has become or is no longer a template. */
+function counterOf(book: RuleBook, { ruleId, child }: Counted, nowMs: number): Counter | null {
+  const known = book.ruleSet.get(ruleId);
+  if (known === undefined || (known.own !== null) !== (child === "")) return null;
+  const rule = book.fresh(known);
+  return rule.own ?? book.childOf(rule, child, nowMs);
 }

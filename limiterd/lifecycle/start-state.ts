@@ -3,11 +3,18 @@
  * daemon is written down.
  */
 
+import { windowsPerSlice } from "../../shared/bounds.js";
 import type { Inert } from "../../shared/config/inert-rule.js";
 import type { ModelNamings } from "../../shared/config/model-name.js";
 import { type BudgetDefinition, budgetId, budgetName } from "../../shared/domain/budget.js";
 import { keyNumber } from "../../shared/domain/managed-key.js";
-import { periodLabel, type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
+import {
+  type DeclaredAt,
+  periodLabel,
+  type RuleDefinition,
+  ruleId,
+} from "../../shared/domain/rule.js";
+import { Turns } from "../../shared/long-lists.js";
 import { beginBackfill, createSpentOnDays } from "../budgets/backfill-budget.js";
 import { removeSpends } from "../budgets/remove-spends.js";
 import { restoreBudgets } from "../budgets/restore-budgets.js";
@@ -33,7 +40,6 @@ import { identify } from "../usage/followers/store-ids.js";
 import { PendingResponses } from "../usage/pending-responses.js";
 import { restoreUsage } from "../usage/restore-usage.js";
 import { loadAccounts } from "./load-unread.js";
-import { type DeclaredPlaces, placeDeclared } from "./place-declared.js";
 import { restore } from "./restore.js";
 import type { HostUptime } from "./stored-epoch.js";
 
@@ -257,4 +263,31 @@ function unentitledTemplates({ settings, book, budgets }: DaemonState): readonly
       .filter(({ definition }) => definition.perChild)
       .map(({ definition }) => `budget ${budgetName(definition)}`),
   ];
+}
+
+/** Of each rule and each budget of the configuration, in their order. */
+interface DeclaredPlaces {
+  readonly rules: readonly DeclaredAt[];
+  readonly budgets: readonly DeclaredAt[];
+}
+
+/** Resolved: all are noted, or the daemon stops. */
+export async function placeDeclared(state: DaemonState): Promise<void> {
+  const { rules, budgets } = state.declared;
+  for (const [i, definition] of budgets.all.entries()) {
+    const id = budgetId(definition);
+    const budget = state.budgets.budgets.get(id);
+    budgets.note(budget?.id ?? id, i);
+    if (budget?.source === "config") budget.declaredAt = budgets.at(i);
+  }
+  const turns = new Turns(windowsPerSlice);
+  for (const [i, definition] of rules.all.entries()) {
+    const id = ruleId(definition);
+    const rule = state.book.rules.get(id);
+    // The rule's own id, so that the text is kept once.
+    rules.note(rule?.id ?? id, i);
+    if (rule?.source === "config") rule.declaredAt = rules.at(i);
+    if (turns.isOver()) await state.yieldToEventLoop();
+    if (state.stopping) return;
+  }
 }

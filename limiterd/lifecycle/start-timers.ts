@@ -3,14 +3,14 @@
  * period for reconnecting proxies; and the order in which it stops.
  */
 import { journalBytesMax, reconnectGraceMs, windowsPerSlice } from "../../shared/bounds.js";
-import { keysMax } from "../../shared/domain/credential-bounds.js";
+import { keysMax, keyUsesPerFlush } from "../../shared/domain/credential-bounds.js";
 import { closeTimedOutPeers } from "../handlers/connection.js";
 import { endReconnectGrace } from "../handlers/reconnect-grace.js";
+import { keyChange } from "../keys/stored-key.js";
 import type { DaemonState } from "../state.js";
 import { createStoreSize, type LargestTables, type StoreFill } from "../store/store-size.js";
 import { writeSlices } from "../store/write-slices.js";
 import { createUsageTrimmer } from "../usage/trim-usage.js";
-import { flushKeyUses } from "./flush-key-uses.js";
 import { flushUsage } from "./flush-usage.js";
 import { loadRules, loadWindows } from "./load-unread.js";
 import { snapshot } from "./snapshot.js";
@@ -167,4 +167,13 @@ export function startTimers(
       return written && (await within(stopWriteMs, state.writer.close()));
     },
   };
+}
+
+function flushKeyUses(
+  { keys, writer }: Pick<DaemonState, "keys" | "writer">,
+  count = keyUsesPerFlush,
+): void {
+  // What waits for a store that fails needn't grow.
+  if (writer.failing !== null) return;
+  void writeSlices(writer, keys.takeUsed(count).map(keyChange));
 }

@@ -3,7 +3,6 @@
  * go on above every number that either of the two has given out. So a request that was admitted
  * after the backup and still runs is counted again by the daemon that begins with it, once.
  */
-
 import { randomUUID } from "node:crypto";
 import { identityAfterRestore } from "../cluster/hosts/host-identity.js";
 import { restore } from "../lifecycle/restore.js";
@@ -13,10 +12,9 @@ import { hostBoot } from "../store/lmdb/host-boot.js";
 import { openMeta, openRoot, openTables, storedSchema } from "../store/lmdb/lmdb-file.js";
 import { LmdbStore } from "../store/lmdb/lmdb-store.js";
 import { refuseNewerSchema } from "../store/migrations.js";
-import type { Store } from "../store/store.js";
-import { type Change, StoreUnreadableError } from "../store/store.js";
+import { type Change, type Store, StoreUnreadableError } from "../store/store.js";
 import { nextStoreId } from "../usage/followers/store-ids.js";
-import { storedRollupProgress } from "../usage/stored-rollup-progress.js";
+import { storedRollupProgress } from "../usage/restore-usage.js";
 import { readingDirectory, readLmdbStore } from "./read-lmdb-store.js";
 
 /** `replaced`: the store that goes, if there is one. Rejects with `StoreUnreadableError`. */

@@ -6,10 +6,10 @@
 import { rmSync, statfsSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
+import { backupSpareBytes } from "../bounds.js";
 import type { CopyInProgress, StoreCopy } from "../store/backups.js";
 import { fileBytes } from "../store/lmdb/store-file.js";
 import { type Store, StoreFailingError } from "../store/store.js";
-import { backupSpareBytes } from "../store/store-bounds.js";
 import { runStoreProcess } from "./run-store-process.js";
 
 /** Throws `StoreFailingError` when the disk has no room for it. */

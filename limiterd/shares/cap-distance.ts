@@ -3,11 +3,12 @@
  * and how fast: far from it, hosts tell each other less often. Tokens aren't granted before they
  * are used, so a cap that could be reached while nobody is told is never far.
  */
+
+import { farPeriodMs, farReserveMs, renewMs } from "../bounds.js";
 import { type Halves, rollHalves } from "../cluster/halves.js";
 import type { CounterTotals } from "../cluster/shared-limits.js";
 import type { Rule } from "../counters/counter.js";
 import { estimateRequests, newWindow } from "../counters/window.js";
-import { farPeriodMs, farReserveMs, renewMs } from "./share-bounds.js";
 
 /** A charge of many requests at once may be a large part of what is left: then it is near. */
 const partLeft = 1 / 4;

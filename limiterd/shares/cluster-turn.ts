@@ -16,7 +16,7 @@ interface Unsure {
   /** Whether the engine hasn't said just now what it has. */
   readonly isUnknown: boolean;
   /** Whether it grants nothing for as long as a request waits. */
-  readonly isHopeless: boolean;
+  readonly willTimeOut: boolean;
 }
 
 export class ClusterTurn<Share extends Unsure = Unsure> {
@@ -62,8 +62,8 @@ export class ClusterTurn<Share extends Unsure = Unsure> {
   }
 
   /** Whether the judgement lacks what waiting for the engine won't bring. */
-  get isHopeless(): boolean {
-    return this.purpose === "decide" || this.lacking.some((share) => share.isHopeless);
+  get willTimeOut(): boolean {
+    return this.purpose === "decide" || this.lacking.some((share) => share.willTimeOut);
   }
 
   /**

@@ -3,7 +3,7 @@
  * so little of what is left that nobody misses it, more is asked for at once and kept for longer;
  * elsewhere what others may need isn't held.
  */
-import { aheadMs, farAheadMs, farPeriodMs, forgottenMs, idleMs, lookMs } from "./share-bounds.js";
+import { aheadMs, farAheadMs, farPeriodMs, forgottenMs, idleMs, lookMs } from "../bounds.js";
 
 /** What is left of a counter, by the last answer. */
 interface Left {

@@ -1,16 +1,16 @@
 /** When the engine is to be told or asked about one counter, and when the share is forgotten. */
-import { forgottenMs, freshMs, keptMs, retryMs } from "./share-bounds.js";
+import { forgottenMs, freshMs, keptMs, retryMs } from "../bounds.js";
 
 /** What is on this host and the engine should know of. */
 export interface Standing {
   /** It counts something else than the engine was told. */
-  readonly isUntold: boolean;
+  readonly isUnsent: boolean;
   /** Something is held that no request uses: it is given back after so long; infinite: nothing. */
   readonly idleMs: number;
   /** Something is held, or isn't told: it is told after so long; infinite: nothing. */
   readonly renewMs: number;
   /** The engine counts something of it. */
-  readonly isTold: boolean;
+  readonly isSent: boolean;
 }
 
 export class ShareSchedule {
@@ -67,13 +67,13 @@ export class ShareSchedule {
   }
 
   /** Infinite when there is nothing to say. */
-  dueMonoMs({ isUntold, idleMs, renewMs, isTold }: Standing): number {
+  dueMonoMs({ isUnsent, idleMs, renewMs, isSent }: Standing): number {
     const soon = this.#sentMonoMs + freshMs;
     return Math.min(
-      isUntold ? soon : Number.POSITIVE_INFINITY,
+      isUnsent ? soon : Number.POSITIVE_INFINITY,
       Math.max(soon, this.#usedAtMonoMs + idleMs),
       this.#sentMonoMs + renewMs,
-      isTold ? Math.max(soon, this.#forgottenAtMonoMs) : Number.POSITIVE_INFINITY,
+      isSent ? Math.max(soon, this.#forgottenAtMonoMs) : Number.POSITIVE_INFINITY,
     );
   }
 }

@@ -1,5 +1,5 @@
 /** The slots of one gauge that the engine has granted to this host, and those of the others. */
-import { slotsValidMs } from "../cluster/cluster-bounds.js";
+import { slotsValidMs } from "../bounds.js";
 import { addCount } from "../cluster/halves.js";
 
 export class ShareSlots {

@@ -14,7 +14,7 @@ export class ShareTokens {
   /** What the engine counts of this one. */
   #told: Halves = none;
   /** Charged since the engine was told last; and how many of those may wait. */
-  #untold = 0;
+  #unsent = 0;
   #waitingMax = 0;
   /** Under a lower cap neither this nor the distance holds. */
   #cap = Number.POSITIVE_INFINITY;
@@ -41,17 +41,17 @@ export class ShareTokens {
 
   /** False: the engine is to be told soon. */
   charged(tokens: number): boolean {
-    this.#untold += tokens;
-    return this.#untold <= this.#waitingMax && !this.#isLowered;
+    this.#unsent += tokens;
+    return this.#unsent <= this.#waitingMax && !this.#isLowered;
   }
 
-  get isUntold(): boolean {
-    return this.#untold > 0;
+  get isUnsent(): boolean {
+    return this.#unsent > 0;
   }
 
   /** What the engine is told; of a gauge none. */
   tell(own: Window): Halves {
-    this.#untold = 0;
+    this.#unsent = 0;
     return this.#halvesOf(own);
   }
 

@@ -151,12 +151,12 @@ export class ShareUnits {
   }
 
   /** Whether the engine has been told something that must not be told as less. */
-  get isTold(): boolean {
+  get isSent(): boolean {
     return this.#told.current > 0 || this.#told.previous > 0;
   }
 
   /** Whether it counts something else than it should. */
-  get isUntold(): boolean {
+  get isUnsent(): boolean {
     const { current, previous } = rollHalves(this.#told, this.#window);
     return current !== this.#spent + this.#held || previous !== this.#spentBefore;
   }

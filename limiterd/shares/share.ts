@@ -1,61 +1,145 @@
 /**
- * This host's share of one counter that all hosts count in: what the engine has granted to it, what
- * it has used of that, and what the others count. Verdicts are made here, on units that are granted
- * already, so that no view of the others has to be fresh. The arithmetic of a window is in
- * `counters/window.ts`.
+ * This host's share of one counter that all hosts count in: what the engine has granted, what this
+ * host has used of it, and what the others count. Verdicts use units that are already granted, so
+ * they need no fresh view of the other hosts. One question to the engine at a time reports this
+ * host's use in absolute values and asks for what it needs. The arithmetic of a window is in
+ * `counters/window.ts`; when a question is due, in `share-schedule.ts`.
  */
+import { assert } from "../../shared/assert.js";
+import {
+  farRenewMs,
+  farTokensFreshMs,
+  freshMs,
+  parkedMs,
+  renewMs,
+  tokensFreshMs,
+} from "../bounds.js";
+import type { CounterTotals, SyncQuestion, SyncReply } from "../cluster/shared-limits.js";
 import type { Rule } from "../counters/counter.js";
 import {
   type CounterShare,
+  estimateRequests,
+  type SharedView,
   type Window,
   waitForRequests,
   waitForTokens,
 } from "../counters/window.js";
+import { requestsLeft } from "./cap-distance.js";
 import type { ClusterTurn } from "./cluster-turn.js";
-import { farTokensFreshMs, tokensFreshMs } from "./share-bounds.js";
-import { SyncedShare } from "./synced-share.js";
+import type { Exchange } from "./engine-clock.js";
+import { ShareDemand } from "./share-demand.js";
+import { ShareSchedule, type Standing } from "./share-schedule.js";
+import { ShareSlots } from "./share-slots.js";
+import { ShareTokens } from "./share-tokens.js";
+import { ShareUnits } from "./share-units.js";
 
-interface SharePorts {
+/** What this host alone counts, as a question reports it. */
+export interface OwnCounts {
+  readonly window: Window;
+  readonly inFlight: number;
+}
+
+interface ShareOptions {
+  readonly rule: Rule;
+  readonly child: string;
+  /** The window of this host. */
+  readonly own: Window;
   readonly turn: ClusterTurn<Share>;
-  /** The engine is to be asked soon. */
+  /** Called when the engine should be asked soon. */
   readonly need: (share: Share) => void;
   readonly generation: number;
 }
 
-export class Share extends SyncedShare implements CounterShare {
+const never = Number.POSITIVE_INFINITY;
+
+export class Share implements CounterShare {
+  readonly rule: Rule;
+  readonly child: string;
+  readonly units: ShareUnits;
+  readonly slots = new ShareSlots();
+  readonly demand: ShareDemand;
+  readonly tokens: ShareTokens;
+  readonly #schedule: ShareSchedule;
   readonly #turn: ClusterTurn<Share>;
   readonly #need: (share: Share) => void;
+  #generation: number;
+  #settledAtMonoMs = 0;
+  #asked: SyncQuestion | null = null;
+  /** How many units it asks for in advance, and the cap at the last question. */
+  #ahead = 0;
+  #cap = never;
+  /** The engine must hear of a change soon, or an answer hasn't confirmed one. */
+  #isUrgent = false;
+  /** Requests that wait for an answer. */
+  waiting = 0;
 
-  constructor(
-    counter: { readonly rule: Rule; readonly child: string },
-    own: Window,
-    ports: SharePorts,
-  ) {
-    super(counter, own, ports);
-    this.#turn = ports.turn;
-    this.#need = ports.need;
+  constructor({ rule, child, own, turn, need, generation }: ShareOptions) {
+    this.rule = rule;
+    this.child = child;
+    this.#turn = turn;
+    this.#need = need;
+    this.#generation = generation;
+    this.tokens = new ShareTokens(rule);
+    this.units = new ShareUnits(rule.periodMs, own, turn.lsn);
+    this.demand = new ShareDemand(turn.monoMs);
+    this.#schedule = new ShareSchedule(turn.monoMs);
   }
 
-  /** Whether the engine hasn't said just now what it has. */
+  /** Whether the engine's last answer about the other hosts is still fresh. */
+  get isFresh(): boolean {
+    return this.units.ageMs(this.#turn.monoMs) <= freshMs;
+  }
+
+  /** Whether no fresh answer of the engine is known. */
   get isUnknown(): boolean {
-    return !this.isFresh || this.settlingMs > 0;
+    return !this.isFresh || this.#settlingMs > 0;
   }
 
-  /** What decides instead of the engine: the failure mode, or nothing while it can be asked. */
+  /** How long the engine, after losing data, still collects what hosts have used; 0: it doesn't. */
+  get #settlingMs(): number {
+    const { monoMs, settlingMs } = this.#turn;
+    return Math.max(settlingMs, this.#settledAtMonoMs - monoMs);
+  }
+
+  /** Whether a question would repeat the last answer and grant nothing. */
+  get wouldGrantNothing(): boolean {
+    return this.#settlingMs > 0 && this.isFresh && !this.#hasNews;
+  }
+
+  /** Whether the engine will grant nothing before a waiting request times out. */
+  get willTimeOut(): boolean {
+    return this.isAway || (this.isFresh && this.#settlingMs > parkedMs);
+  }
+
+  /** Whether the held units were granted under a higher cap than today's. */
+  get isLowered(): boolean {
+    return this.#capNow < this.#cap;
+  }
+
+  get #capNow(): number {
+    return this.rule.definition.maxRequests ?? never;
+  }
+
+  /** How often the rule was reset, as this host knows. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** What decides in place of the engine: the failure mode; null while the engine can be asked. */
   get #mode(): ClusterTurn["failureMode"] | null {
     const { away, purpose, failureMode } = this.#turn;
     if (away || this.isAway) return failureMode;
-    // What other hosts have told the engine since it lost its data is worth an answer.
-    if (this.settlingMs > 0) return purpose !== "ask" || this.isFresh ? failureMode : null;
+    // What other hosts have reported since the engine lost its data is worth an answer.
+    if (this.#settlingMs > 0) return purpose !== "ask" || this.isFresh ? failureMode : null;
     return purpose === "decide" && !this.isFresh ? failureMode : null;
   }
 
   /**
-   * Whether what others have used is heeded although the failure mode decides: the engine answers,
-   * and what it has lost is known here, or told to it again by and by.
+   * Whether the use of other hosts counts although the failure mode decides: the engine answers,
+   * and this host remembers what the engine has lost, or the hosts are reporting it again.
    */
   get #recalls(): boolean {
-    return this.settlingMs > 0 && !this.#turn.away && !this.isAway;
+    return this.#settlingMs > 0 && !this.#turn.away && !this.isAway;
   }
 
   waitOfRequests(own: Window, cap: number, nowMs: number): number {
@@ -68,7 +152,7 @@ export class Share extends SyncedShare implements CounterShare {
     if (isFree && !this.#recalls) return alone;
     const view = this.view(own, 0, nowMs);
     const waitSeconds = waitForRequests(view.window, periodMs, view.nowMs, cap);
-    return isFree ? Math.max(alone, waitSeconds) : this.#orLack(waitSeconds);
+    return isFree ? Math.max(alone, waitSeconds) : this.#waitWithoutUnit(waitSeconds);
   }
 
   waitOfTokens(own: Window, cap: number, nowMs: number): number {
@@ -76,14 +160,14 @@ export class Share extends SyncedShare implements CounterShare {
     this.look();
     const view = this.view(own, 0, nowMs);
     const waitSeconds = waitForTokens(view.window, periodMs, view.nowMs, cap);
-    // Others can't take back what they have charged: this is so however old it is.
+    // Charged tokens are never taken back, so even an old answer is enough to refuse.
     if (waitSeconds > 0) return waitSeconds;
     const freshMs = this.tokens.isFar ? farTokensFreshMs : tokensFreshMs;
     if (this.units.ageMs(this.#turn.monoMs) <= freshMs) return 0;
     const mode = this.#mode;
     if (mode === "open") return 0;
     if (mode === "local") return waitForTokens(own, periodMs, nowMs, this.#localCap(cap));
-    return this.#orLack(0);
+    return this.#waitWithoutUnit(0);
   }
 
   isFull(inFlight: number, cap: number): boolean {
@@ -94,18 +178,18 @@ export class Share extends SyncedShare implements CounterShare {
     const isFullAlone = mode === "local" && inFlight >= this.#localCap(cap);
     if (isFree && !this.#recalls) return isFullAlone;
     const isFullForAll = this.slots.counted(inFlight) >= cap;
-    return isFree ? isFullAlone || isFullForAll : this.#orLack(isFullForAll ? 1 : 0) > 0;
+    return isFree ? isFullAlone || isFullForAll : this.#waitWithoutUnit(isFullForAll ? 1 : 0) > 0;
   }
 
-  /** Without a unit: there may be room, or some again, and the engine is to be asked. */
-  #orLack(waitSeconds: number): number {
+  /** The wait when no unit is held. An admission also notes that the engine must be asked. */
+  #waitWithoutUnit(waitSeconds: number): number {
     const { purpose, lacking } = this.#turn;
     if (purpose === "look") return waitSeconds;
     if (waitSeconds === 0 || !this.isFresh) lacking.push(this);
     return Math.max(1, waitSeconds);
   }
 
-  /** What this host may use alone. */
+  /** The part of the cap that this host may use alone. */
   #localCap(cap: number): number {
     return Math.max(1, Math.floor(cap / this.#turn.hosts));
   }
@@ -116,7 +200,7 @@ export class Share extends SyncedShare implements CounterShare {
 
   counted(own: Window): void {
     const { monoMs, lsn } = this.#turn;
-    this.schedule.used(monoMs);
+    this.#schedule.used(monoMs);
     this.demand.used();
     if (this.rule.periodMs === 0) return;
     this.units.use(own, monoMs, lsn);
@@ -124,14 +208,206 @@ export class Share extends SyncedShare implements CounterShare {
   }
 
   charged(tokens: number): void {
-    this.news.charged(tokens);
+    if (!this.tokens.charged(tokens)) this.#isUrgent = true;
   }
 
   changed(): void {
-    this.news.changed();
+    // Slots that are held are reported each second anyway.
+    if (!this.demand.isFew || !this.slots.holds) this.#isUrgent = true;
   }
 
   withdrawn(lsn: number): void {
     this.units.takeBack(lsn);
+  }
+
+  view(own: Window, inFlight: number, nowMs: number): SharedView {
+    const { periodMs } = this.rule;
+    const engineMs = this.units.engineMs(this.#turn.monoMs);
+    if (periodMs === 0) return { window: own, nowMs, inFlight: this.slots.counted(inFlight) };
+    if (engineMs === null) return { window: own, nowMs, inFlight };
+    const window = this.units.view(Math.floor(engineMs / periodMs));
+    this.tokens.addTo(window, own);
+    return { window, nowMs: engineMs, inFlight };
+  }
+
+  /** When the next question is due; infinite while one is open, or nothing is to report. */
+  get dueMonoMs(): number {
+    if (this.#asked !== null) return never;
+    if (this.waiting > 0) return 0;
+    return this.#schedule.dueMonoMs(this.#standing);
+  }
+
+  get #standing(): Standing {
+    const { rule, units, slots, tokens, demand, isLowered } = this;
+    const hasCap = rule.definition.maxRequests !== null;
+    // Far from the caps seconds suffice: no other host would decide otherwise if it knew.
+    const isFar = demand.isFew && tokens.isFar && !slots.holds;
+    const keeps = units.held > 0 || slots.keeps;
+    return {
+      // Under a lower cap other hosts may need even a few units.
+      isUnsent:
+        this.#isUrgent || (isLowered && keeps) || (hasCap && !demand.isFew && units.isUnsent),
+      idleMs: keeps ? demand.idleMs : never,
+      renewMs: this.owes ? (isFar ? farRenewMs : renewMs) : never,
+      isSent: units.isSent,
+    };
+  }
+
+  /** Whether there is anything that the engine hasn't heard of, urgent or not. */
+  get #hasNews(): boolean {
+    return this.#isUrgent || this.tokens.isUnsent || this.units.isUnsent;
+  }
+
+  /** Whether a host that stops must still report something, or give something back. */
+  get owes(): boolean {
+    return this.units.held > 0 || this.slots.holds || this.#hasNews;
+  }
+
+  /** Whether the share should join a batch that is sent for others. */
+  get goesAlong(): boolean {
+    const { units, tokens, demand } = this;
+    if (!this.canAsk) return false;
+    if (this.#isUrgent || units.isUsed) return true;
+    return (!demand.isFew && units.isUnsent) || (!tokens.isFar && tokens.isUnsent);
+  }
+
+  /** As `goesAlong`, for a batch that is sent in any case. */
+  get mayGoAlong(): boolean {
+    return this.canAsk && this.units.isHalfUsed;
+  }
+
+  /** Whether the engine may be asked about it now. */
+  get canAsk(): boolean {
+    return this.#asked === null && this.#schedule.mayAsk(this.#turn.monoMs);
+  }
+
+  /** Whether its part of the engine doesn't answer, although others do. */
+  get isAway(): boolean {
+    return this.#schedule.isLost;
+  }
+
+  /**
+   * Whether the share can be dropped without loss, because the engine has all of it; provided that
+   * no request of this host runs.
+   */
+  get isForgettable(): boolean {
+    return (
+      this.#schedule.isForgotten(this.#turn.monoMs) &&
+      this.#asked === null &&
+      this.waiting === 0 &&
+      !this.slots.holds &&
+      !this.units.isSent &&
+      !this.#hasNews
+    );
+  }
+
+  /** Keeps the share while requests of this host run. */
+  keep(): void {
+    this.#schedule.keep(this.#turn.monoMs);
+  }
+
+  /**
+   * The question to send now. Units that it gives back are no longer used from here on; the last
+   * question gives back all.
+   */
+  question({ window: own, inFlight }: OwnCounts, seq: number, isLast = false): SyncQuestion {
+    const { monoMs, lsn, hosts } = this.#turn;
+    const { rule, child, units } = this;
+    const { maxRequests } = rule.definition;
+    const isGauge = rule.periodMs === 0;
+    assert(this.#asked === null, "one question about a counter at a time");
+    units.pass(monoMs, lsn);
+    const idle = this.#schedule.isIdle(monoMs, this.demand.idleMs);
+    if (this.#schedule.isForgotten(monoMs)) {
+      if (inFlight > 0) this.keep();
+      else units.fold();
+    }
+    const view = this.view(own, inFlight, 0);
+    if (this.isLowered) units.giveBack();
+    this.#cap = this.#capNow;
+    const used = isGauge ? view.inFlight : estimateRequests(view.window, rule.periodMs, view.nowMs);
+    // Before the first answer the use of other hosts is unknown.
+    const left = units.syncedMs === 0 ? 0 : this.#cap - used;
+    const ahead = this.demand.ahead(monoMs, { left, hosts, periodMs: rule.periodMs });
+    this.#ahead = idle ? 0 : Math.max(0, ahead);
+    const desired = isLast || this.#settlingMs > 0 ? 0 : Math.max(this.#ahead, this.waiting);
+    if (isGauge) this.slots.tell(inFlight, desired);
+    this.#schedule.sent(monoMs);
+    this.#isUrgent = false;
+    this.#asked = {
+      ruleId: rule.id,
+      child,
+      generation: this.#generation,
+      seq,
+      syncedMs: units.syncedMs,
+      periodMs: rule.periodMs,
+      capRequests: isGauge ? null : maxRequests,
+      capSlots: isGauge ? maxRequests : null,
+      units: units.state(isGauge || maxRequests === null ? 0 : desired, monoMs),
+      tokens: this.tokens.tell(own),
+      slots: { inUse: isGauge ? inFlight : 0, wanted: isGauge ? desired : 0 },
+    };
+    return this.#asked;
+  }
+
+  /** Takes the engine's answer. False: it isn't an answer to this question. */
+  answered(question: SyncQuestion, reply: SyncReply, exchange: Exchange): boolean {
+    if (!this.#ends(question)) return false;
+    const isLost = reply.status === "away" || reply.status === "unusable";
+    this.#schedule.answered(this.#turn.monoMs, isLost);
+    const isSynced = reply.status === "synced" && question.generation === this.#generation;
+    if (!isSynced) {
+      this.#isUrgent = true;
+      return false;
+    }
+    const { slotsGranted, settlingMs } = reply;
+    this.#settledAtMonoMs = settlingMs > 0 ? exchange.receivedMonoMs + settlingMs : 0;
+    const settling = this.#settlingMs > 0;
+    this.units.synced(question, reply, { ...exchange, lsn: this.#turn.lsn, settling });
+    this.units.aim(this.#ahead, this.demand.isFew);
+    this.tokens.told(question.tokens);
+    this.tokens.seen(reply, settling);
+    this.tokens.letWait(reply, this.#turn.hosts, settling);
+    this.slots.granted(question.slots.inUse, slotsGranted, exchange.sentMonoMs);
+    this.slots.seen(reply.totals.slots, settling);
+    // Other hosts have used much meanwhile and may need what is held here: give it back soon.
+    if (this.demand.isMuch(this.units.held, requestsLeft(this.rule, reply), this.#turn.hosts))
+      this.#isUrgent = true;
+    return true;
+  }
+
+  /** Takes what all hosts count from an answer that was only for display. */
+  seen(totals: CounterTotals, exchange: Exchange): void {
+    if (this.#asked !== null) return;
+    const settling = this.#settlingMs > 0;
+    this.units.seen(totals, { ...exchange, lsn: this.#turn.lsn, settling });
+    this.tokens.seen(totals, settling);
+    this.slots.seen(totals.totals.slots, settling);
+  }
+
+  /** The engine hasn't answered; it may or may not have received the question. */
+  unanswered(question: SyncQuestion): void {
+    if (this.#ends(question)) this.#isUrgent = true;
+  }
+
+  #ends(question: SyncQuestion): boolean {
+    if (this.#asked !== question) return false;
+    this.#asked = null;
+    return true;
+  }
+
+  /** Sends everything to the engine again. */
+  restate(): void {
+    this.#isUrgent = true;
+    this.#schedule.restate();
+  }
+
+  /** Starts over under a new generation, after the rule was reset. */
+  restart(generation: number): void {
+    this.#generation = generation;
+    this.units.clear();
+    this.tokens.clear();
+    this.demand.clear(this.#turn.monoMs);
+    this.restate();
   }
 }

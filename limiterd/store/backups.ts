@@ -3,12 +3,11 @@
  * that asks for it, which reads it piece by piece. It is gone with that connection, and when the
  * store can't be written: settles come first. How a copy is made is the port's.
  */
-
 import { type Checked, good } from "../../shared/checked.js";
 import { failure, plainFailure } from "../../shared/error-code.js";
 import { formatMillis } from "../../shared/time.js";
+import { backupPieceBytes, backupWaitMs } from "../bounds.js";
 import { StoreFailingError } from "./store.js";
-import { backupPieceBytes, backupWaitMs } from "./store-bounds.js";
 
 /** A complete copy, as of one commit. */
 export interface StoreCopy {

@@ -2,10 +2,11 @@
  * Restores how far the sums of usage were written, and adds the records after that to them again.
  * Each sum holds the number of the last record in it, and so takes only those that it lacks.
  */
-import { throwMalformed } from "../store/store.js";
+
+import { isCount } from "../../shared/checked.js";
+import { type Change, type Store, throwMalformed } from "../store/store.js";
 import { storedRecordDays } from "./record-days.js";
 import { type RollupPorts, Rollups } from "./rollups.js";
-import { storedRollupProgress } from "./stored-rollup-progress.js";
 import { createUsageLog, type UsageLog } from "./usage-log.js";
 import { recordsFromStored } from "./usage-records.js";
 
@@ -35,4 +36,18 @@ export function restoreUsage(ports: RollupPorts, nowMs: number): UsageLog {
       replayed++;
     }
   }
+}
+
+const markKey = "rolled_up";
+
+export function rollupProgressChange(recordKey: number): Change {
+  return { table: "marks", key: markKey, value: [recordKey] };
+}
+
+/** 0 before any were written. Throws `StoreUnreadableError`. */
+export function storedRollupProgress(store: Store): number {
+  const mark = store.get("marks", markKey);
+  if (mark === undefined) return 0;
+  const [recordKey] = mark;
+  return isCount(recordKey) ? recordKey : throwMalformed(store, "marks", markKey);
 }

@@ -4,8 +4,8 @@
  */
 import { batchesPerTrim, rollupDaysMin, sumsPerTrim } from "../../shared/bounds.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
+import { batchesPerTrimWhenFull } from "../bounds.js";
 import type { Change, Store } from "../store/store.js";
-import { batchesPerTrimWhenFull } from "../store/store-bounds.js";
 import type { RecordDays } from "./record-days.js";
 import { dayOfKey } from "./rollup-keys.js";
 

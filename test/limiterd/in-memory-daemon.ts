@@ -2,13 +2,11 @@
  * A daemon's memory and steps without sockets and timers, for tests: peers are arrays, time is set,
  * commits run when asked.
  */
-
 import { beginBackfill, createSpentOnDays } from "../../limiterd/budgets/backfill-budget.js";
 import { removeSpends } from "../../limiterd/budgets/remove-spends.js";
 import { restoreBudgets } from "../../limiterd/budgets/restore-budgets.js";
 import { createSpendLog } from "../../limiterd/budgets/spend-log.js";
 import { budgetChange, spendFromStored } from "../../limiterd/budgets/stored-budget.js";
-import { endLoading, loadAccount } from "../../limiterd/budgets/unread-accounts.js";
 import { windowFromStored } from "../../limiterd/counters/stored-window.js";
 import { loadWindow } from "../../limiterd/counters/unread-windows.js";
 import { DeclaredLimits } from "../../limiterd/declared-limits.js";
@@ -19,9 +17,10 @@ import { handleFrame } from "../../limiterd/handlers/handle-message.js";
 import { HeldLimitFiles } from "../../limiterd/handlers/limit-files/held-limit-files.js";
 import { SessionTable } from "../../limiterd/keys/session-table.js";
 import { flushUsage } from "../../limiterd/lifecycle/flush-usage.js";
-import { placeDeclared } from "../../limiterd/lifecycle/place-declared.js";
+import { endLoading, loadAccount } from "../../limiterd/lifecycle/load-unread.js";
 import { restore } from "../../limiterd/lifecycle/restore.js";
 import { snapshot } from "../../limiterd/lifecycle/snapshot.js";
+import { placeDeclared } from "../../limiterd/lifecycle/start-state.js";
 import { removeStaleWindows } from "../../limiterd/lifecycle/sweep.js";
 import { DaemonMeasures } from "../../limiterd/metrics/daemon-measures.js";
 import { ObjectOwners } from "../../limiterd/objects/object-owners.js";

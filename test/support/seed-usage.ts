@@ -4,8 +4,7 @@
  */
 import { openLmdbStore } from "../../limiterd/store/lmdb/open-lmdb-store.js";
 import type { Change } from "../../limiterd/store/store.js";
-import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
-import { rollupProgressChange } from "../../limiterd/usage/stored-rollup-progress.js";
+import { restoreUsage, rollupProgressChange } from "../../limiterd/usage/restore-usage.js";
 import type { UsageRecord } from "../../limiterd/usage/usage-records.js";
 import { dayMs } from "../../shared/utc-day.js";
 

@@ -4,6 +4,8 @@
  * a list, so that it can be applied on every host in the same way.
  */
 
+import type { Change } from "../../store/store.js";
+
 /** In the order in which they are applied: a reset follows what it resets. */
 export const definitionKinds = [
   "rules",
@@ -22,6 +24,11 @@ export interface Definition {
   readonly key: string;
   /** Null: it is deleted. */
   readonly value: readonly unknown[] | null;
+}
+
+/** The definition that makes this change of the store on every host. */
+export function definitionOf(kind: DefinitionKind, { key, value }: Change): Definition {
+  return { kind, key: String(key), value: value ?? null };
 }
 
 /** As the key of a reset: of all rules. */

@@ -14,8 +14,8 @@ import {
   EngineRefusedError,
   type EngineState,
 } from "./engine.js";
-import type { EngineClient, OpenClient } from "./engine-client.js";
-import { commandScript, createCommands } from "./engine-commands.js";
+import type { ClientOptions, EngineClient, OpenClient } from "./engine-client.js";
+import { commandScript, createCommands, createScriptRunner } from "./engine-commands.js";
 import {
   type Asked,
   EngineFault,
@@ -24,10 +24,8 @@ import {
   refusalOf,
   refusesWrites,
 } from "./engine-faults.js";
+import { type EngineFindings, examineEngine } from "./examine-engine.js";
 import { identifyEngine, takesWrites } from "./identify-engine.js";
-import { type Attempt, giveUp, openEngine } from "./open-engine.js";
-import { createScriptRunner } from "./run-script.js";
-import { isSameState } from "./same-state.js";
 
 interface ConnectOptions {
   readonly clusterName: string;
@@ -323,4 +321,53 @@ function subscribeNow(link: Link, channel: string): void {
   client?.subscribe([channel], false).catch((error: unknown) => {
     if (link.client === client) link.broken(new EngineFault(faultOf(error)));
   });
+}
+
+function isSameState(one: EngineState, other: EngineState): boolean {
+  return textOf(one) === textOf(other);
+}
+
+function textOf(state: EngineState): string {
+  if (state.kind === "connecting") return state.kind;
+  const said = state.kind === "away" ? [state.reason] : [state.epoch, ...state.serversAway];
+  return JSON.stringify([state.kind, ...said]);
+}
+
+/** What there is of it, for whoever gives it up. */
+interface Attempt {
+  client: EngineClient | null;
+  /** It is of use: nothing is to be waited for. */
+  stands: boolean;
+  isOver: boolean;
+}
+
+interface OpenOptions {
+  readonly open: OpenClient;
+  readonly clusterName: string;
+  readonly nowMs: () => number;
+}
+
+async function openEngine(
+  attempt: Attempt,
+  { open, clusterName, nowMs }: OpenOptions,
+  options: Omit<ClientOptions, "asCluster">,
+): Promise<{ readonly client: EngineClient; readonly findings: EngineFindings }> {
+  const keep = (client: EngineClient): EngineClient => {
+    attempt.client?.drop();
+    attempt.client = client;
+    if (attempt.isOver) client.drop();
+    return client;
+  };
+  let client = keep(await open({ ...options, asCluster: false }));
+  let findings = await examineEngine(client, clusterName, nowMs);
+  if (findings.isCluster) {
+    client = keep(await open({ ...options, asCluster: true }));
+    findings = await examineEngine(client, clusterName, nowMs);
+  }
+  return { client, findings };
+}
+
+function giveUp(attempt: Attempt): void {
+  attempt.isOver = true;
+  attempt.client?.drop();
 }

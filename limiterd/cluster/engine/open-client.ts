@@ -5,14 +5,14 @@
  */
 import { readFile } from "node:fs/promises";
 import net, { isIP } from "node:net";
+import type { Writable } from "node:stream";
 import tls, { type ConnectionOptions } from "node:tls";
 import type { AbstractConnector, Cluster, Redis, RedisOptions } from "ioredis";
 import { isCount } from "../../../shared/checked.js";
 import type { ClusterConfig } from "../../../shared/cluster/cluster-config.js";
 import type { ClientOptions, EngineClient, OpenClient, Send } from "./engine-client.js";
 import { silentInTls, unreadableFile } from "./engine-faults.js";
-import { guard } from "./guarded-socket.js";
-import { writeTogether } from "./write-together.js";
+import { guard } from "./reply-grammar.js";
 
 /** A connection that is silent for so long, while it owes an answer, is broken. */
 const silenceMs = 1000;
@@ -423,4 +423,11 @@ async function login(client: Redis, username: string | null, password: string): 
     client.disconnect();
     throw error;
   }
+}
+
+/** To be called before each command. */
+export function writeTogether(stream: Writable): void {
+  if (stream.writableCorked > 0) return;
+  stream.cork();
+  setImmediate(() => stream.uncork());
 }

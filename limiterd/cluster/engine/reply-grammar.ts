@@ -2,6 +2,8 @@
  * What the engine may send, checked before the client's parser reads it: RESP2 replies, and their
  * depth, size and number of values. The parser recurses and allocates as the reply says.
  */
+
+import type { Socket } from "node:net";
 import { EngineFault } from "./engine-faults.js";
 
 /** `CLUSTER SLOTS` has four levels. */
@@ -148,4 +150,20 @@ function fitsSlots(kind: Kind, value: number | null, depth: number, index: numbe
 
 function damaged(what: string): EngineFault {
   return new EngineFault(`the engine's answers are damaged: ${what}`);
+}
+
+export function guard(socket: Socket, kind: { readonly onlySlots: boolean }): void {
+  const grammar = new ReplyGrammar(kind);
+  const emit = socket.emit.bind(socket);
+  socket.emit = (event: string | symbol, ...args: unknown[]): boolean => {
+    if (event !== "data") return Reflect.apply(emit, socket, [event, ...args]);
+    if (socket.destroyed) return true;
+    try {
+      grammar.check(args[0] as Buffer);
+      return emit(event, args[0]);
+    } catch (error) {
+      socket.destroy(error as Error);
+      return true;
+    }
+  };
 }

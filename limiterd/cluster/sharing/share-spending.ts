@@ -60,7 +60,7 @@ export function shareSpending(state: DaemonState, ports: SpendingPorts): () => P
   return async () => {
     for (const end of ends) end();
     // Each question ends within a second, and the first that isn't answered is the last.
-    if ((await spend.tick()) && !spend.isTold) await spend.tick();
+    if ((await spend.tick()) && !spend.isSent) await spend.tick();
     await publisher?.tick();
   };
 }

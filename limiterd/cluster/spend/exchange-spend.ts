@@ -1,15 +1,27 @@
 /**
- * Tells the engine what this host has spent on budgets and reads what the others have: twice a
- * second, soon after an account is first needed, and for lists that show one. No verdict waits.
+ * Shares what is spent on budgets: reports this host's spend to the engine and reads what the other
+ * hosts have spent, twice a second, soon after an account is first needed, and for lists that show
+ * one. Verdicts use the last known figures and never wait.
  */
-import type { Account, OtherHosts } from "../../budgets/budget-account.js";
-import { accountsPerTick } from "../cluster-bounds.js";
+
+import { accountsPerTick } from "../../bounds.js";
+import {
+  type Account,
+  type Budget,
+  freshAccount,
+  type OtherHosts,
+  type OthersSpend,
+} from "../../budgets/budget-account.js";
+import type { BudgetBook } from "../../budgets/budget-book.js";
+import type { PeriodSpend } from "../../budgets/spend.js";
+import { spendKey } from "../../budgets/stored-budget.js";
 import { EngineAwayError } from "../engine/engine.js";
-import { type Asked, OtherSpend, type OtherSpendPorts } from "./other-spend.js";
-import type { SpendBoard } from "./spend-board.js";
+import { graceMs, type Known, KnownAccounts } from "./known-accounts.js";
+import type { SpendAnswer, SpendBoard, SpendQuestion } from "./spend-board.js";
+import { addRows, atLeast, periodsInRow, rowText } from "./spend-row.js";
 
 /**
- * Between two ticks: what one host has spent is told within this, and read by the others within as
+ * Between two ticks: a host reports its spend within this time, and the others read it within as
  * much again, so that it is at most a second old.
  */
 export const spendTickMs = 500;
@@ -17,46 +29,185 @@ export const spendTickMs = 500;
 const perQuestion = 200;
 /** Between the first verdict on an account and the question about it. */
 const soonMs = 20;
-/** How long a list waits for fresh figures; then it shows those that it has. */
+/** How long a list waits for fresh figures before it shows the last known ones. */
 const listWaitMs = 500;
 /** Accounts that one list asks about. */
 const listedMax = 1000;
+/** Accounts that one tick looks at while everything is reported again. */
+const walkedPerTick = 5000;
 
-interface ExchangePorts extends Omit<OtherSpendPorts, "onNew"> {
-  readonly board: SpendBoard;
-  /** Runs `run` once after `ms`. */
-  after(ms: number, run: () => void): void;
+/** A question with what is needed to take its answer. */
+interface Asked extends SpendQuestion {
+  /** Of the budget, when it was asked. */
+  readonly resetAtMs: number | null;
+  readonly generation: number;
+  /** The account that the question reports; repeated if the question fails. */
+  readonly told: Account | null;
+  readonly known: Known | null;
 }
 
-export class SpendExchange extends OtherSpend implements OtherHosts {
-  readonly #ports: ExchangePorts;
+interface SpendPorts {
+  readonly board: SpendBoard;
+  readonly book: BudgetBook;
+  /** This host: its own rows are left out. */
+  readonly host: string;
+  nowMs(): number;
+  monoMs(): number;
+  /** Runs `run` once after `ms`. */
+  after(ms: number, run: () => void): void;
+  /** Whether accounts are still being read from the store. */
+  isLoading(): boolean;
+  /** The engine refuses to write or read an account: a sentence for the log. */
+  onRefused(reason: string): void;
+}
+
+export class SpendExchange implements OtherHosts {
+  readonly #ports: SpendPorts;
+  readonly #accounts: KnownAccounts;
+  readonly #unsent = new Map<string, Account>();
+  #walk: Iterator<Account> | null = null;
   #running: Promise<boolean> | null = null;
 
-  constructor(ports: ExchangePorts) {
-    super({
-      ...ports,
-      onNew: () => ports.after(soonMs, () => void this.#ask(this.takeNew(accountsPerTick))),
-    });
+  constructor(ports: SpendPorts) {
     this.#ports = ports;
+    this.#accounts = new KnownAccounts({
+      book: ports.book,
+      nowMs: () => ports.nowMs(),
+      onNew: () => ports.after(soonMs, () => void this.#askNew()),
+    });
     this.tellAll();
   }
 
   /** What is done each half second. False: the engine didn't answer. */
   tick(): Promise<boolean> {
-    this.#running ??= this.#ask(this.takeQuestions(accountsPerTick)).finally(() => {
+    this.#running ??= this.#ask(this.#takeQuestions(accountsPerTick)).finally(() => {
       this.#running = null;
     });
     return this.#running;
   }
 
-  /** Resolved when what the others have spent on these accounts is fresh, or it takes too long. */
+  /** Resolved when the others' spend on these accounts is fresh, or reading it takes too long. */
   async refresh(accounts: Iterable<Account>): Promise<void> {
-    const asked = this.askAbout(accounts, listedMax);
+    const asked: Asked[] = [];
+    for (const account of accounts) {
+      if (asked.length >= listedMax) break;
+      asked.push(this.#question(this.#accounts.need(account), null));
+    }
     if (asked.length === 0) return;
     await Promise.race([
       this.#ask(asked),
       new Promise<void>((resolve) => this.#ports.after(listWaitMs, resolve)),
     ]);
+  }
+
+  spentIn(account: Account, startMs: number): PeriodSpend | null {
+    const known = this.#accounts.need(account);
+    if (known.generation !== account.budget.generation) return null;
+    return known.periods.find((period) => period.startMs === startMs) ?? null;
+  }
+
+  seen(account: Account, startMs: number): OthersSpend {
+    const { readAtMs } = this.#accounts.need(account);
+    return {
+      period: this.spentIn(account, startMs),
+      ageMs: readAtMs === null ? null : this.#ports.monoMs() - readAtMs,
+    };
+  }
+
+  charged(account: Account): void {
+    this.#unsent.set(spendKey(account.budget.id, account.child), account);
+  }
+
+  lookedUp(budget: Budget): void {
+    if (budget.own !== null) this.charged(budget.own);
+    else this.tellAll();
+  }
+
+  /** Reports everything again: the engine may have lost it, or this daemon has just started. */
+  tellAll(): void {
+    this.#walk = allAccounts(this.#ports.book);
+  }
+
+  /** Whether the engine has everything that was spent here. */
+  get isSent(): boolean {
+    return this.#unsent.size === 0 && this.#walk === null;
+  }
+
+  /** The questions of this tick, at most `max`; reports come first. */
+  #takeQuestions(max: number): Asked[] {
+    this.#accounts.tick();
+    this.#walkOn();
+    const asked: Asked[] = [];
+    const names = new Set<string>();
+    for (const [name, account] of this.#unsent) {
+      if (asked.length >= max) return asked;
+      this.#unsent.delete(name);
+      names.add(name);
+      asked.push(this.#question(this.#accounts.find(name), account));
+    }
+    for (const known of this.#accounts.takeFollowed(max - asked.length, names))
+      asked.push(this.#question(known, null));
+    return asked;
+  }
+
+  /** `askedAtMs`: on the monotonic clock, before the questions were sent. */
+  #take(asked: readonly Asked[], answers: readonly SpendAnswer[], askedAtMs: number): void {
+    for (const [i, question] of asked.entries()) {
+      const { known, resetAtMs, generation } = question;
+      const answer = answers[i]!;
+      if (!answer.ok) {
+        this.#failed([question]);
+        this.#ports.onRefused(answer.reason);
+        continue;
+      }
+      if (known === null || (known.readAtMs !== null && known.readAtMs > askedAtMs)) continue;
+      const others = [...answer.rows].flatMap(([host, text]) =>
+        host === this.#ports.host ? [] : [periodsInRow(text, resetAtMs) ?? []],
+      );
+      const sums = addRows(others);
+      known.periods = known.generation === generation ? atLeast(known.periods, sums) : sums;
+      known.generation = generation;
+      known.readAtMs = askedAtMs;
+    }
+  }
+
+  /** The engine didn't answer and may have lost the report: repeat it. */
+  #failed(asked: readonly Asked[]): void {
+    for (const { told } of asked) if (told !== null) this.charged(told);
+  }
+
+  #question(known: Known | null, told: Account | null): Asked {
+    const { book, nowMs } = this.#ports;
+    const budget = told?.budget ?? known!.budget;
+    const { resetAtMs, generation } = budget;
+    const now = nowMs();
+    return {
+      account: told === null ? known!.account : spendKey(budget.id, told.child),
+      row: told === null ? null : rowText(resetAtMs, freshAccount(told).spends),
+      keepMs: Math.max(0, book.boundsOf(budget, now).endMs - now) + graceMs,
+      resetAtMs,
+      generation,
+      told,
+      known,
+    };
+  }
+
+  #walkOn(): void {
+    if (this.#walk === null || this.#ports.isLoading()) return;
+    for (let i = 0; i < walkedPerTick && this.#unsent.size < walkedPerTick; i++) {
+      const next = this.#walk.next();
+      if (next.done === true) {
+        this.#walk = null;
+        return;
+      }
+      if (next.value.spends.some(({ requests }) => requests > 0)) this.charged(next.value);
+    }
+  }
+
+  /** Asks about accounts that have no recent figures. */
+  #askNew(): Promise<boolean> {
+    const known = this.#accounts.takeNew(accountsPerTick);
+    return this.#ask(known.map((each) => this.#question(each, null)));
   }
 
   async #ask(asked: readonly Asked[]): Promise<boolean> {
@@ -65,13 +216,19 @@ export class SpendExchange extends OtherSpend implements OtherHosts {
       const some = asked.slice(i, i + perQuestion);
       const askedAtMs = monoMs();
       try {
-        this.take(some, await board.exchange(some), askedAtMs);
+        this.#take(some, await board.exchange(some), askedAtMs);
       } catch (error) {
-        this.failed(asked.slice(i));
+        this.#failed(asked.slice(i));
         if (!(error instanceof EngineAwayError)) throw error;
         return false;
       }
     }
     return true;
   }
+}
+
+function* allAccounts({ budgets }: BudgetBook): Generator<Account> {
+  for (const { own, children } of budgets.values())
+    if (own !== null) yield own;
+    else yield* children.values();
 }

@@ -2,11 +2,12 @@
  * The accounts whose spend on other hosts this one remembers: those that verdicts have needed
  * lately are followed, the others keep what was last read until their period is over.
  */
+
+import { knownAccountsMax } from "../../bounds.js";
 import type { Account, Budget } from "../../budgets/budget-account.js";
 import type { BudgetBook } from "../../budgets/budget-book.js";
 import type { PeriodSpend } from "../../budgets/spend.js";
 import { spendKey } from "../../budgets/stored-budget.js";
-import { knownAccountsMax } from "../cluster-bounds.js";
 
 /** How many ticks after its last verdict an account is still read. */
 const followedTicks = 120;

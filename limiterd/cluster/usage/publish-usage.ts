@@ -6,9 +6,9 @@
 import { rollupDaysMin } from "../../../shared/bounds.js";
 import { isCount } from "../../../shared/checked.js";
 import { dayMs, dayOf } from "../../../shared/utc-day.js";
+import { changedSumsMax, publishedPerTick } from "../../bounds.js";
 import { type Change, type Store, StoreUnreadableError } from "../../store/store.js";
 import type { Rollups } from "../../usage/rollups.js";
-import { changedSumsMax, publishedPerTick } from "../cluster-bounds.js";
 import { EngineAwayError, EngineRefusedError } from "../engine/engine.js";
 import type { PublishedSum, UsageBoard } from "./usage-board.js";
 import { placeOf, rollupText } from "./usage-pieces.js";

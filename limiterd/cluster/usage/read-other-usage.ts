@@ -5,9 +5,9 @@
 import type { ReportHost, ReportHosts } from "../../../shared/api/usage-report.js";
 import { greatest } from "../../../shared/long-lists.js";
 import { dayMs, dayOf, parseDay } from "../../../shared/utc-day.js";
+import { otherUsageMs } from "../../bounds.js";
 import { isAtOrBelow, totalPrefix } from "../../usage/rollup-keys.js";
 import type { EachSum, OtherHostsUsage, OthersSums, SumsQuestion } from "../../usage/rollups.js";
-import { otherUsageMs } from "../cluster-bounds.js";
 import { EngineAwayError, EngineRefusedError } from "../engine/engine.js";
 import type { PublishedHost, UsageBoard } from "./usage-board.js";
 import { keyOf, pieceOf, placeOf, rollupFromText } from "./usage-pieces.js";

@@ -109,7 +109,7 @@ export function handleAdmin(
       if (answer === null) return;
       if (state.shares === null) return ports.answer(answer);
       // What it has met is asked of the other hosts, and then it is made again.
-      return void state.shares.reader.refreshLooked().then(() => {
+      return void state.shares.refreshLooked().then(() => {
         const again = checkedValue(handleExplain(state, body, nowMs), ports);
         if (again !== null) ports.answer(again);
       });

@@ -16,12 +16,16 @@ import {
   parseKeyIssue,
 } from "../../../shared/domain/managed-key.js";
 import { type Failure, failure, invalid, plainFailure } from "../../../shared/error-code.js";
-import { formatMillis } from "../../../shared/time.js";
+import { formatMillis, formatSeconds } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { askKeyUses } from "../../cluster/remembered/shared-key-uses.js";
 import { deactivatedKey, deletedKey, rotatedKey, rotationFlaw } from "../../keys/changed-key.js";
-import { type KeyFields, keyStatus, type ManagedKey } from "../../keys/key-ring.js";
-import { listedKey } from "../../keys/listed-key.js";
+import {
+  type KeyFields,
+  keyStatus,
+  type ManagedKey,
+  workingOldSecrets,
+} from "../../keys/key-ring.js";
 import { itemsExaminedMax, matches, pageOf, parseListQuery } from "../../lists/list-query.js";
 import type { DaemonState } from "../../state.js";
 import { keyDefinition } from "../definitions/apply-credentials.js";
@@ -257,4 +261,32 @@ export function unknownKey({ id }: Readonly<Record<string, unknown>>): Failure {
       ? `no key ${id} is known`
       : "no such key is known: expected an id such as key_7";
   return { ...plainFailure(404, "not_found_error", named), param: "id" };
+}
+
+/** A key as it is listed: without anything that authenticates. */
+function listedKey(key: ManagedKey, nowMs: number): KeyItem {
+  const status = keyStatus(key, nowMs);
+  return {
+    id: key.id,
+    name: key.name,
+    user_path: key.userPath,
+    labels: key.labels,
+    models: key.models,
+    redacted_value: key.redacted,
+    status,
+    active: status === "active",
+    created_at: formatSeconds(key.createdAtMs),
+    expires_at: secondsOrNull(key.expiresAtMs),
+    deactivated_at: secondsOrNull(key.deactivatedAtMs),
+    last_used_at: secondsOrNull(key.lastUsedAtMs),
+    old_secrets: workingOldSecrets(key, nowMs).map((old) => ({
+      redacted_value: old.redacted,
+      expires_at: formatSeconds(old.untilMs),
+      last_used_at: secondsOrNull(old.lastUsedAtMs),
+    })),
+  };
+}
+
+function secondsOrNull(ms: number | null): string | null {
+  return ms === null ? null : formatSeconds(ms);
 }

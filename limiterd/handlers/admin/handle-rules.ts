@@ -91,7 +91,7 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
     void Promise.resolve(page)
       .then(async (first) => {
         if (shares === null) return first;
-        await shares.reader.refresh(ownCounters(book, first));
+        await shares.refresh(ownCounters(book, first));
         return await make();
       })
       .then(ports.answer);
@@ -129,7 +129,7 @@ function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminP
   const slices = { nowMs, yieldToEventLoop };
   const others = shares && {
     count: shares.turn.otherHosts,
-    refresh: (counters: readonly Counter[]) => shares.reader.refresh(counters),
+    refresh: (counters: readonly Counter[]) => shares.refresh(counters),
   };
   void listChildren(rule, asked.query, slices, others).then(ports.answer);
 }

@@ -27,7 +27,7 @@ export async function usageStatus(
   const { userPath } = window;
   const { book, settings, shares } = state;
   if (shares !== null && settings.rateLimitsEnabled)
-    await shares.reader.refresh(book.copyPath(userPath, nowMs));
+    await shares.refresh(book.copyPath(userPath, nowMs));
   // Counters as of now, whatever happens while the sums are read.
   const rateLimits = rateLimitStatuses(state, userPath, nowMs);
   const labels = state.labelsOf(keyId);

@@ -13,10 +13,9 @@ import {
   budgetFromStored,
   resetChange,
 } from "../../budgets/stored-budget.js";
-import type { Definition } from "../../cluster/definitions/definition.js";
+import { type Definition, definitionOf } from "../../cluster/definitions/definition.js";
 import type { DaemonState } from "../../state.js";
 import type { Applying } from "./applying.js";
-import { definitionOf } from "./definition-of.js";
 
 /** Of a budget that is made or edited by hand. `known` is the one that it takes the place of. */
 export function budgetDefinition(

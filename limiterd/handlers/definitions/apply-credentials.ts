@@ -1,6 +1,6 @@
 /** Definitions of managed keys and of denied JWTs, and what applying them does. */
 import { type JwtName, jwtNameKey } from "../../../shared/domain/jwt-denial.js";
-import type { Definition } from "../../cluster/definitions/definition.js";
+import { type Definition, definitionOf } from "../../cluster/definitions/definition.js";
 import {
   denialChange,
   denialFromStored,
@@ -11,7 +11,6 @@ import {
 import type { KeyFields, KeyRing } from "../../keys/key-ring.js";
 import { keyChange, keyFromStored } from "../../keys/stored-key.js";
 import type { Applying } from "./applying.js";
-import { definitionOf } from "./definition-of.js";
 
 export function keyDefinition(fields: KeyFields): Definition {
   return definitionOf("keys", keyChange(fields));

@@ -1,7 +1,7 @@
 /** Definitions of rules, and what applying them does. */
 import { inertRule } from "../../../shared/config/inert-rule.js";
 import { type RuleDefinition, type RuleKey, ruleId } from "../../../shared/domain/rule.js";
-import { allRules, type Definition } from "../../cluster/definitions/definition.js";
+import { allRules, type Definition, definitionOf } from "../../cluster/definitions/definition.js";
 import type { Rule } from "../../counters/counter.js";
 import {
   resetAllChange,
@@ -13,7 +13,6 @@ import {
 import type { DaemonState } from "../../state.js";
 import type { Change } from "../../store/store.js";
 import type { Applying } from "./applying.js";
-import { definitionOf } from "./definition-of.js";
 
 /**
  * Of a rule that is made or edited by hand; `known` is the one that it takes the place of. A rule

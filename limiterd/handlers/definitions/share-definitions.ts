@@ -1,19 +1,29 @@
 /** Connects the definitions of a daemon with those of other hosts: what it hears, when it asks. */
+
+import { defaultAnchors } from "../../../shared/domain/reset-anchors.js";
 import { dayMs } from "../../../shared/utc-day.js";
+import { definitionOf } from "../../cluster/definitions/definition.js";
 import { DefinitionCopy } from "../../cluster/definitions/definition-copy.js";
 import {
   createDefinitionEngine,
   definitionsChannel,
 } from "../../cluster/definitions/definition-engine.js";
+import type { OwnDefinition } from "../../cluster/definitions/plan-reconciling.js";
 import {
   type DefinitionsLog,
   SharedDefinitions,
 } from "../../cluster/definitions/shared-definitions.js";
-import type { EngineConnection, EngineState } from "../../cluster/engine/engine.js";
-import { EngineAwayError, EngineRefusedError } from "../../cluster/engine/engine.js";
+import {
+  EngineAwayError,
+  type EngineConnection,
+  EngineRefusedError,
+  type EngineState,
+} from "../../cluster/engine/engine.js";
+import { ruleChange } from "../../rules/stored-rule.js";
 import type { DaemonState } from "../../state.js";
+import { anchorsDefinition, budgetDefinition } from "./apply-budgets.js";
+import { denialDefinition, keyDefinition } from "./apply-credentials.js";
 import { applyDefinitions } from "./apply-definitions.js";
-import { ownDefinitions } from "./own-definitions.js";
 
 interface SharingPorts {
   readonly engine: EngineConnection;
@@ -95,4 +105,26 @@ export function shareDefinitions(state: DaemonState, ports: SharingPorts): () =>
   return () => {
     for (const stop of stops) stop();
   };
+}
+
+/** Rules and budgets of the configuration are each host's own, and so aren't among them. */
+function ownDefinitions({ book, budgets, keys, denials }: DaemonState): OwnDefinition[] {
+  const own: OwnDefinition[] = [];
+  for (const rule of book.sorted()) {
+    if (rule.source !== "manual") continue;
+    const change = ruleChange({ ...rule, id: rule.id, sinceLsn: 0 });
+    own.push({ ...definitionOf("rules", change), changedAtMs: rule.updatedAtMs });
+  }
+  for (const budget of budgets.sorted()) {
+    if (budget.source !== "manual") continue;
+    const changedAtMs = budget.updatedAtMs;
+    own.push({ ...budgetDefinition(budget.definition, budget, changedAtMs), changedAtMs });
+  }
+  for (const key of keys.all()) own.push({ ...keyDefinition(key), changedAtMs: 0 });
+  for (const denial of denials.all())
+    own.push({ ...denialDefinition(denial), changedAtMs: denial.deniedAtMs });
+  const anchors = anchorsDefinition(budgets.anchors);
+  if (JSON.stringify(anchors) !== JSON.stringify(anchorsDefinition(defaultAnchors)))
+    own.push({ ...anchors, changedAtMs: 0 });
+  return own;
 }

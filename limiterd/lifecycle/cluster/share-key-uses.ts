@@ -1,5 +1,5 @@
 /** Tells the other hosts when managed keys were last used here; lists ask for what others tell. */
-import { keyUsesPerTick } from "../../cluster/cluster-bounds.js";
+import { keyUsesPerTick } from "../../bounds.js";
 import {
   EngineAwayError,
   type EngineConnection,
@@ -31,16 +31,16 @@ export function shareKeyUses(
     const { state } = engine;
     if (isTelling || state.kind !== "connected") return;
     // Another engine, or one that may have lost it, is told all that is known.
-    if (state.epoch !== epoch) keys.tellAllUses();
+    if (state.epoch !== epoch) keys.shareUses();
     epoch = state.epoch;
-    const used = keys.untold.take(keyUsesPerTick);
+    const used = keys.takeUnsentUses(keyUsesPerTick);
     if (used.length === 0) return;
     isTelling = true;
     try {
       await tellKeyUses(engine, clusterName, used);
     } catch (error) {
       // What was changed meanwhile is told as it is now.
-      for (const { number } of used) keys.untold.add(keys.byNumber(number)!);
+      keys.keepUnsent(used);
       if (error instanceof EngineRefusedError) onRefused(error.message);
       else if (!(error instanceof EngineAwayError)) onBroken(error as Error);
     } finally {

@@ -2,9 +2,8 @@
  * Puts a daemon's counters under the limits of all hosts: which engine is asked, under which id,
  * and what happens when it may have lost what it was told.
  */
-
 import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
-import { settleMs } from "../../cluster/cluster-bounds.js";
+import { settleMs } from "../../bounds.js";
 import type { EngineConnection, EngineState } from "../../cluster/engine/engine.js";
 import { createEngineLimits } from "../../cluster/engine-limits.js";
 import type { HostBoard } from "../../cluster/hosts/host-board.js";

@@ -4,10 +4,10 @@ import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { Breach } from "../../../shared/domain/verdict.js";
 import { formatMillis } from "../../../shared/time.js";
 import { dayOf } from "../../../shared/utc-day.js";
+import { pathsMax } from "../../bounds.js";
 import type { Counter } from "../../counters/counter.js";
 import { estimateRequests, slidingTokens } from "../../counters/window.js";
 import { nextEnd } from "../rule-index.js";
-import { pathsMax } from "./back-test-bounds.js";
 import type { PastRequest } from "./replayed-rule.js";
 
 const pathsListed = 10;

@@ -8,10 +8,10 @@ import { Turns } from "../../../shared/long-lists.js";
 import { formatMillis } from "../../../shared/time.js";
 import { dayMs } from "../../../shared/utc-day.js";
 import { interimStatus } from "../../../shared/wire/execution.js";
+import { recordsPerCall, recordsPerStep } from "../../bounds.js";
 import type { RecordKeys } from "../../usage/record-days.js";
 import { batchesIn, type UsageReader } from "../../usage/usage-reader.js";
 import type { UsageRecord } from "../../usage/usage-records.js";
-import { recordsPerCall, recordsPerStep } from "./back-test-bounds.js";
 import { Replay } from "./replay.js";
 import type { PastRequest, RuleNames } from "./replayed-rule.js";
 

@@ -6,9 +6,9 @@ import type { BackTestReport } from "../../../shared/api/rule-item.js";
 import { bad, type Checked, good, isCount, isObject, show } from "../../../shared/checked.js";
 import { parseRuleWrite, type RuleDefinition } from "../../../shared/domain/rule.js";
 import { failure } from "../../../shared/error-code.js";
+import { backTestDaysMax, backTestsMax, forgottenAfterMs } from "../../bounds.js";
 import type { UsageReader } from "../../usage/usage-reader.js";
 import { BackTest, type BackTestQuestion } from "./back-test.js";
-import { backTestDaysMax, backTestsMax, forgottenAfterMs } from "./back-test-bounds.js";
 import type { RuleNames } from "./replayed-rule.js";
 
 const daysByDefault = 7;

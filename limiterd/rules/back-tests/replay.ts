@@ -9,8 +9,8 @@
  */
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { Breach } from "../../../shared/domain/verdict.js";
+import { heldMax } from "../../bounds.js";
 import type { Counter } from "../../counters/counter.js";
-import { heldMax } from "./back-test-bounds.js";
 import { BackTestSums } from "./back-test-sums.js";
 import { type PastRequest, ReplayedRule, type RuleNames } from "./replayed-rule.js";
 import { TimeQueue } from "./time-queue.js";

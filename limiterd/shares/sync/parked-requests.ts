@@ -2,8 +2,9 @@
  * Requests that wait until the engine has said what it has of some counters: each is judged again
  * when all of them are answered, or when its time is over. Nothing is held for them meanwhile.
  */
+
+import { parkedMax, parkedMs, roundsMax } from "../../bounds.js";
 import type { Share } from "../share.js";
-import { parkedMax, parkedMs, roundsMax } from "../share-bounds.js";
 
 /** What becomes of a request that has waited; `final`: it can't wait again. */
 export type JudgeAgain = (final: boolean) => void;

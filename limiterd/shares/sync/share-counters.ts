@@ -1,14 +1,11 @@
 /** Puts the counters of a rule book under the limits that all hosts share. */
-
 import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
 import type { Rule } from "../../counters/counter.js";
 import { rollWindow } from "../../counters/window.js";
 import type { RuleBook } from "../../rules/rule-book.js";
 import { ClusterTurn } from "../cluster-turn.js";
 import type { Share } from "../share.js";
-import { ClusterCounts } from "./cluster-counts.js";
-import { ShareSync } from "./share-sync.js";
-import type { SyncPorts } from "./sync-ports.js";
+import { ClusterCounts, ShareSync, type SyncPorts } from "./share-sync.js";
 
 /**
  * From now on every rule of the book, those that are made later too, is the cluster's; unless each

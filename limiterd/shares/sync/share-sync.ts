@@ -1,13 +1,10 @@
 /**
- * Asks the engine for what this host's shares need, and tells it what they have used: at once for
- * requests that wait, ten times a second for what can't wait, twice a second or less for the rest.
- * One question about a counter at a time; what is due in one turn travels together.
+ * Asks the engine for what this host's shares need and reports what they have used: immediately for
+ * requests that wait, ten times a second for urgent changes, twice a second or less for the rest.
+ * One question about a counter at a time; the questions that are due in one turn go in one batch.
  */
-import type { SyncQuestion, SyncReply } from "../../cluster/shared-limits.js";
-import type { Rule } from "../../counters/counter.js";
-import type { RuleShares, Window } from "../../counters/window.js";
-import type { ClusterTurn } from "../cluster-turn.js";
-import { Share } from "../share.js";
+import { limiterMetrics } from "../../../shared/metrics/limiter-metrics.js";
+import { newSeries, observe, type Series } from "../../../shared/metrics/series.js";
 import {
   lookMs,
   looksPerRound,
@@ -15,28 +12,59 @@ import {
   questionsPerBatch,
   retryMs,
   sharesMax,
-} from "../share-bounds.js";
-import type { ClusterCounts } from "./cluster-counts.js";
-import { Later } from "./later.js";
+} from "../../bounds.js";
+import type { SharedLimits, SyncQuestion, SyncReply } from "../../cluster/shared-limits.js";
+import type { Counter, Rule } from "../../counters/counter.js";
+import type { CounterShare, RuleShares, Window } from "../../counters/window.js";
+import type { ClusterTurn } from "../cluster-turn.js";
+import { type OwnCounts, Share } from "../share.js";
 import { type JudgeAgain, ParkedRequests } from "./parked-requests.js";
-import { ShareReader } from "./share-reader.js";
-import { SharesOfRule } from "./shares-of-rule.js";
-import type { SyncPorts } from "./sync-ports.js";
+
+export interface SyncPorts {
+  readonly shared: SharedLimits;
+  monoMs(): number;
+  nowMs(): number;
+  /** The open batch of the journal. */
+  lsn(): number;
+  /** Runs `run` after `ms`. */
+  schedule(ms: number, run: () => void): void;
+  /** What this host has counted, its window rolled to now; null: the rule no longer exists. */
+  ownCounts(share: Share): OwnCounts | null;
+  /** A number that grows with each reset of the rule. */
+  generationOf(rule: Rule): number;
+}
+
+/** What happened between this host and the engine since the start. */
+export class ClusterCounts {
+  /** Questions, each about one counter. */
+  questions = 0;
+  /** Units and slots. */
+  granted = 0;
+  /** How often a request has waited. */
+  parked = 0;
+  /** Requests refused because the engine couldn't be asked. */
+  refusedAway = 0;
+  /** Requests refused because too many waited. */
+  refusedFull = 0;
+  readonly syncs: Series = newSeries(limiterMetrics.clusterSync);
+
+  answered(seconds: number): void {
+    observe(this.syncs, limiterMetrics.clusterSync.buckets, seconds);
+  }
+}
 
 type Asked = readonly [Share, SyncQuestion];
 
 export class ShareSync {
   /** Wall time, for requests that are judged again. */
   readonly nowMs: () => number;
-  /** For lists and explanations. */
-  readonly reader: ShareReader;
   readonly turn: ClusterTurn<Share>;
   readonly counts: ClusterCounts;
   readonly #ports: SyncPorts;
   readonly #parked = new ParkedRequests();
-  /** All that aren't forgotten. */
+  /** All shares in use. */
   readonly #live = new Set<Share>();
-  /** Those to be asked about with the next batch, whatever else they say. */
+  /** Shares that the next batch must ask about. */
   readonly #due = new Set<Share>();
   #seq = 0;
   #looks = 0;
@@ -51,7 +79,6 @@ export class ShareSync {
     this.counts = counts;
     this.#ports = ports;
     this.nowMs = ports.nowMs;
-    this.reader = new ShareReader(this, ports.shared);
     const later = (ms: number, run: () => void): Later =>
       new Later(ports.schedule, ms, () => {
         if (this.#stopped) return;
@@ -60,24 +87,24 @@ export class ShareSync {
       });
     this.#askSoon = later(0, () => this.#ask());
     this.#lookLater = later(lookMs, () => this.#look());
-    // A process that was late reads what has arrived meanwhile before it gives anybody up.
+    // A late process first reads the answers that have arrived, then gives requests up.
     const expireNow = later(0, () => this.#expire());
     this.#expireLater = later(parkedMs, () => expireNow.begin());
   }
 
-  /** How many counters this host has used lately. */
+  /** How many counters this host has used recently. */
   get size(): number {
     return this.#live.size;
   }
 
-  /** To be called first in each turn of the event loop that meets counters. */
+  /** Call first in each turn of the event loop that uses counters. */
   enter(): void {
     this.turn.monoMs = this.#ports.monoMs();
     this.turn.lsn = this.#ports.lsn();
     if (this.turn.looked.size > 0) this.turn.looked.clear();
   }
 
-  /** What a rule's counters share. */
+  /** The shares of one rule's counters. */
   sharesOf(rule: Rule): RuleShares {
     return new SharesOfRule({
       make: (child, own) => this.#make(rule, child, own),
@@ -87,7 +114,10 @@ export class ShareSync {
   }
 
   #make(rule: Rule, child: string, own: Window): Share {
-    const share = new Share({ rule, child }, own, {
+    const share = new Share({
+      rule,
+      child,
+      own,
       turn: this.turn,
       need: (share) => this.need(share),
       generation: this.#ports.generationOf(rule),
@@ -97,6 +127,38 @@ export class ShareSync {
     return share;
   }
 
+  /**
+   * For lists: resolved once these counters show what all hosts count now, if they are shared and
+   * the engine answers. Reports nothing to the engine and gets no units.
+   */
+  refresh(counters: Iterable<Counter>): Promise<void> {
+    for (const { rule, child, window } of counters) rule.shares?.of(child, window).look();
+    return this.refreshLooked();
+  }
+
+  /** As `refresh`, for the counters that an explanation has met. */
+  async refreshLooked(): Promise<void> {
+    const shares = [...this.turn.looked];
+    for (let i = 0; i < shares.length; i += questionsPerBatch)
+      await this.#read(shares.slice(i, i + questionsPerBatch));
+  }
+
+  async #read(shares: readonly Share[]): Promise<void> {
+    this.enter();
+    const sentMonoMs = this.turn.monoMs;
+    const names = shares.map(({ rule, child, generation }) => {
+      return { ruleId: rule.id, child, periodMs: rule.periodMs, generation };
+    });
+    const found = await this.#ports.shared.read(names).catch(() => null);
+    if (found === null) return;
+    this.enter();
+    for (const [i, share] of shares.entries()) {
+      const totals = found[i]!;
+      // 0: the engine hasn't answered for this counter.
+      if (totals.nowMs > 0) share.seen(totals, { sentMonoMs, receivedMonoMs: this.turn.monoMs });
+    }
+  }
+
   /** Asks about a share with the next batch. */
   need(share: Share): void {
     this.#due.add(share);
@@ -104,9 +166,7 @@ export class ShareSync {
     else this.#askSoon.begin();
   }
 
-  /**
-   * Lets a request wait for what its judgement lacked. False: so many wait already that it can't.
-   */
+  /** Makes a request wait for the shares that its judgement lacked. False: too many wait. */
   park(judgeAgain: JudgeAgain): boolean {
     if (this.#parked.isFull) {
       this.counts.refusedFull++;
@@ -120,13 +180,13 @@ export class ShareSync {
     return true;
   }
 
-  /** A request was refused because the engine couldn't be asked: it is asked when it can be. */
+  /** Counts a refusal while the engine is away; its shares are due once the engine is back. */
   refusedAway(): void {
     this.counts.refusedAway++;
     for (const share of this.turn.lacking) this.need(share);
   }
 
-  /** Tells the engine all again: it may have lost what it was told. Until then nothing is asked. */
+  /** Sends everything again: the engine may have lost it. Meanwhile hosts ask for no units. */
   restateAll(settleMs: number): void {
     this.enter();
     this.turn.settledAtMonoMs = Math.max(this.turn.settledAtMonoMs, this.turn.monoMs + settleMs);
@@ -136,27 +196,27 @@ export class ShareSync {
     }
   }
 
-  /** The same for a counter that may have no share. */
+  /** As `restateAll`, for one counter, which may have no share yet. */
   restate(rule: Rule, child: string, own: Window): void {
     const share = rule.shares?.of(child, own);
     if (share instanceof Share) this.need(share);
   }
 
-  /** Gives back what is held, and tells what isn't told; nothing is asked afterwards. */
+  /** Gives back what is held and reports what is unsent; nothing is asked afterwards. */
   async stop(): Promise<void> {
     this.enter();
     this.#stopped = true;
     this.#parked.drop();
     const questions: SyncQuestion[] = [];
     for (const share of this.#live) {
-      const asks = share.canAsk && share.news.owes;
+      const asks = share.canAsk && share.owes;
       const own = asks ? this.#ports.ownCounts(share) : null;
       if (own !== null) questions.push(share.question(own, ++this.#seq, true));
     }
     if (questions.length > 0) await this.#ports.shared.sync(questions).catch(() => {});
   }
 
-  /** Which shares are due, and which are forgotten. */
+  /** Finds the shares that are due, and drops those that are no longer used. */
   #look(): void {
     const { monoMs, away } = this.turn;
     const all = ++this.#looks % looksPerRound === 0;
@@ -186,16 +246,16 @@ export class ShareSync {
 
   #ask(): void {
     const asked: Asked[] = [];
-    // Those on a part of the engine that may not answer hold nobody else up.
+    // A part of the engine that may not answer must not delay questions to the others.
     const doubtful: Asked[] = [];
     for (const share of this.#due) {
       if (asked.length >= questionsPerBatch) {
         this.#send(asked.splice(0));
-        // While it is away one batch finds out whether it is back.
+        // While the engine is away, one batch is enough to find out whether it is back.
         if (this.turn.away) return;
       }
       if (doubtful.length >= questionsPerBatch) this.#send(doubtful.splice(0));
-      if (!share.canAsk || share.isAskedInVain) continue;
+      if (!share.canAsk || share.wouldGrantNothing) continue;
       this.#due.delete(share);
       const own = this.#ports.ownCounts(share);
       if (own === null) {
@@ -258,3 +318,78 @@ export class ShareSync {
     if (this.#parked.size > 0) this.#expireLater.begin();
   }
 }
+
+/** Runs something once after a delay, however often it is requested meanwhile. */
+class Later {
+  readonly #schedule: (ms: number, run: () => void) => void;
+  readonly #ms: number;
+  readonly #run: () => void;
+  #begun = false;
+
+  constructor(schedule: (ms: number, run: () => void) => void, ms: number, run: () => void) {
+    this.#schedule = schedule;
+    this.#ms = ms;
+    this.#run = run;
+  }
+
+  begin(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    this.#schedule(this.#ms, () => {
+      this.#begun = false;
+      this.#run();
+    });
+  }
+}
+
+interface SharesOfRulePorts {
+  make(child: string, own: Window): Share;
+  generation(): number;
+  /** Whether another share may be made. */
+  hasRoom(): boolean;
+}
+
+/** The shares of one rule: of its own counter, or of those of its children that are in use. */
+class SharesOfRule implements RuleShares {
+  readonly #ports: SharesOfRulePorts;
+  readonly #byChild = new Map<string, Share>();
+
+  constructor(ports: SharesOfRulePorts) {
+    this.#ports = ports;
+  }
+
+  of(child: string, own: Window): CounterShare {
+    const known = this.#byChild.get(child);
+    if (known !== undefined) return known;
+    // A rule's own counter always has a share: the number of rules bounds these.
+    if (child !== "" && !this.#ports.hasRoom()) return noRoom;
+    const made = this.#ports.make(child, own);
+    this.#byChild.set(child, made);
+    return made;
+  }
+
+  find(child: string): Share | null {
+    return this.#byChild.get(child) ?? null;
+  }
+
+  delete(child: string): void {
+    this.#byChild.delete(child);
+  }
+
+  reset(): void {
+    for (const share of this.#byChild.values()) share.restart(this.#ports.generation());
+  }
+}
+
+/** For a counter beyond the bound: it refuses until other shares are dropped. */
+const noRoom: CounterShare = {
+  waitOfRequests: () => 1,
+  waitOfTokens: () => 1,
+  isFull: () => true,
+  counted: () => {},
+  withdrawn: () => {},
+  charged: () => {},
+  changed: () => {},
+  look: () => {},
+  view: (window, inFlight, nowMs) => ({ window, inFlight, nowMs }),
+};

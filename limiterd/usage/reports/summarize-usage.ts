@@ -8,25 +8,33 @@ import { keyNumber } from "../../../shared/domain/managed-key.js";
 import { targetName } from "../../../shared/domain/target-name.js";
 import { Turns } from "../../../shared/long-lists.js";
 import { formatMillis } from "../../../shared/time.js";
+import { dayMs, dayOf, parseDay } from "../../../shared/utc-day.js";
 import type { Grouping } from "../../../shared/wire/admin-op.js";
 import type { DaemonState } from "../../state.js";
-import { readOrigins } from "../read-origins.js";
 import { addRollup, emptyRollup, isEmptyRollup, type Rollup } from "../rollup.js";
 import {
   childrenPrefix,
   dayIn,
   dayOfKey,
+  isAtOrBelow,
   modelIn,
   modelsPrefix,
   nameIn,
   type Origin,
   originIn,
+  originsUnder,
   totalPrefix,
   under,
 } from "../rollup-keys.js";
 import type { EachSum, OthersSums, RollupView, SumsQuestion } from "../rollups.js";
 import type { UsageWindow } from "../usage-query.js";
-import { readRollups, readStored, readUnstored } from "../usage-reader.js";
+import {
+  readRange,
+  readRollups,
+  readStored,
+  readUnstored,
+  type UsageReader,
+} from "../usage-reader.js";
 import {
   addTo,
   differenceOfSums,
@@ -222,4 +230,30 @@ async function children(
   const own = differenceOfSums(total, below);
   if (!isEmptyRollup(own)) largest.push([userPath, own]);
   return inOrder(largest, rest);
+}
+
+/** Hands over every sum of the window. Rejects with `StoreUnreadableError`. */
+export async function readOrigins(
+  reader: UsageReader,
+  view: RollupView,
+  { userPath, fromDay, toDay }: UsageWindow,
+  each: (origin: Origin, sum: Rollup) => void,
+): Promise<void> {
+  const early = new Set<string>();
+  await readUnstored(reader, view, (key, sum) => {
+    const origin = originIn(key);
+    if (origin === null || origin.day < fromDay || origin.day > toDay) return;
+    if (!isAtOrBelow(origin.userPath, userPath)) return;
+    early.add(key);
+    each(origin, sum);
+  });
+  const last = parseDay(toDay)!;
+  for (let ms = parseDay(fromDay)!; ms <= last; ms += dayMs) {
+    for (const range of originsUnder(dayOf(ms), userPath))
+      await readRange(reader, { ...range, view }, (key, sum) => {
+        const origin = early.has(key) ? null : originIn(key);
+        if (origin !== null) each(origin, sum);
+      });
+    await reader.yieldToEventLoop();
+  }
 }

@@ -10,7 +10,7 @@ import { ruleChange } from "../../../limiterd/rules/stored-rule.js";
 import { writtenChange } from "../../../limiterd/store/epochs.js";
 import { openLmdbStore } from "../../../limiterd/store/lmdb/open-lmdb-store.js";
 import type { Change } from "../../../limiterd/store/store.js";
-import { rollupProgressChange } from "../../../limiterd/usage/stored-rollup-progress.js";
+import { rollupProgressChange } from "../../../limiterd/usage/restore-usage.js";
 import { recordsToStored, type UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import { budgetId, monthlySeconds } from "../../../shared/domain/budget.js";
 import { hashKey } from "../../../shared/domain/key-secret.js";

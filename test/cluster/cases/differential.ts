@@ -6,7 +6,7 @@ import { deepStrictEqual } from "node:assert/strict";
 import fc from "fast-check";
 import { Redis } from "ioredis";
 import t from "tap";
-import { settleMs, slotsValidMs } from "../../../limiterd/cluster/cluster-bounds.js";
+import { settleMs, slotsValidMs } from "../../../limiterd/bounds.js";
 import { readScript, syncScript } from "../../../limiterd/cluster/counter-scripts.js";
 import type { EngineConnection } from "../../../limiterd/cluster/engine/engine.js";
 import { createEngineLimits } from "../../../limiterd/cluster/engine-limits.js";

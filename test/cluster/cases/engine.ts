@@ -8,7 +8,7 @@ import t from "tap";
 import { createDefinitionEngine } from "../../../limiterd/cluster/definitions/definition-engine.js";
 import { EngineAwayError, EngineRefusedError } from "../../../limiterd/cluster/engine/engine.js";
 import { counterKey, createEngineLimits } from "../../../limiterd/cluster/engine-limits.js";
-import { hostScript } from "../../../limiterd/cluster/hosts/host-script.js";
+import { hostScript } from "../../../limiterd/cluster/hosts/host-board.js";
 import type { SyncQuestion } from "../../../limiterd/cluster/shared-limits.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { freePort } from "../../support/processes/free-port.js";

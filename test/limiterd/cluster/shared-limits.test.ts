@@ -1,7 +1,7 @@
 /** What every engine must hold to, shown of the twin; the scripts are compared with it. */
 import fc from "fast-check";
 import t from "tap";
-import { leftSlotsMs, settleMs } from "../../../limiterd/cluster/cluster-bounds.js";
+import { leftSlotsMs, settleMs } from "../../../limiterd/bounds.js";
 import type { SyncQuestion } from "../../../limiterd/cluster/shared-limits.js";
 import { createCounterTwin, createTwinLimits } from "../../support/cluster/counter-twin.js";
 import { modelHost } from "../../support/cluster/modelled-host.js";

@@ -3,14 +3,14 @@ import { beginTurn, waitForHosts } from "../../../limiterd/handlers/wait-for-hos
 import { startDaemon, type TestPeer } from "../in-memory-daemon.js";
 
 /** A daemon that shares, and a proxy of it, which asks for a verdict that can't be given yet. */
-function waiting({ isHopeless = false, hasRoom = true }) {
+function waiting({ willTimeOut = false, hasRoom = true }) {
   const daemon = startDaemon([]);
   const peer = daemon.proxy("p1");
   peer.received.length = 0;
   const told: string[] = [];
   let wake: (final: boolean) => void = () => {};
   const shares = {
-    turn: { isHopeless, end: () => told.push("end") },
+    turn: { willTimeOut, end: () => told.push("end") },
     refusedAway: () => told.push("refused"),
     nowMs: () => 77,
     park(run: (final: boolean) => void) {
@@ -38,7 +38,7 @@ t.test("a request waits for the engine, and is judged again with what it has sai
 });
 
 t.test("who can't wait is refused at once, and isn't noted as waiting", async (t) => {
-  const hopeless = waiting({ isHopeless: true });
+  const hopeless = waiting({ willTimeOut: true });
   t.same(codes(hopeless.peer), ["cluster_unavailable"]);
   t.same(hopeless.told, ["end", "refused"]);
   const full = waiting({ hasRoom: false });

@@ -43,8 +43,8 @@ const old = (hash: string, untilMs: number, lastUsedAtMs: number | null = null) 
 const written = (ring: KeyRing, count = 10): readonly number[] =>
   ring.takeUsed(count).map(({ number }) => number);
 
-const untold = (ring: KeyRing, count = 10): readonly number[] =>
-  ring.untold.take(count).map(({ number }) => number);
+const unsent = (ring: KeyRing, count = 10): readonly number[] =>
+  ring.takeUnsentUses(count).map(({ number }) => number);
 
 t.test("a key is found by its number and its secrets, a deleted one by its number", async (t) => {
   const ring = new KeyRing();
@@ -205,15 +205,15 @@ t.test(
     const ring = new KeyRing();
     const [first, , third] = [1, 2, 3].map((number) => ring.add(fieldsOf(number)));
     ring.use(first!, "hash 1", 1);
-    t.same(untold(ring), [], "there are no others");
-    ring.tellAllUses();
-    t.same([untold(ring, 0), untold(ring), untold(ring)], [[], [1], []]);
+    t.same(unsent(ring), [], "there are no others");
+    ring.shareUses();
+    t.same([unsent(ring, 0), unsent(ring), unsent(ring)], [[], [1], []]);
     ring.use(third!, "hash 3", 2);
     ring.use(first!, "hash 1", 2);
-    t.same([untold(ring, 1), untold(ring, 1), untold(ring, 1)], [[3], [1], []]);
+    t.same([unsent(ring, 1), unsent(ring, 1), unsent(ring, 1)], [[3], [1], []]);
     ring.use(first!, "hash 1", 3);
     const put = ring.put(fieldsOf(1, { name: "renamed" }));
-    t.same(ring.untold.take(10), [put], "the key that took its place, and not the one before");
+    t.same(ring.takeUnsentUses(10), [put], "the key that took its place, and not the one before");
   },
 );
 

@@ -1,7 +1,6 @@
 import t from "tap";
 import { startTimers } from "../../../limiterd/lifecycle/start-timers.js";
-import { restoreUsage } from "../../../limiterd/usage/restore-usage.js";
-import { rollupProgressChange } from "../../../limiterd/usage/stored-rollup-progress.js";
+import { restoreUsage, rollupProgressChange } from "../../../limiterd/usage/restore-usage.js";
 import { createUsageTrimmer } from "../../../limiterd/usage/trim-usage.js";
 import { rollupRecordsMax, rollupsDirtyMax } from "../../../shared/bounds.js";
 import { dayMs } from "../../../shared/utc-day.js";

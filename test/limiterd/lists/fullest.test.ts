@@ -156,7 +156,7 @@ t.test(
       lookedUp: () => {},
     };
     Object.assign(daemon.state, {
-      shares: { reader: { refresh }, turn: { hosts: 2 }, enter: () => {} },
+      shares: { refresh, turn: { hosts: 2 }, enter: () => {} },
     });
     const key = { user_path: "/users", period: "daily" };
     for (const [op, body, expected] of [

@@ -1,6 +1,6 @@
 /** Admissions where several hosts count together: the cap is one, wherever requests arrive. */
 import t from "tap";
-import { settleMs } from "../../../limiterd/cluster/cluster-bounds.js";
+import { settleMs } from "../../../limiterd/bounds.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import type { Lease } from "../../../shared/wire/message-to-daemon.js";
 import { exactly } from "../../support/patterns/exactly.js";

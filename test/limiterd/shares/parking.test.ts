@@ -1,7 +1,7 @@
 /** Requests that wait for the engine: what may happen to them meanwhile. */
 import t from "tap";
+import { parkedMax, parkedMs } from "../../../limiterd/bounds.js";
 import type { Share } from "../../../limiterd/shares/share.js";
-import { parkedMax, parkedMs } from "../../../limiterd/shares/share-bounds.js";
 import { ParkedRequests } from "../../../limiterd/shares/sync/parked-requests.js";
 import type { Admit } from "../../../shared/wire/message-to-daemon.js";
 import { exactly } from "../../support/patterns/exactly.js";

@@ -1,6 +1,6 @@
 /** What a share makes of the engine's answers, and what it says of itself: without any daemon. */
 import t from "tap";
-import { settleMs, slotsValidMs } from "../../../limiterd/cluster/cluster-bounds.js";
+import { settleMs, slotsValidMs } from "../../../limiterd/bounds.js";
 import type { SyncQuestion } from "../../../limiterd/cluster/shared-limits.js";
 import { newWindow } from "../../../limiterd/counters/window.js";
 import { ClusterTurn } from "../../../limiterd/shares/cluster-turn.js";
@@ -28,7 +28,10 @@ class Played {
     this.turn.hosts = 2;
     this.turn.lsn = 7;
     const [only] = bookOf(definition).sorted();
-    this.share = new Share({ rule: only!, child: "" }, this.own, {
+    this.share = new Share({
+      rule: only!,
+      child: "",
+      own: this.own,
       turn: this.turn,
       need: () => void this.needed++,
       generation: 0,

@@ -1,7 +1,7 @@
 import t from "tap";
+import { backupWaitMs } from "../../../limiterd/bounds.js";
 import { Backups, type CopyInProgress, type StoreCopy } from "../../../limiterd/store/backups.js";
 import { StoreFailingError } from "../../../limiterd/store/store.js";
-import { backupWaitMs } from "../../../limiterd/store/store-bounds.js";
 
 interface FakeCopy {
   made(bytes: Uint8Array): void;

@@ -1,9 +1,9 @@
 import t from "tap";
-import { restoreUsage } from "../../../limiterd/usage/restore-usage.js";
 import {
+  restoreUsage,
   rollupProgressChange,
   storedRollupProgress,
-} from "../../../limiterd/usage/stored-rollup-progress.js";
+} from "../../../limiterd/usage/restore-usage.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { ask, refusal, startDaemon } from "../in-memory-daemon.js";
 import { noonMs, recordsIn, spend, usageOf } from "./usage-fixture.js";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import t from "tap";
 import { readChildDays, readDays } from "../../../limiterd/usage/read-days.js";
-import { readOrigins } from "../../../limiterd/usage/read-origins.js";
+import { readOrigins } from "../../../limiterd/usage/reports/summarize-usage.js";
 import { restoreUsage } from "../../../limiterd/usage/restore-usage.js";
 import { emptyRollup, rollupToStored } from "../../../limiterd/usage/rollup.js";
 import { modelSuffix, originKey, totalPrefix } from "../../../limiterd/usage/rollup-keys.js";

@@ -9,7 +9,7 @@ export const counterEquivalents: readonly Equivalent[] = [
     why: "at the first moment of a period its bounds are calculated again, and are the same",
   },
   {
-    file: "limiterd/budgets/account-sweep.ts",
+    file: "limiterd/budgets/budget-book.ts",
     line: "const lastStartMs = spends.findLast(({ startMs }) => startMs <= nowMs)?.startMs ?? 0;",
     what: "<= becomes <",
     why: "a period that begins now is near, and its account isn't forgotten",
@@ -39,19 +39,19 @@ export const counterEquivalents: readonly Equivalent[] = [
     why: "the numbers are compared with each other alone",
   },
   {
-    file: "limiterd/budgets/budget-index.ts",
+    file: "limiterd/budgets/budget-book.ts",
     line: "#size = 0;",
     what: "0 becomes 1",
     why: "an index without budgets takes the long way to the same empty list",
   },
   {
-    file: "limiterd/budgets/budget-index.ts",
+    file: "limiterd/budgets/budget-book.ts",
     line: "if (this.#size === 0)",
     what: "the condition is always false",
     why: "an index without budgets takes the long way to the same empty list",
   },
   {
-    file: "limiterd/budgets/budget-index.ts",
+    file: "limiterd/budgets/budget-book.ts",
     line: 'const next = userPath.indexOf("/", end + 1);',
     what: "1 becomes 2",
     why: "no segment of a path is empty, so the next slash is further on",

@@ -39,7 +39,7 @@ export const listEquivalents: readonly Equivalent[] = [
     why: "the first list sorts them, and waits for it",
   },
   {
-    file: "limiterd/lifecycle/replay-journal.ts",
+    file: "limiterd/lifecycle/restore.ts",
     line: "book.reclaim();",
     what: "the statement is left out",
     why: "the end of the next message does the same",

@@ -3,14 +3,13 @@
  * the oracle judges what all of them have admitted. A time of work and faults; then the faults
  * stop, all requests end and everything is idle, and the engine must have counted what was used.
  */
-
-import { slotsValidMs } from "../../../limiterd/cluster/cluster-bounds.js";
 import {
   farPeriodMs,
   farRenewMs,
   farTokensFreshMs,
   keptMs,
-} from "../../../limiterd/shares/share-bounds.js";
+  slotsValidMs,
+} from "../../../limiterd/bounds.js";
 import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
 import { type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
 import { pathRule } from "../../limiterd/in-memory-daemon.js";

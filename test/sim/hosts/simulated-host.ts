@@ -2,7 +2,7 @@
  * One host of the simulation: a daemon with its share of the counters, and one proxy, which asks
  * for requests and ends them. Frames, handlers and store are the product's; the engine is the twin.
  */
-import { settleMs } from "../../../limiterd/cluster/cluster-bounds.js";
+import { settleMs } from "../../../limiterd/bounds.js";
 import type { Rule } from "../../../limiterd/counters/counter.js";
 import { restateBook } from "../../../limiterd/shares/sync/restate-book.js";
 import { shareCounters } from "../../../limiterd/shares/sync/share-counters.js";

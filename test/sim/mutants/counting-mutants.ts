@@ -130,7 +130,7 @@ export const countingMutants: readonly Mutant[] = [
   },
   {
     name: "journal replayed into windows that hold it",
-    file: "limiterd/lifecycle/replay-journal.js",
+    file: "limiterd/lifecycle/restore.js",
     find: "lsn <= Math.max(counter.restoredLsn, counter.rule.sinceLsn)",
     put: "lsn <= counter.rule.sinceLsn",
     often: false,

@@ -67,14 +67,14 @@ export const durabilityMutants: readonly Mutant[] = [
   },
   {
     name: "an account is removed before it was read",
-    file: "limiterd/budgets/unread-accounts.js",
+    file: "limiterd/lifecycle/load-unread.js",
     find: "if (account === undefined) loadChild(budget, child, stored);",
     put: "if (account === undefined) return false;",
     often: false,
   },
   {
     name: "an account that is read late replaces the one that was charged",
-    file: "limiterd/budgets/unread-accounts.js",
+    file: "limiterd/lifecycle/load-unread.js",
     find: "if (account !== undefined && account.spends.length > 0)",
     put: "if (budget.own === null && budget.unread !== null) loadChild(budget, child, stored); if (account !== undefined && account.spends.length > 0)",
     often: false,

@@ -81,7 +81,7 @@ export const hostsMutants: readonly Mutant[] = [
   },
   {
     name: "units of a higher cap admit under a lower one",
-    file: "limiterd/shares/synced-share.js",
+    file: "limiterd/shares/share.js",
     find: "return this.#capNow < this.#cap;",
     put: "return false;",
     simulation: "hosts",

@@ -2,7 +2,7 @@
  * The engine's functions over counters once more, in TypeScript: what unit tests and the simulation
  * share counters through, and what the scripts are compared with.
  */
-import { leftSlotsMs, settleMs, slotsValidMs } from "../../../limiterd/cluster/cluster-bounds.js";
+import { leftSlotsMs, settleMs, slotsValidMs } from "../../../limiterd/bounds.js";
 import { addCount, type Halves, rollHalves } from "../../../limiterd/cluster/halves.js";
 import type {
   CounterName,

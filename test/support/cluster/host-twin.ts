@@ -1,5 +1,5 @@
 /** What the engine's script on hosts does, for the engine in memory. */
-import { hostScript } from "../../../limiterd/cluster/hosts/host-script.js";
+import { hostScript } from "../../../limiterd/cluster/hosts/host-board.js";
 import type { FakeEngine } from "./fake-engine.js";
 
 export function addHostTwin(engine: FakeEngine): void {

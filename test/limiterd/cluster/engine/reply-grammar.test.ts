@@ -1,8 +1,7 @@
 import type { Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import t from "tap";
-import { guard } from "../../../../limiterd/cluster/engine/guarded-socket.js";
-import { ReplyGrammar } from "../../../../limiterd/cluster/engine/reply-grammar.js";
+import { guard, ReplyGrammar } from "../../../../limiterd/cluster/engine/reply-grammar.js";
 
 function check(text: string, { onlySlots = false, step = text.length } = {}): void {
   const grammar = new ReplyGrammar({ onlySlots });

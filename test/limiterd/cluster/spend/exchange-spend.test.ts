@@ -1,7 +1,20 @@
 import fc from "fast-check";
 import t from "tap";
+import { budgetStatuses } from "../../../../limiterd/lists/list-budgets.js";
+import { budgetId } from "../../../../shared/domain/budget.js";
 import { createMemoryStore } from "../../../support/memory-store.js";
-import { ask, budget, noon, settle, spend } from "../../budgets/budget-fixture.js";
+import { exactly } from "../../../support/patterns/exactly.js";
+import {
+  admin,
+  ask,
+  budget,
+  hour,
+  listed,
+  noon,
+  settle,
+  spend,
+  usd,
+} from "../../budgets/budget-fixture.js";
 import { askFor } from "../../in-memory-daemon.js";
 import { accountsOf, clusterOf, join } from "./hosts-fixture.js";
 
@@ -141,4 +154,202 @@ t.test("random charges, wipes, cuts and new starts: at rest all hosts know the t
     }),
     { numRuns: 100 },
   );
+});
+
+t.test("what two hosts spend counts together, exactly", async (t) => {
+  const cluster = clusterOf(2, [daily]);
+  const [a, b] = cluster.hosts;
+  spend(a!.proxy, "/team/app", 0.4 * usd + 1);
+  spend(b!.proxy, "/team", 0.5 * usd);
+  await cluster.settle();
+  t.equal(ask(a!.proxy, "/team"), "admitted");
+  spend(b!.proxy, "/team/x", 0.1 * usd - 2);
+  await cluster.settle();
+  t.equal(ask(a!.proxy, "/team"), "admitted", "a pico-dollar is left");
+  spend(b!.proxy, "/team/x", 1);
+  await cluster.settle();
+  t.equal(ask(a!.proxy, "/team"), "/team 86400: 1 of 1, 43200");
+  t.equal(ask(b!.proxy, "/team/other"), "/team 86400: 1 of 1, 43200");
+});
+
+t.test("without a cluster, nothing is asked and a list has no other hosts", async (t) => {
+  const cluster = clusterOf(1, [daily]);
+  const [only] = cluster.hosts;
+  only!.daemon.state.budgets.others = null;
+  spend(only!.proxy, "/team", 0.4 * usd);
+  const [item] = await listed(only!.daemon, only!.proxy);
+  t.notOk("other_hosts" in item!);
+  t.equal(cluster.engine.data.hashes.size, 0);
+});
+
+t.test("a list reads anew what the others have spent, and says how old it is", async (t) => {
+  const cluster = clusterOf(2, [daily, budget("/", 3600, 5, { perChild: true })]);
+  const [a, b] = cluster.hosts;
+  spend(a!.proxy, "/team/app", 0.25 * usd);
+  await a!.spend.tick();
+  const [template, fresh] = await listed(b!.daemon, b!.proxy);
+  t.match(fresh, { spent: 0.25, remaining: 0.75, other_hosts: { spent: 0.25, age_seconds: 0 } });
+  t.equal(fresh!["has_usage"], true);
+  t.notOk("other_hosts" in template!, "a template has no account of its own");
+  b!.connection.away("cut off");
+  cluster.monoMs += 7250;
+  spend(a!.proxy, "/team/app", 0.25 * usd);
+  await a!.spend.tick();
+  const [, old] = await listed(b!.daemon, b!.proxy);
+  t.match(old, { spent: 0.25, other_hosts: { spent: 0.25, age_seconds: 7 } });
+  const explained = await admin(b!.daemon, b!.proxy, "explain", {
+    user_path: "/team",
+    targets: [{ provider: "openai", model: "m" }],
+  });
+  t.match(explained, exactly({ budgets: [{}, { other_hosts: { spent: 0.25 } }] }));
+});
+
+t.test("an account that is needed for the first time is read in a moment", async (t) => {
+  const cluster = clusterOf(2, [budget("/", 86_400, 1, { perChild: true })]);
+  const [a, b] = cluster.hosts;
+  spend(a!.proxy, "/team", 2 * usd);
+  await a!.spend.tick();
+  t.equal(ask(b!.proxy, "/team"), "admitted", "nothing is known yet, and nothing waits");
+  await b!.runTimers();
+  t.equal(ask(b!.proxy, "/team"), "/team 86400: 2 of 1, 43200");
+  t.equal(ask(b!.proxy, "/other"), "admitted", "each child for itself");
+});
+
+t.test("an engine that has lost its data opens no budget until it is told again", async (t) => {
+  const cluster = clusterOf(2, [daily]);
+  const [a, b] = cluster.hosts;
+  t.equal(ask(b!.proxy, "/team"), "admitted");
+  spend(a!.proxy, "/team", 2 * usd);
+  await cluster.settle();
+  const refused = "/team 86400: 2 of 1, 43200";
+  t.equal(ask(b!.proxy, "/team"), refused);
+  cluster.engine.wipe();
+  await b!.spend.tick();
+  t.equal(ask(b!.proxy, "/team"), refused, "as it has read before");
+  await cluster.settle();
+  t.equal(ask(b!.proxy, "/team"), refused);
+});
+
+t.test("while the engine is away, own spend counts with the last that is known", async (t) => {
+  const cluster = clusterOf(2, [daily]);
+  const [a, b] = cluster.hosts;
+  spend(a!.proxy, "/team", 0.4 * usd);
+  ask(b!.proxy, "/team");
+  await cluster.settle();
+  b!.connection.away("cut off");
+  spend(b!.proxy, "/team", 0.3 * usd);
+  t.equal(await b!.spend.tick(), false);
+  t.equal(ask(b!.proxy, "/team"), "admitted", "0.7 of 1");
+  spend(b!.proxy, "/team", 0.3 * usd);
+  t.equal(ask(b!.proxy, "/team"), "/team 86400: 1 of 1, 43200");
+  t.equal(ask(a!.proxy, "/team"), "admitted", "which the other doesn't know");
+  b!.connection.back();
+  await cluster.settle();
+  t.equal(ask(a!.proxy, "/team"), "/team 86400: 1 of 1, 43200");
+});
+
+t.test("a lost answer counts nothing twice", async (t) => {
+  const cluster = clusterOf(2, [daily]);
+  const [a, b] = cluster.hosts;
+  spend(a!.proxy, "/team", 0.4 * usd);
+  a!.connection.loseAnswers(3);
+  t.equal(await a!.spend.tick(), false);
+  await cluster.settle();
+  t.match((await listed(b!.daemon, b!.proxy))[0], { spent: 0.4 });
+});
+
+t.test("a wiped engine is told all again, of children too", async (t) => {
+  const cluster = clusterOf(3, [daily, budget("/", 3600, 1, { perChild: true })]);
+  const [a, b, c] = cluster.hosts;
+  spend(a!.proxy, "/team", 0.25 * usd);
+  spend(b!.proxy, "/team", 0.25 * usd);
+  spend(b!.proxy, "/else", 0.125 * usd);
+  await cluster.settle();
+  cluster.engine.wipe();
+  for (const host of cluster.hosts) host.spend.tellAll();
+  ask(c!.proxy, "/team");
+  ask(c!.proxy, "/else");
+  await cluster.settle();
+  t.match(await listed(c!.daemon, c!.proxy), exactly([{}, { spent: 0.5 }]));
+  const top = await admin(c!.daemon, c!.proxy, "budgets.children", {
+    scope: "user_path",
+    user_path: "/",
+    period: "hourly",
+  });
+  t.match(top, { children: { length: 0 }, total: 0 }, "it lists those that this host has charged");
+  t.match(
+    accountsOf(c!, "/else").map((account) => c!.spend.seen(account, noon).period?.requests),
+    exactly([1]),
+  );
+});
+
+t.test("a daemon that starts again tells what it has in its store", async (t) => {
+  const store = createMemoryStore();
+  const cluster = clusterOf(2, [daily]);
+  const [, b] = cluster.hosts;
+  const before = join(cluster, "again", [daily], { store });
+  spend(before.proxy, "/team", 0.75 * usd);
+  await before.daemon.commit();
+  const after = join(cluster, "again", [daily], { store });
+  await after.spend.tick();
+  t.match((await listed(b!.daemon, b!.proxy))[0], { spent: 0.75 });
+});
+
+t.test("a reset forgets what all hosts had spent, as soon as each one knows of it", async (t) => {
+  const cluster = clusterOf(3, [daily]);
+  const [a, b, c] = cluster.hosts;
+  for (const { proxy } of cluster.hosts) spend(proxy, "/team", 0.25 * usd);
+  await cluster.settle();
+  t.match((await listed(a!.daemon, a!.proxy))[0], { spent: 0.75 });
+  const reset = (host: typeof a): void => {
+    const { budgets } = host!.daemon.state;
+    budgets.reset(budgets.find(daily)!, noon);
+  };
+  reset(a);
+  t.equal(ask(a!.proxy, "/team"), "admitted");
+  t.match(
+    budgetStatuses(a!.daemon.state, "/team", [], noon),
+    exactly([{ spent: 0 }]),
+    "at once, not when it is next read",
+  );
+  spend(a!.proxy, "/team", 0.125 * usd);
+  reset(b);
+  reset(c);
+  await cluster.settle();
+  for (const { daemon, proxy } of cluster.hosts)
+    t.match((await listed(daemon, proxy))[0], { spent: 0.125 });
+});
+
+t.test("a new period begins with nothing, of the others too", async (t) => {
+  const hourly = budget("/team", 3600, 1);
+  const cluster = clusterOf(2, [hourly]);
+  const [a, b] = cluster.hosts;
+  spend(a!.proxy, "/team", 1 * usd);
+  ask(b!.proxy, "/team");
+  await cluster.settle();
+  t.match(ask(b!.proxy, "/team"), /1 of 1/);
+  for (const { daemon } of cluster.hosts) daemon.nowMs += hour;
+  t.equal(ask(b!.proxy, "/team"), "admitted");
+  spend(a!.proxy, "/team", 0.5 * usd);
+  a!.daemon.nowMs += 5000;
+  await cluster.settle();
+  t.match((await listed(b!.daemon, b!.proxy))[0], { spent: 0.5 });
+  cluster.engine.nowMs += 3 * hour;
+  await cluster.engine.connect().commands.time();
+  t.equal(cluster.engine.data.hashes.size, 0, "rows end with their period, and an hour");
+});
+
+t.test("what an engine refuses is said, told again, and stops nothing else", async (t) => {
+  const other = budget("/other", 86_400, 1);
+  const cluster = clusterOf(2, [daily, other]);
+  const [a, b] = cluster.hosts;
+  cluster.engine.data.strings.set(`sluice:sluice:spend:${budgetId(daily)}\n`, "not ours");
+  spend(a!.proxy, "/team", 0.25 * usd);
+  spend(a!.proxy, "/other", 0.25 * usd);
+  await a!.spend.tick();
+  t.match(a!.refused[0], /WRONGTYPE/);
+  t.match(await listed(b!.daemon, b!.proxy), exactly([{ spent: 0.25 }, { spent: 0 }]));
+  cluster.engine.data.strings.clear();
+  await cluster.settle();
+  t.match(await listed(b!.daemon, b!.proxy), exactly([{ spent: 0.25 }, { spent: 0.25 }]));
 });

@@ -1,4 +1,4 @@
-/** Holds the values on docs/reference/bounds.md to the bounds of backups and of a full store. */
+/** Holds the values on docs/reference/bounds.md to the bounds of the daemon. */
 import { readFileSync } from "node:fs";
 import t from "tap";
 import {
@@ -6,10 +6,10 @@ import {
   backupSpareBytes,
   backupWaitMs,
   batchesPerTrimWhenFull,
-} from "../../../limiterd/store/store-bounds.js";
+} from "../../limiterd/bounds.js";
 
-// The compiled test is four directories below the repository.
-const page = readFileSync(new URL("../../../../docs/reference/bounds.md", import.meta.url), "utf8");
+// The compiled test is three directories below the repository.
+const page = readFileSync(new URL("../../../docs/reference/bounds.md", import.meta.url), "utf8");
 
 t.test("the page on bounds has the values of the code", async (t) => {
   for (const row of [

@@ -3,11 +3,21 @@
  */
 import t from "tap";
 import { freshAccount } from "../../../limiterd/budgets/budget-account.js";
-import { loadAccount } from "../../../limiterd/budgets/unread-accounts.js";
+import { loadAccount } from "../../../limiterd/lifecycle/load-unread.js";
 import { sweepSpends } from "../../../limiterd/lifecycle/sweep.js";
 import { budgetStatuses } from "../../../limiterd/lists/list-budgets.js";
+import {
+  admin,
+  ask,
+  budget,
+  client,
+  hour,
+  noon,
+  spend,
+  spentOf,
+  usd,
+} from "../budgets/budget-fixture.js";
 import { startDaemon, type TestDaemon } from "../in-memory-daemon.js";
-import { admin, ask, budget, client, hour, noon, spend, spentOf, usd } from "./budget-fixture.js";
 
 const hourly = budget("/team", 3600, 1, { perChild: true });
 const all = budget("/", 3600, 100);
