@@ -323,3 +323,18 @@ t.test("the page on systemd names every file in the directory", async (t) => {
   const page = readFileSync(join(root, "docs/systemd.md"), "utf8");
   for (const file of readdirSync(join(root, "systemd"))) t.ok(page.includes(file), file);
 });
+
+t.test("each block of a page that the booted machine runs is there", async (t) => {
+  const booted = join(root, "test/systemd/booted");
+  let found = 0;
+  for (const file of readdirSync(booted)) {
+    const text = readFileSync(join(booted, file), "utf8");
+    const [, own = "systemd.md"] = /"docs\/([\w-]+\.md)"/.exec(text) ?? [];
+    for (const [, of = "", heading = ""] of text.matchAll(/block\((texts\.)?page, "([^"]+)"\)/g)) {
+      const page = readFileSync(join(root, "docs", of === "" ? own : "systemd.md"), "utf8");
+      t.ok(page.includes(heading), `${file}: ${heading}`);
+      found++;
+    }
+  }
+  t.ok(found > 8, `${found} blocks`);
+});
