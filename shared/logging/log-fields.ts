@@ -49,7 +49,7 @@ export const requestFields: readonly LogField[] = [
   { name: "cost_usd", meaning: "cost in US dollars" },
   {
     name: "rewrite_bytes_saved",
-    meaning: "bytes that [rewriters](../rewriters.md) removed from the prompt",
+    meaning: "bytes that [rewriters](../cache-and-rewriters.md#rewriters) removed from the prompt",
   },
   { name: "estimated", meaning: "`true` if the tokens are estimated" },
   {

@@ -133,8 +133,8 @@ async function issueKey(session: Session, flags: IssueFlags): Promise<void> {
   if (typeof key["notice"] === "string") session.terminal.err(`note: ${key["notice"]}`);
   const { id, user_path: path, expires_at: expires } = key;
   const bound = path === null ? "for a path that the caller names" : `for ${String(path)}`;
-  const until = expires === null ? "without an end" : `until ${String(expires)}`;
-  const only = Array.isArray(key["models"]) ? `, using ${key["models"].join(", ")} alone` : "";
+  const until = expires === null ? "without expiry" : `until ${String(expires)}`;
+  const only = Array.isArray(key["models"]) ? `, only for ${key["models"].join(", ")}` : "";
   if (budget.value !== null)
     session.terminal.err(`budget of ${String(path)}: ${formatUsd(budget.value.amount, 2)} a month`);
   session.terminal.err(`issued ${String(id)}, ${bound}${only}, ${until}; it is shown this once:`);

@@ -62,7 +62,7 @@ const none: readonly RewriterName[] = [];
 
 /**
  * Paths cover what is below them; models are those that are executed, named as in rules
- * (docs/rewriters.md).
+ * (docs/cache-and-rewriters.md).
  */
 export function chooseRewriters({
   rewriters: configs,

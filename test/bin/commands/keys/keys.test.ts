@@ -21,7 +21,7 @@ t.test("a key is issued by its hash, and is alone on standard output", async (t)
   t.match(made, {
     exitCode: 0,
     out: /^sk-sluice-[\w-]{43}$/,
-    err: "issued key_1, for /team, without an end; it is shown this once:",
+    err: "issued key_1, for /team, without expiry; it is shown this once:",
   });
   const { body } = daemon.calls.at(-1) as { body: Record<string, unknown> };
   t.same(body, {
