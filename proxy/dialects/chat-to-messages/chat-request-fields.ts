@@ -30,7 +30,7 @@ export const chatRequestFields: FieldTable = fieldTable({
     "`max_tokens`; Anthropic requires it, so the operator's default applies when it is missing",
   ),
   max_tokens: mapped("`max_tokens`"),
-  temperature: mapped("`temperature`; above 1 it becomes 1, which is dropped with a word"),
+  temperature: mapped("`temperature`; above 1 it becomes 1, which `x-sluice-dropped` names"),
   top_p: mapped("`top_p`"),
   stop: mapped("`stop_sequences`; a blank one is dropped"),
   stream: mapped("`stream`"),
@@ -140,7 +140,9 @@ export const chatToolCallFields: FieldTable = fieldTable({
 
 export const chatFunctionCallFields: FieldTable = fieldTable({
   name: mapped("`name`"),
-  arguments: mapped('`input`; what is no JSON object → `{"unreadable_arguments": …}`, and told'),
+  arguments: mapped(
+    '`input`; what is no JSON object → `{"unreadable_arguments": …}`, which `x-sluice-dropped` names',
+  ),
   parsed_arguments: leftOut("added by OpenAI's SDK: the parsed `arguments`"),
 });
 

@@ -1,7 +1,7 @@
 /**
  * The fields of a chat request, and what becomes of each when the model reasons with tools only in
  * the Responses API, as of the OpenAI API in November 2026.
- * docs/reference/dialects-over-responses.md has the same tables.
+ * docs/reference/dialects.md has the same tables.
  */
 import { isObject } from "../../../shared/checked.js";
 import {

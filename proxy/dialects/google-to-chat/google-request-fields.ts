@@ -1,7 +1,7 @@
 /**
  * The fields of a request to generate content in Gemini's own API, and what becomes of each when
  * the model's provider speaks chat completions, as of `@google/genai` 3.1 in November 2026.
- * docs/reference/dialects-google.md has the same tables.
+ * docs/reference/dialects.md has the same tables.
  */
 import { isObject } from "../../../shared/checked.js";
 import {

@@ -1,5 +1,5 @@
 /**
- * A request of the Responses API as a chat request. `docs/reference/dialects-responses.md` lists
+ * A request of the Responses API as a chat request. `docs/reference/dialects.md` lists
  * what becomes of each field.
  */
 import { isAbsent } from "../../../shared/checked.js";

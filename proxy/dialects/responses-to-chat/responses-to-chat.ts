@@ -1,7 +1,7 @@
 /**
  * The client speaks the Responses API, the provider chat completions. The client's request is
  * translated to a chat request; the provider's chat completion, or its chunks, are translated back
- * to a response, or its stream of events. `docs/reference/dialects-responses.md` lists what is
+ * to a response, or its stream of events. `docs/reference/dialects.md` lists what is
  * translated and what is refused.
  *
  * The file names say which way each translation goes: requests are `responses-…-to-chat`, answers

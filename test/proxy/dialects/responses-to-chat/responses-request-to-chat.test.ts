@@ -411,7 +411,7 @@ const sdkFields: Readonly<Record<keyof ResponseCreateParams, true>> = {
 };
 
 t.test("every field of the SDK is known, and listed on the page", async (t) => {
-  const page = readFileSync(join(root, "docs/reference/dialects-responses.md"), "utf8");
+  const page = readFileSync(join(root, "docs/reference/dialects.md"), "utf8");
   for (const field of Object.keys(sdkFields)) {
     t.equal(
       field === "input" ? "accepted" : refusal({ model: "m", input: "hi", [field]: null }),
