@@ -127,6 +127,11 @@ export const heavy: Readonly<Record<string, Heavy>> = {
     needs: "buildah, runc, mmdebstrap, Go",
     command: ["tap", "--timeout=0", "--jobs=1", "dist/test/artefacts/cases/*.js"],
   },
+  thermometer: {
+    does: "how heavy the project is, in figures to compare over time",
+    takes: "1 min",
+    command: ["dist/test/tidy/thermometer.js"],
+  },
   "bench:endpoints": {
     does: "what Sluice adds to each endpoint; --beside DIR compares two builds",
     takes: "10 min",
