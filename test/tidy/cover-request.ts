@@ -76,9 +76,14 @@ export async function coverRequest(): Promise<{ proxy: Covered; daemon: Covered 
   };
   const daemon = start("limiterd", []);
   const proxy = start("proxy", ["--port", String(port)]);
+  let reports = 0;
   const report = async (): Promise<void> => {
+    reports++;
     for (const child of [daemon, proxy]) child.kill("SIGUSR2");
-    await delay(500);
+    for (const program of ["limiterd", "proxy"])
+      while (readdirSync(join(directory, program)).length < reports) await delay(100);
+    // The file is there before it is whole.
+    await delay(1000);
   };
   try {
     await ready(port);

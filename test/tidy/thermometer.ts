@@ -47,20 +47,21 @@ function countPrivateWords(): number {
 }
 
 /**
- * Under how many names the exchange of a request is handed on in the files that a chat runs: itself
- * and whatever holds it, by the declared types.
+ * Under how many names the exchange of a request is handed on in the files that a chat runs: its own
+ * and those of what holds it, by the declared types.
  */
 function namesOfExchange(ran: Covered): number {
   const carriers = new Set(["Exchange"]);
-  const declared = /\binterface (\w+)(?:<[^>]*>)?(?: extends ([\w, ]+))? \{([^}]*)\}/g;
-  const interfaces = sources.flatMap(({ code }) => [...code.matchAll(declared)]);
+  const declared = /\binterface (\w+)[^{]*\{[^}]*\}|\btype (\w+)[^;]*;/g;
+  const types = sources.flatMap(({ code }) => [...code.matchAll(declared)]);
+  const carrier = (): string => `(?:\\w+<)*(?:${[...carriers].join("|")})\\b`;
   for (let before = 0; before !== carriers.size; ) {
     before = carriers.size;
-    const carried = new RegExp(`(?:^|: )(?:${[...carriers].join("|")})\\b`, "m");
-    for (const [, name, parents, body] of interfaces)
-      if (carried.test(`: ${parents ?? ""}`) || carried.test(body!)) carriers.add(name!);
+    const carried = new RegExp(`(?::|=|extends|&) ${carrier()}`);
+    for (const [text, shape, alias] of types)
+      if (carried.test(text)) carriers.add((shape ?? alias)!);
   }
-  const held = new RegExp(`\\b(\\w+)\\??: (?:Readonly<)?(?:${[...carriers].join("|")})\\b`, "g");
+  const held = new RegExp(`\\b(\\w+)\\??: ${carrier()}`, "g");
   const names = sources
     .filter(({ path }) => ran.has(path))
     .flatMap(({ code }) => [...code.matchAll(held)].map(([, name]) => name));
