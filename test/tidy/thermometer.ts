@@ -1,6 +1,6 @@
 /**
- * `npm run heavy -- thermometer`: how heavy the project is, in figures to compare over time. None of
- * them is a rule: merging two concepts to lower a figure makes the code worse.
+ * `npm run heavy -- thermometer`: how heavy the project is, in figures to compare over time. None is
+ * a rule: merging two concepts to lower a figure makes the code worse.
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -47,8 +47,8 @@ function countPrivateWords(): number {
 }
 
 /**
- * Under how many names the exchange of a request is handed on in the files that a chat runs: its own
- * and those of what holds it, by the declared types.
+ * Under how many names the exchange of a request is handed on in the files that a chat runs: its
+ * own and those of what holds it, by the declared types.
  */
 function namesOfExchange(ran: Covered): number {
   const carriers = new Set(["Exchange"]);
