@@ -1,5 +1,5 @@
 /**
- * `npm run heavy -- thermometer`: how heavy the project is, in figures to compare over time. None is
+ * `npm run heavy -- thermometer`: how heavy the project is, in figures to compare. None of them is
  * a rule: merging two concepts to lower a figure makes the code worse.
  */
 import { execFileSync } from "node:child_process";
