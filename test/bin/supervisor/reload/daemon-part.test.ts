@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import t from "tap";
 import {
   daemonNeedsRestart,
@@ -5,6 +7,7 @@ import {
 } from "../../../../bin/supervisor/reload/daemon-part.js";
 import type { Config } from "../../../../shared/config/config.js";
 import { loadConfig } from "../../../../shared/config/load-config.js";
+import { root } from "../../../tidy/source-tree.js";
 
 function configOf(env: Record<string, string>): Config {
   const loaded = loadConfig({ env, cwd: "/nowhere", uid: 1000 });
@@ -30,6 +33,24 @@ t.test("the daemon is started again for what it uses, and for nothing else", asy
     t.equal(daemonNeedsRestart(before, configOf(env)), needed, JSON.stringify(env));
   const background = { ...before.background, max: 7 };
   t.ok(daemonNeedsRestart(before, { ...before, background }));
+});
+
+t.test("whatever the daemon reads of the configuration starts it again", async (t) => {
+  const read = new Set<string>();
+  for (const file of readdirSync(join(root, "limiterd"), { recursive: true, encoding: "utf8" })) {
+    if (!file.endsWith(".ts")) continue;
+    const text = readFileSync(join(root, "limiterd", file), "utf8");
+    for (const [, key = ""] of text.matchAll(/\bconfig\.(\w+)/g)) read.add(key);
+    for (const [, keys = ""] of text.matchAll(/const \{([^}]+)\} = config;/g))
+      for (const [key] of keys.matchAll(/\w+/g)) read.add(key);
+  }
+  // The file's name is for messages.
+  const keys = Object.keys(before).filter((key) => read.has(key) && key !== "file");
+  t.ok(keys.length >= 10, keys.join(" "));
+  for (const key of keys) {
+    const value = key === "providers" ? [] : { changed: key };
+    t.ok(daemonNeedsRestart(before, { ...before, [key]: value }), key);
+  }
 });
 
 t.test("where the processes meet can't be changed by a reload", async (t) => {
