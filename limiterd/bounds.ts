@@ -1,5 +1,5 @@
 /**
- * The daemon's bounds, each with its reason; docs/reference/bounds.md lists them. Bounds that the
+ * The daemon's bounds, each with its reason. Bounds that the
  * proxy or the wire needs too are in `shared/bounds.ts`.
  */
 

@@ -1,6 +1,6 @@
 /**
  * The endpoints whose requests cost no admission, and how many of each one caller may have at once:
- * limits don't bound them (docs/reference/bounds.md, "Free requests"). An endpoint that isn't here
+ * limits don't bound them (docs/reference/bounds.md, "Connections"). An endpoint that isn't here
  * doesn't compile. `/health` and `/ready` have room of their own.
  */
 import { readsWaitingMax } from "../shared/bounds.js";

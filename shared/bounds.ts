@@ -1,8 +1,8 @@
 /**
- * Every bound in one place, each with its reason; `docs/reference/bounds.md` lists them, with what
- * happens beyond each. Those of keys and tokens are in `domain/credential-bounds.ts`, those of
- * retries and failing targets in `proxy/upstream/attempt-bounds.ts`. Settings that an operator may
- * change are not here but in `config/settings/settings.ts`.
+ * Every bound in one place, each with its reason; `docs/reference/bounds.md` lists those that
+ * callers and operators can meet. Those of keys and tokens are in `domain/credential-bounds.ts`,
+ * those of retries and failing targets in `proxy/upstream/attempt-bounds.ts`. Settings that an
+ * operator may change are not here but in `config/settings/settings.ts`.
  */
 
 // The socket between proxy and daemon.

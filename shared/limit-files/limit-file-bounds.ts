@@ -1,4 +1,4 @@
-/** The bounds of files of limits, each with its reason; docs/reference/bounds.md lists them. */
+/** The bounds of files of limits, each with its reason. */
 
 /**
  * Rules and budgets in one file. They change together, in one turn in which no verdict is given:

@@ -1,4 +1,4 @@
-/** The bounds of spans (docs/reference/bounds.md, "Spans"). */
+/** The bounds of spans. */
 
 /** Spans that wait to be sent, at some 2 KB each: a second of 2,000 requests. */
 export const spansWaitingMax = 4096;

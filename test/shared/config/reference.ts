@@ -32,6 +32,7 @@ import { limiterMetrics } from "../../../shared/metrics/limiter-metrics.js";
 import { proxyMetrics } from "../../../shared/metrics/proxy-metrics.js";
 import { commandSections, exitCodeTable, globalFlags } from "../../bin/command-tables.js";
 import { code, markdown } from "../../support/markdown-table.js";
+import { boundTables } from "../bounds-table.js";
 import { listOfAlerts, tableOfMetrics } from "../metrics/metric-tables.js";
 import { adminTables, apiTables } from "./api-reference.js";
 import { dialectTables } from "./dialect-reference.js";
@@ -116,6 +117,7 @@ export const pages: Readonly<Record<string, Readonly<Record<string, () => string
     jwt: () => tableOfFields(jwtSettings),
     rewriters: () => tableOfFields(rewriterSettings),
   },
+  "reference/bounds.md": boundTables,
   "reference/command-line.md": {
     global_flags: globalFlags,
     exit_codes: exitCodeTable,

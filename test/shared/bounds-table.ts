@@ -1,0 +1,277 @@
+/**
+ * The bounds on docs/reference/bounds.md: those without a setting that callers or operators can
+ * meet, with what happens beyond each. The values are the code's, where their reasons are, too.
+ */
+
+import {
+  backTestDaysMax,
+  backTestsMax,
+  backupSpareBytes,
+  parkedMax,
+  parkedMs,
+  sharesMax,
+  slotsValidMs,
+} from "../../limiterd/bounds.js";
+import { fieldsMax, strangerValuesMax, valuesMax } from "../../proxy/body/count-values.js";
+import {
+  decodedFreelyBytes,
+  decodedRatioMax,
+  zstdWindowLogMax,
+} from "../../proxy/capacity/decoder-bounds.js";
+import { watchersMax } from "../../proxy/dashboard/live-bounds.js";
+import { freePlacesMax } from "../../proxy/free-endpoints.js";
+import { linesPerFileMax, namesPerFileMax } from "../../proxy/objects/batch-input.js";
+import { requestsPerBatchMax } from "../../proxy/objects/batch-requests.js";
+import { namedMax } from "../../proxy/objects/object-ids.js";
+import {
+  breakerOpenMsMax,
+  breakersMax,
+  keyCommandMs,
+  keyRestMsMax,
+  keyTextBytesMax,
+  rateLimitedKeyRestMs,
+  refusedKeyRestMs,
+} from "../../proxy/upstream/attempt-bounds.js";
+import * as bounds from "../../shared/bounds.js";
+import * as credentials from "../../shared/domain/credential-bounds.js";
+import {
+  limitEntryCharsMax,
+  limitsPerFileMax,
+  sharedChangesMax,
+} from "../../shared/limit-files/limit-file-bounds.js";
+import * as sessions from "../../shared/wire/dashboard-session.js";
+import * as objects from "../../shared/wire/stored-object.js";
+import { markdown } from "../support/markdown-table.js";
+
+type Row = readonly [bound: string, value: string, beyond: string];
+
+const count = (value: number): string => value.toLocaleString("en-US");
+const kib = (value: number): string => `${count(value / 1024)} KiB`;
+const mib = (value: number): string => kib(value / 1024).replace("KiB", "MiB");
+const bytes = (value: number): string => `${count(value)} bytes`;
+const days = (ms: number): string => `${ms / 86_400_000} days`;
+
+/** A time in the largest unit of which it is a whole number. */
+function time(ms: number): string {
+  const units = [
+    ["h", 3_600_000],
+    ["min", 60_000],
+    ["s", 1000],
+  ] as const;
+  const found = units.find(([, unit]) => ms % unit === 0);
+  return found === undefined ? `${ms} ms` : `${ms / found[1]} ${found[0]}`;
+}
+
+const requests: readonly Row[] = [
+  ["`X-Request-ID`", `${bounds.requestIdCharsMax} characters`, "a new id replaces it"],
+  ["user path", bytes(bounds.userPathBytesMax), "400"],
+  ["segments of a user path", count(bounds.userPathSegmentsMax), "400"],
+  ["provider or model name", bytes(bounds.subjectBytesMax), "400"],
+  ["JSON values in a body", count(valuesMax), "400"],
+  ["fields of a model request", count(fieldsMax), "400"],
+  [
+    "nesting of translated JSON",
+    `${bounds.jsonDepthMax} levels`,
+    "400; of an answer 502 `answer_untranslatable`",
+  ],
+  [
+    "expansion of a compressed body",
+    `${decodedRatioMax}-fold beyond ${mib(decodedFreelyBytes)}`,
+    "413",
+  ],
+  ["window of a Zstandard frame", mib(2 ** zstdWindowLogMax), "400"],
+  ["head of a request on its way", "30 s", "408"],
+  ["body on its way", "5 min", "408"],
+  [
+    "body read before its key is checked",
+    kib(credentials.unauthorizedBodyBytesMax),
+    "the key is checked first",
+  ],
+  [
+    "JSON values read before the key is checked",
+    count(strangerValuesMax),
+    "the key is checked first",
+  ],
+  [
+    "passthrough body searched for its model",
+    mib(bounds.peekedBodyBytesMax),
+    "the request has no model",
+  ],
+  ["body looked up in the response cache", mib(bounds.cacheableBodyBytesMax), "not cached"],
+  [
+    "upload held until its model is known",
+    kib(bounds.heldUploadBytesMax),
+    "the rest waits on disk",
+  ],
+];
+
+const answers: readonly Row[] = [
+  ["plain answer sent as a whole", mib(bounds.heldResponseBytesMax), "it is streamed"],
+  [
+    "start of a stream held for a failover",
+    kib(bounds.heldHeadBytesMax),
+    "it is sent; no failover",
+  ],
+  ["time for which it is held", time(bounds.heldHeadMs), "it is sent; no failover"],
+  [
+    "translated answer",
+    mib(bounds.readableResponseBytesMax),
+    "502, or the stream ends in an error",
+  ],
+  [
+    "event of a translated stream",
+    mib(bounds.translatedEventCharsMax),
+    "the stream ends in an error",
+  ],
+  [
+    "tokens of a response, input or output",
+    count(bounds.tokensPerResponseMax),
+    "ignored; an estimate is charged",
+  ],
+  ["reported cost of a response", `${count(bounds.costPicoUsdMax / 1e12)} USD`, "ignored"],
+  ["idle realtime session", time(bounds.sessionIdleMs), "closed with 1001"],
+  ["open circuit of a failing target", time(breakerOpenMsMax), "one request tries it"],
+  ["targets whose failures are remembered", count(breakersMax), "the oldest is forgotten"],
+  [
+    "rest of a key after a 429 without `Retry-After`",
+    time(rateLimitedKeyRestMs),
+    "it is used again",
+  ],
+  ["rest of a refused key", time(refusedKeyRestMs), "it is used again"],
+  ["rest of a key by `Retry-After`", time(keyRestMsMax), "it is used again"],
+  ["provider key from a file or command", kib(keyTextBytesMax), "the last key stays"],
+  ["run time of a key command", time(keyCommandMs), "the last key stays"],
+];
+
+const connections: readonly Row[] = [
+  ["connection without a request", "75 s", "closed"],
+  ["connections waiting for accept", "4,096, or `net.core.somaxconn`", "the kernel drops them"],
+  [
+    "a caller's concurrent calls to files, batches, stored responses, `count_tokens`",
+    count(freePlacesMax.files),
+    "503 `overloaded`",
+  ],
+  ["a caller's concurrent `/admin` calls", count(freePlacesMax.budgets), "503 `overloaded`"],
+  ["a caller's concurrent `/admin/limits` calls", count(freePlacesMax.limits), "503 `overloaded`"],
+  [
+    "a caller's concurrent model lists and usage reports",
+    count(freePlacesMax.usage),
+    "503 `overloaded`",
+  ],
+  ["a caller's concurrent scrapes", count(freePlacesMax.metrics), "503 `overloaded`"],
+  ["live streams of the dashboard", `${watchersMax} a proxy`, "503 `overloaded`"],
+];
+
+const keys: readonly Row[] = [
+  ["managed keys, deleted ones included", count(credentials.keysMax), "400"],
+  ["name of a key", bytes(credentials.keyNameBytesMax), "400"],
+  ["labels of a key", count(credentials.labelsPerKeyMax), "400"],
+  ["a label", bytes(credentials.labelBytesMax), "400"],
+  ["models of a key", "64 of 256 bytes", "400"],
+  ["models of a JWT", "64 of 256 bytes", "401"],
+  [
+    "working old secrets of a key",
+    count(credentials.oldSecretsMax),
+    "400, unless the overlap is 0",
+  ],
+  ["delay of a key's last use on disk", time(credentials.keyUseWrittenMs), "–"],
+  ["JWT", kib(credentials.jwtBytesMax), "401"],
+  [
+    "time for which a verified JWT is remembered",
+    time(credentials.verifiedTokenMs),
+    "verified again",
+  ],
+  ["denied JWTs", count(credentials.deniedJwtsMax), "400"],
+  ["key set of an issuer", mib(credentials.keySetBytesMax), "the old keys stay; else 503"],
+  ["loading a key set", time(credentials.keySetLoadMs), "the old keys stay; else 503"],
+  ["dashboard session", time(sessions.sessionMs), "sign in again"],
+  ["idle dashboard session", time(sessions.sessionIdleMs), "sign in again"],
+  ["dashboard sessions", count(sessions.sessionsMax), "the longest idle one ends"],
+  ["dashboard sessions of a key", count(sessions.sessionsPerHolderMax), "the oldest one ends"],
+  ["wrong sign-ins of an address", "10 a minute", "429"],
+];
+
+const limits: readonly Row[] = [
+  ["period of a rule or budget", `${bounds.periodSecondsMax / (365 * 86_400)} years`, "400"],
+  ["targets of a virtual model", count(bounds.candidatesMax), "the configuration is refused"],
+  ["children of a template", count(bounds.childrenPerTemplateMax), "429 for further children"],
+  ["idle child of a template", "two periods, up to a minute more", "forgotten"],
+  ["limits in a limits file", count(limitsPerFileMax), "400"],
+  ["limits that a file changes on several hosts", count(sharedChangesMax), "400"],
+  ["one limit in a file, as JSON", kib(limitEntryCharsMax), "400"],
+  ["refusals that `explain` knows", count(bounds.refusalsMax), "the oldest is forgotten"],
+  ["days of a back-test", count(backTestDaysMax), "400"],
+  ["back-tests at a time", count(backTestsMax), "the oldest one is forgotten"],
+];
+
+const usage: readonly Row[] = [
+  ["days of a usage query", count(bounds.usageDaysMax), "400, or cut"],
+  ["rows of a usage report", count(bounds.usageGroupsMax), "the rest is `other`"],
+  ["models of a path and day", count(bounds.modelsPerDayMax), "the rest is `other`"],
+  ["unlisted models of a provider, proxy and day", count(bounds.unlistedModelsMax), "`(unknown)`"],
+  ["late usage record", days(bounds.recordLatenessMs), "it counts for the day a week ago"],
+  ["sum of costs", "9 billion USD", "it stays there, counted in `saturated_sums`"],
+  ["records in a page of an export", count(bounds.exportedRecordsMax), "the next page"],
+  ["followers shown in the status", "16", "the longest silent one is forgotten"],
+  ["retention of daily sums", `at least ${bounds.rollupDaysMin} days`, "removed"],
+];
+
+const stored: readonly Row[] = [
+  ["stored objects with a known owner", count(objects.objectsMax), "only the master key sees more"],
+  ["age of an owner", `${objects.objectDays} days`, "forgotten"],
+  ["age of a response's owner", `${objects.responseDays} days`, "forgotten"],
+  ["ids that a body names", count(namedMax), "400"],
+  ["lines of a batch file", count(linesPerFileMax), "400"],
+  ["ids in a batch file", count(namesPerFileMax), "400"],
+  ["requests in a message batch", count(requestsPerBatchMax), "400"],
+  ["pages of a provider's list for one answer", "20", "the list ends"],
+];
+
+const daemon: readonly Row[] = [
+  ["connections to each socket", count(bounds.peersMax), "not accepted"],
+  ["path of a socket", bytes(bounds.socketPathBytesMax), "the configuration is refused"],
+  ["requests in flight of a proxy", count(bounds.leasesPerPeerMax), "503 `overloaded`"],
+  ["admissions waiting in a proxy", count(bounds.admissionsWaitingMax), "as without the daemon"],
+  ["settles that a proxy keeps", count(bounds.settleOutboxMax), "the oldest is dropped"],
+  ["settles of stopped proxies, on disk", mib(bounds.spoolBytesMax), "the last ones are dropped"],
+  [
+    "silence of a proxy whose repeats are recognised",
+    days(bounds.settledRetentionMs),
+    "its last number is forgotten",
+  ],
+  ["idle command line", time(bounds.commandIdleMs), "closed"],
+  [
+    "restarted daemon's wait for its proxies",
+    time(bounds.reconnectGraceMs),
+    "their slots are free",
+  ],
+  [
+    "settles waiting for a failing store",
+    count(bounds.journalEntriesMax),
+    "counted in memory only",
+  ],
+  ["changes waiting for a failing store", count(bounds.changesWaitingMax), "503"],
+  ["disk space left free by a backup", mib(backupSpareBytes), "no backup"],
+];
+
+const hosts: readonly Row[] = [
+  ["wait of a request for the engine", time(parkedMs), "`cluster.failure_mode` applies"],
+  ["requests waiting for the engine", count(parkedMax), "503 `overloaded`"],
+  ["slots of a silent host", time(slotsValidMs), "free for others"],
+  ["counters of children in use on a host", count(sharesMax), "refused for a second"],
+];
+
+/** By the names of their tables on the page. */
+export const boundTables: Readonly<Record<string, () => string>> = Object.fromEntries(
+  Object.entries({
+    requests,
+    answers,
+    connections,
+    keys,
+    limits,
+    usage,
+    stored,
+    daemon,
+    hosts,
+  }).map(([name, rows]) => [name, () => markdown(["bound", "value", "beyond it"], rows)]),
+);
