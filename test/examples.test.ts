@@ -42,7 +42,9 @@ const startMs = Date.UTC(2026, 2, 10, 12, 0, 20);
 const tasks = [
   "budgets",
   "cache-and-rewriters",
+  "coming-from-litellm",
   "failover",
+  "first-gateway",
   "keys",
   "limit-people",
   "provider-keys",
