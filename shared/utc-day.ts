@@ -1,7 +1,4 @@
-/**
- * Days in UTC as `YYYY-MM-DD`, the dates of usage (`docs/reference/usage.md`). No clock is read
- * here.
- */
+/** Days in UTC as `YYYY-MM-DD`, the dates of usage. No clock is read here. */
 
 export const dayMs = 86_400_000;
 

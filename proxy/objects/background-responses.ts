@@ -1,7 +1,7 @@
 /**
  * Responses that a provider works at in the background: an estimate is charged when they are
  * submitted, and their usage once an answer to any client shows it; if no client asks, Sluice does
- * (docs/reference/usage.md, "Background responses"). The daemon knows which are waited for.
+ * (docs/reference/usage-record.md, "Background responses"). The daemon knows which are waited for.
  */
 import { readableResponseBytesMax } from "../../shared/bounds.js";
 import { isObject, parseJson } from "../../shared/checked.js";

@@ -1,7 +1,7 @@
 /**
  * Estimates the tokens of a response whose usage was never reported, because the client or the
- * upstream cut the stream (docs/reference/usage.md); the record says that it is an estimate. And
- * the tokens that rewriters took out of a prompt, which no provider counts.
+ * upstream cut the stream (docs/reference/usage-record.md); the record is marked as an estimate.
+ * And the tokens that rewriters took out of a prompt, which no provider counts.
  *
  * Not here: reported counts (`read-usage.ts`); there is no tokenizer in Sluice.
  */

@@ -1,7 +1,7 @@
 /**
  * What a usage object tells beside its counts (`shared/usage/usage-details.ts`), in the fields of
- * each provider; docs/reference/usage.md has the table. A detail that is invalid counts as 0, and
- * one that is more than what it is a part of is cut to that.
+ * each provider; `test/proxy/usage/reported-usage.ts` has a sample of each form. A detail that is
+ * invalid counts as 0, and one that is more than what it is a part of is cut to that.
  *
  * Not here: the tier and the calls that stand beside the usage in an answer (`find-usage.ts` puts
  * them into it).

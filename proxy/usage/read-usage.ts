@@ -2,8 +2,8 @@
  * The token counts and the cost that an upstream reports. They come from outside and are charged to
  * limits and budgets, so each is checked: invalid ones are reported to the caller and not charged.
  *
- * Providers split their tokens differently. docs/reference/usage.md has the table of their fields;
- * the result here has one meaning for all of them.
+ * Providers split their tokens differently; `test/proxy/usage/reported-usage.ts` has a sample of
+ * each form. The result here has one meaning for all of them.
  *
  * Not here: finding the usage object (`find-usage.ts`), what it tells beside the counts
  * (`read-details.ts`), estimates, and prices.

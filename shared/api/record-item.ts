@@ -1,4 +1,4 @@
-/** The record of one executed request, as exports and lists show it (docs/reference/usage.md). */
+/** The record of a request, as exports and lists show it (docs/reference/usage-record.md). */
 import type { DetailField, ServiceTier } from "../usage/usage-details.js";
 import type { ListPage, Timed } from "./list-page.js";
 

@@ -21,7 +21,7 @@ export type FieldKind =
   | "later texts"
   | "later count";
 
-/** The JSON names of a record and the kind of each. docs/reference/usage.md explains them. */
+/** The JSON names and kinds of a record's fields; docs/reference/usage-record.md explains them. */
 export const recordFields = [
   ["id", "text"],
   ["time", "text"],

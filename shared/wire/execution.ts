@@ -20,8 +20,8 @@ import {
 import { isObjectId } from "./stored-object.js";
 
 /**
- * Tokens as in `docs/reference/usage.md`; the three costs are null together: unpriced, which is
- * not 0.
+ * Tokens as in `docs/reference/usage-record.md`; the three costs are null together: unpriced, which
+ * is not 0.
  */
 export interface Execution {
   readonly requestId: string;

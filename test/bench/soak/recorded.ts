@@ -10,7 +10,7 @@ export interface Sum {
   microUsd: number;
 }
 
-/** The status in the record of an attempt whose answer was lost (docs/reference/usage.md). */
+/** In the record of an attempt whose answer was lost (docs/reference/usage-record.md). */
 const lostAttempt = 102;
 
 export class Recorded {

@@ -1,7 +1,7 @@
 /**
  * Accounting at the edges, through real processes: what a provider says of its tokens, or doesn't,
  * in streams and embeddings; and the time in which usage isn't tracked. The table of all edges,
- * with the tests that show them, is in docs/reference/usage.md.
+ * with the tests that show them, is in docs/reference/usage-record.md.
  */
 import { writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";

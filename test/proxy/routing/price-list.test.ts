@@ -106,7 +106,7 @@ t.test("a price that changes by the hour is the one of that time", async (t) => 
 
 /**
  * The units that are in the usage. Models that are sold by other units too come out cheaper here,
- * which `docs/reference/usage.md` says.
+ * which `docs/reference/usage-record.md` says.
  */
 const ours = new Set([
   "input_mtok",

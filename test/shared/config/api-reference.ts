@@ -7,6 +7,7 @@ import { matchRoute, meetsLimits } from "../../../proxy/http/match-route.js";
 import { presets } from "../../../shared/config/presets.js";
 import { providerTraits, providerTypes } from "../../../shared/config/provider-type.js";
 import { errorCodes } from "../../../shared/error-code.js";
+import { recordFields } from "../../../shared/export/exported-record.js";
 import { type Operation, operations } from "../../../shared/operation.js";
 import { code, grouped, markdown } from "../../support/markdown-table.js";
 import {
@@ -276,6 +277,22 @@ function tableOfPresets(): string {
   );
 }
 
+/** The fields of a usage record in the order of an export; those that mean the same share a row. */
+function tableOfRecord(): string {
+  const fields = propertiesOf(document.components.schemas["Record"]!);
+  const rows = recordFields.map(([name]) => ({
+    name,
+    meaning: `${fields[name]?.["description"]}`,
+  }));
+  return markdown(
+    ["field", "meaning"],
+    grouped(rows, ({ meaning }) => meaning).map(([meaning, alike]) => [
+      alike.map(({ name }) => code(name)).join(", "),
+      meaning,
+    ]),
+  );
+}
+
 type Tables = Readonly<Record<string, () => string>>;
 
 export const apiTables: Tables = {
@@ -298,3 +315,5 @@ export const adminTables: Tables = {
   denials: () => tableOfBodies("/admin/denied-jwts"),
   explain: () => tableOfBodies("/admin/explain"),
 };
+
+export const recordTables: Tables = { record: tableOfRecord };

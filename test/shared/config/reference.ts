@@ -34,7 +34,7 @@ import { commandSections, exitCodeTable, globalFlags } from "../../bin/command-t
 import { code, markdown } from "../../support/markdown-table.js";
 import { boundTables } from "../bounds-table.js";
 import { listOfAlerts, tableOfMetrics } from "../metrics/metric-tables.js";
-import { adminTables, apiTables } from "./api-reference.js";
+import { adminTables, apiTables, recordTables } from "./api-reference.js";
 import { dialectTables } from "./dialect-reference.js";
 
 interface Row {
@@ -135,6 +135,7 @@ export const pages: Readonly<Record<string, Readonly<Record<string, () => string
   "reference/http-api.md": apiTables,
   "reference/admin-api.md": adminTables,
   "reference/dialects.md": dialectTables,
+  "reference/usage-record.md": recordTables,
 };
 
 /** The page with its tables as they should be. Throws if it lacks one, or has one too many. */

@@ -285,7 +285,7 @@ export function outcomeOf(request: Asked, promptBytes: number): Outcome {
   }
 }
 
-/** Four bytes to a token, as docs/reference/usage.md has it. */
+/** Four bytes to a token, as docs/reference/usage-record.md has it. */
 function guessed(
   promptBytes: number,
   seenBytes: number,
