@@ -34,70 +34,67 @@ export const jwtSettings = {
     kind: choice(["generic", "kubernetes"]),
     defaultText: "generic",
     example: "generic",
-    meaning: "kubernetes fills in the issuer and the user path of a cluster's service accounts.",
+    meaning: "kubernetes presets issuer and user path for a cluster's service accounts.",
   }),
   issuer: field({
     kind: text,
     defaultText: null,
     example: "https://login.example.com/",
-    meaning: "The exact value of iss.",
+    meaning: "Exact value of iss.",
   }),
   audience: field({
     kind: list,
     defaultText: null,
     example: "sluice",
-    meaning: "The names under which tokens are issued for this gateway; aud must hold one of them.",
+    meaning: "Names of this gateway; aud must contain one.",
   }),
   jwks_file: field({
     kind: filePath,
     defaultText: "none",
     example: "/etc/sluice/jwks.json",
-    meaning: "The issuer's public keys as a JWKS, in a file that is read again when it changes.",
+    meaning: "File with the issuer's JWKS; changes are noticed.",
   }),
   jwks_url: field({
     kind: webUrl,
     defaultText: "none",
     example: "https://login.example.com/.well-known/jwks.json",
-    meaning:
-      "The issuer's public keys as a JWKS, at a URL that is fetched again for an unknown key, and every ten minutes.",
+    meaning: "URL of the issuer's JWKS, fetched every ten minutes and for unknown keys.",
   }),
   secret: field({
     kind: keySecret,
     defaultText: "none",
     example: '"${JWT_SECRET}"',
-    meaning: "A shared secret, for HS256, HS384 and HS512.",
+    meaning: "Shared secret for HS256, HS384 and HS512.",
   }),
   secret_file: field({
     kind: filePath,
     defaultText: "none",
     example: "/run/secrets/jwt",
-    meaning:
-      "A file that holds the shared secret in place of secret; a proxy reads it when it starts.",
+    meaning: "File with the shared secret, read at the start.",
   }),
   algorithms: field({
     kind: names([...publicKeyAlgorithms, ...secretAlgorithms], { itemsMin: 1 }),
     defaultText: "all for its kind of key",
     example: "[RS256]",
-    meaning: "The signature algorithms that are accepted.",
+    meaning: "Accepted signature algorithms.",
   }),
   user_path: field({
     kind: text,
     defaultText: null,
     example: "/team/{team}/{sub}",
-    meaning: "A claim that holds the user path, or a path with claims in braces.",
+    meaning: "Claim with the user path, or a path with claims in braces.",
   }),
   models: field({
     kind: allowedModels,
     defaultText: "any",
     example: "[gpt-4o, openai/*]",
-    meaning: "The models that callers with these tokens may use, such as gpt-4o and openai/*.",
+    meaning: "Models that these callers may use, such as gpt-4o and openai/*.",
   }),
   models_claim: field({
     kind: text,
     defaultText: "none",
     example: "models",
-    meaning:
-      "A claim that holds the models that its caller may use, as a list or a text with spaces or commas.",
+    meaning: "Claim with the models that the caller may use, as a list or separated text.",
   }),
 } as const;
 

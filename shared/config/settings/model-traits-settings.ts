@@ -19,63 +19,62 @@ export const modelTraitsSettings = {
     defaultText: null,
     example: "[llama-3*]",
     meaning:
-      "The models, by their names at the provider; * stands for any characters. The first entry that names a model applies.",
+      "Model names at the provider, with * for any characters; the first matching entry applies.",
   }),
   like: field({
     kind: text,
     defaultText: "the model's own name",
     example: "llama-3.3",
-    meaning:
-      "A known model that they are like, such as gpt-5.4 for a deployment with another name: what the entry doesn't say is as there.",
+    meaning: "A known model, such as gpt-5.4, whose traits apply where the entry has none.",
   }),
   max_output_tokens: field({
     kind: integer({ min: 1, max: tokensPerResponseMax }),
     defaultText: "the family's",
     example: "8192",
-    meaning: "The most output tokens that a request may ask for.",
+    meaning: "Most output tokens that a request may ask for.",
   }),
   efforts: field({
     kind: names(efforts),
     defaultText: "the family's",
     example: "[]",
-    meaning: "The values of reasoning_effort or output_config.effort; an empty list for none.",
+    meaning: "Values of reasoning_effort or output_config.effort; [] for none.",
   }),
   reasoning_with_tools: field({
     kind: choice(reasoningApis),
     defaultText: "the family's",
     example: "chat",
     meaning:
-      "Where they take tools and an effort together: in chat completions, in the Responses API alone, which the provider must offer, or nowhere.",
+      "API that takes tools and an effort together: chat completions, only the Responses API, or none.",
   }),
   sampling: field({
     kind: choice(samplings),
     defaultText: "the family's",
     example: "all",
-    meaning: "Which of temperature, top_p and penalties they take.",
+    meaning: "Which of temperature, top_p and penalties are accepted.",
   }),
   thinking: field({
     kind: choice(thinkings),
     defaultText: "the family's",
     example: "budget",
-    meaning: "For the type anthropic, how they think: with a budget of tokens, adaptively, or not.",
+    meaning: "For the type anthropic: thinking with a token budget, adaptive, both, or none.",
   }),
   output_schema: field({
     kind: boolean,
     defaultText: "the family's",
     example: "true",
-    meaning: "Whether they take a schema for the answer; if not, they get it in words.",
+    meaning: "Whether an output schema is accepted; if not, it is sent in words.",
   }),
   images: field({
     kind: boolean,
     defaultText: "true",
     example: "false",
-    meaning: "Whether they take images; if not, a translated request with one is refused.",
+    meaning: "Whether images are accepted; if not, translated requests with one are refused.",
   }),
   forced_calls: field({
     kind: boolean,
     defaultText: "the family's",
     example: "true",
-    meaning: "Whether a request may force a call of a tool; if not, that is left out.",
+    meaning: "Whether a request may force a tool call; if not, that is dropped.",
   }),
 } as const satisfies Readonly<Record<string, Field<unknown>>>;
 
@@ -90,43 +89,43 @@ export const perModelSettings = {
     defaultText: null,
     example: '["*"]',
     meaning:
-      "The models, by their names at the provider; * stands for any characters. The first entry that names a model, and the operation, applies.",
+      "Model names at the provider, with * for any characters; the first entry that matches model and operation applies.",
   }),
   operations: field({
     kind: names(operations, { itemsMin: 1 }),
     defaultText: "all",
     example: "[chat_completions]",
-    meaning: "The operations of the provider whose requests it is for.",
+    meaning: "Operations that the entry applies to.",
   }),
   first_byte_timeout_ms: field({
     kind: timeout,
     defaultText: "the provider's",
     example: "120000",
-    meaning: "How long the answer may take to begin.",
+    meaning: "Time until the answer begins.",
   }),
   total_timeout_ms: field({
     kind: timeout,
     defaultText: "none",
     example: "600000",
-    meaning: "How long one attempt may take, to the last byte of its answer.",
+    meaning: "Time for one attempt, to its last byte.",
   }),
   set: field({
     kind: bodyFields,
     defaultText: "none",
     example: "{ seed: 7 }",
-    meaning: "Fields that the request has, whatever the client says.",
+    meaning: "Fields that are always set.",
   }),
   defaults: field({
     kind: bodyFields,
     defaultText: "none",
     example: "{ temperature: 0.2 }",
-    meaning: "Fields that the request has if the client leaves them out, or gives null.",
+    meaning: "Fields that are set if the client omits them or gives null.",
   }),
   drop: field({
     kind: bodyFieldNames,
     defaultText: "none",
     example: "[logit_bias]",
-    meaning: "Fields of the client's that are left out.",
+    meaning: "Fields that are removed.",
   }),
 } as const satisfies Readonly<Record<string, Field<unknown>>>;
 

@@ -79,41 +79,41 @@ const rate = (defaultText: string | null, example: string, meaning: string): Fie
 
 /** By the key in the file, under `prices["provider/model"]`; beside `tiers`. */
 export const priceSettings = {
-  input: rate(null, "2.5", "Input tokens, in US dollars per million, like all rates."),
+  input: rate(null, "2.5", "Input tokens."),
   output: rate(null, "10", "Output tokens, reasoning included."),
-  cached_input: rate("input", "1.25", "Input tokens that were read from a cache."),
-  cache_write: rate("input", "2.5", "Input tokens that were written to a cache."),
-  cache_write_1h: rate("cache_write", "5", "The same, where the cache keeps them for an hour."),
-  audio_input: rate("input", "40", "Input tokens that are audio."),
-  cached_audio_input: rate("cached_input", "2.5", "Audio tokens that were read from a cache."),
-  image_input: rate("input", "5", "Input tokens that are images."),
-  cached_image_input: rate("cached_input", "1.25", "Image tokens that were read from a cache."),
-  reasoning: rate("output", "10", "Output tokens that the model thought."),
-  audio_output: rate("output", "80", "Output tokens that are audio."),
-  image_output: rate("output", "40", "Output tokens that are images."),
+  cached_input: rate("input", "1.25", "Input tokens read from a cache."),
+  cache_write: rate("input", "2.5", "Input tokens written to a cache."),
+  cache_write_1h: rate("cache_write", "5", "The same, kept for an hour."),
+  audio_input: rate("input", "40", "Audio input tokens."),
+  cached_audio_input: rate("cached_input", "2.5", "Audio tokens read from a cache."),
+  image_input: rate("input", "5", "Image input tokens."),
+  cached_image_input: rate("cached_input", "1.25", "Image tokens read from a cache."),
+  reasoning: rate("output", "10", "Reasoning tokens."),
+  audio_output: rate("output", "80", "Audio output tokens."),
+  image_output: rate("output", "40", "Image output tokens."),
   per_request: {
     kind: usdPerRequest,
     defaultText: "0",
     example: "0",
-    meaning: "A fee for each request, in US dollars.",
+    meaning: "US dollars a request.",
   },
   per_web_search: {
     kind: usdPerRequest,
     defaultText: "0",
     example: "0.01",
-    meaning: "A fee for each search of the web that the provider makes, in US dollars.",
+    meaning: "US dollars a web search of the provider's.",
   },
   per_file_search: {
     kind: usdPerRequest,
     defaultText: "0",
     example: "0.0025",
-    meaning: "A fee for each search in files that the provider keeps, in US dollars.",
+    meaning: "US dollars a file search of the provider's.",
   },
   service_tiers: {
     kind: tierFactors,
     defaultText: "none",
     example: "{ flex: 0.5, priority: 1.7 }",
-    meaning: "By what all rates are multiplied in a service tier, such as { flex: 0.5 }.",
+    meaning: "Factor on all rates by service tier, such as { flex: 0.5 }.",
   },
 } as const satisfies Readonly<Record<string, Field<unknown>>>;
 
@@ -122,7 +122,8 @@ export const priceLists = {
   tiers: { entriesMax: 100, meaning: "Other rates for long input, lowest tier first." },
 } as const satisfies Readonly<Record<string, EntryList>>;
 
-const tierRate = (example: string): Field<number> => rate("the price's", example, "As above.");
+const tierRate = (example: string): Field<number> =>
+  rate("the price's", example, "The rate in this tier.");
 
 /**
  * By the key in the file, in an entry of `tiers`. A rate that it leaves out is the price's.
@@ -132,8 +133,7 @@ export const tierSettings = {
     kind: integer({ min: 1, max: tokensPerResponseMax }),
     defaultText: null,
     example: "200000",
-    meaning:
-      "A response with more input tokens than this has all of its tokens at this tier's rates.",
+    meaning: "Responses with more input tokens than this are charged at the tier's rates.",
   },
   input: tierRate("5"),
   output: tierRate("15"),

@@ -41,8 +41,7 @@ export const providerSettings = {
     defaultValue: null,
     defaultText: "the preset's, else openai",
     example: "openai",
-    meaning:
-      "Its API: openai for every OpenAI-compatible one, simulator for the built-in one that needs no network.",
+    meaning: "API of the provider; openai for all compatible ones, simulator for the built-in one.",
   }),
   base_url: field({
     kind: baseUrl,
@@ -50,76 +49,70 @@ export const providerSettings = {
     defaultText: "the preset's",
     example: "http://127.0.0.1:9100/v1",
     meaning:
-      "Where it is, up to what comes before /chat/completions; a name from the table of presets may leave it out, and so may the types anthropic, gemini, ollama and vllm.",
+      "Address up to /chat/completions; optional for presets and the types anthropic, gemini, ollama and vllm.",
   }),
   api_key: field({
     kind: apiKey,
     defaultValue: null,
     defaultText: "none",
     example: "none",
-    meaning: "The credential; none, an empty one or an unset variable sends none.",
+    meaning: "The key. none, an empty value or an unset variable sends none.",
   }),
   api_keys: field<readonly (WeightedKey | WeightedKeyFile)[] | null>({
     kind: apiKeys,
     defaultValue: null,
     defaultText: "none",
     example: '["${KEY_1}", "${KEY_2}"]',
-    meaning:
-      "Several keys in place of api_key, which take turns by their weights; one that is refused or limited rests.",
+    meaning: "Several keys that take turns by weight; a refused or limited one rests.",
   }),
   api_key_file: field<string | null>({
     kind: filePath,
     defaultValue: null,
     defaultText: "none",
     example: "/run/secrets/key",
-    meaning: "A file that holds the key in place of api_key; it is read again when it changes.",
+    meaning: "File with the key; changes are noticed.",
   }),
   api_key_command: field<string | null>({
     kind: text,
     defaultValue: null,
     defaultText: "none",
     example: "gcloud auth print-access-token",
-    meaning:
-      "A command that prints the key in place of api_key; it is run again ahead of the key's expiry.",
+    meaning: "Shell command that prints the key; run again before the key expires.",
   }),
   headers: field<OwnHeaders>({
     kind: ownHeaders,
     defaultValue: { values: [], files: [] },
     defaultText: "none",
     example: "{ X-Project: red }",
-    meaning: "Headers sent with every request, in place of a caller's of the same name.",
+    meaning: "Headers added to every request; they replace the caller's.",
   }),
   account: field<string | null>({
     kind: text,
     defaultValue: null,
     defaultText: "the provider's own",
     example: "acme",
-    meaning:
-      "A name for the account that it shares with other providers that give the same name: what one of them has stored, the others can continue.",
+    meaning: "Providers with the same account can continue each other's stored objects.",
   }),
   api_version: field<string | null>({
     kind: apiVersion,
     defaultValue: null,
     defaultText: "none",
     example: "2024-10-21",
-    meaning:
-      "For the type azure, the dated API version, such as 2024-10-21; without one its v1 API is used.",
+    meaning: "Dated API version for the type azure, such as 2024-10-21 (default: the v1 API).",
   }),
   operations: field<readonly Operation[] | null>({
     kind: names(operations),
     defaultValue: null,
     defaultText: "the preset's, else the type's",
     example: "[chat_completions]",
-    meaning:
-      "The operations it offers; messages and responses that it doesn't offer are translated to an operation it does.",
+    meaning: "Operations that the provider offers; others are translated where possible.",
   }),
   models: field<readonly string[] | null>({
     kind: modelList,
     defaultValue: null,
     defaultText: "what its /models lists",
     example: '["*"]',
-    meaning:
-      'The model ids it serves; ["*"] accepts any, and ids beside it are those that are listed.',
+    meaning: 'Model ids; ["*"] accepts any, and further ids beside it are listed.',
   }),
   passthrough: field<PassthroughAccess | null>({
     kind: passthroughAccess,
@@ -133,103 +126,98 @@ export const providerSettings = {
     defaultValue: [],
     defaultText: "none",
     example: "[traceparent]",
-    meaning:
-      "Callers' headers that it gets besides those that every provider gets; x-team-* stands for all that begin so.",
+    meaning: "Further headers of callers that are forwarded, such as x-team-*.",
   }),
   translation: field<TranslationMode>({
     kind: choice(translationModes),
     defaultValue: "lenient",
     defaultText: "lenient",
     meaning:
-      "Whether a request that is translated is sent without what the provider's dialect can't say, and X-Sluice-Dropped names it, or is refused (strict).",
+      "What happens to fields that a translation can't express: dropped and named in X-Sluice-Dropped, or the request is refused (strict).",
   }),
   native_requests: field<NativeMode>({
     kind: choice(nativeModes),
     defaultValue: "fitted",
     defaultText: "fitted",
     meaning:
-      "Whether a request that isn't translated is sent without what its provider is known to refuse, and X-Sluice-Dropped names it, or passes as it came (untouched).",
+      "Whether untranslated requests lose fields that the provider is known to refuse, named in X-Sluice-Dropped, or stay untouched.",
   }),
   proxy: field<string | null>({
     kind: outboundProxy,
     defaultValue: null,
     defaultText: "HTTPS_PROXY or HTTP_PROXY",
     example: "http://proxy.example.com:3128",
-    meaning: "The proxy that its connections go through; none connects directly.",
+    meaning: "Outbound proxy; none connects directly.",
   }),
   proxy_file: field<string | null>({
     kind: filePath,
     defaultValue: null,
     defaultText: "none",
     example: "/etc/sluice/proxy-url",
-    meaning:
-      "A file that holds the address of the proxy, with user and password, in place of proxy; read when a proxy of Sluice starts.",
+    meaning: "File with the address, user and password of the outbound proxy, read at the start.",
   }),
   ca_file: field<string | null>({
     kind: filePath,
     defaultValue: null,
     defaultText: "none",
     example: "/etc/sluice/ca.pem",
-    meaning:
-      "A file of certificates in PEM form that are trusted for it and its proxy, besides the usual ones.",
+    meaning: "PEM file of further trusted certificates.",
   }),
   connect_timeout_ms: field({
     kind: timeout,
     defaultValue: 5000,
     defaultText: "5000",
-    meaning: "How long connecting may take.",
+    meaning: "Time to connect.",
   }),
   first_byte_timeout_ms: field({
     kind: timeout,
     defaultValue: 600_000,
     defaultText: "600000",
-    meaning: "How long it may send nothing before its response begins.",
+    meaning: "Time until a response begins.",
   }),
   idle_timeout_ms: field({
     kind: timeout,
     defaultValue: 300_000,
     defaultText: "300000",
-    meaning: "How long it may send nothing within a response.",
+    meaning: "Silence within a response.",
   }),
   max_tokens_default: field({
     kind: integer({ min: 1, max: 10_000_000 }),
     defaultValue: 32_000,
     defaultText: "32000",
-    meaning: "The limit on output tokens where a dialect requires one and the caller gave none.",
+    meaning: "Output limit where the dialect requires one and the caller gave none.",
   }),
   max_connections: field({
     kind: integer({ min: 1, max: 65_535 }),
     defaultValue: 4096,
     defaultText: "4096",
-    meaning: "How many connections a proxy opens to it at most.",
+    meaning: "Connections of one proxy to the provider.",
   }),
   retries: field({
     kind: integer({ min: 0, max: 10 }),
     defaultValue: 1,
     defaultText: "1",
-    meaning:
-      "How often a model request is sent to it again after a 429, a 5xx or a broken connection, before another target is tried.",
+    meaning: "Retries after a 429, a 5xx or a broken connection, before the next target.",
   }),
   retry_wait_max_ms: field({
     kind: integer({ min: 0, max: 60_000 }, "milliseconds"),
     defaultValue: 2000,
     defaultText: "2000",
-    meaning:
-      "How long such a retry waits at most; a Retry-After that asks for more is not waited for.",
+    meaning: "Longest wait before a retry; a longer Retry-After means no retry.",
   }),
   breaker_failures: field({
     kind: integer({ min: 0, max: 1000 }),
     defaultValue: 5,
     defaultText: "5",
     meaning:
-      "Failures in a row after which the circuit of one of its models opens, so that other targets are preferred; 0 never opens it.",
+      "Consecutive failures after which a model's circuit opens and other targets are preferred; 0: never.",
   }),
   breaker_open_ms: field({
     kind: integer({ min: 100, max: 300_000 }, "milliseconds"),
     defaultValue: 10_000,
     defaultText: "10000",
     meaning:
-      "How long the circuit stays open; twice as long after each further failure, up to five minutes.",
+      "Time for which a circuit stays open, doubled with each further failure up to five minutes.",
   }),
 } as const;
 
@@ -237,13 +225,11 @@ export const providerSettings = {
 export const providerLists = {
   model_traits: {
     entriesMax: 100,
-    meaning:
-      "What its models take of a translated request, where the built-in tables don't know it or are wrong.",
+    meaning: "Corrections of the built-in tables: what models accept in translated requests.",
   },
   per_model: {
     entriesMax: 100,
-    meaning:
-      "How requests to its models are sent: deadlines, fields that are set, added or left out.",
+    meaning: "Deadlines and body fields by model.",
   },
 } as const satisfies Readonly<Record<string, EntryList>>;
 

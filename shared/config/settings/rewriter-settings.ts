@@ -41,20 +41,19 @@ export const rewriterSettings = {
     kind: choice(rewriterNames),
     defaultText: null,
     example: "collapse_white_space",
-    meaning: "Which rewriter it is.",
+    meaning: "Which rewriter.",
   }),
   paths: field({
     kind: paths,
     defaultText: "all paths",
     example: "[/team/app]",
-    meaning: "The user paths that it applies to, with all below them.",
+    meaning: "User paths with all below them.",
   }),
   models: field({
     kind: models,
     defaultText: "all models",
     example: "[openai/gpt-4o]",
-    meaning:
-      "The models that it applies to, named as in rules: provider/id, or id for every provider's.",
+    meaning: "Models, as provider/id, or id for every provider's.",
   }),
 } as const;
 

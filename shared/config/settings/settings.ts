@@ -49,15 +49,14 @@ export const serverSettings = {
     flag: "port",
     kind: integer({ min: 0, max: 65_535 }),
     defaultValue: 8080,
-    meaning: "The port that the proxy listens on; 0 chooses any free one.",
+    meaning: "The port that the proxy listens on; 0 takes any free one.",
   }),
   proxies: setting<number | "auto">({
     path: "server.proxies",
     env: "SLUICE_PROXIES",
     kind: processCount,
     defaultValue: 1,
-    meaning:
-      "How many proxies listen at the address, each a process of its own; auto is one for each processor.",
+    meaning: "Number of proxy processes; auto is one for each processor.",
   }),
   masterKey: setting({
     path: "server.master_key",
@@ -66,7 +65,7 @@ export const serverSettings = {
     defaultValue: null,
     example: '"${SLUICE_MASTER_KEY}"',
     meaning:
-      "The token that opens all of /v1 and /admin; with neither it nor a JWT issuer or a managed key the gateway is open.",
+      "The key for all of /v1 and /admin. Without it, JWT issuers and managed keys, the gateway is open.",
   }),
   masterKeyFile: setting<string | null>({
     path: "server.master_key_file",
@@ -74,15 +73,14 @@ export const serverSettings = {
     kind: filePath,
     defaultValue: null,
     example: "/run/secrets/master-key",
-    meaning:
-      "A file that holds the master key in place of server.master_key; a proxy reads it when it starts.",
+    meaning: "File with the master key, read at the start.",
   }),
   adminHost: setting({
     path: "server.admin.host",
     env: "SLUICE_ADMIN_HOST",
     kind: host,
     defaultValue: "127.0.0.1",
-    meaning: "The address that server.admin.port is on.",
+    meaning: "The address of server.admin.port.",
   }),
   adminPort: setting<number | null>({
     path: "server.admin.port",
@@ -91,7 +89,7 @@ export const serverSettings = {
     defaultValue: null,
     example: "8081",
     meaning:
-      "A port of its own for /admin and the dashboard, which server.port then doesn't serve; 0 chooses any free one.",
+      "Separate port for /admin and the dashboard, which then leave server.port; 0 takes any free one.",
   }),
   publicUrl: setting<string | null>({
     path: "server.public_url",
@@ -99,15 +97,14 @@ export const serverSettings = {
     kind: baseUrl,
     defaultValue: null,
     example: "https://gateway.example.com",
-    meaning:
-      "Where clients find the proxy, for the addresses in answers that lead back to it; by default the host that each request names.",
+    meaning: "Address of the proxy in links that it returns (default: the request's Host).",
   }),
   allowOpen: setting({
     path: "server.allow_open",
     env: "SLUICE_ALLOW_OPEN",
     kind: boolean,
     defaultValue: false,
-    meaning: "Lets an open gateway listen on an address other than loopback.",
+    meaning: "Allows an open gateway beyond loopback.",
   }),
   allowedHosts: setting<readonly string[]>({
     path: "server.allowed_hosts",
@@ -116,7 +113,7 @@ export const serverSettings = {
     defaultValue: [],
     example: "[gateway.internal]",
     meaning:
-      "The host names, besides localhost and server.host, by which callers without credentials may call an open gateway; IP addresses always may.",
+      "Host names, beyond localhost and server.host, that may address an open gateway; IP addresses always may.",
   }),
   corsOrigins: setting<readonly string[]>({
     path: "server.cors_origins",
@@ -124,7 +121,7 @@ export const serverSettings = {
     kind: origins,
     defaultValue: [],
     example: "[https://app.example.com]",
-    meaning: "The origins of the web pages that may call from a browser (CORS).",
+    meaning: "Origins of web pages that may call (CORS).",
   }),
   trustedProxies: setting<readonly Network[]>({
     path: "server.trusted_proxies",
@@ -133,7 +130,7 @@ export const serverSettings = {
     defaultValue: [],
     example: "[10.0.0.0/8]",
     meaning:
-      "The addresses, or networks such as 10.0.0.0/8, of the reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.",
+      "Addresses or networks of reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted.",
   }),
   passthrough: setting<PassthroughAccess>({
     path: "server.passthrough",
@@ -141,27 +138,26 @@ export const serverSettings = {
     kind: passthroughAccess,
     defaultValue: "master_key",
     meaning:
-      "Who may use /p/{provider}/…, which forwards requests unchanged, to any path of a provider, with its key: off, only the master key (and an open gateway's callers), or all callers.",
+      "Who may use /p/{provider}/…: no caller, the master key and callers of an open gateway, or all.",
   }),
   userPathHeader: setting({
     path: "server.user_path_header",
     env: "USER_PATH_HEADER",
     kind: headerName,
     defaultValue: "x-sluice-user-path",
-    meaning: "The request header in which a master-key caller names its user path, in any case.",
+    meaning: "Header in which a master-key caller names its user path.",
   }),
   bodyBytesMax: setting({
     path: "server.max_body_bytes",
     kind: integer({ min: 1024, max: 1_073_741_824 }, "bytes"),
     defaultValue: 33_554_432,
-    meaning: "The largest request body that is accepted; a larger one gets 413.",
+    meaning: "Largest request body; beyond it 413.",
   }),
   uploadBytesMax: setting({
     path: "server.max_upload_bytes",
     kind: integer({ min: 1024, max: 1_099_511_627_776 }, "bytes"),
     defaultValue: 536_870_912,
-    meaning:
-      "The largest upload that is accepted, audio or a file, which isn't held in memory; a larger one gets 413.",
+    meaning: "Largest upload of audio or files; beyond it 413. Uploads aren't held in memory.",
   }),
   heldBytesMax: setting<number | null>({
     path: "server.max_held_bytes",
@@ -169,21 +165,20 @@ export const serverSettings = {
     defaultValue: null,
     defaultText: "a quarter of the memory, at most 2 GiB",
     example: "268435456",
-    meaning:
-      "How many bytes of requests and answers a proxy holds in memory at once; a request that doesn't fit gets 503.",
+    meaning: "Memory of a proxy for requests and answers; beyond it 503.",
   }),
   connectionsMax: setting({
     path: "server.max_connections",
     kind: integer({ min: 1, max: 1_000_000 }),
     defaultValue: 10_000,
     meaning:
-      "How many connections and requests a proxy holds at once; fewer if it may not open as many files.",
+      "Connections, and requests, of a proxy; beyond it 503. Fewer if the limit on open files is lower.",
   }),
   drainMs: setting({
     path: "server.drain_seconds",
     kind: seconds({ min: 0, max: 3600, zero: true }),
     defaultValue: 25_000,
-    meaning: "How long a stopping proxy lets running requests finish.",
+    meaning: "Time for running requests to finish when a proxy stops.",
   }),
   drainGraceMs: setting({
     path: "server.drain_grace_seconds",
@@ -191,34 +186,31 @@ export const serverSettings = {
     kind: seconds({ min: 0, max: 3600, zero: true }),
     defaultValue: 2_000,
     meaning:
-      "How long a stopping proxy still accepts requests while /ready answers 503, so that load balancers stop sending.",
+      "Time for which a stopping proxy accepts requests while /ready answers 503, for load balancers.",
   }),
   reloadDrainMs: setting({
     path: "server.reload_drain_seconds",
     kind: seconds({ min: 0, max: 86_400, zero: true }),
     defaultValue: 600_000,
-    meaning:
-      "How long a proxy that a reload has replaced lets running requests finish; its successor takes new ones.",
+    meaning: "Time for running requests to finish when a reload replaces their proxy.",
   }),
   stalledClientMs: setting({
     path: "server.stalled_client_seconds",
     kind: seconds({ min: 0.1, max: 3600, zero: false }),
     defaultValue: 60_000,
-    meaning: "How long a client may leave a response unread before its connection is closed.",
+    meaning: "Time for which a client may leave a response unread; then the connection is closed.",
   }),
   streamKeepAliveMs: setting({
     path: "server.stream_keep_alive_seconds",
     kind: seconds({ min: 0.1, max: 3600, zero: true }),
     defaultValue: 0,
-    meaning:
-      "After how long without a byte a stream's client gets a keep-alive, also before the answer begins; 0 never sends one.",
+    meaning: "Silence of a stream after which its client gets a keep-alive; 0: never.",
   }),
   requestIdInRefusals: setting({
     path: "server.request_id_in_refusals",
     kind: boolean,
     defaultValue: false,
-    meaning:
-      "Adds request_id beside error to the body of a 429 by Sluice, for callers that log bodies but no headers.",
+    meaning: "Adds request_id to the body of Sluice's 429s.",
   }),
 } as const;
 
@@ -235,7 +227,7 @@ export const limiterSettings = {
     defaultValue: null,
     defaultText: "see below",
     example: "/run/sluice/limiterd.sock",
-    meaning: "The Unix socket between the proxies and the limiter daemon, at most 107 bytes long.",
+    meaning: "Unix socket between proxies and daemon, at most 107 bytes.",
   }),
   adminSocket: setting({
     path: "limiter.admin_socket",
@@ -244,15 +236,13 @@ export const limiterSettings = {
     defaultValue: null,
     defaultText: "see below",
     example: "/run/sluice/limiterd-admin.sock",
-    meaning:
-      "The daemon's Unix socket for administration, open to its user alone, at most 107 bytes long.",
+    meaning: "Unix socket for administration, open to the daemon's user only, at most 107 bytes.",
   }),
   socketGroupAccess: setting({
     path: "limiter.socket_group_access",
     kind: boolean,
     defaultValue: false,
-    meaning:
-      "Opens the socket, but not the one for administration, to the daemon's group, not only to its user.",
+    meaning: "Opens limiter.socket to the daemon's group.",
   }),
   dataDir: setting({
     path: "limiter.data_dir",
@@ -262,7 +252,7 @@ export const limiterSettings = {
     defaultValue: null,
     defaultText: "see below",
     example: "/var/lib/sluice",
-    meaning: "The directory in which the daemon keeps its store.",
+    meaning: "Directory of the daemon's store.",
   }),
   spoolDir: setting({
     path: "limiter.spool_dir",
@@ -271,8 +261,7 @@ export const limiterSettings = {
     defaultValue: null,
     defaultText: "see below",
     example: "/var/lib/sluice/spool",
-    meaning:
-      "The directory where a stopping proxy saves what the daemon hasn't acknowledged, for the next proxy to deliver.",
+    meaning: "Directory where a stopping proxy leaves unacknowledged charges for the next proxy.",
   }),
   failureMode: setting<"closed" | "open">({
     path: "limiter.failure_mode",
@@ -280,13 +269,13 @@ export const limiterSettings = {
     kind: choice(["closed", "open"]),
     defaultValue: "closed",
     meaning:
-      "What a model request gets while the daemon is unreachable: closed refuses it with 503, open lets it through and counts it later.",
+      "Without the daemon, closed refuses model requests with 503; open admits them and counts them later.",
   }),
   deadlineMs: setting({
     path: "limiter.deadline_ms",
     kind: integer({ min: 1, max: 60_000 }, "milliseconds"),
     defaultValue: 2000,
-    meaning: "How long an admission waits for the daemon before failure_mode applies.",
+    meaning: "Wait for the daemon before failure_mode applies.",
   }),
 } as const;
 
@@ -296,36 +285,33 @@ const usageSettings = {
     env: "USAGE_ENABLED",
     kind: boolean,
     defaultValue: true,
-    meaning: "Tracks usage; token limits need it.",
+    meaning: "Tracks usage, which token limits and budgets need.",
   }),
   usageRetentionDays: setting({
     path: "usage.retention_days",
     env: "USAGE_RETENTION_DAYS",
     kind: integer({ min: 1, max: 36_500 }, "days"),
     defaultValue: 400,
-    meaning:
-      "How long usage records are kept; their sums per day are kept as long, and at least 366 days.",
+    meaning: "Retention of usage records; daily sums are kept at least 366 days.",
   }),
   backgroundLookMs: setting({
     path: "usage.background_lookup_seconds",
     kind: seconds({ min: 0.1, max: 3600, zero: true }),
     defaultValue: 60_000,
     meaning:
-      "How often Sluice asks a provider for a background response whose usage no client has fetched; less often, the older it is, and 0 never asks.",
+      "Interval of asking providers for the usage of background responses, longer with their age; 0: never.",
   }),
   backgroundWaitMs: setting({
     path: "usage.background_wait_seconds",
     kind: seconds({ min: 1, max: 518_400, zero: false }),
     defaultValue: 86_400_000,
-    meaning:
-      "For how long the usage of a background response is waited for; after that it stays unknown.",
+    meaning: "Wait for the usage of a background response; then it stays unknown.",
   }),
   backgroundMax: setting({
     path: "usage.background_max",
     kind: integer({ min: 0, max: 1_000_000 }),
     defaultValue: 10_000,
-    meaning:
-      "How many background responses are waited for at once; the usage of others stays unknown.",
+    meaning: "Background responses whose usage is awaited; that of others stays unknown.",
   }),
   storeBytesMax: setting<number | null>({
     path: "usage.max_store_bytes",
@@ -333,8 +319,7 @@ const usageSettings = {
     kind: integer({ min: 16 * 1024 * 1024, max: Number.MAX_SAFE_INTEGER }, "bytes"),
     defaultValue: null,
     example: "10737418240",
-    meaning:
-      "How large the daemon's store may grow; beyond that the oldest usage records are removed early, and nothing else.",
+    meaning: "Size of the store beyond which the oldest usage records are removed.",
   }),
 } as const;
 
@@ -344,42 +329,42 @@ const cacheSettings = {
     env: "CACHE_ENABLED",
     kind: boolean,
     defaultValue: false,
-    meaning: "Answers a repeated, identical request from the proxy's memory.",
+    meaning: "Answers identical requests from the proxy's memory.",
   }),
   cacheTtlMs: setting({
     path: "cache.ttl_seconds",
     env: "CACHE_TTL_SECONDS",
     kind: seconds({ min: 0.001, max: 31_536_000, zero: false }),
     defaultValue: 3_600_000,
-    meaning: "How long an answer is used again.",
+    meaning: "Lifetime of a cached answer.",
   }),
   cacheEntriesMax: setting({
     path: "cache.max_entries",
     env: "CACHE_MAX_ENTRIES",
     kind: integer({ min: 1, max: 10_000_000 }),
     defaultValue: 10_000,
-    meaning: "How many answers a proxy keeps; the least recently used is dropped first.",
+    meaning: "Cached answers of a proxy; the least recently used goes first.",
   }),
   cacheBytesMax: setting({
     path: "cache.max_bytes",
     env: "CACHE_MAX_BYTES",
     kind: integer({ min: 1024, max: 68_719_476_736 }, "bytes"),
     defaultValue: 67_108_864,
-    meaning: "How much a proxy keeps in total.",
+    meaning: "Memory of a proxy for cached answers.",
   }),
   cacheEntryBytesMax: setting({
     path: "cache.max_entry_bytes",
     env: "CACHE_MAX_ENTRY_BYTES",
     kind: integer({ min: 1024, max: 33_554_432 }, "bytes"),
     defaultValue: 1_048_576,
-    meaning: "The largest answer that is kept.",
+    meaning: "Largest cached answer.",
   }),
   cacheSharedAcrossPaths: setting({
     path: "cache.share_across_paths",
     env: "CACHE_SHARE_ACROSS_PATHS",
     kind: boolean,
     defaultValue: false,
-    meaning: "Lets an answer to one user path be used for another.",
+    meaning: "Shares cached answers between user paths.",
   }),
 } as const;
 
@@ -390,7 +375,7 @@ const metricsSettings = {
     kind: masterKey,
     defaultValue: null,
     example: '"${SLUICE_METRICS_TOKEN}"',
-    meaning: "A token that opens /metrics and nothing else; the master key opens it too.",
+    meaning: "Token for /metrics and /metrics/limiter only; the master key opens them too.",
   }),
   metricsTokenFile: setting({
     path: "metrics.token_file",
@@ -398,27 +383,26 @@ const metricsSettings = {
     kind: filePath,
     defaultValue: null,
     example: "/etc/sluice/metrics-token",
-    meaning: "A file that holds this token, read when a proxy starts.",
+    meaning: "File with this token, read at the start.",
   }),
   metricsSeriesMax: setting({
     path: "metrics.series_max",
     kind: integer({ min: 1000, max: 1_000_000 }),
     defaultValue: 10_000,
-    meaning:
-      "How many series one proxy keeps; new sets of labels beyond it are counted together, as other.",
+    meaning: "Series of one proxy; further label sets are counted as other.",
   }),
   metricsRulesMax: setting({
     path: "metrics.rules_max",
     kind: integer({ min: 0, max: 1000 }),
     defaultValue: 500,
-    meaning: "How many rules, and how many budgets, have series of their own at /metrics/limiter.",
+    meaning: "Rules, and budgets, with series at /metrics/limiter.",
   }),
   metricsUserPathDepth: setting({
     path: "metrics.user_paths",
     kind: integer({ min: 0, max: 8 }),
     defaultValue: 0,
     meaning:
-      "How many segments of the user path are a label of requests, tokens and costs; 0: user paths are no label.",
+      "Segments of the user path in the label path of requests, tokens and costs; 0: no such label.",
   }),
 } as const;
 
@@ -428,7 +412,7 @@ const tracingSettings = {
     kind: choice(["private", "all", "none"]),
     defaultValue: "private",
     meaning:
-      "Which providers are sent a request's traceparent and tracestate: those on this host and in private networks, all, or none.",
+      "Providers that get traceparent and tracestate: those in private networks, all, or none.",
   }),
   tracingEndpoint: setting({
     path: "tracing.endpoint",
@@ -437,7 +421,7 @@ const tracingSettings = {
     defaultValue: null,
     example: "http://127.0.0.1:4318",
     meaning:
-      "Where spans are sent, by OTLP over HTTP: the address of a collector, to which /v1/traces is appended; without it, none are made.",
+      "Address of the collector for spans, by OTLP over HTTP; /v1/traces is appended. Without it there are no spans.",
   }),
   tracesEndpoint: setting<string | null>({
     path: "tracing.traces_endpoint",
@@ -445,8 +429,7 @@ const tracingSettings = {
     kind: webUrl,
     defaultValue: null,
     example: "https://otel.example.com/in/traces",
-    meaning:
-      "The whole address that spans are sent to, in place of tracing.endpoint: nothing is appended.",
+    meaning: "Complete address for spans; beats tracing.endpoint.",
   }),
   tracingHeaders: setting({
     path: "tracing.headers",
@@ -454,8 +437,7 @@ const tracingSettings = {
     kind: headerList,
     defaultValue: null,
     example: "x-api-key=${COLLECTOR_KEY}",
-    meaning:
-      "Headers that the collector is sent, such as a key: name=value, several with commas between, values percent-encoded.",
+    meaning: "Headers for the collector: name=value, separated by commas, values percent-encoded.",
   }),
   tracingHeadersFile: setting({
     path: "tracing.headers_file",
@@ -463,22 +445,21 @@ const tracingSettings = {
     kind: filePath,
     defaultValue: null,
     example: "/etc/sluice/otlp-headers",
-    meaning: "A file that holds these headers, read when a proxy starts.",
+    meaning: "File with these headers, read at the start.",
   }),
   tracingSampler: setting<TraceSampler>({
     path: "tracing.sampler",
     env: "OTEL_TRACES_SAMPLER",
     kind: choice(traceSamplers),
     defaultValue: "parentbased_traceidratio",
-    meaning:
-      "Which requests have spans: parentbased_… follows what a caller's traceparent says, the rest of the name applies to all others.",
+    meaning: "Which requests have spans; parentbased_… follows the caller's traceparent first.",
   }),
   tracingSample: setting({
     path: "tracing.sample",
     env: "OTEL_TRACES_SAMPLER_ARG",
     kind: fraction,
     defaultValue: 1,
-    meaning: "Which part of the requests has spans where the sampler is a traceidratio.",
+    meaning: "Share of requests with spans, for the samplers with traceidratio.",
   }),
 } as const;
 
@@ -490,14 +471,14 @@ export const clusterSettings = {
     defaultValue: null,
     example: "valkeys://engine.internal:6379",
     meaning:
-      "The Valkey or Redis that hosts share their limits through: its address, several of a Cluster, or those of its Sentinels; without it, each host has its own.",
+      "Valkey or Redis through which hosts share limits: its address, or those of a Cluster's servers or of Sentinels.",
   }),
   clusterName: setting({
     path: "cluster.name",
     env: "SLUICE_CLUSTER_NAME",
     kind: clusterName,
     defaultValue: "sluice",
-    meaning: "Which cluster this host belongs to; clusters with other names share nothing with it.",
+    meaning: "Name of the cluster; hosts with the same name share limits.",
   }),
   clusterFailureMode: setting<ClusterFailureMode>({
     path: "cluster.failure_mode",
@@ -505,7 +486,7 @@ export const clusterSettings = {
     kind: choice(["closed", "local", "open"]),
     defaultValue: "closed",
     meaning:
-      "What limited requests get while the engine is unreachable and this host's granted share is used up: closed refuses them with 503, local gives this host its part of each limit, open lets them through and counts them later.",
+      "Without the engine, closed refuses limited requests with 503, local gives each host its part of a limit, open admits them and counts them later.",
   }),
   clusterUsername: setting({
     path: "cluster.username",
@@ -513,7 +494,7 @@ export const clusterSettings = {
     kind: engineWord,
     defaultValue: null,
     example: "sluice",
-    meaning: "The ACL user, if the address doesn't have one.",
+    meaning: "ACL user, unless the address has one.",
   }),
   clusterPassword: setting({
     path: "cluster.password",
@@ -521,7 +502,7 @@ export const clusterSettings = {
     kind: enginePassword,
     defaultValue: null,
     example: '"${SLUICE_CLUSTER_PASSWORD}"',
-    meaning: "Its password, if the address doesn't have one.",
+    meaning: "Password, unless the address has one.",
   }),
   clusterPasswordFile: setting({
     path: "cluster.password_file",
@@ -529,7 +510,7 @@ export const clusterSettings = {
     kind: filePath,
     defaultValue: null,
     example: "/etc/sluice/engine-key",
-    meaning: "A file that holds the password, read at each new connection.",
+    meaning: "File with the password, read at each new connection.",
   }),
   clusterCaFile: setting({
     path: "cluster.ca_file",
@@ -537,7 +518,7 @@ export const clusterSettings = {
     kind: filePath,
     defaultValue: null,
     example: "/etc/sluice/engine-ca.pem",
-    meaning: "Certificates in PEM that are trusted there in place of the system's.",
+    meaning: "PEM file of trusted certificates, instead of the system's.",
   }),
   clusterSentinelMaster: setting({
     path: "cluster.sentinel_master",
@@ -546,7 +527,7 @@ export const clusterSettings = {
     defaultValue: null,
     example: "engine",
     meaning:
-      "The server's name at the Sentinels; cluster.url then has their addresses, user and password.",
+      "Name of the server at the Sentinels, whose addresses, user and password cluster.url then has.",
   }),
   clusterSentinelPasswordFile: setting({
     path: "cluster.sentinel_password_file",
@@ -554,7 +535,7 @@ export const clusterSettings = {
     kind: filePath,
     defaultValue: null,
     example: "/etc/sluice/sentinel-key",
-    meaning: "A file that holds the password of the Sentinels, read at each new connection.",
+    meaning: "File with the password of the Sentinels, read at each new connection.",
   }),
 } as const;
 
@@ -565,38 +546,35 @@ const ruleSettings = {
     kind: names(["quota_templates"]),
     defaultValue: [],
     example: "[quota_templates]",
-    meaning:
-      "The features this installation is entitled to; quota_templates (per_child rules) is the only one.",
+    meaning: "Entitled features; quota_templates (per_child) is the only one.",
   }),
   rateLimitsEnabled: setting({
     path: "rate_limits.enabled",
     env: "RATE_LIMITS_ENABLED",
     kind: boolean,
     defaultValue: true,
-    meaning: "Enforces rate limits; false keeps the rules and enforces none.",
+    meaning: "Enforces rate limits; false keeps the rules unenforced.",
   }),
   flushIntervalMs: setting({
     path: "rate_limits.flush_interval",
     env: "RATE_LIMITS_FLUSH_INTERVAL",
     kind: seconds({ min: 0.01, max: 3600, zero: true }),
     defaultValue: 1000,
-    meaning:
-      "How often the counters are written to the store, fractions allowed; 0 writes them on a clean stop only.",
+    meaning: "Interval of writing counters to the store; 0: only at a clean stop.",
   }),
   budgetsEnabled: setting({
     path: "budgets.enabled",
     env: "BUDGETS_ENABLED",
     kind: boolean,
     defaultValue: true,
-    meaning: "Enforces budgets; false keeps them, with what was spent, and enforces none.",
+    meaning: "Enforces budgets; false keeps them unenforced.",
   }),
   budgetsUnpriced: setting<"allow" | "refuse">({
     path: "budgets.unpriced",
     env: "BUDGETS_UNPRICED",
     kind: choice(["allow", "refuse"]),
     defaultValue: "allow",
-    meaning:
-      "Whether callers under a budget may use models that have no price, whose cost no budget counts.",
+    meaning: "Whether callers under a budget may use models without a price.",
   }),
 } as const;
 
@@ -615,22 +593,21 @@ export const settings = {
     flag: "logLevel",
     kind: choice(["fatal", "error", "warn", "info", "debug", "trace", "silent"]),
     defaultValue: "info",
-    meaning: "The least important lines that are logged.",
+    meaning: "Least severe level that is logged.",
   }),
   logFormat: setting<LogFormat>({
     path: "log_format",
     env: "LOG_FORMAT",
     kind: choice(["auto", "json", "text"]),
     defaultValue: "auto",
-    meaning:
-      "How lines are written: json, text for people, or auto, which is text on a terminal and JSON elsewhere.",
+    meaning: "Form of log lines; auto is text at a terminal and JSON elsewhere.",
   }),
   logSample: setting({
     path: "log_sample",
     env: "LOG_SAMPLE",
     kind: fraction,
     defaultValue: 1,
-    meaning: "Which part of the successful requests is logged; all others always are.",
+    meaning: "Share of successful requests that is logged; all others always are.",
   }),
 } as const;
 

@@ -4,12 +4,7 @@
  * `configuration-page.test.ts` fails while what is committed differs.
  */
 import { type ValueKind, withUnit } from "../../../shared/config/kinds/value-kind.js";
-import {
-  baseUrlVariable,
-  modelsVariable,
-  type Preset,
-  presets,
-} from "../../../shared/config/presets.js";
+import { presets } from "../../../shared/config/presets.js";
 import { jwtSettings } from "../../../shared/config/settings/jwt-settings.js";
 import {
   modelTraitsSettings,
@@ -26,7 +21,7 @@ import {
 } from "../../../shared/config/settings/provider-settings.js";
 import { rewriterSettings } from "../../../shared/config/settings/rewriter-settings.js";
 import { type EntryList, flagName, type Setting } from "../../../shared/config/settings/setting.js";
-import { settings } from "../../../shared/config/settings/settings.js";
+import { sectionMeanings, settings } from "../../../shared/config/settings/settings.js";
 import { type LogField, lineFields, requestFields } from "../../../shared/logging/log-fields.js";
 import { limiterMetrics } from "../../../shared/metrics/limiter-metrics.js";
 import { proxyMetrics } from "../../../shared/metrics/proxy-metrics.js";
@@ -60,38 +55,61 @@ function shownDefault({ kind, defaultText }: Pick<Row, "kind" | "defaultText">):
   return withUnit(defaultText, kind).replace(defaultText, code(defaultText));
 }
 
+/** A table for each section of the file, and one for what is in none. */
 function tableOfSettings(): string {
+  const sectionOf = ({ path }: Setting<unknown>): string =>
+    path.includes(".") ? path.slice(0, path.indexOf(".")) : "";
+  const sections = [
+    ...new Set([...Object.keys(sectionMeanings), ...rowsOfSettings.map(sectionOf)]),
+  ];
+  return sections
+    .map((name) => {
+      const rows = rowsOfSettings.filter((row) => sectionOf(row) === name);
+      const meaning = Object.entries(sectionMeanings).find(([section]) => section === name)?.[1];
+      return `### ${name === "" ? "Outside of sections" : name}\n\n${meaning === undefined ? "" : `${meaning}\n\n`}${tableOfRows(rows)}`;
+    })
+    .join("\n");
+}
+
+function tableOfRows(rows: readonly Setting<unknown>[]): string {
   return markdown(
-    ["key", "variable", "flag", "accepts", "default", "meaning"],
-    rowsOfSettings.map((row) => {
-      const names = [row.path, row.env, row.flag && flagName(row.flag)].map(code);
-      return [...names, accepts(row.kind), shownDefault(row), row.meaning];
+    ["key", "variable, flag", "accepts", "default", "meaning"],
+    rows.map((row) => {
+      const names = [row.env, row.flag && flagName(row.flag)].flatMap((name) =>
+        name === null ? [] : [code(name)],
+      );
+      return [code(row.path), names.join(", "), accepts(row.kind), shownDefault(row), row.meaning];
     }),
   );
 }
 
 function tableOfFields(table: Table, lists: Readonly<Record<string, EntryList>> = {}): string {
-  return markdown(
-    ["key", "accepts", "default", "meaning"],
-    [
-      ...Object.entries(table).map(([key, row]) => [
-        code(key),
-        accepts(row.kind),
-        shownDefault(row),
-        row.meaning,
-      ]),
-      ...Object.entries(lists).map(([key, { entriesMax, meaning }]) => [
-        code(key),
-        `list, at most ${entriesMax}`,
-        "none",
-        meaning,
-      ]),
-    ],
-  );
+  const fields = Object.entries(table).map(([key, row]) => [
+    code(key),
+    accepts(row.kind),
+    shownDefault(row),
+    row.meaning,
+  ]);
+  const ofLists = Object.entries(lists).map(([key, { entriesMax, meaning }]) => [
+    code(key),
+    `list, at most ${entriesMax}`,
+    "none",
+    meaning,
+  ]);
+  return markdown(["key", "accepts", "default", "meaning"], [...together(fields), ...ofLists]);
 }
 
-const presetVariables = (preset: Preset): readonly string[] =>
-  [preset.name, preset.keyVariable, baseUrlVariable(preset), modelsVariable(preset)].map(code);
+/** Neighbours that differ in their keys alone are one row. */
+function together(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  const joined: (readonly string[])[] = [];
+  for (const [key = "", ...cells] of rows) {
+    const [keysBefore = "", ...cellsBefore] = joined.at(-1) ?? [];
+    if (cellsBefore.join("|") === cells.join("|"))
+      joined.splice(-1, 1, [`${keysBefore}, ${key}`, ...cells]);
+    else joined.push([key, ...cells]);
+  }
+  return joined;
+}
 
 function tableOfLogFields(fields: readonly LogField[]): string {
   return markdown(
@@ -109,8 +127,12 @@ export const pages: Readonly<Record<string, Readonly<Record<string, () => string
     per_model: () => tableOfFields(perModelSettings),
     presets: () =>
       markdown(
-        ["name", "key", "base URL from", "models from (comma-separated)", "base URL"],
-        presets.map((preset) => [...presetVariables(preset), preset.baseUrl ?? "your own"]),
+        ["name", "key", "base URL, unless the variable has one"],
+        presets.map(({ name, keyVariable, variables, baseUrl }) => [
+          code(name),
+          code(keyVariable),
+          baseUrl ?? `your own, in ${code(`${variables}_BASE_URL`)}`,
+        ]),
       ),
     prices: () => tableOfFields(priceSettings, priceLists),
     tiers: () => tableOfFields(tierSettings),
