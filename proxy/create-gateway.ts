@@ -6,39 +6,56 @@ import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 // The global of this name is looked up anew at each reading; a request reads it a dozen times.
 import { performance } from "node:perf_hooks";
-import type { Config } from "../shared/config/config.js";
+import type { Config, ProviderConfig } from "../shared/config/config.js";
+import { configHash } from "../shared/config/config-hash.js";
 import { isLoopback } from "../shared/config/open-gateway.js";
 import { hashKey, newKey } from "../shared/domain/key-secret.js";
+import { targetName } from "../shared/domain/target-name.js";
 import type { Log } from "../shared/log.js";
+import { createProcessReading } from "../shared/metrics/process-reading.js";
+import { proxyMetrics } from "../shared/metrics/proxy-metrics.js";
+import type { Family } from "../shared/metrics/series.js";
+import { familiesOfAll, tellMetrics } from "../shared/metrics/told-metrics.js";
+import { version } from "../shared/version.js";
 import { createJwtIssuers, digestToken } from "./auth/jose-issuers.js";
 import { createJwtVerifier } from "./auth/jwt-verifier.js";
+import { SignInAttempts } from "./auth/session/sign-in-attempts.js";
 import { trustedPages } from "./auth/web-page.js";
 import { chooseRewriters } from "./body/rewriters/rewrite-request.js";
+import { freeRequestsPerTurn, usageReadBounds } from "./bounds.js";
 import type { ProxyCapacity } from "./capacity/create-capacity.js";
-import { FairTurns } from "./capacity/fair-turns.js";
-import { FreePlaces } from "./capacity/free-places.js";
+import { FairTurns, FreePlaces } from "./capacity/free-places.js";
 import { SharedReads } from "./capacity/shared-reads.js";
-import { connectProviders } from "./connect-providers.js";
-import { createDashboard } from "./create-dashboard.js";
-import { createMetrics } from "./create-metrics.js";
-import { createTargetHealth } from "./create-target-health.js";
-import { digest, sameSecret } from "./digests.js";
-import { freePlacesMax, freeRequestsPerTurn, usageReadBounds } from "./free-endpoints.js";
-import type { Gateway } from "./gateway.js";
+import { createDashboardLoader } from "./dashboard/bundle-files.js";
+import { LiveFeed } from "./dashboard/live-feed.js";
+import { digest, newSessionToken, sameSecret, sessionMark } from "./digests.js";
+import { createEgress } from "./egress/egress.js";
+import { type Gateway, type Provider, providerOf } from "./gateway.js";
 import { ResponseCache } from "./handlers/cache/response-cache.js";
 import { createOpenapiLoader } from "./handlers/openapi/openapi-file.js";
+import { freePlacesMax } from "./http/match-route.js";
+import { passedHeaders } from "./http/passed-headers.js";
 import { createSpoolFile } from "./http/spool-file.js";
+import { passesTrace } from "./http/trace-context.js";
 import type { LastStop } from "./last-stop.js";
 import type { Limiter } from "./limiter/limiter.js";
-import type { ProxyGroup } from "./metrics/metrics.js";
+import { OpenTargetReport } from "./limiter/open-target-report.js";
+import type { Metrics, ProxyGroup } from "./metrics/metrics.js";
+import { ProxyCounts } from "./metrics/proxy-counts.js";
+import { Gauges } from "./metrics/read-gauges.js";
 import { createTracing } from "./metrics/spans/create-tracing.js";
 import { createModelCatalog } from "./routing/model-catalog.js";
 import { createTargetOrder } from "./routing/order-targets.js";
 import { loadPriceList } from "./routing/price-list.js";
 import { createPriceTable, needsPriceList } from "./routing/price-table.js";
 import { createRecordedModels } from "./routing/recorded-models.js";
+import { type HealthPorts, TargetHealth } from "./routing/target-health.js";
 import { TargetLoad } from "./routing/target-load.js";
+import { createHttpUpstream } from "./upstream/client/http-upstream.js";
+import { openKeySource } from "./upstream/credentials/key-source.js";
+import { createHttpProxyUpstream } from "./upstream/passthrough/http-proxy-upstream.js";
 import { OpenSessions } from "./upstream/passthrough/open-sessions.js";
+import { createSimulatedUpstream } from "./upstream/simulated-upstream.js";
 
 interface GatewayParts {
   readonly config: Config;
@@ -84,14 +101,7 @@ export async function createGateway({
           digest: digestToken,
         });
   const targetLoad = new TargetLoad(config.virtualModels, () => performance.now());
-  const targetHealth = createTargetHealth({
-    limiter,
-    log,
-    providers,
-    monoMs: () => performance.now(),
-    nowMs: () => Date.now(),
-    schedule: (ms, run) => void setTimeout(run, ms).unref(),
-  });
+  const targetHealth = createTargetHealth({ limiter, log, providers });
   const prices = createPriceTable(config, {
     list: needsPriceList(config) ? await loadPriceList() : null,
     nowMs: () => Date.now(),
@@ -154,5 +164,179 @@ export async function createGateway({
     newId: randomUUID,
     newSpool: createSpoolFile,
     loadOpenapi: createOpenapiLoader(log),
+  };
+}
+
+/** How often the gauges read the limiter's state. */
+const lookMs = 1000;
+
+function createMetrics(
+  config: Config,
+  parts: Pick<Gateway, "limiter" | "sessions" | "capacity" | "recordedModels" | "targetHealth">,
+  { group, lastStop }: { readonly group: ProxyGroup | null; readonly lastStop: LastStop },
+): Metrics {
+  const { metrics, providers } = config;
+  const types = new Map(providers.map(({ name, type }) => [name, type]));
+  const counts = new ProxyCounts(
+    {
+      isVouchedFor: (target) => parts.recordedModels.isVouchedFor(target),
+      typeOf: (provider) => types.get(provider) ?? null,
+    },
+    { seriesMax: metrics.seriesMax, pathDepth: metrics.userPathDepth },
+  );
+  const own = {
+    version,
+    nodeVersion: process.version,
+    configHash: configHash(config),
+    configReadMs: Date.now(),
+  };
+  const gauges = new Gauges(counts.table, { ...parts, ...own }, performance.now());
+  const looking = setInterval(() => gauges.lookAtLimiter(performance.now()), lookMs).unref();
+  const readProcess = createProcessReading(proxyMetrics.loopLag.quantiles);
+  const readOwn = async (): Promise<readonly Family[]> => {
+    gauges.update(await readProcess(), await lastStop.read());
+    const open = parts.targetHealth.report().filter(({ state }) => state === "open");
+    counts.circuitsAreOpen(open.map(({ target }) => target));
+    return counts.table.families();
+  };
+  group?.answerWith(
+    async () => tellMetrics(await readOwn()),
+    () => gauges.reloadFailed(),
+  );
+  return {
+    counts,
+    reloadFailed: () => gauges.reloadFailed(),
+    async read() {
+      if (group === null) return readOwn();
+      const all = await group.gather();
+      return all === null ? null : familiesOfAll(all, group.sums);
+    },
+    yieldToEventLoop: () => new Promise<void>((resolve) => void setImmediate(resolve)),
+    close: () => clearInterval(looking),
+  };
+}
+
+function createDashboard(
+  { server: { trustedProxies } }: Pick<Config, "server">,
+  limiter: Limiter,
+): Pick<Gateway, "sessionKeeping" | "liveFeed" | "loadDashboard"> {
+  return {
+    sessionKeeping: {
+      attempts: new SignInAttempts(),
+      trustedProxies,
+      newToken: newSessionToken,
+      hashOf: hashKey,
+      markOf: sessionMark,
+    },
+    liveFeed: new LiveFeed({
+      call: (op, body) => limiter.call(op, body),
+      reachable: () => limiter.reachable,
+      setTimer: (ms, run) => void setTimeout(run, ms).unref(),
+      monoMs: () => performance.now(),
+      nowMs: () => Date.now(),
+    }),
+    loadDashboard: createDashboardLoader(),
+  };
+}
+
+/** Failing targets go to the log, and to the daemon for `sluice status`. */
+function createTargetHealth({
+  limiter,
+  log,
+  providers,
+}: Pick<Gateway, "limiter" | "log" | "providers">): TargetHealth {
+  const notices = healthNotices(log);
+  const report = new OpenTargetReport({
+    limiter,
+    open: () => openTargets(health),
+    schedule: (ms, run) => void setTimeout(run, ms).unref(),
+  });
+  const health = new TargetHealth({
+    monoMs: () => performance.now(),
+    nowMs: () => Date.now(),
+    configOf: (target) => providerOf({ providers }, target).config,
+    ...notices,
+    onOpened(target, why, openMs) {
+      notices.onOpened(target, why, openMs);
+      report.changed();
+    },
+    onClosed(target) {
+      notices.onClosed(target);
+      report.changed();
+    },
+  });
+  return health;
+}
+
+/** The targets whose circuit is open, each with the reason. */
+function openTargets(health: Pick<TargetHealth, "report">): readonly string[] {
+  return health
+    .report()
+    .filter(({ state }) => state === "open")
+    .map(
+      ({ target, failures, why }) =>
+        `${targetName(target)}: ${why} (${failures} failures in a row)`,
+    );
+}
+
+function healthNotices(
+  log: Pick<Log, "warn" | "info">,
+): Pick<HealthPorts, "onOpened" | "onClosed" | "onRefused"> {
+  return {
+    onOpened: (target, why, openMs) =>
+      log.warn(
+        { target: targetName(target), why, open_ms: Math.round(openMs) },
+        "a target keeps failing: its circuit is open",
+      ),
+    onClosed: (target) =>
+      log.info(
+        { target: targetName(target) },
+        "a failing target answers again: its circuit is closed",
+      ),
+    onRefused: (target, why) =>
+      log.warn({ target: targetName(target), why }, "a provider refuses Sluice's key or account"),
+  };
+}
+
+interface Connecting {
+  readonly files: ProxyCapacity["files"];
+  readonly log: Log;
+}
+
+/** The providers by name. Resolves after each has read its keys, or has failed to. */
+async function connectProviders(
+  config: Pick<Config, "providers" | "server" | "tracing">,
+  parts: Connecting,
+): Promise<ReadonlyMap<string, Provider>> {
+  const connected = await Promise.all(
+    config.providers.map((provider) => connectProvider(provider, config, parts)),
+  );
+  return new Map(connected.map((provider) => [provider.config.name, provider]));
+}
+
+async function connectProvider(
+  config: ProviderConfig,
+  { server: { userPathHeader }, tracing }: Pick<Config, "server" | "tracing">,
+  { files, log }: Connecting,
+): Promise<Provider> {
+  const getsTrace = passesTrace(config.baseUrl, tracing.propagate);
+  const passed = passedHeaders(config, userPathHeader, getsTrace);
+  if (config.type === "simulator")
+    return { config, passed, upstream: createSimulatedUpstream(), passthrough: null };
+  const egress = createEgress(config);
+  const source = openKeySource(config, { log, monoMs: () => performance.now() });
+  await source.ready;
+  const upstream = createHttpUpstream(config, egress, source.keys, files.blame);
+  return {
+    config,
+    passed,
+    upstream: {
+      ...upstream,
+      close() {
+        source.close();
+        return upstream.close();
+      },
+    },
+    passthrough: createHttpProxyUpstream(config, egress, source.keys, files.blame),
   };
 }

@@ -1,8 +1,6 @@
 /** Dispatches each request: route, caller, handler, log line. */
-
 import { type Failure, failure } from "../shared/error-code.js";
-import { authenticate } from "./auth/authenticate.js";
-import { authenticateScrape } from "./auth/authenticate-scrape.js";
+import { authenticate, authenticateScrape } from "./auth/authenticate.js";
 import { authorizeCaller, mustAuthorizeFirst } from "./auth/authorize-caller.js";
 import { type Authentication, callerName } from "./auth/caller.js";
 import { answeredPreflight } from "./auth/cors.js";
@@ -10,43 +8,51 @@ import { authenticateSession, sessionOf } from "./auth/session/authenticate-sess
 import { clientAddress } from "./auth/session/client-address.js";
 import { webPageProblem } from "./auth/web-page.js";
 import { serveDashboard } from "./dashboard/serve-dashboard.js";
-import { freePlacesMax } from "./free-endpoints.js";
 import type { Gateway } from "./gateway.js";
 import { serveAdmin } from "./handlers/admin/serve-admin.js";
 import { replyUsage } from "./handlers/admin/usage-api.js";
 import { countTokens } from "./handlers/count-tokens.js";
 import { streamLive } from "./handlers/dashboard/live-stream.js";
-import { mayReadDetails } from "./handlers/dashboard/may-read-details.js";
 import { serveSession } from "./handlers/dashboard/sign-in.js";
 import { failRequest } from "./handlers/fail-request.js";
-import { replyHealth, replyReady } from "./handlers/health.js";
+import { mayReadDetails, replyHealth, replyReady } from "./handlers/health.js";
 import { answerModel, answerModels } from "./handlers/list-models.js";
-import { logBug, logRequest } from "./handlers/logging/log-request.js";
-import { countRequest } from "./handlers/metrics/count-request.js";
-import { serveLimiterMetrics, serveMetrics } from "./handlers/metrics/serve-metrics.js";
 import { modelRequest } from "./handlers/model-request.js";
 import { providerObjectRequest } from "./handlers/objects/provider-objects.js";
 import { submitBatch } from "./handlers/objects/submit-batch.js";
 import { replyOpenapi } from "./handlers/openapi/reply-openapi.js";
 import { passthroughRequest } from "./handlers/passthrough-request.js";
 import { passthroughSession, realtimeSession } from "./handlers/realtime-session.js";
-import { refuseCaller } from "./handlers/refuse-caller.js";
-import { isOverloaded, refuseOneTooMany, refuseRoute } from "./handlers/refuse-route.js";
-import { beginTrace, endTrace } from "./handlers/tracing/trace-request.js";
+import {
+  isOverloaded,
+  refuseCaller,
+  refuseOneTooMany,
+  refuseRoute,
+} from "./handlers/refuse-request.js";
+import {
+  beginTrace,
+  countRequest,
+  endTrace,
+  logBug,
+  logRequest,
+} from "./handlers/report-request.js";
+import { serveLimiterMetrics, serveMetrics } from "./handlers/serve-metrics.js";
 import type { Exchange } from "./http/exchange.js";
 import {
   type Area,
   areaOf,
   type Endpoint,
   type FreeEndpoint,
+  freePlacesMax,
   isModelOperation,
+  isPublic,
   matchRoute,
   meetsLimits,
+  type PublicEndpoint,
   type RouteMatch,
 } from "./http/match-route.js";
-import { isSelfBounded, type SelfBounded } from "./http/paths/self-bounded.js";
 import { replyFailure, speaksMessages } from "./http/respond.js";
-import { parseTraceparent } from "./http/tracing/trace-context.js";
+import { parseTraceparent } from "./http/trace-context.js";
 import { withProtocolKey } from "./http/web-socket-handshake.js";
 import type { RequestContext } from "./request-context.js";
 import { RequestRecord } from "./request-record.js";
@@ -94,7 +100,7 @@ function answerRequest(
   if (meetsLimits(endpoint)) record.endpoint = endpoint;
   if (area === "model") beginTrace(gateway, { exchange, record });
   const received = { gateway, exchange, record };
-  if (isSelfBounded(endpoint)) return answerAnybody(received, endpoint);
+  if (isPublic(endpoint)) return answerPublic(received, endpoint);
   const identified = isScrape(endpoint)
     ? authenticateScrape(gateway.credentials, gateway.served, exchange)
     : authenticated(gateway, exchange, match);
@@ -106,9 +112,9 @@ function answerRequest(
 /** A request whose caller isn't known yet. */
 type Received = Omit<RequestContext, "caller">;
 
-async function answerAnybody(
+async function answerPublic(
   { gateway, exchange, record }: Received,
-  endpoint: SelfBounded,
+  endpoint: PublicEndpoint,
 ): Promise<void> {
   if (endpoint === "dashboard-session") return serveSession({ gateway, exchange, record });
   if (endpoint === "openapi")
@@ -126,7 +132,7 @@ async function answerAnybody(
   record.end(replyHealth(gateway, exchange, isDetailed), "answered");
 }
 
-type AskedEndpoint = { readonly endpoint: Exclude<Endpoint, SelfBounded>; readonly area: Area };
+type AskedEndpoint = { readonly endpoint: Exclude<Endpoint, PublicEndpoint>; readonly area: Area };
 
 function answerCaller(
   received: Received,
@@ -210,7 +216,10 @@ function pageProblem(
   return limiter.keysExist === true ? null : webPageProblem(exchange, pages);
 }
 
-function serve(context: RequestContext, endpoint: Exclude<Endpoint, SelfBounded>): Promise<void> {
+function serve(
+  context: RequestContext,
+  endpoint: Exclude<Endpoint, PublicEndpoint>,
+): Promise<void> {
   if (isModelOperation(endpoint)) return modelRequest(context, endpoint);
   switch (endpoint) {
     case "count_tokens":

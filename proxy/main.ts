@@ -10,6 +10,7 @@ import { type InheritedSockets, noSockets } from "../shared/supervision/inherite
 import { createCapacity } from "./capacity/create-capacity.js";
 import { createGateway } from "./create-gateway.js";
 import { heldIdleMs, ProxyEnd } from "./end-proxy.js";
+import type { Gateway } from "./gateway.js";
 import { handleRequest } from "./handle-request.js";
 import { RunningHandlers } from "./http/drain/running-handlers.js";
 import { listenHttp } from "./http/http-listener.js";
@@ -20,7 +21,6 @@ import { SettleSpool, settleGraceMs } from "./limiter/spool/settle-spool.js";
 import type { ProxyGroup } from "./metrics/metrics.js";
 import { startLooking } from "./objects/background-responses.js";
 import { type Listeners, openListeners } from "./open-listeners.js";
-import { statusLine } from "./status-line.js";
 
 interface ProxyOptions {
   readonly config: Config;
@@ -185,4 +185,11 @@ export async function startProxy({
     stop: (atOnce = false) => ending.stop(atOnce),
     replaced: () => ending.replaced(),
   };
+}
+
+function statusLine(
+  { limiter, providers }: Pick<Gateway, "limiter" | "providers">,
+  url: string,
+): string {
+  return `ready: ${url}; providers: ${providers.size}, limiter daemon: ${limiter.state}`;
 }

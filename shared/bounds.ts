@@ -1,7 +1,7 @@
 /**
  * Every bound in one place, each with its reason; `docs/reference/bounds.md` lists those that
  * callers and operators can meet. Those of keys and tokens are in `domain/credential-bounds.ts`,
- * those of retries and failing targets in `proxy/upstream/attempt-bounds.ts`. Settings that an
+ * those of retries and failing targets in `proxy/bounds.ts`. Settings that an
  * operator may change are not here but in `config/settings/settings.ts`.
  */
 

@@ -4,15 +4,20 @@
  * keys, and whether anyone may call without credentials (`authorize-caller.ts`, or the admission
  * itself).
  */
-
 import { looksLikeManagedKey, setMasterKey } from "../../shared/domain/managed-key.js";
 import { normalizeUserPath } from "../../shared/domain/user-path.js";
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
 import { remembered } from "../../shared/text/remembered.js";
 import { isGiven, keyHeaders } from "../http/copy-headers.js";
 import type { Exchange, RequestHeaders } from "../http/exchange.js";
-import type { Area } from "../http/match-route.js";
-import { type Authentication, type Caller, unauthorized, wrongToken } from "./caller.js";
+import type { Area, Served } from "../http/match-route.js";
+import {
+  type Authentication,
+  authenticatedCaller,
+  type Caller,
+  unauthorized,
+  wrongToken,
+} from "./caller.js";
 import { looksLikeJwt } from "./jwt-path.js";
 import type { JwtVerifier } from "./jwt-verifier.js";
 
@@ -82,7 +87,7 @@ export function authenticate(
 }
 
 /** A caller that may name its user path itself. */
-export function headerCaller(
+function headerCaller(
   credential: string,
   { userPath, failure }: RequestedPath,
   denial: Failure,
@@ -144,13 +149,13 @@ export function showsKey(request: RequestHeaders): boolean {
 }
 
 /** Where the clients of OpenAI, Anthropic, Azure and Google put their key. */
-export type CredentialSource = RequestHeaders & Pick<Exchange, "path" | "query">;
+type CredentialSource = RequestHeaders & Pick<Exchange, "path" | "query">;
 
 /** Paths of Gemini's own API, and of passthrough to it. */
 const ofGoogle = /^(?:\/p\/[^/]+)?\/v1beta\//;
 
 /** The token that a request shows, or why it shows none. */
-export function givenToken(request: CredentialSource, area: Area): string | Failure {
+function givenToken(request: CredentialSource, area: Area): string | Failure {
   const authorization = request.header("authorization");
   if (isGiven(authorization))
     return (
@@ -185,4 +190,33 @@ function displayName(header: string): string {
     /(^|-)([a-z])/g,
     (_, dash: string, letter: string) => dash + letter.toUpperCase(),
   );
+}
+
+/**
+ * The caller of /metrics (docs/reference/metrics.md): the master key or the scrape token. Without
+ * either, an open gateway serves it on loopback or on the port for administration only.
+ */
+export function authenticateScrape(
+  credentials: Credentials,
+  served: Served,
+  request: CredentialSource,
+): Authentication {
+  const { masterKey, metricsToken, open, sameSecret } = credentials;
+  const isOpen = open && (credentials.metricsOpen || served === "admin");
+  const token = givenToken(request, "admin");
+  if (typeof token === "string") {
+    const accepted = [masterKey, metricsToken].some(
+      (secret) => secret !== null && sameSecret(token, secret),
+    );
+    if (accepted) return { ok: true, caller: authenticatedCaller("/") };
+  }
+  const needsKey = plainFailure(
+    403,
+    "permission_error",
+    "/metrics needs a credential: set SLUICE_METRICS_TOKEN or SLUICE_MASTER_KEY",
+  );
+  if (isOpen && metricsToken === null)
+    return { ok: true, caller: headerCaller("none", rootPath, needsKey) };
+  if (masterKey === null && metricsToken === null) return { ok: false, failure: needsKey };
+  return { ok: false, failure: typeof token === "string" ? wrongToken : token };
 }

@@ -5,7 +5,7 @@
  */
 import { unreachable } from "../../shared/assert.js";
 import { strangerBodyMs, unauthorizedBodyBytesMax } from "../../shared/domain/credential-bounds.js";
-import { plainFailure } from "../../shared/error-code.js";
+import { type Failure, plainFailure } from "../../shared/error-code.js";
 import type { Authorized } from "../../shared/wire/message-from-daemon.js";
 import type { Exchange } from "../http/exchange.js";
 import type { Area } from "../http/match-route.js";
@@ -110,4 +110,21 @@ export function mustAuthorizeFirst(
   if (!strangers.take(bytes)) return true;
   exchange.awaitBody(strangerBodyMs, () => strangers.give(bytes));
   return false;
+}
+
+/**
+ * Why a caller whose key isn't checked yet may not have its body parsed; null if it may. Parsing
+ * many values takes time, so only known callers may send them.
+ */
+export function denialOfDense(
+  limiter: Limiter,
+  caller: Caller,
+  isDense: () => boolean,
+): Promise<Failure | null> | null {
+  // The proxy knows it, or the daemon authorized it before the body was read.
+  if (caller.credential === "authenticated" || caller.keyId !== "") return null;
+  if (!isDense()) return null;
+  return authorizeCaller(limiter, caller, "model").then((authorized) =>
+    authorized.ok ? null : authorized.failure,
+  );
 }

@@ -13,13 +13,25 @@ import { isAbsent, isObject } from "../../shared/checked.js";
 import { modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
-import type { BodyText } from "./body-text.js";
-import { fieldsMax, tooManyFields, tooManyValues, valuesMax } from "./count-values.js";
-import { isUtf8Text } from "./is-utf8-text.js";
+import {
+  type AskedOfResponses,
+  type AskedReasoning,
+  askedOfResponses,
+  askedReasoning,
+  mayRunOthers,
+} from "./call-needs.js";
+import {
+  type BodyOutline,
+  fieldsMax,
+  inTurns,
+  outlineOf,
+  outlineSliced,
+  strangerValuesMax,
+  tooManyFields,
+  tooManyValues,
+  valuesMax,
+} from "./count-values.js";
 import { type Kind, kindOf, whyNotJson } from "./json-value.js";
-import { type AskedOfResponses, askedOfResponses } from "./meaning/asked-of-responses.js";
-import { type AskedReasoning, askedReasoning } from "./meaning/asked-reasoning.js";
-import { mayRunOthers } from "./meaning/other-models.js";
 import { type JsonMember, lastMember, repeatedKey, scanArray, scanObject } from "./scan-json.js";
 
 /** The operations whose request is a JSON object that names a model. */
@@ -238,4 +250,80 @@ function decodeString(bytes: Buffer, member: JsonMember): string {
 
 function refuse(message: string, param: string): ModelBodyResult {
   return { ok: false, failure: invalid(message, param) };
+}
+
+/**
+ * RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF. Reads past the end give
+ * undefined, which is no continuation.
+ */
+export function isUtf8Text(bytes: Buffer): boolean {
+  for (let i = 0; i < bytes.length; ) {
+    const first = bytes[i]!;
+    if (first < 0x80) {
+      i++;
+      continue;
+    }
+    const second = bytes[i + 1]!;
+    if (first < 0xc2 || first > 0xf4 || (second & 0xc0) !== 0x80) return false;
+    if (first < 0xe0) {
+      i += 2;
+      continue;
+    }
+    if (
+      (bytes[i + 2]! & 0xc0) !== 0x80 ||
+      (first === 0xe0 && second < 0xa0) ||
+      (first === 0xed && second > 0x9f)
+    )
+      return false;
+    if (first < 0xf0) {
+      i += 3;
+      continue;
+    }
+    if (
+      (bytes[i + 3]! & 0xc0) !== 0x80 ||
+      (first === 0xf0 && second < 0x90) ||
+      (first === 0xf4 && second > 0x8f)
+    )
+      return false;
+    i += 4;
+  }
+  return true;
+}
+
+interface BodyText {
+  readonly bytes: Buffer;
+  /** In Latin-1: see `model-body.ts`. */
+  readonly text: string;
+  /** Null: so short that nobody asks. */
+  readonly outline: BodyOutline | null;
+}
+
+/** Whose subject may be lists of tokens, by their ids: 2,048 of 8,192 each for embeddings. */
+const takesTokens: ReadonlySet<Operation> = new Set<Operation>(["embeddings", "completions"]);
+
+export function bodyText(operation: Operation, bytes: Buffer): BodyText {
+  const text = bytes.toString("latin1");
+  const isShort = text.length <= strangerValuesMax;
+  return { bytes, text, outline: isShort ? null : outlineOf(text, takesTokens.has(operation)) };
+}
+
+/** A larger one is walked through in several turns of the event loop. */
+export const slicedBytesMin = 1024 * 1024;
+
+/** The same, of a large body. */
+export async function largeBodyText(
+  operation: Operation,
+  bytes: Buffer,
+  nextTurn: () => Promise<void>,
+): Promise<BodyText> {
+  const text = bytes.toString("latin1");
+  await nextTurn();
+  const outline = await inTurns(outlineSliced(text, takesTokens.has(operation)), nextTurn);
+  await nextTurn();
+  return { bytes, text, outline };
+}
+
+/** Whether parsing it takes so long that its caller must be known. */
+export function isDense({ outline }: BodyText): boolean {
+  return outline !== null && outline.values > strangerValuesMax;
 }

@@ -4,7 +4,6 @@
  * content of the parts is the provider's to check. A form that servers might read in two ways is
  * refused: the provider might find another value in it.
  */
-import { type HeaderParameters, parametersOf, valuesOf } from "./header-parameters.js";
 
 /** A field's value and its position, in bytes from the start of the body. */
 interface FieldPlace {
@@ -243,4 +242,34 @@ function isPlainText(lines: readonly string[]): boolean {
     encodings.every((encoding) => /^\s*(?:7bit|8bit|binary)\s*$/i.test(encoding)) &&
     types.every((type) => /^[^;]*(?:;\s*charset="?(?:utf-8|us-ascii)"?\s*)?$/i.test(type))
   );
+}
+
+/** Names in lower case, in the order in which they come; a name may come more than once. */
+type HeaderParameters = readonly (readonly [name: string, value: string])[];
+
+/** With an unquoted value, or a quoted one whose escapes stay as they are. */
+const parameter =
+  /[ \t]*;[ \t]*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)=(?:"((?:[^"\\\r\n]|\\[^\r\n])*)"|([^\s;",]+))/y;
+
+/** Null when the header has another value, or parameters that can't be read for sure. */
+function parametersOf(header: string, value: string): HeaderParameters | null {
+  const text = header.trim();
+  if (text.slice(0, value.length).toLowerCase() !== value) return null;
+  const parameters: (readonly [string, string])[] = [];
+  let at = value.length;
+  while (at < text.length) {
+    parameter.lastIndex = at;
+    const found = parameter.exec(text);
+    if (found === null) return /^[ \t]*;$/.test(text.slice(at)) ? parameters : null;
+    parameters.push([found[1]!.toLowerCase(), found[2] ?? found[3]!]);
+    at = parameter.lastIndex;
+  }
+  return parameters;
+}
+
+/** The values of a parameter, whether it is written `name=` or, as RFC 5987 has it, `name*=`. */
+function valuesOf(parameters: HeaderParameters, name: string): readonly string[] {
+  return parameters
+    .filter(([key]) => key === name || key.startsWith(`${name}*`))
+    .map(([, value]) => value);
 }

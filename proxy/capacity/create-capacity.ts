@@ -1,16 +1,14 @@
 /** What this process can hold, from its settings and from what the system lets it have. */
-
 import type { Socket } from "node:net";
-import { availableParallelism } from "node:os";
+import { availableParallelism, totalmem } from "node:os";
+import { constrainedMemory } from "node:process";
 import { heldBytesMaxByDefault, heldMemoryShare } from "../../shared/bounds.js";
 import type { Config } from "../../shared/config/config.js";
 import { memoryForStrangersShare } from "../../shared/domain/credential-bounds.js";
 import type { Log } from "../../shared/log.js";
 import { ConnectionRoom, connectionsWithin } from "./connection-room.js";
 import { MemoryLedger } from "./memory-ledger.js";
-import { memoryLimit } from "./memory-limit.js";
 import { type OpenFiles, watchOpenFiles } from "./open-files.js";
-import { sayOnce } from "./say-once.js";
 
 export interface ProxyCapacity {
   readonly connections: ConnectionRoom<Socket>;
@@ -73,4 +71,24 @@ function createMemory(
 /** How many proxies share the memory. */
 function processesOf(proxies: Config["server"]["proxies"]): number {
   return proxies === "auto" ? availableParallelism() : proxies;
+}
+
+/** The limit of its control group, or else what the machine has. */
+function memoryLimit(): number {
+  const limit = constrainedMemory();
+  // 0 where it isn't known; without a limit it is larger than any memory.
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+}
+
+const againMs = 60_000;
+
+/** Returns what says it, unless it has been said within the last minute. */
+export function sayOnce(say: () => void, monoMs: () => number): () => void {
+  let saidMonoMs = Number.NEGATIVE_INFINITY;
+  return () => {
+    const nowMonoMs = monoMs();
+    if (nowMonoMs - saidMonoMs < againMs) return;
+    saidMonoMs = nowMonoMs;
+    say();
+  };
 }

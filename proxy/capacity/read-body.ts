@@ -3,18 +3,18 @@
  * decode to gigabytes, so the decoded body has the bound of the encoded one and a ratio to it, and
  * counts in the same account of memory while it grows.
  */
+
 import type { IncomingMessage } from "node:http";
 import * as zlib from "node:zlib";
-import { contentCoding } from "../body/header-parameters.js";
-import type { BodyResult } from "../http/exchange.js";
 import {
   brotliWindowBytes,
   decodedFreelyBytes,
   decodedRatioMax,
   deflateWindowBytes,
   zstdWindowLogMax,
-} from "./decoder-bounds.js";
-import { type BodyMemory, HeldBody } from "./held-body.js";
+} from "../bounds.js";
+import { contentCoding } from "../http/copy-headers.js";
+import type { BodyResult } from "../http/exchange.js";
 
 type Decoder =
   | ReturnType<typeof zlib.createGunzip>
@@ -170,4 +170,71 @@ function decodeWithin(bytes: Buffer, decoder: Decoder, reading: Reading): Promis
     decoder.once("error", () => over({ ok: false, reason: "undecodable" }));
     decoder.end(bytes);
   });
+}
+
+/** Beyond its first piece a body gets so much at the least, or what is announced. */
+const grownBytesMin = 64 * 1024;
+
+interface BodyMemory {
+  take(bytes: number): boolean;
+  give(bytes: number): void;
+}
+
+const nothing = Buffer.alloc(0);
+
+export class HeldBody {
+  length = 0;
+  readonly #announced: number;
+  readonly #memory: BodyMemory;
+  /** A body that comes in one piece, as most do, isn't copied. */
+  #bytes: Buffer = nothing;
+
+  /** `announced`: its Content-Length, or Infinity. */
+  constructor(announced: number, memory: BodyMemory) {
+    this.#announced = announced;
+    this.#memory = memory;
+  }
+
+  /** False: there is no memory for this piece. */
+  append(piece: Buffer): boolean {
+    const length = this.length + piece.length;
+    if (this.length === 0) {
+      if (!this.#memory.take(piece.length)) return false;
+      this.#bytes = piece;
+    } else {
+      if (length > this.#bytes.length && !this.#grow(length)) return false;
+      piece.copy(this.#bytes, this.length);
+    }
+    this.length = length;
+    return true;
+  }
+
+  #grow(needed: number): boolean {
+    const doubled = Math.max(grownBytesMin, 2 * this.#bytes.length);
+    const size = Math.max(needed, Math.min(this.#announced, doubled));
+    if (!this.#memory.take(size - this.#bytes.length)) return false;
+    const larger = Buffer.allocUnsafeSlow(size);
+    this.#bytes.copy(larger, 0, 0, this.length);
+    this.#bytes = larger;
+    return true;
+  }
+
+  /** It is refused: its memory is free. */
+  discard(): void {
+    this.#memory.give(this.#bytes.length);
+    this.#bytes = nothing;
+    this.length = 0;
+  }
+
+  /** All of it, in no more memory than its length. It is the caller's; nothing is kept here. */
+  take(): Buffer {
+    const bytes = this.#bytes;
+    this.#bytes = nothing;
+    const spare = bytes.length - this.length;
+    if (spare === 0) return bytes;
+    const exact = Buffer.allocUnsafeSlow(this.length);
+    bytes.copy(exact, 0, 0, this.length);
+    this.#memory.give(spare);
+    return exact;
+  }
 }

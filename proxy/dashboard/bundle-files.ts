@@ -7,8 +7,8 @@ import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { keptFile } from "../http/kept-file.js";
 import type { KeptFile } from "../http/reply-file.js";
-import type { DashboardBundle, LoadDashboard } from "./dashboard-files.js";
 import { iconText, indexPage } from "./page-head.js";
+import type { DashboardBundle, LoadDashboard } from "./serve-dashboard.js";
 
 /** Beside the program, or where the programs are for a module that runs by itself. */
 const folders = ["./dashboard/", "../../programs/dashboard/"].map((folder) =>

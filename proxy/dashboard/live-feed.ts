@@ -8,8 +8,8 @@ import type { DaemonStatus } from "../../shared/api/gateway-status.js";
 import type { LiveEvents } from "../../shared/api/live-event.js";
 import type { RefusalPage } from "../../shared/api/refusal-item.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
+import { keepAliveMs, pagesPerTick, refusalsPerTick, tickMs, watchersMax } from "../bounds.js";
 import type { CallOutcome } from "../limiter/limiter.js";
-import { keepAliveMs, pagesPerTick, refusalsPerTick, tickMs, watchersMax } from "./live-bounds.js";
 import { type ListWatch, LivePages, wholePage } from "./live-lists.js";
 
 /** One connection. */

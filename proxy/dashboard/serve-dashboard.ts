@@ -7,7 +7,6 @@ import { type Failure, plainFailure } from "../../shared/error-code.js";
 import type { Exchange } from "../http/exchange.js";
 import { type KeptFile, replyFile } from "../http/reply-file.js";
 import { replyFailure, requestIdHeaders } from "../http/respond.js";
-import type { DashboardBundle, LoadDashboard } from "./dashboard-files.js";
 import { pageHeaders } from "./page-head.js";
 
 const assets = "/dashboard/assets/";
@@ -48,3 +47,14 @@ function fileAt(bundle: DashboardBundle, path: string): KeptFile | null {
   if (path.startsWith(assets)) return bundle.files.get(path.slice(assets.length)) ?? null;
   return path === "/dashboard/icon.svg" ? bundle.icon : bundle.page;
 }
+
+export interface DashboardBundle {
+  /** By name, without a folder. */
+  readonly files: ReadonlyMap<string, KeptFile>;
+  /** What every address of a page answers. */
+  readonly page: KeptFile;
+  readonly icon: KeptFile;
+}
+
+/** Reads them when it is first called; null when they haven't been built. */
+export type LoadDashboard = () => Promise<DashboardBundle | null>;

@@ -2,21 +2,41 @@
  * Chooses which of a provider's operations serves a client's operation: the same one, or another
  * one with a translation between them.
  */
+import { isObject } from "../../shared/checked.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { type Operation, operations } from "../../shared/operation.js";
-import type { AskedOfResponses } from "../body/meaning/asked-of-responses.js";
-import type { AskedReasoning } from "../body/meaning/asked-reasoning.js";
+import type { AskedOfResponses, AskedReasoning } from "../body/call-needs.js";
 import { chatCountToGoogle } from "./chat-to-google/chat-count-to-google.js";
-import { chatToMessages } from "./chat-to-messages/chat-to-messages.js";
-import { chatToResponses } from "./chat-to-responses/chat-to-responses.js";
+import { chatRequestToMessages } from "./chat-to-messages/chat-request-to-messages.js";
+import { messagesAnswerToChat } from "./chat-to-messages/messages-answer-to-chat.js";
+import { MessagesStreamToChat } from "./chat-to-messages/messages-stream-to-chat.js";
+import { chatRequestToResponses } from "./chat-to-responses/chat-request-to-responses.js";
+import { responsesAnswerToChat } from "./chat-to-responses/responses-answer-to-chat.js";
+import { ResponsesStreamToChat } from "./chat-to-responses/responses-stream-to-chat.js";
 import { composeTranslations } from "./compose-translations.js";
 import { countingBy } from "./count-translations.js";
-import { googleStreamToChat, googleToChat } from "./google-to-chat/google-to-chat.js";
-import { messagesToChat } from "./messages-to-chat/messages-to-chat.js";
-import { responsesToChat } from "./responses-to-chat/responses-to-chat.js";
-import type { JsonObject, Translation } from "./translation/translation.js";
-import { isOpenaiModel } from "./variants/model-families.js";
-import { chatTraitsOf } from "./variants/target-traits.js";
+import { isOpenaiModel } from "./fit/model-families.js";
+import { chatTraitsOf } from "./fit/target-traits.js";
+import { chatAnswerToGoogle } from "./google-to-chat/chat-answer-to-google.js";
+import { ChatStreamToGoogle } from "./google-to-chat/chat-stream-to-google.js";
+import { camelFields } from "./google-to-chat/google-request-fields.js";
+import { googleRequestToChat } from "./google-to-chat/google-request-to-chat.js";
+import { declaredFunctions } from "./google-to-chat/google-tools-to-chat.js";
+import { chatAnswerToMessages } from "./messages-to-chat/chat-answer-to-messages.js";
+import { ChatStreamToMessages } from "./messages-to-chat/chat-stream-to-messages.js";
+import { messagesRequestToChat } from "./messages-to-chat/messages-request-to-chat.js";
+import { chatAnswerToResponses } from "./responses-to-chat/chat-answer-to-responses.js";
+import { ChatStreamToResponses } from "./responses-to-chat/chat-stream-to-responses.js";
+import { hoistTools } from "./responses-to-chat/client-tools.js";
+import { repeatedFields } from "./responses-to-chat/response-object.js";
+import { responsesRequestToChat } from "./responses-to-chat/responses-request-to-chat.js";
+import {
+  chatAnswerAsEvents,
+  messagesAnswerAsEvents,
+  responseAsEvents,
+} from "./shared/answer-as-events.js";
+import { renamedTools } from "./shared/tool-call.js";
+import type { JsonObject, Translation } from "./shared/translation.js";
 
 /**
  * The operation that the provider is called with. `translation` is null when the client called the
@@ -26,6 +46,74 @@ interface Dialect {
   readonly operation: Operation;
   readonly translation: Translation | null;
 }
+
+// One translation for each pair of dialects, named client-to-provider. In each pair's folder the
+// file names say which way they translate: requests go `client-…-to-provider`, answers and streams
+// go `provider-…-to-client`.
+
+export const chatToMessages: Translation = {
+  repeats: [],
+  request: chatRequestToMessages,
+  answer: messagesAnswerToChat,
+  asEvents: messagesAnswerAsEvents,
+  events: (context) => new MessagesStreamToChat(context),
+};
+
+/** For models that do what a chat request asks only in the Responses API. */
+export const chatToResponses: Translation = {
+  repeats: [],
+  request: chatRequestToResponses,
+  answer: responsesAnswerToChat,
+  asEvents: responseAsEvents,
+  events: (context) => new ResponsesStreamToChat(context),
+};
+
+/** Gemini has one path for answers and one for streams, so there is one translation for each. */
+export const googleToChat: Translation = translationOf(false);
+export const googleStreamToChat: Translation = translationOf(true);
+
+function translationOf(stream: boolean): Translation {
+  return {
+    repeats: ["tools", "includeThoughts"],
+    repeatedFrom: (body) => ({
+      stream,
+      tools: renamedTools(declaredFunctions(body)),
+      includeThoughts: includesThoughts(body),
+    }),
+    request: (body, options) => googleRequestToChat(body, stream, options),
+    answer: chatAnswerToGoogle,
+    asEvents: chatAnswerAsEvents,
+    events: (context) => new ChatStreamToGoogle(context),
+  };
+}
+
+/** Whether the client asked for the thoughts of the model. */
+function includesThoughts(body: JsonObject): boolean {
+  const { generationConfig } = camelFields(body);
+  const { thinkingConfig } = isObject(generationConfig) ? camelFields(generationConfig) : {};
+  return isObject(thinkingConfig) && camelFields(thinkingConfig)["includeThoughts"] === true;
+}
+
+export const messagesToChat: Translation = {
+  repeats: ["tools"],
+  repeatedFrom: ({ stream, tools }) => {
+    const renamed = renamedTools(tools);
+    return renamed.length === 0 ? { stream } : { stream, tools: renamed };
+  },
+  request: messagesRequestToChat,
+  answer: chatAnswerToMessages,
+  asEvents: chatAnswerAsEvents,
+  events: (context) => new ChatStreamToMessages(context),
+};
+
+export const responsesToChat: Translation = {
+  repeats: repeatedFields,
+  repeatedFrom: hoistTools,
+  request: (body, options) => responsesRequestToChat(hoistTools(body), options),
+  answer: chatAnswerToResponses,
+  asEvents: chatAnswerAsEvents,
+  events: (context) => new ChatStreamToResponses(context),
+};
 
 const untranslated = Object.fromEntries(
   operations.map((operation) => [operation, { operation, translation: null }]),
@@ -173,4 +261,42 @@ export function offeredTo(
   if (!lacksTools && (!stored || responses.stores)) return offered;
   const others = new Set([...offered].filter((operation) => operation !== "responses"));
   return chooseDialect("responses", others) === null ? offered : others;
+}
+
+interface AskedCall {
+  readonly reasoning: AskedReasoning;
+  readonly asked: AskedOfResponses;
+}
+
+/** The dialect of one call at each target: read before the admission, and again to send it. */
+export class CallDialects {
+  readonly #operation: Operation;
+  readonly #call: AskedCall;
+  /** The last target, since nearly every call has one. */
+  #provider: ProviderConfig | null = null;
+  #model = "";
+  #last: ReturnType<typeof chooseDialect> = null;
+
+  constructor(operation: Operation, call: AskedCall) {
+    this.#operation = operation;
+    this.#call = call;
+  }
+
+  /** Null if this target can't serve the call. */
+  at(provider: ProviderConfig, model: string): ReturnType<typeof chooseDialect> {
+    if (provider === this.#provider && model === this.#model) return this.#last;
+    this.#provider = provider;
+    this.#model = model;
+    this.#last = this.#choose(provider, model);
+    return this.#last;
+  }
+
+  #choose(provider: ProviderConfig, model: string): ReturnType<typeof chooseDialect> {
+    const isNeeded = needsResponses(provider, model, this.#call.reasoning);
+    const offered = offeredTo(provider, model, this.#call.asked);
+    const dialect = chooseDialect(this.#operation, offered, isNeeded);
+    // An estimate is better than the 404 of a host that may not count.
+    const counts = dialect?.operation !== "input_tokens" || provider.chat.countsTokens;
+    return counts || dialect.translation === null ? dialect : null;
+  }
 }

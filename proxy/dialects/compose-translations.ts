@@ -6,7 +6,7 @@ import type {
   EventTranslator,
   TranslatedRequest,
   Translation,
-} from "./translation/translation.js";
+} from "./shared/translation.js";
 
 /**
  * Requests go through `outer`, then `inner`; answers and events the other way. When `inner` refuses

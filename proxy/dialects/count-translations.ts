@@ -10,7 +10,7 @@ import {
   type TranslatedRequest,
   type Translation,
   UntranslatableAnswer,
-} from "./translation/translation.js";
+} from "./shared/translation.js";
 
 /** What the provider's operation takes; everything else is for the answer. */
 const counted = {

@@ -7,7 +7,7 @@
  * Not here: what the events mean. `proxy/usage/tap-stream.ts` reads streams that pass unchanged.
  */
 import { translatedEventCharsMax } from "../../shared/bounds.js";
-import type { ClientEvent } from "./translation/translation.js";
+import type { ClientEvent } from "./shared/translation.js";
 
 export interface StreamEvent {
   /** Its `event:` field, or null. */

@@ -7,7 +7,7 @@ import type { ProviderConfig } from "../../shared/config/config.js";
 import { type ModelOverrides, tunedOperations } from "../../shared/config/model-overrides.js";
 import type { Operation } from "../../shared/operation.js";
 import { type JsonMember, scanObject } from "../body/scan-json.js";
-import { namesModel } from "./variants/model-pattern.js";
+import { namesModel } from "./fit/target-traits.js";
 
 /** The first entry for the model and the operation; null: there is none. */
 export function overridesFor(

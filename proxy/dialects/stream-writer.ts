@@ -1,6 +1,6 @@
 /** How the events of a translated stream are written for the client. */
 import { formatEvent } from "./event-stream.js";
-import type { AnswerContext, ClientEvent } from "./translation/translation.js";
+import type { AnswerContext, ClientEvent } from "./shared/translation.js";
 
 interface StreamWriter {
   readonly contentType: string;

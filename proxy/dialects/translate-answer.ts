@@ -13,21 +13,21 @@ import {
 } from "../../shared/bounds.js";
 import { isObject } from "../../shared/checked.js";
 import { parseBodyExactly, writeExactly } from "../body/exact-json.js";
-import { nestedDeeperThan } from "../body/json-depth.js";
 import { JsonPicker } from "../body/json-picker.js";
+import { nestedDeeperThan } from "../body/json-value.js";
 import type { AnswerMemory } from "../capacity/memory-ledger.js";
 import { errorInsideSuccess, isSomeAnswer } from "../upstream/errors/success-body.js";
 import { textsOfEvents } from "../usage/event-reader.js";
 import { findUsage, usageAtEnd } from "../usage/find-usage.js";
 import { EventSplitter } from "./event-stream.js";
-import { streamWriter } from "./stream-writer.js";
-import type { AnswerTranslator, TranslatedAnswer } from "./translated-upstream.js";
 import {
   type AnswerContext,
   type EventTranslator,
   type Translation,
   UntranslatableAnswer,
-} from "./translation/translation.js";
+} from "./shared/translation.js";
+import { streamWriter } from "./stream-writer.js";
+import type { AnswerTranslator, TranslatedAnswer } from "./translated-upstream.js";
 
 /** What an answer may take up while it is translated. */
 interface AnswerBounds {

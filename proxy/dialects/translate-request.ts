@@ -5,12 +5,12 @@
 import type { ProviderConfig } from "../../shared/config/config.js";
 import type { Operation } from "../../shared/operation.js";
 import { countedByGoogle, countedFields } from "./count-translations.js";
-import { RequestCheck } from "./translation/request-check.js";
-import type { JsonObject, TranslatedRequest, Translation } from "./translation/translation.js";
-import { fitChatRequest } from "./variants/fit-chat-request.js";
-import { fitMessagesRequest } from "./variants/fit-messages-request.js";
-import { fitResponsesRequest } from "./variants/fit-responses-request.js";
-import { chatTraitsOf, messagesTraitsOf } from "./variants/target-traits.js";
+import { fitChatRequest } from "./fit/fit-chat-request.js";
+import { fitMessagesRequest } from "./fit/fit-messages-request.js";
+import { fitResponsesRequest } from "./fit/fit-responses-request.js";
+import { chatTraitsOf, messagesTraitsOf } from "./fit/target-traits.js";
+import { RequestCheck } from "./shared/request-check.js";
+import type { JsonObject, TranslatedRequest, Translation } from "./shared/translation.js";
 
 /** A target whose provider speaks another dialect than the client. */
 export interface TranslatedTarget {

@@ -15,7 +15,7 @@ import type {
   UpstreamSink,
 } from "../upstream/upstream.js";
 import type { TranslationReport } from "../usage/response-meter.js";
-import { FailedAnswer, UntranslatableAnswer } from "./translation/translation.js";
+import { FailedAnswer, UntranslatableAnswer } from "./shared/translation.js";
 
 /**
  * A non-streamed answer after its end. `untouched`: an error, or no valid answer, as the provider

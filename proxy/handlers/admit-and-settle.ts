@@ -1,5 +1,4 @@
 /** How each limited request is admitted or refused before it is sent, and settled at its end. */
-
 import { assert } from "../../shared/assert.js";
 import { isCount } from "../../shared/checked.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
@@ -11,8 +10,7 @@ import { isUnnumbered } from "../../shared/wire/message-to-daemon.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
 import { deniedCaller, modelProblem } from "../auth/caller.js";
 import { type Gateway, providerOf } from "../gateway.js";
-import { successHeaders } from "../http/rate-limit-headers.js";
-import { replyFailure, replyRefused } from "../http/respond.js";
+import { replyFailure, replyRefused, successHeaders } from "../http/respond.js";
 import { limiterUnavailable } from "../limiter/daemon-calls.js";
 import type { Admission, AdmissionOutcome, Unadmitted } from "../limiter/limiter.js";
 import { nothingSpent } from "../limiter/settle-outbox.js";
@@ -23,7 +21,7 @@ import type { Forwarded } from "../upstream/forwarded.js";
 import type { SpentTokens } from "../usage/session-usage.js";
 import { type ProviderResult, usageRecord } from "../usage/usage-record.js";
 import { finishRequest } from "./fail-request.js";
-import { refuseCaller } from "./refuse-caller.js";
+import { refuseCaller } from "./refuse-request.js";
 
 export interface AdmittedRequest {
   readonly admission: Admission;

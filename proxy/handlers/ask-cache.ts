@@ -20,7 +20,7 @@ import { RecordingExchange } from "./cache/recording-exchange.js";
 import type { CacheHit, ResponseCache } from "./cache/response-cache.js";
 import { finishRequest } from "./fail-request.js";
 import type { ModelCall } from "./model-call.js";
-import { refuseCaller } from "./refuse-caller.js";
+import { refuseCaller } from "./refuse-request.js";
 
 interface CacheQuestion {
   readonly call: ModelCall;

@@ -6,13 +6,12 @@
  * Not here: what is thrown in an event of a provider's answer (`upstream/answer-relay.ts`,
  * `upstream/passthrough/tunnel-session.ts`) ends the request by the usual way.
  */
-
 import { isCount } from "../../shared/checked.js";
 import { areaOf } from "../http/match-route.js";
 import { replyInternalError } from "../http/respond.js";
 import { BrokenLimiterState } from "../limiter/broken-limiter-state.js";
 import type { RequestContext } from "../request-context.js";
-import { logBug } from "./logging/log-request.js";
+import { logBug } from "./report-request.js";
 
 /**
  * Ends a request that has thrown. A request that is already settled was charged what it used; any

@@ -8,31 +8,38 @@ import { largeBodyBytes, translatedBodyFactor } from "../../shared/bounds.js";
 import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
 import type { Failure } from "../../shared/error-code.js";
 import { isGoogleOperation } from "../../shared/operation.js";
-import { bodyText, isDense, largeBodyText, slicedBytesMin } from "../body/body-text.js";
+import { denialOfDense } from "../auth/authorize-caller.js";
 import { editModelBody, mustAskUsage } from "../body/edit-model-body.js";
 import { parseObjectExactly, writeExactly } from "../body/exact-json.js";
-import { type JsonOperation, type ModelBody, parseModelBody } from "../body/model-body.js";
+import {
+  bodyText,
+  isDense,
+  type JsonOperation,
+  largeBodyText,
+  type ModelBody,
+  parseModelBody,
+  slicedBytesMin,
+} from "../body/model-body.js";
 import { promptBytes } from "../body/prompt-bytes.js";
 import { type Rewritten, rewriteRequest } from "../body/rewriters/rewrite-request.js";
 import { valuesOf } from "../body/scan-json.js";
-import { CallDialects } from "../dialects/call-dialects.js";
-import { fittedBody, mayBeFitted } from "../dialects/native/fit-native.js";
-import { signedForGoogle } from "../dialects/native/signed-for-google.js";
+import { CallDialects } from "../dialects/choose-dialect.js";
+import { fittedBody, mayBeFitted } from "../dialects/fit/fit-native.js";
 import { overrideRequest } from "../dialects/override-request.js";
-import { createAnswerTranslator } from "../dialects/translate-answer.js";
-import { type TranslatedTarget, translateRequest } from "../dialects/translate-request.js";
+import { signatureOfOthers } from "../dialects/shared/thought-signature.js";
 import {
   fieldsOf,
   type JsonObject,
   type TranslatedRequest,
-} from "../dialects/translation/translation.js";
+} from "../dialects/shared/translation.js";
+import { createAnswerTranslator } from "../dialects/translate-answer.js";
+import { type TranslatedTarget, translateRequest } from "../dialects/translate-request.js";
 import { noMemory, unreadBody } from "../http/body-spool.js";
 import { namingIn } from "../objects/object-body.js";
 import { notOffered } from "../routing/not-offered.js";
 import { LargeBodies } from "../upstream/large-body.js";
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
 import { googleBody, otherModel, streamForm } from "./model-in-path.js";
-import { denialOfDense } from "./refuse-caller.js";
 
 export async function readJsonCall(
   operation: JsonOperation,
@@ -250,4 +257,15 @@ class JsonCall implements ModelCall {
   }
 
   close(): void {}
+}
+
+/** In base64, the beginning of every signature that Sluice has written. */
+const own = "c2x1aWNlX3";
+const ownSignature = new RegExp(`("thought(?:S|_s)ignature"\\s*:\\s*")${own}[^"]*"`, "g");
+
+/** The same Buffer, if it has none. A quote in a text is escaped, so what is found is a field. */
+export function signedForGoogle(body: Buffer): Buffer {
+  if (!body.includes(own)) return body;
+  const text = body.toString("latin1").replace(ownSignature, `$1${signatureOfOthers}"`);
+  return Buffer.from(text, "latin1");
 }

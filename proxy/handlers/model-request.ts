@@ -2,30 +2,40 @@
  * A request to a model, in the order in which it happens: read, resolve, ask the cache, admit,
  * forward, fail over, settle.
  */
-
 import { assert } from "../../shared/assert.js";
 import { sentModel, type Target, targetName } from "../../shared/domain/target-name.js";
-import { isGoogleOperation } from "../../shared/operation.js";
+import { isGoogleOperation, type Operation } from "../../shared/operation.js";
+import type { NamedValues } from "../body/scan-json.js";
+import { outputTokensMaxOf } from "../dialects/fit/target-traits.js";
 import { overridesFor } from "../dialects/override-request.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
-import { outputTokensMaxOf } from "../dialects/variants/target-traits.js";
 import { providerOf } from "../gateway.js";
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { keptAliveExchange } from "../http/exchanges/kept-alive-exchange.js";
 import type { ModelOperation } from "../http/match-route.js";
-import { successHeaders } from "../http/rate-limit-headers.js";
-import { droppedHeaders, targetHeader } from "../http/respond.js";
+import { droppedHeaders, successHeaders, targetHeader } from "../http/respond.js";
 import type { AttemptTrace } from "../metrics/spans/request-trace.js";
 import { modelIn, watchedUpstream } from "../objects/answer-watch.js";
 import { unfinishedId } from "../objects/background-responses.js";
-import { hasSeveralProviders, makerOnly, mayContinue } from "../objects/maker-only.js";
-import { foreignInCall, rememberOwner, remembersOwners } from "../objects/object-access.js";
+import {
+  foreignInCall,
+  hasSeveralProviders,
+  makerOnly,
+  mayContinue,
+  rememberOwner,
+  remembersOwners,
+} from "../objects/object-access.js";
 import { madeIds } from "../objects/object-ids.js";
-import { isBackgroundCall, isStoredCall } from "../objects/stored-call.js";
 import type { RequestContext } from "../request-context.js";
+import { conversationOf, withOwnFirst } from "../routing/affinity.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
-import { type Route, requestedName, resolveModel } from "../routing/resolve-model.js";
+import {
+  type Route,
+  requestedName,
+  resolveModel,
+  type WeightedTarget,
+} from "../routing/resolve-model.js";
 import { forward } from "../upstream/forward.js";
 import type { Forwarded, ForwardRequest } from "../upstream/forwarded.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
@@ -39,7 +49,6 @@ import {
 } from "./admit-and-settle.js";
 import { askCache, bypassed } from "./ask-cache.js";
 import { type FailOver, failOver } from "./attempts/fail-over.js";
-import { orderedTargets } from "./attempts/ordered-targets.js";
 import { sendToTarget } from "./attempts/send-to-target.js";
 import { readJsonCall } from "./json-call.js";
 import { callSource, type ModelCall, namesOf, problemAt, type ReadCall } from "./model-call.js";
@@ -285,4 +294,38 @@ async function forwardAndRemember(
   return isBackground && forwarded.estimated && responseId !== ""
     ? { ...forwarded, responseId }
     : forwarded;
+}
+
+interface Call extends NamedValues {
+  readonly operation: Operation;
+}
+
+/** Whether the provider keeps the answer, as OpenAI does with responses unless told otherwise. */
+function isStoredCall(call: Call): boolean {
+  if (call.operation !== "responses") return false;
+  // One that is given twice may be read either way: remembering too much does no harm.
+  const stores = call.valuesOf("store");
+  return stores.length === 0 || stores.some((value) => value !== "false");
+}
+
+/** Whether the provider is to go on with it though its client has left. */
+function isBackgroundCall(call: Call): boolean {
+  return (
+    call.operation === "responses" && call.valuesOf("background").some((value) => value === "true")
+  );
+}
+
+/** Best first; a conversation's own target before the others, if the virtual model wants it. */
+function orderedTargets(
+  { gateway, exchange }: RequestContext<"targetOrder">,
+  call: Parameters<typeof conversationOf>[1],
+  route: Route,
+): readonly Target[] {
+  const ordered = gateway.targetOrder.order(route);
+  if (route.kind !== "virtual" || route.affinity === undefined) return ordered;
+  const conversation = conversationOf(exchange, call);
+  // The order is one of the route's own targets.
+  return conversation === null
+    ? ordered
+    : withOwnFirst(ordered as readonly WeightedTarget[], conversation);
 }

@@ -5,13 +5,13 @@
  * known: what comes before is held in memory, and on disk once it outgrows that, or no memory is
  * left.
  */
+
 import { heldUploadBytesMax } from "../../shared/bounds.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import { utf8Bytes } from "../../shared/text/utf8-bytes.js";
-import { contentCoding } from "../body/header-parameters.js";
 import { boundaryOf, FieldFinder, type FormField, newField } from "../body/multipart.js";
 import { type HeldPieces, requestPieces } from "../capacity/memory-ledger.js";
 import {
@@ -21,6 +21,7 @@ import {
   UploadRefused,
   UploadTooLarge,
 } from "../http/body-spool.js";
+import { contentCoding } from "../http/copy-headers.js";
 import { notOffered } from "../routing/not-offered.js";
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
 

@@ -17,7 +17,7 @@ import {
 } from "../body/passed/passthrough-model.js";
 import { PeekedBody } from "../body/passed/peeked-body.js";
 import { requestPieces } from "../capacity/memory-ledger.js";
-import { outputTokensMaxOf } from "../dialects/variants/target-traits.js";
+import { outputTokensMaxOf } from "../dialects/fit/target-traits.js";
 import type { Gateway } from "../gateway.js";
 import {
   NoMemory,
@@ -29,10 +29,10 @@ import {
 import { forwardRequestHeaders } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import type { PassedHeaders } from "../http/passed-headers.js";
-import { successHeaders } from "../http/rate-limit-headers.js";
-import { targetHeader } from "../http/respond.js";
+import { successHeaders, targetHeader } from "../http/respond.js";
 import { endOf, settleBeforeDeletion, settleEnded } from "../objects/background-responses.js";
 import type { RequestContext } from "../request-context.js";
+import { targetAt } from "../routing/resolve-model.js";
 import type { PassthroughUpstream } from "../upstream/passthrough/passthrough-upstream.js";
 import { relayAnswer } from "../upstream/passthrough/relay-answer.js";
 import {
@@ -49,7 +49,6 @@ import {
   refuseUnadmitted,
   settleRequest,
 } from "./admit-and-settle.js";
-import { passthroughTarget } from "./attempts/passthrough-target.js";
 import { ownOrigin } from "./own-origin.js";
 
 /** Never rejects. */
@@ -285,4 +284,12 @@ async function modelInBody(
       return { ok: false, failure: failure("request_too_large", error.message) };
     throw error;
   }
+}
+
+export function passthroughTarget(
+  { gateway: { models } }: RequestContext<"models">,
+  { provider: { name } }: { readonly provider: { readonly name: string } },
+  model: string,
+): Target {
+  return targetAt(models.current(), name, model);
 }

@@ -1,6 +1,6 @@
 /** What can go wrong with a request's body while it is read, and its place on disk. */
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
-import { decodedFreelyBytes, decodedRatioMax } from "../capacity/decoder-bounds.js";
+import { decodedFreelyBytes, decodedRatioMax } from "../bounds.js";
 import type { BodyResult } from "./exchange.js";
 
 /** Why a body couldn't be read. Null: the client is gone. */

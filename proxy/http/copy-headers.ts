@@ -10,7 +10,7 @@ import { append, greatest } from "../../shared/long-lists.js";
 import { beginsWith } from "../../shared/text/begins-with.js";
 import type { RequestHeaders } from "./exchange.js";
 import type { PassedHeaders } from "./passed-headers.js";
-import { type CarriedSpan, carryTrace } from "./tracing/carry-trace.js";
+import { type CarriedSpan, carryTrace } from "./trace-context.js";
 
 /**
  * RFC 9110 section 7.6.1: they belong to the connection, not to the message. `Proxy-` is a prefix
@@ -261,4 +261,15 @@ function hasName(table: HeaderNames, name: Buffer): boolean {
 /** A text as a header's value, for people: what a header can't hold becomes a question mark. */
 export function headerText(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, "?");
+}
+
+/** The codings of a Content-Encoding header; empty for none or identity. */
+export function contentCoding(header: string | undefined): string {
+  if (header === undefined) return "";
+  return header
+    .toLowerCase()
+    .split(",")
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== "" && coding !== "identity")
+    .join(",");
 }

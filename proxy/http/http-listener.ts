@@ -10,11 +10,9 @@ import { createThrottledQueue } from "../../shared/throttled-queue.js";
 import type { ConnectionRoom } from "../capacity/connection-room.js";
 import type { MemoryLedger } from "../capacity/memory-ledger.js";
 import { type DrainTimes, ServerDrain } from "./drain/drain-server.js";
-import { LastRequests } from "./drain/last-requests.js";
 import { Lingering, type LingeringBounds } from "./drain/lingering.js";
-import { SocketClosings } from "./drain/socket-closings.js";
 import type { Exchange } from "./exchange.js";
-import { NodeExchange } from "./node-exchange.js";
+import { LastRequests, NodeExchange } from "./node-exchange.js";
 import {
   answeredBehind,
   continueWhenRead,
@@ -254,4 +252,26 @@ function urlOf(address: ReturnType<Server["address"]>): string {
   if (address === null || typeof address === "string") return String(address);
   const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
   return `http://${host}:${address.port}`;
+}
+
+class SocketClosings {
+  readonly #waiting = new WeakMap<Socket, Set<() => void>>();
+
+  /** `run` is called once, in the order of these calls. */
+  on(socket: Socket, run: () => void): void {
+    let waiting = this.#waiting.get(socket);
+    if (waiting === undefined) {
+      waiting = new Set();
+      this.#waiting.set(socket, waiting);
+      socket.once("close", () => {
+        for (const each of this.#waiting.get(socket) ?? []) each();
+        this.#waiting.delete(socket);
+      });
+    }
+    waiting.add(run);
+  }
+
+  off(socket: Socket, run: () => void): void {
+    this.#waiting.get(socket)?.delete(run);
+  }
 }

@@ -1,8 +1,7 @@
 /** Which endpoint a request is for (docs/reference/http-api.md). A table; nothing is done here. */
-
 import { googleMethods } from "../../shared/operation.js";
+import { watchersMax } from "../bounds.js";
 import { type AdminEndpoint, adminKeyRoutes, adminRoutes } from "./paths/admin-routes.js";
-import type { SelfBounded } from "./paths/self-bounded.js";
 
 /** The requests to a model that are admitted: counted, and limited. */
 const modelOperations = [
@@ -47,7 +46,7 @@ export type Endpoint =
   | "models"
   | "usage"
   | AdminEndpoint
-  | SelfBounded
+  | PublicEndpoint
   | "metrics"
   | "metrics-limiter";
 
@@ -62,8 +61,17 @@ const limitedEndpoints = [
 type LimitedEndpoint = (typeof limitedEndpoints)[number];
 const limited: ReadonlySet<Endpoint> = new Set(limitedEndpoints);
 
-/** Its requests cost no admission; the bounds of each are in `proxy/free-endpoints.ts`. */
-export type FreeEndpoint = Exclude<Endpoint, LimitedEndpoint | SelfBounded>;
+/** Endpoints that need no caller; each bounds its own requests. */
+const publicEndpoints = ["dashboard", "dashboard-session", "openapi", "health", "ready"] as const;
+export type PublicEndpoint = (typeof publicEndpoints)[number];
+const publicSet: ReadonlySet<Endpoint> = new Set(publicEndpoints);
+
+export function isPublic(endpoint: Endpoint): endpoint is PublicEndpoint {
+  return publicSet.has(endpoint);
+}
+
+/** Its requests cost no admission; `freePlacesMax` bounds them. */
+export type FreeEndpoint = Exclude<Endpoint, LimitedEndpoint | PublicEndpoint>;
 
 export function isModelOperation(endpoint: Endpoint): endpoint is ModelOperation {
   return modelOperationSet.has(endpoint);
@@ -250,3 +258,63 @@ function allowedMethods(found: PathEndpoints): readonly string[] {
   const written = Object.keys(found.methods);
   return headIsGet(found) ? [...written, "HEAD"] : written;
 }
+
+// How many requests of a free endpoint one caller may run at a time (docs/reference/bounds.md,
+// "Connections").
+
+/** Each calls a provider. */
+const providerCallsMax = 256;
+/** Each calls the daemon, which answers one at a time per proxy. */
+const daemonCallsMax = 256;
+/** Each may hold a body of 4 MiB; the daemon holds four of them. */
+const fileCallsMax = 4;
+/** Answered from memory, or by a daemon call that equal requests share. */
+const repliesMax = 1000;
+/** Each may be megabytes of text, and one of them needs the daemon. */
+const scrapesMax = 8;
+
+export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
+  count_tokens: providerCallsMax,
+  input_tokens: providerCallsMax,
+  count_content_tokens: providerCallsMax,
+  files: providerCallsMax,
+  batches: providerCallsMax,
+  stored_responses: providerCallsMax,
+  uploads: providerCallsMax,
+  containers: providerCallsMax,
+  conversations: providerCallsMax,
+  message_batches: providerCallsMax,
+  model: repliesMax,
+  models: repliesMax,
+  usage: repliesMax,
+  "rate-limits": daemonCallsMax,
+  "rate-limits-children": daemonCallsMax,
+  "rate-limits-test": daemonCallsMax,
+  "rate-limits-reset-one": daemonCallsMax,
+  "rate-limits-reset": daemonCallsMax,
+  budgets: daemonCallsMax,
+  "budgets-children": daemonCallsMax,
+  "budgets-reset-one": daemonCallsMax,
+  "budgets-reset": daemonCallsMax,
+  "budgets-settings": daemonCallsMax,
+  limits: fileCallsMax,
+  "auth-keys": daemonCallsMax,
+  "auth-keys-rotate": daemonCallsMax,
+  "auth-keys-deactivate": daemonCallsMax,
+  "auth-keys-delete": daemonCallsMax,
+  "denied-jwts": daemonCallsMax,
+  explain: daemonCallsMax,
+  live: watchersMax,
+  targets: repliesMax,
+  "in-flight": daemonCallsMax,
+  refusals: daemonCallsMax,
+  status: daemonCallsMax,
+  "usage-summary": daemonCallsMax,
+  "usage-records": daemonCallsMax,
+  "usage-export": daemonCallsMax,
+  "usage-follow": daemonCallsMax,
+  providers: repliesMax,
+  config: repliesMax,
+  metrics: scrapesMax,
+  "metrics-limiter": scrapesMax,
+};

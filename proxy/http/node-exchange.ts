@@ -8,7 +8,6 @@ import { type MemoryLedger, MemoryShare } from "../capacity/memory-ledger.js";
 import { readWholeBody } from "../capacity/read-body.js";
 import { UploadGone, UploadTooLarge } from "./body-spool.js";
 import { headerOf } from "./copy-headers.js";
-import type { LastRequests } from "./drain/last-requests.js";
 import { type Lingering, leavesMuch } from "./drain/lingering.js";
 import type { BodyResult, ClientSocket, Exchange } from "./exchange.js";
 import { endpointAddress } from "./paths/endpoint-path.js";
@@ -255,5 +254,26 @@ export class NodeExchange implements Exchange {
   cut(): void {
     // A complete response can't be cut any more, only what follows it on the connection.
     if (!this.#response.writableEnded) this.#socket.destroy();
+  }
+}
+
+export class LastRequests {
+  readonly #bySocket = new WeakMap<Socket, IncomingMessage>();
+
+  /** The answer to this request says, or will say, that its connection ends. */
+  add(request: IncomingMessage): void {
+    this.#bySocket.set(request.socket, request);
+  }
+
+  /** Whether what looks like a request follows such a one. Its body is dropped then. */
+  drops(request: IncomingMessage): boolean {
+    if (!this.#bySocket.has(request.socket)) return false;
+    request.resume();
+    return true;
+  }
+
+  /** Whether such a request has come to its end: what can't be read then follows it. */
+  isComplete(socket: Socket): boolean {
+    return this.#bySocket.get(socket)?.complete === true;
   }
 }

@@ -7,7 +7,7 @@ import type { ProviderConfig } from "../../shared/config/config.js";
 import { neverForwarded } from "../../shared/config/never-forwarded.js";
 import type { ProviderType } from "../../shared/config/provider-type.js";
 import { remembered } from "../../shared/text/remembered.js";
-import { traceHeaders } from "./tracing/propagation.js";
+import { traceHeaders } from "./trace-context.js";
 
 /** What describes the request itself, and the client's software. */
 const always = [

@@ -1,24 +1,17 @@
 /**
  * Failures, verdicts and successes as HTTP responses (docs/reference/http-api.md, "Errors"): the
- * one place where an error gets its shape. The headers of a limit are in `rate-limit-headers.ts`.
+ * one place where an error gets its shape. So are the headers of a
+ * limit: on a 429 the time to wait, on any other response what is left.
  */
-
 import type { AdminError } from "../../shared/api/admin-error.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
-import type { Failure } from "../../shared/error-code.js";
-import { failure, plainFailure } from "../../shared/error-code.js";
+import { type Failure, failure, plainFailure } from "../../shared/error-code.js";
 import { rememberingLast } from "../../shared/text/remembering-last.js";
 import { headerText } from "./copy-headers.js";
 import type { Exchange } from "./exchange.js";
 import type { Area } from "./match-route.js";
-import {
-  refusalHeaders,
-  retryableSecondsMax,
-  successHeaders,
-  waitHeaders,
-} from "./rate-limit-headers.js";
 import { type Refusal, refusalForClient } from "./retrying-clients.js";
 
 const json = "application/json";
@@ -245,4 +238,57 @@ export const targetHeader = rememberingLast((target: Target): string => {
 
 function percentEncoded(piece: string): string {
   return Buffer.from(piece).toString("hex").toUpperCase().replace(/../g, "%$&");
+}
+
+/** The official SDKs ignore waits over a minute and retry at once, unless a header forbids it. */
+const retryableSecondsMax = 60;
+
+/** Of a 429: how long to wait, and the limit that was reached. */
+export function refusalHeaders(breach: Breach): string[] {
+  const wait = String(breach.waitSeconds);
+  const headers = waitHeaders(breach.waitSeconds);
+  if (breach.dimension === "concurrent" || breach.dimension === "children") return headers;
+  const { dimension } = breach;
+  headers.push(
+    `x-ratelimit-limit-${dimension}`,
+    String(breach.cap),
+    `x-ratelimit-remaining-${dimension}`,
+    "0",
+    `x-ratelimit-reset-${dimension}`,
+    wait,
+  );
+  return headers;
+}
+
+/** How long to wait, for every client: `retry-after` in seconds, the SDKs' own in milliseconds. */
+function waitHeaders(waitSeconds: number): string[] {
+  const headers = ["retry-after", String(waitSeconds), "retry-after-ms", `${waitSeconds * 1000}`];
+  if (waitSeconds > retryableSecondsMax) headers.push("x-should-retry", "false");
+  return headers;
+}
+
+/** The headers of the most constrained rule, for every response to an admitted request. */
+export function successHeaders(headers: SuccessHeaders | null): string[] {
+  const flat: string[] = [];
+  if (headers === null) return flat;
+  const { requests, tokens } = headers;
+  if (requests !== null)
+    flat.push(
+      "x-ratelimit-limit-requests",
+      String(requests.limit),
+      "x-ratelimit-remaining-requests",
+      String(requests.remaining),
+      "x-ratelimit-reset-requests",
+      String(requests.resetSeconds),
+    );
+  if (tokens !== null)
+    flat.push(
+      "x-ratelimit-limit-tokens",
+      String(tokens.limit),
+      "x-ratelimit-remaining-tokens",
+      String(tokens.remaining),
+      "x-ratelimit-reset-tokens",
+      String(tokens.resetSeconds),
+    );
+  return flat;
 }

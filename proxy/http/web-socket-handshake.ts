@@ -9,7 +9,7 @@ import { forwardRequestHeaders, headerOf, isGiven, keyHeaders } from "./copy-hea
 import type { Exchange, RequestHeaders } from "./exchange.js";
 import type { PassedHeaders } from "./passed-headers.js";
 import { endpointAddress } from "./paths/endpoint-path.js";
-import type { CarriedSpan } from "./tracing/carry-trace.js";
+import type { CarriedSpan } from "./trace-context.js";
 
 type Header = (name: string) => string | undefined;
 

@@ -4,7 +4,12 @@
  * proxy chooses the same one, without a table; and when a target goes, only its own conversations
  * move.
  */
+
+import { jsonDepthMax } from "../../shared/bounds.js";
+import { isObject } from "../../shared/checked.js";
 import { targetName } from "../../shared/domain/target-name.js";
+import { nestedDeeperThan } from "../body/json-value.js";
+import { type NamedValues, scanArray } from "../body/scan-json.js";
 import type { WeightedTarget } from "./resolve-model.js";
 
 /**
@@ -41,4 +46,104 @@ function hash(text: string): number {
   sum = Math.imul(sum ^ (sum >>> 16), 0x85ebca6b);
   sum = Math.imul(sum ^ (sum >>> 13), 0xc2b2ae35);
   return (sum ^ (sum >>> 16)) >>> 0;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Of the first message as much as tells conversations apart. */
+const messageCharsMax = 65_536;
+
+/** Among so many a user's is found; a body may have millions of items. */
+const firstMessagesMax = 100;
+
+/** By which agents name their sessions. */
+const sessionHeaders = ["x-session-id", "session_id", "session-id"];
+
+/**
+ * What a request's headers say, else its body. Null: nothing. A form has no values: it is sound, or
+ * pictures, which no cache of prompts has.
+ */
+export function conversationOf(
+  exchange: { header(name: string): string | undefined },
+  body: NamedValues,
+): string | null {
+  for (const name of sessionHeaders) {
+    const session = named(exchange.header(name));
+    if (session !== null) return session;
+  }
+  // Of a body of megabytes only what says it is parsed.
+  const fields: Record<string, unknown> = {};
+  for (const name of naming) {
+    const json = body.valuesOf(name).at(-1);
+    if (json !== undefined) fields[name] = JSON.parse(json);
+  }
+  const conversation = conversationIn(fields);
+  if (conversation !== null) return conversation;
+  for (const name of holdingMessages) {
+    const json = body.valuesOf(name).at(-1) ?? "null";
+    if (json !== "null") return conversationIn({ messages: upToFirst(json) });
+  }
+  return null;
+}
+
+const naming = ["prompt_cache_key", "conversation", "metadata", "user"];
+const holdingMessages = ["messages", "input", "contents"];
+
+/** Of a list of messages the first one of a user; anything else as it is. */
+function upToFirst(json: string): unknown {
+  if (!json.startsWith("[")) return JSON.parse(json);
+  for (const { start, end } of scanArray(json, 0, firstMessagesMax)) {
+    // Nor is a list of tokens' ids parsed, which may be long.
+    if (json[start] !== "{") continue;
+    const item: unknown = JSON.parse(json.slice(start, end));
+    if (isUsers(item)) return [item];
+  }
+  return null;
+}
+
+/**
+ * What clients name conversations by, else who the user is, else the first message of the user,
+ * which all its requests repeat. Null: none of it is there, or that message is nested too deeply.
+ */
+export function conversationIn(fields: Fields): string | null {
+  const { conversation, metadata } = fields;
+  return (
+    named(fields["prompt_cache_key"]) ??
+    named(isObject(conversation) ? conversation["id"] : conversation) ??
+    (isObject(metadata) ? (named(metadata["session_id"]) ?? named(metadata["user_id"])) : null) ??
+    named(fields["user"]) ??
+    firstMessage(fields["messages"] ?? fields["input"] ?? fields["contents"])
+  );
+}
+
+function named(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}
+
+function firstMessage(messages: unknown): string | null {
+  if (typeof messages === "string") return named(messages.slice(0, messageCharsMax));
+  if (!Array.isArray(messages)) return null;
+  const first: unknown = messages.slice(0, firstMessagesMax).find(isUsers);
+  // Gemini's own API calls it parts.
+  const content = isObject(first) ? first["content" in first ? "content" : "parts"] : undefined;
+  if (content === undefined || nestedDeeperThan(content, jsonDepthMax)) return null;
+  return beginningOf(content);
+}
+
+const isUsers = (item: unknown): boolean => isObject(item) && item["role"] === "user";
+
+/** How its JSON begins; an image isn't written whole for it, nor are the parts after it. */
+function beginningOf(content: unknown): string {
+  const cut = (_: string, value: unknown): unknown =>
+    typeof value === "string" ? value.slice(0, messageCharsMax) : value;
+  if (!Array.isArray(content)) return JSON.stringify(content, cut).slice(0, messageCharsMax);
+  const parts: string[] = [];
+  let chars = 0;
+  for (const part of content) {
+    if (chars >= messageCharsMax) break;
+    const json = JSON.stringify(part, cut);
+    parts.push(json);
+    chars += json.length;
+  }
+  return `[${parts.join(",")}]`.slice(0, messageCharsMax);
 }

@@ -7,7 +7,7 @@
  * A probe needs no end: the request that may try it opens the breaker for everybody else for
  * another period. If it never gets there, the next one comes after that.
  */
-import { breakerOpenMsMax } from "../upstream/attempt-bounds.js";
+import { breakerOpenMsMax } from "../bounds.js";
 
 interface BreakerSettings {
   /** Failures in a row that open it; 0: it never opens. */

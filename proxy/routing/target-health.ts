@@ -5,10 +5,9 @@
  * A breaker refuses no request. It decides which targets are left out while another one is well; if
  * none is, all are tried, the one that may recover first before the others.
  */
-
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
-import { breakersMax } from "../upstream/attempt-bounds.js";
+import { breakersMax } from "../bounds.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import { CircuitBreaker } from "./circuit-breaker.js";
 

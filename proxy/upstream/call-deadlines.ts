@@ -1,6 +1,5 @@
 /** The deadlines of one provider's calls, and the one timer that watches all of them. */
 import type { ProviderConfig } from "../../shared/config/config.js";
-import { TimeoutWatch, tickMsFor, timeoutTicksFor, type Watched } from "./timeout-watch.js";
 
 export interface Deadlines {
   readonly firstByteTimeoutTicks: number;
@@ -48,4 +47,61 @@ export function createDeadlines({
     unwatch: (call) => watch.remove(call),
     stop,
   };
+}
+
+/** One call as the watch sees it. */
+export interface Watched {
+  /** Ticks since the last sign of life; the call sets it to 0 at each one. */
+  idleTicks: number;
+  /** The ticks at which it has timed out; Infinity while nothing is expected. */
+  timeoutTicks: number;
+  /** Its place in the watch's list; the watch's own. */
+  watchIndex: number;
+  onTimedOut(): void;
+}
+
+export class TimeoutWatch {
+  readonly #watched: Watched[] = [];
+
+  get size(): number {
+    return this.#watched.length;
+  }
+
+  add(watched: Watched): void {
+    watched.watchIndex = this.#watched.push(watched) - 1;
+  }
+
+  /** Does nothing for one that isn't watched any more. */
+  remove(watched: Watched): void {
+    const index = watched.watchIndex;
+    if (this.#watched[index] !== watched) return;
+    const last = this.#watched.pop()!;
+    if (last === watched) return;
+    this.#watched[index] = last;
+    last.watchIndex = index;
+  }
+
+  /** Counts one tick for each; those that have timed out are removed and called, once. */
+  tick(): void {
+    // A copy: a callback may end other calls, and begin new ones.
+    for (const watched of [...this.#watched]) {
+      if (++watched.idleTicks < watched.timeoutTicks) continue;
+      this.remove(watched);
+      watched.onTimedOut();
+    }
+  }
+}
+
+/**
+ * The time between two ticks, so that a deadline is exceeded by no more than a sixteenth of the
+ * shortest one, or a second.
+ */
+export function tickMsFor(firstDeadlineMs: number, secondDeadlineMs: number): number {
+  const shortestMs = Math.min(firstDeadlineMs, secondDeadlineMs);
+  return Math.min(1000, Math.max(10, Math.floor(shortestMs / 16)));
+}
+
+/** The ticks after which a deadline has passed for sure: the first one may come at once. */
+export function timeoutTicksFor(deadlineMs: number, tickMs: number): number {
+  return Math.ceil(deadlineMs / tickMs) + 1;
 }

@@ -3,17 +3,16 @@
  * one piece, a stream byte by byte as it comes. Usage is metered on the way. What the request is
  * charged is returned, not acted on.
  */
-
 import { heldHeadMs, heldResponseBytesMax, readableResponseBytesMax } from "../../shared/bounds.js";
 import type { Failure } from "../../shared/error-code.js";
 import { append } from "../../shared/long-lists.js";
+import type { Operation } from "../../shared/operation.js";
 import { forwardResponseHeaders, headerOf, retryHeaders } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { replyFailure, requestIdHeaders } from "../http/respond.js";
 import { unfinishedId } from "../objects/background-responses.js";
-import { bodyForm, mustBeJson } from "../usage/body-form.js";
-import { type MeteredUsage, unmetered } from "../usage/count-usage.js";
-import { ResponseMeter } from "../usage/response-meter.js";
+import { isWithoutModel, type MeteredUsage, unmetered } from "../usage/count-usage.js";
+import { type BodyForm, ResponseMeter } from "../usage/response-meter.js";
 import { type SentRequest, sentRequestOf } from "../usage/usage-bound.js";
 import { AnswerRelay, type Ending } from "./answer-relay.js";
 import { failoverReason, isRefusal, isTransient } from "./errors/failover-reason.js";
@@ -279,4 +278,54 @@ class Forwarding extends AnswerRelay {
     const finish = (): void => replyFailure(this.exchange, "model", failure, headers);
     this.end(charged, { status, outcome, finish }, { failed });
   }
+}
+
+/** The operations that are answered in JSON alone, whatever content type the response has. */
+const inJson: ReadonlySet<Operation> = new Set<Operation>([
+  "chat_completions",
+  "responses",
+  "messages",
+  "count_tokens",
+  "completions",
+  "compact",
+  "input_tokens",
+  "embeddings",
+  "moderations",
+  "rerank",
+  "images",
+  "image_edits",
+  "image_variations",
+  "generate_content",
+  "stream_generate_content",
+  "embed_content",
+  "batch_embed_contents",
+  "count_content_tokens",
+]);
+const pictures: ReadonlySet<Operation> = new Set<Operation>([
+  "images",
+  "image_edits",
+  "image_variations",
+]);
+const binary = /^(?:audio|image|video)\/|^application\/octet-stream/;
+
+/**
+ * Whether a response must be JSON to be an answer: a picture may come as an image, and a deletion
+ * may be answered with nothing.
+ */
+export function mustBeJson(method: string, operation: Operation, contentType: string): boolean {
+  return (
+    inJson.has(operation) &&
+    method !== "DELETE" &&
+    (!pictures.has(operation) || !binary.test(contentType))
+  );
+}
+
+/**
+ * The form of a successful response that isn't a stream of events. What providers keep for callers
+ * isn't read: a file may hold anything.
+ */
+export function bodyForm(contentType: string, operation: Operation): BodyForm {
+  if (contentType === "" || contentType.includes("json"))
+    return isWithoutModel(operation) ? "text" : "json";
+  return binary.test(contentType) ? "bytes" : "text";
 }

@@ -5,10 +5,9 @@
  *
  * Not here: which failures are worth it (`errors/failover-reason.ts`), and the waiting.
  */
-
 import type { ProviderConfig } from "../../shared/config/config.js";
+import { firstRetryWaitMs } from "../bounds.js";
 import { headerOf } from "../http/copy-headers.js";
-import { firstRetryWaitMs } from "./attempt-bounds.js";
 import type { TargetFailure } from "./errors/failover-reason.js";
 
 interface Attempts {

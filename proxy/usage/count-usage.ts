@@ -1,9 +1,13 @@
 /**
  * The usage that a response is charged: the reported one, or an estimate where none was reported or
- * it was invalid.
+ * it was invalid, as after a cut stream (docs/reference/usage-record.md). Estimates go by characters:
+ * Sluice has no tokenizer.
+ *
+ * Not here: reported counts (`read-usage.ts`).
  */
+
+import { tokensPerResponseMax } from "../../shared/bounds.js";
 import type { Operation } from "../../shared/operation.js";
-import { charsOf, estimateTokens, withMoreOutput } from "./estimate-tokens.js";
 import type { Usage, UsageReading } from "./read-usage.js";
 
 export interface MeteredUsage {
@@ -109,4 +113,66 @@ export function whenTranslationCut(reading: UsageReading, contentChars: number):
 /** Two notes for the log as one. */
 export function joinedNotes(first: string | null, second: string | null): string | null {
   return first === null || second === null ? (first ?? second) : `${first}; ${second}`;
+}
+
+/**
+ * The rule of thumb for English; other languages and code use more tokens per character, JSON's
+ * punctuation less.
+ */
+const charsPerToken = 4;
+
+/**
+ * The bytes of the request's body as input and the characters of the answer that were seen as
+ * output, at four to a token, their sum rounded up. JSON syntax in the body is included. The result
+ * is at most what one response may report.
+ */
+export function estimateTokens({
+  promptBytes,
+  contentChars,
+}: {
+  readonly promptBytes: number;
+  readonly contentChars: number;
+}): Usage {
+  const totalTokens = Math.min(
+    Math.ceil((promptBytes + contentChars) / charsPerToken),
+    tokensPerResponseMax,
+  );
+  const inputTokens = Math.min(Math.ceil(promptBytes / charsPerToken), totalTokens);
+  return {
+    inputTokens,
+    outputTokens: totalTokens - inputTokens,
+    totalTokens,
+    cachedInputTokens: 0,
+    cacheWriteInputTokens: 0,
+    reportedCost: null,
+    details: null,
+  };
+}
+
+/** A usage, with an estimate of the text that came after it was reported. */
+function withMoreOutput(usage: Usage, contentChars: number): Usage {
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens } = usage;
+  const totalTokens = Math.min(
+    inputTokens + outputTokens + Math.ceil(contentChars / charsPerToken),
+    tokensPerResponseMax,
+  );
+  return {
+    inputTokens,
+    outputTokens: totalTokens - inputTokens,
+    totalTokens,
+    cachedInputTokens,
+    cacheWriteInputTokens,
+    reportedCost: usage.reportedCost,
+    details: usage.details,
+  };
+}
+
+/** How much text so many tokens would be. */
+export function charsOf(tokens: number): number {
+  return tokens * charsPerToken;
+}
+
+/** The tokens of what rewriters took out of a prompt, rounded down, so as not to exaggerate. */
+export function estimateSavedTokens(bytes: number): number {
+  return Math.min(Math.floor(bytes / charsPerToken), tokensPerResponseMax);
 }

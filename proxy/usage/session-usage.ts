@@ -14,7 +14,7 @@ import { utf8Bytes } from "../../shared/text/utf8-bytes.js";
 import { addedDetails } from "../../shared/usage/usage-details.js";
 import { JsonPicker, type Picks } from "../body/json-picker.js";
 import { promptBytes } from "../body/prompt-bytes.js";
-import { charsOf, estimateTokens } from "./estimate-tokens.js";
+import { charsOf, estimateTokens } from "./count-usage.js";
 import { readUsage, type Usage } from "./read-usage.js";
 import { usageBound } from "./usage-bound.js";
 

@@ -6,7 +6,7 @@ import { subjectBytesMax } from "../../shared/bounds.js";
 import type { Price } from "../../shared/domain/price.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Execution, UsageBound } from "../../shared/wire/execution.js";
-import { estimateSavedTokens } from "./estimate-tokens.js";
+import { estimateSavedTokens } from "./count-usage.js";
 import { type Costs, priceSavedTokens, priceUsage } from "./price-usage.js";
 import type { Usage } from "./read-usage.js";
 

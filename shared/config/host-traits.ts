@@ -3,7 +3,7 @@
  * Translated requests are fitted to it; a client's own only where what the host refuses is known.
  *
  * The rows are from the hosts' own API references as of November 2026, else from their published
- * clients' types. What a *model* takes is in `proxy/dialects/variants/model-families.ts`.
+ * clients' types. What a *model* takes is in `proxy/dialects/fit/model-families.ts`.
  *
  * For the Responses API: console.groq.com/docs/responses-api ("Unsupported Features"),
  * openrouter.ai/docs/api_reference/responses (stateless, `store: true` is a 400), xAI's

@@ -1,6 +1,6 @@
 /**
  * The words for what a model takes, which the tables of families
- * (`proxy/dialects/variants/model-families.ts`) and the operator's entries share.
+ * (`proxy/dialects/fit/model-families.ts`) and the operator's entries share.
  */
 
 /** How much a model is to reason, in ascending order. */

@@ -7,7 +7,7 @@ import { request } from "node:http";
 import os from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { Command } from "commander";
-import { watchersMax } from "../../proxy/dashboard/live-bounds.js";
+import { watchersMax } from "../../proxy/bounds.js";
 import { cpuSource, cpuUsBetween, readCpu } from "./measure/process-stat.js";
 import { withProcesses } from "./measure/with-processes.js";
 import { startConfigured } from "./peers/sluice.js";

@@ -7,8 +7,8 @@
 import { Command } from "commander";
 import { parseBodyExactly, writeExactly } from "../../proxy/body/exact-json.js";
 import { chooseDialect } from "../../proxy/dialects/choose-dialect.js";
+import type { JsonObject, Translation } from "../../proxy/dialects/shared/translation.js";
 import { createAnswerTranslator } from "../../proxy/dialects/translate-answer.js";
-import type { JsonObject, Translation } from "../../proxy/dialects/translation/translation.js";
 import type { Operation } from "../../shared/operation.js";
 import { atLeastOne } from "./report/describe-run.js";
 import { formatTable, micro } from "./report/table.js";

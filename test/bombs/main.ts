@@ -16,7 +16,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs, promisify } from "node:util";
 import * as zlib from "node:zlib";
-import { decodedFreelyBytes } from "../../proxy/capacity/decoder-bounds.js";
+import { decodedFreelyBytes } from "../../proxy/bounds.js";
 import { createRandom, type Random } from "../sim/random.js";
 import { admin, ruleNow, until } from "../support/client.js";
 import { makeSite, type Part } from "../support/processes/processes.js";

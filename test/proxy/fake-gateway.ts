@@ -3,12 +3,12 @@
  * every request unless the test sets a verdict.
  */
 import { authenticatedCaller, type Caller } from "../../proxy/auth/caller.js";
-import { FairTurns } from "../../proxy/capacity/fair-turns.js";
-import { FreePlaces } from "../../proxy/capacity/free-places.js";
+import { freeRequestsPerTurn, usageReadBounds } from "../../proxy/bounds.js";
+import { FairTurns, FreePlaces } from "../../proxy/capacity/free-places.js";
 import { MemoryLedger } from "../../proxy/capacity/memory-ledger.js";
 import { SharedReads } from "../../proxy/capacity/shared-reads.js";
-import { freePlacesMax, freeRequestsPerTurn, usageReadBounds } from "../../proxy/free-endpoints.js";
 import type { Capacity, Gateway } from "../../proxy/gateway.js";
+import { freePlacesMax } from "../../proxy/http/match-route.js";
 import { passedHeaders } from "../../proxy/http/passed-headers.js";
 import type {
   Admission,
@@ -25,8 +25,10 @@ import { createPriceTable } from "../../proxy/routing/price-table.js";
 import { createRecordedModels } from "../../proxy/routing/recorded-models.js";
 import { TargetHealth } from "../../proxy/routing/target-health.js";
 import { TargetLoad } from "../../proxy/routing/target-load.js";
-import type { UpstreamFailure } from "../../proxy/upstream/errors/upstream-failure.js";
-import { asUpstreamFailure } from "../../proxy/upstream/errors/upstream-failure.js";
+import {
+  asUpstreamFailure,
+  type UpstreamFailure,
+} from "../../proxy/upstream/errors/upstream-failure.js";
 import type { RequestBody, Upstream, UpstreamRequest } from "../../proxy/upstream/upstream.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";

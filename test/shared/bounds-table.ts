@@ -17,9 +17,9 @@ import {
   decodedFreelyBytes,
   decodedRatioMax,
   zstdWindowLogMax,
-} from "../../proxy/capacity/decoder-bounds.js";
-import { watchersMax } from "../../proxy/dashboard/live-bounds.js";
-import { freePlacesMax } from "../../proxy/free-endpoints.js";
+} from "../../proxy/bounds.js";
+import { watchersMax } from "../../proxy/bounds.js";
+import { freePlacesMax } from "../../proxy/http/match-route.js";
 import { linesPerFileMax, namesPerFileMax } from "../../proxy/objects/batch-input.js";
 import { requestsPerBatchMax } from "../../proxy/objects/batch-requests.js";
 import { namedMax } from "../../proxy/objects/object-ids.js";
@@ -31,7 +31,7 @@ import {
   keyTextBytesMax,
   rateLimitedKeyRestMs,
   refusedKeyRestMs,
-} from "../../proxy/upstream/attempt-bounds.js";
+} from "../../proxy/bounds.js";
 import * as bounds from "../../shared/bounds.js";
 import * as credentials from "../../shared/domain/credential-bounds.js";
 import {

@@ -2,15 +2,30 @@
  * The caller of a request that a browser sends with the cookie of a session, in place of a key. It
  * counts on /admin and GET /v1/usage alone: no page can spend money with it.
  */
-import { plainFailure } from "../../../shared/error-code.js";
+
+import type { JwtIssuerConfig } from "../../../shared/config/config.js";
+import type { Network } from "../../../shared/config/ip-network.js";
+import { namesOfToken } from "../../../shared/domain/jwt-denial.js";
+import { looksLikeManagedKey } from "../../../shared/domain/managed-key.js";
+import { type Failure, plainFailure } from "../../../shared/error-code.js";
+import { lastMs } from "../../../shared/time.js";
+import { nameCharsMax, type SessionAnswer } from "../../../shared/wire/dashboard-session.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { Area, Endpoint } from "../../http/match-route.js";
-import { requestedPath, showsKey } from "../authenticate.js";
-import { type Authentication, type Caller, unauthorized } from "../caller.js";
+import type { CallOutcome, Limiter } from "../../limiter/limiter.js";
+import { type Credentials, requestedPath, showsKey } from "../authenticate.js";
+import {
+  type Authentication,
+  type Caller,
+  deniedCaller,
+  type RefusedCaller,
+  unauthorized,
+  wrongToken,
+} from "../caller.js";
+import { looksLikeJwt } from "../jwt-path.js";
 import { isOverTls } from "./client-address.js";
-import { findSession, type OpenSession, type SessionGateway } from "./find-session.js";
-import { crossSiteProblem } from "./same-origin.js";
-import { readSessionCookie, type SessionCookie } from "./session-cookie.js";
+import { crossSiteProblem, readSessionCookie, type SessionCookie } from "./session-cookie.js";
+import type { SignInAttempts } from "./sign-in-attempts.js";
 
 const ended = unauthorized("the session has ended: sign in again");
 
@@ -75,4 +90,117 @@ function callerOf(session: OpenSession, userPath: string): Caller {
     pathFailure: null,
     denial: ended,
   };
+}
+
+/** What sessions are made of and found by. */
+export interface SessionKeeping {
+  readonly attempts: SignInAttempts;
+  readonly trustedProxies: readonly Network[];
+  newToken(): string;
+  /** SHA-256, by which the daemon knows a session. */
+  hashOf(token: string): string;
+  /** What a text leaves with a session, from which the text can't be told without the token. */
+  markOf(token: string, text: string): string;
+}
+
+/** What a session needs of the gateway. */
+interface SessionGateway {
+  readonly limiter: Pick<Limiter, "call">;
+  readonly config: {
+    readonly server: { readonly masterKey: string | null };
+    readonly jwtIssuers: readonly JwtIssuerConfig[];
+  };
+  readonly sessionKeeping: SessionKeeping;
+}
+
+/** Whose session it is. */
+export type OpenSession = Extract<SessionAnswer, { readonly openedAtMs: number }>;
+
+type FoundSession =
+  | { readonly ok: true; readonly session: OpenSession | null }
+  | { readonly ok: false; readonly failure: Failure };
+
+/** The session with this token; null: there is none, or it has ended. */
+export async function findSession(gateway: SessionGateway, token: string): Promise<FoundSession> {
+  const body = { session_hash: gateway.sessionKeeping.hashOf(token) };
+  const checked = await gateway.limiter.call("sessions.check", body);
+  if (!checked.ok) return checked;
+  const session = checked.body as SessionAnswer;
+  if (session.kind === "none" || session.kind === "denied") return { ok: true, session: null };
+  if (session.kind === "key" || session.mark === markOf(gateway, token, session))
+    return { ok: true, session };
+  // Another master key, or another issuer, is configured now.
+  const closed = await gateway.limiter.call("sessions.close", body);
+  return closed.ok ? { ok: true, session: null } : closed;
+}
+
+/**
+ * What the configuration that admits this credential leaves with a session; null: it is configured
+ * no more.
+ */
+function markOf(
+  { config, sessionKeeping }: Omit<SessionGateway, "limiter">,
+  token: string,
+  credential: { readonly kind: "admin" } | { readonly kind: "jwt"; readonly issuer: string },
+): string | null {
+  if (credential.kind === "admin") {
+    const { masterKey } = config.server;
+    return masterKey === null ? null : sessionKeeping.markOf(token, `master key ${masterKey}`);
+  }
+  const issuers = config.jwtIssuers.filter(({ issuer }) => issuer === credential.issuer);
+  return issuers.length === 0
+    ? null
+    : sessionKeeping.markOf(token, `issuers ${JSON.stringify(issuers)}`);
+}
+
+type OpeningGateway = SessionGateway & {
+  readonly credentials: Pick<Credentials, "masterKey" | "jwt" | "sameSecret" | "hashKey">;
+};
+
+type OpenedSession = { readonly ok: true; readonly session: OpenSession } | RefusedCaller;
+
+const wrongKey: RefusedCaller = { ok: false, failure: wrongToken };
+
+/** The session, or the one refusal of every wrong key. */
+export async function openSession(
+  gateway: OpeningGateway,
+  key: string,
+  token: string,
+): Promise<OpenedSession> {
+  const { limiter, credentials, sessionKeeping } = gateway;
+  const { masterKey, jwt } = credentials;
+  const hash = { session_hash: sessionKeeping.hashOf(token) };
+  if (masterKey !== null && credentials.sameSecret(key, masterKey)) {
+    const mark = markOf(gateway, token, { kind: "admin" });
+    return opened(await limiter.call("sessions.open-admin", { ...hash, mark }));
+  }
+  if (looksLikeManagedKey(key)) {
+    const opening = { ...hash, key_hash: credentials.hashKey(key) };
+    return opened(await limiter.call("sessions.open", opening));
+  }
+  if (jwt === null || !looksLikeJwt(key)) return wrongKey;
+  const verified = await jwt.verify(key);
+  if (!verified.ok) return verified;
+  const { caller, claims, expiresAtMs } = verified;
+  const issuer = String(claims["iss"]);
+  return opened(
+    await limiter.call("sessions.open", {
+      ...hash,
+      mark: markOf(gateway, token, { kind: "jwt", issuer }),
+      issuer,
+      user_path: caller.userPath,
+      // No longer one can be denied.
+      names: namesOfToken(claims).filter(({ length }) => length <= nameCharsMax),
+      expires_at_ms: Math.min(Math.floor(expiresAtMs), lastMs),
+    }),
+  );
+}
+
+function opened(outcome: CallOutcome): OpenedSession {
+  if (!outcome.ok) return outcome;
+  const session = outcome.body as SessionAnswer;
+  if (session.kind === "none") return wrongKey;
+  return session.kind === "denied"
+    ? deniedCaller({ denial: wrongToken }, session.ended)
+    : { ok: true, session };
 }

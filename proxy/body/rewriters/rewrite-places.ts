@@ -10,18 +10,7 @@
  * Not here: validation. What hasn't the form of its dialect is left alone.
  */
 import type { JsonOperation } from "../model-body.js";
-import { type JsonItem, scanObject } from "../scan-json.js";
-import { addGooglePrompt } from "./google-prompt.js";
-import {
-  addString,
-  type Instruction,
-  itemsOf,
-  membersOf,
-  onlyMember,
-  type PromptText,
-  stringOf,
-  typeOf,
-} from "./prompt-places.js";
+import { type JsonItem, type JsonMember, scanArray, scanObject } from "../scan-json.js";
 
 /** The dialects whose prompts are known. */
 export type PromptDialect = "chat_completions" | "messages" | "generate_content";
@@ -200,4 +189,102 @@ export function withoutCuts(body: string, cuts: readonly Cut[]): string {
     from = end;
   }
   return kept + body.slice(from);
+}
+
+type Members = readonly JsonMember[];
+
+/** `body` must be a JSON object. Google reads names in camel case and with underscores. */
+function addGooglePrompt(body: string, texts: PromptText[], instructions: Instruction[]): void {
+  const outer = scanObject(body);
+  // A request to count tokens may have it within.
+  const within = either(outer, "generateContentRequest", "generate_content_request");
+  const top = within === null ? outer : membersOf(body, within);
+  const system = either(top, "systemInstruction", "system_instruction");
+  for (const { item, after } of partsOf(body, system)) {
+    const members = membersOf(body, item);
+    addString(body, onlyMember(members, "text"), "system", texts);
+    if (members.length === 1 && members[0]!.key === "text")
+      instructions.push({ start: item.start, end: item.end, after });
+  }
+  for (const { item } of itemsOf(body, onlyMember(top, "contents"))) {
+    const role = stringOf(body, onlyMember(membersOf(body, item), "role"));
+    if (role === "model") continue;
+    for (const { item: part } of partsOf(body, item)) addPart(body, part, texts);
+  }
+}
+
+function addPart(body: string, part: JsonItem, texts: PromptText[]): void {
+  const members = membersOf(body, part);
+  addString(body, onlyMember(members, "text"), "user", texts);
+  const result = either(members, "functionResponse", "function_response");
+  if (result === null) return;
+  const response = onlyMember(membersOf(body, result), "response");
+  if (response === null) return;
+  const fields = membersOf(body, response);
+  for (const { key } of fields) addString(body, onlyMember(fields, key), "tool", texts);
+}
+
+function partsOf(body: string, content: JsonItem | null): ReturnType<typeof itemsOf> {
+  return content === null ? [] : itemsOf(body, onlyMember(membersOf(body, content), "parts"));
+}
+
+/** Null if both are there: which one Google reads isn't known. */
+function either(members: Members, name: string, other: string): JsonMember | null {
+  const found = members.filter(({ key }) => key === name || key === other);
+  return found.length === 1 ? found[0]! : null;
+}
+
+interface PromptText extends JsonItem {
+  /** Texts of assistants are never changed, and aren't here. */
+  readonly by: "user" | "system" | "tool";
+}
+
+/** A message, or a block, that instructs the model. */
+interface Instruction extends JsonItem {
+  /** Where the item before it in its list ends; null for the first one. */
+  readonly after: number | null;
+}
+
+function addString(
+  body: string,
+  value: JsonItem | null,
+  by: PromptText["by"],
+  texts: PromptText[],
+): void {
+  if (value !== null && body[value.start] === '"')
+    texts.push({ start: value.start, end: value.end, by });
+}
+
+function itemsOf(
+  body: string,
+  value: JsonItem | null,
+): readonly { readonly item: JsonItem; readonly after: number | null }[] {
+  if (value === null || body[value.start] !== "[") return [];
+  const items = scanArray(body, value.start);
+  return items.map((item, i) => ({ item, after: i === 0 ? null : items[i - 1]!.end }));
+}
+
+function membersOf(body: string, value: JsonItem): readonly JsonMember[] {
+  return body[value.start] === "{" ? scanObject(body, value.start) : [];
+}
+
+function typeOf(body: string, item: JsonItem): string | null {
+  return stringOf(body, onlyMember(membersOf(body, item), "type"));
+}
+
+function stringOf(body: string, value: JsonItem | null): string | null {
+  return value === null || body[value.start] !== '"'
+    ? null
+    : (JSON.parse(body.slice(value.start, value.end)) as string);
+}
+
+/** Null for a repeated key too: which one the provider reads isn't known, so none is touched. */
+function onlyMember(members: readonly JsonMember[], key: string): JsonMember | null {
+  let found: JsonMember | null = null;
+  for (const member of members) {
+    if (member.key !== key) continue;
+    if (found !== null) return null;
+    found = member;
+  }
+  return found;
 }

@@ -11,9 +11,9 @@ import { namesProvider } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { JsonOperation } from "../model-body.js";
 import { collapseWhiteSpace } from "./collapse-white-space.js";
-import { dropDuplicateSystem } from "./drop-duplicate-system.js";
 import { minifyToolJson } from "./minify-tool-json.js";
 import {
+  type Cut,
   type Cuts,
   findPrompt,
   type Prompt,
@@ -91,4 +91,26 @@ export function chooseRewriters({
 
 function covers(path: string, userPath: string): boolean {
   return path === "/" || userPath === path || userPath.startsWith(`${path}/`);
+}
+
+/**
+ * Messages of the roles `system` and `developer`, and text blocks of Anthropic's `system`. One with
+ * `cache_control` stays: it marks where the provider's own cache ends, which the first one doesn't.
+ */
+export function dropDuplicateSystem(body: string, { instructions }: Prompt): Cuts {
+  const seen = new Set<string>();
+  const cuts: Cut[] = [];
+  let savedBytes = 0;
+  for (const { start, end, after } of instructions) {
+    const text = body.slice(start, end);
+    if (!seen.has(text)) {
+      seen.add(text);
+      continue;
+    }
+    if (text.includes('"cache_control"')) continue;
+    // Its equal precedes it, so the comma between them goes too.
+    cuts.push({ start: after ?? start, end });
+    savedBytes += end - start;
+  }
+  return { cuts, savedBytes };
 }

@@ -5,14 +5,10 @@
  */
 import { isObject } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
-import { readDataUrl } from "../translation/data-url.js";
-import { RequestCheck } from "../translation/request-check.js";
-import { readToolInput } from "../translation/tool-call.js";
-import {
-  type JsonObject,
-  type Translation,
-  UntranslatableAnswer,
-} from "../translation/translation.js";
+import { readDataUrl } from "../shared/data-url.js";
+import { RequestCheck } from "../shared/request-check.js";
+import { readToolInput } from "../shared/tool-call.js";
+import { type JsonObject, type Translation, UntranslatableAnswer } from "../shared/translation.js";
 
 type Items = readonly JsonObject[];
 

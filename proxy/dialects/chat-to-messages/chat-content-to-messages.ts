@@ -1,8 +1,8 @@
 /** Translates the content of a chat message to Anthropic's content blocks. */
 import { isAbsent } from "../../../shared/checked.js";
-import { isWebUrl, namelessPdf, namelessText, readDataUrl } from "../translation/data-url.js";
-import type { RequestReader } from "../translation/request-reader.js";
-import type { JsonObject } from "../translation/translation.js";
+import { isWebUrl, namelessPdf, namelessText, readDataUrl } from "../shared/data-url.js";
+import type { RequestReader } from "../shared/request-reader.js";
+import type { JsonObject } from "../shared/translation.js";
 import { chatFileFields, chatImageFields, chatPartFields } from "./chat-request-fields.js";
 
 /** The parts that each role may have. */

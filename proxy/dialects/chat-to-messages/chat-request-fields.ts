@@ -11,7 +11,7 @@ import {
   leftOut,
   mapped,
   refused,
-} from "../translation/field-table.js";
+} from "../shared/field-table.js";
 
 const unsigned = leftOut("thinking without a signature, which Anthropic doesn't accept");
 const cacheHint = leftOut("a hint for OpenAI's cache, which changes no answer");

@@ -3,8 +3,8 @@
  * what becomes of each field.
  */
 import { isAbsent, isObject } from "../../../shared/checked.js";
-import { RequestReader } from "../translation/request-reader.js";
-import type { JsonObject, RequestOptions, TranslatedRequest } from "../translation/translation.js";
+import { RequestReader } from "../shared/request-reader.js";
+import type { JsonObject, RequestOptions, TranslatedRequest } from "../shared/translation.js";
 import { textBlock } from "./chat-content-to-messages.js";
 import { chatRequestFields, chatResponseFormatFields } from "./chat-request-fields.js";
 import { chatToolChoiceToMessages, chatToolsToMessages } from "./chat-tools-to-messages.js";

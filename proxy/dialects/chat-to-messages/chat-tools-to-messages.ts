@@ -1,7 +1,7 @@
 /** Translates the tools of a chat request, and its tool choice, to Anthropic's. */
 import { isAbsent, isObject } from "../../../shared/checked.js";
-import type { RequestReader } from "../translation/request-reader.js";
-import type { JsonObject } from "../translation/translation.js";
+import type { RequestReader } from "../shared/request-reader.js";
+import type { JsonObject } from "../shared/translation.js";
 import { chatFunctionFields, chatToolDefinitionFields } from "./chat-request-fields.js";
 
 /** Undefined when there are none. */

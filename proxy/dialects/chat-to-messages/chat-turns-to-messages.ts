@@ -6,14 +6,13 @@
  * Anthropic's own endpoint for chat completions does: only some of its models accept them in place,
  * and only between certain turns.
  */
-
 import { jsonDepthMax } from "../../../shared/bounds.js";
 import { isAbsent } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
-import type { RequestReader } from "../translation/request-reader.js";
-import { carriesReasoning, noSignature } from "../translation/thinking-blocks.js";
-import { readToolInput, unreadableInput } from "../translation/tool-call.js";
-import type { JsonObject } from "../translation/translation.js";
+import type { RequestReader } from "../shared/request-reader.js";
+import { carriesReasoning, noSignature } from "../shared/thinking-blocks.js";
+import { readToolInput, unreadableInput } from "../shared/tool-call.js";
+import type { JsonObject } from "../shared/translation.js";
 import { chatContentToMessages, textBlock } from "./chat-content-to-messages.js";
 import {
   chatAssistantFields,

@@ -2,15 +2,15 @@
 import { jsonDepthMax } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";
 import { writeExactly } from "../../body/exact-json.js";
-import { nestedDeeperThan } from "../../body/json-depth.js";
-import { finishReason } from "../translation/stop-reasons.js";
-import { isRequiredBack } from "../translation/thinking-blocks.js";
-import { chatServiceTier, chatUsage } from "../translation/translate-usage.js";
+import { nestedDeeperThan } from "../../body/json-value.js";
+import { finishReason } from "../shared/stop-reasons.js";
+import { isRequiredBack } from "../shared/thinking-blocks.js";
+import { chatServiceTier, chatUsage } from "../shared/translate-usage.js";
 import {
   type AnswerContext,
   type JsonObject,
   UntranslatableAnswer,
-} from "../translation/translation.js";
+} from "../shared/translation.js";
 
 /** Throws `UntranslatableAnswer`. */
 export function messagesAnswerToChat(body: JsonObject, context: AnswerContext): JsonObject {

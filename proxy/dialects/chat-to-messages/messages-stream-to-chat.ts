@@ -9,17 +9,17 @@ import { streamEventBytesMax } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";
 import { errorBody } from "../../body/error-body.js";
 import { mergeUsage } from "../../usage/find-usage.js";
-import { chatErrorEvent } from "../translation/error-events.js";
-import { GuardedTranslator, parseEventData } from "../translation/guarded-translator.js";
-import { finishReason } from "../translation/stop-reasons.js";
-import { isRequiredBack } from "../translation/thinking-blocks.js";
-import { chatServiceTier, chatUsage } from "../translation/translate-usage.js";
+import { chatErrorEvent } from "../shared/error-events.js";
+import { GuardedTranslator, parseEventData } from "../shared/guarded-translator.js";
+import { finishReason } from "../shared/stop-reasons.js";
+import { isRequiredBack } from "../shared/thinking-blocks.js";
+import { chatServiceTier, chatUsage } from "../shared/translate-usage.js";
 import {
   type AnswerContext,
   type ClientEvent,
   type JsonObject,
   UntranslatableAnswer,
-} from "../translation/translation.js";
+} from "../shared/translation.js";
 import {
   chatId,
   inputText,

@@ -5,7 +5,7 @@
  */
 import { isObject } from "../../../shared/checked.js";
 import { writeExactly } from "../../body/exact-json.js";
-import type { JsonObject } from "../translation/translation.js";
+import type { JsonObject } from "../shared/translation.js";
 
 /** Keywords without a meaning that Anthropic enforces, by the kind of value they constrain. */
 const untaken: ReadonlySet<string> = new Set([

@@ -12,7 +12,7 @@ import {
   leftOut,
   mapped,
   refused,
-} from "../translation/field-table.js";
+} from "../shared/field-table.js";
 
 const isZero = (value: unknown): boolean => value === 0;
 const same = mapped("the same");

@@ -1,7 +1,7 @@
 /** The content of a chat message as the parts of an item of the Responses API. */
 import { isAbsent } from "../../../shared/checked.js";
-import type { RequestReader } from "../translation/request-reader.js";
-import type { JsonObject } from "../translation/translation.js";
+import type { RequestReader } from "../shared/request-reader.js";
+import type { JsonObject } from "../shared/translation.js";
 import { chatPartFields } from "./chat-fields.js";
 
 /** The parts that each role may have. */

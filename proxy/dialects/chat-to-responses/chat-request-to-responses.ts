@@ -3,8 +3,8 @@
  * of each field.
  */
 import { isAbsent } from "../../../shared/checked.js";
-import { RequestReader } from "../translation/request-reader.js";
-import type { JsonObject, RequestOptions, TranslatedRequest } from "../translation/translation.js";
+import { RequestReader } from "../shared/request-reader.js";
+import type { JsonObject, RequestOptions, TranslatedRequest } from "../shared/translation.js";
 import { chatRequestFields } from "./chat-fields.js";
 import { chatToolChoiceToResponses, chatToolsToResponses } from "./chat-tools-to-responses.js";
 import { chatTurnsToResponses } from "./chat-turns-to-responses.js";

@@ -1,8 +1,8 @@
 /** Tools and the tool choice: nested in chat completions, flat in the Responses API. */
 import { isAbsent, isObject } from "../../../shared/checked.js";
-import { quote } from "../translation/request-check.js";
-import type { RequestReader } from "../translation/request-reader.js";
-import type { JsonObject } from "../translation/translation.js";
+import { quote } from "../shared/request-check.js";
+import type { RequestReader } from "../shared/request-reader.js";
+import type { JsonObject } from "../shared/translation.js";
 import { chatToolFields } from "./chat-fields.js";
 
 /** Undefined when there are none. */

@@ -5,11 +5,11 @@
  */
 import { isAbsent } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
-import { quote } from "../translation/request-check.js";
-import type { RequestReader } from "../translation/request-reader.js";
-import { reasoningCarriedBy } from "../translation/thinking-blocks.js";
-import { readSignedId } from "../translation/thought-signature.js";
-import type { JsonObject } from "../translation/translation.js";
+import { quote } from "../shared/request-check.js";
+import type { RequestReader } from "../shared/request-reader.js";
+import { reasoningCarriedBy } from "../shared/thinking-blocks.js";
+import { readSignedId } from "../shared/thought-signature.js";
+import type { JsonObject } from "../shared/translation.js";
 import { chatAssistantFields, chatMessageFields, chatToolCallFields } from "./chat-fields.js";
 import { chatContentToResponses } from "./chat-parts-to-responses.js";
 

@@ -2,14 +2,14 @@
 import { isObject } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import { errorBody } from "../../body/error-body.js";
-import { carryReasoning } from "../translation/thinking-blocks.js";
-import { chatUsage } from "../translation/translate-usage.js";
+import { carryReasoning } from "../shared/thinking-blocks.js";
+import { chatUsage } from "../shared/translate-usage.js";
 import {
   type AnswerContext,
   FailedAnswer,
   type JsonObject,
   UntranslatableAnswer,
-} from "../translation/translation.js";
+} from "../shared/translation.js";
 
 /** Throws `UntranslatableAnswer`. */
 export function responsesAnswerToChat(body: JsonObject, context: AnswerContext): JsonObject {

@@ -7,15 +7,15 @@
 import { streamEventBytesMax } from "../../../shared/bounds.js";
 import { isCount, isObject } from "../../../shared/checked.js";
 import { findUsage, mergeUsage } from "../../usage/find-usage.js";
-import { chatErrorEvent } from "../translation/error-events.js";
-import { GuardedTranslator, parseEventData } from "../translation/guarded-translator.js";
-import { chatUsage } from "../translation/translate-usage.js";
+import { chatErrorEvent } from "../shared/error-events.js";
+import { GuardedTranslator, parseEventData } from "../shared/guarded-translator.js";
+import { chatUsage } from "../shared/translate-usage.js";
 import {
   type AnswerContext,
   type ClientEvent,
   type JsonObject,
   UntranslatableAnswer,
-} from "../translation/translation.js";
+} from "../shared/translation.js";
 import {
   betweenParts,
   callOf,

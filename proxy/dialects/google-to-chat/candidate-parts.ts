@@ -6,23 +6,19 @@
  * model thought goes with the first call, as its signature, because many clients send only that
  * back; where no call follows, it goes with a last, empty thought.
  */
-import { CallTracker, continuedCall } from "../to-chat/call-tracker.js";
-import { keptAsSignature } from "../to-chat/kept-reasoning.js";
-import {
-  AnswerSize,
-  type CallPiece,
-  type ChatPiece,
-  namelessCall,
-} from "../translation/chat-pieces.js";
-import { googleFinishReason } from "../translation/stop-reasons.js";
-import { readSignedId } from "../translation/thought-signature.js";
-import { readToolInput, ToolNames } from "../translation/tool-call.js";
+
+import { AnswerSize, type CallPiece, type ChatPiece, namelessCall } from "../shared/chat-pieces.js";
+import { CallTracker, continuedCall } from "../shared/chat-stream-reader.js";
+import { keptAsSignature } from "../shared/kept-reasoning.js";
+import { googleFinishReason } from "../shared/stop-reasons.js";
+import { readSignedId } from "../shared/thought-signature.js";
+import { readToolInput, ToolNames } from "../shared/tool-call.js";
 import {
   type AnswerContext,
   FailedAnswer,
   type JsonObject,
   UntranslatableAnswer,
-} from "../translation/translation.js";
+} from "../shared/translation.js";
 
 interface HeldCall {
   id: string | null;

@@ -1,12 +1,12 @@
 /** Translates a complete chat completion to a response of Gemini's own API. */
 import { isObject } from "../../../shared/checked.js";
-import { chatPieces } from "../translation/chat-pieces.js";
-import { googleUsage } from "../translation/translate-usage.js";
+import { chatPieces } from "../shared/chat-pieces.js";
+import { googleUsage } from "../shared/translate-usage.js";
 import {
   type AnswerContext,
   type JsonObject,
   UntranslatableAnswer,
-} from "../translation/translation.js";
+} from "../shared/translation.js";
 import { CandidateParts, type Finish } from "./candidate-parts.js";
 
 /** Throws `UntranslatableAnswer`. */

@@ -3,15 +3,15 @@
  * a response with the parts that are new; the last one has the reason for the end, and the usage.
  */
 import { writeExactly } from "../../body/exact-json.js";
-import { ChatStreamReader } from "../to-chat/chat-stream-reader.js";
-import { chatPieces } from "../translation/chat-pieces.js";
-import { googleErrorEvent } from "../translation/error-events.js";
-import { googleUsage } from "../translation/translate-usage.js";
+import { chatPieces } from "../shared/chat-pieces.js";
+import { ChatStreamReader } from "../shared/chat-stream-reader.js";
+import { googleErrorEvent } from "../shared/error-events.js";
+import { googleUsage } from "../shared/translate-usage.js";
 import {
   type AnswerContext,
   type JsonObject,
   UntranslatableAnswer,
-} from "../translation/translation.js";
+} from "../shared/translation.js";
 import { CandidateParts } from "./candidate-parts.js";
 import { ending, responseId } from "./chat-answer-to-google.js";
 

@@ -1,11 +1,11 @@
 /** Translates the parts of Gemini's own API that aren't calls to the parts of a chat message. */
 import { isAbsent } from "../../../shared/checked.js";
 import { writeExactly } from "../../body/exact-json.js";
-import { type ChatContent, failedContent } from "../to-chat/chat-content.js";
-import { isWebUrl, namelessPdf, namelessText, writeDataUrl } from "../translation/data-url.js";
-import type { RequestReader } from "../translation/request-reader.js";
-import type { JsonObject } from "../translation/translation.js";
-import { camelFields } from "./proto-fields.js";
+import { type ChatContent, failedContent } from "../shared/chat-request.js";
+import { isWebUrl, namelessPdf, namelessText, writeDataUrl } from "../shared/data-url.js";
+import type { RequestReader } from "../shared/request-reader.js";
+import type { JsonObject } from "../shared/translation.js";
+import { camelFields } from "./google-request-fields.js";
 
 /** Null for a part with nothing in it, and for one that is refused. */
 export function googlePartToChat(

@@ -12,7 +12,8 @@ import {
   leftOut,
   mapped,
   refused,
-} from "../translation/field-table.js";
+} from "../shared/field-table.js";
+import type { JsonObject } from "../shared/translation.js";
 
 const isFalse = (value: unknown): boolean => value === false;
 const noSuchSetting = dropped("which has no such setting");
@@ -163,3 +164,19 @@ export function isOfGoogle(part: unknown): boolean {
 }
 
 const ownParts = ["executableCode", "codeExecutionResult", "toolCall", "toolResponse"];
+
+/** The same object, if all of its names are in camel case already. */
+export function camelFields(object: JsonObject): JsonObject {
+  for (const name in object) if (name.includes("_")) return renamed(object);
+  return object;
+}
+
+/** `_responseJsonSchema` is the older name of `responseJsonSchema`. */
+function renamed(object: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(object).map(([name, value]) => [
+      name.replace(/^_/, "").replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+      value,
+    ]),
+  );
+}

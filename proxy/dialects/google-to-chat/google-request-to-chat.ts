@@ -3,16 +3,14 @@
  * `google-request-fields.ts` lists what becomes of each field.
  */
 import { isAbsent } from "../../../shared/checked.js";
-import { effortOfBudget } from "../to-chat/effort-of-budget.js";
-import { schemaFormat } from "../to-chat/schema-format.js";
-import { quote } from "../translation/request-check.js";
-import { RequestReader } from "../translation/request-reader.js";
-import type { JsonObject, RequestOptions, TranslatedRequest } from "../translation/translation.js";
-import { googleConfigFields, googleRequestFields } from "./google-request-fields.js";
+import { effortOfBudget, schemaFormat } from "../shared/chat-request.js";
+import { quote } from "../shared/request-check.js";
+import { RequestReader } from "../shared/request-reader.js";
+import type { JsonObject, RequestOptions, TranslatedRequest } from "../shared/translation.js";
+import { camelFields, googleConfigFields, googleRequestFields } from "./google-request-fields.js";
 import { googleToolsToChat } from "./google-tools-to-chat.js";
 import { googleTurnsToChat } from "./google-turns-to-chat.js";
 import { jsonSchemaOf } from "./json-schema.js";
-import { camelFields } from "./proto-fields.js";
 
 export function googleRequestToChat(
   given: JsonObject,

@@ -1,15 +1,15 @@
 /** Translates the tools of a request in Gemini's own API, and its tool configuration. */
 import { isAbsent, isObject } from "../../../shared/checked.js";
-import type { RequestReader } from "../translation/request-reader.js";
-import { fittingToolName } from "../translation/tool-call.js";
-import type { JsonObject } from "../translation/translation.js";
+import type { RequestReader } from "../shared/request-reader.js";
+import { fittingToolName } from "../shared/tool-call.js";
+import type { JsonObject } from "../shared/translation.js";
 import {
+  camelFields,
   googleFunctionFields,
   googleToolConfigFields,
   googleToolFields,
 } from "./google-request-fields.js";
 import { jsonSchemaOf } from "./json-schema.js";
-import { camelFields } from "./proto-fields.js";
 
 interface ChatTools {
   /** Undefined when there are none. */

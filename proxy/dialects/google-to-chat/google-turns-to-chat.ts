@@ -6,23 +6,21 @@
 import { isAbsent } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import { writeExactly } from "../../body/exact-json.js";
-import { chatContent } from "../to-chat/chat-content.js";
-import { type KeptReasoning, keptInSignature } from "../to-chat/kept-reasoning.js";
-import { quote } from "../translation/request-check.js";
-import type { RequestReader } from "../translation/request-reader.js";
-import { fittingToolName } from "../translation/tool-call.js";
-import { splitToolResult } from "../translation/tool-result.js";
-import type { JsonObject } from "../translation/translation.js";
-import { OpenCalls } from "./call-pairs.js";
+import { chatContent, splitToolResult } from "../shared/chat-request.js";
+import { type KeptReasoning, keptInSignature } from "../shared/kept-reasoning.js";
+import { quote } from "../shared/request-check.js";
+import type { RequestReader } from "../shared/request-reader.js";
+import { fittingToolName } from "../shared/tool-call.js";
+import type { JsonObject } from "../shared/translation.js";
 import { googlePartToChat, googleResultContent } from "./google-parts-to-chat.js";
 import {
+  camelFields,
   googleCallFields,
   googleContentFields,
   googlePartFields,
   googleResultFields,
   isOfGoogle,
 } from "./google-request-fields.js";
-import { camelFields } from "./proto-fields.js";
 
 export function googleTurnsToChat(
   body: JsonObject,
@@ -221,5 +219,53 @@ class Turns {
     this.#toolCalls = [];
     this.#thoughts = "";
     this.#kept = null;
+  }
+}
+
+interface OpenCall {
+  /** The client's; null: it gave none. */
+  readonly givenId: string | null;
+  readonly name: string;
+  /** The one in the chat request. */
+  readonly id: string;
+}
+
+class OpenCalls {
+  readonly #open: OpenCall[] = [];
+  readonly #used = new Set<string>();
+  readonly #answered = new Set<string>();
+
+  /** The id of a call in the chat request: the client's, unless an earlier call has the same. */
+  begin(givenId: string | null, name: string): string {
+    const given = givenId === "" ? null : givenId;
+    const id = given !== null && !this.#used.has(given) ? given : this.#freeId();
+    this.#used.add(id);
+    this.#open.push({ givenId: given, name, id });
+    return id;
+  }
+
+  #freeId(): string {
+    let id = `call_${this.#used.size}`;
+    while (this.#used.has(id)) id += "_";
+    return id;
+  }
+
+  /** The id of the call that a result is for; null: there is none, or it has its result already. */
+  answeredBy(givenId: string | null, name: string): string | null {
+    const byId = givenId === null ? -1 : this.#open.findIndex((call) => call.givenId === givenId);
+    const at =
+      byId !== -1
+        ? byId
+        : this.#open.findIndex(
+            (call) => call.name === name && (call.givenId === null || (givenId ?? "") === ""),
+          );
+    if (at === -1) return null;
+    if (givenId !== null) this.#answered.add(givenId);
+    return this.#open.splice(at, 1)[0]!.id;
+  }
+
+  /** Whether the call of this id has its result already. */
+  hasResult(givenId: string | null): boolean {
+    return givenId !== null && this.#answered.has(givenId);
   }
 }

@@ -3,8 +3,8 @@
  * names in capital letters, its counts texts, and a null is allowed by a field of its own.
  */
 import { isAbsent, isObject } from "../../../shared/checked.js";
-import type { JsonObject } from "../translation/translation.js";
-import { camelFields } from "./proto-fields.js";
+import type { JsonObject } from "../shared/translation.js";
+import { camelFields } from "./google-request-fields.js";
 
 /** `schema`: not nested too deeply. What isn't a schema stays as it is. */
 export function jsonSchemaOf(schema: unknown): unknown {

@@ -1,20 +1,15 @@
 /** Translates a complete chat completion to an Anthropic message. */
 import { isObject } from "../../../shared/checked.js";
-import {
-  type CallPiece,
-  type ChatPiece,
-  chatPieces,
-  namelessCall,
-} from "../translation/chat-pieces.js";
-import { stopReason } from "../translation/stop-reasons.js";
-import { noSignature } from "../translation/thinking-blocks.js";
-import { readToolInput, ToolNames } from "../translation/tool-call.js";
-import { messagesUsage } from "../translation/translate-usage.js";
+import { type CallPiece, type ChatPiece, chatPieces, namelessCall } from "../shared/chat-pieces.js";
+import { stopReason } from "../shared/stop-reasons.js";
+import { noSignature } from "../shared/thinking-blocks.js";
+import { readToolInput, ToolNames } from "../shared/tool-call.js";
+import { messagesUsage } from "../shared/translate-usage.js";
 import {
   type AnswerContext,
   type JsonObject,
   UntranslatableAnswer,
-} from "../translation/translation.js";
+} from "../shared/translation.js";
 
 /** Throws `UntranslatableAnswer`. */
 export function chatAnswerToMessages(body: JsonObject, context: AnswerContext): JsonObject {

@@ -6,18 +6,18 @@
  * begins.
  */
 import { streamEventBytesMax } from "../../../shared/bounds.js";
-import { ChatStreamReader } from "../to-chat/chat-stream-reader.js";
-import { type CallPiece, chatPieces } from "../translation/chat-pieces.js";
-import { messagesErrorEvent } from "../translation/error-events.js";
-import { stopReason } from "../translation/stop-reasons.js";
-import { noSignature } from "../translation/thinking-blocks.js";
-import type { ToolNames } from "../translation/tool-call.js";
-import { messagesUsage } from "../translation/translate-usage.js";
+import { type CallPiece, chatPieces } from "../shared/chat-pieces.js";
+import { ChatStreamReader } from "../shared/chat-stream-reader.js";
+import { messagesErrorEvent } from "../shared/error-events.js";
+import { stopReason } from "../shared/stop-reasons.js";
+import { noSignature } from "../shared/thinking-blocks.js";
+import type { ToolNames } from "../shared/tool-call.js";
+import { messagesUsage } from "../shared/translate-usage.js";
 import {
   type AnswerContext,
   type JsonObject,
   UntranslatableAnswer,
-} from "../translation/translation.js";
+} from "../shared/translation.js";
 import {
   messagesId,
   stopDetails,

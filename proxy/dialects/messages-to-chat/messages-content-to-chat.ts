@@ -1,11 +1,11 @@
 /** Translates Anthropic's content blocks to the content of chat messages. */
 import { isAbsent } from "../../../shared/checked.js";
-import { chatContent } from "../to-chat/chat-content.js";
-import { namelessPdf, namelessText, writeDataUrl } from "../translation/data-url.js";
-import type { FieldTable } from "../translation/field-table.js";
-import type { RequestReader } from "../translation/request-reader.js";
-import { fittingToolName } from "../translation/tool-call.js";
-import type { JsonObject } from "../translation/translation.js";
+import { chatContent } from "../shared/chat-request.js";
+import { namelessPdf, namelessText, writeDataUrl } from "../shared/data-url.js";
+import type { FieldTable } from "../shared/field-table.js";
+import type { RequestReader } from "../shared/request-reader.js";
+import { fittingToolName } from "../shared/tool-call.js";
+import type { JsonObject } from "../shared/translation.js";
 import {
   messagesDocumentFields,
   messagesImageFields,

@@ -12,7 +12,7 @@ import {
   leftOut,
   mapped,
   refused,
-} from "../translation/field-table.js";
+} from "../shared/field-table.js";
 
 const isFalse = (value: unknown): boolean => value === false;
 const cacheHint = leftOut("a hint for Anthropic's cache, which changes no answer");

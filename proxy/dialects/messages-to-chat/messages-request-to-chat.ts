@@ -3,10 +3,9 @@
  * what becomes of each field.
  */
 import { isAbsent } from "../../../shared/checked.js";
-import { effortOfBudget } from "../to-chat/effort-of-budget.js";
-import { schemaFormat } from "../to-chat/schema-format.js";
-import { RequestReader } from "../translation/request-reader.js";
-import type { JsonObject, RequestOptions, TranslatedRequest } from "../translation/translation.js";
+import { effortOfBudget, schemaFormat } from "../shared/chat-request.js";
+import { RequestReader } from "../shared/request-reader.js";
+import type { JsonObject, RequestOptions, TranslatedRequest } from "../shared/translation.js";
 import { messagesOutputFields, messagesRequestFields } from "./messages-request-fields.js";
 import { messagesToolChoiceToChat, messagesToolsToChat } from "./messages-tools-to-chat.js";
 import { messagesTurnsToChat } from "./messages-turns-to-chat.js";

@@ -1,8 +1,8 @@
 /** Translates the tools of an Anthropic request, and its tool choice, to a chat request's. */
 import { isAbsent } from "../../../shared/checked.js";
-import type { RequestReader } from "../translation/request-reader.js";
-import { fittingToolName } from "../translation/tool-call.js";
-import type { JsonObject } from "../translation/translation.js";
+import type { RequestReader } from "../shared/request-reader.js";
+import { fittingToolName } from "../shared/tool-call.js";
+import type { JsonObject } from "../shared/translation.js";
 import { messagesToolDefinitionFields } from "./messages-request-fields.js";
 
 /** Undefined when there are none. */

@@ -2,17 +2,15 @@
  * Translates the system prompt and the turns of an Anthropic request to chat messages. A user turn
  * becomes one message of the role `tool` for each tool result, and a user message for the rest.
  */
-
 import { isAbsent, shortName } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import { writeExactly } from "../../body/exact-json.js";
-import { chatContent, failedContent } from "../to-chat/chat-content.js";
-import type { RequestReader } from "../translation/request-reader.js";
-import { carriesReasoning, noSignature, thinkingBlock } from "../translation/thinking-blocks.js";
-import { readSignedId } from "../translation/thought-signature.js";
-import { fittingToolName } from "../translation/tool-call.js";
-import { splitToolResult } from "../translation/tool-result.js";
-import type { JsonObject } from "../translation/translation.js";
+import { chatContent, failedContent, splitToolResult } from "../shared/chat-request.js";
+import type { RequestReader } from "../shared/request-reader.js";
+import { carriesReasoning, noSignature, thinkingBlock } from "../shared/thinking-blocks.js";
+import { readSignedId } from "../shared/thought-signature.js";
+import { fittingToolName } from "../shared/tool-call.js";
+import type { JsonObject } from "../shared/translation.js";
 import { messagesBlockToChat, messagesTextsToChat } from "./messages-content-to-chat.js";
 import {
   messagesThinkingFields,

@@ -2,12 +2,12 @@
 import { isObject } from "../../../shared/checked.js";
 import { errorBody } from "../../body/error-body.js";
 import { findUsage } from "../../usage/find-usage.js";
-import { chatPieces } from "../translation/chat-pieces.js";
+import { chatPieces } from "../shared/chat-pieces.js";
 import {
   type AnswerContext,
   type JsonObject,
   UntranslatableAnswer,
-} from "../translation/translation.js";
+} from "../shared/translation.js";
 import { ResponseBuilder } from "./response-builder.js";
 import { readEnding, responseError } from "./response-object.js";
 

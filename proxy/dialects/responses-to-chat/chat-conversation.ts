@@ -3,8 +3,8 @@
  * turn becomes one message, and the outputs of its calls follow directly.
  */
 import { append } from "../../../shared/long-lists.js";
-import type { KeptReasoning } from "../to-chat/kept-reasoning.js";
-import type { JsonObject } from "../translation/translation.js";
+import type { KeptReasoning } from "../shared/kept-reasoning.js";
+import type { JsonObject } from "../shared/translation.js";
 import type { Content, ToolOutput } from "./responses-content-to-chat.js";
 
 export interface ChatMessage {

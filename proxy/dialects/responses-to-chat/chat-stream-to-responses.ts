@@ -2,15 +2,15 @@
 import { errorBody } from "../../body/error-body.js";
 import { writeExactly } from "../../body/exact-json.js";
 import { findUsage } from "../../usage/find-usage.js";
-import { chatPieces } from "../translation/chat-pieces.js";
-import { parseEventData } from "../translation/guarded-translator.js";
+import { chatPieces } from "../shared/chat-pieces.js";
+import { parseEventData } from "../shared/guarded-translator.js";
 import {
   type AnswerContext,
   type ClientEvent,
   type EventTranslator,
   type JsonObject,
   UntranslatableAnswer,
-} from "../translation/translation.js";
+} from "../shared/translation.js";
 import { firstChoice } from "./chat-answer-to-responses.js";
 import { ResponseBuilder } from "./response-builder.js";
 import type { ResponseEvent } from "./response-event-writer.js";

@@ -5,8 +5,8 @@
  * model becomes what the client expects of its own tool again.
  */
 import { isObject } from "../../../shared/checked.js";
-import { fittingToolName, readToolInput } from "../translation/tool-call.js";
-import type { JsonObject } from "../translation/translation.js";
+import { fittingToolName, readToolInput } from "../shared/tool-call.js";
+import type { JsonObject } from "../shared/translation.js";
 
 export interface ClientTool {
   readonly name: string;

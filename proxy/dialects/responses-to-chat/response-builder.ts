@@ -7,16 +7,16 @@
  */
 import { unreachable } from "../../../shared/assert.js";
 import { mergeUsage } from "../../usage/find-usage.js";
-import { CallTracker, continuedCall } from "../to-chat/call-tracker.js";
-import { wantsReasoning, writeKeptReasoning } from "../to-chat/kept-reasoning.js";
 import {
   AnswerSize,
   type CallPiece,
   type ChatPiece,
   type Logprob,
   namelessCall,
-} from "../translation/chat-pieces.js";
-import type { AnswerContext, JsonObject } from "../translation/translation.js";
+} from "../shared/chat-pieces.js";
+import { CallTracker, continuedCall } from "../shared/chat-stream-reader.js";
+import { wantsReasoning, writeKeptReasoning } from "../shared/kept-reasoning.js";
+import type { AnswerContext, JsonObject } from "../shared/translation.js";
 import { ClientTools, customCallInput } from "./client-tools.js";
 import { type ResponseEvent, ResponseEventWriter } from "./response-event-writer.js";
 import {

@@ -5,8 +5,8 @@
  * holds the live item or part, so `emit` must write it out at once.
  */
 import { unreachable } from "../../../shared/assert.js";
-import type { Logprob } from "../translation/chat-pieces.js";
-import type { JsonObject } from "../translation/translation.js";
+import type { Logprob } from "../shared/chat-pieces.js";
+import type { JsonObject } from "../shared/translation.js";
 import type { CallItem, ContentItem, ContentPart, OutputItem } from "./response-items.js";
 import type { Progress } from "./response-object.js";
 

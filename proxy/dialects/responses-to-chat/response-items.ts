@@ -2,7 +2,7 @@
  * The items of a response's `output`, and the parts of their content, as the Responses API has
  * them. `response-builder.ts` fills them in.
  */
-import type { Logprob } from "../translation/chat-pieces.js";
+import type { Logprob } from "../shared/chat-pieces.js";
 import type { ClientTool } from "./client-tools.js";
 
 type TextPart = {

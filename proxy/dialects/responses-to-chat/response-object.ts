@@ -4,7 +4,7 @@
  */
 import { isCount, isObject } from "../../../shared/checked.js";
 import { readUsage } from "../../usage/read-usage.js";
-import type { AnswerContext, JsonObject } from "../translation/translation.js";
+import type { AnswerContext, JsonObject } from "../shared/translation.js";
 
 export type Ending =
   | { readonly status: "completed" }

@@ -1,8 +1,8 @@
 /** The content of a message or of a tool output: parts of the Responses API as chat parts. */
 import { isAbsent } from "../../../shared/checked.js";
-import { quote, type RequestCheck } from "../translation/request-check.js";
-import { splitToolResult } from "../translation/tool-result.js";
-import type { JsonObject } from "../translation/translation.js";
+import { splitToolResult } from "../shared/chat-request.js";
+import { quote, type RequestCheck } from "../shared/request-check.js";
+import type { JsonObject } from "../shared/translation.js";
 
 /** Whose content it is: chat completions allow each role other parts. */
 type ContentRole = "system" | "user" | "assistant" | "tool";

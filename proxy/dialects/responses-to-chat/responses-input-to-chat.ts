@@ -1,11 +1,11 @@
 /** The input of the Responses API as the messages of a chat completion. */
 import { unreachable } from "../../../shared/assert.js";
 import { isAbsent, isObject } from "../../../shared/checked.js";
-import { isReference } from "../../body/meaning/asked-of-responses.js";
-import { type KeptReasoning, readKeptReasoning } from "../to-chat/kept-reasoning.js";
-import { quote, type RequestCheck } from "../translation/request-check.js";
-import { type CallIdentity, readSignedId } from "../translation/thought-signature.js";
-import type { JsonObject, RequestOptions } from "../translation/translation.js";
+import { isReference } from "../../body/call-needs.js";
+import { type KeptReasoning, readKeptReasoning } from "../shared/kept-reasoning.js";
+import { quote, type RequestCheck } from "../shared/request-check.js";
+import { type CallIdentity, readSignedId } from "../shared/thought-signature.js";
+import type { JsonObject, RequestOptions } from "../shared/translation.js";
 import { ChatConversation, type ChatMessage } from "./chat-conversation.js";
 import { chatToolName, customCallArguments } from "./client-tools.js";
 import { responsesContentToChat, toolOutputToChat } from "./responses-content-to-chat.js";

@@ -3,8 +3,8 @@
  * what becomes of each field.
  */
 import { isAbsent } from "../../../shared/checked.js";
-import { quote, RequestCheck } from "../translation/request-check.js";
-import type { JsonObject, RequestOptions, TranslatedRequest } from "../translation/translation.js";
+import { quote, RequestCheck } from "../shared/request-check.js";
+import type { JsonObject, RequestOptions, TranslatedRequest } from "../shared/translation.js";
 import { responsesInputToChat } from "./responses-input-to-chat.js";
 import { responsesToolsToChat } from "./responses-tools-to-chat.js";
 

@@ -1,9 +1,9 @@
 /** Tools and the tool choice: flat in the Responses API, nested in chat completions. */
 import { isAbsent, isObject } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
-import { quote, type RequestCheck } from "../translation/request-check.js";
-import { fittingToolName } from "../translation/tool-call.js";
-import type { JsonObject } from "../translation/translation.js";
+import { quote, type RequestCheck } from "../shared/request-check.js";
+import { fittingToolName } from "../shared/tool-call.js";
+import type { JsonObject } from "../shared/translation.js";
 import { chatToolName, customToolParameters } from "./client-tools.js";
 
 type Fields = Record<string, unknown>;

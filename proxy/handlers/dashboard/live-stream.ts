@@ -5,9 +5,8 @@
 import { bad, type Checked, good } from "../../../shared/checked.js";
 import { failure } from "../../../shared/error-code.js";
 import { showsKey } from "../../auth/authenticate.js";
-import { cookieOf } from "../../auth/session/authenticate-session.js";
-import { findSession } from "../../auth/session/find-session.js";
-import { retryMs, watchersMax } from "../../dashboard/live-bounds.js";
+import { cookieOf, findSession } from "../../auth/session/authenticate-session.js";
+import { retryMs, watchersMax } from "../../bounds.js";
 import type { Watcher } from "../../dashboard/live-feed.js";
 import { type ListWatch, liveLists } from "../../dashboard/live-lists.js";
 import type { RequestContext } from "../../request-context.js";

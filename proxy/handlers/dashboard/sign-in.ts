@@ -9,20 +9,22 @@ import { strangerBodyMs } from "../../../shared/domain/credential-bounds.js";
 import { type Failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
 import { version } from "../../../shared/version.js";
-import { cookieOf } from "../../auth/session/authenticate-session.js";
+import {
+  cookieOf,
+  findSession,
+  type OpenSession,
+  openSession,
+} from "../../auth/session/authenticate-session.js";
 import { clientOf, isOverTls } from "../../auth/session/client-address.js";
-import { findSession, type OpenSession } from "../../auth/session/find-session.js";
-import { openSession } from "../../auth/session/open-session.js";
-import { crossSiteProblem } from "../../auth/session/same-origin.js";
-import { endedCookie, sessionCookie } from "../../auth/session/session-cookie.js";
+import { crossSiteProblem, endedCookie, sessionCookie } from "../../auth/session/session-cookie.js";
 import { webPageProblem } from "../../auth/web-page.js";
-import { contentCoding } from "../../body/header-parameters.js";
 import { pageHeaders } from "../../dashboard/page-head.js";
+import { contentCoding } from "../../http/copy-headers.js";
 import { replyFailure, replyJson } from "../../http/respond.js";
 import { limiterUnavailable } from "../../limiter/daemon-calls.js";
 import type { RequestContext } from "../../request-context.js";
 import { readJson } from "../admin/admin-json.js";
-import { refuseCaller } from "../refuse-caller.js";
+import { refuseCaller } from "../refuse-request.js";
 
 type SessionContext = Pick<
   RequestContext<

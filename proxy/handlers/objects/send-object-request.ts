@@ -5,10 +5,11 @@
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import type { Failure } from "../../../shared/error-code.js";
 import type { Operation } from "../../../shared/operation.js";
+import { denialOfDense } from "../../auth/authorize-caller.js";
 import { hasMoreValues, strangerValuesMax } from "../../body/count-values.js";
-import { boundaryOf } from "../../body/multipart.js";
+import { boundaryOf, FieldFinder } from "../../body/multipart.js";
 import type { Provider } from "../../gateway.js";
-import { unreadBody } from "../../http/body-spool.js";
+import { UploadRefused, unreadBody } from "../../http/body-spool.js";
 import { describeAsJson, forwardRequestHeaders } from "../../http/copy-headers.js";
 import type { Exchange } from "../../http/exchange.js";
 import { targetHeader } from "../../http/respond.js";
@@ -20,7 +21,6 @@ import {
   settleEnded,
 } from "../../objects/background-responses.js";
 import { parseBatchRequests } from "../../objects/batch-requests.js";
-import { formWithoutIds } from "../../objects/form-without-ids.js";
 import { rememberOwner, remembersOwners } from "../../objects/object-access.js";
 import { parseObjectBody } from "../../objects/object-body.js";
 import { madeIds, type NamedIds } from "../../objects/object-ids.js";
@@ -33,7 +33,6 @@ import { clientPath, upstreamPath } from "../../upstream/upstream-path.js";
 import { nextTurnBy } from "../model-call.js";
 import { noForm } from "../multipart-call.js";
 import { ownOrigin } from "../own-origin.js";
-import { denialOfDense } from "../refuse-caller.js";
 
 export type BatchOperation = Extract<Operation, "batches" | "message_batches">;
 
@@ -225,4 +224,25 @@ export function objectPath(
   const pathAndQuery = upstreamPath(provider, operation, "", query);
   const base = pathAndQuery.split("?", 1)[0]!;
   return base + rest + pathAndQuery.slice(base.length);
+}
+
+const field = "file_id";
+
+/**
+ * The pieces, each once it is known to name nothing. Throws `UploadRefused`, and then the provider
+ * has neither the name nor the form's end.
+ */
+export async function* formWithoutIds(
+  pieces: AsyncIterable<Buffer>,
+  boundary: string,
+): AsyncIterable<Buffer> {
+  const finder = new FieldFinder(boundary, field);
+  for await (const piece of pieces) {
+    finder.push(piece);
+    if (finder.problem !== null)
+      throw new UploadRefused(`the body is not a readable form: ${finder.problem}`);
+    if (finder.begun)
+      throw new UploadRefused(`${field} can't be taken from a form: send it as JSON`);
+    yield piece;
+  }
 }

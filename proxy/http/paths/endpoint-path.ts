@@ -4,10 +4,8 @@
  * model into the path. The paths of administration, health and passthrough are taken as they are
  * written, since what stands in front of Sluice may guard them.
  */
-
 import { googleMethods } from "../../../shared/operation.js";
 import { percentDecoded } from "../../../shared/text/percent-decoded.js";
-import { apiResources } from "./api-resources.js";
 
 /** What a request line says. */
 interface EndpointAddress {
@@ -100,3 +98,31 @@ function isUsual(path: string): boolean {
     !path.includes("//")
   );
 }
+
+/** The first segments that SDKs append to their base URL, which mostly ends in `/v1`. */
+export const apiResources: ReadonlySet<string> = new Set([
+  "assistants",
+  "audio",
+  "batches",
+  "chat",
+  "complete",
+  "completions",
+  "containers",
+  "conversations",
+  "embeddings",
+  "evals",
+  "files",
+  "fine_tuning",
+  "images",
+  "messages",
+  "models",
+  "moderations",
+  "realtime",
+  "rerank",
+  "responses",
+  "skills",
+  "threads",
+  "uploads",
+  "vector_stores",
+  "videos",
+]);

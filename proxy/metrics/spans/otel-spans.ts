@@ -37,7 +37,7 @@ import {
   spansPerBatch,
   spansWaitingMax,
   spanTextCharsMax,
-} from "./span-bounds.js";
+} from "../../bounds.js";
 import type { SpanMaker } from "./spans.js";
 
 /** What becomes of spans that have ended, and of what the environment says of sending them. */

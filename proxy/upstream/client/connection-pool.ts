@@ -12,8 +12,6 @@ import { createThrottledEnds } from "../../../shared/throttled-queue.js";
 import type { Egress } from "../../egress/egress.js";
 import { openTunnel } from "../../egress/open-tunnel.js";
 import type { CallConnection, CallHandler } from "./http-call.js";
-import { joinHeadAndBody } from "./join-head-and-body.js";
-import { throttleSocketEnd } from "./throttle-socket-end.js";
 
 /**
  * undici by its parts: the package's own index also loads its `fetch`, caches and WebSockets, for
@@ -136,4 +134,67 @@ class Connection extends Client implements CallConnection {
     (handler as CallHandler).connection = this;
     return super.dispatch(options, handler);
   }
+}
+
+/** Node copies a text up to this length on the stack. */
+const joinedBytesMax = 16 * 1024;
+
+/** `how`: the encoding, or the callback. */
+type Write = (chunk: unknown, how?: unknown, done?: unknown) => boolean;
+
+/** From now on a short body that is written right after its head, in one cork, is sent with it. */
+export function joinHeadAndBody(socket: Socket): void {
+  const write = socket.write.bind(socket) as Write;
+  const uncork = socket.uncork.bind(socket);
+  /** Written, and not handed on yet: within a cork that is still open. */
+  let head: string | null = null;
+  const handOn = (): void => {
+    const held = head;
+    head = null;
+    if (held !== null) write(held, "latin1");
+  };
+  socket.write = (chunk: unknown, how?: unknown, done?: unknown): boolean => {
+    if (head !== null && how === undefined && done === undefined && isShort(chunk)) {
+      const joined = head + chunk.toString("latin1");
+      head = null;
+      return write(joined, "latin1");
+    }
+    handOn();
+    const mayBeHead = typeof chunk === "string" && how === "latin1" && done === undefined;
+    if (!mayBeHead || socket.writableCorked === 0) return write(chunk, how, done);
+    head = chunk;
+    return true;
+  };
+  socket.uncork = (): void => {
+    handOn();
+    uncork();
+  };
+}
+
+function isShort(chunk: unknown): chunk is Buffer {
+  return Buffer.isBuffer(chunk) && chunk.length <= joinedBytesMax;
+}
+
+/**
+ * From now on the socket's end is delivered when `throttledEnds` runs it. `onBytes` is called when
+ * bytes have come.
+ */
+function throttleSocketEnd(
+  socket: Socket,
+  throttledEnds: (run: () => void) => void,
+  onBytes: () => void,
+): void {
+  const push = socket.push.bind(socket);
+  socket.push = (chunk: unknown, encoding?: BufferEncoding) => {
+    if (chunk !== null) {
+      onBytes();
+      return push(chunk, encoding);
+    }
+    throttledEnds(() => {
+      if (socket.destroyed) return;
+      push(null);
+      socket.read(0);
+    });
+    return false;
+  };
 }

@@ -3,9 +3,8 @@
  * a new connection when the provider had closed the one that was kept alive.
  */
 import type { Socket } from "node:net";
-import type { Deadlines } from "../call-deadlines.js";
+import type { Deadlines, Watched } from "../call-deadlines.js";
 import { asUpstreamFailure, isConnectionLost, noSuchStatus } from "../errors/upstream-failure.js";
-import type { Watched } from "../timeout-watch.js";
 import type { RequestTimeouts, UpstreamCall, UpstreamSink } from "../upstream.js";
 import type { DecodedAnswer, decodedAnswer, EncodedSource } from "./decoded-answer.js";
 

@@ -14,8 +14,7 @@ import {
   redactHeaders,
   withOwnHeaders,
 } from "../credentials/credential-headers.js";
-import { noteRefusals } from "../credentials/note-refusals.js";
-import type { ProviderKeys } from "../credentials/provider-keys.js";
+import { noteRefusals, type ProviderKeys } from "../credentials/provider-keys.js";
 import { echoedSecrets, masked } from "../echo-mask.js";
 import { LargeBody } from "../large-body.js";
 import type { Upstream, UpstreamCall } from "../upstream.js";

@@ -5,7 +5,8 @@
  * Not here: where keys come from (`key-source.ts`).
  */
 import type { WeightedKey } from "../../../shared/config/provider-type.js";
-import { keyRestMsMax, rateLimitedKeyRestMs, refusedKeyRestMs } from "../attempt-bounds.js";
+import { keyRestMsMax, rateLimitedKeyRestMs, refusedKeyRestMs } from "../../bounds.js";
+import { readRetryAfterMs } from "../retry-wait.js";
 
 interface RestingKey extends WeightedKey {
   /** nginx's current weight. */
@@ -107,4 +108,14 @@ export class ProviderKeys {
 /** Whether a status refuses the key that was sent. */
 export function refusesKey(status: number): boolean {
   return status === 401 || status === 402 || status === 403 || status === 429;
+}
+
+/** For the head of an answer. It is made here so that it keeps nothing of its call in memory. */
+export function noteRefusals(
+  keys: ProviderKeys,
+  key: string,
+): (status: number, rawHeaders: readonly (Buffer | string)[]) => void {
+  return (status, rawHeaders) => {
+    if (refusesKey(status)) keys.refused(key, status, readRetryAfterMs(rawHeaders));
+  };
 }

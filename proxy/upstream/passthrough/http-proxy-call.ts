@@ -5,13 +5,12 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { ProviderConfig } from "../../../shared/config/config.js";
-import type { Deadlines } from "../call-deadlines.js";
+import type { Deadlines, Watched } from "../call-deadlines.js";
 import {
   asUpstreamFailure,
   isConnectionLost,
   type UpstreamFailure,
 } from "../errors/upstream-failure.js";
-import type { Watched } from "../timeout-watch.js";
 import type { UpstreamCall, UpstreamSink } from "../upstream.js";
 import type { PassthroughRequest } from "./passthrough-upstream.js";
 

@@ -21,8 +21,7 @@ import {
   redactHeaders,
   withOwnHeaders,
 } from "../credentials/credential-headers.js";
-import { noteRefusals } from "../credentials/note-refusals.js";
-import type { ProviderKeys } from "../credentials/provider-keys.js";
+import { noteRefusals, type ProviderKeys } from "../credentials/provider-keys.js";
 import { echoedSecrets, masked } from "../echo-mask.js";
 import type { RequestBody } from "../upstream.js";
 import { HttpProxyCall, type SubstituteRequest } from "./http-proxy-call.js";

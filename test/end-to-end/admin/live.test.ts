@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import t, { type Test } from "tap";
-import { watchersMax } from "../../../proxy/dashboard/live-bounds.js";
+import { watchersMax } from "../../../proxy/bounds.js";
 import { chat } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { makeSite, type Site } from "../../support/processes/processes.js";

@@ -5,8 +5,8 @@
 import { FieldFinder } from "../../../proxy/body/multipart.js";
 import { PeekedBody } from "../../../proxy/body/passed/peeked-body.js";
 import { chooseDialect } from "../../../proxy/dialects/choose-dialect.js";
+import { UntranslatableAnswer } from "../../../proxy/dialects/shared/translation.js";
 import { createAnswerTranslator } from "../../../proxy/dialects/translate-answer.js";
-import { UntranslatableAnswer } from "../../../proxy/dialects/translation/translation.js";
 import { parseObjectText } from "../../../proxy/objects/object-body.js";
 import { passedQuery, queryProblem } from "../../../proxy/upstream/passthrough-path.js";
 import { resolveConfig } from "../../../shared/config/resolve/resolve-config.js";

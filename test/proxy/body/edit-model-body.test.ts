@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { bodyText } from "../../../proxy/body/body-text.js";
 import { editModelBody } from "../../../proxy/body/edit-model-body.js";
-import { parseModelBody } from "../../../proxy/body/model-body.js";
+import { bodyText, parseModelBody } from "../../../proxy/body/model-body.js";
 import { anyText } from "../../support/any-text.js";
 import {
   type MemberText,

@@ -2,8 +2,12 @@ import assert from "node:assert/strict";
 import { isUtf8 } from "node:buffer";
 import fc from "fast-check";
 import t from "tap";
-import { bodyText } from "../../../proxy/body/body-text.js";
-import { type ModelBody, type OtherModel, parseModelBody } from "../../../proxy/body/model-body.js";
+import {
+  bodyText,
+  type ModelBody,
+  type OtherModel,
+  parseModelBody,
+} from "../../../proxy/body/model-body.js";
 import { subjectBytesMax } from "../../../shared/bounds.js";
 
 type Read = Omit<ModelBody, "members" | "reasoning" | "asked" | "writtenModel" | "mayRunOthers">;

@@ -1,5 +1,5 @@
 import t from "tap";
-import { createCapacity } from "../../../proxy/capacity/create-capacity.js";
+import { createCapacity, sayOnce } from "../../../proxy/capacity/create-capacity.js";
 import { createLog } from "../../../shared/log.js";
 import { accepted } from "../../shared/config/resolve-sample.js";
 
@@ -12,4 +12,15 @@ t.test("bodies of callers whose key isn't checked yet may fill a sixteenth of th
   t.equal(memory.max, 160_000_000);
   t.equal(strangers.max, 10_000_000);
   t.end();
+});
+
+t.test("it is said at once, and again after a minute at the earliest", async (t) => {
+  let nowMs = 5;
+  const said: number[] = [];
+  const say = sayOnce(
+    () => said.push(nowMs),
+    () => nowMs,
+  );
+  for (nowMs of [5, 6, 60_004, 60_005, 60_006, 200_000]) say();
+  t.same(said, [5, 60_005, 200_000]);
 });

@@ -1,5 +1,5 @@
 import t from "tap";
-import { keepAliveMs, pagesPerTick, watchersMax } from "../../../proxy/dashboard/live-bounds.js";
+import { keepAliveMs, pagesPerTick, watchersMax } from "../../../proxy/bounds.js";
 import { LiveFeed, type Watcher } from "../../../proxy/dashboard/live-feed.js";
 import { type ListWatch, wholePage } from "../../../proxy/dashboard/live-lists.js";
 import type { CallOutcome } from "../../../proxy/limiter/limiter.js";

@@ -3,7 +3,7 @@
  * Asserts the order of events on the way.
  */
 import assert from "node:assert/strict";
-import type { ClientEvent, JsonObject } from "../../../proxy/dialects/translation/translation.js";
+import type { ClientEvent, JsonObject } from "../../../proxy/dialects/shared/translation.js";
 
 type Fields = Record<string, unknown>;
 

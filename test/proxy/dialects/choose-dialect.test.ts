@@ -1,5 +1,5 @@
 import t from "tap";
-import { askedReasoning } from "../../../proxy/body/meaning/asked-reasoning.js";
+import { askedReasoning } from "../../../proxy/body/call-needs.js";
 import {
   chooseDialect,
   needsResponses,

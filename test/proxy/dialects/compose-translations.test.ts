@@ -1,11 +1,11 @@
 import t from "tap";
+import { responsesToChat } from "../../../proxy/dialects/choose-dialect.js";
 import { composeTranslations } from "../../../proxy/dialects/compose-translations.js";
-import { responsesToChat } from "../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
 import type {
   AnswerContext,
   JsonObject,
   Translation,
-} from "../../../proxy/dialects/translation/translation.js";
+} from "../../../proxy/dialects/shared/translation.js";
 import { invalid } from "../../../shared/error-code.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { options } from "./request-options.js";

@@ -6,10 +6,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
 import { chooseDialect } from "../../../proxy/dialects/choose-dialect.js";
-import type {
-  AnswerContext,
-  Translation,
-} from "../../../proxy/dialects/translation/translation.js";
+import type { AnswerContext, Translation } from "../../../proxy/dialects/shared/translation.js";
 import type { Operation } from "../../../shared/operation.js";
 import { assembleChat, assembleGoogle, assembleMessages } from "./assemble-stream.js";
 import {

@@ -3,15 +3,14 @@
  * pairs. What a dialect holds is a list of things in order, in which texts that follow each other
  * are one, since dialects divide them differently.
  */
-
 import {
   keptAsSignature,
   keptInSignature,
   readKeptReasoning,
   writeKeptReasoning,
-} from "../../../proxy/dialects/to-chat/kept-reasoning.js";
-import { carryReasoning } from "../../../proxy/dialects/translation/thinking-blocks.js";
-import type { JsonObject } from "../../../proxy/dialects/translation/translation.js";
+} from "../../../proxy/dialects/shared/kept-reasoning.js";
+import { carryReasoning } from "../../../proxy/dialects/shared/thinking-blocks.js";
+import type { JsonObject } from "../../../proxy/dialects/shared/translation.js";
 
 export type DialectName = "chat" | "messages" | "responses" | "google";
 

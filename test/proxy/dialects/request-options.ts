@@ -1,5 +1,5 @@
 /** What a translation is told about the provider, for tests where it doesn't matter. */
-import type { RequestOptions } from "../../../proxy/dialects/translation/translation.js";
+import type { RequestOptions } from "../../../proxy/dialects/shared/translation.js";
 
 export const options: RequestOptions = {
   maxTokensDefault: 4096,

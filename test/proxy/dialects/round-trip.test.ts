@@ -3,22 +3,23 @@
  * in the one form that a translation gives it (a single text as a string, messages of one role in a
  * row as one).
  */
-
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
 import { parseBodyExactly } from "../../../proxy/body/exact-json.js";
-import { chatToMessages } from "../../../proxy/dialects/chat-to-messages/chat-to-messages.js";
+import {
+  chatToMessages,
+  messagesToChat,
+  responsesToChat,
+} from "../../../proxy/dialects/choose-dialect.js";
 import { composeTranslations } from "../../../proxy/dialects/compose-translations.js";
 import { EventSplitter, formatEvent } from "../../../proxy/dialects/event-stream.js";
-import { messagesToChat } from "../../../proxy/dialects/messages-to-chat/messages-to-chat.js";
-import { responsesToChat } from "../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
 import type {
   ClientEvent,
   EventTranslator,
   JsonObject,
   Translation,
-} from "../../../proxy/dialects/translation/translation.js";
+} from "../../../proxy/dialects/shared/translation.js";
 import { assembleChat, assembleMessages } from "./assemble-stream.js";
 import { options } from "./request-options.js";
 import {

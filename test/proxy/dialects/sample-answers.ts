@@ -3,7 +3,7 @@ import type {
   AnswerContext,
   ClientEvent,
   JsonObject,
-} from "../../../proxy/dialects/translation/translation.js";
+} from "../../../proxy/dialects/shared/translation.js";
 
 export const context: AnswerContext = {
   model: "smart",

@@ -1,5 +1,5 @@
 /** Requests in both dialects, with every field that real ones have, and their translations. */
-import type { JsonObject } from "../../../proxy/dialects/translation/translation.js";
+import type { JsonObject } from "../../../proxy/dialects/shared/translation.js";
 
 const weatherSchema = {
   type: "object",

@@ -1,9 +1,9 @@
 import t from "tap";
+import { UntranslatableAnswer } from "../../../proxy/dialects/shared/translation.js";
 import {
   type AnswerTranslator,
   translatedUpstream,
 } from "../../../proxy/dialects/translated-upstream.js";
-import { UntranslatableAnswer } from "../../../proxy/dialects/translation/translation.js";
 import type { Upstream, UpstreamSink } from "../../../proxy/upstream/upstream.js";
 
 /**

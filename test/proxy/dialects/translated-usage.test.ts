@@ -1,11 +1,13 @@
 import t from "tap";
-import { chatToMessages } from "../../../proxy/dialects/chat-to-messages/chat-to-messages.js";
+import {
+  chatToMessages,
+  messagesToChat,
+  responsesToChat,
+} from "../../../proxy/dialects/choose-dialect.js";
 import { composeTranslations } from "../../../proxy/dialects/compose-translations.js";
-import { messagesToChat } from "../../../proxy/dialects/messages-to-chat/messages-to-chat.js";
-import { responsesToChat } from "../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
+import type { Translation } from "../../../proxy/dialects/shared/translation.js";
 import { createAnswerTranslator } from "../../../proxy/dialects/translate-answer.js";
 import { translatedUpstream } from "../../../proxy/dialects/translated-upstream.js";
-import type { Translation } from "../../../proxy/dialects/translation/translation.js";
 import { forward } from "../../../proxy/upstream/forward.js";
 import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
 import type { UpstreamSink } from "../../../proxy/upstream/upstream.js";

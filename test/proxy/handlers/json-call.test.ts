@@ -1,7 +1,8 @@
 import t from "tap";
 import type { JsonOperation } from "../../../proxy/body/model-body.js";
 import { MemoryLedger, MemoryShare } from "../../../proxy/capacity/memory-ledger.js";
-import { readJsonCall } from "../../../proxy/handlers/json-call.js";
+import { keptAsSignature } from "../../../proxy/dialects/shared/kept-reasoning.js";
+import { readJsonCall, signedForGoogle } from "../../../proxy/handlers/json-call.js";
 import type { ModelCall } from "../../../proxy/handlers/model-call.js";
 import { LargeBody } from "../../../proxy/upstream/large-body.js";
 import { largeBodyBytes, translatedBodyFactor } from "../../../shared/bounds.js";
@@ -539,4 +540,37 @@ t.test("a rewriter whose work a dialect doesn't take is passed over", async (t) 
   const sent = input.requestTo(chatty, "m", ["drop_duplicate_system"]);
   t.equal(sent.savedBytes, 0);
   t.match((await bytesOf(sent.body!)).toString(), /"role":"assistant".*"content":"s"/);
+});
+
+t.test("Google gets its own signatures, and its word for those of other models", async (t) => {
+  const blocks = [{ type: "redacted_thinking", data: "ab+/" }];
+  const own = [keptAsSignature({ text: "hm", blocks: [] }), keptAsSignature({ text: "", blocks })];
+  const body = {
+    contents: [
+      {
+        parts: [
+          { functionCall: { name: "f" }, thoughtSignature: own[0] },
+          { text: `"thoughtSignature":"${own[0]}" é` },
+          { thought_signature: own[1] },
+          { thoughtSignature: "CvcB" },
+        ],
+      },
+    ],
+  };
+  const word = "skip_thought_signature_validator";
+  const sent = JSON.parse(signedForGoogle(Buffer.from(JSON.stringify(body))).toString());
+  t.strictSame(sent, {
+    contents: [
+      {
+        parts: [
+          { functionCall: { name: "f" }, thoughtSignature: word },
+          { text: `"thoughtSignature":"${own[0]}" é` },
+          { thought_signature: word },
+          { thoughtSignature: "CvcB" },
+        ],
+      },
+    ],
+  });
+  const others = Buffer.from('{"contents":[]}');
+  t.equal(signedForGoogle(others), others);
 });

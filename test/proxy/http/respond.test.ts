@@ -1,11 +1,12 @@
 import t from "tap";
-import { refusalHeaders, successHeaders } from "../../../proxy/http/rate-limit-headers.js";
 import {
   droppedHeaders,
+  refusalHeaders,
   replyFailure,
   replyJson,
   replyRefused,
   speaksMessages,
+  successHeaders,
   targetHeader,
 } from "../../../proxy/http/respond.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";

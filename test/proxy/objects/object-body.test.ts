@@ -1,5 +1,5 @@
 import t from "tap";
-import { isUtf8Text } from "../../../proxy/body/is-utf8-text.js";
+import { isUtf8Text } from "../../../proxy/body/model-body.js";
 import { namingIn, parseObjectBody } from "../../../proxy/objects/object-body.js";
 
 const problem = (body: string | Buffer): string | undefined => {

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import { withOwnFirst } from "../../../proxy/routing/affinity.js";
+import { conversationIn, conversationOf, withOwnFirst } from "../../../proxy/routing/affinity.js";
 import type { WeightedTarget } from "../../../proxy/routing/resolve-model.js";
+import { jsonDepthMax } from "../../../shared/bounds.js";
+import { fieldsOf } from "../body/fields-of.js";
 
 const target = (model: string, weight = 1): WeightedTarget => ({ provider: "p", model, weight });
 const targets = ["a", "b", "c", "d"].map((model) => target(model));
@@ -63,4 +65,109 @@ t.test("of targets whose hash is the same the name decides, not the order", asyn
   const alike = [target("m93vu"), target("mgtea")];
   t.equal(own(alike, "ann"), "m93vu");
   t.equal(own(alike.toReversed(), "ann"), "m93vu");
+});
+
+const hello = [{ role: "user", content: "hello" }];
+
+t.test("a conversation is known by what says it best", async (t) => {
+  const all = {
+    prompt_cache_key: "key",
+    metadata: { session_id: "session", user_id: "user_session" },
+    user: "u",
+    messages: hello,
+  };
+  const cases: readonly (readonly [object, string | null])[] = [
+    [all, "key"],
+    [{ ...all, prompt_cache_key: "" }, "session"],
+    [{ ...all, prompt_cache_key: 5, metadata: { user_id: "user_session" } }, "user_session"],
+    [{ user: "u", messages: hello }, "u"],
+    [{ user: "u", conversation: "conv_1", input: "more" }, "conv_1"],
+    [{ user: "u", conversation: { id: "conv_1" }, input: "more" }, "conv_1"],
+    [{ user: "u", conversation: null }, "u"],
+    [{ messages: [{ role: "user", content: null }] }, "null"],
+    [{ messages: hello }, '"hello"'],
+    [{ input: hello }, '"hello"'],
+    [{ input: "hello" }, "hello"],
+    [{ input: "" }, null],
+    [{ contents: [{ role: "user", parts: [{ text: "hello" }] }] }, '[{"text":"hello"}]'],
+    [{ messages: [] }, null],
+    [{ messages: [null, 5, { role: "user" }] }, null],
+    [{ prompt: "hello" }, null],
+    [{ metadata: "none" }, null],
+  ];
+  for (const [fields, expected] of cases)
+    t.equal(conversationIn(fields as Record<string, unknown>), expected, JSON.stringify(fields));
+});
+
+t.test("later turns, and other instructions, are the same conversation", async (t) => {
+  const first = conversationIn({ messages: [{ role: "system", content: "a" }, ...hello] });
+  t.equal(
+    conversationIn({
+      system: "b",
+      messages: [...hello, { role: "assistant", content: "hi" }, { role: "user", content: "more" }],
+    }),
+    first,
+  );
+  t.not(conversationIn({ messages: [{ role: "user", content: "hello!" }] }), first);
+  t.ok((conversationIn({ input: "x".repeat(1e6) }) ?? "").length < 100_000);
+});
+
+t.test("a first message of any depth and size is read, or no conversation", async (t) => {
+  const nested = (levels: number): string | null =>
+    conversationOf(
+      { header: () => undefined },
+      fieldsOf(
+        `{"messages":[{"role":"user","content":${"[".repeat(levels)}${"]".repeat(levels)}}]}`,
+      ),
+    );
+  t.type(nested(jsonDepthMax), "string");
+  t.equal(nested(jsonDepthMax + 1), null);
+  t.equal(nested(100_000), null);
+  const withText = (text: string, image = "x".repeat(1e6)): string | null =>
+    conversationIn({
+      messages: [{ role: "user", content: [{ text }, { url: image }, { text: "last" }] }],
+    });
+  t.equal(withText("a")?.length, 65_536);
+  t.equal(withText("a", "x"), '[{"text":"a"},{"url":"x"},{"text":"last"}]');
+  t.not(withText("a"), withText("b"));
+  t.not(withText("a", "x"), withText("a", "y"));
+});
+
+t.test("a session's header says it before the body, whose texts needn't be ASCII", async (t) => {
+  const body = Buffer.from('{"messages":[{"role":"user","content":"grüße"}]}');
+  const of = (headers: Readonly<Record<string, string>>, bytes = body): string | null =>
+    conversationOf({ header: (name) => headers[name] }, fieldsOf(bytes));
+  t.equal(of({ "session-id": "a" }), "a");
+  t.equal(of({ session_id: "b", "session-id": "a" }), "b");
+  t.equal(of({ session_id: "" }), of({}));
+  t.not(of({}), of({}, Buffer.from('{"messages":[{"role":"user","content":"gruße"}]}')));
+  t.equal(of({}, Buffer.from("{}")), null);
+});
+
+t.test("of a body's bytes as much is read as of its value", async (t) => {
+  for (const body of [
+    '{"prompt_cache_key":"a","prompt_cache_key":"b"}',
+    '{"metadata":{"user_id":"u"},"messages":[{"role":"user","content":"x"}]}',
+    '{"messages":[{"role":"system"},7,{"role":"user","content":"x"},{"role":"user"}]}',
+    '{"messages":null,"input":[{"role":"user","content":[{"text":"a"}]}]}',
+    '{"messages":[],"input":"more"}',
+    '{"input":"more"}',
+    '{"contents":{}}',
+    "{}",
+  ])
+    t.equal(
+      conversationOf({ header: () => undefined }, fieldsOf(body)),
+      conversationIn(JSON.parse(body) as Record<string, unknown>),
+      body,
+    );
+});
+
+t.test("of lists of tokens' ids nothing is parsed", async (t) => {
+  const body = fieldsOf(`{"input":[[1,2,3],[4,5,6],7,{"role":"system"},{"role":"user"}]}`);
+  const parse = t.capture(JSON, "parse", JSON.parse);
+  conversationOf({ header: () => undefined }, body);
+  t.same(
+    parse().map(({ args }) => args[0]),
+    ['{"role":"system"}', '{"role":"user"}'],
+  );
 });

@@ -5,7 +5,7 @@
 import t from "tap";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import { chooseRewriters } from "../../../proxy/body/rewriters/rewrite-request.js";
-import { passthroughTarget } from "../../../proxy/handlers/attempts/passthrough-target.js";
+import { passthroughTarget } from "../../../proxy/handlers/passthrough-request.js";
 import type { RequestContext } from "../../../proxy/request-context.js";
 import { createPriceTable } from "../../../proxy/routing/price-table.js";
 import { buildCatalog, listModels, resolveModel } from "../../../proxy/routing/resolve-model.js";

@@ -1,6 +1,6 @@
 import t from "tap";
+import { breakersMax } from "../../../proxy/bounds.js";
 import { TargetHealth } from "../../../proxy/routing/target-health.js";
-import { breakersMax } from "../../../proxy/upstream/attempt-bounds.js";
 import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import { exactly } from "../../support/patterns/exactly.js";

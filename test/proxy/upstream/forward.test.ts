@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { forward } from "../../../proxy/upstream/forward.js";
+import { bodyForm, forward, mustBeJson } from "../../../proxy/upstream/forward.js";
 import type { Forwarded, ForwardRequest } from "../../../proxy/upstream/forwarded.js";
 import type { UpstreamRequest } from "../../../proxy/upstream/upstream.js";
 import {
@@ -10,6 +10,7 @@ import {
   outputTokensAssumed,
   tokensPerResponseMax,
 } from "../../../shared/bounds.js";
+import type { Operation } from "../../../shared/operation.js";
 import { chunk, completion, usageChunk } from "../../support/providers/scripted-upstream.js";
 import { FakeExchange } from "../fake-exchange.js";
 import { json, limits, RequestUnderWay } from "./request-under-way.js";
@@ -1288,4 +1289,48 @@ t.test("a body that turns out invalid while it is sent is the client's error", a
       message: "model is given more than once",
     });
   }
+});
+
+t.test(
+  "what must be JSON is the answer of a model in JSON, but pictures and deletions",
+  async (t) => {
+    const table: readonly (readonly [string, Operation, string, boolean])[] = [
+      ["POST", "chat_completions", "application/json", true],
+      ["POST", "chat_completions", "text/html", true],
+      ["POST", "chat_completions", "image/png", true],
+      ["GET", "responses", "", true],
+      ["DELETE", "responses", "", false],
+      ["POST", "images", "text/html", true],
+      ["POST", "images", "image/png", false],
+      ["POST", "image_edits", "application/octet-stream", false],
+      ["POST", "image_variations", "video/mp4", false],
+      ["POST", "images", "text/image/png", true],
+      ["POST", "speech", "text/html", false],
+      ["GET", "files", "application/json", false],
+    ];
+    for (const [method, operation, contentType, must] of table)
+      t.equal(
+        mustBeJson(method, operation, contentType),
+        must,
+        `${method} ${operation} ${contentType}`,
+      );
+  },
+);
+
+t.test("a body is read as JSON, text or bytes; what providers keep is never read", async (t) => {
+  const table: readonly (readonly [string, Operation, string])[] = [
+    ["", "chat_completions", "json"],
+    ["application/json; charset=utf-8", "embeddings", "json"],
+    ["application/problem+json", "speech", "json"],
+    ["application/json", "files", "text"],
+    ["", "batches", "text"],
+    ["text/plain", "chat_completions", "text"],
+    ["audio/mpeg", "speech", "bytes"],
+    ["image/png", "images", "bytes"],
+    ["video/mp4", "images", "bytes"],
+    ["application/octet-stream", "files", "bytes"],
+    ["text/audio/mpeg", "speech", "text"],
+  ];
+  for (const [contentType, operation, form] of table)
+    t.equal(bodyForm(contentType, operation), form, `${contentType} ${operation}`);
 });

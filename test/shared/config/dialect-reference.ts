@@ -6,12 +6,12 @@ import * as chat from "../../../proxy/dialects/chat-to-messages/chat-request-fie
 import * as overResponses from "../../../proxy/dialects/chat-to-responses/chat-fields.js";
 import * as google from "../../../proxy/dialects/google-to-chat/google-request-fields.js";
 import * as messages from "../../../proxy/dialects/messages-to-chat/messages-request-fields.js";
-import type { FieldTable } from "../../../proxy/dialects/translation/field-table.js";
+import type { FieldTable } from "../../../proxy/dialects/shared/field-table.js";
 import {
   finishReasons,
   googleFinishReasons,
   stopReasons,
-} from "../../../proxy/dialects/translation/stop-reasons.js";
+} from "../../../proxy/dialects/shared/stop-reasons.js";
 import { code, grouped, markdown } from "../../support/markdown-table.js";
 
 /** The place of an object in a request, and its table for each dialect of a provider. */

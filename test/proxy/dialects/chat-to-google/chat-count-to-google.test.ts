@@ -1,6 +1,6 @@
 import t from "tap";
 import { chatCountToGoogle } from "../../../../proxy/dialects/chat-to-google/chat-count-to-google.js";
-import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
+import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import { options } from "../request-options.js";
 
 function counted(body: JsonObject): unknown {

@@ -1,6 +1,6 @@
 import t from "tap";
-import { chatToMessages } from "../../../../proxy/dialects/chat-to-messages/chat-to-messages.js";
-import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
+import { chatToMessages } from "../../../../proxy/dialects/choose-dialect.js";
+import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import { jsonDepthMax } from "../../../../shared/bounds.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { options } from "../request-options.js";

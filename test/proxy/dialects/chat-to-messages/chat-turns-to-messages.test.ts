@@ -1,5 +1,5 @@
 import t from "tap";
-import { chatToMessages } from "../../../../proxy/dialects/chat-to-messages/chat-to-messages.js";
+import { chatToMessages } from "../../../../proxy/dialects/choose-dialect.js";
 import { jsonDepthMax } from "../../../../shared/bounds.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { options } from "../request-options.js";

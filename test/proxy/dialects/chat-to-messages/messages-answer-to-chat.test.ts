@@ -1,9 +1,9 @@
 import t from "tap";
-import { chatToMessages } from "../../../../proxy/dialects/chat-to-messages/chat-to-messages.js";
+import { chatToMessages } from "../../../../proxy/dialects/choose-dialect.js";
 import {
   type JsonObject,
   UntranslatableAnswer,
-} from "../../../../proxy/dialects/translation/translation.js";
+} from "../../../../proxy/dialects/shared/translation.js";
 import { readUsage } from "../../../../proxy/usage/read-usage.js";
 import { choiceOf } from "../assemble-stream.js";
 import { context, messagesAnswer, messagesAnswerAsChat } from "../sample-answers.js";

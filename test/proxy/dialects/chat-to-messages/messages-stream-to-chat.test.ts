@@ -1,9 +1,6 @@
 import t from "tap";
-import { chatToMessages } from "../../../../proxy/dialects/chat-to-messages/chat-to-messages.js";
-import type {
-  ClientEvent,
-  JsonObject,
-} from "../../../../proxy/dialects/translation/translation.js";
+import { chatToMessages } from "../../../../proxy/dialects/choose-dialect.js";
+import type { ClientEvent, JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import { streamEventBytesMax } from "../../../../shared/bounds.js";
 import { assembleChat, choiceOf } from "../assemble-stream.js";
 import { context, messagesAnswerAsChat, messagesEvents } from "../sample-answers.js";

@@ -1,8 +1,7 @@
 /** What the tests of chat requests share: a request, its translation, and its error. */
-
 import assert from "node:assert/strict";
-import { chatToMessages } from "../../../../proxy/dialects/chat-to-messages/chat-to-messages.js";
-import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
+import { chatToMessages } from "../../../../proxy/dialects/choose-dialect.js";
+import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import { options } from "../request-options.js";
 
 export const hello = { role: "user", content: "Hello" };

@@ -1,9 +1,8 @@
 import t from "tap";
-import { chatToResponses } from "../../../../proxy/dialects/chat-to-responses/chat-to-responses.js";
+import { chatToResponses, messagesToChat } from "../../../../proxy/dialects/choose-dialect.js";
 import { composeTranslations } from "../../../../proxy/dialects/compose-translations.js";
-import { messagesToChat } from "../../../../proxy/dialects/messages-to-chat/messages-to-chat.js";
-import { carryReasoning } from "../../../../proxy/dialects/translation/thinking-blocks.js";
-import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
+import { carryReasoning } from "../../../../proxy/dialects/shared/thinking-blocks.js";
+import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { options } from "../request-options.js";
 

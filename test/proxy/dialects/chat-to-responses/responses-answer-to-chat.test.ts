@@ -1,6 +1,6 @@
 import t from "tap";
 import { responsesAnswerToChat } from "../../../../proxy/dialects/chat-to-responses/responses-answer-to-chat.js";
-import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
+import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import { choiceOf } from "../assemble-stream.js";
 import { context } from "../sample-answers.js";
 import { response, responseAsChat } from "./sample-responses.js";

@@ -1,12 +1,11 @@
 import t from "tap";
-import { chatToResponses } from "../../../../proxy/dialects/chat-to-responses/chat-to-responses.js";
+import { chatToResponses, messagesToChat } from "../../../../proxy/dialects/choose-dialect.js";
 import { composeTranslations } from "../../../../proxy/dialects/compose-translations.js";
-import { messagesToChat } from "../../../../proxy/dialects/messages-to-chat/messages-to-chat.js";
 import type {
   ClientEvent,
   JsonObject,
   Translation,
-} from "../../../../proxy/dialects/translation/translation.js";
+} from "../../../../proxy/dialects/shared/translation.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { assembleChat, assembleMessages } from "../assemble-stream.js";
 import { context } from "../sample-answers.js";

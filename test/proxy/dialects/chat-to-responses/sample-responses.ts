@@ -1,10 +1,6 @@
 /** An answer of the Responses API, whole and streamed, and the same as a chat completion. */
-
-import { carryReasoning } from "../../../../proxy/dialects/translation/thinking-blocks.js";
-import type {
-  ClientEvent,
-  JsonObject,
-} from "../../../../proxy/dialects/translation/translation.js";
+import { carryReasoning } from "../../../../proxy/dialects/shared/thinking-blocks.js";
+import type { ClientEvent, JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 
 const reasoning = {
   id: "rs_1",

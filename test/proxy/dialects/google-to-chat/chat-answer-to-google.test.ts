@@ -1,7 +1,7 @@
 import t from "tap";
-import { googleToChat } from "../../../../proxy/dialects/google-to-chat/google-to-chat.js";
-import { keptInSignature } from "../../../../proxy/dialects/to-chat/kept-reasoning.js";
-import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
+import { googleToChat } from "../../../../proxy/dialects/choose-dialect.js";
+import { keptInSignature } from "../../../../proxy/dialects/shared/kept-reasoning.js";
+import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { context as sampleContext } from "../sample-answers.js";
 

@@ -1,6 +1,6 @@
 import t from "tap";
-import { googleStreamToChat } from "../../../../proxy/dialects/google-to-chat/google-to-chat.js";
-import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
+import { googleStreamToChat } from "../../../../proxy/dialects/choose-dialect.js";
+import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { assembleGoogle } from "../assemble-stream.js";
 import { context as sampleContext } from "../sample-answers.js";

@@ -1,6 +1,6 @@
 import t from "tap";
-import { googleToChat } from "../../../../proxy/dialects/google-to-chat/google-to-chat.js";
-import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
+import { googleToChat } from "../../../../proxy/dialects/choose-dialect.js";
+import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import { options } from "../request-options.js";
 import { asked, refusal, translated } from "./translate-google-request.js";
 

@@ -1,6 +1,6 @@
 import t from "tap";
-import { keptAsSignature } from "../../../../proxy/dialects/to-chat/kept-reasoning.js";
-import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
+import { keptAsSignature } from "../../../../proxy/dialects/shared/kept-reasoning.js";
+import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { refusal, translated } from "./translate-google-request.js";
 

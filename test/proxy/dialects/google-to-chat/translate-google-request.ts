@@ -1,7 +1,7 @@
 /** A request of Gemini's own API, translated to a chat request. */
 import assert from "node:assert/strict";
-import { googleStreamToChat } from "../../../../proxy/dialects/google-to-chat/google-to-chat.js";
-import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
+import { googleStreamToChat } from "../../../../proxy/dialects/choose-dialect.js";
+import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import { options } from "../request-options.js";
 
 export const asked = [{ role: "user", parts: [{ text: "hi" }] }];

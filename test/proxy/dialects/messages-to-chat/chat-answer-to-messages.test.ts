@@ -1,6 +1,6 @@
 import t from "tap";
-import { messagesToChat } from "../../../../proxy/dialects/messages-to-chat/messages-to-chat.js";
-import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
+import { messagesToChat } from "../../../../proxy/dialects/choose-dialect.js";
+import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import { readUsage } from "../../../../proxy/usage/read-usage.js";
 import { chatAnswer, chatAnswerAsMessages, context } from "../sample-answers.js";
 

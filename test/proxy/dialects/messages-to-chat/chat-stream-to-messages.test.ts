@@ -1,6 +1,6 @@
 import t from "tap";
-import { messagesToChat } from "../../../../proxy/dialects/messages-to-chat/messages-to-chat.js";
-import type { ClientEvent } from "../../../../proxy/dialects/translation/translation.js";
+import { messagesToChat } from "../../../../proxy/dialects/choose-dialect.js";
+import type { ClientEvent } from "../../../../proxy/dialects/shared/translation.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { assembleMessages } from "../assemble-stream.js";
 import { chatAnswerAsMessages, chatEvents, context } from "../sample-answers.js";

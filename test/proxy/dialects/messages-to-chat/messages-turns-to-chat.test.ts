@@ -1,5 +1,5 @@
 import t from "tap";
-import { fittingToolName } from "../../../../proxy/dialects/translation/tool-call.js";
+import { fittingToolName } from "../../../../proxy/dialects/shared/tool-call.js";
 import { base, hello, refusal, translated } from "./translate-messages-request.js";
 
 t.test("turns become messages", async (t) => {

@@ -1,10 +1,9 @@
 /**
  * What the tests of requests for Anthropic messages share: a request, its translation, its error.
  */
-
 import assert from "node:assert/strict";
-import { messagesToChat } from "../../../../proxy/dialects/messages-to-chat/messages-to-chat.js";
-import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
+import { messagesToChat } from "../../../../proxy/dialects/choose-dialect.js";
+import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import { options } from "../request-options.js";
 
 export const hello = { role: "user", content: "Hello" };

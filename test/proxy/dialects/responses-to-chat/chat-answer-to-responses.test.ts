@@ -1,12 +1,12 @@
 import type { ChatCompletion } from "openai/resources/chat/completions";
 import type { Response, ResponseOutputItem } from "openai/resources/responses/responses";
 import t from "tap";
-import { responsesToChat } from "../../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
+import { responsesToChat } from "../../../../proxy/dialects/choose-dialect.js";
 import {
   type AnswerContext,
   type JsonObject,
   UntranslatableAnswer,
-} from "../../../../proxy/dialects/translation/translation.js";
+} from "../../../../proxy/dialects/shared/translation.js";
 
 const context: AnswerContext = {
   model: "smart",

@@ -4,12 +4,12 @@ import { accumulateResponse } from "openai/lib/responses/ResponseAccumulator";
 import type { ChatCompletionChunk } from "openai/resources/chat/completions";
 import type { Response, ResponseStreamEvent } from "openai/resources/responses/responses";
 import t from "tap";
-import { responsesToChat } from "../../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
+import { responsesToChat } from "../../../../proxy/dialects/choose-dialect.js";
 import type {
   AnswerContext,
   ClientEvent,
   JsonObject,
-} from "../../../../proxy/dialects/translation/translation.js";
+} from "../../../../proxy/dialects/shared/translation.js";
 import { readableResponseBytesMax } from "../../../../shared/bounds.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 

@@ -1,7 +1,7 @@
 import t from "tap";
+import { responsesToChat } from "../../../../proxy/dialects/choose-dialect.js";
 import { hoistTools } from "../../../../proxy/dialects/responses-to-chat/client-tools.js";
-import { responsesToChat } from "../../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
-import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
+import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { options } from "../request-options.js";
 import { context } from "../sample-answers.js";

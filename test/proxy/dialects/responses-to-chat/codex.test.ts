@@ -1,10 +1,7 @@
 /** What Codex sends, and expects back, where the model's provider has chat completions only. */
 import t from "tap";
-import { responsesToChat } from "../../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
-import type {
-  AnswerContext,
-  JsonObject,
-} from "../../../../proxy/dialects/translation/translation.js";
+import { responsesToChat } from "../../../../proxy/dialects/choose-dialect.js";
+import type { AnswerContext, JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { options } from "../request-options.js";
 

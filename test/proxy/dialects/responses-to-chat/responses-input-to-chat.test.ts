@@ -1,5 +1,5 @@
 import t from "tap";
-import { responsesToChat } from "../../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
+import { responsesToChat } from "../../../../proxy/dialects/choose-dialect.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { options } from "../request-options.js";
 import { refusal, refusalWith, translated } from "./translate-responses-request.js";

@@ -1,11 +1,10 @@
 /** Properties that hold for every request of the Responses API. */
-
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { ResponseInputItem } from "openai/resources/responses/responses";
 import t from "tap";
-import { responsesToChat } from "../../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
-import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
+import { responsesToChat } from "../../../../proxy/dialects/choose-dialect.js";
+import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import { options } from "../request-options.js";
 import { translated } from "./translate-responses-request.js";
 

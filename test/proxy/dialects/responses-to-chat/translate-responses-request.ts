@@ -1,8 +1,7 @@
 /** What the tests of requests of the Responses API share: their translation, and their error. */
-
 import assert from "node:assert/strict";
-import { responsesToChat } from "../../../../proxy/dialects/responses-to-chat/responses-to-chat.js";
-import type { JsonObject } from "../../../../proxy/dialects/translation/translation.js";
+import { responsesToChat } from "../../../../proxy/dialects/choose-dialect.js";
+import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import { options } from "../request-options.js";
 
 export function translated(body: object): JsonObject {

@@ -1,7 +1,7 @@
 /** The real SDK and a real collector, on loopback. */
 import t from "tap";
+import { spansPerBatch, spansWaitingMax } from "../../../../proxy/bounds.js";
 import { createSpanMaker, type ExportEvents } from "../../../../proxy/metrics/spans/otel-spans.js";
-import { spansPerBatch, spansWaitingMax } from "../../../../proxy/metrics/spans/span-bounds.js";
 import type { SpanMaker } from "../../../../proxy/metrics/spans/spans.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { startTraceCollector } from "../../../support/providers/trace-collector.js";

@@ -1,0 +1,211 @@
+/**
+ * What a call needs of its target beyond its operation, read from the fields of the body: reasoning
+ * with tools, features that only some hosts of the Responses API have, and the choice of other
+ * models.
+ */
+import { isAbsent, isObject } from "../../shared/checked.js";
+import type { Operation } from "../../shared/operation.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What decides which of OpenAI's APIs takes the request. */
+export interface AskedReasoning {
+  readonly hasTools: boolean;
+  /** `unsaid`: as much as the model does by itself. */
+  readonly effort: "none" | "some" | "unsaid";
+}
+
+/** Of the fields of a body, whose types haven't been checked. */
+export function askedReasoning(operation: Operation, fields: Fields): AskedReasoning {
+  if (operation === "generate_content" || operation === "stream_generate_content")
+    return askedOfGoogle(fields);
+  const { tools, reasoning_effort: chatEffort, thinking, output_config: config } = fields;
+  const hasTools = Array.isArray(tools) && tools.length > 0;
+  if (operation !== "messages") return { hasTools, effort: asked(chatEffort) };
+  const type = isObject(thinking) ? thinking["type"] : undefined;
+  if (type === "disabled") return { hasTools, effort: "none" };
+  const effort = isObject(config) ? config["effort"] : undefined;
+  return { hasTools, effort: type === "enabled" ? "some" : asked(effort) };
+}
+
+/** Gemini's own API, whose servers read names with underscores, too. */
+function askedOfGoogle(fields: Fields): AskedReasoning {
+  const { tools } = fields;
+  const hasTools = Array.isArray(tools) && tools.length > 0;
+  const config = eitherField(fields, "generationConfig", "generation_config");
+  const thinking = eitherField(config, "thinkingConfig", "thinking_config");
+  const level = thinking["thinkingLevel"] ?? thinking["thinking_level"];
+  const budget = thinking["thinkingBudget"] ?? thinking["thinking_budget"];
+  if (isAbsent(level) && budget === 0) return { hasTools, effort: "none" };
+  const isAsked = !isAbsent(level) || (typeof budget === "number" && budget > 0);
+  return { hasTools, effort: isAsked ? "some" : "unsaid" };
+}
+
+function eitherField(fields: Fields, name: string, other: string): Fields {
+  const value = fields[name] ?? fields[other];
+  return isObject(value) ? value : {};
+}
+
+function asked(effort: unknown): AskedReasoning["effort"] {
+  return typeof effort === "string" ? (effort === "none" ? "none" : "some") : "unsaid";
+}
+
+export interface AskedOfResponses {
+  /** Tools that OpenAI has made for its own agents, or the items of their calls. */
+  readonly agentTools: boolean;
+  /** What the host has stored: it continues a response, or refers to an item of one. */
+  readonly stored: boolean;
+}
+
+const nothing: AskedOfResponses = { agentTools: false, stored: false };
+
+/** As Codex sends them; those that OpenAI runs by itself are the host's to judge. */
+const agentTools: ReadonlySet<unknown> = new Set(["custom", "namespace", "tool_search"]);
+const agentItems: ReadonlySet<unknown> = new Set([
+  "additional_tools",
+  "custom_tool_call",
+  "custom_tool_call_output",
+  "tool_search_call",
+  "tool_search_output",
+]);
+
+/** Of the fields of a body, whose types haven't been checked. */
+export function askedOfResponses(operation: Operation, fields: Fields): AskedOfResponses {
+  if (operation !== "responses") return nothing;
+  const { tools, input } = fields;
+  const items: readonly unknown[] = Array.isArray(input) ? input : [];
+  const continues = ["previous_response_id", "conversation", "prompt"];
+  return {
+    agentTools:
+      (Array.isArray(tools) &&
+        tools.some((tool) => isObject(tool) && agentTools.has(tool["type"]))) ||
+      items.some(isOfAgent),
+    stored: continues.some((name) => !isAbsent(fields[name])) || items.some(isReference),
+  };
+}
+
+/** Items of agents, and calls of tools that stand in a namespace. */
+function isOfAgent(item: unknown): boolean {
+  return isObject(item) && (agentItems.has(item["type"]) || !isAbsent(item["namespace"]));
+}
+
+/** Whether an item of the input stands for one that its host has stored. */
+export function isReference(item: unknown): item is Fields {
+  if (!isObject(item)) return false;
+  const { type, role } = item;
+  return type === "item_reference" || (isAbsent(type) && isAbsent(role));
+}
+
+/** `preset`: models and more that OpenRouter stores. */
+const naming: ReadonlySet<string> = new Set(["models", "route", "preset"]);
+
+/**
+ * Whether the client lets the provider run models other than the one that the body names:
+ * alternatives (OpenRouter's `models`, Anthropic's `fallbacks`), panels of models, and tools that
+ * call another model. An allow list can't judge such a request by the model that it names. The
+ * models of image tools don't count (docs/authentication.md). `fields` are read as Latin-1.
+ */
+export function mayRunOthers(fields: Fields): boolean {
+  for (const key in fields)
+    if (!common.has(key) && runsOthers(folded(key), fields[key])) return true;
+  return false;
+}
+
+/** Fields of nearly all bodies, none of which names a model to run. */
+const common: ReadonlySet<string> = new Set([
+  "model",
+  "messages",
+  "input",
+  "system",
+  "stream",
+  "stream_options",
+  "temperature",
+  "top_p",
+  "max_tokens",
+  "metadata",
+  "user",
+]);
+
+/** `name`: of a field of the body, folded. */
+function runsOthers(name: string, value: unknown): boolean {
+  if (isAlternatives(name)) return true;
+  if (name === "tools" || name === "plugins") return items(value).some(asksOther);
+  return name === "provideroptions" && items(value).some(hasAlternatives);
+}
+
+/** A tool or plugin that the provider runs with a model of its own. */
+function asksOther(tool: Fields): boolean {
+  let namesModel = false;
+  let kinds = 0;
+  let pictures = 0;
+  for (const key in tool) {
+    const value = tool[key];
+    const name = usual.has(key) ? key : folded(key);
+    if (name === "type" || name === "id") {
+      if (typeof value === "string" && /advisor|fusion|subagent/i.test(value)) return true;
+      kinds++;
+      if (value === "image_generation") pictures++;
+    } else if (name === "parameters") namesModel ||= items(value).some(hasModel);
+    else namesModel ||= name.includes("model");
+  }
+  return namesModel && (kinds === 0 || pictures < kinds);
+}
+
+/** Names as everybody writes them: there is nothing to fold, in any of twenty tools. */
+const usual: ReadonlySet<string> = new Set([
+  "type",
+  "function",
+  "name",
+  "description",
+  "parameters",
+  "properties",
+  "required",
+  "additionalProperties",
+  "input_schema",
+  "strict",
+  "cache_control",
+]);
+
+function hasModel(object: Fields): boolean {
+  for (const key in object) if (!usual.has(key) && folded(key).includes("model")) return true;
+  return false;
+}
+
+/** Vercel's gateway has them within `gateway`. */
+function hasAlternatives(options: Fields): boolean {
+  return members(options).some(
+    ([name, of]) =>
+      name === "gateway" &&
+      items(of)
+        .flatMap(members)
+        .some(([inner]) => isAlternatives(inner)),
+  );
+}
+
+function isAlternatives(name: string): boolean {
+  return naming.has(name) || name.includes("fallback");
+}
+
+type Member = readonly [name: string, value: unknown];
+
+function members(object: Fields): readonly Member[] {
+  return Object.entries(object).map(([key, value]) => [folded(key), value]);
+}
+
+/** The objects that a value is or lists. */
+function items(value: unknown): readonly Fields[] {
+  return [value].flat().filter(isObject);
+}
+
+/**
+ * In small letters, as servers read a key that don't tell them from capitals. For some, the long s
+ * and the Kelvin sign are letters too; both may be in the Latin-1 reading of their UTF-8.
+ */
+function folded(key: string): string {
+  return /[\u0080-\uffff]/.test(key)
+    ? key
+        .replace(/\u017f|\u00c5\u00bf/g, "s")
+        .replace(/\u212a|\u00e2\u0084\u00aa/g, "k")
+        .toLowerCase()
+    : key.toLowerCase();
+}

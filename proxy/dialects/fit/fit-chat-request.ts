@@ -1,0 +1,285 @@
+/**
+ * Fits a translated chat request to its host and its model: what they refuse is taken out, with a
+ * word where the answer may turn out differently, and messages are put where they are taken.
+ */
+import { isObject, parseJson } from "../../../shared/checked.js";
+import type {
+  ChatTraits,
+  MaxTokensField,
+  OptionalChatField,
+} from "../../../shared/config/host-traits.js";
+import type { Effort } from "../../../shared/config/model-traits.js";
+import { writeExactly } from "../../body/exact-json.js";
+import type { RequestCheck } from "../shared/request-check.js";
+import { withoutSignatures, withSignatures } from "../shared/thought-signature.js";
+import { unreadableInput } from "../shared/tool-call.js";
+import type { JsonObject } from "../shared/translation.js";
+import { orderMessages, withTexts } from "./message-order.js";
+import { type ChatModelTraits, isEffort, nearestEffort } from "./model-families.js";
+import { refuseImages } from "./refuse-images.js";
+import type { ChatTargetTraits } from "./target-traits.js";
+
+export interface ChatHost {
+  readonly chat: ChatTraits;
+  readonly traits: ChatTargetTraits;
+  /** The model's name at the provider. */
+  readonly model: string;
+}
+
+type Fields = Record<string, unknown>;
+
+/** `body`: as a translation made it. The result shares what it doesn't change. */
+export function fitChatRequest(body: JsonObject, host: ChatHost, check: RequestCheck): JsonObject {
+  const { chat, model, traits } = host;
+  const out: Fields = { ...body };
+  fitOptionalFields(out, chat, check);
+  fitEffort(out, traits, check);
+  fitSampling(out, out["reasoning_effort"] ?? "none", traits, check);
+  fitToolChoice(out, traits, check);
+  fitMaxTokens(out, chat.maxTokensField, traits);
+  if (!chat.takesStreamOptions) delete out["stream_options"];
+  if (!traits.takesImages) refuseImages(body["messages"], "messages", check);
+  const instructions = traits.takesOutputSchema ? [] : outputSchemaInWords(out, check);
+  const messages = [...instructions, ...(body["messages"] as readonly JsonObject[])];
+  out["messages"] = fitMessages(messages, host);
+  out["model"] = model;
+  return out;
+}
+
+/**
+ * As `fitChatRequest`, of a client's own request: what its model refuses and nothing else. `body`:
+ * those of its fields that say how the model is to answer, and its tools.
+ */
+export function fitChatTuning(
+  body: JsonObject,
+  maxTokensField: MaxTokensField,
+  traits: ChatTargetTraits,
+  check: RequestCheck,
+): JsonObject {
+  const out: Fields = { ...body };
+  fitEffort(out, traits, check);
+  fitSampling(out, out["reasoning_effort"] ?? "none", traits, check);
+  // What is no number is the provider's to refuse.
+  if (typeof (out["max_completion_tokens"] ?? out["max_tokens"]) === "number")
+    fitMaxTokens(out, maxTokensField, traits);
+  return out;
+}
+
+/** Hints that change no answer. */
+const hints: readonly OptionalChatField[] = [
+  "user",
+  "safety_identifier",
+  "prompt_cache_key",
+  "prompt_cache_retention",
+  "prompt_cache_options",
+];
+
+const toldFields: readonly OptionalChatField[] = ["verbosity", "service_tier"];
+
+function fitOptionalFields(out: Fields, { optionalFields }: ChatTraits, check: RequestCheck): void {
+  for (const field of hints) if (!optionalFields.has(field)) delete out[field];
+  for (const field of toldFields) {
+    if (out[field] === undefined || optionalFields.has(field)) continue;
+    check.drop(field, "must be left out: the model's provider has no such field");
+    delete out[field];
+  }
+  if (optionalFields.has("parallel_tool_calls")) return;
+  if (out["parallel_tool_calls"] === false)
+    check.drop("parallel_tool_calls", "must not be false: the model's provider has no such field");
+  delete out["parallel_tool_calls"];
+}
+
+function fitEffort(out: Fields, traits: ChatTargetTraits, check: RequestCheck): void {
+  const { reasoning_effort: effort, tools } = out;
+  const { efforts, onlyInResponses, reasoningWithTools } = traits;
+  const mustNotReason =
+    tools !== undefined &&
+    onlyInResponses !== "nothing" &&
+    reasoningWithTools !== "taken" &&
+    (effort !== undefined || onlyInResponses === "reasoning_with_tools");
+  if (!mustNotReason) return setEffort(out, efforts, check);
+  if (effort !== undefined && effort !== "none")
+    check.drop("reasoning_effort", "must be left out: the model doesn't take it beside tools here");
+  // Without a word it reasons, which it refuses.
+  if (efforts.includes("none")) out["reasoning_effort"] = "none";
+  else delete out["reasoning_effort"];
+}
+
+function setEffort(out: Fields, efforts: readonly Effort[], check: RequestCheck): void {
+  const { reasoning_effort: effort } = out;
+  if (!isEffort(effort)) return;
+  delete out["reasoning_effort"];
+  const taken = takenEffort(effort, efforts, "reasoning_effort", check);
+  if (taken !== null) out["reasoning_effort"] = taken;
+}
+
+/** The value that the model takes for one that was asked for; null: none, with a word. */
+export function takenEffort(
+  effort: Effort,
+  efforts: readonly Effort[],
+  field: string,
+  check: RequestCheck,
+): Effort | null {
+  const taken = nearestEffort(effort, efforts);
+  // A model that can't reason does as it is told.
+  if (taken === null && (effort !== "none" || efforts.length > 0))
+    check.drop(field, `must be left out: the model doesn't take ${effort}`);
+  return taken;
+}
+
+/** By their defaults, which models take that take nothing else. */
+const sampling = new Map<string, number>([
+  ["temperature", 1],
+  ["top_p", 1],
+  ["presence_penalty", 0],
+  ["frequency_penalty", 0],
+]);
+
+/** `effort`: with which the model reasons; `none`: it doesn't. */
+export function fitSampling(
+  out: Fields,
+  effort: unknown,
+  { sampling: taken }: ChatModelTraits,
+  check: RequestCheck,
+): void {
+  if (taken === "one_of" && out["temperature"] !== undefined && out["top_p"] !== undefined) {
+    check.drop("top_p", "must be left out: the model takes it or a temperature, but not both");
+    delete out["top_p"];
+  }
+  if (taken === "all" || taken === "one_of") return;
+  if (taken === "without_reasoning" && effort === "none") return;
+  for (const [field, common] of sampling) {
+    if (out[field] !== undefined && out[field] !== common)
+      check.drop(field, "must be left out: the model doesn't take it");
+    delete out[field];
+  }
+}
+
+/** A call that is forced, of any tool or of one. */
+export function fitToolChoice(
+  out: Fields,
+  { takesForcedCalls }: Pick<ChatTargetTraits, "takesForcedCalls">,
+  check: RequestCheck,
+): void {
+  const { tool_choice: choice } = out;
+  if (takesForcedCalls || choice === undefined || choice === "auto" || choice === "none") return;
+  check.drop("tool_choice", "must not force a call: the model doesn't take that");
+  out["tool_choice"] = "auto";
+}
+
+export function fitMaxTokens(
+  out: Fields,
+  field: MaxTokensField,
+  { outputTokensMax }: ChatModelTraits,
+): void {
+  const { max_tokens: old, max_completion_tokens: wanted = old } = out;
+  delete out["max_tokens"];
+  delete out["max_completion_tokens"];
+  if (typeof wanted === "number")
+    out[field] = outputTokensMax === null ? wanted : Math.min(wanted, outputTokensMax);
+}
+
+/** A schema that the host wouldn't enforce goes into the prompt. */
+export function outputSchemaInWords(out: Fields, check: RequestCheck): readonly JsonObject[] {
+  const { response_format: format } = out;
+  if (!isObject(format) || format["type"] !== "json_schema") return [];
+  const definition = isObject(format["json_schema"]) ? format["json_schema"] : {};
+  check.drop(
+    "response_format.json_schema",
+    "must be left out: the model's provider doesn't enforce schemas",
+  );
+  out["response_format"] = { type: "json_object" };
+  return [{ role: "system", content: schemaInstruction(definition["schema"]) }];
+}
+
+export function fitMessages(
+  messages: readonly JsonObject[],
+  { chat, model }: Pick<ChatHost, "chat" | "model">,
+): readonly JsonObject[] {
+  const fitted = messages.map((message) =>
+    withArguments(withIds(withReasoning(message, chat), chat), chat),
+  );
+  const signed = chat.takesSignatures ? withSignatures(fitted, model) : withoutSignatures(fitted);
+  const ordered = orderMessages(signed, chat.messageOrder);
+  return chat.takesTextParts ? ordered : withTexts(ordered);
+}
+
+/** For hosts that want reasoning with every call, where a client or another model gave none. */
+const noReasoning = " ";
+
+/** Where it isn't refused, it is sent with calls only: it has no effect elsewhere. */
+function withReasoning(message: JsonObject, { earlierReasoning }: ChatTraits): JsonObject {
+  const { reasoning_content: reasoning, thinking_blocks: blocks, ...rest } = message;
+  const isWanted = earlierReasoning !== "refused" && rest["tool_calls"] !== undefined;
+  // Clients that don't know of thinking put its pieces together to an empty one.
+  if (isWanted && earlierReasoning === "required" && (reasoning ?? "") === "")
+    return { ...rest, reasoning_content: noReasoning };
+  if (isWanted && reasoning !== undefined)
+    return blocks === undefined ? message : { ...rest, reasoning_content: reasoning };
+  return reasoning === undefined && blocks === undefined ? message : rest;
+}
+
+function withIds(message: JsonObject, { callIds }: ChatTraits): JsonObject {
+  if (callIds === "any") return message;
+  const fit = callIds === "forty_characters" ? shortCallId : nineCharacterId;
+  const { tool_call_id: id, tool_calls: calls } = message;
+  if (typeof id === "string")
+    return fit(id) === id ? message : { ...message, tool_call_id: fit(id) };
+  if (!Array.isArray(calls)) return message;
+  if (calls.every(({ id: of }: JsonObject) => fit(String(of)) === of)) return message;
+  return {
+    ...message,
+    tool_calls: (calls as readonly JsonObject[]).map((call) => ({
+      ...call,
+      id: fit(String(call["id"])),
+    })),
+  };
+}
+
+/** Arguments that are no JSON object, as models write them at times, become one. */
+function withArguments(message: JsonObject, { takesAnyArguments }: ChatTraits): JsonObject {
+  const { tool_calls: calls } = message;
+  if (takesAnyArguments || !Array.isArray(calls)) return message;
+  const fitted = calls.map(withReadableArguments);
+  return fitted.every((call, i) => call === calls[i])
+    ? message
+    : { ...message, tool_calls: fitted };
+}
+
+function withReadableArguments(call: JsonObject): JsonObject {
+  const { function: called } = call;
+  const text = isObject(called) ? called["arguments"] : undefined;
+  if (!isObject(called) || typeof text !== "string" || isObject(parseJson(text))) return call;
+  const input = text.trim() === "" ? {} : unreadableInput(text);
+  return { ...call, function: { ...called, arguments: JSON.stringify(input) } };
+}
+
+export function schemaInstruction(schema: unknown): string {
+  return `Answer with one JSON object that follows this JSON schema, and nothing else:\n${writeExactly(schema ?? {})}`;
+}
+
+const digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/** The same for the same id, so that a result finds its call. */
+export function nineCharacterId(id: string): string {
+  if (/^[A-Za-z0-9]{9}$/.test(id)) return id;
+  let high = 0x811c9dc5;
+  let low = 0x01000193;
+  for (let i = 0; i < id.length; i++) {
+    high = Math.imul(high ^ id.charCodeAt(i), 0x01000193) >>> 0;
+    low = Math.imul(low + id.charCodeAt(i), 0x85ebca6b) ^ (low >>> 13);
+  }
+  let rest = (BigInt(high) << 32n) | BigInt(low >>> 0);
+  let text = "";
+  for (let i = 0; i < 9; i++) {
+    text += digits[Number(rest % 62n)]!;
+    rest /= 62n;
+  }
+  return text;
+}
+
+/** 40 characters at most, as OpenAI takes them; different for ids with the same beginning. */
+export function shortCallId(id: string): string {
+  if (id.length <= 40) return id;
+  return `${id.slice(0, 30)}_${nineCharacterId(id)}`;
+}

@@ -1,0 +1,136 @@
+/**
+ * Fits a client's own chat request to what its host is known to refuse. A client that speaks chat
+ * completions was mostly written for OpenAI, and its provider may be another one than it thinks.
+ *
+ * Not here: hosts of which nothing is known, and what only a model refuses (`fitChatTuning`).
+ */
+import { isAbsent, isObject } from "../../../shared/checked.js";
+import {
+  type ChatTraits,
+  type NativeRules,
+  openaiFields,
+} from "../../../shared/config/host-traits.js";
+import type { RequestCheck } from "../shared/request-check.js";
+import type { JsonObject } from "../shared/translation.js";
+import {
+  type ChatHost,
+  fitMaxTokens,
+  fitMessages,
+  fitSampling,
+  fitToolChoice,
+  outputSchemaInWords,
+} from "./fit-chat-request.js";
+
+/** Null: the host isn't known, or the body is none that could be fitted; the provider judges it. */
+export function fitNativeChat(
+  body: JsonObject,
+  host: ChatHost,
+  check: RequestCheck,
+): JsonObject | null {
+  const { chat, traits, model } = host;
+  const { native } = chat;
+  const given = body["messages"];
+  if (native === null || !Array.isArray(given) || !given.every(isMessage)) return null;
+  const out: Record<string, unknown> = { ...body };
+  if (native.refusesUnknown) dropOpenaiFields(out, chat, check);
+  fitSampling(out, out["reasoning_effort"] ?? "none", traits, check);
+  fitToolChoice(out, traits, check);
+  if (!native.takesMaxCompletionTokens && typeof body["max_completion_tokens"] === "number")
+    fitMaxTokens(out, chat.maxTokensField, traits);
+  if (!chat.takesStreamOptions) delete out["stream_options"];
+  const instructions = chat.takesOutputSchema ? [] : outputSchemaInWords(out, check);
+  const known = given.map((message) =>
+    withKnownFields(asKnownRole(message, native), native, check),
+  );
+  const messages = fitMessages([...instructions, ...known], { chat: asFarAsKnown(chat), model });
+  const isSame =
+    messages.length === given.length && messages.every((message, i) => message === given[i]);
+  if (!isSame) out["messages"] = messages;
+  return out;
+}
+
+function dropOpenaiFields(
+  out: Record<string, unknown>,
+  { optionalFields }: ChatTraits,
+  check: RequestCheck,
+): void {
+  for (const field of openaiFields) {
+    if (out[field] === undefined || optionalFields.has(field)) continue;
+    check.drop(field, "must be left out: the provider refuses it");
+    delete out[field];
+  }
+}
+
+/** That templates want one system message is a guess at most hosts. */
+function asFarAsKnown(chat: ChatTraits): ChatTraits {
+  return chat.messageOrder === "alternating" ? chat : { ...chat, messageOrder: "any" };
+}
+
+/** Whether a message is as far in order as the steps here read it. */
+function isMessage(value: unknown): value is JsonObject {
+  if (!isObject(value) || typeof value["role"] !== "string") return false;
+  const { content, tool_calls: calls } = value;
+  const isContent =
+    isAbsent(content) ||
+    typeof content === "string" ||
+    (Array.isArray(content) && content.every(isObject));
+  const isCalls =
+    calls === undefined ||
+    (Array.isArray(calls) &&
+      calls.every((call) => isObject(call) && typeof call["id"] === "string"));
+  return isContent && isCalls;
+}
+
+function asKnownRole(message: JsonObject, { takesDeveloper }: NativeRules): JsonObject {
+  return message["role"] !== "developer" || takesDeveloper
+    ? message
+    : { ...message, role: "system" };
+}
+
+/** No object: clients name roles such as `constructor`. */
+const fieldsOfAll: ReadonlyMap<string, readonly string[]> = new Map([
+  ["tool", ["role", "content", "tool_call_id"]],
+  ["assistant", ["role", "content", "tool_calls", "refusal"]],
+]);
+const usualFields = ["role", "content"];
+
+function withKnownFields(
+  message: JsonObject,
+  { refusesUnknown, assistantFields, takesNames }: NativeRules,
+  check: RequestCheck,
+): JsonObject {
+  if (!refusesUnknown) return message;
+  const role = message["role"] as string;
+  const known = fieldsOfAll.get(role) ?? usualFields;
+  const isKnown = (name: string): boolean =>
+    known.includes(name) ||
+    (name === "name" && takesNames) ||
+    (role === "assistant" && assistantFields.includes(name));
+  const fitted = withFields(message, isKnown, { at: "messages[]", check });
+  const { content } = fitted;
+  if (!Array.isArray(content)) return fitted;
+  const parts = (content as readonly JsonObject[]).map((part) =>
+    part["type"] === "text"
+      ? withFields(part, isOfText, { at: "messages[].content[]", check })
+      : part,
+  );
+  return parts.every((part, i) => part === content[i]) ? fitted : { ...fitted, content: parts };
+}
+
+function isOfText(name: string): boolean {
+  return name === "type" || name === "text";
+}
+
+/** The same object, if it has no other fields. */
+function withFields(
+  object: JsonObject,
+  isKnown: (name: string) => boolean,
+  { at, check }: { readonly at: string; readonly check: RequestCheck },
+): JsonObject {
+  const others = Object.keys(object).filter((name) => !isKnown(name));
+  if (others.length === 0) return object;
+  for (const name of others)
+    if (!isAbsent(object[name]))
+      check.drop(`${at}.${name}`, "must be left out: the provider refuses it");
+  return Object.fromEntries(Object.entries(object).filter(([name]) => isKnown(name)));
+}

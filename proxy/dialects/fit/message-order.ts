@@ -1,0 +1,107 @@
+/**
+ * Puts chat messages where a host's template takes them: most templates of open models know one
+ * system message, at the beginning, and some want turns to alternate.
+ */
+import type { ChatTraits } from "../../../shared/config/host-traits.js";
+import { append } from "../../../shared/long-lists.js";
+import type { JsonObject } from "../shared/translation.js";
+
+type Messages = readonly JsonObject[];
+
+export function orderMessages(messages: Messages, order: ChatTraits["messageOrder"]): Messages {
+  if (order === "any") return messages;
+  const ordered = systemFirst(messages);
+  return order === "alternating" ? alternating(ordered) : ordered;
+}
+
+/** Later system messages stay where they stand, and speak as the user. */
+function systemFirst(messages: Messages): Messages {
+  const first = messages.findIndex(({ role }) => role !== "system");
+  const leading = first === -1 ? messages.length : first;
+  if (leading <= 1 && !messages.some(({ role }, i) => role === "system" && i >= leading))
+    return messages;
+  const out: JsonObject[] = [];
+  if (leading > 0)
+    out.push({ role: "system", content: joined(messages.slice(0, leading), "\n\n") });
+  for (const message of messages.slice(leading))
+    out.push(message["role"] === "system" ? { ...message, role: "user" } : message);
+  return out;
+}
+
+/** The texts of messages as one. */
+function joined(messages: Messages, between: string): string {
+  return messages.map(({ content }) => textOf(content, between)).join(between);
+}
+
+function textOf(content: unknown, between: string): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return (content as Messages)
+    .map(({ text }) => (typeof text === "string" ? text : ""))
+    .join(between);
+}
+
+/**
+ * The user's next words after a tool's result join the result, since no user message may follow it;
+ * messages of one role in a row are one.
+ */
+function alternating(messages: Messages): Messages {
+  const out: JsonObject[] = [];
+  /** The content of the last message, once others have joined it: a list that grows with each. */
+  let joinedParts: JsonObject[] = [];
+  for (const message of messages) {
+    const last = out.at(-1);
+    const { role, content } = message;
+    if (role === "user" && last?.["role"] === "tool") addAfterTool(out, last, content);
+    else if (last !== undefined && role === last["role"] && isMergeable(last, message)) {
+      if (last["content"] !== joinedParts) {
+        joinedParts = [...partsOf(last["content"])];
+        out[out.length - 1] = { ...last, content: joinedParts };
+      }
+      append(joinedParts, partsOf(content));
+    } else out.push(message);
+  }
+  return out.map(withPlainContent);
+}
+
+function isMergeable(last: JsonObject, message: JsonObject): boolean {
+  if (message["role"] === "user") return true;
+  return (
+    message["role"] === "assistant" &&
+    last["tool_calls"] === undefined &&
+    message["tool_calls"] === undefined
+  );
+}
+
+/** Pictures can't stand in a tool's message: the assistant's turn lets the user speak again. */
+function addAfterTool(out: JsonObject[], last: JsonObject, content: unknown): void {
+  const parts = partsOf(content);
+  if (parts.every(({ type }) => type === "text"))
+    out[out.length - 1] = {
+      ...last,
+      content: `${textOf(last["content"], "\n\n")}\n\n${textOf(content, "\n\n")}`,
+    };
+  else out.push({ role: "assistant", content: "I have the result." }, { role: "user", content });
+}
+
+function partsOf(content: unknown): Messages {
+  if (Array.isArray(content)) return content as Messages;
+  return typeof content === "string" && content !== "" ? [{ type: "text", text: content }] : [];
+}
+
+function withPlainContent(message: JsonObject): JsonObject {
+  const { content } = message;
+  if (!Array.isArray(content) || content.length !== 1) return message;
+  const [part] = content as Messages;
+  return part!["type"] === "text" ? { ...message, content: part!["text"] } : message;
+}
+
+/** Lists of texts as one text each, for hosts that take nothing else. */
+export function withTexts(messages: Messages): Messages {
+  return messages.map((message) => {
+    const { content } = message;
+    return Array.isArray(content) && (content as Messages).every(({ type }) => type === "text")
+      ? { ...message, content: textOf(content, "\n") }
+      : message;
+  });
+}

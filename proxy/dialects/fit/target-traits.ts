@@ -1,0 +1,128 @@
+/**
+ * What a provider's model takes: what the operator says of it, else its family's traits and the
+ * host's.
+ */
+import type { ProviderConfig } from "../../../shared/config/config.js";
+import type { OwnModelTraits } from "../../../shared/config/model-traits.js";
+import {
+  type ChatModelTraits,
+  chatModelTraits,
+  type MessagesModelTraits,
+  messagesModelTraits,
+} from "./model-families.js";
+
+/** The parts of a provider's configuration that say what its models take. */
+type ModelHost = Pick<ProviderConfig, "chat" | "modelTraits">;
+
+/** What every dialect's requests are fitted to. */
+interface AnyModelTraits {
+  readonly takesImages: boolean;
+  readonly takesForcedCalls: boolean;
+}
+
+export interface ChatTargetTraits extends ChatModelTraits, AnyModelTraits {
+  /** As in `ChatTraits`, of the host. */
+  readonly reasoningWithTools: ModelHost["chat"]["reasoningWithTools"];
+  readonly takesOutputSchema: boolean;
+}
+
+export function chatTraitsOf({ chat, modelTraits }: ModelHost, model: string): ChatTargetTraits {
+  const { reasoningWithTools, takesOutputSchema } = chat;
+  const own = ownTraits(modelTraits, model);
+  const family = chatModelTraits(own?.like ?? model);
+  if (own === null) return { ...family, reasoningWithTools, takesOutputSchema, takesImages: true };
+  return {
+    outputTokensMax: own.outputTokensMax ?? family.outputTokensMax,
+    efforts: own.efforts ?? family.efforts,
+    sampling: own.sampling ?? family.sampling,
+    takesForcedCalls: own.takesForcedCalls ?? family.takesForcedCalls,
+    takesImages: own.takesImages ?? true,
+    takesOutputSchema: own.takesOutputSchema ?? takesOutputSchema,
+    ...withTools(own.reasoningWithTools, family, reasoningWithTools),
+  };
+}
+
+function withTools(
+  own: OwnModelTraits["reasoningWithTools"],
+  { onlyInResponses }: ChatModelTraits,
+  reasoningWithTools: ChatTargetTraits["reasoningWithTools"],
+): Pick<ChatTargetTraits, "onlyInResponses" | "reasoningWithTools"> {
+  switch (own) {
+    case "chat":
+      return { onlyInResponses: "nothing", reasoningWithTools };
+    case "responses":
+      return {
+        onlyInResponses: onlyInResponses === "nothing" ? "reasoning_with_tools" : onlyInResponses,
+        reasoningWithTools: "in_responses",
+      };
+    case "none":
+      return { onlyInResponses: "reasoning_with_tools", reasoningWithTools: "refused" };
+    default:
+      return { onlyInResponses, reasoningWithTools };
+  }
+}
+
+export type MessagesTargetTraits = MessagesModelTraits & AnyModelTraits;
+
+/** Of a model that isn't Anthropic's and speaks its dialect. */
+const unknownModel: MessagesModelTraits = {
+  outputTokensMax: null,
+  thinking: "both",
+  efforts: ["low", "medium", "high", "xhigh", "max"],
+  sampling: "all",
+  takesOutputSchema: true,
+};
+
+/** Null for a model that isn't Anthropic's, and of which the operator says nothing. */
+export function messagesTraitsOf(
+  { modelTraits }: Pick<ModelHost, "modelTraits">,
+  model: string,
+): MessagesTargetTraits | null {
+  const own = ownTraits(modelTraits, model);
+  const known = messagesModelTraits(own?.like ?? model);
+  if (own === null)
+    return known === null ? null : { ...known, takesImages: true, takesForcedCalls: true };
+  const family = known ?? unknownModel;
+  return {
+    outputTokensMax: own.outputTokensMax ?? family.outputTokensMax,
+    efforts: own.efforts ?? family.efforts,
+    sampling: own.sampling ?? family.sampling,
+    thinking: own.thinking ?? family.thinking,
+    takesOutputSchema: own.takesOutputSchema ?? family.takesOutputSchema,
+    takesImages: own.takesImages ?? true,
+    takesForcedCalls: own.takesForcedCalls ?? true,
+  };
+}
+
+/** The most output that a model gives at once; null: it isn't known. */
+export function outputTokensMaxOf(host: ModelHost, model: string): number | null {
+  const { outputTokensMax } = messagesTraitsOf(host, model) ?? chatTraitsOf(host, model);
+  return outputTokensMax;
+}
+
+/** The name by which a model's family is known: its own, or the one that the operator gives. */
+export function namedLike({ modelTraits }: Pick<ModelHost, "modelTraits">, model: string): string {
+  return ownTraits(modelTraits, model)?.like ?? model;
+}
+
+/** The first entry that names the model. */
+function ownTraits(entries: readonly OwnModelTraits[], model: string): OwnModelTraits | null {
+  if (entries.length === 0) return null;
+  const name = model.toLowerCase();
+  return entries.find(({ models }) => models.some((pattern) => namesModel(pattern, name))) ?? null;
+}
+
+/** Whether a pattern, in which `*` stands for any characters, is for a name. Linear in the name. */
+export function namesModel(pattern: string, name: string): boolean {
+  const [first = "", ...others] = pattern.split("*");
+  const last = others.pop();
+  if (last === undefined) return pattern === name;
+  if (!name.startsWith(first)) return false;
+  let at = first.length;
+  for (const piece of others) {
+    const found = name.indexOf(piece, at);
+    if (found === -1) return false;
+    at = found + piece.length;
+  }
+  return name.length - last.length >= at && name.endsWith(last);
+}

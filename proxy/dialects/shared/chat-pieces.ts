@@ -1,0 +1,208 @@
+/**
+ * The content of a chat completion as a list of pieces, the same for a complete message and for a
+ * stream's delta.
+ */
+import { jsonDepthMax, readableResponseBytesMax } from "../../../shared/bounds.js";
+import { isAbsent, isCount, isObject } from "../../../shared/checked.js";
+import { writeExactly } from "../../body/exact-json.js";
+import { nestedDeeperThan } from "../../body/json-value.js";
+import { isRequiredBack, isThinkingBlock, thinkingBlock } from "./thinking-blocks.js";
+import { signedId } from "./thought-signature.js";
+import { type JsonObject, UntranslatableAnswer } from "./translation.js";
+
+export interface Logprob {
+  readonly token: string;
+  readonly logprob: number;
+  readonly bytes: readonly unknown[];
+  readonly top_logprobs: readonly JsonObject[];
+}
+
+export interface CallPiece {
+  readonly kind: "call";
+  /** The index of its call; null when the provider gives none. */
+  readonly index: number | null;
+  readonly id: string | null;
+  /** The id for the client, which includes a signature that the provider requires back. */
+  readonly clientId: string | null;
+  readonly name: string | null;
+  readonly custom: boolean;
+  /** A piece of the arguments, or of a custom tool's input. */
+  readonly text: string;
+}
+
+export function namelessCall(): UntranslatableAnswer {
+  return new UntranslatableAnswer("the provider's answer calls a tool without a name");
+}
+
+export type ChatPiece =
+  | { readonly kind: "reasoning"; readonly text: string }
+  /** A thinking block that must come back; its text, if it has one, was a piece before it. */
+  | { readonly kind: "signed"; readonly block: JsonObject; readonly bytes: number }
+  | { readonly kind: "text"; readonly text: string; readonly logprobs: readonly Logprob[] }
+  | { readonly kind: "refusal"; readonly text: string }
+  | CallPiece;
+
+/** Memory for a token's log probabilities, or for a call or a block, beside their text. */
+const recordBytes = 512;
+
+/** Roughly the memory that the pieces of an answer take that is kept. */
+export class AnswerSize {
+  #bytes = 0;
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Throws UntranslatableAnswer for a piece that makes the answer too large. */
+  add(piece: ChatPiece): void {
+    if (piece.kind === "signed") this.#bytes += recordBytes + piece.bytes;
+    else this.#bytes += piece.text.length;
+    if (piece.kind === "text") this.#bytes += piece.logprobs.length * recordBytes;
+    if (piece.kind === "call") this.#bytes += recordBytes;
+    if (this.#bytes > readableResponseBytesMax)
+      throw new UntranslatableAnswer(
+        `an answer larger than ${readableResponseBytesMax} bytes can't be translated`,
+      );
+  }
+}
+
+/**
+ * The pieces of a choice's message or delta, in the order in which models produce them: reasoning,
+ * text, refusal, calls. Throws UntranslatableAnswer when a field has the wrong type.
+ */
+export function chatPieces(choice: JsonObject, name: "message" | "delta"): ChatPiece[] {
+  const message = choice[name];
+  const isComplete = name === "message";
+  if (isAbsent(message) && !isComplete) return [];
+  if (!isObject(message)) throw new UntranslatableAnswer(`the answer's ${name} is not an object`);
+  const pieces: ChatPiece[] = [];
+  // DeepSeek's name for it, then OpenRouter's; providers that send both send the same text.
+  const reasoning =
+    textOf(message["reasoning_content"], "reasoning_content") ||
+    textOf(message["reasoning"], "reasoning");
+  addReasoning(pieces, reasoning);
+  addSigned(pieces, message["thinking_blocks"]);
+  addContent(pieces, message["content"], logprobsOf(choice["logprobs"]));
+  const refusal = textOf(message["refusal"], "refusal");
+  if (refusal !== "") pieces.push({ kind: "refusal", text: refusal });
+  const calls = message["tool_calls"];
+  if (isAbsent(calls)) return pieces;
+  if (!Array.isArray(calls))
+    throw new UntranslatableAnswer("the answer's tool_calls are not an array");
+  for (let i = 0; i < calls.length; i++) {
+    const piece = callPiece(calls[i], isComplete ? i : null);
+    // Some providers end a call with an empty piece, after other content has already followed.
+    if (isComplete || piece.id !== null || piece.name !== null || piece.text !== "")
+      pieces.push(piece);
+  }
+  return pieces;
+}
+
+function addReasoning(pieces: ChatPiece[], text: string): void {
+  if (text !== "") pieces.push({ kind: "reasoning", text });
+}
+
+function addSigned(pieces: ChatPiece[], blocks: unknown): void {
+  if (!Array.isArray(blocks)) return;
+  for (const block of blocks as readonly unknown[]) {
+    if (!isThinkingBlock(block) || !isRequiredBack(block)) continue;
+    const { thinking = "", signature = "", data = "" } = block as Readonly<Record<string, string>>;
+    pieces.push({
+      kind: "signed",
+      block: thinkingBlock(block),
+      bytes: thinking.length + signature.length + data.length,
+    });
+  }
+}
+
+function textOf(value: unknown, name: string): string {
+  if (isAbsent(value)) return "";
+  if (typeof value !== "string")
+    throw new UntranslatableAnswer(`the answer's ${name} is not a string`);
+  return value;
+}
+
+/**
+ * A string or, from Mistral's reasoning models, a list of parts. Log probabilities may arrive
+ * without text, because a token can be less than a character.
+ */
+function addContent(pieces: ChatPiece[], content: unknown, logprobs: readonly Logprob[]): void {
+  if (!Array.isArray(content)) {
+    const text = textOf(content, "content");
+    if (text !== "" || logprobs.length > 0) pieces.push({ kind: "text", text, logprobs });
+    return;
+  }
+  for (const part of content) {
+    const type = isObject(part) ? part["type"] : undefined;
+    if (type === "text") addContent(pieces, part["text"], []);
+    else if (type === "thinking") addReasoning(pieces, thinkingOf(part["thinking"]));
+    else
+      throw new UntranslatableAnswer(
+        "the answer's content has a part that is neither text nor thinking",
+      );
+  }
+}
+
+function thinkingOf(thinking: unknown): string {
+  if (!Array.isArray(thinking)) return textOf(thinking, "thinking");
+  return thinking.map((part) => textOf(isObject(part) ? part["text"] : part, "thinking")).join("");
+}
+
+function callPiece(call: unknown, position: number | null): CallPiece {
+  if (!isObject(call)) throw new UntranslatableAnswer("a tool call is not an object");
+  const custom = isObject(call["custom"]);
+  const inner = custom ? call["custom"] : call["function"];
+  if (!isAbsent(inner) && !isObject(inner))
+    throw new UntranslatableAnswer("a tool call's function is not an object");
+  const fields: JsonObject = isObject(inner) ? inner : {};
+  const id = textOf(call["id"], "id of a tool call");
+  const input = fields[custom ? "input" : "arguments"];
+  return {
+    kind: "call",
+    index: position ?? (isCount(call["index"]) ? call["index"] : null),
+    id: id || null,
+    clientId: signedId(id, call) || null,
+    name: textOf(fields["name"], "name of a tool call") || null,
+    custom,
+    // Some providers send the arguments as an object instead of as JSON in a string.
+    text: isObject(input) ? jsonOf(input) : textOf(input, "arguments of a tool call"),
+  };
+}
+
+function jsonOf(value: JsonObject): string {
+  if (nestedDeeperThan(value, jsonDepthMax))
+    throw new UntranslatableAnswer("the arguments of a tool call are nested too deeply");
+  return writeExactly(value);
+}
+
+/** Of the text. Invalid ones are left out: they are only informative. */
+function logprobsOf(logprobs: unknown): readonly Logprob[] {
+  const content = isObject(logprobs) ? logprobs["content"] : null;
+  return Array.isArray(content) && content.length > 0
+    ? content.filter(isLogprob).map(logprobOf)
+    : none;
+}
+
+const none: readonly Logprob[] = [];
+
+type TokenLogprob = JsonObject & { readonly token: string; readonly logprob: number };
+
+function isLogprob(value: unknown): value is TokenLogprob {
+  return (
+    isObject(value) && typeof value["token"] === "string" && typeof value["logprob"] === "number"
+  );
+}
+
+function logprobOf(value: TokenLogprob): Logprob {
+  const { token, logprob, top_logprobs: top } = value;
+  const others = Array.isArray(top)
+    ? top
+        .filter(isLogprob)
+        .map((each) => ({ token: each.token, logprob: each.logprob, bytes: bytesOf(each) }))
+    : [];
+  return { token, logprob, bytes: bytesOf(value), top_logprobs: others };
+}
+
+function bytesOf(value: TokenLogprob): readonly unknown[] {
+  return Array.isArray(value["bytes"]) ? (value["bytes"] as unknown[]) : [];
+}

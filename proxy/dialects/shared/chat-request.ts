@@ -1,0 +1,82 @@
+/** The content of a chat message, from the parts that a translation has made. */
+
+import { isObject } from "../../../shared/checked.js";
+import type { JsonObject } from "./translation.js";
+
+export type ChatContent = string | readonly JsonObject[];
+
+/** A single text becomes a string, as most clients write it and some providers require it. */
+export function chatContent(parts: readonly JsonObject[]): ChatContent {
+  const [first] = parts;
+  if (first === undefined) return "";
+  return parts.length === 1 && first["type"] === "text" ? (first["text"] as string) : parts;
+}
+
+/** Chat completions have no flag for a failed tool, so the text gets a prefix. */
+export function failedContent(content: ChatContent): ChatContent {
+  if (typeof content !== "string") return [{ type: "text", text: "Error: " }, ...content];
+  return /^\s*error/i.test(content) ? content : `Error: ${content}`;
+}
+
+/** The efforts for budgets up to these; above the last it is `high`. */
+const efforts = [
+  [4096, "low"],
+  [16_384, "medium"],
+] as const;
+
+export function effortOfBudget(tokens: number): string {
+  return efforts.find(([most]) => tokens <= most)?.[1] ?? "high";
+}
+
+/**
+ * OpenAI requires a name. The other dialects always enforce the schema; OpenAI's `strict` is
+ * refused for schemas with optional fields.
+ */
+export function schemaFormat(schema: JsonObject): JsonObject {
+  return {
+    type: "json_schema",
+    json_schema: isStrictSchema(schema)
+      ? { name: "answer", schema, strict: true }
+      : { name: "answer", schema },
+  };
+}
+
+/**
+ * Whether each object is closed and requires all of its fields, which is what OpenAI wants of a
+ * schema with `strict`. Source: platform.openai.com, "Structured outputs", supported schemas.
+ */
+function isStrictSchema(schema: unknown): boolean {
+  if (Array.isArray(schema)) return schema.every(isStrictSchema);
+  if (!isObject(schema)) return true;
+  const { properties, required } = schema;
+  if (schema["type"] === "object" || isObject(properties)) {
+    if (schema["additionalProperties"] !== false) return false;
+    const names = Object.keys(isObject(properties) ? properties : {});
+    const all = new Set(Array.isArray(required) ? required : []);
+    if (!names.every((name) => all.has(name))) return false;
+  }
+  return Object.values(schema).every(isStrictSchema);
+}
+
+interface ToolResult {
+  /** For the tool message. */
+  readonly texts: readonly JsonObject[];
+  /** For the next user message. */
+  readonly attached: readonly JsonObject[];
+}
+
+/** `parts` are chat content parts. */
+export function splitToolResult(parts: readonly JsonObject[], callId: string): ToolResult {
+  const texts = parts.filter((part) => part["type"] === "text");
+  if (texts.length === parts.length) return { texts, attached: [] };
+  return {
+    texts:
+      texts.length > 0
+        ? texts
+        : [{ type: "text", text: "The result is in the next message of the user." }],
+    attached: [
+      { type: "text", text: `Part of the result of the tool call ${callId}:` },
+      ...parts.filter((part) => part["type"] !== "text"),
+    ],
+  };
+}

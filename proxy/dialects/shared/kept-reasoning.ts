@@ -1,0 +1,62 @@
+/**
+ * Reasoning that has to come back with the next request: clients of the Responses API send only
+ * what stands in the `encrypted_content` of a reasoning item, and those of Gemini's own API what
+ * stands in the signature of a call. Their makers encrypt it; Sluice has nothing to hide there, and
+ * only encodes it: the text, and the signed blocks of Anthropic's models.
+ */
+import { isObject } from "../../../shared/checked.js";
+import { parseBodyExactly, writeExactly } from "../../body/exact-json.js";
+import { isThinkingBlock } from "./thinking-blocks.js";
+import type { JsonObject } from "./translation.js";
+
+export interface KeptReasoning {
+  readonly text: string;
+  /** Signed or encrypted; see `thinking-blocks.ts`. */
+  readonly blocks: readonly JsonObject[];
+}
+
+/** Distinguishes it from what OpenAI encrypted. */
+const mark = "sluice_";
+
+/** Whether a client asked for it: without stored responses it has nothing else to send back. */
+export function wantsReasoning({ include }: JsonObject): boolean {
+  return Array.isArray(include) && include.includes("reasoning.encrypted_content");
+}
+
+export function writeKeptReasoning(kept: KeptReasoning): string {
+  return mark + Buffer.from(keptJson(kept)).toString("base64url");
+}
+
+/** Null for what Sluice didn't write. */
+export function readKeptReasoning(encrypted: unknown): KeptReasoning | null {
+  if (typeof encrypted !== "string" || !encrypted.startsWith(mark)) return null;
+  return parseKept(Buffer.from(encrypted.slice(mark.length), "base64url").toString("utf8"));
+}
+
+/** The same as the signature of a part in Gemini's own API, which is always in base64. */
+export function keptAsSignature(kept: KeptReasoning): string {
+  return Buffer.from(mark + keptJson(kept)).toString("base64");
+}
+
+/** Null for what Sluice didn't write. `signature`: in either alphabet of base64. */
+export function keptInSignature(signature: string): KeptReasoning | null {
+  // Eight characters are six bytes: a foreign signature isn't decoded.
+  if (Buffer.from(signature.slice(0, 8), "base64").toString("latin1") !== mark.slice(0, 6))
+    return null;
+  const text = Buffer.from(signature, "base64").toString("utf8");
+  return text.startsWith(mark) ? parseKept(text.slice(mark.length)) : null;
+}
+
+function keptJson({ text, blocks }: KeptReasoning): string {
+  // The signed blocks repeat the text.
+  return writeExactly(blocks.length === 0 ? { text } : { blocks });
+}
+
+function parseKept(json: string): KeptReasoning | null {
+  const kept = parseBodyExactly(json);
+  if (!isObject(kept)) return null;
+  const { text, blocks } = kept;
+  const valid = Array.isArray(blocks) ? blocks.filter(isThinkingBlock) : [];
+  const ofBlocks = valid.map((block) => block["thinking"] ?? "").join("");
+  return { text: typeof text === "string" ? text : ofBlocks, blocks: valid };
+}

@@ -1,0 +1,151 @@
+/**
+ * Refusals before any handler runs: no such endpoint, overload, or a caller that is refused or
+ * can't be checked.
+ */
+import { failure, plainFailure } from "../../shared/error-code.js";
+import { formatSeconds } from "../../shared/time.js";
+import type { RefusedCaller } from "../auth/caller.js";
+import type { Gateway } from "../gateway.js";
+import type { Exchange } from "../http/exchange.js";
+import { type Area, areaOf, type RouteMatch } from "../http/match-route.js";
+import { replyFailure } from "../http/respond.js";
+import type { RequestContext } from "../request-context.js";
+import type { RequestRecord } from "../request-record.js";
+
+export function refuseRoute(
+  exchange: Exchange,
+  record: RequestRecord,
+  match: Exclude<RouteMatch, { readonly kind: "endpoint" }>,
+): void {
+  const { method, path } = exchange;
+  if (match.kind === "unknown" || isMethodOfGoogle(exchange)) {
+    record.end(404, "refused");
+    const message = leftOut(path) ?? `unknown API endpoint: ${method} ${path}`;
+    return replyFailure(exchange, match.area, plainFailure(404, "not_found_error", message));
+  }
+  if (path === "/v1/responses" && asksForWebSocket(exchange)) {
+    record.end(426, "refused");
+    const message = "responses over a WebSocket are not offered: send a POST";
+    const failure = plainFailure(426, "invalid_request_error", message);
+    return replyFailure(exchange, match.area, failure, ["allow", match.allow]);
+  }
+  record.end(405, "refused");
+  replyFailure(
+    exchange,
+    match.area,
+    plainFailure(
+      405,
+      "invalid_request_error",
+      `${method} is not allowed on ${path}: use ${match.allow}`,
+    ),
+    ["allow", match.allow],
+  );
+}
+
+/** One that Sluice doesn't have, after the name of a model, of which there is a GET. */
+function isMethodOfGoogle({ method, path }: Exchange): boolean {
+  return method === "POST" && /^\/v1beta\/models\/.+:\w+$/.test(path);
+}
+
+/** Codex does first, and takes to HTTP at a 426 alone. */
+function asksForWebSocket(exchange: Exchange): boolean {
+  return exchange.header("upgrade")?.toLowerCase() === "websocket";
+}
+
+/** Whether no further request can be served now. */
+export function isOverloaded({
+  capacity: { connections, files },
+}: Pick<Gateway, "capacity">): boolean {
+  return connections.isFull || files.exhausted;
+}
+
+/** Its connection ends, so that another client may have one. */
+export function refuseOneTooMany(
+  { capacity }: Pick<Gateway, "capacity">,
+  exchange: Exchange,
+  record: RequestRecord,
+): void {
+  record.end(503, "overloaded");
+  replyFailure(
+    exchange,
+    areaOf(exchange.path),
+    failure(
+      "overloaded",
+      capacity.files.exhausted
+        ? "Sluice has no file descriptors left"
+        : `${capacity.connections.max} requests are running already`,
+    ),
+    ["connection", "close"],
+  );
+}
+
+/**
+ * What runs at the provider for long, or is a store of its own: its tokens can't be seen here. Of
+ * the resources of OpenAI's and Anthropic's SDKs those that a caller's key is for.
+ */
+const unseen = new Set([
+  "vector_stores",
+  "fine_tuning",
+  "evals",
+  "videos",
+  "assistants",
+  "threads",
+  "skills",
+  "agents",
+  "sessions",
+  "environments",
+  "memory_stores",
+  "vaults",
+  "deployments",
+  "chatkit",
+  "live",
+  "complete",
+]);
+/** Chat completions that the provider has stored. */
+const storedChat = /^\/v1\/chat\/completions\/./;
+/** Of Gemini's own API: whatever isn't a method of a model that Sluice has. */
+const ofGoogle = /^\/(?:upload\/)?v1beta\//;
+
+/** Media would go between client and provider directly. */
+const besideUs =
+  /^\/v1\/realtime\/(?:client_secrets|sessions|transcription_sessions|calls)(?:\/|$)/;
+
+/** The message for a path that is left out; null: the path isn't known at all. */
+export function leftOut(path: string): string | null {
+  if (besideUs.test(path))
+    return `${path} is not offered: the session would not pass through Sluice, so nothing could be counted: open a WebSocket at /v1/realtime instead`;
+  if (ofGoogle.test(path))
+    return `${path} is not offered: of Gemini's own API Sluice has the methods of models. Where passthrough is open it is at /p/{provider}${path}, with the name of a provider`;
+  const resource = path.startsWith("/v1/") ? path.split("/", 3)[2]! : "";
+  if (!unseen.has(resource) && !storedChat.test(path)) return null;
+  return `${path} is not offered: what a provider does there can't be counted. Where passthrough is open it is at /p/{provider}${path}, with the name of a provider`;
+}
+
+export function refuseCaller(
+  { exchange, record }: Pick<RequestContext, "exchange" | "record">,
+  area: Area,
+  { failure, note, expiredAtMs }: RefusedCaller,
+  headers: readonly string[] = [],
+): void {
+  record.end(
+    failure.status,
+    failure.code === "limiter_unavailable" ? "limiter_unavailable" : "refused",
+  );
+  record.note = note ?? null;
+  replyFailure(
+    exchange,
+    area,
+    failure,
+    failure.status === 401
+      ? ["www-authenticate", challenge(expiredAtMs), ...headers]
+      : failure.status === 503
+        ? ["retry-after", "1", ...headers]
+        : headers,
+  );
+}
+
+/** As RFC 6750 words it. The body is the same for every wrong token. */
+function challenge(expiredAtMs: number | undefined): string {
+  if (expiredAtMs === undefined) return "Bearer";
+  return `Bearer error="invalid_token", error_description="expired at ${formatSeconds(expiredAtMs)}"`;
+}

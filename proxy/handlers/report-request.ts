@@ -1,0 +1,247 @@
+/**
+ * Reports a request: its log line (docs/reference/logs.md), its metrics (docs/reference/metrics.md)
+ * and its span (docs/reference/tracing.md). Names, ids and counts only: the user agent is the only
+ * header, and bodies never get here.
+ */
+import { budgetPeriodLabel } from "../../shared/domain/budget.js";
+import { redactKeys } from "../../shared/domain/managed-key.js";
+import { costUsd } from "../../shared/domain/money.js";
+import { periodLabel } from "../../shared/domain/rule.js";
+import { type Target, targetName } from "../../shared/domain/target-name.js";
+import type { LineLevel, Log } from "../../shared/log.js";
+import { escapeControls } from "../../shared/logging/escape-controls.js";
+import { remembered } from "../../shared/text/remembered.js";
+import { rememberingLast } from "../../shared/text/remembering-last.js";
+import type { Gateway } from "../gateway.js";
+import type { Exchange } from "../http/exchange.js";
+import { parseTraceparent } from "../http/trace-context.js";
+import type { Refused } from "../metrics/proxy-counts.js";
+import type { SpanAttributes } from "../metrics/spans/spans.js";
+import type { RequestRecord } from "../request-record.js";
+
+interface EndedRequest {
+  readonly exchange: Exchange;
+  readonly record: RequestRecord;
+  readonly endedMonoMs: number;
+}
+
+/** Of a user agent, which its owner may write at any length. */
+const userAgentCharsMax = 200;
+
+/** One line, unless a success is left out by `log_sample`. */
+export function logRequest(
+  { log, config, random }: Pick<Gateway, "log" | "config" | "random">,
+  ended: EndedRequest,
+): void {
+  const level = levelOf(ended);
+  if (!log.isLevelEnabled(level)) return;
+  const { sample } = config.logging;
+  const isSampled = sample < 1 && isPlainSuccess(ended.record);
+  if (isSampled && random() >= sample) return;
+  const fields = requestFields(ended);
+  log.line(level, isSampled ? `${fields},"sample":${sample}` : fields, "request");
+}
+
+/** A bug of ours that one request has met, with its stack; the other requests don't notice. */
+export function logBug(log: Log, requestId: string, error: unknown): void {
+  log.error({ request_id: requestId, err: error }, "a bug in Sluice ended this request");
+}
+
+function levelOf({ exchange: { path }, record: { outcome, status } }: EndedRequest): LineLevel {
+  if (outcome === "answered" && (path === "/health" || path === "/ready")) return "debug";
+  return status >= 500 ? "warn" : "info";
+}
+
+/** Nothing about it will be asked: it was answered at once, whole, and without a remark. */
+function isPlainSuccess({ status, outcome, tried, note, bug }: RequestRecord): boolean {
+  return (
+    status < 400 &&
+    (outcome === "complete" || outcome === "answered" || outcome === "cache_hit") &&
+    tried === null &&
+    note === null &&
+    bug === null
+  );
+}
+
+/**
+ * JSON without braces; made by hand, at a fifth of the cost of serializing an object. Of as few
+ * pieces as may be: each costs, here and where they are joined.
+ */
+function requestFields({ exchange, record, endedMonoMs }: EndedRequest): string {
+  const { id, method, path } = exchange;
+  const { status, outcome, clientAddress, traceId, userPath, keyId, model, stream } = record;
+  const ms = tenths(endedMonoMs - record.startedMonoMs);
+  let fields = `"request_id":"${id}","method":"${method}","path":${quotedPath(path, record.route)}`;
+  fields += `,"status":${status},"outcome":"${outcome}","ms":${ms}`;
+  if (clientAddress !== "") fields += clientField(clientAddress);
+  const userAgent = exchange.header("user-agent");
+  if (userAgent !== undefined) fields += userAgentField(redactKeys(userAgent));
+  if (traceId !== "") fields += `,"trace_id":"${traceId}"`;
+  if (userPath !== null) fields += userPathField(userPath);
+  if (keyId !== "") fields += `,"key":"${keyId}"`;
+  if (model !== null) fields += modelField(model);
+  if (stream !== null) fields += stream ? ',"stream":true' : ',"stream":false';
+  return fields + executionFields(record) + remarkFields(record);
+}
+
+const clientField = remembered((address) => field("client", address));
+const userAgentField = remembered((agent) =>
+  field("user_agent", agent.slice(0, userAgentCharsMax)),
+);
+const userPathField = remembered((path) => field("user_path", path));
+const modelField = remembered((model) => field("model", model));
+const targetField = rememberingLast((target: Target) => field("target", targetName(target)));
+
+function field(name: string, text: string): string {
+  return `,"${name}":${quoted(text)}`;
+}
+
+/** What came of it at providers. */
+function executionFields(record: RequestRecord): string {
+  let fields = "";
+  if (record.target !== null) fields += targetField(record.target);
+  if (record.tried !== null)
+    fields += `,"tries":${record.tries},"tried":${quoted(record.tried.map(loggedTry))}`;
+  if (record.providerRequestId !== "")
+    fields += `,"provider_request_id":${quoted(record.providerRequestId)}`;
+  if (record.firstByteMonoMs !== null)
+    fields += `,"first_byte_ms":${tenths(record.firstByteMonoMs - record.startedMonoMs)}`;
+  if (record.usage !== null) {
+    const { totalTokens, inputTokens, outputTokens } = record.usage;
+    fields += `,"tokens":${totalTokens},"input_tokens":${inputTokens},"output_tokens":${outputTokens}`;
+  }
+  if (record.cost !== null) fields += `,"cost_usd":${costUsd(record.cost)}`;
+  if (record.savedBytes > 0) fields += `,"rewrite_bytes_saved":${record.savedBytes}`;
+  if (record.estimated) fields += ',"estimated":true';
+  return fields;
+}
+
+function remarkFields({ breach, note }: RequestRecord): string {
+  let fields = "";
+  if (breach !== null) fields += `,"rule":${quoted(ruleText(breach))}`;
+  if (note !== null) fields += `,"note":${quoted(note)}`;
+  return fields;
+}
+
+/** The limit that refused a request, in one text. */
+function ruleText(breach: NonNullable<RequestRecord["breach"]>): string {
+  const { scope, subject, periodSeconds, dimension } = breach;
+  const period = (dimension === "budget" ? budgetPeriodLabel : periodLabel)(periodSeconds);
+  return `${scope} ${subject} ${period} ${dimension}`;
+}
+
+function loggedTry({ target, why }: { readonly target: Target; readonly why: string }): object {
+  return { target: targetName(target), why };
+}
+
+/** Printable ASCII that JSON has as it is, as nearly all texts are. */
+const plain = /^[ !#-[\]-~]*$/;
+
+/** As JSON, with an escape in the place of what could steer a terminal or turn its text around. */
+function quoted(value: unknown): string {
+  if (typeof value === "string" && plain.test(value)) return `"${value}"`;
+  return escapeControls(JSON.stringify(value));
+}
+
+/** One that is its route's own name has nothing of a client's. */
+function quotedPath(path: string, route: string): string {
+  return path === route ? `"${path}"` : quoted(redactKeys(path));
+}
+
+/** Rounded to a tenth. Of whole numbers, as a fraction takes V8 five times as long to write. */
+function tenths(ms: number): string {
+  const rounded = Math.max(0, Math.round(ms * 10));
+  const tenth = rounded % 10;
+  return tenth === 0 ? `${rounded / 10}` : `${(rounded - tenth) / 10}.${tenth}`;
+}
+
+export function countRequest(
+  { metrics: { counts } }: Pick<Gateway, "metrics">,
+  { exchange, record, endedMonoMs }: EndedRequest,
+): void {
+  const { endpoint, outcome, stream } = record;
+  counts.requestEnded({
+    method: exchange.method,
+    route: record.route,
+    endpoint,
+    status: record.status,
+    target: record.target,
+    userPath: record.userPath,
+    stream,
+    seconds: (endedMonoMs - record.startedMonoMs) / 1000,
+  });
+  if (outcome === "shutdown") counts.cutByItsStop();
+  if (endpoint === null) return;
+  const refused = refusalOf(record);
+  if (refused !== null) counts.refused(refused);
+  if (stream === false || !exchange.begun) return;
+  if (outcome === "client_gone") counts.streamCut("client");
+  else if (outcome === "shutdown") counts.streamCut("shutdown");
+  else if (outcome === "upstream_cut") counts.streamCut(record.timedOut ? "deadline" : "upstream");
+}
+
+function refusalOf({ outcome, status, breach }: RequestRecord): Refused | null {
+  switch (outcome) {
+    case "rate_limited":
+    case "over_budget": {
+      const { scope = "", dimension = "" } = breach ?? {};
+      if (outcome === "over_budget") return { reason: "budget", scope, dimension };
+      const reason = dimension === "concurrent" ? "concurrency" : "rate_limit";
+      return { reason, scope, dimension };
+    }
+    case "limiter_unavailable":
+      return { reason: "limiter_unavailable", scope: "", dimension: "" };
+    case "refused":
+      return status === 401 || status === 403
+        ? { reason: "denied", scope: "", dimension: "" }
+        : null;
+    default:
+      return null;
+  }
+}
+
+interface TracedRequest {
+  readonly exchange: Exchange;
+  readonly record: RequestRecord;
+}
+
+/** Nothing happens where no spans are made, or not of this request. */
+export function beginTrace(
+  { tracing }: Pick<Gateway, "tracing">,
+  { exchange, record }: TracedRequest,
+): void {
+  if (tracing === null) return;
+  const caller = parseTraceparent(exchange.header("traceparent"));
+  const name = `${exchange.method} ${record.route}`;
+  record.trace = tracing.begin(name, caller, record.startedMonoMs);
+  if (record.trace !== null) record.traceId = record.trace.traceId;
+}
+
+export function endTrace(ended: TracedRequest & { readonly endedMonoMs: number }): void {
+  const { exchange, record, endedMonoMs } = ended;
+  record.trace?.end(requestAttributes(exchange, record), record.status >= 500, endedMonoMs);
+}
+
+export function requestAttributes(
+  { id, method, path }: Pick<Exchange, "id" | "method" | "path">,
+  record: RequestRecord,
+): SpanAttributes {
+  const { status, outcome, model, target, tries, breach, cost, keyId, waitedMs } = record;
+  return {
+    "http.request.method": method,
+    "http.route": record.route,
+    "url.path": redactKeys(path),
+    "url.scheme": "http",
+    "http.response.status_code": status,
+    ...(status >= 500 ? { "error.type": String(status) } : {}),
+    "sluice.request_id": id,
+    "sluice.outcome": outcome,
+    ...(model === null ? {} : { "gen_ai.request.model": model }),
+    ...(target === null ? {} : { "sluice.target": targetName(target) }),
+    ...(tries === 0 ? {} : { "sluice.tries": tries }),
+    ...(waitedMs === 0 ? {} : { "sluice.wait_seconds": waitedMs / 1000 }),
+    ...(keyId === "" ? {} : { "sluice.key": keyId }),
+    ...(breach === null ? {} : { "sluice.rule": ruleText(breach) }),
+    ...(cost === null ? {} : { "sluice.cost_usd": costUsd(cost) }),
+  };
+}

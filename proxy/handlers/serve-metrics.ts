@@ -1,0 +1,58 @@
+/**
+ * GET /metrics and /metrics/limiter (docs/reference/metrics.md): the text is made in slices, so
+ * that however many series there are, requests have their turn between.
+ */
+import { plainFailure } from "../../shared/error-code.js";
+import { chooseFormat } from "../../shared/metrics/choose-format.js";
+import { familiesOf } from "../../shared/metrics/metrics-answer.js";
+import type { Family } from "../../shared/metrics/series.js";
+import { contentTypes, writeMetrics } from "../../shared/metrics/write-metrics.js";
+import { requestIdHeaders } from "../http/respond.js";
+import type { RequestContext } from "../request-context.js";
+import { failAdmin } from "./admin/admin-json.js";
+
+/** Of text, after which others have their turn: some 500 lines, made in half a millisecond. */
+const sliceChars = 48 * 1024;
+
+/** Of this proxy, and of those that its supervisor has beside it. */
+export async function serveMetrics(context: RequestContext<"metrics">): Promise<void> {
+  const families = await context.gateway.metrics.read();
+  if (families !== null) return replyFamilies(context, families);
+  const message = "the process that supervises the proxies doesn't answer";
+  failAdmin(context, plainFailure(503, "internal_error", message));
+}
+
+/** Of the daemon, which has no network of its own. */
+export async function serveLimiterMetrics(
+  context: RequestContext<"config" | "limiter" | "metrics">,
+): Promise<void> {
+  const { config, limiter } = context.gateway;
+  const answer = await limiter.call("metrics", { rules_max: config.metrics.rulesMax });
+  if (!answer.ok) return failAdmin(context, answer.failure);
+  await replyFamilies(context, familiesOf(answer.body));
+}
+
+async function replyFamilies(
+  { gateway, exchange, record }: RequestContext<"metrics">,
+  families: readonly Family[],
+): Promise<void> {
+  const format = chooseFormat(exchange.header("accept"));
+  let text = "";
+  let sliceEnd = sliceChars;
+  for (const piece of writeMetrics(families, format)) {
+    text += piece;
+    if (text.length < sliceEnd) continue;
+    sliceEnd = text.length + sliceChars;
+    await gateway.metrics.yieldToEventLoop();
+    if (exchange.gone) return record.gone(exchange);
+  }
+  record.end(200, "answered");
+  const headers = [
+    "content-type",
+    contentTypes[format],
+    "cache-control",
+    "no-store",
+    ...requestIdHeaders(exchange),
+  ];
+  exchange.reply(200, headers, text, "utf8");
+}

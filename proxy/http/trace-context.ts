@@ -1,0 +1,74 @@
+/** The trace that a request belongs to, as its caller says (W3C Trace Context, `traceparent`). */
+import {
+  isInNetwork,
+  type Network,
+  parseIpAddress,
+  parseNetwork,
+} from "../../shared/config/ip-network.js";
+import type { TracePropagation } from "../../shared/metrics/telemetry-config.js";
+
+interface TraceContext {
+  readonly traceId: string;
+  /** The caller's span. */
+  readonly spanId: string;
+  /** Whether the caller records this trace. */
+  readonly sampled: boolean;
+}
+
+/** Of version 00; a later version may add fields behind these. */
+const traceparent = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+
+/** Null for what isn't one: it is as if there were none. */
+export function parseTraceparent(header: string | undefined): TraceContext | null {
+  if (header === undefined || header.length > 512) return null;
+  const [, version = "", traceId = "", spanId = "", flags = "", more] =
+    traceparent.exec(header.trim()) ?? [];
+  if (version === "" || version === "ff" || (version === "00" && more !== undefined)) return null;
+  if (/^0*$/.test(traceId) || /^0*$/.test(spanId)) return null;
+  return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
+}
+
+/** In lower-case hexadecimal. */
+export interface CarriedSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+}
+
+/** `headers`: those that it is sent, a flat list. `passed`: the names that pass to it. */
+export function carryTrace(
+  headers: string[],
+  passed: { test(name: string): boolean },
+  { traceId, spanId }: CarriedSpan,
+): void {
+  if (!passed.test("traceparent")) return;
+  for (let i = headers.length - 2; i >= 0; i -= 2)
+    if (/^traceparent$/i.test(headers[i]!)) headers.splice(i, 2);
+  headers.push("traceparent", `00-${traceId}-${spanId}-01`);
+}
+
+export const traceHeaders = ["traceparent", "tracestate"];
+
+/** Loopback, private, link-local and shared addresses (RFC 6890), and those of IPv6. */
+const ownNetworks: readonly Network[] = [
+  "127.0.0.0/8",
+  "10.0.0.0/8",
+  "172.16.0.0/12",
+  "192.168.0.0/16",
+  "169.254.0.0/16",
+  "100.64.0.0/10",
+  "::1/128",
+  "fc00::/7",
+  "fe80::/10",
+].map((text) => parseNetwork(text)!);
+
+/** Names that no public server has; one without a dot is a host or a service of this network. */
+const ownName = /^(?:[a-z0-9_-]+|.*\.(?:localhost|local|internal|home\.arpa))$/i;
+
+export function passesTrace(baseUrl: string, propagate: TracePropagation): boolean {
+  if (propagate !== "private") return propagate === "all";
+  if (!URL.canParse(baseUrl)) return false;
+  const host = new URL(baseUrl).hostname.replace(/^\[(.*)\]$/, "$1");
+  const address = parseIpAddress(host);
+  if (address === null) return ownName.test(host);
+  return ownNetworks.some((network) => isInNetwork(address, network));
+}

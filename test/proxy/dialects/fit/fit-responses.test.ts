@@ -1,0 +1,81 @@
+import t from "tap";
+import { responsesForHost } from "../../../../proxy/dialects/fit/fit-responses.js";
+import { writeKeptReasoning } from "../../../../proxy/dialects/shared/kept-reasoning.js";
+import { signedId } from "../../../../proxy/dialects/shared/thought-signature.js";
+import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
+import { findPreset } from "../../../../shared/config/presets.js";
+import { providerConfig } from "../../../support/provider-config.js";
+
+function sent(host: string, body: JsonObject, untouched = false): unknown {
+  const { responses } = findPreset(host)!;
+  const provider = providerConfig({
+    name: host,
+    responses,
+    nativeRequests: untouched ? "untouched" : "fitted",
+  });
+  const target = { provider, model: "m", isNamed: true };
+  const result = responsesForHost(target, Buffer.from(JSON.stringify(body)));
+  return result === null
+    ? null
+    : { body: JSON.parse(result.bytes.toString()), dropped: result.dropped };
+}
+
+const user = { role: "user", content: "grüße" };
+const kept = {
+  type: "reasoning",
+  id: "rs_1",
+  summary: [],
+  encrypted_content: writeKeptReasoning({ text: "hm", blocks: [] }),
+};
+const encrypted = { ...kept, encrypted_content: "gAAAAAB" };
+
+t.test("fields that Groq and OpenRouter refuse are left out, with a word", async (t) => {
+  const asked = {
+    input: "hi",
+    store: true,
+    include: ["reasoning.encrypted_content"],
+    truncation: "auto",
+    safety_identifier: "s",
+    prompt_cache_key: "k",
+    max_output_tokens: 9,
+  };
+  t.strictSame(sent("groq", asked), {
+    body: { input: "hi", max_output_tokens: 9 },
+    dropped: ["store", "truncation", "include", "safety_identifier", "prompt_cache_key"],
+  });
+  const { store: _, ...rest } = asked;
+  t.strictSame(sent("openrouter", asked), { body: rest, dropped: ["store"] });
+  for (const host of ["openai", "azure", "xai", "fireworks", "bedrock"])
+    t.equal(sent(host, asked), null, host);
+  t.equal(sent("groq", asked, true), null, "unless the operator wants them sent");
+});
+
+t.test("what a host does anyway is left out without a word", async (t) => {
+  const asked = { input: "hi", store: false, truncation: "disabled", include: [] };
+  t.strictSame(sent("groq", asked), { body: { input: "hi" }, dropped: [] });
+  t.strictSame(sent("openrouter", { input: "hi", store: null }), {
+    body: { input: "hi" },
+    dropped: [],
+  });
+});
+
+t.test("reasoning that Sluice has kept for another model isn't sent to OpenAI", async (t) => {
+  t.strictSame(sent("openai", { input: [user, kept, encrypted, user], big: 1 }), {
+    body: { input: [user, encrypted, user], big: 1 },
+    dropped: ["input[] (reasoning)"],
+  });
+  t.equal(sent("openai", { input: [user, encrypted] }), null);
+  t.equal(sent("openai", { input: 'the word is "sluice_word"' }), null);
+});
+
+t.test("the signature that a call of Gemini's has in its id isn't sent to OpenAI", async (t) => {
+  const id = signedId("call_1", {
+    extra_content: { google: { thought_signature: "CvcB".repeat(100) } },
+  });
+  const call = { type: "function_call", call_id: id, name: "f", arguments: "{}" };
+  const output = { type: "function_call_output", call_id: id, output: "r" };
+  t.strictSame(sent("openai", { input: [user, call, output] }), {
+    body: { input: [user, { ...call, call_id: "call_1" }, { ...output, call_id: "call_1" }] },
+    dropped: [],
+  });
+});

@@ -1,0 +1,111 @@
+import t from "tap";
+import {
+  chatModelTraits,
+  messagesModelTraits,
+  nearestEffort,
+} from "../../../../proxy/dialects/fit/model-families.js";
+import type { Effort } from "../../../../shared/config/model-traits.js";
+
+const onlyInResponses: Readonly<Record<string, string>> = {
+  "gpt-5-pro": "all",
+  "gpt-5-codex": "all",
+  "gpt-5.1-codex-max": "all",
+  "gpt-5.4": "asked_reasoning_with_tools",
+  "gpt-5.6-terra": "reasoning_with_tools",
+  "GPT-6": "reasoning_with_tools",
+  "o3-pro": "all",
+};
+
+t.test("models of chat completions, by their makers' names", async (t) => {
+  const cases: readonly (readonly [string, number | null, string, string])[] = [
+    ["gpt-3.5-turbo", 4096, "", "all"],
+    ["gpt-4", 8192, "", "all"],
+    ["gpt-4-turbo-2024-04-09", 4096, "", "all"],
+    ["gpt-4o-mini", 16_384, "", "all"],
+    ["openai/gpt-4o", 16_384, "", "all"],
+    ["gpt-4.1-nano", 32_768, "", "all"],
+    ["gpt-5-chat-latest", 16_384, "", "all"],
+    ["gpt-5", 128_000, "minimal low medium high", "none"],
+    ["gpt-5-mini-2025-08-07", 128_000, "minimal low medium high", "none"],
+    ["gpt-5-pro", 128_000, "high", "none"],
+    ["gpt-5-codex", 128_000, "low medium high", "none"],
+    ["gpt-5.1", 128_000, "none low medium high", "without_reasoning"],
+    ["gpt-5.1-codex-max", 128_000, "low medium high xhigh", "none"],
+    ["gpt-5.2", 128_000, "none low medium high xhigh", "without_reasoning"],
+    ["gpt-5.4", 128_000, "none low medium high xhigh", "without_reasoning"],
+    ["gpt-5.6-terra", 128_000, "none low medium high xhigh", "without_reasoning"],
+    ["o3-pro", 128_000, "low medium high", "none"],
+    ["GPT-6", 128_000, "none low medium high xhigh", "without_reasoning"],
+    ["o1-mini", 32_768, "", "none"],
+    ["o4-mini", 100_000, "low medium high", "none"],
+    ["openai/gpt-oss-120b", null, "low medium high", "all"],
+    ["gemini-3-pro", null, "minimal low medium high", "all"],
+    ["Qwen/Qwen3-32B", null, "", "all"],
+    ["mistral-large-latest", null, "", "all"],
+    ["deepseek-v4-pro", null, "low medium high max", "all"],
+    ["kimi-k2.6", null, "", "none"],
+    ["deepseek-chat", null, "low medium high max", "all"],
+    ["grok-4-fast", null, "", "all"],
+    ["my-deployment", null, "low medium high", "all"],
+    ["", null, "low medium high", "all"],
+  ];
+  for (const [model, outputTokensMax, efforts, sampling] of cases)
+    t.same(
+      chatModelTraits(model),
+      {
+        outputTokensMax,
+        efforts: efforts === "" ? [] : efforts.split(" "),
+        onlyInResponses: onlyInResponses[model] ?? "nothing",
+        sampling,
+        takesForcedCalls: !/^(?:deepseek-v|kimi)/.test(model),
+      },
+      model,
+    );
+});
+
+t.test("Anthropic's models, by family and version", async (t) => {
+  const cases: readonly (readonly [string, number, string, string, string, boolean])[] = [
+    ["claude-3-haiku-20240307", 4096, "none", "", "all", false],
+    ["claude-3-5-sonnet-20241022", 8192, "none", "", "all", false],
+    ["claude-3-7-sonnet-latest", 64_000, "budget", "", "all", false],
+    ["claude-sonnet-4-20250514", 64_000, "budget", "", "all", false],
+    ["claude-opus-4-1", 32_000, "budget", "", "one_of", true],
+    ["claude-sonnet-4-5-20250929", 64_000, "budget", "", "one_of", true],
+    ["claude-haiku-4-5", 64_000, "budget", "", "one_of", true],
+    ["claude-opus-4-5", 64_000, "budget", "low medium high", "one_of", true],
+    ["claude-opus-4-6", 128_000, "both", "low medium high max", "one_of", true],
+    ["claude-opus-4-7", 128_000, "adaptive", "low medium high xhigh max", "none", true],
+    ["anthropic/claude-sonnet-4.5", 64_000, "budget", "", "one_of", true],
+    ["claude-someday", 128_000, "adaptive", "low medium high xhigh max", "none", true],
+  ];
+  for (const [model, outputTokensMax, thinking, efforts, sampling, takesOutputSchema] of cases)
+    t.same(
+      messagesModelTraits(model),
+      {
+        outputTokensMax,
+        thinking,
+        efforts: efforts === "" ? [] : efforts.split(" "),
+        sampling,
+        takesOutputSchema,
+      },
+      model,
+    );
+  t.equal(messagesModelTraits("kimi-k2"), null, "others speak its dialect too");
+});
+
+t.test("an effort becomes the next lower one that the model takes, else its lowest", async (t) => {
+  const cases: readonly (readonly [Effort, readonly Effort[], Effort | null])[] = [
+    ["high", ["low", "medium", "high"], "high"],
+    ["xhigh", ["low", "medium", "high"], "high"],
+    ["minimal", ["low", "high"], "low"],
+    ["minimal", ["none", "low"], "low"],
+    ["medium", ["high"], "high"],
+    ["none", ["minimal", "low"], "minimal"],
+    ["none", ["none", "low"], "none"],
+    ["none", ["low", "medium"], null],
+    ["high", [], null],
+    ["none", [], null],
+  ];
+  for (const [wanted, taken, expected] of cases)
+    t.equal(nearestEffort(wanted, taken), expected, `${wanted} of ${taken.join(" ")}`);
+});

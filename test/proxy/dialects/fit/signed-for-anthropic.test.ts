@@ -1,0 +1,70 @@
+import t from "tap";
+import { signedForAnthropic } from "../../../../proxy/dialects/fit/signed-for-anthropic.js";
+import { carryReasoning } from "../../../../proxy/dialects/shared/thinking-blocks.js";
+import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
+import { providerConfig } from "../../../support/provider-config.js";
+
+const claude = providerConfig({ name: "anthropic", type: "anthropic" });
+const unsigned = { type: "thinking", thinking: "hm", signature: "unsigned" };
+const signed = { type: "thinking", thinking: "hm", signature: "c2ln" };
+const call = { type: "tool_use", id: "a", name: "f", input: {} };
+const user = { role: "user", content: "grüße" };
+
+function sent(body: JsonObject, model = "claude-opus-4-8", provider = claude): unknown {
+  const result = signedForAnthropic(provider, model, Buffer.from(JSON.stringify(body)));
+  return result === null
+    ? null
+    : { body: JSON.parse(result.bytes.toString()), dropped: result.dropped };
+}
+
+t.test("thinking that Anthropic didn't sign is left out", async (t) => {
+  const foreign = [
+    unsigned,
+    carryReasoning("gAAA", "hm", "openai"),
+    carryReasoning("gAAA", "", "openai"),
+  ];
+  for (const block of foreign)
+    t.strictSame(
+      sent({
+        model: "m",
+        messages: [
+          user,
+          { role: "assistant", content: [block, signed, call] },
+          { role: "assistant", content: [block] },
+        ],
+      }),
+      {
+        body: { model: "m", messages: [user, { role: "assistant", content: [signed, call] }] },
+        dropped: ["messages[].content[] (thinking)"],
+      },
+    );
+  const kept = [
+    { messages: [user, { role: "assistant", content: [signed, call] }] },
+    { messages: [{ role: "user", content: 'the signature is "unsigned"' }] },
+    { messages: 7, odd: "unsigned" },
+  ];
+  for (const body of kept) t.equal(sent(body), null, JSON.stringify(body));
+  const body = { messages: [{ role: "assistant", content: [unsigned] }] };
+  t.equal(sent(body, "m", { ...claude, nativeRequests: "untouched" }), null);
+  t.equal(sent(body, "m", providerConfig({ name: "router", type: "openai" })), null);
+});
+
+t.test(
+  "a model that thinks by a budget doesn't think on after calls without thinking",
+  async (t) => {
+    const thinking = { type: "enabled", budget_tokens: 2000 };
+    const body = {
+      max_tokens: 8000,
+      thinking,
+      messages: [user, { role: "assistant", content: [unsigned, call] }],
+    };
+    const messages = [user, { role: "assistant", content: [call] }];
+    t.strictSame(sent(body, "claude-sonnet-4-5"), {
+      body: { max_tokens: 8000, messages },
+      dropped: ["messages[].content[] (thinking)", "thinking"],
+    });
+    t.match(sent({ ...body, thinking: { type: "adaptive" } }), {
+      body: { messages, thinking: { type: "adaptive" } },
+    });
+  },
+);
