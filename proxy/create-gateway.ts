@@ -1,10 +1,10 @@
 /**
- * Wires what the request handlers of the proxy share: providers, catalog, prices, credentials, and
- * the clocks and makers of keys that they are handed.
+ * Wires what the request handlers share: providers, model catalog, prices, credentials, metrics,
+ * dashboard and clocks.
  */
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
-// The global of this name is looked up anew at each reading; a request reads it a dozen times.
+// A global is looked up at each use, and a request reads this one a dozen times.
 import { performance } from "node:perf_hooks";
 import type { Config, ProviderConfig } from "../shared/config/config.js";
 import { configHash } from "../shared/config/config-hash.js";
@@ -62,9 +62,9 @@ interface GatewayParts {
   readonly log: Log;
   readonly limiter: Limiter;
   readonly open: boolean;
-  /** What this proxy is called. */
+  /** The name of this proxy. */
   readonly name: string;
-  /** The other proxies of its supervisor; null: it is alone. */
+  /** The other proxies of its supervisor; null without any. */
   readonly group: ProxyGroup | null;
   readonly lastStop: LastStop;
   readonly capacity: ProxyCapacity;

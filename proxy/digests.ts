@@ -1,7 +1,7 @@
-/** What the proxy compares and looks up by a hash, and the tokens of sessions. */
+/** Hashes for comparing secrets and finding cache entries, and session tokens. */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 
-/** Compares in constant time, whatever the lengths. */
+/** Compares in constant time, also for different lengths. */
 export function sameSecret(given: string, expected: string): boolean {
   return timingSafeEqual(
     createHash("sha256").update(given).digest(),
@@ -19,7 +19,7 @@ export function newSessionToken(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** What `text` leaves with a session: only who has its token can tell which text it was. */
+/** A fingerprint of `text` in a session: it can be checked only with the session's token. */
 export function sessionMark(token: string, text: string): string {
   return createHmac("sha256", token).update(text).digest("base64url");
 }

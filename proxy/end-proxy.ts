@@ -1,6 +1,6 @@
 /**
- * How a proxy ends: which of its parts closes when, after a stop and after a replacement by a
- * successor on the same address. The parts themselves are wired in `main.ts`.
+ * The order in which a proxy shuts down, after a stop and after its replacement by a successor on
+ * the same address. `main.ts` wires the parts.
  */
 import type { DrainTimes } from "./http/drain/drain-server.js";
 
@@ -8,9 +8,9 @@ interface ProxyParts {
   readonly listeners: { close(times: DrainTimes): Promise<void> };
   readonly liveFeed: { close(): void };
   readonly sessions: { drain(): void; ended(): Promise<void> };
-  /** Settles what has been cut, and leaves nothing open. */
+  /** Settles requests that were cut, and closes everything. */
   finish(): Promise<void>;
-  /** Resolves after a time, or earlier when it is called again. */
+  /** Resolves after a time, or earlier at the next call. */
   schedule(ms: number, run: () => void): void;
 }
 
@@ -23,13 +23,13 @@ interface EndTimes {
 }
 
 /**
- * How long idle connections to a replaced proxy stay open: longer than most clients keep one
- * without using it, so that a close meets no request that is being sent.
+ * How long idle connections to a replaced proxy stay open: longer than most clients keep an unused
+ * one, so that no request is sent into a closing connection.
  */
 const replacedIdleMs = 5_000;
 /**
- * The same of one that stops while its supervisor holds the socket. Whoever connects meanwhile
- * waits for the next proxy, so it is short: enough for a request that was on its way.
+ * The same when the supervisor holds the socket during a stop. New connections wait for the next
+ * proxy, so this is just long enough for requests in transit.
  */
 export const heldIdleMs = 1_000;
 
@@ -45,16 +45,17 @@ export class ProxyEnd {
   }
 
   /**
-   * Whether callers should go elsewhere. After a replacement the address stays ready: the next
-   * connection is the successor's.
+   * Whether /ready answers 503. A replaced proxy stays ready: the successor accepts the next
+   * connection.
    */
   get stopping(): boolean {
     return this.#stopping;
   }
 
   /**
-   * Takes requests for the grace, while it says that it isn't ready; then lets those that run end,
-   * and cuts the last of them. After `replaced`, and with `atOnce`, there is no grace.
+   * Serves requests during the grace period while /ready answers 503; then waits for running
+   * requests, and cuts those that take too long. There is no grace period after `replaced` or with
+   * `atOnce`.
    */
   async stop(atOnce: boolean): Promise<void> {
     const graceMs = atOnce || this.#closed !== null ? 0 : this.#times.drainGraceMs;
@@ -65,7 +66,7 @@ export class ProxyEnd {
     return this.#close({ idleMs, runningMs: this.#times.drainMs });
   }
 
-  /** A successor accepts at the same address: what runs here has much longer. */
+  /** A successor accepts on the same address, so running requests get much more time. */
   replaced(): Promise<void> {
     const { drainMs, reloadDrainMs } = this.#times;
     this.#parts.schedule(Math.max(0, reloadDrainMs - drainMs), () => this.#parts.sessions.drain());

@@ -1,6 +1,6 @@
 /**
- * What the request handlers of the proxy share, made once in `main.ts`. What belongs to one request
- * is in `request-context.ts` and `request-record.ts`.
+ * What the request handlers share; `create-gateway.ts` makes it once. The state of one request is
+ * in `request-context.ts` and `request-record.ts`.
  */
 import { assert } from "../shared/assert.js";
 import type { Config, ProviderConfig } from "../shared/config/config.js";
@@ -36,10 +36,10 @@ import type { OpenSessions } from "./upstream/passthrough/open-sessions.js";
 import type { PassthroughUpstream } from "./upstream/passthrough/passthrough-upstream.js";
 import type { Upstream } from "./upstream/upstream.js";
 
-/** A configured provider, and the ways to it. */
+/** A configured provider and its clients. */
 export interface Provider {
   readonly config: ProviderConfig;
-  /** The names of a caller's headers that it is sent. */
+  /** Which headers of a caller pass to it. */
   readonly passed: PassedHeaders;
   readonly upstream: Upstream;
   /** Null for a simulator. */
@@ -60,7 +60,7 @@ export interface Gateway {
   readonly pages: TrustedPages;
   readonly sessionKeeping: SessionKeeping;
   readonly liveFeed: LiveFeed;
-  /** By the listener that a request has come to. */
+  /** What the listener of the request serves. */
   readonly served: Served;
   readonly limiter: Limiter;
   /** By instance name, in the order of the configuration. */
@@ -72,24 +72,24 @@ export interface Gateway {
   readonly prices: PriceTable;
   readonly recordedModels: RecordedModels;
   readonly metrics: Metrics;
-  /** Null: no spans are made. */
+  /** Null when tracing is off. */
   readonly tracing: Tracing | null;
-  /** Null: the cache is off. */
+  /** Null when the cache is off. */
   readonly responseCache: ResponseCaching | null;
   readonly rewriters: RewriterChoice;
   readonly sessions: OpenSessions;
-  /** What the process can hold at once. */
+  /** The limits of the process: connections, files, memory. */
   readonly capacity: Capacity;
-  /** Of requests that cost no admission. */
+  /** Slots for requests without an admission. */
   readonly freePlaces: FreePlaces<FreeEndpoint>;
-  /** When each of them begins. */
+  /** The queue in which those requests begin. */
   readonly freeTurns: FairTurns;
   /** The daemon's answers for GET /v1/usage. */
   readonly usageReads: SharedReads<CallOutcome>;
   /** Whether the proxy is shutting down. */
   readonly stopping: () => boolean;
   readonly monoMs: () => number;
-  /** Runs once, after a time; what it returns cancels that. */
+  /** Runs once after `ms`; the returned function cancels it. */
   readonly setTimer: (ms: number, run: () => void) => () => void;
   /** From 0 to 1. */
   readonly random: () => number;
@@ -105,7 +105,7 @@ export interface Gateway {
   readonly loadDashboard: LoadDashboard;
 }
 
-/** The provider of a target. Targets come from the configuration's providers, so there is one. */
+/** The provider of a target. Every target belongs to a configured provider. */
 export function providerOf(
   { providers }: Pick<Gateway, "providers">,
   { provider: name }: Target,

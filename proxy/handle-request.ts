@@ -58,13 +58,13 @@ import type { RequestContext } from "./request-context.js";
 import { RequestRecord } from "./request-record.js";
 
 /**
- * Answers one request and logs it. Whatever is thrown on the way ends this request alone; rejects
- * with `BrokenLimiterState`, which ends the process.
+ * Answers one request and reports it. Any exception ends this request only, except
+ * `BrokenLimiterState`, which rejects and ends the process.
  */
 export async function handleRequest(gateway: Gateway, exchange: Exchange): Promise<void> {
   const record = new RequestRecord(gateway.monoMs());
   try {
-    // Now: an ended connection has no address any more.
+    // Read first: a closed connection has no address.
     record.clientAddress = clientAddress(exchange, gateway.config.server.trustedProxies);
     record.traceId = parseTraceparent(exchange.header("traceparent"))?.traceId ?? "";
     await answerRequest(gateway, exchange, record);
@@ -83,7 +83,7 @@ export async function handleRequest(gateway: Gateway, exchange: Exchange): Promi
   }
 }
 
-/** Not async, nor is `answerCaller`: each promise on the way of every request costs. */
+/** Neither this nor `answerCaller` is async: a promise per request costs time. */
 function answerRequest(
   gateway: Gateway,
   exchange: Exchange,
@@ -146,7 +146,7 @@ function answerCaller(
   const page = caller.credential === "none" ? pageProblem(gateway, exchange) : null;
   if (page !== null) return refuseCaller(received, area, { ok: false, failure: page });
   const context = { gateway, exchange, caller, record };
-  // The caller of a limited request is checked with its admission, in one question to the daemon.
+  // The admission of a limited request also checks its caller, in one round trip to the daemon.
   return meetsLimits(endpoint) && !mustAuthorizeFirst(gateway, caller, exchange)
     ? serve(context, endpoint)
     : answerAuthorized(context, { endpoint, area });
@@ -157,7 +157,7 @@ async function answerAuthorized(
   { endpoint, area }: AskedEndpoint,
 ): Promise<void> {
   const askedMonoMs = gateway.monoMs();
-  // Whoever scrapes wants to see that the daemon is away.
+  // A scrape must work while the daemon is away.
   const asked = isScrape(endpoint) ? "scrape" : area;
   const authorized = await authorizeCaller(gateway.limiter, caller, asked);
   record.waited(gateway.monoMs() - askedMonoMs);
@@ -171,7 +171,7 @@ function isScrape(endpoint: Endpoint): boolean {
   return endpoint === "metrics" || endpoint === "metrics-limiter";
 }
 
-/** By the key that the request shows, nearly always at once; or else by a dashboard's session. */
+/** By the key of the request, usually without waiting; otherwise by a dashboard session. */
 function authenticated(
   gateway: Gateway,
   exchange: Exchange,
@@ -179,7 +179,7 @@ function authenticated(
 ): Authentication | Promise<Authentication> {
   const { credentials, limiter } = gateway;
   const cookie = gateway.served === "models" ? null : sessionOf(gateway, match, exchange);
-  // Where nobody needs a key, a cookie from before says nothing.
+  // An open gateway ignores stale cookies.
   if (cookie !== null && !(credentials.open && limiter.keysExist !== true))
     return authenticateSession(gateway, match.area, exchange, cookie);
   return authenticate(
@@ -189,7 +189,7 @@ function authenticated(
   );
 }
 
-/** No limit bounds these requests, so each caller may have so many of them at once. */
+/** No rate limit applies to these requests, so `freePlacesMax` bounds them per caller. */
 async function serveFree(context: RequestContext, endpoint: FreeEndpoint): Promise<void> {
   const { gateway, exchange, caller, record } = context;
   const name = callerName(caller);
@@ -208,7 +208,7 @@ async function serveFree(context: RequestContext, endpoint: FreeEndpoint): Promi
   }
 }
 
-/** Why an open gateway refuses a request that a web page has sent. */
+/** Why an open gateway refuses a request from a web page; null if it doesn't. */
 function pageProblem(
   { limiter, pages }: Pick<Gateway, "limiter" | "pages">,
   exchange: Exchange,
@@ -227,7 +227,7 @@ function serve(
     case "count_content_tokens":
       return countTokens(context, endpoint);
     case "files":
-      // Both dialects have this path.
+      // OpenAI and Anthropic both use this path.
       return providerObjectRequest(
         context,
         speaksMessages(context.exchange) ? "message_files" : endpoint,

@@ -1,8 +1,7 @@
 /**
- * How the proxy before this one ended, for the metrics: whether all that ran had ended, or some of
- * it was cut. A file says that a process runs; it is removed by its end. What is left of a dead
- * process says that it was killed. Another file holds the last outcome, so that it can be shown
- * after the next start.
+ * How the previous proxy ended, for the metrics: drained, cut or killed. A file exists while a
+ * process runs; one that a dead process left behind means that it was killed. Another file keeps
+ * the last outcome for the next start.
  */
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +11,7 @@ import { isMoment } from "../shared/time.js";
 
 export interface StopOutcome {
   readonly atMs: number;
-  /** Whether nothing was cut, and all was settled or left to be. */
+  /** Whether no request was cut, and every settle was sent or spooled. */
   readonly drained: boolean;
 }
 
@@ -27,7 +26,10 @@ export class LastStop {
     this.#directory = directory;
   }
 
-  /** This process runs; that others were killed is noted. Rejects as the system does. */
+  /**
+   * Marks this process as running, and records processes that were killed. Rejects with the
+   * system's error.
+   */
   async begin(nowMs: number): Promise<void> {
     await mkdir(this.#directory, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "EEXIST") throw error;
@@ -35,7 +37,7 @@ export class LastStop {
     for (const name of await readdir(this.#directory)) {
       const [, pid, ticks] = runningFile.exec(name) ?? [];
       if (pid === undefined) continue;
-      // In a container the next process often has the same id.
+      // In a container the next process often has the same pid.
       if (Number(pid) !== process.pid && processStat(Number(pid))?.startTicks === ticks) continue;
       await this.#write({ atMs: nowMs, drained: false });
       await rm(join(this.#directory, name), { force: true });
@@ -45,14 +47,14 @@ export class LastStop {
     await writeFile(this.#own, "", { mode: 0o600 });
   }
 
-  /** The process ends. Rejects as the system does. */
+  /** Records how this process ends. Rejects with the system's error. */
   async end(outcome: StopOutcome): Promise<void> {
     if (this.#own === null) return;
     await this.#write(outcome);
     await rm(this.#own, { force: true });
   }
 
-  /** The last outcome, also of a predecessor that ended after the start; null: none is known. */
+  /** The last outcome, also of a predecessor that ended after our start; null if unknown. */
   async read(): Promise<StopOutcome | null> {
     const text = await readFile(join(this.#directory, outcomeFile), "utf8").catch(() => "");
     const value = parseJson(text);

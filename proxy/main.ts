@@ -1,7 +1,4 @@
-/**
- * Wires the proxy: listener, limiter client, providers, catalog; and the order in which they start
- * and stop.
- */
+/** Starts and stops the proxy: listeners, limiter client, providers and model catalog, in order. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../shared/config/config.js";
 import { isUnlocked, OpenGatewayError, openBeyondLoopback } from "../shared/config/open-gateway.js";
@@ -25,9 +22,9 @@ import { type Listeners, openListeners } from "./open-listeners.js";
 interface ProxyOptions {
   readonly config: Config;
   readonly log: Log;
-  /** Those to listen on, in place of the configured addresses. */
+  /** Inherited sockets, which replace the configured addresses. */
   readonly sockets?: InheritedSockets;
-  /** What the daemon calls it, before a part that no other process has. */
+  /** The name that the daemon shows; a unique part is appended. */
   readonly name?: string;
   /** The other proxies of its supervisor, or of its port. */
   readonly group?: ProxyGroup | null;
@@ -35,38 +32,35 @@ interface ProxyOptions {
 
 interface RunningProxy {
   readonly url: string;
-  /** Where /admin and the dashboard are: the same, unless they have a port of their own. */
+  /** The address of /admin and the dashboard; equals `url` without a separate port. */
   readonly adminUrl: string;
   /**
-   * Whether requests need no credentials: there is no master key, no JWT issuer and, as far as is
-   * known, no managed key.
+   * Whether requests need no credentials: there is no master key, no JWT issuer and no known
+   * managed key.
    */
   readonly open: boolean;
   /**
-   * Whether the proxy can go on after this error, which nothing has caught: after anything but a
-   * broken state of the limiter client. Requests end their own errors; what is left comes from an
-   * event of a socket or a library, and whatever request it was about meets its deadline.
+   * Whether the proxy can continue after this uncaught error: yes, unless the limiter client's
+   * state is broken. Requests handle their own errors; the rest comes from a socket or a library,
+   * and the affected request runs into its deadline.
    */
   survives(error: unknown): boolean;
-  /** How it is, in one line for people. */
+  /** The status in one line, for `systemctl status`. */
   status(): string;
-  /** The configuration couldn't be read again, which the metrics show. */
+  /** Counts a failed reload in the metrics. */
   reloadFailed(): void;
   /**
-   * Takes requests for a little longer (not so `atOnce`), lets them end, settles them, and closes
+   * Serves requests for a grace period (skipped with `atOnce`), drains and settles them, and closes
    * everything.
    */
   stop(atOnce?: boolean): Promise<void>;
-  /**
-   * The same for one whose successor listens on the same sockets. A `stop` after it makes it
-   * quicker.
-   */
+  /** The same once a successor listens on the same sockets. A later `stop` speeds it up. */
   replaced(): Promise<void>;
 }
 
 /**
- * Starts a proxy; when this resolves, it answers. Rejects with `OpenGatewayError`, with
- * `InheritedSocketsError`, or when the address is taken.
+ * Starts a proxy, and resolves when it serves requests. Rejects with `OpenGatewayError`,
+ * `InheritedSocketsError`, or when the address is in use.
  */
 export async function startProxy({
   config,
@@ -84,8 +78,8 @@ export async function startProxy({
     return spool.close();
   };
   if (refusal !== null) {
-    // Only the daemon knows whether there is a managed key, without which anyone could call. Should
-    // its store be replaced later, that opens nothing.
+    // Only the daemon knows whether a managed key exists; without one, anyone could call. Replacing
+    // its store later doesn't open the gateway.
     await limiter.linkedInTime;
     if (limiter.client.keysExist !== true) {
       await disconnect();
@@ -126,7 +120,8 @@ export async function startProxy({
     for (const { passthrough } of providers) passthrough?.close();
     await Promise.all(providers.map(({ upstream }) => upstream.close()));
   };
-  // Others may accept on a given socket: nothing is taken from them before it can be served.
+  // Other processes may accept on an inherited socket: don't take connections that can't be served
+  // yet.
   if (sockets.from !== "none") await limiter.linkedInTime;
   const listeners: Listeners = await openListeners(gateway, capacity, {
     listen: listenHttp,
@@ -147,7 +142,7 @@ export async function startProxy({
       sessions: gateway.sessions,
       schedule: (ms, run) => void setTimeout(run, ms).unref(),
       async finish() {
-        // What was cut is settled before its handler ends.
+        // Handlers of cut requests settle them before they end.
         await Promise.race([answering.none(), delay(settleGraceMs, null, { ref: false })]);
         await Promise.all([limiter.client.drained(settleGraceMs), gateway.tracing?.close()]);
         await closeAll();

@@ -1,7 +1,6 @@
 /**
- * Opens the proxy's port, and the one for /admin and the dashboard where that is another one
- * (`server.admin.port`), or listens on the sockets that it was given. Each serves its half and
- * answers 404 for the other.
+ * Opens the proxy's port, and the separate one for /admin and the dashboard (`server.admin.port`),
+ * or listens on inherited sockets. Each serves its half and answers 404 for the other.
  */
 import type { Socket } from "node:net";
 import { isLoopback } from "../shared/config/open-gateway.js";
@@ -16,25 +15,25 @@ import type { DrainTimes } from "./http/drain/drain-server.js";
 import type { Exchange } from "./http/exchange.js";
 import type { HttpListener, listenHttp } from "./http/http-listener.js";
 
-/** Operators reach their port however crowded the other one is. */
+/** The admin port accepts connections even when the other one is full. */
 const adminConnectionsMax = 256;
 
-/** What a socket that is given may be named, and which half it serves. */
+/** The names of inherited sockets, and which half each serves. */
 export const socketNames = ["http", "admin"] as const;
 type SocketName = (typeof socketNames)[number];
 
 export interface Listeners {
   readonly url: string;
-  /** Where /admin and the dashboard are: the same, unless they have a port of their own. */
+  /** The address of /admin and the dashboard; equals `url` without a separate port. */
   readonly adminUrl: string;
-  /** As of one listener. */
+  /** Sums over both listeners. */
   close(times: DrainTimes): Promise<void>;
 }
 
 interface ListenerPorts {
   readonly listen: typeof listenHttp;
   readonly sockets: InheritedSockets;
-  /** Handles one request, by the gateway as its listener shows it. */
+  /** Handles one request; `served` of the gateway is the listener's. */
   handle(ofListener: Gateway, exchange: Exchange): void;
 }
 
@@ -44,8 +43,8 @@ interface Place {
 }
 
 /**
- * Rejects when an address is taken, and with `InheritedSocketsError` when a given socket doesn't
- * fit the configuration; then none is open.
+ * Rejects when an address is in use, or with `InheritedSocketsError` when an inherited socket
+ * doesn't match the configuration; then none stays open.
  */
 export async function openListeners(
   gateway: Gateway,
@@ -81,7 +80,7 @@ export async function openListeners(
         handle: (exchange) => handle(ofListener, exchange),
       });
       open.push(listener);
-      // In the turn in which it listens: it has accepted nobody yet.
+      // In the same turn as the listen call, before it accepts a connection.
       if ("fd" in at) requireKnownReach(gateway, name, { place, listener });
       urls.push(listener.url);
     }
@@ -101,8 +100,8 @@ export async function openListeners(
 }
 
 /**
- * What an open gateway lets callers do depends on the configured address; of a given socket, the
- * unit says it.
+ * What an open gateway allows depends on the configured address; for an inherited socket the unit
+ * file decides.
  */
 function requireKnownReach(
   { credentials }: Gateway,

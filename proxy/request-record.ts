@@ -1,6 +1,6 @@
 /**
- * What one request leaves behind: for its log line, its usage record and the metrics. Handlers fill
- * it; nothing here decides anything.
+ * What is known of one request, for its log line, usage record, metrics and span. Handlers fill it
+ * in; it decides nothing.
  */
 import type { PicoUsd } from "../shared/domain/money.js";
 import type { Target } from "../shared/domain/target-name.js";
@@ -22,61 +22,64 @@ export type Outcome =
   | "limiter_unavailable"
   | "overloaded";
 
-/** A target that failed, and why: a status, or an error of the network. */
+/** A failed target and the reason: a status or a network error. */
 interface Tried {
   readonly target: Target;
   readonly why: string;
 }
 
-/** Filled on the way, written once at the end. */
+/** Filled in along the way, reported once at the end. */
 export class RequestRecord {
-  /** Where it comes from, as far as trusted proxies say it; empty: its connection was gone. */
+  /**
+   * The client's address, as reported by trusted proxies; empty if the connection was already
+   * closed.
+   */
   clientAddress = "";
-  /** Null as long as it isn't known for sure. */
+  /** Null until the caller is verified. */
   userPath: string | null = null;
   /** Empty without a managed key. */
   keyId = "";
   model: string | null = null;
-  /** The virtual model or alias that `model` names, as configured; empty: none. */
+  /** The configured virtual model or alias that `model` names; empty if none. */
   requestedModel = "";
-  /** The one whose answer, or failure, the client got. */
+  /** The target whose answer or failure the client got. */
   target: Target | null = null;
-  /** The attempts that failed so that another one could be made, in order; null: none did. */
+  /** Failed attempts that were followed by another one, in order; null without any. */
   tried: Tried[] | null = null;
-  /** What the provider calls the request that was answered, or failed, last; empty: nothing. */
+  /** The provider's request id of the last attempt; empty if it gave none. */
   providerRequestId = "";
-  /** How many times it was sent to a target. */
+  /** The number of attempts. */
   tries = 0;
   note: string | null = null;
-  /** The endpoint of a request to a model; null: it is another request. */
+  /** The endpoint of a limited request; null for any other request. */
   endpoint: string | null = null;
-  /** Its path, with names in the place of what varies; empty: there is no such endpoint. */
+  /** The path with placeholders for its variable parts; empty for an unknown endpoint. */
   route = "";
-  /** Of the trace that it belongs to, its caller's or our own; empty: of none. */
+  /** The trace id, the caller's or our own; empty without a trace. */
   traceId = "";
-  /** Its spans; null: it has none. */
+  /** The spans; null if the request isn't sampled. */
   trace: RequestTrace | null = null;
-  /** Whether a stream was asked for; null: it isn't known. */
+  /** Whether the client requested a stream; null if unknown. */
   stream: boolean | null = null;
-  /** What it has waited for others until it was sent: its client, the daemon. */
+  /** Time spent waiting for the client and the daemon before the request was sent. */
   waitedMs = 0;
   /** The limit that refused it. */
   breach: Pick<Breach | BudgetBreach, "scope" | "subject" | "periodSeconds" | "dimension"> | null =
     null;
-  /** Whether its answer was cut at a deadline. */
+  /** Whether a deadline cut the answer. */
   timedOut = false;
   status = 0;
   outcome: Outcome = "answered";
   usage: Usage | null = null;
-  /** Null: not executed, unpriced, or usage is off. */
+  /** Null if not executed, unpriced, or with usage off. */
   cost: PicoUsd | null = null;
   estimated = false;
-  /** What rewriters took out of the prompt, at the target that was tried last. */
+  /** Bytes that rewriters removed from the prompt, at the last target. */
   savedBytes = 0;
   firstByteMonoMs: number | null = null;
-  /** Set from the daemon's verdict on: what has to be settled, however the request ends. */
+  /** Set once the daemon admits the request, which must then be settled however it ends. */
   admission: Admission | null = null;
-  /** The exception of our own that ended it; null: there was none. */
+  /** The exception that ended the request; usually null. */
   bug: unknown = null;
   readonly startedMonoMs: number;
   #charged = false;
@@ -85,7 +88,7 @@ export class RequestRecord {
     this.startedMonoMs = startedMonoMs;
   }
 
-  /** The caller, once it is sure. */
+  /** Sets the verified caller. */
   identified({ userPath, keyId }: { readonly userPath: string; readonly keyId: string }): void {
     this.userPath = userPath;
     this.keyId = keyId;
@@ -95,7 +98,7 @@ export class RequestRecord {
     this.waitedMs += ms;
   }
 
-  /** An attempt, after which another one may be made. */
+  /** Records an attempt; another one may follow. */
   failedAt(target: Target, why: string): void {
     this.tried ??= [];
     this.tried.push({ target, why });
@@ -106,19 +109,19 @@ export class RequestRecord {
     this.outcome = outcome;
   }
 
-  /** The client has gone, and nothing has been forwarded, or it no longer matters. */
+  /** The client disconnected, and nothing was forwarded, or it no longer matters. */
   gone(exchange: Exchange): void {
     const { status, outcome } = goneEnding(exchange);
     this.end(status, outcome);
   }
 
-  /** What the request has used so far; `cost` null: unpriced, or usage is off. */
+  /** The usage so far; `cost` is null if unpriced or with usage off. */
   progressed({ usage, estimated }: SpentTokens, cost: PicoUsd | null): void {
     this.#addUsage(usage, estimated);
     this.charged(cost);
   }
 
-  /** A further cost; one part without a price makes the whole unpriced. */
+  /** Adds a cost; one unpriced part makes the sum unpriced. */
   charged(cost: PicoUsd | null): void {
     if (!this.#charged) this.cost = cost;
     else this.cost = cost === null || this.cost === null ? null : this.cost + cost;

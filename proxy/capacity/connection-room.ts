@@ -1,10 +1,9 @@
 /**
- * How many connections and requests the proxy holds at once (docs/reference/bounds.md,
- * "Connections"). A new connection always gets in: near the bound, the one that has been idle
- * longest makes room for it. So whoever opens connections and sends nothing loses them, and a
- * probe of `/ready` is answered.
+ * Bounds the connections and requests of the proxy (docs/reference/bounds.md, "Connections"). A new
+ * connection is always accepted: near the bound it evicts the longest idle one. So connections that
+ * send nothing are closed first, and a probe of `/ready` gets its answer.
  *
- * Not here: sockets. `http/http-listener.ts` says what happens on them.
+ * Not here: sockets (`http/http-listener.ts`).
  */
 import { connectionsReserveMax } from "../../shared/bounds.js";
 
@@ -12,13 +11,13 @@ interface Connection {
   destroy(): void;
 }
 
-/** An open connection. Idle ones are a ring, so that one goes in and out of it without a search. */
+/** An open connection. Idle ones form a ring, for insertion and removal without a search. */
 interface Open<C> {
-  /** Null: where the ring begins and ends. */
+  /** Null for the sentinel of the ring. */
   readonly connection: C | null;
-  /** How many of its requests run. */
+  /** The number of its running requests. */
   running: number;
-  /** Its neighbours among the idle ones; itself while it isn't idle. */
+  /** Its neighbours in the ring of idle connections; itself while it isn't idle. */
   longerIdle: Open<C>;
   shorterIdle: Open<C>;
 }
@@ -28,20 +27,20 @@ export class ConnectionRoom<C extends Connection> {
   readonly max: number;
   readonly #reserve: number;
   readonly #open = new Map<C, Open<C>>();
-  /** Those without a running request: behind it the longest idle one, before it the last. */
+  /** The sentinel of the ring: the longest idle connection follows it, the last one precedes it. */
   readonly #idle = alone<C>(null);
   #idleCount = 0;
   readonly #onFull: (() => void) | null;
   #requests = 0;
 
-  /** `onFull`: for each connection that is closed to make room, and each request too many. */
+  /** `onFull` runs for each evicted connection and each request over the bound. */
   constructor(max: number, onFull: (() => void) | null = null) {
     this.max = max;
     this.#reserve = reserveOf(max);
     this.#onFull = onFull;
   }
 
-  /** Whether a request that has begun is one too many. */
+  /** Whether a request that has begun exceeds the bound. */
   get isFull(): boolean {
     return this.#requests > this.max;
   }
@@ -50,7 +49,7 @@ export class ConnectionRoom<C extends Connection> {
     return this.#requests;
   }
 
-  /** How many are open. */
+  /** The number of open connections. */
   get open(): number {
     return this.#open.size;
   }
@@ -69,7 +68,7 @@ export class ConnectionRoom<C extends Connection> {
     const open = alone(connection);
     this.#open.set(connection, open);
     this.#becomesIdle(open);
-    // As many newer ones come before a new connection is closed again.
+    // A new connection survives this many newer ones.
     if (this.#open.size > this.max && this.#idleCount > this.#reserve) this.closeIdle(1);
   }
 
@@ -98,7 +97,7 @@ export class ConnectionRoom<C extends Connection> {
     this.#requests--;
   }
 
-  /** Closes those that have been idle longest. */
+  /** Closes the longest idle connections. */
   closeIdle(count: number): void {
     for (let left = count; left > 0; left--) {
       const { connection } = this.#idle.shorterIdle;
@@ -132,17 +131,17 @@ function alone<C>(connection: C | null): Open<C> {
   return open;
 }
 
-/** What of the idle connections stays near the bound. */
+/** The share of idle connections that stays open near the bound. */
 function reserveOf(max: number): number {
   return Math.min(connectionsReserveMax, Math.max(4, Math.floor(max / 8)));
 }
 
-/** What the process itself needs: the event loop, the log, the daemon, uploads on their way. */
+/** File descriptors of the process itself: event loop, log, daemon, running uploads. */
 const ownFiles = 64;
 
 /**
- * The bound that a process can hold which may open so many files: a request needs one for its
- * client and one for its provider.
+ * The connections that fit into this many file descriptors: a request needs one for its client and
+ * one for its provider.
  */
 export function connectionsWithin(filesMax: number, wanted: number): number {
   let max = Math.max(1, Math.min(wanted, Math.floor((filesMax - ownFiles) / 2)));

@@ -1,4 +1,4 @@
-/** What this process can hold, from its settings and from what the system lets it have. */
+/** The limits of this process, from its settings and from those of the system. */
 import type { Socket } from "node:net";
 import { availableParallelism, totalmem } from "node:os";
 import { constrainedMemory } from "node:process";
@@ -13,13 +13,13 @@ import { type OpenFiles, watchOpenFiles } from "./open-files.js";
 export interface ProxyCapacity {
   readonly connections: ConnectionRoom<Socket>;
   readonly files: OpenFiles;
-  /** What requests and answers hold. */
+  /** Memory of requests and answers. */
   readonly memory: MemoryLedger;
-  /** Bodies on their way, of callers whose key the daemon hasn't checked yet. */
+  /** Memory of bodies whose callers the daemon hasn't checked yet. */
   readonly strangers: MemoryLedger;
 }
 
-/** Idle connections that are closed at once when no file descriptor is left. */
+/** How many idle connections to close when file descriptors run out. */
 const closedForFiles = 16;
 
 export function createCapacity(server: Config["server"], log: Log): ProxyCapacity {
@@ -68,21 +68,21 @@ function createMemory(
   return { memory, strangers: new MemoryLedger(Math.floor(max * memoryForStrangersShare)) };
 }
 
-/** How many proxies share the memory. */
+/** The number of proxies that share the memory. */
 function processesOf(proxies: Config["server"]["proxies"]): number {
   return proxies === "auto" ? availableParallelism() : proxies;
 }
 
-/** The limit of its control group, or else what the machine has. */
+/** The memory limit of the control group, or the machine's memory. */
 function memoryLimit(): number {
   const limit = constrainedMemory();
-  // 0 where it isn't known; without a limit it is larger than any memory.
+  // 0 if unknown; larger than any memory without a limit.
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
 
 const againMs = 60_000;
 
-/** Returns what says it, unless it has been said within the last minute. */
+/** Returns a throttled `say`, which runs at most once a minute. */
 export function sayOnce(say: () => void, monoMs: () => number): () => void {
   let saidMonoMs = Number.NEGATIVE_INFINITY;
   return () => {

@@ -1,15 +1,18 @@
-/** How many requests that cost no admission one caller may have at once, for each kind of them. */
+/**
+ * Requests without an admission: how many of each kind one caller may run at a time, and in which
+ * order they begin.
+ */
 
 export class FreePlaces<Kind extends string> {
   readonly #max: Readonly<Record<Kind, number>>;
-  /** By kind and caller; those without one aren't there. */
+  /** By kind and caller, without zeros. */
   readonly #taken = new Map<string, number>();
 
   constructor(max: Readonly<Record<Kind, number>>) {
     this.#max = max;
   }
 
-  /** False: the caller has as many already. */
+  /** False if the caller has the maximum. */
   take(kind: Kind, caller: string): boolean {
     const key = `${kind} ${caller}`;
     const taken = this.#taken.get(key) ?? 0;
@@ -34,19 +37,19 @@ export class FreePlaces<Kind extends string> {
 }
 
 /**
- * Lets few of many cheap requests begin in each turn of the event loop, the callers one after the
- * other, so that what others wait for has its turn between them: a thousand reports at once would
- * be answered in one go, and everybody else a tenth of a second later.
+ * Starts only a few cheap requests in each turn of the event loop, round robin over their callers,
+ * so that other requests run in between: a burst of a thousand reports would delay everyone else by
+ * 0.1 s.
  */
 export class FairTurns {
   readonly #perTurn: number;
   readonly #afterTurn: (run: () => void) => void;
-  /** Begun in this turn; the turn ends when it is 0 again. */
+  /** Started in this turn; reset to 0 at its end. */
   #begun = 0;
-  /** First come, first served within a caller; the callers stand in the order of their turns. */
+  /** First come, first served per caller; callers are in round-robin order. */
   readonly #waiting = new Map<string, (() => void)[]>();
 
-  /** `afterTurn` runs a callback after the present turn. */
+  /** `afterTurn` runs a callback after the current turn. */
   constructor(perTurn: number, afterTurn: (run: () => void) => void) {
     this.#perTurn = perTurn;
     this.#afterTurn = afterTurn;
@@ -57,7 +60,7 @@ export class FairTurns {
     return this.#waiting.size;
   }
 
-  /** Resolved when it is this caller's turn; null: it is, and there is nothing to wait for. */
+  /** Resolves when the request may begin; null if immediately. */
   take(caller: string): Promise<void> | null {
     if (this.#waiting.size === 0 && this.#begun < this.#perTurn) {
       this.#begin();
@@ -81,7 +84,7 @@ export class FairTurns {
       this.#begin();
       this.#waiting.delete(caller);
       const begin = waiting.shift()!;
-      // Behind the others, for its next one.
+      // Moves the caller to the end.
       if (waiting.length > 0) this.#waiting.set(caller, waiting);
       begin();
     }

@@ -1,20 +1,20 @@
 /**
- * How many bytes the proxy holds of its requests' bodies and answers (docs/reference/bounds.md,
- * "Memory"). A request takes before it holds and is refused what doesn't fit any more; what it
- * holds is given back when it ends, in whichever way.
+ * Bounds the bytes of request bodies and answers in memory (docs/reference/bounds.md, "Memory"). A
+ * request takes bytes before it allocates them, and is refused when they don't fit; its end returns
+ * them, however it ends.
  *
- * Not here: the buffers, and what is answered when nothing is left.
+ * Not here: the buffers, and the answer when no memory is left.
  */
 import { assert } from "../../shared/assert.js";
 import { heldPieceBytes, memoryForAnswersShare } from "../../shared/bounds.js";
 
-/** All that is held, against a bound. */
+/** The bytes in use, and their bound. */
 export class MemoryLedger {
   readonly max: number;
   #held = 0;
   readonly #onFull: (() => void) | null;
 
-  /** `onFull`: for each time that something doesn't fit. */
+  /** `onFull` runs each time that bytes don't fit. */
   constructor(max: number, onFull: (() => void) | null = null) {
     this.max = max;
     this.#onFull = onFull;
@@ -24,7 +24,7 @@ export class MemoryLedger {
     return this.#held;
   }
 
-  /** False: so many bytes don't fit below `max`, and nothing is taken. */
+  /** False if the bytes don't fit below `max`; then none are taken. */
   take(bytes: number, max = this.max): boolean {
     assert(bytes >= 0, "what is held is no less than nothing");
     if (this.#held + bytes > max) {
@@ -41,18 +41,18 @@ export class MemoryLedger {
   }
 }
 
-/** Where an answer takes memory. */
+/** The memory of an answer. */
 export type AnswerMemory = Pick<MemoryShare, "takeForAnswer" | "give">;
 
-/** What is held in pieces, and may be full. */
+/** Memory that grows in pieces. */
 export interface HeldPieces {
-  /** One more piece. False: there is no memory for it. */
+  /** Takes a piece; false without memory for it. */
   hold(bytes: number): boolean;
-  /** One piece less. */
+  /** Returns a piece. */
   release(bytes: number): void;
 }
 
-/** What one request holds: of its body until it has been sent, of its answer until it is read. */
+/** The memory of one request: of its body until it is sent, of its answer until it is read. */
 export class MemoryShare {
   readonly #ledger: MemoryLedger;
   #held = 0;
@@ -64,14 +64,14 @@ export class MemoryShare {
   }
 
   /**
-   * For the request itself. A part of the memory is left to the answers of those that are already
-   * being executed. A request that is alone gets what it needs: it has bounds of its own.
+   * Takes memory for the request itself, and leaves some for answers of running requests. A lone
+   * request always gets it, since its size has its own bound.
    */
   take(bytes: number): boolean {
     return this.#take(bytes, this.#ledger.max * (1 - memoryForAnswersShare));
   }
 
-  /** For its answer. */
+  /** Takes memory for the answer. */
   takeForAnswer(bytes: number): boolean {
     return this.#take(bytes, this.#ledger.max);
   }
@@ -84,7 +84,7 @@ export class MemoryShare {
     return true;
   }
 
-  /** Nothing happens once the request is over: it has given all back. */
+  /** Does nothing after the end of the request, which returned everything. */
   give(bytes: number): void {
     if (this.#isOver) return;
     assert(bytes <= this.#held, "a request gives back no more than it has taken");
@@ -92,13 +92,13 @@ export class MemoryShare {
     this.#held -= bytes;
   }
 
-  /** Its handler has ended. */
+  /** The handler has ended. */
   handled(): void {
     this.#isHandled = true;
     this.#giveAll();
   }
 
-  /** Its response has left the process, or its client is gone. */
+  /** The response is sent, or the client disconnected. */
   answered(): void {
     this.#isAnswered = true;
     this.#giveAll();
@@ -115,7 +115,7 @@ export class MemoryShare {
   }
 }
 
-/** Pieces of a request's body: each takes some memory of its own beside its bytes. */
+/** The pieces of a request's body; each has some overhead. */
 export function requestPieces(share: MemoryShare): HeldPieces {
   return {
     hold: (bytes) => share.take(bytes + heldPieceBytes),

@@ -1,29 +1,26 @@
 /**
- * Whether the process can still open files and sockets. Node closes connections that it has no file
- * descriptor for without a word, and an error of a name's look-up may hide the same lack, so a
- * descriptor is asked for, now and then and after failures.
+ * Whether the process can still open files and sockets. Without file descriptors Node closes
+ * connections silently, and a DNS error may have the same cause, so this opens a descriptor
+ * periodically and after failures.
  */
 import { closeSync, openSync, readFileSync } from "node:fs";
 import type { Log } from "../../shared/log.js";
 
 const checkMs = 1_000;
-/**
- * Descriptors that are held only to be given up when there are no others: they let the connections
- * of probes in.
- */
+/** Spare descriptors, closed when no others are left so that probes can connect. */
 const spareFiles = 4;
 
 export interface OpenFiles {
-  /** How many the process may open; Infinity where the system doesn't say. */
+  /** How many files the process may open; Infinity if unknown. */
   readonly max: number;
-  /** As of the last check; from then on until the spare ones are back. */
+  /** The result of the last check; true until the spare descriptors are back. */
   readonly exhausted: boolean;
-  /** What a failed connection was about: this lack, if there is one, or else the error itself. */
+  /** The cause of a failed connection: no descriptors left, or the error itself. */
   blame(error: Error): Error;
   close(): void;
 }
 
-/** `onExhausted`: at each check that finds none left. */
+/** `onExhausted` runs at each check that finds none left. */
 export function watchOpenFiles(log: Log, onExhausted: () => void): OpenFiles {
   const max = filesMax();
   let exhausted = false;
@@ -63,7 +60,7 @@ export function watchOpenFiles(log: Log, onExhausted: () => void): OpenFiles {
   };
 }
 
-/** `lack`: why not all of them could be opened. */
+/** `lack`: the error that ended the opening. */
 function openSpare(count: number): {
   readonly files: readonly number[];
   readonly lack: NodeJS.ErrnoException | null;
@@ -74,7 +71,7 @@ function openSpare(count: number): {
     return { files, lack: null };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Any other error says nothing about descriptors, such as a jail without /dev.
+    // Other errors aren't about descriptors, such as a jail without /dev.
     const isLack = code === "EMFILE" || code === "ENFILE";
     return { files, lack: isLack ? (error as NodeJS.ErrnoException) : null };
   }
@@ -84,14 +81,14 @@ function closeAll(files: readonly number[]): void {
   for (const file of files) closeSync(file);
 }
 
-/** The soft limit, which Node raises to the hard one when it starts. */
+/** The soft limit; Node raises it to the hard limit at startup. */
 function filesMax(): number {
   try {
     const limits = readFileSync("/proc/self/limits", "latin1");
     const soft = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
     return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft);
   } catch {
-    // Not Linux, or no /proc: the bound of connections stays as it is set.
+    // Not Linux, or no /proc: the configured bound of connections applies.
     return Number.POSITIVE_INFINITY;
   }
 }

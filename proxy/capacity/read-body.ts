@@ -1,7 +1,7 @@
 /**
- * Reads the body of a request completely, and then decodes one that is compressed. A few bytes may
- * decode to gigabytes, so the decoded body has the bound of the encoded one and a ratio to it, and
- * counts in the same account of memory while it grows.
+ * Reads a request body completely, and decompresses it if needed. A few bytes may decode to
+ * gigabytes, so the decoded body has the same bound as the encoded one and a maximum ratio to it,
+ * and takes memory from the same ledger while it grows.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -21,13 +21,13 @@ type Decoder =
   | ReturnType<typeof zlib.createBrotliDecompress>;
 
 interface Coding {
-  /** What its decoder holds besides what comes out. */
+  /** The memory of its decoder, without the output. */
   readonly windowBytes: number;
-  /** `bytes`: what it is to decode. */
+  /** `bytes`: its input. */
   open(bytes: Buffer): Decoder;
 }
 
-/** Each piece that is decoded takes a turn of the event loop. */
+/** Each decoded chunk takes a turn of the event loop. */
 const options = { chunkSize: 64 * 1024 };
 
 const gzip: Coding = { windowBytes: deflateWindowBytes, open: () => zlib.createGunzip(options) };
@@ -56,7 +56,7 @@ interface NodeWithZstd {
   readonly constants: { readonly ZSTD_d_windowLogMax?: number };
 }
 
-/** It is there from Node 22.15 on. */
+/** Available since Node 22.15. */
 function zstd(): readonly (readonly [string, Coding])[] {
   const { createZstdDecompress, constants } = zlib as unknown as NodeWithZstd;
   const windowLogMax = constants.ZSTD_d_windowLogMax;
@@ -66,13 +66,13 @@ function zstd(): readonly (readonly [string, Coding])[] {
   return [["zstd", { windowBytes, open: () => createZstdDecompress({ ...options, params }) }]];
 }
 
-/** `bytesMax`: of the bytes that come, and of those that they decode to. */
+/** `bytesMax` applies to the encoded and to the decoded body. */
 export function readWholeBody(
   request: IncomingMessage,
   bytesMax: number,
   memory: BodyMemory,
 ): Promise<BodyResult> {
-  // No event would tell of a client that has left already.
+  // A client that disconnected before emits no further event.
   if (request.destroyed) return Promise.resolve({ ok: false, reason: "gone" });
   const announced = Number(request.headers["content-length"] ?? Infinity);
   if (announced !== Infinity && announced > bytesMax)
@@ -92,15 +92,15 @@ interface Reading {
   readonly bytesMax: number;
 }
 
-/** Why a piece can't be held, or null. */
+/** Why a chunk can't be kept; null if it can. */
 function heldOrWhy({ body, bytesMax }: Reading, piece: Buffer): "too_large" | "no_memory" | null {
   if (body.length + piece.length > bytesMax) return "too_large";
   return body.append(piece) ? null : "no_memory";
 }
 
 /**
- * The listeners stay, as three that are taken off cost more than all that they do; but nothing is
- * kept by them: the promise, and with it the body, would be as long as the request.
+ * The listeners stay, since removing three of them costs more than running them; but they keep
+ * nothing: otherwise the promise and the body would live as long as the request.
  */
 function readPlain(request: IncomingMessage, reading: Reading): Promise<BodyResult> {
   return new Promise((resolve) => {
@@ -125,8 +125,8 @@ function readPlain(request: IncomingMessage, reading: Reading): Promise<BodyResu
 }
 
 /**
- * What compressed bytes decode to, in the thread pool. All of them are there, so that their ratio
- * is known, and so that a slow client holds no decoder.
+ * Decodes in the thread pool. The input is complete, so that the ratio is known and slow clients
+ * hold no decoder.
  */
 async function decode(
   bytes: Buffer,
@@ -161,7 +161,7 @@ function decodeWithin(bytes: Buffer, decoder: Decoder, reading: Reading): Promis
       if (reason !== null) over({ ok: false, reason });
     });
     decoder.once("end", () => {
-      // Zlib leaves what follows the compressed data.
+      // Zlib ignores bytes after the compressed data.
       const isWhole = decoder.bytesWritten === bytes.length;
       over(
         isWhole ? { ok: true, bytes: reading.body.take() } : { ok: false, reason: "undecodable" },
@@ -172,7 +172,7 @@ function decodeWithin(bytes: Buffer, decoder: Decoder, reading: Reading): Promis
   });
 }
 
-/** Beyond its first piece a body gets so much at the least, or what is announced. */
+/** The smallest allocation after the first chunk, unless Content-Length is smaller. */
 const grownBytesMin = 64 * 1024;
 
 interface BodyMemory {
@@ -186,7 +186,7 @@ export class HeldBody {
   length = 0;
   readonly #announced: number;
   readonly #memory: BodyMemory;
-  /** A body that comes in one piece, as most do, isn't copied. */
+  /** A body of one chunk, as most are, isn't copied. */
   #bytes: Buffer = nothing;
 
   /** `announced`: its Content-Length, or Infinity. */
@@ -195,7 +195,7 @@ export class HeldBody {
     this.#memory = memory;
   }
 
-  /** False: there is no memory for this piece. */
+  /** False without memory for this chunk. */
   append(piece: Buffer): boolean {
     const length = this.length + piece.length;
     if (this.length === 0) {
@@ -219,14 +219,14 @@ export class HeldBody {
     return true;
   }
 
-  /** It is refused: its memory is free. */
+  /** Releases the memory of a refused body. */
   discard(): void {
     this.#memory.give(this.#bytes.length);
     this.#bytes = nothing;
     this.length = 0;
   }
 
-  /** All of it, in no more memory than its length. It is the caller's; nothing is kept here. */
+  /** The whole body, in exactly its length. The caller owns it; nothing is kept here. */
   take(): Buffer {
     const bytes = this.#bytes;
     this.#bytes = nothing;

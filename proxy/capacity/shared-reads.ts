@@ -1,13 +1,13 @@
 /**
- * Reads that cost no admission, such as GET /v1/usage: few are asked at once, the others wait in
- * turn. Equal ones that wait are asked once; one that nobody waits for any more isn't asked. What
- * has been asked isn't shared: it may be older than the caller's last request.
+ * Reads without an admission, such as GET /v1/usage: a few run at a time, the others wait. Equal
+ * reads in the queue run once; one whose clients all left is dropped. A read that already runs
+ * isn't shared, since its answer may be older than the caller's last request.
  */
 
 interface SharedReadBounds {
-  /** Asked at once. */
+  /** Running at a time. */
   readonly runningMax: number;
-  /** That wait, of all callers and of one. */
+  /** Waiting, of all callers and of one. */
   readonly waitingMax: number;
   readonly waitingPerCallerMax: number;
 }
@@ -18,12 +18,12 @@ interface Read<T> {
   readonly askers: Set<(answer: T | null) => void>;
 }
 
-/** One question. `key`: equal for equal answers. */
+/** One read. Equal keys mean equal answers. */
 interface Question<T> {
   readonly caller: string;
   readonly key: string;
   readonly ask: () => Promise<T>;
-  /** Calls `run` if the client leaves. */
+  /** Runs `run` if the client disconnects. */
   readonly onGone: (run: () => void) => void;
 }
 
@@ -41,7 +41,7 @@ export class SharedReads<T> {
     return this.#waiting.size;
   }
 
-  /** The answer; null: too many wait, or the client has left. `ask` never rejects. */
+  /** The answer; null if too many wait or the client disconnected. `ask` never rejects. */
   read({ caller, key, ask, onGone }: Question<T>): Promise<T | null> {
     return new Promise((resolve) => {
       const read = this.#waiting.get(key) ?? this.#wait(key, { caller, ask, askers: new Set() });

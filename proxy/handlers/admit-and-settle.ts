@@ -30,17 +30,17 @@ export interface AdmittedRequest {
 
 interface LimitedRequest {
   readonly targets: readonly Target[];
-  /** As the client named it, for an explanation of the refusal; empty when it named none. */
+  /** The model as the client named it, for the message of a refusal; empty if it named none. */
   readonly model: string;
-  /** See `allowable-names.ts`; none for a request that doesn't say which model it uses. */
+  /** See `allowable-names.ts`; empty for a request that names no model. */
   readonly modelNames: readonly string[];
   /** See `Limiter.admit`. */
   readonly submission?: boolean;
 }
 
 /**
- * Asks the daemon to admit the request. Null: the exchange has been answered, or the client has
- * gone meanwhile, and nothing is left to settle.
+ * Asks the daemon to admit the request. Null if the request was refused and answered, or the client
+ * disconnected; then nothing is left to settle.
  */
 export async function admitRequest(
   context: RequestContext<"limiter" | "config" | "metrics" | "monoMs" | "nowMs" | "prices">,
@@ -69,7 +69,7 @@ export async function admitRequest(
   if (asked !== targets && admission.target !== null)
     admission.target = targets[asked.indexOf(admission.target)]!;
   record.admission = admission;
-  // A batch submission is counted at no target; it is sent to the first one.
+  // A batch submission counts at no target; it goes to the first one.
   record.target = admission.target ?? targets[0]!;
   if (!exchange.gone) return outcome;
   record.gone(exchange);
@@ -77,7 +77,10 @@ export async function admitRequest(
   return null;
 }
 
-/** Answers a request that the daemon, or its absence, refuses. `model`: as in `LimitedRequest`. */
+/**
+ * Answers a request that the daemon refused, or that failed because it is away. `model`: as in
+ * `LimitedRequest`.
+ */
 function replyUnadmitted(
   context: RequestContext<"limiter" | "config" | "nowMs">,
   outcome: Unadmitted,
@@ -109,9 +112,8 @@ function replyUnadmitted(
 }
 
 /**
- * Whether a request is refused, and answered, before its compressed body is read: decoding takes
- * time that who is over a limit doesn't get. Which model it is for is in the body, so the rules of
- * targets judge it afterwards, with its admission.
+ * Refuses and answers a request before its compressed body is read, so that a caller over its limit
+ * costs no decoding. The model is in the body, so rules of targets apply later, with the admission.
  */
 export async function isRefusedUnread(
   context: RequestContext<"limiter" | "config" | "monoMs" | "nowMs">,
@@ -126,8 +128,8 @@ export async function isRefusedUnread(
 }
 
 /**
- * The targets, marked which of them callers under a budget may not use: those without a price, if
- * the operator wants it. A request that names no model has none.
+ * The targets, with a mark on unpriced ones that callers under a budget may not use, if the
+ * operator wants that. Empty for a request that names no model.
  */
 function withUnpriced(
   { config, prices }: Pick<Gateway, "config" | "prices">,
@@ -141,22 +143,22 @@ function withUnpriced(
     : targets;
 }
 
-/** Whether the daemon has judged: not where nothing is limited, or it doesn't answer. */
+/** Whether the daemon judged the request: not without limits, or while it is away. */
 function isVerdict(outcome: AdmissionOutcome): boolean {
   const { kind } = outcome;
   if (kind === "admitted") return !isUnnumbered(outcome.admission.lsn);
   return kind === "refused" || kind === "exceeded" || kind === "denied";
 }
 
-/** The daemon can't take the request now, or the caller's key isn't for its model. */
+/** The daemon is unavailable, or the caller's key doesn't allow the model. */
 function failedOutcome({ code, status }: Failure): Outcome {
   if (code === "overloaded") return "overloaded";
   return status === 403 ? "refused" : "limiter_unavailable";
 }
 
 /**
- * Settles an admission with the outcome of the request, and then completes the response. The
- * admission's target is the one that is counted, `record.target` the one that is recorded.
+ * Settles an admission with the outcome of the request, and then completes the response. The settle
+ * counts the admission's target; the usage record names `record.target`.
  */
 export function settleRequest(
   context: RequestContext<RecordingParts | "limiter" | "log">,
@@ -170,14 +172,14 @@ export function settleRequest(
   const { usage, estimated, finish } = forwarded;
   countCharge(context, forwarded, execution);
   const tokens = usage === null ? 0 : usage.totalTokens;
-  // Here, because there it would be the limiter's state that is broken.
+  // Checked here: inside the limiter it would count as broken limiter state.
   assert(isCount(tokens), "a count of tokens is an integer");
   gateway.limiter.settle(admission, { tokens, estimated, record: execution }, () =>
     finishRequest({ gateway, exchange }, finish),
   );
 }
 
-/** What it takes to make a usage record. */
+/** What a usage record is made from. */
 export type RecordingParts =
   | "config"
   | "metrics"
@@ -187,9 +189,9 @@ export type RecordingParts =
   | "monoMs";
 
 /**
- * Charges an attempt that failed after the request had left, and that another one follows: its
- * provider may have worked. At the admission's target. Returns the attempt without what it is
- * charged.
+ * Charges an attempt that failed after the request was sent, before the next attempt: its provider
+ * may have done work. Charged at the admission's target. Returns the attempt without the charged
+ * usage.
  */
 export function settleAttempt(
   context: RequestContext<RecordingParts | "limiter">,
@@ -205,7 +207,7 @@ export function settleAttempt(
   return { ...attempt, usage: null, estimated: false, atMost: null };
 }
 
-/** Charges what a request that goes on has used since it was last charged. */
+/** Charges what a running request used since its last charge. */
 export function settleProgress(
   context: RequestContext<RecordingParts | "limiter">,
   admission: Admission,
@@ -238,7 +240,7 @@ function countCharge(
   if (saved > 0) gateway.metrics.counts.tokensSaved(saved);
 }
 
-/** For the usage record; null when there is nothing to record. */
+/** For the usage record; null without anything to record. */
 function executionOf(
   { gateway, exchange, record }: RequestContext<RecordingParts>,
   result: ProviderResult,
@@ -248,14 +250,14 @@ function executionOf(
   if (!config.usageEnabled || target === null) return null;
   const price = prices.priceOf(target);
   const { usage, responseId = "" } = result;
-  // The fee of a request is in its own record.
+  // The request's own record has the fee per request.
   const isPart = price !== null && result.status === interimStatus;
   return usageRecord(result, {
     requestId: exchange.id,
     endpoint: exchange.path,
     target: {
       provider: target.provider,
-      // What is waited for is priced, and counted by rules, once more when it is known.
+      // A background response is priced and counted again once its usage is known.
       model: responseId === "" ? recordedModels.nameOf(target, usage !== null) : target.model,
     },
     providerType: providerOf(gateway, target).config.type,
@@ -269,8 +271,8 @@ function executionOf(
 }
 
 /**
- * Ends a request that was admitted, and then found not to be one that may be sent: it stays
- * counted, as one that the provider refuses. `failure` is null when the client has gone.
+ * Ends an admitted request that can't be sent: it stays counted, like one that the provider
+ * refuses. `failure` is null if the client disconnected.
  */
 export function refuseAdmitted(
   { gateway, exchange, record }: RequestContext<"limiter" | "log">,
@@ -287,7 +289,7 @@ export function refuseAdmitted(
   );
 }
 
-/** As `refuseUnadmitted`, for a model that isn't known. */
+/** `refuseUnadmitted` for an unknown model. */
 export function refuseUnknownModel(
   context: RequestContext<"limiter" | "models">,
   name: string,
@@ -297,9 +299,8 @@ export function refuseUnknownModel(
 }
 
 /**
- * Answers a request that fails before its admission; `failure` is null when the client has gone.
- * The caller's key hasn't been checked yet, so that is done first: a wrong key gets its 401,
- * whatever else is wrong with the request.
+ * Answers a request that fails before its admission; `failure` is null if the client disconnected.
+ * Checks the caller's key first: a wrong key gets a 401, whatever else is wrong.
  */
 export async function refuseUnadmitted(
   context: RequestContext<"limiter">,

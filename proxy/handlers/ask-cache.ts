@@ -30,20 +30,20 @@ interface CacheQuestion {
 }
 
 type CacheOutcome =
-  /** The cache is off, or has nothing to do with this request. */
+  /** The cache is off, or doesn't apply to this request. */
   | { readonly kind: "bypassed" }
-  /** From the cache, or with a refusal of the caller. */
+  /** Answered from the cache, or the caller was refused. */
   | { readonly kind: "answered" }
   | CacheMiss;
 
-/** A request that a provider has to answer, with its answer on the way into the cache. */
+/** A miss: a provider answers, and the answer is recorded. */
 interface CacheMiss {
   readonly kind: "miss";
-  /** In place of the request's own: its exchange records the answer. */
+  /** Replaces the request's context; its exchange records the answer. */
   readonly context: RequestContext;
   /**
-   * `forwarded`, which also keeps the answer, if it may be cached, once the client has it.
-   * `target`: the one that gave it.
+   * Wraps `forwarded` so that a cacheable answer is stored once the client has it. `target`: which
+   * target gave it.
    */
   keepAfter(forwarded: Forwarded, target: Target | null): Forwarded;
 }
@@ -59,7 +59,7 @@ export async function askCache(
   const { responseCache, limiter } = gateway;
   const { body, operation } = call;
   if (responseCache === null || body === null || !isCacheableRequest(call)) return bypassed;
-  // A caller with an id has been checked already, for this very request.
+  // A caller with a key id is already checked for this request.
   const authorized =
     caller.keyId === ""
       ? await authorizeCaller(limiter, caller, "model")
@@ -98,7 +98,7 @@ export async function askCache(
     : missOnly(context);
 }
 
-/** Answers with what the cache holds, and its age. */
+/** Answers from the cache, with the age. */
 function answer(
   {
     gateway,
@@ -152,7 +152,7 @@ function answer(
   );
 }
 
-/** A miss that only sends `x-cache: MISS`: the client asked that the answer isn't stored. */
+/** A miss that only sends `x-cache: MISS`: the client asked not to store the answer. */
 function missOnly(context: RequestContext): CacheMiss {
   return {
     kind: "miss",

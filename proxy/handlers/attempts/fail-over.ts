@@ -1,8 +1,7 @@
 /**
- * The next target after one has failed (docs/reference/http-api.md, "Failover"): its attempt ends,
- * the daemon chooses among the targets that weren't tried, and the request is sent again, until
- * one answers or none is left. Only while nothing has gone to the client, and while the client is
- * there.
+ * Tries the next target after one failed (docs/reference/http-api.md, "Failover"): ends the
+ * attempt, lets the daemon choose among the targets not tried yet, and sends the request again,
+ * until one answers or none is left. Only while the client is connected and has received nothing.
  */
 import { assert } from "../../../shared/assert.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
@@ -17,18 +16,17 @@ import { type RecordingParts, settleAttempt } from "../admit-and-settle.js";
 
 export interface FailOver {
   readonly admission: Admission;
-  /** All of the route, in order. Those that had no capacity before may have it now. */
+  /** All targets of the route, in order. One without capacity before may have some now. */
   readonly targets: readonly Target[];
-  /** Sends the request to a target; `hasFallback`: another one is left after it. */
+  /** Sends the request to a target; `hasFallback`: another target is left after it. */
   readonly send: (target: Target, headers: string[], hasFallback: boolean) => Promise<Forwarded>;
 }
 
 /**
  * The result after `first` failed at the admission's target: the first answer, or the most useful
- * of the failures. Either way `record.target` is the target that gave it, for the usage record too;
- * the admission's target is the one that the settle counts. When the others have no capacity, or
- * the daemon doesn't answer, the result is the failure all the same: it is why there is no answer,
- * and our own limits are not.
+ * failure. `record.target` is the target that gave it, also in the usage record; the settle counts
+ * the admission's target. When the other targets have no capacity or the daemon doesn't answer, the
+ * result is still the provider's failure, as that is the cause.
  */
 export async function failOver(
   context: RequestContext<RecordingParts | "limiter">,
@@ -67,7 +65,10 @@ export async function failOver(
   }
 }
 
-/** A caller who was admitted to a model with a price may be under a budget (`budgets.unpriced`). */
+/**
+ * A caller admitted to a priced model may have a budget, so unpriced targets may be excluded
+ * (`budgets.unpriced`).
+ */
 function mayFollow(
   { config, prices }: Pick<Gateway, "config" | "prices">,
   target: Target,

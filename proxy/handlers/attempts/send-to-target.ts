@@ -1,7 +1,7 @@
 /**
- * Sends a request to one target: once more, and again, as the provider's `retries` allow, while its
- * failures are such that it may answer the next time (docs/reference/http-api.md, "Retries"). To
- * the limiter it stays one request at one target.
+ * Sends a request to one target, and retries it as the provider's `retries` allow, while the
+ * failure may be temporary (docs/reference/http-api.md, "Retries"). The limiter counts one request
+ * at one target.
  */
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { Operation } from "../../../shared/operation.js";
@@ -20,7 +20,9 @@ interface TargetSending {
   readonly isRepeatable: boolean;
   readonly operation: Operation;
   readonly stream: boolean;
-  /** `trace`: its span, of which the provider is told; null: it has none. */
+  /**
+   * `trace`: the span of the attempt, which the provider's traceparent names; null without tracing.
+   */
   readonly send: (trace: AttemptTrace | null) => Promise<Forwarded>;
 }
 
@@ -32,7 +34,7 @@ type AttemptParts =
   | "targetHealth"
   | "targetLoad";
 
-/** The first answer, or the last failure. Each failure before that is noted in the record. */
+/** The first answer, or the last failure. The record lists earlier failures. */
 export async function sendToTarget(
   context: RequestContext<AttemptParts>,
   { target, isRepeatable, operation, stream, send }: TargetSending,
@@ -73,17 +75,17 @@ export async function sendToTarget(
   }
 }
 
-/** From the start of an attempt; null: it hasn't got a whole answer. */
+/** From the start of the attempt; null without a complete answer. */
 function firstByteMs(forwarded: Forwarded | null, startedMonoMs: number): number | null {
   if (forwarded === null || forwarded.outcome !== "complete") return null;
   const { firstByteMonoMs } = forwarded;
   return firstByteMonoMs === null ? null : firstByteMonoMs - startedMonoMs;
 }
 
-/** What the provider asked of one key isn't asked of another. */
+/** A Retry-After for one key doesn't apply to another. */
 const withOtherKey = { worthRetrying: true, retryAfterMs: null };
 
-/** Waits; false as soon as the client has left. */
+/** Waits; false as soon as the client disconnects. */
 function stays(
   { setTimer }: Pick<Gateway, "setTimer">,
   exchange: Exchange,

@@ -4,7 +4,7 @@
  */
 
 interface CacheControl {
-  /** How old a cached answer may be; 0: none is wanted. */
+  /** The largest acceptable age; 0 for a fresh answer. */
   readonly ageMsMax: number;
   /** Whether the answer may be stored. */
   readonly store: boolean;
@@ -13,8 +13,8 @@ interface CacheControl {
 const unrestricted: CacheControl = { ageMsMax: Infinity, store: true };
 
 /**
- * `no-store`, `no-cache` and `max-age`; other directives mean nothing here. A `max-age` that is no
- * number of seconds, or is repeated, counts as a wish for a fresh answer.
+ * Reads `no-store`, `no-cache` and `max-age`, and ignores other directives. An invalid or repeated
+ * `max-age` requests a fresh answer.
  */
 export function readCacheControl(header: string | undefined): CacheControl {
   if (header === undefined) return unrestricted;

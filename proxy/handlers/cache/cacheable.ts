@@ -1,19 +1,16 @@
-/**
- * Which requests the response cache is for, what distinguishes them, and which answers are complete
- * enough to be cached.
- */
+/** Which requests are cacheable, what their cache keys contain, and which answers are complete. */
 import { cacheableBodyBytesMax } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { Operation } from "../../../shared/operation.js";
 import { passedQuery } from "../../upstream/passthrough-path.js";
 
-/** What a complete stream ends with. */
+/** The end of a complete stream. */
 const lastEvents: Readonly<Partial<Record<Operation, RegExp>>> = {
   chat_completions: /^data: ?\[DONE\]\s*$/m,
   messages: /"type"\s*:\s*"message_stop"/,
   responses: /"type"\s*:\s*"response\.completed"/,
-  // It has no streams.
+  // Embeddings aren't streamed.
   embeddings: /(?!)/,
 };
 
@@ -44,7 +41,7 @@ interface CacheableRequest {
   readonly operation: Operation;
   /** The caller's; null: user paths share the cache. */
   readonly userPath: string | null;
-  /** Those that the model resolves to, in the order of the configuration. */
+  /** The targets of the model, in the order of the configuration. */
   readonly targets: readonly Target[];
   readonly rawHeaders: readonly string[];
   /** The client's. */
@@ -52,9 +49,9 @@ interface CacheableRequest {
 }
 
 /**
- * What distinguishes a request besides its body, in one line of text. Of the headers those that
- * providers treat as a part of the request, such as `anthropic-version` and `openai-beta`. Of the
- * query, what would be sent to a provider.
+ * The cache key besides the body, as one line of text: the headers that providers treat as part of
+ * the request, such as `anthropic-version` and `openai-beta`, and the query as a provider would get
+ * it.
  */
 export function cacheHead({
   operation,
@@ -87,7 +84,7 @@ export function isCompleteAnswer(operation: Operation, contentType: string, body
     const answer: unknown = JSON.parse(text);
     return isObject(answer) && (operation !== "responses" || answer["status"] === "completed");
   } catch {
-    // Cut, or not what the operation answers.
+    // Truncated, or not an answer of this operation.
     return false;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * An exchange of a cache miss: it reports the miss to the client (`x-cache: MISS`) and records the
- * answer on its way, as long as it may be worth caching. Nothing is held back.
+ * The exchange of a cache miss: it sends `x-cache: MISS` and records the answer while it passes, as
+ * long as it may be cacheable. It delays nothing.
  */
 import { ByteBuffer } from "../../../shared/byte-buffer.js";
 import { headerOf } from "../../http/copy-headers.js";
@@ -10,25 +10,25 @@ import type { ResponseCache } from "./response-cache.js";
 
 interface Recorded {
   readonly contentType: string;
-  /** In memory of its own. */
+  /** Copied, so that no larger buffer stays in memory. */
   readonly body: Buffer;
 }
 
 export class RecordingExchange extends DelegatedExchange {
   readonly #cache: ResponseCache | null;
-  /** Null: the answer isn't worth caching. */
+  /** Null once the answer isn't cacheable. */
   #store: ByteBuffer | null;
   #contentType = "";
   #reservedBytes = 0;
 
-  /** `cache`: where the answer may be stored; null: nowhere. */
+  /** `cache`: stores the answer; null if it may not be stored. */
   constructor(exchange: Exchange, cache: ResponseCache | null) {
     super(exchange);
     this.#cache = cache;
     this.#store = cache === null ? null : new ByteBuffer();
   }
 
-  /** Ends the recording: the answer, or null when its status wasn't 200, or it was too large. */
+  /** Ends the recording. Null if the status wasn't 200 or the answer was too large. */
   take(): Recorded | null {
     const store = this.#store;
     const recorded =
@@ -59,7 +59,7 @@ export class RecordingExchange extends DelegatedExchange {
 
   #head(status: number, headers: readonly string[]): readonly string[] {
     this.#contentType = headerOf(headers, "content-type");
-    // An encoding that this client accepts may not suit the next one.
+    // The next client may not accept the same encoding.
     if (status !== 200 || headerOf(headers, "content-encoding") !== "") this.#forget();
     return [...headers, "x-cache", "MISS"];
   }
@@ -82,7 +82,7 @@ export class RecordingExchange extends DelegatedExchange {
   }
 }
 
-/** Not a view of a larger buffer, which would stay in memory with it. */
+/** A copy: a view would keep its larger buffer in memory. */
 function copyOf(store: ByteBuffer): Buffer {
   const bytes = store.take();
   const copy = Buffer.allocUnsafeSlow(bytes.length);

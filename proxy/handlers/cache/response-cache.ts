@@ -1,20 +1,20 @@
 /**
- * The answers that a proxy caches: found by a digest of the request, bounded by number and by
- * bytes, the least recently used one is dropped first. In memory alone, and each proxy has its own.
+ * The response cache of one proxy, in memory: entries are found by a digest of the request, bounded
+ * by count and bytes, and evicted least recently used first.
  *
- * Not here: which requests and answers are cached, and what distinguishes a request
- * (`cacheable.ts`). Times are handed in and never go backwards.
+ * Not here: what is cacheable, and the cache key (`cacheable.ts`). Times are arguments and never
+ * decrease.
  */
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { Usage } from "../../usage/read-usage.js";
 
-/** A complete answer, as the first client got it. */
+/** A complete answer as the first client received it. */
 export interface CachedAnswer {
   readonly contentType: string;
   readonly body: Buffer;
-  /** The one that gave it. */
+  /** The target that gave it. */
   readonly target: Target;
-  /** What it used when it was given. */
+  /** Its usage when it was given. */
   readonly usage: Usage;
   readonly estimated: boolean;
 }
@@ -24,10 +24,10 @@ export interface CacheHit {
   readonly ageMs: number;
 }
 
-/** The cache of a proxy, and how its entries are found. */
+/** The cache and its key function. */
 export interface ResponseCaching {
   readonly cache: ResponseCache;
-  /** Whether an answer to one user path may serve another. */
+  /** Whether user paths share answers. */
   readonly shareAcrossPaths: boolean;
   /** A collision-resistant digest of a line of text and the bytes after it. */
   readonly digest: (head: string, body: Buffer) => string;
@@ -45,12 +45,12 @@ interface Entry {
   readonly storedMs: number;
 }
 
-/** What an entry takes beside its body: its key, its names and counts, its place in the map. */
+/** The size of an entry without its body: key, names, counts, place in the map. */
 const entryOverheadBytes = 1024;
 
 export class ResponseCache {
   readonly bounds: CacheBounds;
-  /** In the order of their last use. */
+  /** Ordered by last use. */
   readonly #entries = new Map<string, Entry>();
   #bytes = 0;
   #recordedBytes = 0;
@@ -68,7 +68,7 @@ export class ResponseCache {
     return this.#bytes;
   }
 
-  /** The answer to a request, unless it is older than `ageMsMax` or than `ttlMs`. */
+  /** The answer, unless it is older than `ageMsMax` or `ttlMs`. */
   find(key: string, nowMs: number, ageMsMax: number): CacheHit | null {
     const entry = this.#entries.get(key);
     if (entry === undefined) return null;
@@ -83,7 +83,7 @@ export class ResponseCache {
     return { answer: entry.answer, ageMs };
   }
 
-  /** Stores an answer in place of an older one to the same request, unless it is too large. */
+  /** Stores an answer, replacing an older one to the same request, unless it is too large. */
   keep(key: string, answer: CachedAnswer, nowMs: number): void {
     const { entriesMax, bytesMax, entryBytesMax } = this.bounds;
     const bytes = bytesOf(answer);
@@ -99,8 +99,8 @@ export class ResponseCache {
   }
 
   /**
-   * Reserves room for bytes of an answer on its way; false when there is none. All answers that are
-   * being recorded have as much room together as all entries.
+   * Reserves room for bytes of an answer that is being recorded; false if there is none. All
+   * recordings together get as much room as all entries.
    */
   reserve(bytes: number): boolean {
     if (this.#recordedBytes + bytes > this.bounds.bytesMax) return false;
