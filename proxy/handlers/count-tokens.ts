@@ -1,7 +1,7 @@
 /**
- * POST /v1/messages/count_tokens and /v1/responses/input_tokens: not limited, and answered by the
- * first target whose provider counts tokens. Where none does, or that one answers that it doesn't,
- * Sluice estimates: agents need the number to know when their conversation is too long.
+ * POST /v1/messages/count_tokens and /v1/responses/input_tokens: not limited; the first target
+ * whose provider counts tokens answers. Otherwise Sluice estimates: agents need the number to know
+ * when their conversation is too long.
  */
 import { sentModel, type Target } from "../../shared/domain/target-name.js";
 import { isGoogleOperation, type Operation } from "../../shared/operation.js";
@@ -23,7 +23,7 @@ import { callSource, namesOf, problemAt } from "./model-call.js";
 
 type CountOperation = Extract<Operation, "count_tokens" | "input_tokens" | "count_content_tokens">;
 
-/** Four bytes of the body to a token; the header says that it is an estimate. */
+/** Four bytes of the body per token; a header marks the estimate. */
 function answerEstimate(
   { exchange, record }: RequestContext<never>,
   operation: CountOperation,
@@ -45,15 +45,15 @@ function answerEstimate(
   ]);
 }
 
-/** What hosts answer that speak the dialect but don't count; 403: not with this key. */
+/** Statuses of hosts that speak the dialect but don't count tokens; 403: not with this key. */
 const notCounted: ReadonlySet<number> = new Set([403, 404, 405]);
 
-/** A 400 to what Sluice has translated isn't the client's mistake; a count is better than it. */
+/** A 400 to a translated request isn't the client's mistake, so an estimate is better. */
 function isNotCounted(status: number, isTranslated: boolean): boolean {
   return notCounted.has(status) || (isTranslated && status === 400);
 }
 
-/** Tells the provider's own status: the client is told of a 403 with another. */
+/** Records the provider's own status: the client gets another one for a 403. */
 function watched(upstream: Upstream, answered: (status: number) => void): Upstream {
   return {
     send: (request, sink) =>

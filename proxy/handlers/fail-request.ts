@@ -1,10 +1,10 @@
 /**
- * The boundary around one request: what is thrown on its way, at whichever step, ends this request
- * and no other. The client gets a 500, or sees its answer cut; the admission is settled, once; the
- * stack goes to the log with the request's id.
+ * The error boundary of one request: an exception in any step ends this request and no other. The
+ * client gets a 500 or a cut answer, the admission is settled once, and the stack is logged with
+ * the request's id.
  *
- * Not here: what is thrown in an event of a provider's answer (`upstream/answer-relay.ts`,
- * `upstream/passthrough/tunnel-session.ts`) ends the request by the usual way.
+ * Not here: exceptions in an event of a provider's answer (`upstream/answer-relay.ts`,
+ * `upstream/passthrough/tunnel-session.ts`), which end the request like a failure of the provider.
  */
 import { isCount } from "../../shared/checked.js";
 import { areaOf } from "../http/match-route.js";
@@ -14,9 +14,8 @@ import type { RequestContext } from "../request-context.js";
 import { logBug } from "./report-request.js";
 
 /**
- * Ends a request that has thrown. A request that is already settled was charged what it used; any
- * other is charged what is known of that, without a usage record. Throws `BrokenLimiterState` on:
- * that is nothing that a request could survive.
+ * Ends a request after an exception. If it isn't settled yet, it is charged the known usage,
+ * without a usage record. Rethrows `BrokenLimiterState`, which must end the process.
  */
 export function failRequest(
   {
@@ -36,7 +35,10 @@ export function failRequest(
   gateway.limiter.settle(admission, { tokens, estimated: true, record: null }, finish);
 }
 
-/** Sends the last of a response, once its settle has left: no promise waits for that any more. */
+/**
+ * Sends the end of a response after its settle was sent. No promise awaits this, so it catches
+ * exceptions.
+ */
 export function finishRequest(
   { gateway, exchange }: Pick<RequestContext<"log">, "gateway" | "exchange">,
   finish: () => void,

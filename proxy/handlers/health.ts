@@ -1,4 +1,4 @@
-/** GET /health and /ready: without limits, and for anybody. */
+/** GET /health and /ready: no limits, no credentials. */
 import type { Health, Readiness } from "../../shared/api/gateway-status.js";
 import type { Failure } from "../../shared/error-code.js";
 import { formatSeconds } from "../../shared/time.js";
@@ -10,8 +10,8 @@ import type { Exchange } from "../http/exchange.js";
 import { replyJson } from "../http/respond.js";
 
 /**
- * Alive: 200 as long as the process answers, whatever else is wrong. Returns the status. Details
- * are for operators (`dashboard/may-read-details.ts`).
+ * Liveness: 200 as long as the process answers. Returns the status. Only operators get details
+ * (`mayReadDetails`).
  */
 export function replyHealth(
   {
@@ -56,8 +56,8 @@ export function replyHealth(
 }
 
 /**
- * Ready to serve: not stopping, the daemon is reachable or the failure mode is open, and there are
- * file descriptors for further connections. Returns the status.
+ * Readiness: not stopping, the daemon reachable or the failure mode open, and file descriptors
+ * left. Returns the status.
  */
 export function replyReady(
   {
@@ -85,13 +85,13 @@ export function replyReady(
   return status;
 }
 
-/** Sessions that are looked up for /health at once count as those of one caller. */
+/** All concurrent session lookups for /health count as one caller's. */
 const browsers = "/health";
 
 /**
- * Whoever may read /metrics, by the master key or the token for scrapes, or at an open gateway; and
- * a session of the dashboard that the master key has opened. `pageProblem`: why an open gateway
- * refuses this request of a web page; null: it doesn't.
+ * Whether the caller may read the details of /health: everyone who may read /metrics, and dashboard
+ * sessions of the master key. Never waits for a daemon that is away. `pageProblem`: why an open
+ * gateway refuses this request of a web page, or null.
  */
 export async function mayReadDetails(
   gateway: Gateway,

@@ -58,7 +58,7 @@ export async function readJsonCall(
   if (denied !== null) return { ok: false, failure: denied };
   const parsed = parseModelBody(operation, text, isUtf8, otherModel(operation, exchange));
   if (!parsed.ok) return parsed;
-  // A large body was walked through already.
+  // `largeBodyText` already scanned a large body.
   const escapesNames = text.outline?.escapesNames;
   const naming = source.caller.isOperator
     ? null
@@ -67,7 +67,7 @@ export async function readJsonCall(
   return { ok: true, call: new JsonCall(operation, given, source) };
 }
 
-/** Before the operator's fields are set. */
+/** Before the operator's overrides. */
 type FittedRequest = TargetRequest & { readonly body: Buffer };
 
 interface GivenBody extends Pick<ModelCall, "naming"> {
@@ -82,20 +82,20 @@ class JsonCall implements ModelCall {
   readonly mayRunOthers: boolean;
   readonly repeatable = true;
   readonly naming: ModelCall["naming"];
-  /** Empty once it is let go. */
+  /** Empty once released. */
   #bytes: Buffer;
   readonly #body: ModelBody;
   readonly #source: CallSource;
   readonly #dialects: CallDialects;
-  /** The client's body, parsed for the first translation; and the translations, by target. */
+  /** The client's body, parsed for the first translation, and the translations by target. */
   #parsed: JsonObject | null = null;
   #translations: Map<string, TranslatedRequest> | null = null;
-  /** What they have taken of the memory; 0: nothing yet. */
+  /** The memory that they took from the ledger. */
   #translationBytes = 0;
-  /** The fields that the answer repeats: they are held until it ends. */
+  /** Request fields that the answer repeats, kept until it ends. */
   #repeated: JsonObject | null = null;
   readonly #sent = new LargeBodies();
-  /** Kept of a body that is let go. */
+  /** Kept after the body is released. */
   #promptBytes: number | null = null;
 
   constructor(operation: JsonOperation, { bytes, body, naming }: GivenBody, source: CallSource) {
@@ -153,7 +153,7 @@ class JsonCall implements ModelCall {
     return body === request.body ? request : { ...request, body };
   }
 
-  /** In the provider's dialect, as the client means it. */
+  /** The request in the provider's dialect. */
   #fitted(
     provider: ProviderConfig,
     model: string,
@@ -196,7 +196,8 @@ class JsonCall implements ModelCall {
 
   #translated(target: TranslatedTarget, { bytes, savedBytes }: Rewritten): FittedRequest {
     const { operation, translation } = target;
-    // Without a repeated system message at its end, for one, a shorter prompt may be refused.
+    // A rewritten prompt may be untranslatable, for example without its last, repeated system
+    // message.
     const short = savedBytes === 0 ? null : translateRequest(parseObjectExactly(bytes), target);
     const isShort = short?.ok === true;
     const translated = isShort ? short : this.#inDialect(target);
@@ -259,11 +260,15 @@ class JsonCall implements ModelCall {
   close(): void {}
 }
 
-/** In base64, the beginning of every signature that Sluice has written. */
+/** The start of every signature that Sluice writes, in base64. */
 const own = "c2x1aWNlX3";
 const ownSignature = new RegExp(`("thought(?:S|_s)ignature"\\s*:\\s*")${own}[^"]*"`, "g");
 
-/** The same Buffer, if it has none. A quote in a text is escaped, so what is found is a field. */
+/**
+ * Replaces signatures that Sluice made for the thinking of other models by the value that Google
+ * documents for them (ai.google.dev, "Thought signatures"). Returns the same Buffer without any.
+ * Quotes in texts are escaped, so every match is a field.
+ */
 export function signedForGoogle(body: Buffer): Buffer {
   if (!body.includes(own)) return body;
   const text = body.toString("latin1").replace(ownSignature, `$1${signatureOfOthers}"`);

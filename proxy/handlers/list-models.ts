@@ -1,7 +1,6 @@
 /**
  * GET /v1/models and /v1/models/{id}: the models that a request can name, in the client's dialect.
- * A client that speaks Anthropic's names the version of that API in a header; Google's ask at
- * /v1beta/models.
+ * Anthropic's clients send their version header; Google's use /v1beta/models.
  */
 
 import { googleMethods } from "../../shared/operation.js";
@@ -19,7 +18,7 @@ import {
   resolveModel,
 } from "../routing/resolve-model.js";
 
-/** All that the caller may use, on one page. */
+/** All models that the caller may use, on one page. */
 export async function answerModels({
   gateway,
   exchange,
@@ -72,7 +71,7 @@ function mayUse(caller: Caller, catalog: Catalog, id: string): boolean {
   return route !== null && modelProblem(caller, allowableNames(catalog, route)) === null;
 }
 
-/** What each model can do isn't known: its provider says so when it is asked. */
+/** Sluice doesn't know what each model supports; its provider refuses what it doesn't. */
 function forGoogle({ id }: ListedModel): object {
   return {
     name: `models/${id}`,
@@ -81,7 +80,7 @@ function forGoogle({ id }: ListedModel): object {
   };
 }
 
-/** Its date isn't known: Anthropic's API documents the epoch for that. */
+/** The date is unknown; Anthropic's API documents the epoch for that. */
 function forMessages({ id }: ListedModel): object {
   return { type: "model", id, display_name: id, created_at: "1970-01-01T00:00:00Z" };
 }

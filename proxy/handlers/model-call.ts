@@ -1,6 +1,5 @@
 /**
- * A request to a model as the steps in `model-request.ts` see it, whatever its endpoint and
- * whether its body is JSON or a form.
+ * The interface of a model request's body for the steps in `model-request.ts`, for JSON and forms.
  */
 import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
 import { sentModel, type Target } from "../../shared/domain/target-name.js";
@@ -20,35 +19,35 @@ import type { RequestBody } from "../upstream/upstream.js";
 import { leavesPath } from "../upstream/upstream-path.js";
 
 export interface ModelCall {
-  /** The one that the client called. */
+  /** The operation that the client called. */
   readonly operation: Operation;
   /** As the client wrote it. */
   readonly model: string;
-  /** The JSON body, until it is answered; null for a form, which isn't held in memory. */
+  /** The JSON body, until the answer begins; null for a form, which isn't kept in memory. */
   readonly body: Buffer | null;
   /**
-   * The JSON of the top-level fields of this name, in Latin-1: more than one, if it is repeated; of
-   * a form none. To be called before it is answered.
+   * The JSON of the top-level fields of this name, in Latin-1: several if repeated, none for a
+   * form. Call it before the answer begins.
    */
   valuesOf(name: string): readonly string[];
-  /** What it names that providers keep; null: nothing, or nobody need be asked. */
+  /** The stored objects that it names; null without any, or if no access check is needed. */
   readonly naming: Naming | null;
   /** Whether the client wants a stream of events. */
   readonly stream: boolean;
-  /** Whether its provider could run other models for it than the one that it names. */
+  /** Whether its provider may run models other than the named one. */
   readonly mayRunOthers: boolean;
-  /** For an estimate, where the provider reports no usage. */
+  /** For the estimate when the provider reports no usage. */
   readonly promptBytes: number;
-  /** Whether it can be sent again, to another target. */
+  /** Whether it can be sent more than once. */
   readonly repeatable: boolean;
   /**
-   * Why this call can't be sent to a model of a provider, or null. It is called before the
-   * admission: a call that can't be sent consumes nothing.
+   * Why this call can't be sent to a model of a provider, or null. Checked before the admission, so
+   * that such a call consumes nothing.
    */
   problemAt(provider: ProviderConfig, model: string): Failure | null;
   /**
-   * The request to one target, with the prompt rewritten. For a provider without a problem.
-   * `isNamed`: the client named this very model, so it knows what that takes.
+   * The request to one target, with the prompt rewritten. Requires `problemAt` to be null.
+   * `isNamed`: the client named this exact model, so it knows its parameters.
    */
   requestTo(
     provider: ProviderConfig,
@@ -56,32 +55,32 @@ export interface ModelCall {
     rewriters: readonly RewriterName[],
     isNamed?: boolean,
   ): TargetRequest;
-  /** Its answer has begun: it won't be sent again, and what only that needs is let go. */
+  /** The answer has begun: releases what only another attempt would need. */
   answered(): void;
-  /** Releases what the call holds: it won't be sent any more. */
+  /** Releases everything; the call is over. */
   close(): void;
 }
 
 export interface TargetRequest {
-  /** Which of the provider's operations it is. */
+  /** The operation to call at the provider. */
   readonly operation: Operation;
   readonly body: RequestBody;
-  /** What rewriters took out of the prompt. */
+  /** The bytes that rewriters removed from the prompt. */
   readonly savedBytes: number;
-  /** Whether to keep the usage chunk of a stream from the client, which didn't ask for it. */
+  /** Whether to hide the usage chunk of a stream from the client, which didn't request it. */
   readonly hideUsageChunk: boolean;
-  /** Between the provider's dialect and the client's; null: the same. */
+  /** Translates the answer; null if the dialects are the same. */
   readonly translator: AnswerTranslator | null;
-  /** What of the client's request a translation couldn't say: names of its fields. */
+  /** Fields of the client's request that the translation dropped. */
   readonly dropped: readonly string[];
 }
 
-/** The call that a body holds, or why it holds none; null: the client is gone. */
+/** The call, or why the body isn't one; null if the client disconnected. */
 export type ReadCall =
   | { readonly ok: true; readonly call: ModelCall }
   | { readonly ok: false; readonly failure: Failure | null };
 
-/** What a call is read from, and with. */
+/** What reading a call needs. */
 export interface CallSource {
   readonly exchange: Exchange;
   readonly caller: Caller;
@@ -93,7 +92,7 @@ export interface CallSource {
   readonly nowMs: () => number;
   /** Resolved in the next turn of the event loop. */
   readonly nextTurn: () => Promise<void>;
-  /** Runs once the body, or what matters of it, has come. */
+  /** Runs once the body, or the part that matters, has arrived. */
   readonly onRead?: (() => void) | undefined;
 }
 
@@ -125,7 +124,7 @@ export function nextTurnBy(setTimer: Gateway["setTimer"]): () => Promise<void> {
 
 type SourceParts = "config" | "isUtf8" | "limiter" | "newSpool" | "nowMs" | "setTimer";
 
-/** The names by which a list of models may allow a call; none: no list does. */
+/** The names by which an allow list may match a call; none if no list can allow it. */
 export function namesOf(
   { models }: Pick<Gateway, "models">,
   { mayRunOthers }: Pick<ModelCall, "mayRunOthers">,

@@ -1,6 +1,6 @@
 /**
- * Requests whose path names the model, in Azure's way or Google's: it counts, and where a body in
- * Gemini's own dialect repeats it, as requests for embeddings do, it must be the target's too.
+ * Requests whose path names the model, as Azure's and Google's do. The path wins; where a Gemini
+ * body repeats the model, as in embeddings, it is replaced by the target's.
  */
 import type { Operation } from "../../shared/operation.js";
 import { applySplices } from "../body/edit-model-body.js";
@@ -9,7 +9,7 @@ import { type JsonItem, type JsonMember, scanArray, scanObject } from "../body/s
 import type { Exchange } from "../http/exchange.js";
 import { wantsEvents } from "../upstream/upstream-path.js";
 
-/** The model that the path names; or a default, where clients may leave it out. */
+/** The model of the path, or the default of an operation where clients may omit it. */
 export function otherModel(
   operation: Operation,
   { modelInPath }: Pick<Exchange, "modelInPath">,
@@ -19,9 +19,9 @@ export function otherModel(
 }
 
 /**
- * The body with this model in each place where it has one: a field may be there twice. All other
- * bytes are the same. `members`: of the body, or of what it was rewritten from, for their names; if
- * none of them can hold a model, the same Buffer is returned.
+ * The body with this model in every place that names one; all other bytes stay the same. `members`:
+ * of the body, or of the body before rewriting, for their names; if none can hold a model, returns
+ * the same Buffer.
  */
 export function googleBody(
   bytes: Buffer,
@@ -38,7 +38,7 @@ export function googleBody(
   );
 }
 
-/** How a client that calls this wants its stream: Google's, without `alt=sse`, as one array. */
+/** The form of the client's stream: Google's clients without `alt=sse` expect one array. */
 export function streamForm(operation: Operation, query: string): "events" | "array" {
   return operation === "stream_generate_content" && !wantsEvents(query) ? "array" : "events";
 }
@@ -47,7 +47,7 @@ export function streamForm(operation: Operation, query: string): "events" | "arr
 const innerNames = ["requests", "generateContentRequest", "generate_content_request"];
 const holderNames = ["model", ...innerNames];
 
-/** Where that API has a model in a body, in order. */
+/** The positions of models in a Gemini body, in order. */
 function modelPlaces(text: string): readonly JsonItem[] {
   return scanObject(text).flatMap((member) => {
     if (member.key === "model") return [member];

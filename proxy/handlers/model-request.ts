@@ -1,6 +1,6 @@
 /**
- * A request to a model, in the order in which it happens: read, resolve, ask the cache, admit,
- * forward, fail over, settle.
+ * A request to a model, in the order of its steps: read, resolve, ask the cache, admit, forward,
+ * fail over, settle.
  */
 import { assert } from "../../shared/assert.js";
 import { sentModel, type Target, targetName } from "../../shared/domain/target-name.js";
@@ -54,13 +54,13 @@ import { readJsonCall } from "./json-call.js";
 import { callSource, type ModelCall, namesOf, problemAt, type ReadCall } from "./model-call.js";
 import { readMultipartCall } from "./multipart-call.js";
 
-/** Never rejects. One function, as each promise on the way of every request costs. */
+/** Never rejects. One function, since a promise per step costs time. */
 export async function modelRequest(
   received: RequestContext,
   operation: ModelOperation,
 ): Promise<void> {
   const { gateway, record } = received;
-  // Asked only then: each promise costs.
+  // Checked first, to save a promise.
   const isCompressed = received.exchange.header("content-encoding") !== undefined;
   if (isCompressed && (await isRefusedUnread(received))) return;
   const read = await readCall(received, operation);
@@ -126,11 +126,11 @@ interface AdmittedCall {
   readonly admitted: AdmittedRequest;
   readonly call: ModelCall;
   readonly route: Route;
-  /** The targets that may take over, too. */
+  /** All targets, for failover. */
   readonly all: readonly Target[];
 }
 
-/** To the target that the daemon has chosen, and to others if that fails. */
+/** Sends the call to the target that the daemon chose, and to others if that fails. */
 function sendAdmitted(
   context: RequestContext,
   { admitted: { admission, headers: limits }, call, route, all }: AdmittedCall,
@@ -150,10 +150,7 @@ function sendAdmitted(
   );
 }
 
-/**
- * The targets that this call can be sent to. Nearly always they all are; then it is the array that
- * `order` returned.
- */
+/** The targets that can take this call. Usually all can; then it returns `targets` itself. */
 function withoutProblem(
   { gateway }: RequestContext<"providers">,
   call: ModelCall,
@@ -172,13 +169,13 @@ interface Sending {
   readonly target: Target;
   readonly call: ModelCall;
   readonly route: Route;
-  /** The rate limit headers; the target is added to them. */
+  /** The rate limit headers. */
   readonly headers: readonly string[];
   /** Whether another target is left. */
   readonly hasFallback: boolean;
 }
 
-/** As often as the target's provider allows. */
+/** Sends the call to one target, with retries. */
 function sendCall(context: RequestContext, sending: Sending): Promise<Forwarded> {
   const { target, call } = sending;
   return sendToTarget(context, {
@@ -190,7 +187,7 @@ function sendCall(context: RequestContext, sending: Sending): Promise<Forwarded>
   });
 }
 
-/** Not async: `sendToTarget` awaits it, so a promise of its own would only cost. */
+/** Not async: `sendToTarget` awaits it, so another promise would only cost time. */
 function send(
   {
     gateway,
@@ -231,7 +228,7 @@ function send(
   const isBackground = translator === null && isBackgroundCall(call);
   const isStored = isBackground || (translator === null && matters && isStoredCall(call));
   const traced = trace === null ? upstream : trace.watched(upstream);
-  // A client that names alternatives can't say what an alias stands for.
+  // When other models may run, the answer doesn't show what an alias stands for.
   const learns = gateway.models.isMoving(target) && !call.mayRunOthers;
   const answering = learns
     ? watchedUpstream(traced, (answer) => {
@@ -277,7 +274,7 @@ interface Remembering {
   readonly isBackground: boolean;
 }
 
-/** What the answer makes at the provider is its caller's before the client knows of it. */
+/** Records the owner of stored objects before the client learns their ids. */
 async function forwardAndRemember(
   gateway: RequestContext<"limiter" | "log">["gateway"],
   { exchange, forwarding, made, isBackground }: Remembering,
@@ -290,7 +287,7 @@ async function forwardAndRemember(
   });
   const forwarded = await forward(exchange, { ...forwarding, upstream });
   await remembered;
-  // The provider goes on with one whose stream was cut.
+  // The provider continues a background response after its stream was cut.
   return isBackground && forwarded.estimated && responseId !== ""
     ? { ...forwarded, responseId }
     : forwarded;
@@ -300,22 +297,22 @@ interface Call extends NamedValues {
   readonly operation: Operation;
 }
 
-/** Whether the provider keeps the answer, as OpenAI does with responses unless told otherwise. */
+/** Whether the provider stores the answer, as OpenAI does by default. */
 function isStoredCall(call: Call): boolean {
   if (call.operation !== "responses") return false;
-  // One that is given twice may be read either way: remembering too much does no harm.
+  // A repeated field may be read either way; an owner too many does no harm.
   const stores = call.valuesOf("store");
   return stores.length === 0 || stores.some((value) => value !== "false");
 }
 
-/** Whether the provider is to go on with it though its client has left. */
+/** Whether the provider continues after the client disconnects. */
 function isBackgroundCall(call: Call): boolean {
   return (
     call.operation === "responses" && call.valuesOf("background").some((value) => value === "true")
   );
 }
 
-/** Best first; a conversation's own target before the others, if the virtual model wants it. */
+/** Best first; with affinity, the conversation's target comes before all others. */
 function orderedTargets(
   { gateway, exchange }: RequestContext<"targetOrder">,
   call: Parameters<typeof conversationOf>[1],
@@ -324,7 +321,7 @@ function orderedTargets(
   const ordered = gateway.targetOrder.order(route);
   if (route.kind !== "virtual" || route.affinity === undefined) return ordered;
   const conversation = conversationOf(exchange, call);
-  // The order is one of the route's own targets.
+  // `order` returns the route's targets.
   return conversation === null
     ? ordered
     : withOwnFirst(ordered as readonly WeightedTarget[], conversation);

@@ -1,9 +1,8 @@
 /**
- * A call whose body is a multipart form: transcriptions and translations of audio. The form is
- * passed on while it is read, with the target's name in its `model` field where that differs; one
- * without the field gets it where the path names the model. It is read ahead until the field is
- * known: what comes before is held in memory, and on disk once it outgrows that, or no memory is
- * left.
+ * A call whose body is a multipart form, such as audio to transcribe. The form is streamed to the
+ * provider, with the target's model in its `model` field. If the path names the model, a form
+ * without the field gets one. The form is buffered until the field is known, in memory, or on disk
+ * when it is large or memory is short.
  */
 
 import { heldUploadBytesMax } from "../../shared/bounds.js";
@@ -33,7 +32,7 @@ export async function readMultipartCall(
   if (exchange.isRepeated("content-type"))
     return { ok: false, failure: invalid("content-type is given more than once") };
   if (boundary === null) return { ok: false, failure: noForm() };
-  // Its parts are compressed already, and it is passed on while it is read.
+  // Media is compressed already, and the form is streamed.
   if (contentCoding(exchange.header("content-encoding")) !== "")
     return { ok: false, failure: encodedForm() };
   const finder = new FieldFinder(boundary, "model");
@@ -66,7 +65,7 @@ export async function readMultipartCall(
   return { ok: true, call: new MultipartCall(operation, form, model, { field, bytes }) };
 }
 
-/** `modelInPath`: it counts, whatever the form says, as in a body of JSON. */
+/** `modelInPath` takes precedence over the form, as with a JSON body. */
 function problemOf(
   { place, problem, repeated, ended }: FieldFinder,
   isComplete: boolean,
@@ -83,7 +82,7 @@ function problemOf(
   return problemOfName === null ? null : invalid(problemOfName, "model");
 }
 
-/** For a body whose content type isn't a form's. */
+/** The failure for a content type other than a form's. */
 export function noForm(): Failure {
   return invalid(
     "the body must be a multipart form: content-type must be multipart/form-data with a boundary",
@@ -99,7 +98,7 @@ function encodedForm(): Failure {
   );
 }
 
-/** The form's bytes: those that have been read, in memory or on disk, and those to come. */
+/** The form's bytes: the buffered ones, in memory or on disk, and those to come. */
 class Form {
   readonly #pieces: AsyncIterator<Buffer>;
   readonly #finder: FieldFinder;
@@ -108,7 +107,7 @@ class Form {
   readonly #held: Buffer[] = [];
   #heldBytes = 0;
   #spool: Spool | null = null;
-  /** Whether all of it has been read. */
+  /** Whether the form is complete. */
   complete = false;
 
   constructor(
@@ -124,8 +123,8 @@ class Form {
   }
 
   /**
-   * Reads until the model is known and the memory for it is full, or the form has ended. A small
-   * form is complete afterwards, and so is one that went to disk.
+   * Reads until the model is known and the buffer is full, or the form has ended. A small form and
+   * one on disk are complete afterwards.
    */
   async readUntilKnown(): Promise<void> {
     for (;;) {
@@ -153,8 +152,8 @@ class Form {
   }
 
   /**
-   * Each piece that is read while the form passes is checked before it is sent: the provider might
-   * read another `model` in it, for which nothing was admitted. Throws `UploadRefused`.
+   * Each piece is checked before it is sent, since a second `model` field could name a model that
+   * wasn't admitted. Throws `UploadRefused`.
    */
   async *read(): AsyncIterable<Buffer> {
     yield* this.#held;
@@ -179,19 +178,19 @@ class Form {
 
 interface WrittenModel {
   readonly field: FormField;
-  /** Of the form; NaN without a Content-Length. */
+  /** The form's length; NaN without a Content-Length. */
   readonly bytes: number;
 }
 
 class MultipartCall implements ModelCall {
-  /** A transcription may be one, but isn't kept alive. */
+  /** A transcription may stream, but gets no keep-alives. */
   readonly stream = false;
   readonly mayRunOthers = false;
   readonly operation: Operation;
   readonly model: string;
   readonly body = null;
   readonly naming = null;
-  /** The size of a recording says nothing about tokens. */
+  /** The size of a recording doesn't tell its tokens. */
   readonly promptBytes = 0;
   readonly #form: Form;
   readonly #written: WrittenModel;
@@ -232,7 +231,7 @@ class MultipartCall implements ModelCall {
     };
   }
 
-  /** Its form may still be on its way. */
+  /** The form may still be arriving. */
   answered(): void {}
 
   close(): void {
@@ -240,7 +239,7 @@ class MultipartCall implements ModelCall {
   }
 }
 
-/** The same bytes, with `replacement` in the place from `start` to `end`. */
+/** The bytes with `replacement` from `start` to `end`. */
 export async function* splice(
   pieces: AsyncIterable<Buffer>,
   start: number,

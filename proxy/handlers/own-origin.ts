@@ -1,12 +1,11 @@
-/** Where the client of a request finds Sluice, for the addresses in answers. */
+/** The origin of Sluice as the client sees it, for URLs in answers. */
 import type { Config } from "../../shared/config/config.js";
 import { isOverTls } from "../auth/session/client-address.js";
 import type { Exchange } from "../http/exchange.js";
 
 /**
- * `server.public_url`, or what the request says of itself: its Host, and of a trusted proxy whether
- * it was called over TLS. Only the sender of that host gets the answer. Empty: it names none that
- * is valid, and addresses are relative.
+ * `server.public_url`, or the request's Host with the scheme that a trusted proxy reports. Only the
+ * sender of that Host gets the answer. Empty without a valid Host; then URLs are relative.
  */
 export function ownOrigin(
   exchange: Pick<Exchange, "header" | "isRepeated" | "remoteAddress">,

@@ -1,6 +1,6 @@
 /**
- * A request that passes to a provider unchanged, in the order in which it happens: route, find the
- * model in its body, admit, relay, settle.
+ * A request that passes to a provider unchanged, in the order of its steps: route, find the model
+ * in its body, admit, relay, settle.
  */
 import { parseJson } from "../../shared/checked.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
@@ -113,10 +113,7 @@ interface StoredResponse {
   readonly isDeleted: boolean;
 }
 
-/**
- * The response that a request asks for, cancels or deletes, however its path is written; null: it
- * does none of these.
- */
+/** The id of the response that a request reads, cancels or deletes; null if none. */
 function responseAt(method: string, path: string): StoredResponse | null {
   const [, id, cancels] = /\/responses\/([^/?]+)(\/cancel)?$/.exec(plainPath(path)) ?? [];
   if (!isObjectId(id)) return null;
@@ -127,8 +124,8 @@ function responseAt(method: string, path: string): StoredResponse | null {
 }
 
 /**
- * Admits a request that passes to a provider, for the model that it names, if any; none of a caller
- * for some models alone, which could use others. Null: it is refused, and answered.
+ * Admits a passthrough request for the model that it names, if any. A caller with an allow list
+ * must name one. Null if the request was refused and answered.
  */
 export async function admitAt(
   context: RequestContext,
@@ -149,11 +146,11 @@ export async function admitAt(
 interface PassthroughRoute {
   readonly provider: ProviderConfig;
   readonly upstream: PassthroughUpstream;
-  /** The names of the caller's headers that pass. */
+  /** Which headers of the caller pass. */
   readonly passed: PassedHeaders;
   /** At the provider's origin. */
   readonly path: string;
-  /** With its question mark, or empty. */
+  /** With the question mark; may be empty. */
   readonly query: string;
 }
 
@@ -161,7 +158,7 @@ type FoundRoute =
   | { readonly ok: true; readonly route: PassthroughRoute }
   | { readonly ok: false; readonly failure: Failure };
 
-/** Where a request to `/p/…` goes, or why it goes nowhere. */
+/** The destination of a request to `/p/…`, or why it has none. */
 export function passthroughRoute({
   gateway: { config, models, providers },
   exchange: { method, path, query, rawHeaders },
@@ -216,7 +213,7 @@ function notFound(message: string): FoundRoute {
   return { ok: false, failure: plainFailure(404, "not_found_error", message) };
 }
 
-/** Null when the request has none. */
+/** Null without a body. */
 function bodyOf({ config }: Pick<Gateway, "config">, exchange: Exchange): PeekedBody | null {
   const length = exchange.header("content-length");
   const bytes = length === undefined ? null : Number(length);
@@ -231,14 +228,14 @@ function bodyOf({ config }: Pick<Gateway, "config">, exchange: Exchange): Peeked
 }
 
 type NamedModel =
-  /** Empty when none is named. */
+  /** Empty without a named model. */
   | { readonly ok: true; readonly model: string }
-  /** The body can't be read; null: the client is gone. */
+  /** Why the body can't be read; null if the client disconnected. */
   | { readonly ok: false; readonly failure: Failure | null };
 
 /**
- * Gemini's and Azure's path says which model is executed, whatever the body names. Elsewhere path,
- * query and body must not name different ones: nobody knows which of them the provider reads.
+ * In Gemini's and Azure's APIs the path decides the model. Elsewhere path, query and body must not
+ * name different models, since it is unknown which one the provider reads.
  */
 async function namedModel(
   exchange: Exchange,
@@ -258,7 +255,10 @@ async function namedModel(
   return { ok: true, model: named[0] ?? "" };
 }
 
-/** `requiredWithin`: how far the body is read for a model that it must name, or null. */
+/**
+ * `requiredWithin`: how many bytes of the body may precede a required model; null if none is
+ * required.
+ */
 async function modelInBody(
   exchange: Exchange,
   body: PeekedBody | null,

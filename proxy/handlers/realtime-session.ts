@@ -1,7 +1,7 @@
 /**
- * A WebSocket to a provider, in the order in which it happens: resolve, admit, open, settle. It is
+ * A WebSocket to a provider, in the order of its steps: resolve, admit, open, settle. It is
  * admitted before it opens, so a refusal is a plain HTTP answer. A session is one request with one
- * slot, and is charged for each response when that is done.
+ * slot, and each response is charged when it ends.
  */
 import { assert } from "../../shared/assert.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
@@ -100,7 +100,7 @@ export async function realtimeSession(context: RequestContext): Promise<void> {
   });
 }
 
-/** A WebSocket at `/p/…`: any path of the provider's. Never rejects. */
+/** A WebSocket at `/p/…`, to any path of the provider. Never rejects. */
 export async function passthroughSession(
   context: RequestContext,
   webSocket: ClientSocket,
@@ -126,7 +126,7 @@ export async function passthroughSession(
   });
 }
 
-/** Providers differ in which one they take. */
+/** Providers differ in which one they accept. */
 function twoModels(): Failure {
   return invalid("model is given more than once", "model");
 }
@@ -149,7 +149,7 @@ interface Session {
   readonly target: Target;
   readonly upstream: PassthroughUpstream;
   readonly path: string;
-  /** The provider's answers pass unchanged; otherwise its errors get our shape. */
+  /** Whether errors of the provider pass unchanged, or get Sluice's shape. */
   readonly asIs: boolean;
 }
 

@@ -42,12 +42,12 @@ export function refuseRoute(
   );
 }
 
-/** One that Sluice doesn't have, after the name of a model, of which there is a GET. */
+/** A method of Gemini's models that Sluice doesn't offer; the model itself has a GET. */
 function isMethodOfGoogle({ method, path }: Exchange): boolean {
   return method === "POST" && /^\/v1beta\/models\/.+:\w+$/.test(path);
 }
 
-/** Codex does first, and takes to HTTP at a 426 alone. */
+/** Codex tries a WebSocket first, and falls back to HTTP only after a 426. */
 function asksForWebSocket(exchange: Exchange): boolean {
   return exchange.header("upgrade")?.toLowerCase() === "websocket";
 }
@@ -59,7 +59,7 @@ export function isOverloaded({
   return connections.isFull || files.exhausted;
 }
 
-/** Its connection ends, so that another client may have one. */
+/** Closes the connection, so that another client gets one. */
 export function refuseOneTooMany(
   { capacity }: Pick<Gateway, "capacity">,
   exchange: Exchange,
@@ -80,8 +80,8 @@ export function refuseOneTooMany(
 }
 
 /**
- * What runs at the provider for long, or is a store of its own: its tokens can't be seen here. Of
- * the resources of OpenAI's and Anthropic's SDKs those that a caller's key is for.
+ * Resources of OpenAI's and Anthropic's SDKs that run at the provider for long or are stores:
+ * Sluice can't see their tokens.
  */
 const unseen = new Set([
   "vector_stores",
@@ -101,16 +101,19 @@ const unseen = new Set([
   "live",
   "complete",
 ]);
-/** Chat completions that the provider has stored. */
+/** Stored chat completions. */
 const storedChat = /^\/v1\/chat\/completions\/./;
-/** Of Gemini's own API: whatever isn't a method of a model that Sluice has. */
+/** Gemini's API beyond the methods that Sluice offers. */
 const ofGoogle = /^\/(?:upload\/)?v1beta\//;
 
-/** Media would go between client and provider directly. */
+/** With these, media flows between client and provider directly. */
 const besideUs =
   /^\/v1\/realtime\/(?:client_secrets|sessions|transcription_sessions|calls)(?:\/|$)/;
 
-/** The message for a path that is left out; null: the path isn't known at all. */
+/**
+ * The message for a provider path that Sluice doesn't offer, with the reason; null for an unknown
+ * path.
+ */
 export function leftOut(path: string): string | null {
   if (besideUs.test(path))
     return `${path} is not offered: the session would not pass through Sluice, so nothing could be counted: open a WebSocket at /v1/realtime instead`;
@@ -144,7 +147,7 @@ export function refuseCaller(
   );
 }
 
-/** As RFC 6750 words it. The body is the same for every wrong token. */
+/** As defined by RFC 6750. The body is the same for every wrong token. */
 function challenge(expiredAtMs: number | undefined): string {
   if (expiredAtMs === undefined) return "Bearer";
   return `Bearer error="invalid_token", error_description="expired at ${formatSeconds(expiredAtMs)}"`;

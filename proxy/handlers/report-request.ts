@@ -25,10 +25,10 @@ interface EndedRequest {
   readonly endedMonoMs: number;
 }
 
-/** Of a user agent, which its owner may write at any length. */
+/** User agents may have any length. */
 const userAgentCharsMax = 200;
 
-/** One line, unless a success is left out by `log_sample`. */
+/** Writes one line; `log_sample` may drop successes. */
 export function logRequest(
   { log, config, random }: Pick<Gateway, "log" | "config" | "random">,
   ended: EndedRequest,
@@ -42,7 +42,7 @@ export function logRequest(
   log.line(level, isSampled ? `${fields},"sample":${sample}` : fields, "request");
 }
 
-/** A bug of ours that one request has met, with its stack; the other requests don't notice. */
+/** Logs an exception of Sluice with its stack and the request's id. */
 export function logBug(log: Log, requestId: string, error: unknown): void {
   log.error({ request_id: requestId, err: error }, "a bug in Sluice ended this request");
 }
@@ -52,7 +52,7 @@ function levelOf({ exchange: { path }, record: { outcome, status } }: EndedReque
   return status >= 500 ? "warn" : "info";
 }
 
-/** Nothing about it will be asked: it was answered at once, whole, and without a remark. */
+/** Answered completely by the first target, without a note. */
 function isPlainSuccess({ status, outcome, tried, note, bug }: RequestRecord): boolean {
   return (
     status < 400 &&
@@ -64,8 +64,8 @@ function isPlainSuccess({ status, outcome, tried, note, bug }: RequestRecord): b
 }
 
 /**
- * JSON without braces; made by hand, at a fifth of the cost of serializing an object. Of as few
- * pieces as may be: each costs, here and where they are joined.
+ * JSON without braces, built by hand at a fifth of the cost of JSON.stringify, from as few string
+ * pieces as possible.
  */
 function requestFields({ exchange, record, endedMonoMs }: EndedRequest): string {
   const { id, method, path } = exchange;
@@ -96,7 +96,7 @@ function field(name: string, text: string): string {
   return `,"${name}":${quoted(text)}`;
 }
 
-/** What came of it at providers. */
+/** The fields on its execution at providers. */
 function executionFields(record: RequestRecord): string {
   let fields = "";
   if (record.target !== null) fields += targetField(record.target);
@@ -123,7 +123,7 @@ function remarkFields({ breach, note }: RequestRecord): string {
   return fields;
 }
 
-/** The limit that refused a request, in one text. */
+/** The limit that refused a request, as text. */
 function ruleText(breach: NonNullable<RequestRecord["breach"]>): string {
   const { scope, subject, periodSeconds, dimension } = breach;
   const period = (dimension === "budget" ? budgetPeriodLabel : periodLabel)(periodSeconds);
@@ -134,21 +134,21 @@ function loggedTry({ target, why }: { readonly target: Target; readonly why: str
   return { target: targetName(target), why };
 }
 
-/** Printable ASCII that JSON has as it is, as nearly all texts are. */
+/** Printable ASCII without escapes, as nearly all texts are. */
 const plain = /^[ !#-[\]-~]*$/;
 
-/** As JSON, with an escape in the place of what could steer a terminal or turn its text around. */
+/** As JSON, with escapes for characters that could control a terminal or reverse its text. */
 function quoted(value: unknown): string {
   if (typeof value === "string" && plain.test(value)) return `"${value}"`;
   return escapeControls(JSON.stringify(value));
 }
 
-/** One that is its route's own name has nothing of a client's. */
+/** A path equal to its route contains nothing from the client. */
 function quotedPath(path: string, route: string): string {
   return path === route ? `"${path}"` : quoted(redactKeys(path));
 }
 
-/** Rounded to a tenth. Of whole numbers, as a fraction takes V8 five times as long to write. */
+/** Rounded to a tenth, by integers: V8 takes five times as long to format a fraction. */
 function tenths(ms: number): string {
   const rounded = Math.max(0, Math.round(ms * 10));
   const tenth = rounded % 10;
@@ -205,7 +205,7 @@ interface TracedRequest {
   readonly record: RequestRecord;
 }
 
-/** Nothing happens where no spans are made, or not of this request. */
+/** Does nothing when tracing is off or the request isn't sampled. */
 export function beginTrace(
   { tracing }: Pick<Gateway, "tracing">,
   { exchange, record }: TracedRequest,

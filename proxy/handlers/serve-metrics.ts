@@ -1,6 +1,6 @@
 /**
- * GET /metrics and /metrics/limiter (docs/reference/metrics.md): the text is made in slices, so
- * that however many series there are, requests have their turn between.
+ * GET /metrics and /metrics/limiter (docs/reference/metrics.md). The text is built in slices, so
+ * that requests run in between.
  */
 import { plainFailure } from "../../shared/error-code.js";
 import { chooseFormat } from "../../shared/metrics/choose-format.js";
@@ -11,10 +11,10 @@ import { requestIdHeaders } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
 import { failAdmin } from "./admin/admin-json.js";
 
-/** Of text, after which others have their turn: some 500 lines, made in half a millisecond. */
+/** Bytes per slice: some 500 lines, built in 0.5 ms. */
 const sliceChars = 48 * 1024;
 
-/** Of this proxy, and of those that its supervisor has beside it. */
+/** The metrics of this proxy and of the others of its supervisor. */
 export async function serveMetrics(context: RequestContext<"metrics">): Promise<void> {
   const families = await context.gateway.metrics.read();
   if (families !== null) return replyFamilies(context, families);
@@ -22,7 +22,7 @@ export async function serveMetrics(context: RequestContext<"metrics">): Promise<
   failAdmin(context, plainFailure(503, "internal_error", message));
 }
 
-/** Of the daemon, which has no network of its own. */
+/** The metrics of the daemon, which has no network access. */
 export async function serveLimiterMetrics(
   context: RequestContext<"config" | "limiter" | "metrics">,
 ): Promise<void> {

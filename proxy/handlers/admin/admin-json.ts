@@ -4,12 +4,12 @@ import { unreadBody } from "../../http/body-spool.js";
 import { replyFailure } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 
-/** Far more than a rule needs; as msgpack no body of this size outgrows a frame. */
+/** Far more than a rule needs; as msgpack, a body of this size fits into a frame. */
 const adminBodyBytesMax = 16 * 1024;
 /** A rule is an object with one object in it. */
 const adminBodyDepthMax = 3;
 
-/** Of a body that is larger, and deeper, than those of single rules. */
+/** The bounds of a body with many rules. */
 interface BodyBounds {
   readonly bytesMax: number;
   readonly depthMax: number;
@@ -69,8 +69,8 @@ export async function readJson(
 }
 
 /**
- * Where a field `__proto__` is, as in `limit_key.__proto__`; null: nowhere. No body has one, and it
- * would reach the daemon under another name: msgpack's reader renames it.
+ * The path of a field `__proto__`, such as `limit_key.__proto__`; null without one. It is refused,
+ * as msgpack's reader would rename it.
  */
 function findProto(value: unknown, at: string): string | null {
   if (typeof value !== "object" || value === null) return null;

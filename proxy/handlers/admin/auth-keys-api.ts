@@ -1,7 +1,7 @@
 /**
- * The /admin/auth-keys endpoints (docs/reference/admin-api.md). A key is made here and sent in one
- * answer; the daemon gets its hash. The daemon checks the fields of a body, for the command line
- * too.
+ * The /admin/auth-keys endpoints (docs/reference/admin-api.md). The proxy generates a key and
+ * returns it once; the daemon gets its hash. The daemon validates bodies, also for the command
+ * line.
  */
 
 import type { IssuedKey, KeyItem } from "../../../shared/api/key-item.js";
@@ -14,7 +14,7 @@ import { type ListOf, replyList } from "./reply-list.js";
 
 type KeyEndpoint = Extract<AdminEndpoint, `auth-keys${string}`>;
 
-/** These answers hold keys or name them: no cache on the way may store them. */
+/** These answers contain keys or their names: no cache may store them. */
 const noStore = ["cache-control", "no-store"];
 
 const keyList: ListOf = {

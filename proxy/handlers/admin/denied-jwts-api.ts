@@ -1,6 +1,6 @@
 /**
- * The /admin/denied-jwts endpoint (docs/reference/admin-api.md). The daemon checks the fields of a
- * body, for the command line too.
+ * The /admin/denied-jwts endpoint (docs/reference/admin-api.md). The daemon validates bodies, also
+ * for the command line.
  */
 import type { DeniedJwt, DeniedJwtList, DeniedJwtPage } from "../../../shared/api/denied-jwt.js";
 import { append } from "../../../shared/long-lists.js";

@@ -1,7 +1,7 @@
 /**
- * POST /admin/explain: what would happen to a request for this model on this user path or by this
- * key, or what did happen to the one with this id. The model is resolved here, as for a real
- * request; the daemon judges the rules.
+ * POST /admin/explain: what would happen to a request for a model on a user path or by a key, or
+ * what happened to the request with an id. The proxy resolves the model as for a real request; the
+ * daemon judges the rules.
  */
 import { asObject, show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
@@ -20,7 +20,7 @@ type ExplainContext = RequestContext<
   "limiter" | "models" | "targetOrder" | "credentials" | "isUtf8"
 >;
 
-/** Consumes nothing, and takes no virtual model's turn. */
+/** Consumes nothing, and doesn't advance a virtual model's rotation. */
 export async function explainRequest(context: ExplainContext): Promise<void> {
   const body = await readJson(context);
   if (!body.ok) return failAdmin(context, body.failure);
@@ -45,7 +45,7 @@ export async function explainRequest(context: ExplainContext): Promise<void> {
   );
 }
 
-/** `ours`: what the answer holds beside the daemon's explanation. */
+/** `ours`: fields of the answer besides the daemon's explanation. */
 async function replyExplanation(
   context: RequestContext<"limiter">,
   question: object,
@@ -61,7 +61,7 @@ async function replyExplanation(
 type Question =
   /** Why was this request refused? */
   | { readonly kind: "past"; readonly requestId: string }
-  /** What would happen to this one? `key`: a managed key or its id; null without one. */
+  /** What would happen to this request? `key`: a managed key or its id; null without one. */
   | {
       readonly kind: "hypothetical";
       readonly userPath: string;

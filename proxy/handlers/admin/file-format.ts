@@ -1,4 +1,6 @@
-/** `format` of an endpoint that answers with a file, too, and the headers of such an answer. */
+/**
+ * The `format` parameter of endpoints that can answer with a file, and the headers of that answer.
+ */
 import { bad, type Checked, good, isAbsent, show } from "../../../shared/checked.js";
 import type { Exchange } from "../../http/exchange.js";
 import { requestIdHeaders } from "../../http/respond.js";
@@ -10,7 +12,7 @@ const contentTypes = {
 
 export type FileFormat = keyof typeof contentTypes;
 
-/** One of the `known`; `json`, the answer itself, when none is asked for. */
+/** One of `known`; `json` by default. */
 export function formatOf<Format extends string>(
   written: unknown,
   known: readonly ["json", ...Format[]],
@@ -22,7 +24,7 @@ export function formatOf<Format extends string>(
     : good(format);
 }
 
-/** A browser saves the answer under the name, which is made of plain characters. */
+/** A browser saves the answer under this name, which has plain characters only. */
 export function fileHeaders(
   exchange: Exchange,
   format: FileFormat,

@@ -1,7 +1,7 @@
 /**
  * The /admin/rate-limits and /admin/budgets endpoints (docs/reference/admin-api.md): a request
- * becomes one admin operation of the daemon, and the answer is the list as it stands afterwards.
- * The daemon checks the fields of a body, for the command line too.
+ * becomes one admin operation of the daemon, and the answer is the resulting list. The daemon
+ * validates bodies, also for the command line.
  */
 import { unreachable } from "../../../shared/assert.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
@@ -35,7 +35,7 @@ export async function handleLimits(
       return replyJson(exchange, 200, isReset ? { status: "ok" } : done.body);
     }
   }
-  // The answer to a change is the whole list, whatever its query says.
+  // The answer to a change is always the whole list.
   await replyList(context, list, op === list.op ? exchange.query : "");
 }
 

@@ -20,7 +20,7 @@ import { listParameters, writerTo } from "./reply-list.js";
 
 type LimitsContext = RequestContext<"limiter" | "isUtf8" | "newId">;
 
-/** As many rules and budgets as may be applied, on paths of usual length. */
+/** Fits the maximum of rules and budgets, on paths of usual length. */
 const fileBodyBytesMax = 4 * 1024 * 1024;
 /** A list of rules, each an object with one object in it. */
 const fileBodyDepthMax = 4;
@@ -42,7 +42,7 @@ async function apply(context: LimitsContext): Promise<void> {
   replyJson(exchange, 200, done.plan);
 }
 
-/** With `all` also what the configuration declares. A section that is switched off is left out. */
+/** `all` includes what the configuration declares. A disabled section is omitted. */
 async function replyLimits(context: LimitsContext): Promise<void> {
   const { gateway, exchange, record } = context;
   const all = parseAll(exchange.query);
@@ -63,7 +63,7 @@ async function replyLimits(context: LimitsContext): Promise<void> {
     return sections.end();
   }
   if (!sections.isBegun) return failAdmin(context, failed);
-  // What ends early must not look complete.
+  // A truncated answer must not look complete.
   record.end(200, "answered");
   exchange.cut();
 }
@@ -81,7 +81,7 @@ function parseAll(query: string): Checked<boolean> {
 
 interface Sections {
   readonly isBegun: boolean;
-  /** Why it can't be read; null: it is written. */
+  /** Why a section can't be read; null if it was written. */
   write<D>(
     name: string,
     pages: AsyncIterable<Checked<readonly D[]>>,
@@ -90,7 +90,7 @@ interface Sections {
   end(): void;
 }
 
-/** Writes an object of lists in pieces: to serialize all at once would make other requests wait. */
+/** Writes an object of lists in pieces, since serializing it whole would block other requests. */
 function createSections(exchange: Exchange): Sections {
   const write = writerTo(exchange);
   let isBegun = false;

@@ -1,7 +1,6 @@
 /**
- * What the gateway is doing, and what it did (docs/reference/admin-api.md): the daemon's status,
- * the fullest children of a template, the requests in flight, the last refusals, and usage by
- * groups. Nothing is changed.
+ * Read-only state of the gateway (docs/reference/admin-api.md): the daemon's status, the fullest
+ * children of a template, requests in flight, recent refusals, and usage by groups.
  */
 
 import type { GatewayStatus } from "../../../shared/api/gateway-status.js";
@@ -62,7 +61,7 @@ export function observe(
   }
 }
 
-/** What the daemon doesn't know. */
+/** What only the proxy knows. */
 function ofThisProxy({ gateway }: RequestContext<"targetHealth">): Pick<GatewayStatus, "targets"> {
   return { targets: failingTargets(gateway) };
 }

@@ -1,6 +1,6 @@
 /**
- * The query parameters of GET /v1/usage (docs/reference/http-api.md, "Usage"), and the order in
- * which they are checked: the first problem is the answer.
+ * The query parameters of GET /v1/usage (docs/reference/http-api.md, "Usage"), checked in a fixed
+ * order: the answer is the first problem.
  */
 import { usageDaysMax } from "../../../shared/bounds.js";
 import { type Checked, show } from "../../../shared/checked.js";
@@ -19,7 +19,7 @@ export type UsageQuery =
 
 const daysDefault = 30;
 
-/** The window of a query (without its question mark); `nowMs` says what today is. */
+/** The window of a query (without its question mark); `nowMs` gives today's date. */
 export function parseUsageQuery(query: string, nowMs: number): UsageQuery {
   const parameters = new URLSearchParams(query);
   if (isRepeated(parameters, "days")) return repeated("days");
@@ -55,8 +55,8 @@ export function parseUsageQuery(query: string, nowMs: number): UsageQuery {
 }
 
 /**
- * `by` of a query: how the usage is split; null: it isn't. Keys and labels are those of all callers
- * of a path, so they are for operators.
+ * `by` of a query: how usage is grouped; null without groups. Keys and labels are visible to
+ * operators only, since a path has several callers.
  */
 export function parseGroups(query: string, isOperator: boolean): Checked<Grouping | null> {
   const parameters = new URLSearchParams(query);
@@ -80,7 +80,7 @@ function dateOf(name: string, parameters: URLSearchParams): number | null | Usag
   if (isRepeated(parameters, name)) return repeated(name);
   const raw = parameters.get(name);
   if (raw === null) return null;
-  // There is no year 0, and the days before it have no such form.
+  // There is no year 0, and earlier days can't be written in this form.
   return (
     (raw.startsWith("0000") ? null : parseDay(raw)) ??
     wrong(`${name} must be a date such as 2026-01-31, not ${show(raw)}`, name)

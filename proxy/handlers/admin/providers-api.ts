@@ -1,6 +1,6 @@
 /**
- * GET /admin/providers and /admin/config (docs/reference/admin-api.md): what this proxy knows of
- * its providers, and its settings with where each comes from. No credential is in either.
+ * GET /admin/providers and /admin/config (docs/reference/admin-api.md): the providers of this
+ * proxy, and its settings with their sources. Neither contains credentials.
  */
 import type { SettingsList, TargetItem } from "../../../shared/api/gateway-status.js";
 import type { PriceItem, ProviderItem, ProviderList } from "../../../shared/api/provider-item.js";
@@ -17,7 +17,7 @@ import type { RequestContext } from "../../request-context.js";
 import { failAdmin } from "./admin-json.js";
 import { failingTargets } from "./targets-api.js";
 
-/** Models of one provider that are shown: an aggregator has thousands. */
+/** Models shown per provider: an aggregator has thousands. */
 const modelsShownMax = 200;
 
 type ProviderParts = Pick<Gateway, "config" | "models" | "prices" | "targetHealth" | "nowMs">;
@@ -62,7 +62,7 @@ export async function replyConfig(context: RequestContext<"config" | "capacity">
   replyJson(exchange, 200, list);
 }
 
-/** Neither takes any. */
+/** Neither endpoint has parameters. */
 function refusesParameters(context: Pick<RequestContext, "exchange" | "record">): boolean {
   const [name] = new URLSearchParams(context.exchange.query).keys();
   if (name === undefined) return false;

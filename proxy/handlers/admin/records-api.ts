@@ -1,6 +1,6 @@
 /**
- * GET /admin/usage/records (docs/reference/admin-api.md): usage records, newest first, as a page,
- * or all that are asked for as a file. The daemon checks the filters.
+ * GET /admin/usage/records (docs/reference/admin-api.md): usage records, newest first, as a page or
+ * as a file. The daemon validates the filters.
  */
 import type { RecordItem } from "../../../shared/api/record-item.js";
 import { itemsPerPage } from "../../../shared/bounds.js";
@@ -26,7 +26,7 @@ const list: ListOf = {
   whole: "never",
   headers: ["cache-control", "no-store"],
   further: ["looked_back_to"],
-  // Some 400,000 records: about a second of the daemon's work, between which it does its other.
+  // Some 400,000 records: about a second of the daemon's time, in slices.
   questionsMax: 20,
 };
 
@@ -41,7 +41,7 @@ export async function replyRecords(context: RequestContext<"limiter" | "nowMs">)
     : replyFile(context, format.value, query);
 }
 
-/** All records, page by page: no more than one of them is in memory. */
+/** All records, page by page; only one page is in memory. */
 async function replyFile(
   context: RequestContext<"limiter" | "nowMs">,
   format: FileFormat,

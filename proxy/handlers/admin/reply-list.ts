@@ -1,7 +1,6 @@
 /**
- * The lists of the admin API (docs/reference/admin-api.md, "Lists"): all items as one body, or
- * with `limit` or `after` a page of them. The daemon checks the parameters, for the command line
- * too.
+ * The lists of the admin API (docs/reference/admin-api.md, "Lists"): all items in one body, or one
+ * page with `limit` or `after`. The daemon validates the parameters, also for the command line.
  */
 import type { BudgetList } from "../../../shared/api/budget-item.js";
 import type { KeyPage, ListedKeys } from "../../../shared/api/key-item.js";
@@ -20,7 +19,7 @@ import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin } from "./admin-json.js";
 
-/** The field of a list with its items. */
+/** The field that holds the items. */
 type ItemsField = Exclude<
   | keyof RuleList
   | keyof BudgetList
@@ -35,16 +34,19 @@ type ItemsField = Exclude<
 /** One of the daemon's lists. */
 export interface ListOf {
   readonly op: AdminOp;
-  /** What the daemon calls the items. */
+  /** The daemon's name for the items. */
   readonly items: ItemsField;
-  /** What a page calls them. */
+  /** Their name in a page. */
   readonly pageItems: ItemsField;
-  /** What the whole list is; `never`: the answer is always a page. */
+  /** The shape of the whole list; `never`: the answer is always a page. */
   readonly whole: "object" | "array" | "never";
   readonly headers: readonly string[];
-  /** Fields of the daemon's last page that go with a page, beside its items. */
+  /** Further fields that a page takes from the daemon's last page. */
   readonly further?: readonly string[];
-  /** How often the daemon is asked for one page, which is short then; without it, until full. */
+  /**
+   * The maximum of daemon calls per page, which may then be short; without it, until the page is
+   * full.
+   */
   readonly questionsMax?: number;
 }
 
@@ -52,7 +54,7 @@ export type Parameters = Readonly<Record<string, unknown>>;
 
 const numbers: ReadonlySet<string> = new Set(["limit", "period_seconds"]);
 
-/** The parameters of a query by name; a number stays text if it isn't one. */
+/** The parameters of a query by name; an invalid number stays a string. */
 export function listParameters(query: string): Checked<Parameters> {
   const parameters: Record<string, unknown> = {};
   for (const [name, text] of new URLSearchParams(query)) {
@@ -63,7 +65,7 @@ export function listParameters(query: string): Checked<Parameters> {
   return good(parameters);
 }
 
-/** Answers with a list, as a query narrows it. */
+/** Answers with a list, filtered by the query. */
 export async function replyList(
   context: RequestContext<"limiter">,
   list: ListOf,
@@ -72,7 +74,7 @@ export async function replyList(
   const parameters = listParameters(query);
   if (!parameters.ok) return failAdmin(context, parameters.failure);
   const { limit, after = null, order } = parameters.value;
-  // Of the fullest there is one page, which must not look like the whole list.
+  // The fullest items are one page, which must not look like the whole list.
   return limit === undefined && after === null && order !== "use" && list.whole !== "never"
     ? replyWhole(context, list, parameters.value)
     : replyPage(context, list, { limit: itemsPerPage, ...parameters.value });
@@ -126,8 +128,8 @@ async function replyWhole(
 }
 
 /**
- * One page, full unless it is the last, or the list bounds the questions: the daemon looks at a
- * bounded number of items at once.
+ * One page: full, unless it is the last or the list bounds the daemon calls. The daemon scans a
+ * bounded number of items per call.
  */
 export async function replyPage(
   context: RequestContext<"limiter">,
@@ -187,7 +189,7 @@ export async function askPage(
   };
 }
 
-/** Writes a piece; resolves when the client has room for more or is gone. */
+/** Writes a piece; resolves when the client can take more or disconnected. */
 export function writerTo(exchange: Exchange): (text: string) => Promise<void> {
   let resume = (): void => {};
   exchange.onGone(() => resume());

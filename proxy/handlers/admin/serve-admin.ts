@@ -1,7 +1,4 @@
-/**
- * The table of contents of the admin API: which endpoint is answered where
- * (docs/reference/admin-api.md).
- */
+/** Dispatches the endpoints of the admin API (docs/reference/admin-api.md). */
 import { unreachable } from "../../../shared/assert.js";
 import type { AdminEndpoint } from "../../http/paths/admin-routes.js";
 import type { RequestContext } from "../../request-context.js";

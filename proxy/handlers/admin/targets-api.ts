@@ -1,7 +1,4 @@
-/**
- * GET /admin/targets: the targets that have failed since their last answer, as this proxy has seen
- * it.
- */
+/** GET /admin/targets: the targets that failed since their last answer, as seen by this proxy. */
 import type { TargetItem, TargetList } from "../../../shared/api/gateway-status.js";
 import { targetName } from "../../../shared/domain/target-name.js";
 import { formatMillis } from "../../../shared/time.js";
@@ -22,7 +19,7 @@ export async function replyTargets({
   replyJson(exchange, 200, body);
 }
 
-/** For GET /admin/status and /admin/live, too. */
+/** Also for GET /admin/status and /admin/live. */
 export function failingTargets({
   targetHealth,
 }: Pick<Gateway, "targetHealth">): readonly TargetItem[] {

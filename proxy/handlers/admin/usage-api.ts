@@ -1,6 +1,6 @@
 /**
- * GET /v1/usage (docs/reference/http-api.md): the caller's own usage, budgets and rate limits.
- * Never limited itself. The parameters are checked here; the numbers are the daemon's.
+ * GET /v1/usage (docs/reference/http-api.md): the caller's own usage, budgets and rate limits. Not
+ * limited. The proxy checks the parameters; the daemon has the numbers.
  */
 import { failure } from "../../../shared/error-code.js";
 import { callerName } from "../../auth/caller.js";

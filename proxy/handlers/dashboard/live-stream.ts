@@ -1,6 +1,6 @@
 /**
- * GET /admin/live: one connection to the live feed, as a stream of events
- * (docs/reference/admin-api.md, "Live"). What is told, and when, is in `live-feed.ts`.
+ * GET /admin/live: one connection to the live feed, as server-sent events
+ * (docs/reference/admin-api.md, "Live"). `live-feed.ts` decides what is sent when.
  */
 import { bad, type Checked, good } from "../../../shared/checked.js";
 import { failure } from "../../../shared/error-code.js";
@@ -19,7 +19,7 @@ export async function streamLive(context: LiveContext): Promise<void> {
   const { gateway, exchange, record } = context;
   const lists = listsOf(exchange.query);
   if (!lists.ok) return failAdmin(context, lists.failure);
-  // The daemon checks the parameters, and is there.
+  // The daemon checks the parameters, and must be reachable.
   const asked =
     lists.value.length === 0
       ? [await gateway.limiter.call("status", null)]
@@ -38,7 +38,7 @@ export async function streamLive(context: LiveContext): Promise<void> {
     "text/event-stream",
     "cache-control",
     "no-store",
-    // For proxies that would gather it.
+    // For HTTP proxies that would buffer the stream.
     "x-accel-buffering",
     "no",
     "x-request-id",
@@ -54,7 +54,7 @@ export async function streamLive(context: LiveContext): Promise<void> {
   });
 }
 
-/** With `rules` or `budgets`, the pages that the other parameters ask for; without them none. */
+/** The list pages that the client follows with `rules` or `budgets`; none without them. */
 function listsOf(query: string): Checked<readonly ListWatch[]> {
   const read = listParameters(query);
   if (!read.ok) return read;
@@ -83,7 +83,8 @@ function watcherOf(context: LiveContext, lists: readonly ListWatch[], ended: () 
       return ready;
     },
     async mayWatch() {
-      // An open gateway may close, a session ends; the master key stays while this process runs.
+      // An open gateway may get a key and a session may end; the master key stays valid while this
+      // process runs.
       if (caller.credential === "none") return gateway.limiter.keysExist !== true;
       if (cookie === null) return true;
       const found = await findSession(gateway, cookie.token);

@@ -40,7 +40,7 @@ type SessionContext = Pick<
   "gateway" | "exchange" | "record"
 >;
 
-/** As every answer below /dashboard; and no cache keeps it. */
+/** The headers of every answer below /dashboard, and no caching. */
 const headersOfAll = ["cache-control", "no-store", ...pageHeaders];
 
 export function serveSession(context: SessionContext): Promise<void> {
@@ -56,14 +56,14 @@ export function serveSession(context: SessionContext): Promise<void> {
   }
 }
 
-/** Whether callers need no credentials; null: only the daemon could say, and it is away. */
+/** Whether callers need no credentials; null if the daemon, which knows, is away. */
 function isOpen({ gateway }: SessionContext): boolean | null {
   const { credentials, limiter } = gateway;
   if (!credentials.open || limiter.keysExist === true) return false;
   return limiter.keysExist === false ? true : null;
 }
 
-/** An open gateway has no cookie that tells its own page from another: it looks as on /admin. */
+/** An open gateway has no cookie to recognize its own page, so the check of /admin applies. */
 function foreignProblem(context: SessionContext): Failure | null {
   const { gateway, exchange } = context;
   const foreign = crossSiteProblem(exchange);
@@ -71,7 +71,7 @@ function foreignProblem(context: SessionContext): Failure | null {
   return webPageProblem(exchange, gateway.pages);
 }
 
-/** The key in a body, which no message repeats. */
+/** The key in the body. No message quotes it. */
 function keyIn(body: unknown): string | null {
   const key = isObject(body) && Object.keys(body).length === 1 ? body["key"] : undefined;
   return typeof key === "string" && key.trim() !== "" ? key.trim() : null;
@@ -86,7 +86,7 @@ const compressedKey = plainFailure(
 async function signIn(context: SessionContext): Promise<void> {
   const { gateway, exchange, record } = context;
   const { attempts, trustedProxies } = gateway.sessionKeeping;
-  // Decoding takes time that a stranger doesn't get: a Brotli window alone is filled with 16 MiB.
+  // Strangers get no decompression: a Brotli window alone takes 16 MiB.
   if (contentCoding(exchange.header("content-encoding")) !== "")
     return refuse(context, compressedKey);
   exchange.awaitBody(strangerBodyMs, () => {});
@@ -106,20 +106,20 @@ async function signIn(context: SessionContext): Promise<void> {
   }
   const token = gateway.sessionKeeping.newToken();
   const opened = await openSession(gateway, key, token);
-  // What the daemon or an issuer couldn't judge was no wrong attempt.
+  // An attempt that the daemon or an issuer couldn't judge doesn't count.
   if (opened.ok || opened.failure.status !== 401) attempts.takeBack(client, beganMonoMs);
   if (!opened.ok) return refuseCaller({ exchange, record }, "dashboard", opened, headersOfAll);
   await endFormer(context);
   record.note = `signed in: ${whose(opened.session)}`;
   record.end(204, "answered");
-  // A page's own origin tells that it came over TLS, also behind a proxy that isn't trusted.
+  // The Origin shows TLS, also behind an untrusted proxy.
   const secure =
     isOverTls(exchange, trustedProxies) ||
     exchange.header("origin")?.startsWith("https://") === true;
   replyCookie(context, sessionCookie({ token, secure }));
 }
 
-/** The session that this browser had until now; if the daemon goes just now, it ends by itself. */
+/** Closes the browser's previous session; if that fails, the session expires. */
 async function endFormer({ gateway, exchange }: SessionContext): Promise<void> {
   const former = cookieOf(gateway, exchange);
   if (former === null) return;
@@ -158,7 +158,7 @@ async function tellSession(context: SessionContext): Promise<void> {
   replyJson(exchange, 200, status, headersOfAll);
 }
 
-/** Beyond loopback an open gateway keeps /admin shut. */
+/** Beyond loopback an open gateway doesn't serve /admin. */
 function openGateway({ adminOpen }: { readonly adminOpen: boolean }): SignedIn {
   return adminOpen ? { kind: "open" } : { kind: "self", user_path: "/" };
 }

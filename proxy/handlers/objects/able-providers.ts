@@ -1,4 +1,4 @@
-/** Which providers may be asked for what they keep. */
+/** Which providers a request about stored objects may go to. */
 import { type Failure, invalid } from "../../../shared/error-code.js";
 import { isObjectId } from "../../../shared/wire/stored-object.js";
 import type { Provider } from "../../gateway.js";
@@ -14,7 +14,7 @@ type AbleProviders =
   | { readonly ok: true; readonly providers: readonly Provider[] }
   | { readonly ok: false; readonly failure: Failure };
 
-/** The providers that may be asked, or why none may. */
+/** The providers, or why there is none. */
 export function providersFor(
   { gateway, exchange }: RequestContext<"providers">,
   operation: StoredOperation,
@@ -42,7 +42,7 @@ function wrong(message: string): { readonly ok: false; readonly failure: Failure
   return { ok: false, failure: invalid(message) };
 }
 
-/** Of these providers the one that has the caller's object of this id. */
+/** Narrows the providers to the one that has the caller's object. */
 export async function ownProviders(
   { gateway, caller }: RequestContext<"limiter">,
   providers: readonly Provider[],
@@ -59,7 +59,7 @@ export async function ownProviders(
   return own.length === 0 ? { ok: false, failure: noSuchObject(id) } : { ok: true, providers: own };
 }
 
-/** The one that is known to have an object of this id; if nobody knows, the first. */
+/** The provider known to have the object; the first one if unknown. */
 export async function providerWith(
   { gateway }: RequestContext<"limiter">,
   providers: readonly Provider[],
@@ -75,7 +75,7 @@ export async function providerWith(
   return having ?? first;
 }
 
-/** Null: the path is that of all of them. */
+/** Null without an object id in the path. */
 export function idInPath(path: string, operation: StoredOperation): string | null {
   const base = clientPath(operation);
   return path === base ? null : path.slice(base.length + 1).split("/", 1)[0]!;

@@ -1,6 +1,6 @@
 /**
- * Whether a caller may have a batch's input carried out. The file is read at the provider, where it
- * is, however it has come there: at once, in parts, for another purpose or by another release.
+ * Whether a caller may submit the input file of a batch. Reads the file from the provider, however
+ * it was uploaded.
  */
 import { type Failure, failure } from "../../../shared/error-code.js";
 import type { Provider } from "../../gateway.js";
@@ -14,10 +14,10 @@ import { unansweredFailure } from "../../upstream/errors/provider-failure.js";
 import { mapUpstreamError } from "../../upstream/errors/upstream-error.js";
 import { objectPath } from "./send-object-request.js";
 
-/** Of a provider's error. */
+/** The size of a provider's error. */
 const errorBytesMax = 64 * 1024;
 
-/** Of a batch whose body has been checked; null: it may. */
+/** The problem of a batch whose body was checked; null without one. */
 export async function batchInputProblem(
   { gateway, exchange }: RequestContext<"config" | "isUtf8" | "limiter">,
   { userPath }: Pick<Admission, "userPath">,
@@ -62,14 +62,14 @@ export async function batchInputProblem(
 }
 
 /**
- * Without the caller's headers that ask for a part of the file, or for another form of it: what is
- * checked must be what the provider will carry out.
+ * Without the caller's headers for ranges or encodings: Sluice must check exactly what the provider
+ * executes.
  */
 function forWholeFile(headers: readonly string[]): string[] {
   return pairsWhose(headers, (name) => !/^(?:range|if-|accept|content-)/i.test(name));
 }
 
-/** Another success than 200, such as 206, has a part of the file, or nothing. */
+/** Any other success, such as 206, returns a part of the file or nothing. */
 function notAllOfIt(provider: string, status: number): Failure {
   return {
     ...failure("provider_unavailable", `${provider} answered ${status}, not 200`),

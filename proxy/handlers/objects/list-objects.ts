@@ -1,7 +1,6 @@
 /**
- * The list of what a provider keeps, for a caller who sees only what its own path has made. The
- * provider's list is of the whole account: it is read page by page, until one has something of the
- * caller's.
+ * Lists stored objects for a caller who may see only those of its own path. The provider lists the
+ * whole account, so its pages are read until one has objects of the caller.
  */
 import { isObject, parseJson } from "../../../shared/checked.js";
 import { failure } from "../../../shared/error-code.js";
@@ -19,7 +18,7 @@ import { mapUpstreamError } from "../../upstream/errors/upstream-error.js";
 import { upstreamPath } from "../../upstream/upstream-path.js";
 import { rewriteOf } from "./send-object-request.js";
 
-/** So many pages, of a hundred each, are looked at for one answer. */
+/** Pages of a hundred objects each, read per answer. */
 const pagesMax = 20;
 const pageBytesMax = 8 * 1024 * 1024;
 
@@ -76,7 +75,7 @@ export async function listOwnObjects(
   }
 }
 
-/** Those of the caller's path; null: it has been answered that they can't be told. */
+/** The objects of the caller's path; null if they can't be determined and an error was sent. */
 async function itemsOf(
   { gateway, exchange, caller, record }: RequestContext,
   { items }: ListPage,
@@ -107,7 +106,7 @@ interface ListPage {
   readonly hasMore: boolean;
 }
 
-/** Null: it is no list. */
+/** Null if it isn't a list. */
 export function readPage(answer: unknown): ListPage | null {
   if (!isObject(answer) || !Array.isArray(answer["data"])) return null;
   return {
@@ -118,9 +117,9 @@ export function readPage(answer: unknown): ListPage | null {
 }
 
 /**
- * The page with these of its items: it begins and ends with them, and tells of no others. Of the
- * provider's fields only those of a page: others may be of the whole account. Beyond `limit` items
- * those that stand further from the cursor are left for the next page.
+ * The provider's page, reduced to the caller's items. It keeps only the fields of a page, since
+ * others may describe the whole account. Items beyond `limit`, counted from the cursor, are left
+ * for the next page.
  */
 export function pageOf(
   { fields, hasMore }: ListPage,
@@ -137,18 +136,18 @@ export function pageOf(
   return { items, page };
 }
 
-/** How many items of a provider's are looked at in one go, and the most that a page has. */
+/** Items requested per provider page, and the maximum of an answer. */
 const itemsPerPage = 100;
 
-/** How many items the client wants. */
+/** The number of items that the client requests. */
 export function pageLimit(query: string): number {
   const limit = Number(new URLSearchParams(query).get("limit"));
   return Number.isInteger(limit) && limit >= 1 ? Math.min(limit, itemsPerPage) : itemsPerPage;
 }
 
 /**
- * The query of the next page, from the client's: `after` null for the first. However few the client
- * wants, many are asked for: most may be others'.
+ * The query for the provider's next page; `after` is null for the first. Always requests a full
+ * page, since most items may belong to others.
  */
 export function pageQuery(query: string, cursor: string, after: string | null): string {
   const parameters = new URLSearchParams(query);

@@ -1,12 +1,11 @@
 /**
- * What providers keep for their callers: files, batches, stored responses, conversations. Such
- * requests name no model and meet no limits, but for the submission of a batch, which is one
- * request of its user path.
+ * Stored objects of providers: files, batches, responses, conversations. These requests name no
+ * model and aren't limited, except the submission of a batch, which counts as one request of its
+ * user path.
  *
- * A caller reaches what its own path has made (`../objects/object-access.ts`), at the provider that
- * has it. For the master key a request for an id is sent to each provider that may have it, in the
- * order of the configuration, until one has it. A new object goes to the first, or to the one that
- * the caller names.
+ * A caller reaches objects of its own path (`../objects/object-access.ts`), at the provider that
+ * has them. With the master key, providers are tried in the order of the configuration until one
+ * has the id. A new object goes to the first provider, or to the one that the caller names.
  */
 
 import { assert } from "../../../shared/assert.js";
@@ -20,7 +19,7 @@ import { idInPath, ownProviders, providersFor } from "./able-providers.js";
 import { listOwnObjects } from "./list-objects.js";
 import { readObjectBody, type StoredOperation, sendObjectRequest } from "./send-object-request.js";
 
-/** A request that no limit applies to. Never rejects. */
+/** An unlimited request. Never rejects. */
 export async function providerObjectRequest(
   context: RequestContext,
   operation: StoredOperation,
@@ -41,7 +40,7 @@ export async function providerObjectRequest(
   if (!read.ok) return refuseUnadmitted(context, read.failure);
   const foreign = await foreignObject(gateway, caller, read.named);
   if (foreign !== null) return refuseUnadmitted(context, foreign);
-  // What passes while it is read can't be sent to a second one.
+  // A streamed upload can't be sent to a second provider.
   const isRepeatable = read.body === null || Buffer.isBuffer(read.body);
   const providers =
     hasId && isRepeatable ? wellFirst(context, able.providers) : able.providers.slice(0, 1);
@@ -59,7 +58,7 @@ export async function providerObjectRequest(
     });
     gateway.targetHealth.note(accountOf(provider), startedMonoMs, next);
     const found = next.status < 300 || exchange.begun || exchange.gone;
-    // A provider that fails may have the object: the answer is 404 only if all of them say so.
+    // A failing provider may have the object, so the answer is 404 only if all say so.
     if (result === null || found || result.status === 404) {
       result = next;
       record.target = accountOf(provider);
@@ -73,12 +72,12 @@ export async function providerObjectRequest(
   result.finish();
 }
 
-/** What the provider keeps is at none of its models. */
+/** Stored objects belong to no model. */
 function accountOf({ config }: Provider): Target {
   return { provider: config.name, model: "" };
 }
 
-/** Those that keep failing last: each is asked only if those before it don't have the object. */
+/** Failing providers last: each is tried only if the earlier ones don't have the object. */
 function wellFirst(
   { gateway }: RequestContext<"targetHealth">,
   providers: readonly Provider[],

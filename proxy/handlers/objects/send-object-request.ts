@@ -1,6 +1,6 @@
 /**
- * A request about what providers keep, to one of them: what is read of its body, where it goes, and
- * who has made what it makes.
+ * Sends a request about stored objects to one provider: reads its body, and records the owners of
+ * the objects that it creates.
  */
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import type { Failure } from "../../../shared/error-code.js";
@@ -47,15 +47,15 @@ type BodyRead =
   | {
       readonly ok: true;
       readonly body: RequestBody;
-      /** Of JSON; null: there is none. */
+      /** The JSON body; null without one. */
       readonly fields: Readonly<Record<string, unknown>> | null;
-      /** The objects that it names; null: too many. */
+      /** The objects that it names; null if too many. */
       readonly named: NamedIds | null;
     }
-  /** Null: the client is gone. */
+  /** Null if the client disconnected. */
   | { readonly ok: false; readonly failure: Failure | null };
 
-/** An upload is passed on while it is read; any other body is JSON, or empty. */
+/** An upload is streamed; any other body is JSON or empty. */
 export async function readObjectBody(
   { gateway, exchange, caller }: RequestContext<"config" | "isUtf8" | "limiter" | "setTimer">,
   operation: StoredOperation,
@@ -105,13 +105,13 @@ interface Sending {
   readonly headers: string[];
   /** Whether another provider is left to ask. */
   readonly hasFallback: boolean;
-  /** The response that it is about; null: it is about none. */
+  /** The response that it is about; null without one. */
   readonly id?: string | null;
-  /** Whose it is what the request makes; null: it makes nothing, or isn't its owner's. */
+  /** The owner of the created object; null if none is created or recorded. */
   readonly userPath: string | null;
 }
 
-/** The answer, once it is remembered who has made what it tells of. */
+/** The answer, after the owners of its objects are recorded. */
 export async function sendObjectRequest(
   { gateway, exchange, record }: RequestContext<SendingParts>,
   { provider, operation, body, headers, hasFallback, userPath, id = null }: Sending,
@@ -164,12 +164,12 @@ export async function sendObjectRequest(
   trace?.ended(forwarded, gateway.monoMs());
   const end = id === null ? null : endShown(exchange, forwarded, shown);
   if (end !== null) await settleEnded(gateway, { ...at, end });
-  // The client may ask for it next.
+  // The client may request it next.
   await remembered;
   return forwarded;
 }
 
-/** Of message batches, which say where their results are; not of the results. */
+/** Message batches contain the URL of their results; the results themselves don't. */
 export function rewriteOf(
   { config }: Pick<RequestContext<"config">["gateway"], "config">,
   exchange: Exchange,
@@ -190,8 +190,8 @@ type SendingParts =
   | "setTimer";
 
 /**
- * What an answer tells of the end of a response: a whole one by its status; a stream, which begins
- * anywhere, by the usage at its end. Null: nothing.
+ * The usage of a response that has ended: known by its status, or for a stream, which may start
+ * anywhere, by the usage at its end. Null if it hasn't ended.
  */
 function endShown(
   { query }: Exchange,
@@ -204,18 +204,18 @@ function endShown(
   return usage === null || estimated ? null : { kind: "used", usage };
 }
 
-/** Requests without an id make an object; a batch and an upload make files later. */
+/** Requests without an id create an object; a batch and an upload create files later. */
 function mayMake(operation: StoredOperation, { method, path }: Exchange): boolean {
   if (method === "DELETE") return false;
   return path === clientPath(operation) || operation === "batches" || operation === "uploads";
 }
 
-/** Of an answer to HEAD the client gets the head. */
+/** The answer to a HEAD has no body. */
 function methodOf({ method }: Exchange): UpstreamRequest["method"] {
   return method === "POST" || method === "DELETE" ? method : "GET";
 }
 
-/** `rest`: of the client's path what follows the operation, with its slash. */
+/** `rest`: the client's path after the operation, with its slash. */
 export function objectPath(
   provider: ProviderConfig,
   operation: StoredOperation,
@@ -229,8 +229,9 @@ export function objectPath(
 const field = "file_id";
 
 /**
- * The pieces, each once it is known to name nothing. Throws `UploadRefused`, and then the provider
- * has neither the name nor the form's end.
+ * Streams a form that must not name stored objects, as the name may follow the file; each piece is
+ * checked first. Throws `UploadRefused`; the provider then has neither the name nor the end of the
+ * form.
  */
 export async function* formWithoutIds(
   pieces: AsyncIterable<Buffer>,

@@ -1,6 +1,6 @@
 /**
- * The submission of a batch, in OpenAI's dialect or Anthropic's: it is one request of its user
- * path. What the provider executes of it later isn't seen.
+ * The submission of a batch, in OpenAI's or Anthropic's dialect: one request of its user path.
+ * Sluice doesn't see its execution at the provider.
  */
 import { isAbsent } from "../../../shared/checked.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
@@ -50,7 +50,7 @@ export async function submitBatch(
   });
   if (admitted === null) return;
   context.record.target = target;
-  // After the admission: it reads a long file, which who is over its limit can't have read.
+  // After the admission, since it reads a large file, which a caller over its limit can't cause.
   const unfit =
     fileId === null || context.caller.isOperator
       ? null
@@ -69,12 +69,12 @@ export async function submitBatch(
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Of a batch that has been checked; null: Azure is to read a blob. */
+/** The input file of a checked batch; null for a blob that Azure reads. */
 function inputFileOf({ input_file_id: id }: Fields): string | null {
   return isObjectId(id) ? id : null;
 }
 
-/** What makes the body of a batch one that no provider can take, or not from this caller. */
+/** Why no provider can take the body of the batch, or not from this caller. */
 function batchProblem(
   value: Fields,
   operation: BatchOperation,

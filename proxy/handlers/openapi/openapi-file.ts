@@ -1,7 +1,4 @@
-/**
- * `docs/openapi.json`, read from the disk when somebody first asks for it and kept: a proxy that is
- * never asked pays nothing for it.
- */
+/** `docs/openapi.json`, loaded lazily at the first request and cached. */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Log } from "../../../shared/log.js";
@@ -9,12 +6,12 @@ import { keptFile } from "../../http/kept-file.js";
 import type { KeptFile } from "../../http/reply-file.js";
 import type { LoadOpenapi } from "./reply-openapi.js";
 
-/** From the program, which is two folders below the package's, or from this module, compiled. */
+/** Relative to the program, two folders below the package's root, or to this compiled module. */
 const places = ["../../docs/openapi.json", "../../../../docs/openapi.json"].map((place) =>
   fileURLToPath(new URL(place, import.meta.url)),
 );
 
-/** Reads once; after a failure, again at the next call. Never rejects. */
+/** Reads the file once, and again after a failure. Never rejects. */
 export function createOpenapiLoader(
   log: Pick<Log, "warn">,
   from: readonly string[] = places,

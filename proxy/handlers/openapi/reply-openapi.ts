@@ -1,13 +1,13 @@
 /**
  * GET /openapi.json (docs/reference/http-api.md, "The API as a document"): the description of this
- * API, without credentials. It is the same for everybody and holds nothing of this installation.
+ * API, without credentials. It contains nothing about this installation.
  */
 import { plainFailure } from "../../../shared/error-code.js";
 import type { Exchange } from "../../http/exchange.js";
 import { type KeptFile, replyFile } from "../../http/reply-file.js";
 import { replyFailure } from "../../http/respond.js";
 
-/** Null: this installation has none that can be read. */
+/** Null if the file can't be read. */
 export type LoadOpenapi = () => Promise<KeptFile | null>;
 
 /** Returns the status. */
