@@ -14,24 +14,22 @@ import {
 } from "../../limiterd/bounds.js";
 import { fieldsMax, strangerValuesMax, valuesMax } from "../../proxy/body/count-values.js";
 import {
-  decodedFreelyBytes,
-  decodedRatioMax,
-  zstdWindowLogMax,
-} from "../../proxy/bounds.js";
-import { watchersMax } from "../../proxy/bounds.js";
-import { freePlacesMax } from "../../proxy/http/match-route.js";
-import { linesPerFileMax, namesPerFileMax } from "../../proxy/objects/batch-input.js";
-import { requestsPerBatchMax } from "../../proxy/objects/batch-requests.js";
-import { namedMax } from "../../proxy/objects/object-ids.js";
-import {
   breakerOpenMsMax,
   breakersMax,
+  decodedFreelyBytes,
+  decodedRatioMax,
   keyCommandMs,
   keyRestMsMax,
   keyTextBytesMax,
   rateLimitedKeyRestMs,
   refusedKeyRestMs,
+  watchersMax,
+  zstdWindowLogMax,
 } from "../../proxy/bounds.js";
+import { freePlacesMax } from "../../proxy/http/match-route.js";
+import { linesPerFileMax, namesPerFileMax } from "../../proxy/objects/batch-input.js";
+import { requestsPerBatchMax } from "../../proxy/objects/batch-requests.js";
+import { namedMax } from "../../proxy/objects/object-ids.js";
 import * as bounds from "../../shared/bounds.js";
 import * as credentials from "../../shared/domain/credential-bounds.js";
 import {
