@@ -1,7 +1,7 @@
 /**
  * The usage that a response is charged: the reported one, or an estimate where none was reported or
- * it was invalid, as after a cut stream (docs/reference/usage-record.md). Estimates go by characters:
- * Sluice has no tokenizer.
+ * it was invalid, as after a cut stream (docs/reference/usage-record.md). Estimates go by
+ * characters: Sluice has no tokenizer.
  *
  * Not here: reported counts (`read-usage.ts`).
  */

@@ -5,8 +5,9 @@
  * Providers split their tokens differently; `test/proxy/usage/reported-usage.ts` has a sample of
  * each form. The result here has one meaning for all of them.
  *
- * Details, such as cached or audio tokens and the service tier, follow docs/reference/usage-record.md. An
- * invalid detail counts as 0; one larger than its whole is cut to it.
+ * Details are cached and audio tokens, the service tier and others
+ * (docs/reference/usage-record.md). An invalid detail counts as 0; one larger than its whole is cut
+ * to it.
  *
  * Not here: finding the usage object (`find-usage.ts`), estimates (`count-usage.ts`), and prices.
  */
