@@ -1,6 +1,6 @@
 /**
  * What every answer below /dashboard says to the browser, and the one page that it serves
- * (docs/dashboard.md, "Safety"). Pure.
+ * (docs/contributing/dashboard.md, "Headers"). Pure.
  */
 
 /**

@@ -1,4 +1,4 @@
-/** Who is signed in to the dashboard, as GET /dashboard/session tells it (docs/dashboard.md). */
+/** Who is signed in, as GET /dashboard/session answers (docs/contributing/dashboard.md). */
 
 interface SessionOwner {
   readonly signed_in_at: string;

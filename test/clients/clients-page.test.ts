@@ -36,7 +36,6 @@ t.test("the page has every client, with its settings", async (t) => {
   t.equal(new Set(ids).size, ids.length, "each by an id of its own");
   for (const { title, setUp } of clients) {
     t.ok(page.includes(`| ${title} |`), `${title} has a row`);
-    t.ok(page.includes(`| ${title}: |`), `${title} has a row of its limits`);
     t.ok(page.includes(setUp), `${title} has its settings`);
   }
 });
@@ -56,6 +55,6 @@ t.test("rows of clients that haven't run stay as they are", async (t) => {
   t.same(rows(again), rows(page));
   t.match(
     clientsPage({ clients, results: [cell("gpt-4o", [["task", false]])], before: page }),
-    /\| Claude Code 2\.1 \| \u2717 \|/,
+    /\| Claude Code 2\.1 \|\u2717\|/,
   );
 });

@@ -22,16 +22,26 @@ export function verdictOf(cell: CellResult): Verdict {
 
 const intro = `# Clients
 
-Which agents and SDKs work with which providers through Sluice. The tables are the results of \`npm run heavy -- clients\`: the real clients, installed from their registries, talk to a real Sluice, and behind it are servers that refuse what each provider's API would refuse, rule by rule, with the [source of each rule](../test/clients/providers/hosts.ts). The command fails if a cell doesn't work, or if this page isn't what it would write; \`npm run heavy -- clients --write\` writes it.
+How to point an agent or an SDK at Sluice, and [which works with which provider](#what-works). Set the base URL and a [managed key](keys.md). The model is any that Sluice knows: a provider's, as \`provider/model\`, a [virtual one](failover.md) or an alias. The client and the provider may speak different APIs.
 
-Each client reads three notes with its tools, one first and then two at once, and says what they make up; then, in a second turn, says it again from the conversation. SDKs do it whole and as a stream, and ask for an object by a schema. The providers' own SDKs and Codex show OpenAI, Anthropic and Gemini a picture; those SDKs that count tokens, and Claude Code, get the count of these three, and Sluice's estimate at vLLM. Afterwards Sluice must have recorded exactly the requests and tokens that the provider has told, and hold no slot.
+## Set-up
+`;
+
+const works = `
+## What works
+
+The real clients talk to a real Sluice, and behind it are servers that refuse what each provider's API would refuse. \`npm run heavy -- clients --write\` makes this table.
+
+Each client reads three notes with its tools, one first and then two at once, says what they make up, and says it again from the conversation in a second turn. SDKs do it whole and as a stream, and ask for an object by a schema. The providers' own SDKs and Codex show OpenAI, Anthropic and Gemini a picture; SDKs that count tokens, and Claude Code, get the count. Afterwards Sluice must have recorded exactly the requests and tokens that the provider has counted, and hold no slot.
+
+On OpenAI and Anthropic each client also leaves in the middle of a stream (the provider's stream ends, the slot is free), finds its only slot taken (it waits), and finds its limit of the day used up (it stops at once and shows the limit; Continue tries for two minutes first). [What each is answered](reference/http-api.md#clients-that-need-other-words).
 
 | sign | meaning |
 |---|---|
 | ✓ | all of it works |
-| ○ | the client speaks the provider's dialect, so that Sluice translates nothing, and fails without Sluice in the same way: below is what the provider refuses. Another client of the list, or another dialect of the same SDK, works |
+| ○ | fails without Sluice in the same way; the reason is below |
 | … | doesn't work yet; the reason is below |
-| – | not tried |
+| – | not tried, or the client doesn't do it by itself |
 
 `;
 
@@ -47,7 +57,7 @@ export function clientsPage({ clients, results, before }: PageParts): string {
   const linesBefore = before.split("\n");
   const row = (client: Client, cells: readonly string[] | null): string => {
     const start = `| ${client.title} |`;
-    if (cells !== null) return `${start} ${cells.join(" | ")} |`;
+    if (cells !== null) return `${start}${cells.join("|")}|`;
     return linesBefore.find((line) => line.startsWith(start)) ?? `${start} not tried |`;
   };
   const of = (client: Client): readonly CellResult[] =>
@@ -55,28 +65,26 @@ export function clientsPage({ clients, results, before }: PageParts): string {
   const columns = hosts.flatMap(({ title, models }) =>
     models.map((model) => `${title} ${shortName(model)}`),
   );
-  const main = clients.map((client) => {
+  const rows = clients.map((client) => {
     const cells = of(client);
     const signOf = (host: string, model: string): string => {
       const cell = cells.find((each) => each.host === host && each.model === model);
       return cell === undefined ? "–" : signs[verdictOf(cell)];
     };
     const inRow = hosts.flatMap(({ name, models }) => models.map((model) => signOf(name, model)));
-    return row(client, cells.length === 0 ? null : inRow);
+    return row(client, cells.length === 0 ? null : [...inRow, ...limitCells(client, cells)]);
   });
+  const limits = ["leaves a stream", "waits for a slot", "stops at the day's limit"];
   return [
     intro,
-    table(["client", ...columns], main),
+    ...setUps(clients),
+    works,
+    table(["client", ...columns, ...limits], rows),
     "\n",
     notes(clients, results),
-    "\n## Leaving, waiting and stopping\n\nEach client is also told to leave in the middle of a stream, finds its only slot taken, and finds the limit of its day used up, on OpenAI and on Anthropic. When it leaves, Sluice ends the provider's stream and frees the slot; a slot that is taken is waited for; at a day's limit it stops at once and shows the limit (Continue asks for two minutes first, whatever it is told). – is what a client doesn't do by itself: Mastra tries nothing again, and LlamaIndex reads a stream to its end, whoever has left. What each is answered is under [clients that need other words](reference/http-api.md#clients-that-need-other-words).\n\n",
-    table(
-      ["client's stop", "leaves a stream", "waits for a slot", "stops at the day's limit"],
-      clients.map((client) => row(stopping(client), limitCells(client, of(client)))),
-    ),
-    "\n## Set-up\n\nThe settings that the matrix itself uses. The address is Sluice's, the key a [managed key](authentication.md#managed-keys), and the model any that Sluice knows: a provider's, as `provider/model`, or a virtual one.\n",
-    ...setUps(clients),
-  ].join("");
+  ]
+    .join("")
+    .replace(/\n+$/, "\n");
 }
 
 /** The notes are of all clients: the results of some say nothing of the page. */
@@ -85,11 +93,6 @@ export function comparePage(parts: PageParts): "same" | "stale" | "not_compared"
   const ran = new Set(results.map(({ client }) => client));
   if (!clients.every(({ id }) => ran.has(id))) return "not_compared";
   return clientsPage(parts) === before ? "same" : "stale";
-}
-
-/** The second table has rows of its own. */
-function stopping(client: Client): Client {
-  return { ...client, title: `${client.title}:` };
 }
 
 function shortName(model: string): string {
@@ -102,8 +105,7 @@ function table(head: readonly string[], rows: readonly string[]): string {
 
 const limitSteps: readonly Step[] = ["abort", "busy", "day"];
 
-function limitCells(client: Client, results: readonly CellResult[]): readonly string[] | null {
-  if (results.length === 0) return null;
+function limitCells(client: Client, results: readonly CellResult[]): readonly string[] {
   return limitSteps.map((step) => {
     if (!client.steps.includes(step)) return "–";
     const tried = results.flatMap(({ steps }) => steps.filter((each) => each.step === step));

@@ -1,7 +1,7 @@
 /**
- * /dashboard/session (docs/dashboard.md, "Signing in"): signs a browser in with a key, tells its
- * page who is signed in, and signs out. The session lives in the daemon; its token is in a cookie
- * that no script can read.
+ * /dashboard/session (docs/contributing/dashboard.md, "Sessions"): signs a browser in with a key,
+ * tells its page who is signed in, and signs out. The session lives in the daemon; its token is in
+ * a cookie that no script can read.
  */
 import type { SessionStatus, SignedIn } from "../../../shared/api/session-status.js";
 import { isObject } from "../../../shared/checked.js";
