@@ -118,17 +118,17 @@ export const limiterMetrics = metricsOf("limiter", {
   engineUp: {
     name: "sluice_cluster_engine_up",
     kind: "gauge",
-    help: "1 if the engine answers, else 0. Absent without a cluster.",
+    help: "Whether the engine answers: 1 or 0. Absent without a cluster.",
   },
   engineFailing: {
     name: "sluice_cluster_engine_failing",
     kind: "gauge",
-    help: "1 if something is wrong with the engine even though it may answer, else 0. Absent without a cluster.",
+    help: "Whether something is wrong with the engine, even if it answers: 1 or 0. Absent without a cluster.",
   },
   clusterChangesHeard: {
     name: "sluice_cluster_changes_heard",
     kind: "gauge",
-    help: "1 if changes of other hosts arrive immediately, 0 if this host polls for them each second.",
+    help: "How changes of other hosts arrive: 1 immediately, 0 by polling each second.",
   },
   clusterChangesSubscribers: {
     name: "sluice_cluster_changes_subscribers",

@@ -117,7 +117,7 @@ export const proxyMetrics = metricsOf("proxy", {
   limiterReachable: {
     name: "sluice_limiter_reachable",
     kind: "gauge",
-    help: "1 if the limiter daemon answers this proxy, else 0.",
+    help: "Whether the limiter daemon answers this proxy: 1 or 0.",
   },
   limiterDegraded: {
     name: "sluice_limiter_degraded_seconds_total",
@@ -217,7 +217,7 @@ export const proxyMetrics = metricsOf("proxy", {
   reloadSucceeded: {
     name: "sluice_config_last_reload_successful",
     kind: "gauge",
-    help: "1 if the configuration was last read without errors, 0 after a failed reload.",
+    help: "Success of the last attempt to read the configuration: 1, or 0 after a failed reload.",
   },
   reloadedAt: {
     name: "sluice_config_last_reload_success_timestamp_seconds",
@@ -234,7 +234,7 @@ export const proxyMetrics = metricsOf("proxy", {
   stopDrained: {
     name: "sluice_last_stop_drained",
     kind: "gauge",
-    help: "1 if the last proxy that ended here finished all requests, 0 if it was killed or cut some. Absent before the first end.",
+    help: "Whether the last proxy that ended here finished all requests: 1, or 0 if it was killed or cut some. Absent before the first end.",
   },
   stoppedAt: {
     name: "sluice_last_stop_timestamp_seconds",
