@@ -138,6 +138,31 @@ t.test("comments cite pages of this repository alone", async (t) => {
   t.same(elsewhere, [], "no document that the repository doesn't hold");
 });
 
+t.test("a heading that a comment cites beside its page is there", async (t) => {
+  const cited = tree
+    .filter((path) => path.endsWith(".ts"))
+    .flatMap((path) => {
+      const text = read(path).replace(/\n\s*(?:\*|\/\/) ?/g, " ");
+      const citations = text.matchAll(/(docs\/[\w/-]+\.md)`?,? "([^"]+)"/g);
+      return [...citations].map(([, page, heading]) => ({ path, page: page!, heading: heading! }));
+    });
+  t.ok(cited.length > 20);
+  const gone = cited.filter(
+    ({ page, heading }) =>
+      files.has(page) && !headingsOf(page).some((each) => each.startsWith(heading)),
+  );
+  t.same(
+    gone.map(({ path, page, heading }) => `${path}: ${page}, "${heading}"`),
+    [],
+  );
+});
+
+/** Without the backticks. */
+function headingsOf(page: string): readonly string[] {
+  const headings = withoutBlocks(read(page)).matchAll(/^#+ (.*)$/gm);
+  return [...headings].map(([, heading]) => heading!.replaceAll("`", ""));
+}
+
 function comments(text: string): string {
   return text
     .split("\n")

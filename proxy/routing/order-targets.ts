@@ -1,6 +1,7 @@
 /**
- * In which order the targets of a route are tried (docs/reference/http-api.md, "A virtual model"):
- * the first should serve the request, the others take over when it has no capacity or fails.
+ * In which order the targets of a route are tried (docs/reference/http-api.md, "Virtual models and
+ * failover"): the first should serve the request, the others take over when it has no capacity or
+ * fails.
  *
  * Not here: which target admits (the daemon's) and which has failed (the forwarding step's).
  */

@@ -1,6 +1,6 @@
 /**
  * The anchors of budget periods: the moments in UTC at which days, weeks and months of budgets
- * begin (`docs/budgets.md`, "Periods"). One table: the API, the command
+ * begin (`docs/budgets.md`). One table: the API, the command
  * line, the store and the docs are held to it.
  */
 import { asObject, type Checked, isCount, show } from "../checked.js";

@@ -1,6 +1,6 @@
 /**
  * Rate limit rules: their fields, and how bodies are checked and rules named
- * (`docs/reference/http-api.md`, "Rules"). How a body names one is in `limit-key.ts`; their
+ * (`docs/reference/admin-api.md`, "Rules"). How a body names one is in `limit-key.ts`; their
  * counters are the daemon's.
  */
 

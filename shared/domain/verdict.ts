@@ -6,7 +6,7 @@ import type { BudgetScope } from "./budget.js";
 import type { Scope } from "./rule.js";
 
 /**
- * The six counts of the success headers (`docs/reference/http-api.md`, "The headers of a limit");
+ * The six counts of the success headers (`docs/reference/http-api.md`, "Every response");
  * null where no rule has such a cap. Resets are in seconds.
  */
 export interface SuccessHeaders {
