@@ -20,7 +20,7 @@ t.test("a screen reader", { skip: noBrowser }, async (t) => {
       t.ok(all.includes(place), place);
     t.equal(all.match(/- heading .*\[level=1\]/g)?.length, 1);
     const table = await told("main table");
-    t.match(table, /- table "Limits of user paths with what is used of them":/);
+    t.match(table, /- table "Limits of user paths and their use":/);
     for (const head of ["User path", "Period", "Requests", "Tokens", "Resets in", "Actions"])
       t.ok(table.includes(`- columnheader "${head}"`), head);
     t.match(table, /- cell "\/support\/triage"/, "the whole path, not its place in the tree");

@@ -55,7 +55,7 @@ t.test("signing in", { skip: noBrowser }, async (t) => {
     await page.getByText("/readers").first().waitFor();
     t.equal(await page.getByRole("link", { name: "Keys" }).count(), 0, "no page of an operator");
     await openDashboard(watched, gateway.url, "keys");
-    await page.getByText("There is no such page").waitFor();
+    await page.getByText("Page not found").waitFor();
     await openDashboard(watched, gateway.url);
     const gone = await fetch(`${gateway.url}/admin/auth-keys/${id}/deactivate`, {
       method: "POST",

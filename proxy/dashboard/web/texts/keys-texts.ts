@@ -1,7 +1,7 @@
 /** The words of the page of keys. */
 
 export const keysTexts = {
-  about: "What callers show to be let in. A key is shown once, when it is issued.",
+  about: "Credentials of callers. A key is shown once, when it is issued.",
   issue: "Issue a key",
   search: "Filter by name, path or id",
   caption: "Managed keys, newest first",
@@ -27,7 +27,7 @@ export const keysTexts = {
   delete: "Delete",
   empty: {
     title: "No keys yet",
-    text: "Issue one for each app that calls the gateway: its limits, budget and usage are told apart by it.",
+    text: "Issue one for each app, to limit and track the apps separately.",
   },
   none: { title: "No key matches", text: "Try fewer letters, or any status." },
   form: {
@@ -35,8 +35,7 @@ export const keysTexts = {
     name: "Name",
     nameHint: "Who or what uses it; you find it by this name.",
     path: "User path",
-    pathHint:
-      "Its requests count there, whatever path the caller names. Empty: the caller names it.",
+    pathHint: "Its requests count there. Empty: the caller names the path.",
     labels: "Labels",
     labelsHint: "Separated by commas. Usage is summed and budgets are set by label, too.",
     expires: "Expires",
@@ -53,7 +52,7 @@ export const keysTexts = {
   },
   rotating: {
     title: (name: string) => `Rotate ${name}`,
-    text: "A new secret is made. The old one goes on working for as long as you say, so that apps can change over.",
+    text: "Creates a new secret. The old one keeps working for the time that you choose, so that apps can switch.",
     overlap: "The old secret works for",
     overlaps: { "0": "No longer", "3600": "An hour", "86400": "A day", "604800": "A week" },
     submit: "Make a new secret",

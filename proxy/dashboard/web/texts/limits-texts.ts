@@ -3,7 +3,7 @@
 export const limitsTexts = {
   title: "Limits",
   about:
-    "What callers, providers and models may use per period. A request passes if every rule that matches it has room.",
+    "What callers, providers and models may use per period. A request passes if every matching rule has room.",
   add: "Add limit",
   resetAll: "Reset all…",
   tabs: { user_path: "User paths", provider: "Providers", model: "Models" },
@@ -31,10 +31,10 @@ export const limitsTexts = {
   atOnce: "at once",
   perChild: "each child",
   hostOnly: "each host",
-  hostOnlyTitle: "Each host counts by it alone: the figures are this host's",
+  hostOnlyTitle: "Each host counts separately: these are the figures of this host",
   notConfig: "not the file's",
   overrides: (place: string | null) =>
-    `Edited by hand: it stands before what the configuration declares${place === null ? "" : ` (${place})`}, which revert on the command line puts back`,
+    `Edited by hand: overrides the configuration${place === null ? "" : ` (${place})`}; the command line's revert restores it`,
   locked: "From the configuration: change it in the file or the variable that it comes from",
   lockedIn: (file: string | null) => (file === null ? "configured" : `in ${file}`),
   inert: "does nothing",
@@ -42,7 +42,7 @@ export const limitsTexts = {
   reset: (name: string) => `Reset the counters of ${name}`,
   remove: (name: string) => `Delete the limit of ${name}`,
   children: (name: string) => `Show the children of ${name}`,
-  caption: (tab: string) => `Limits of ${tab.toLowerCase()} with what is used of them`,
+  caption: (tab: string) => `Limits of ${tab.toLowerCase()} and their use`,
   empty: {
     title: "No limits here yet",
     text: {
@@ -72,14 +72,14 @@ export const limitsTexts = {
     maxAtOnce: "Requests at once, at most",
     maxTokens: "Tokens at most",
     noCap: "no cap",
-    perChild: "For each direct child of the path by itself",
-    hostOnly: "For each host by itself",
+    perChild: "Separately for each direct child of the path",
+    hostOnly: "Separately on each host",
     notNumber: "Enter a number, such as 500 or 1,000.",
     save: "Save",
     effects: {
       makes: "It counts from the moment it is saved.",
       keeps: "Keeps the counters.",
-      moves: "Restarts the counters: the limit moves, and what was used until now is forgotten.",
+      moves: "Moves the limit and resets its counters.",
     },
     saved: (name: string) => `The limit of ${name} is saved`,
   },
@@ -102,12 +102,11 @@ export const limitsTexts = {
     units: { requests: "requests", tokens: "tokens" },
     lowest: (caps: string) => `Lowest caps that would have refused nothing: ${caps}.`,
     late: (count: string) =>
-      `${count} more were recorded too late to be judged; they are only counted.`,
-    begins: (moment: string) => `Records begin ${moment}: before that it isn't known.`,
+      `${count} more were recorded too late to be judged, and are only counted.`,
+    begins: (moment: string) => `Records begin ${moment}.`,
     nothingYet: "Nothing is recorded yet.",
     inert: (reason: string) => `It would do nothing: ${reason}.`,
-    limits:
-      "Judged by the recorded requests: those that were refused then aren't among them, nor what clients would have sent again.",
+    limits: "Judged by recorded requests, without those refused at the time and without retries.",
     onDay: (day: string, requests: string, refused: string) =>
       `${day}: ${requests} requests, ${refused} refused`,
     key: "a day's requests, the refused ones on top",
@@ -115,7 +114,7 @@ export const limitsTexts = {
   confirmReset: {
     title: "Reset the counters?",
     text: (name: string, period: string) =>
-      `What ${name} has used of its ${period} limit is forgotten. Requests in flight keep their places.`,
+      `Resets the counters of the ${period} limit of ${name}. Requests in flight keep their slots.`,
     submit: "Reset",
     done: (name: string) => `The counters of ${name} are reset`,
   },
@@ -128,7 +127,7 @@ export const limitsTexts = {
   },
   confirmAll: {
     title: "Reset the counters of all limits?",
-    text: "What every path, provider and model has used is forgotten, of templates' children too. Requests in flight keep their places.",
+    text: "Resets the counters of every path, provider and model, children of templates included. Requests in flight keep their slots.",
     submit: "Reset all",
     done: "All counters are reset",
   },
@@ -136,8 +135,8 @@ export const limitsTexts = {
     title: (name: string) => `Children of ${name}`,
     about: (total: string) => `${total} in all, the fullest first. Each has these caps for itself.`,
     otherHosts: (count: number) =>
-      `Those that requests on this host have met. ${count === 1 ? "Another host" : `${count} other hosts`} may have met more; what these have used counts on all hosts.`,
-    caption: "Children with what they have used",
+      `Children seen on this host. ${count === 1 ? "Another host" : `${count} other hosts`} may have more; the figures count all hosts.`,
+    caption: "Children and their use",
     child: "Child",
     empty: "No child has been counted in this period.",
   },

@@ -13,15 +13,14 @@ export const overviewTexts = {
   },
   troubles: {
     store: (reason: string) =>
-      `The store can't be written: ${reason}. Limits hold; what is counted now is lost if the daemon ends.`,
-    cluster: (reason: string) =>
-      `Something is wrong with the engine that several hosts share: ${reason}.`,
+      `The store can't be written: ${reason}. Limits still apply; counts since then are lost if the daemon stops.`,
+    cluster: (reason: string) => `The cluster's engine fails: ${reason}.`,
     unsettled: (count: string) =>
       `${count} requests wait to be settled: their tokens and costs aren't counted yet.`,
     inert: (count: number, names: string) =>
       count === 1
-        ? `One limit or budget does nothing as it is written: ${names}.`
-        : `${count} limits and budgets do nothing as they are written: ${names}.`,
+        ? `One limit or budget has no effect as written: ${names}.`
+        : `${count} limits and budgets have no effect as written: ${names}.`,
     "limits-off": "Rate limits are off: nothing is refused.",
     "usage-off": "Usage isn't tracked: token limits and budgets do nothing.",
     "budgets-off": "Budgets are off: nothing is refused for its cost.",
@@ -31,12 +30,12 @@ export const overviewTexts = {
         : `${count} usage records were dropped since the daemon's start.`,
     "older-proxies": (count: string) =>
       count === "1"
-        ? "One proxy is of an older release than the daemon."
-        : `${count} proxies are of an older release than the daemon.`,
+        ? "One proxy runs an older release than the daemon."
+        : `${count} proxies run an older release than the daemon.`,
     targets: (failing: string, open: string) =>
       failing === "1"
-        ? `One target fails${open === "1" ? ", and is left alone for now" : ""}.`
-        : `${failing} targets fail; left alone for now: ${open}.`,
+        ? `One target fails${open === "1" ? ": circuit open" : ""}.`
+        : `${failing} targets fail; circuits open: ${open}.`,
     files: "The proxy has no file descriptors left, and refuses connections.",
   },
   now: {
@@ -62,7 +61,7 @@ export const overviewTexts = {
   closest: {
     title: "Closest to the limit",
     empty: "Nothing is used",
-    emptyText: "Limits and budgets of which something is used are listed here, the fullest first.",
+    emptyText: "Limits and budgets in use appear here, the fullest first.",
     none: "No limits yet",
     noneText: "Without limits and budgets every request passes.",
     add: "Add a limit",
@@ -71,8 +70,7 @@ export const overviewTexts = {
   refusals: {
     title: "Last refusals",
     empty: "Nothing was refused",
-    emptyText:
-      "Requests that a limit or a budget refuses are listed here, since the daemon's start.",
+    emptyText: "Requests refused by a limit or a budget since the daemon's start appear here.",
     explain: "Explain",
     times: (count: number) => `${count} times`,
   },

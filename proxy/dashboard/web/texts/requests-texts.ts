@@ -1,19 +1,19 @@
 /** The words of the page of requests. */
 
 export const requestsTexts = {
-  about: "What runs now, what has ended, and what was refused.",
+  about: "Running, recent and refused requests.",
   tabs: { "in-flight": "In flight", recent: "Recent", refused: "Refused" },
   tabsLabel: "Kinds of requests",
   inFlight: {
-    about: "Who holds slots now, the longest running first.",
+    about: "Requests that hold slots, the longest running first.",
     caption: "Requests in flight, the longest running first",
     search: "Filter by path or target",
     columns: { path: "User path", target: "Target", since: "Admitted", for: "For", proxy: "Proxy" },
     noTarget: "between two targets",
-    unasked: "let through while the daemon was away",
+    unasked: "admitted while the daemon was away",
     none: {
       title: "Nothing is in flight",
-      text: "Requests stand here from their admission to their end.",
+      text: "Requests appear here from admission to end.",
     },
   },
   recent: {
@@ -37,7 +37,7 @@ export const requestsTexts = {
     asked: (model: string) => `asked for ${model}`,
     none: {
       title: "No request has ended yet",
-      text: "Each is recorded when its answer has ended.",
+      text: "Each is recorded when its answer ends.",
     },
   },
   refused: {
@@ -64,7 +64,7 @@ export const requestsTexts = {
     after: (wait: string) => `after ${wait}`,
     none: {
       title: "Nothing was refused",
-      text: "Refusals stand here with their reason and when they would have passed.",
+      text: "Refusals appear here with their reason and when they would have passed.",
     },
   },
   unmatched: { title: "No request matches", text: "Try another filter." },

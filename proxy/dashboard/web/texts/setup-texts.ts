@@ -1,13 +1,12 @@
 /** The words of the pages on providers and on the system. */
 
 export const providersTexts = {
-  about:
-    "Where requests go, as this proxy knows it. The configuration file is where providers are changed.",
+  about: "The providers of this proxy. Change them in the configuration file.",
   none: {
     title: "No provider is configured",
     text: "Add one to the configuration file, or set its key in the environment.",
   },
-  open: (count: number) => (count === 1 ? "1 target left alone" : `${count} targets left alone`),
+  open: (count: number) => (count === 1 ? "1 circuit open" : `${count} circuits open`),
   failing: "failing",
   well: "well",
   untried: "not called yet",
@@ -28,7 +27,7 @@ export const providersTexts = {
   },
   caption: "Providers in the order of the configuration",
   failureOf: (model: string, reason: string) => `${model}: ${reason}`,
-  modelsFrom: { any: "whatever is asked for", configured: "configured", listed: "listed by it" },
+  modelsFrom: { any: "any name", configured: "configured", listed: "listed by the provider" },
   models: "Models and prices",
   modelsCaption: "Models of all providers with their prices",
   perMillion: "US dollars per million tokens",
@@ -39,11 +38,11 @@ export const providersTexts = {
     output: "Output",
     request: "Per request",
   },
-  unpriced: "no price: its requests aren't in costs or budgets",
+  unpriced: "no price: not in costs or budgets",
   leftOut: (name: string, count: string) => `${name} has ${count} more models`,
   noModels: {
     title: "No model is known yet",
-    text: "Providers are asked for their models at the start.",
+    text: "The proxy lists the models of its providers at startup.",
   },
   virtual: "Virtual models",
   virtualCaption: "Virtual models and aliases with their targets",
@@ -57,7 +56,7 @@ export const hostsTexts = {
   caption: "Hosts that share limits, with their state",
   engine: (name: string, state: string) => `cluster ${name}, engine ${state}`,
   failing: (name: string, reason: string) => `cluster ${name}: ${reason}`,
-  none: { title: "No host was heard of", text: "The engine hasn't been reached yet." },
+  none: { title: "No hosts yet", text: "The engine hasn't been reached yet." },
   columns: {
     name: "Host",
     state: "State",
@@ -67,14 +66,14 @@ export const hostsTexts = {
   },
   thisHost: (name: string) => `${name} (this host)`,
   alive: "alive",
-  silent: (time: string) => `not heard of for ${time}`,
+  silent: (time: string) => `silent for ${time}`,
   differs: "other rules or budgets",
   otherMode: (mode: string | null) => `failure mode ${mode ?? ""}`,
   same: "the same",
 } as const;
 
 export const systemTexts = {
-  about: "The limiter daemon, its store, and the settings that are in force.",
+  about: "The limiter daemon, its store, and the effective settings.",
   daemon: "Limiter daemon",
   store: "Store",
   settings: "Settings of this proxy",
@@ -89,7 +88,7 @@ export const systemTexts = {
   version: "Version",
   uptime: "Running for",
   proxies: "Proxies",
-  older: (count: number) => `${count} of them of an older release`,
+  older: (count: number) => `${count} of them run an older release`,
   rules: "Rules",
   budgets: "Budgets",
   keys: "Keys",

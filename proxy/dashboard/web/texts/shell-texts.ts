@@ -21,7 +21,7 @@ export const shellTexts = {
     self: "My usage",
   },
   theme: {
-    system: "Theme: as the system",
+    system: "Theme: system",
     light: "Theme: light",
     dark: "Theme: dark",
   },
@@ -29,15 +29,14 @@ export const shellTexts = {
   signedInAs: (name: string) => `Signed in: ${name}`,
   admin: "administrator",
   openGateway:
-    "This gateway is open: whoever reaches its address may change everything here. A master key closes it.",
-  daemonAway:
-    "The limiter daemon doesn't answer. What you see is as it was; changes aren't possible.",
-  gatewayAway: "The gateway doesn't answer. What you see is as it was.",
+    "This gateway is open: anyone who can reach it can change everything here. Set a master key to close it.",
+  daemonAway: "The limiter daemon doesn't answer. The data is stale, and changes aren't possible.",
+  gatewayAway: "The gateway doesn't answer. The data is stale.",
   live: (age: string) => `Live, ${age} ago`,
-  stale: (age: string) => `Last heard ${age} ago`,
+  stale: (age: string) => `Last update ${age} ago`,
   connecting: "Connecting…",
   notFound: {
-    title: "There is no such page",
+    title: "Page not found",
     text: (path: string) => `Nothing is at /dashboard/${path}.`,
     back: "To the overview",
   },
@@ -46,7 +45,7 @@ export const shellTexts = {
     text: "The gateway may have been updated since you opened the dashboard.",
     reload: "Load again",
   },
-  failed: { title: "No answer yet", retry: "Ask again" },
+  failed: { title: "No answer yet", retry: "Retry" },
   loading: "Loading",
   age: (age: string) => `${age} ago`,
   never: "never",
@@ -79,4 +78,16 @@ export const shellTexts = {
   time: "Time (UTC)",
   showTable: "Show as a table",
   showChart: "Show as a chart",
+} as const;
+
+export const signInTexts = {
+  title: "Sign in",
+  about: "With the master key, a managed key or a JWT.",
+  ended: "Your session has ended. Sign in again to go on where you were.",
+  key: "Key",
+  hint: "It is exchanged for a session cookie; no script of this page can read it afterwards.",
+  submit: "Sign in",
+  wrong: "This key opens nothing here: it is unknown, expired or deactivated.",
+  tooMany: "Too many wrong attempts from this address. Wait a minute.",
+  missing: "Enter a key.",
 } as const;

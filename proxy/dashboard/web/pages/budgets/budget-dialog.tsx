@@ -6,8 +6,7 @@ import { fieldOf, saveEffect } from "../../logic/limit-draft.js";
 import { Failed } from "../../parts/confirm.js";
 import { Dialog, DialogFoot } from "../../parts/dialog.js";
 import { TextField } from "../../parts/field.js";
-import { PeriodFields, SubjectFields } from "../../parts/limits/limit-fields.js";
-import { SaveNotice } from "../../parts/limits/save-notice.js";
+import { PeriodFields, SaveNotice, SubjectFields } from "../../parts/limits/limit-fields.js";
 import { useChange } from "../../parts/use-change.js";
 import { budgetsTexts } from "../../texts/budgets-texts.js";
 

@@ -1,10 +1,13 @@
 /** What the page of budgets opens over itself: one dialog at a time. */
-import type { BudgetItem } from "../../../../../shared/api/budget-item.js";
+import type { BudgetChildList, BudgetItem } from "../../../../../shared/api/budget-item.js";
 import { budgetDraftOf, newBudget } from "../../logic/budget-draft.js";
+import { formatMoney } from "../../logic/numbers.js";
+import { ChildrenDialog } from "../../parts/limits/children-dialog.js";
 import { ConfirmOne, ConfirmResetAll } from "../../parts/limits/confirm-limit.js";
+import { Meter } from "../../parts/meter.js";
+import type { Column } from "../../parts/table.js";
 import { budgetsTexts as texts } from "../../texts/budgets-texts.js";
 import { AnchorsDialog } from "./anchors-dialog.js";
-import { BudgetChildren } from "./budget-children.js";
 import { BudgetDialog } from "./budget-dialog.js";
 
 const listPath = "/admin/budgets";
@@ -53,4 +56,21 @@ export function BudgetsDialog({ dialog, onClose, onChanged }: BudgetsDialogProps
         />
       );
   }
+}
+
+function BudgetChildren({
+  budget,
+  onClose,
+}: {
+  readonly budget: BudgetItem;
+  readonly onClose: () => void;
+}) {
+  const spent: Column<BudgetChildList["children"][number]> = {
+    key: "spent",
+    head: texts.columns.spent,
+    cell: (child) => <Meter used={child.spent} cap={budget.amount} format={formatMoney} />,
+  };
+  return (
+    <ChildrenDialog template={budget} path="/admin/budgets" columns={[spent]} onClose={onClose} />
+  );
 }

@@ -1,14 +1,29 @@
 /** The verdict first, then every limit and budget on the way, then the targets. */
 import type { ComponentChildren } from "preact";
-import type { ExplainedVerdict, Explanation } from "../../../../../shared/api/explanation.js";
+import type {
+  ExplainedBudget,
+  ExplainedRule,
+  ExplainedTarget,
+  ExplainedVerdict,
+  Explanation,
+} from "../../../../../shared/api/explanation.js";
 import type { RefusalItem } from "../../../../../shared/api/refusal-item.js";
-import { formatDuration, formatMoment, formatTime } from "../../logic/numbers.js";
+import {
+  formatCount,
+  formatDuration,
+  formatMoment,
+  formatMoney,
+  formatTime,
+} from "../../logic/numbers.js";
+import { capUses } from "../../logic/used-share.js";
 import { Icon } from "../../parts/icon.js";
+import { periodText } from "../../parts/limits/limit-row.js";
+import { Meter } from "../../parts/meter.js";
 import { Card } from "../../parts/page.js";
-import { explainTexts as texts } from "../../texts/explain-texts.js";
-import { ExplainedBudgets } from "./explained-budgets.js";
-import { ExplainedRules } from "./explained-rules.js";
-import { ExplainedTargets } from "./explained-targets.js";
+import { type Column, Table } from "../../parts/table.js";
+import { budgetsTexts } from "../../texts/budgets-texts.js";
+import { explainTexts, explainTexts as texts } from "../../texts/explain-texts.js";
+import { limitsTexts } from "../../texts/limits-texts.js";
 
 interface ExplanationViewProps {
   readonly explanation: Explanation;
@@ -98,5 +113,176 @@ function RefusedThen({ refusal }: { readonly refusal: RefusalItem }) {
         <dd>{refusal.message}</dd>
       </dl>
     </Card>
+  );
+}
+
+const targetTexts = explainTexts.targets;
+
+function ExplainedTargets({ targets }: { readonly targets: readonly ExplainedTarget[] }) {
+  return (
+    <Card title={targetTexts.title}>
+      {targets.length === 0 && <p class="card-body soft">{targetTexts.none}</p>}
+      <ol>
+        {targets.map((target) => (
+          <li key={target.target} class="target">
+            <div class="target-head">
+              <code>{target.target}</code>
+              <TargetBadge target={target} />
+              {target.message !== null && <span class="soft small">{target.message}</span>}
+              {target.rules.length === 0 && <span class="soft small">{targetTexts.noRules}</span>}
+            </div>
+            {target.rules.length > 0 && (
+              <ExplainedRules
+                rules={target.rules}
+                caption={targetTexts.caption(target.target)}
+                subject={targetTexts.subject}
+              />
+            )}
+          </li>
+        ))}
+      </ol>
+    </Card>
+  );
+}
+
+function TargetBadge({
+  target: { chosen, admits, retry_after },
+}: {
+  readonly target: ExplainedTarget;
+}) {
+  if (chosen)
+    return (
+      <span class="badge good">
+        <Icon name="check" />
+        {targetTexts.chosen}
+      </span>
+    );
+  if (admits) return <span class="badge">{targetTexts.room}</span>;
+  return (
+    <span class="badge bad">
+      {targetTexts.skipped}
+      {retry_after > 0 && <> · {explainTexts.rules.wait(formatDuration(retry_after))}</>}
+    </span>
+  );
+}
+
+const ruleTexts = explainTexts.rules;
+
+interface ExplainedRulesProps {
+  readonly rules: readonly ExplainedRule[];
+  readonly caption: string;
+  /** What the first column is called. */
+  readonly subject: string;
+}
+
+function ExplainedRules({ rules, caption, subject }: ExplainedRulesProps) {
+  const columns: readonly Column<ExplainedRule>[] = [
+    {
+      key: "subject",
+      head: subject,
+      kind: "lead",
+      cell: ({ subject, template }) => (
+        <>
+          <code>{subject}</code>
+          {template !== undefined && <span class="soft small"> {ruleTexts.of(template)}</span>}
+        </>
+      ),
+    },
+    {
+      key: "period",
+      head: ruleTexts.period,
+      cell: (rule) => periodText(rule, limitsTexts.periods),
+    },
+    {
+      key: "requests",
+      head: ruleTexts.requests,
+      cell: (rule) => <Use rule={rule} isOfTokens={false} />,
+    },
+    { key: "tokens", head: ruleTexts.tokens, cell: (rule) => <Use rule={rule} isOfTokens /> },
+    { key: "verdict", head: ruleTexts.verdict, cell: (rule) => <RuleVerdict rule={rule} /> },
+  ];
+  return (
+    <Table
+      caption={caption}
+      columns={columns}
+      rows={rules}
+      keyOf={({ scope, subject, period_seconds }) => `${scope} ${subject} ${period_seconds}`}
+    />
+  );
+}
+
+function Use({ rule, isOfTokens }: { readonly rule: ExplainedRule; readonly isOfTokens: boolean }) {
+  const use = capUses(rule).find(({ kind }) => (kind === "tokens") === isOfTokens);
+  return use === undefined ? null : <Meter used={use.used} cap={use.cap} format={formatCount} />;
+}
+
+function RuleVerdict({ rule: { breached, retry_after, inert } }: { readonly rule: ExplainedRule }) {
+  if (breached.length > 0)
+    return (
+      <span class="bad">
+        {ruleTexts.full(breached.map((name) => explainTexts.dimensions[name] ?? name).join(", "))}
+        {retry_after > 0 && <> · {ruleTexts.wait(formatDuration(retry_after))}</>}
+      </span>
+    );
+  return inert === undefined ? (
+    <span class="good">{ruleTexts.room}</span>
+  ) : (
+    <span class="warn" title={inert}>
+      {ruleTexts.inert}
+    </span>
+  );
+}
+
+const budgetTexts = explainTexts.budgets;
+
+const columns: readonly Column<ExplainedBudget>[] = [
+  {
+    key: "subject",
+    head: budgetTexts.subject,
+    kind: "lead",
+    cell: ({ subject, template }) => (
+      <>
+        <code>{subject}</code>
+        {template !== undefined && (
+          <span class="soft small"> {explainTexts.rules.of(template)}</span>
+        )}
+      </>
+    ),
+  },
+  {
+    key: "period",
+    head: explainTexts.rules.period,
+    cell: (budget) => periodText(budget, budgetsTexts.periods),
+  },
+  {
+    key: "spent",
+    head: budgetTexts.spent,
+    cell: ({ spent, amount }) => <Meter used={spent} cap={amount} format={formatMoney} />,
+  },
+  {
+    key: "verdict",
+    head: explainTexts.rules.verdict,
+    cell: ({ exceeded, breached, retry_after }) =>
+      exceeded || breached !== undefined ? (
+        <span class="bad">
+          {breached === undefined
+            ? budgetTexts.exceeded
+            : explainTexts.rules.full(breached.join(", "))}
+          {retry_after > 0 && <> · {explainTexts.rules.wait(formatDuration(retry_after))}</>}
+        </span>
+      ) : (
+        <span class="good">{explainTexts.rules.room}</span>
+      ),
+  },
+];
+
+function ExplainedBudgets({ budgets }: { readonly budgets: readonly ExplainedBudget[] }) {
+  return (
+    <Table
+      caption={budgetTexts.caption}
+      columns={columns}
+      rows={budgets}
+      keyOf={({ scope, subject, period_seconds }) => `${scope} ${subject} ${period_seconds}`}
+    />
   );
 }

@@ -1,12 +1,14 @@
 /** The dialogs that issue, rotate and end a key. */
 import { useState } from "preact/hooks";
 import type { IssuedKey, KeyItem } from "../../../../../shared/api/key-item.js";
+import type { Answer, Problem } from "../../data/gateway-client.js";
 import { useApp } from "../../parts/app.js";
 import { Confirm, Failed } from "../../parts/confirm.js";
 import { Dialog, DialogFoot } from "../../parts/dialog.js";
 import { SelectField, TextField } from "../../parts/field.js";
-import { keysTexts as texts } from "../../texts/keys-texts.js";
-import { useSubmit } from "./use-submit.js";
+import { Icon } from "../../parts/icon.js";
+import { useAsking } from "../../parts/use-change.js";
+import { keysTexts, keysTexts as texts } from "../../texts/keys-texts.js";
 
 const address = "/admin/auth-keys";
 const dayMs = 86_400_000;
@@ -163,4 +165,76 @@ function optional(field: string, value: string): Readonly<Record<string, string>
 function momentAfter(serverTime: string | null, days: number): string {
   if (days === 0 || serverTime === null) return "";
   return new Date(Date.parse(serverTime) + days * dayMs).toISOString();
+}
+
+interface Submit {
+  readonly isBusy: boolean;
+  readonly problem: Problem | null;
+  /** What is wrong with a field, as the gateway says it. */
+  errorOf(field: string): string | null;
+  readonly submit: (event: Event) => void;
+}
+
+function useSubmit<T>(question: () => Promise<Answer<T>>, onDone: (body: T) => void): Submit {
+  const { isBusy, problem, ask } = useAsking();
+  const run = async (): Promise<void> => {
+    const answer = await ask(question);
+    if (answer.ok) onDone(answer.body);
+  };
+  return {
+    isBusy,
+    problem,
+    errorOf: (field) => (problem?.field === field ? problem.message : null),
+    submit(event) {
+      event.preventDefault();
+      if (!isBusy) void run();
+    },
+  };
+}
+
+const secretTexts = keysTexts.secret;
+
+interface SecretDialogProps {
+  readonly value: string;
+  /** What the gateway says beside it. */
+  readonly notice: string | null;
+  readonly onClose: () => void;
+}
+
+export function SecretDialog({ value, notice, onClose }: SecretDialogProps) {
+  const [state, setState] = useState<"new" | "copied" | "failed">("new");
+  const copy = (): void => {
+    // Absent where the page came over plain HTTP from another host.
+    const copying = navigator.clipboard?.writeText(value) ?? Promise.reject(new Error());
+    copying.then(
+      () => setState("copied"),
+      () => setState("failed"),
+    );
+  };
+  return (
+    <Dialog title={secretTexts.title} onClose={onClose}>
+      <div class="form">
+        <p>{secretTexts.text}</p>
+        <code class="secret">{value}</code>
+        {notice !== null && (
+          <p class="notice warn">
+            <Icon name="alert" />
+            {notice}
+          </p>
+        )}
+        <p class="soft small" role="status">
+          {state === "failed" ? secretTexts.copyFailed : ""}
+        </p>
+        <div class="dialog-foot">
+          <button type="button" class="button" onClick={onClose}>
+            {secretTexts.done}
+          </button>
+          <button type="button" class="button primary" onClick={copy}>
+            <Icon name={state === "copied" ? "check" : "copy"} />
+            {state === "copied" ? secretTexts.copied : secretTexts.copy}
+          </button>
+        </div>
+      </div>
+    </Dialog>
+  );
 }

@@ -12,8 +12,7 @@ import type { Column } from "../../parts/table.js";
 import { useListPoll } from "../../parts/use-poll.js";
 import { keysTexts as texts } from "../../texts/keys-texts.js";
 import { shellTexts } from "../../texts/shell-texts.js";
-import { EndKeyDialog, IssueDialog, RotateDialog } from "./key-dialogs.js";
-import { SecretDialog } from "./secret-dialog.js";
+import { EndKeyDialog, IssueDialog, RotateDialog, SecretDialog } from "./key-dialogs.js";
 
 const address = "/admin/auth-keys";
 

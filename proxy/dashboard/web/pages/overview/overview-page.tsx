@@ -1,14 +1,27 @@
 /** How the gateway is: whether it is well, what it does now, what is nearly used up. */
 
-import { ratesOf, spacedSamples } from "../../logic/rates.js";
+import type { Health } from "../../../../../shared/api/gateway-status.js";
+import type { RefusalPage } from "../../../../../shared/api/refusal-item.js";
+import { hrefOf } from "../../data/router.js";
+import {
+  formatCount,
+  formatDuration,
+  formatMoney,
+  formatShort,
+  secondsBetween,
+} from "../../logic/numbers.js";
+import { currentRate, ratesOf, spacedSamples } from "../../logic/rates.js";
+import { type RefusalGroup, refusalGroups } from "../../logic/refusal-groups.js";
+import { type Trouble, troublesOf } from "../../logic/troubles.js";
 import { useApp } from "../../parts/app.js";
+import { Icon } from "../../parts/icon.js";
 import { LineChart } from "../../parts/line-chart.js";
-import { PageHead } from "../../parts/page.js";
-import { overviewTexts as texts } from "../../texts/overview-texts.js";
+import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
+import { Figures } from "../../parts/usage/usage-sums.js";
+import { usePoll } from "../../parts/use-poll.js";
+import { overviewTexts, overviewTexts as texts } from "../../texts/overview-texts.js";
+import { shellTexts } from "../../texts/shell-texts.js";
 import { ClosestList } from "./closest-list.js";
-import { HealthStrip } from "./health-strip.js";
-import { NowNumbers } from "./now-numbers.js";
-import { RefusalList } from "./refusal-list.js";
 
 /** Of the line: 120 points in ten minutes. */
 const stepMs = 5_000;
@@ -50,5 +63,180 @@ function RequestChart() {
         },
       ]}
     />
+  );
+}
+
+const nowTexts = overviewTexts.now;
+/** So that one busy second isn't the number. */
+const overMs = 15_000;
+
+function NowNumbers() {
+  const { live } = useApp();
+  const { samples } = live.live.value;
+  const last = samples.at(-1);
+  const rate = currentRate(samples, overMs);
+  const perSecond = (value: number | undefined): string =>
+    value === undefined ? nowTexts.unknown : formatShort(Math.round(value * 10) / 10);
+  const refused = rate === null ? undefined : rate.refused + rate.overBudget;
+  const tokens = rate?.tokens ?? null;
+  return (
+    <section aria-label={nowTexts.label}>
+      <Figures
+        figures={[
+          { label: nowTexts.admitted, value: perSecond(rate?.admitted), note: nowTexts.perSecond },
+          {
+            label: nowTexts.refused,
+            value: perSecond(refused),
+            note: nowTexts.refusedBy(perSecond(rate?.refused), perSecond(rate?.overBudget)),
+          },
+          {
+            label: nowTexts.inFlight,
+            value: last === undefined ? nowTexts.unknown : formatCount(last.inFlight),
+            note: nowTexts.holding,
+          },
+          {
+            label: nowTexts.tokens,
+            value: tokens === null ? nowTexts.unknown : formatShort(Math.round(tokens)),
+            note: nowTexts.perMinute,
+          },
+          {
+            label: nowTexts.spent,
+            value:
+              typeof last?.costToday === "number" ? formatMoney(last.costToday) : nowTexts.unknown,
+            note: nowTexts.today,
+          },
+        ]}
+      />
+    </section>
+  );
+}
+
+const healthTexts = overviewTexts.health;
+const askEveryMs = 10_000;
+const namesMax = 3;
+
+function HealthStrip() {
+  const { connection, live } = useApp();
+  const health = usePoll<Health>("/health", askEveryMs).state.value.body;
+  const { status } = live.live.value;
+  if (status === null) return null;
+  const troubles = troublesOf(status, health);
+  const isWell = troubles.length === 0 && connection.state.value === "ok";
+  const mode = health?.limiter?.failure_mode;
+  return (
+    <>
+      {troubles.length > 0 && (
+        <div class="troubles" role="alert">
+          {troubles.map((trouble) => (
+            <p class={trouble.kind === "store" ? "notice bad" : "notice warn"} key={trouble.kind}>
+              <Icon name="alert" />
+              <span>{wordsFor(trouble)}</span>
+            </p>
+          ))}
+        </div>
+      )}
+      <ul class="health soft" aria-label={healthTexts.label}>
+        {isWell && (
+          <li class="good">
+            <span class="dot" />
+            {healthTexts.well}
+          </li>
+        )}
+        <li>{healthTexts.daemon(status.version, formatDuration(status.uptime_seconds))}</li>
+        <li>{healthTexts.proxies(status.proxies)}</li>
+        {status.store.bytes !== null && (
+          <li>
+            {healthTexts.store(`${formatShort(Math.round(status.store.bytes / 100_000) / 10)} MB`)}
+          </li>
+        )}
+        {mode !== undefined && <li>{mode === "closed" ? healthTexts.closed : healthTexts.open}</li>}
+      </ul>
+    </>
+  );
+}
+
+function wordsFor(trouble: Trouble): string {
+  const words = overviewTexts.troubles;
+  switch (trouble.kind) {
+    case "store":
+    case "cluster":
+      return words[trouble.kind](trouble.reason);
+    case "inert":
+      return words.inert(trouble.count, trouble.names.slice(0, namesMax).join("; "));
+    case "targets":
+      return words.targets(formatCount(trouble.failing), formatCount(trouble.open));
+    case "unsettled":
+    case "dropped":
+    case "older-proxies":
+      return words[trouble.kind](formatCount(trouble.count));
+    default:
+      return words[trouble.kind];
+  }
+}
+
+const refusalTexts = overviewTexts.refusals;
+/** Of which equal ones are shown as one. */
+const askedMax = 100;
+const shownMax = 10;
+const refusalsEveryMs = 5_000;
+
+function RefusalList() {
+  const refusals = usePoll<RefusalPage>(
+    `/admin/refusals?limit=${askedMax}`,
+    refusalsEveryMs,
+    ({ refused }) => refused,
+  );
+  return (
+    <Card title={refusalTexts.title}>
+      <WhenReady polled={refusals.state.value} onRetry={() => refusals.refresh()}>
+        {(page) =>
+          page.refusals.length === 0 ? (
+            <Empty icon="check" title={refusalTexts.empty}>
+              {refusalTexts.emptyText}
+            </Empty>
+          ) : (
+            <ul class="lines">
+              {refusalGroups(page.refusals, shownMax).map((group) => (
+                <RefusalLine key={group.key} group={group} serverTime={page.server_time} />
+              ))}
+            </ul>
+          )
+        }
+      </WhenReady>
+    </Card>
+  );
+}
+
+function RefusalLine({
+  group,
+  serverTime,
+}: {
+  readonly group: RefusalGroup;
+  readonly serverTime: string;
+}) {
+  const { request_id, user_path, model, message, refused_at } = group.latest;
+  const age = formatDuration(secondsBetween(refused_at, serverTime));
+  return (
+    <li>
+      <div>
+        <code>{user_path}</code>
+        {model !== null && (
+          <span class="soft small">
+            {" → "}
+            <code>{model}</code>
+          </span>
+        )}
+        {group.count > 1 && <span class="badge times">{refusalTexts.times(group.count)}</span>}
+        <div class="soft small">{message}</div>
+      </div>
+      <div class="refusal-end">
+        <span class="soft small nowrap">{shellTexts.age(age)}</span>
+        {request_id !== null && (
+          <a class="small" href={hrefOf("explain", { request_id })}>
+            {refusalTexts.explain}
+          </a>
+        )}
+      </div>
+    </li>
   );
 }

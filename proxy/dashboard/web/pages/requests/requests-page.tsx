@@ -1,13 +1,27 @@
 /** Requests in three tabs: those in flight, those that have ended, and those that were refused. */
+
+import type { LeaseItem, LeasePage } from "../../../../../shared/api/lease-item.js";
+import type { RecordItem, RecordPage } from "../../../../../shared/api/record-item.js";
+import type { RefusalItem, RefusalPage } from "../../../../../shared/api/refusal-item.js";
 import { hrefOf } from "../../data/router.js";
+import { listPath } from "../../logic/list-page.js";
+import {
+  formatDuration,
+  formatMoment,
+  formatMoney,
+  formatShort,
+  formatTime,
+} from "../../logic/numbers.js";
 import { useApp } from "../../parts/app.js";
+import { Icon } from "../../parts/icon.js";
+import { FilterSelect, PathFilter, SearchFilter, TextFilter } from "../../parts/lists/filters.js";
+import { ListCard } from "../../parts/lists/list-card.js";
 import { PageHead } from "../../parts/page.js";
+import type { Column } from "../../parts/table.js";
 import { Tabs } from "../../parts/tabs.js";
-import { requestsTexts as texts } from "../../texts/requests-texts.js";
+import { useListPoll } from "../../parts/use-poll.js";
+import { requestsTexts, requestsTexts as texts } from "../../texts/requests-texts.js";
 import { shellTexts } from "../../texts/shell-texts.js";
-import { InFlightTab } from "./in-flight-tab.js";
-import { RecentTab } from "./recent-tab.js";
-import { RefusedTab } from "./refused-tab.js";
 
 const shown = { "in-flight": InFlightTab, recent: RecentTab, refused: RefusedTab } as const;
 const first = "in-flight";
@@ -34,3 +48,289 @@ export function RequestsPage() {
     </>
   );
 }
+
+const inFlightTexts = requestsTexts.inFlight;
+const everyMs = 2_000;
+
+function InFlightTab() {
+  const { query } = useApp().router.place.value;
+  const list = useListPoll<LeasePage>(listPath("/admin/in-flight", query), { everyMs });
+  return (
+    <>
+      <div class="filters">
+        <SearchFilter label={inFlightTexts.search} />
+      </div>
+      <ListCard
+        list={list}
+        rowsOf={(page) => page.in_flight}
+        caption={inFlightTexts.caption}
+        columns={inFlightColumns}
+        keyOf={({ proxy, lease }) => `${proxy} ${lease}`}
+        icon="requests"
+        none={query.has("search") ? requestsTexts.unmatched : inFlightTexts.none}
+      />
+    </>
+  );
+}
+
+const inFlightColumns: readonly Column<LeaseItem>[] = [
+  {
+    key: "path",
+    head: inFlightTexts.columns.path,
+    kind: "lead",
+    cell: ({ user_path }) => <span class="path">{user_path}</span>,
+  },
+  {
+    key: "target",
+    head: inFlightTexts.columns.target,
+    cell: ({ target }) =>
+      target === null ? (
+        <span class="soft">{inFlightTexts.noTarget}</span>
+      ) : (
+        <span class="wrap">{target}</span>
+      ),
+  },
+  {
+    key: "since",
+    head: inFlightTexts.columns.since,
+    cell: ({ admitted_at }) =>
+      admitted_at === null ? (
+        <span class="soft">{inFlightTexts.unasked}</span>
+      ) : (
+        formatTime(admitted_at)
+      ),
+  },
+  {
+    key: "for",
+    head: inFlightTexts.columns.for,
+    kind: "number",
+    cell: ({ seconds }) => (seconds === null ? null : formatDuration(seconds)),
+  },
+  {
+    key: "proxy",
+    head: inFlightTexts.columns.proxy,
+    // Enough to tell proxies of a host apart.
+    cell: ({ proxy }) => <code title={proxy}>{proxy.slice(0, 8)}</code>,
+  },
+];
+
+const recentTexts = requestsTexts.recent;
+
+function RecentTab() {
+  const { query } = useApp().router.place.value;
+  const list = useListPoll<RecordPage>(recordsPath(query), { news: ({ settled }) => settled });
+  return (
+    <>
+      <div class="filters">
+        <PathFilter />
+        <TextFilter name="model" label={recentTexts.filters.model} />
+        <TextFilter name="key" label={recentTexts.filters.key} />
+        <FilterSelect
+          name="status"
+          label={recentTexts.columns.status}
+          options={["", "2xx", "4xx", "5xx"].map((each) => [each, each || recentTexts.anyStatus])}
+        />
+        {(["csv", "ndjson"] as const).map((format) => (
+          <a class="button" key={format} href={recordsFile(query, format)} download>
+            <Icon name="download" />
+            {recentTexts.files[format]}
+          </a>
+        ))}
+      </div>
+      <ListCard
+        list={list}
+        rowsOf={(page) => page.records}
+        caption={recentTexts.caption}
+        columns={recentColumns}
+        keyOf={({ id }) => id}
+        icon="requests"
+        none={isFiltered(query) ? requestsTexts.unmatched : recentTexts.none}
+      />
+    </>
+  );
+}
+
+const address = "/admin/usage/records";
+/** Beside the path, whose name in the address is shorter than the list's. */
+const names = ["model", "status", "key"];
+
+function recordsPath(query: URLSearchParams): string {
+  const path = query.get("path") ?? "";
+  const fixed: Record<string, string> = path === "" ? {} : { user_path: path };
+  return listPath(address, query, names, fixed);
+}
+
+/** All records that the filters let through, as a file. */
+function recordsFile(query: URLSearchParams, format: "csv" | "ndjson"): string {
+  const asked = new URLSearchParams({ format });
+  for (const name of ["path", ...names]) {
+    const value = query.get(name) ?? "";
+    if (value !== "") asked.set(name === "path" ? "user_path" : name, value);
+  }
+  return `${address}?${asked}`;
+}
+
+function isFiltered(query: URLSearchParams): boolean {
+  return ["path", ...names].some((name) => query.has(name));
+}
+
+const recentColumns: readonly Column<RecordItem>[] = [
+  {
+    key: "path",
+    head: recentTexts.columns.path,
+    kind: "lead",
+    cell: ({ user_path, key_name }) => (
+      <span class="two-lines">
+        <span class="path">{user_path}</span>
+        {key_name !== null && <span class="soft small">{key_name}</span>}
+      </span>
+    ),
+  },
+  {
+    key: "model",
+    head: recentTexts.columns.model,
+    cell: ({ provider, model, requested_model }) => (
+      <span class="two-lines">
+        <span class="wrap">{model === null ? provider : `${provider}/${model}`}</span>
+        {requested_model !== null && requested_model !== model && (
+          <span class="soft small wrap">{recentTexts.asked(requested_model)}</span>
+        )}
+      </span>
+    ),
+  },
+  { key: "status", head: recentTexts.columns.status, cell: statusBadge },
+  {
+    key: "tokens",
+    head: recentTexts.columns.tokens,
+    kind: "number",
+    cell: ({ input_tokens, output_tokens, estimated, cache_hit }) => (
+      <span class="two-lines to-right">
+        <span class="nowrap">
+          {recentTexts.tokens(formatShort(input_tokens), formatShort(output_tokens))}
+        </span>
+        {(estimated || cache_hit) && (
+          <span class="soft small">{cache_hit ? recentTexts.cached : recentTexts.estimated}</span>
+        )}
+      </span>
+    ),
+  },
+  {
+    key: "cost",
+    head: recentTexts.columns.cost,
+    kind: "number",
+    cell: ({ total_cost }) => (total_cost === null ? null : formatMoney(total_cost)),
+  },
+  {
+    key: "latency",
+    head: recentTexts.columns.latency,
+    kind: "number",
+    cell: ({ latency_ms }) =>
+      latency_ms < 10_000 ? `${latency_ms} ms` : formatDuration(latency_ms / 1000),
+  },
+  {
+    key: "time",
+    head: recentTexts.columns.time,
+    cell: ({ time }) => (
+      <time class="nowrap" dateTime={time} title={formatMoment(time)}>
+        {formatTime(time)}
+      </time>
+    ),
+  },
+];
+
+function statusBadge({ status }: RecordItem) {
+  const kind = status < 400 ? "good" : status < 500 ? "warn" : "bad";
+  return <span class={`badge ${kind}`}>{status}</span>;
+}
+
+const refusedTexts = requestsTexts.refused;
+
+function RefusedTab() {
+  const { query } = useApp().router.place.value;
+  const list = useListPoll<RefusalPage>(listPath("/admin/refusals", query, ["dimension"]), {
+    news: ({ refused }) => refused,
+  });
+  const isFiltered = query.has("search") || query.has("dimension");
+  return (
+    <>
+      <div class="filters">
+        <SearchFilter label={refusedTexts.search} />
+        <FilterSelect
+          name="dimension"
+          label={refusedTexts.dimension}
+          options={Object.entries(refusedTexts.dimensions)}
+        />
+        <span class="soft small">{refusedTexts.about}</span>
+      </div>
+      <ListCard
+        list={list}
+        rowsOf={(page) => page.refusals}
+        caption={refusedTexts.caption}
+        columns={refusedColumns}
+        keyOf={({ refused_at, user_path, request_id }) =>
+          `${refused_at} ${user_path} ${request_id}`
+        }
+        icon="check"
+        none={isFiltered ? requestsTexts.unmatched : refusedTexts.none}
+      />
+    </>
+  );
+}
+
+const refusedColumns: readonly Column<RefusalItem>[] = [
+  {
+    key: "path",
+    head: refusedTexts.columns.path,
+    kind: "lead",
+    cell: ({ user_path, request_id }) => (
+      <span class="two-lines">
+        <span class="path">{user_path}</span>
+        {request_id !== null && <code class="soft small nowrap">{request_id}</code>}
+      </span>
+    ),
+  },
+  {
+    key: "model",
+    head: refusedTexts.columns.model,
+    cell: ({ model, targets }) => <span class="wrap">{model ?? targets[0]}</span>,
+  },
+  {
+    key: "why",
+    head: refusedTexts.columns.why,
+    cell: ({ message }) => <span>{message}</span>,
+  },
+  {
+    key: "time",
+    head: refusedTexts.columns.time,
+    cell: ({ refused_at }) => (
+      <time class="nowrap" dateTime={refused_at} title={formatMoment(refused_at)}>
+        {formatTime(refused_at)}
+      </time>
+    ),
+  },
+  {
+    key: "again",
+    head: refusedTexts.columns.again,
+    cell: ({ retry_after, admitted_at }) => (
+      <time class="nowrap" dateTime={admitted_at} title={formatMoment(admitted_at)}>
+        {refusedTexts.after(formatDuration(retry_after))}
+      </time>
+    ),
+  },
+  {
+    key: "end",
+    head: refusedTexts.columns.explain,
+    kind: "end",
+    cell: ({ request_id }) =>
+      request_id === null ? null : (
+        <a
+          class="button ghost square"
+          aria-label={`${refusedTexts.columns.explain} ${request_id}`}
+          title={refusedTexts.columns.explain}
+          href={hrefOf("explain", { request_id })}
+        >
+          <Icon name="explain" />
+        </a>
+      ),
+  },
+];

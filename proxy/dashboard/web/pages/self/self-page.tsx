@@ -6,12 +6,11 @@ import { formatCount, formatDuration, formatMoney } from "../../logic/numbers.js
 import { capUses } from "../../logic/used-share.js";
 import { useApp } from "../../parts/app.js";
 import { periodText } from "../../parts/limits/limit-row.js";
-import { TableOrEmpty } from "../../parts/lists/table-or-empty.js";
+import { TableOrEmpty } from "../../parts/lists/list-card.js";
 import { Meter } from "../../parts/meter.js";
 import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
 import type { Column } from "../../parts/table.js";
-import { DaysFilter } from "../../parts/usage/days-filter.js";
-import { UsageDays } from "../../parts/usage/usage-days.js";
+import { DaysFilter, UsageDays } from "../../parts/usage/usage-days.js";
 import { UsageSums } from "../../parts/usage/usage-sums.js";
 import { useListPoll } from "../../parts/use-poll.js";
 import { limitsTexts } from "../../texts/limits-texts.js";

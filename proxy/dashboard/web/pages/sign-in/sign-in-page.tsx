@@ -4,8 +4,7 @@ import type { Problem } from "../../data/gateway-client.js";
 import { useApp } from "../../parts/app.js";
 import { TextField } from "../../parts/field.js";
 import { Icon } from "../../parts/icon.js";
-import { shellTexts } from "../../texts/shell-texts.js";
-import { signInTexts as texts } from "../../texts/sign-in-texts.js";
+import { shellTexts, signInTexts as texts } from "../../texts/shell-texts.js";
 
 export function SignInPage() {
   const { session } = useApp();

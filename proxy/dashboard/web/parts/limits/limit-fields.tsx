@@ -1,5 +1,8 @@
 /** The fields that the dialogs of rules and of budgets have in common: for whom, and per what. */
+
+import type { SaveEffect } from "../../logic/limit-draft.js";
 import { CheckField, Choices, SelectField, TextField } from "../field.js";
+import { Icon } from "../icon.js";
 
 interface SubjectDraft {
   readonly scope: string;
@@ -94,5 +97,20 @@ export function PeriodFields({ draft, onChange, error, periods, ...rest }: Perio
         />
       )}
     </>
+  );
+}
+
+export function SaveNotice({
+  effect,
+  words,
+}: {
+  readonly effect: SaveEffect;
+  readonly words: Readonly<Record<SaveEffect, string>>;
+}) {
+  return (
+    <p class={effect === "moves" ? "notice warn" : "notice"} aria-live="polite">
+      <Icon name={effect === "moves" ? "reset" : "info"} />
+      <span>{words[effect]}</span>
+    </p>
   );
 }
