@@ -280,10 +280,11 @@ function tableOfPresets(): string {
 /** The fields of a usage record in the order of an export; those that mean the same share a row. */
 function tableOfRecord(): string {
   const fields = propertiesOf(document.components.schemas["Record"]!);
-  const rows = recordFields.map(([name]) => ({
-    name,
-    meaning: `${fields[name]?.["description"]}`,
-  }));
+  const rows = recordFields.map(([name]) => {
+    const meaning = fields[name]?.["description"];
+    if (meaning === undefined) throw new Error(`docs/openapi.json doesn't describe Record.${name}`);
+    return { name, meaning: `${meaning}` };
+  });
   return markdown(
     ["field", "meaning"],
     grouped(rows, ({ meaning }) => meaning).map(([meaning, alike]) => [
