@@ -56,7 +56,7 @@ export const providerSettings = {
     defaultValue: null,
     defaultText: "none",
     example: "none",
-    meaning: "The key. none, an empty value or an unset variable sends none.",
+    meaning: "The key; with none, an empty value or an unset variable no key is sent.",
   }),
   api_keys: field<readonly (WeightedKey | WeightedKeyFile)[] | null>({
     kind: apiKeys,
