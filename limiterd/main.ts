@@ -18,8 +18,8 @@ import { type InheritedSockets, noSockets } from "../shared/supervision/inherite
 import { version } from "../shared/version.js";
 import { createFrameReader, encodeFrame } from "../shared/wire/codec.js";
 import type { Execution } from "../shared/wire/execution.js";
+import { writeFromDaemon } from "../shared/wire/message-from-daemon.js";
 import type { ForeignHello } from "../shared/wire/message-to-daemon.js";
-import { toWire } from "../shared/wire/to-wire.js";
 import { wireVersions } from "../shared/wire/wire-versions.js";
 import { startState } from "./lifecycle/start-state.js";
 import { startTimers } from "./lifecycle/start-timers.js";
@@ -81,7 +81,7 @@ export async function startLimiterd({
   const listeners = await openSockets(state, config.limiter, {
     listen,
     inherited: sockets,
-    encode: (message) => encodeFrame(toWire(message)),
+    encode: (message) => encodeFrame(writeFromDaemon(message)),
     newReader: () => createFrameReader(frameBytesMaxToDaemon),
     nowMs,
     onUnreadable: end,

@@ -15,7 +15,7 @@ import type {
   ToDaemon,
   UnknownOperation,
 } from "../../shared/wire/message-to-daemon.js";
-import { parseToDaemon } from "../../shared/wire/parse-to-daemon.js";
+import { parseToDaemon } from "../../shared/wire/message-to-daemon.js";
 import type { PeerState } from "../peer.js";
 import type { DaemonState } from "../state.js";
 import { acceptHello, holdLeases, refuseVersion } from "./accept-hello.js";

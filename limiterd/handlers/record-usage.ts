@@ -28,7 +28,7 @@ export function recordUsage(
     return state.onDroppedRecord(proxyId, flaw, settle.record);
   }
   const record = recordOf(settle, settle.record, nowMs);
-  const { provider, responseId = "" } = settle.record;
+  const { provider, responseId } = settle.record;
   if (settle.part === "final") return recordFinal(state, { record, provider, responseId }, nowMs);
   if (record.totalCost !== null) addCost(state.counts.cost, record.totalCost);
   add(state, record, nowMs);

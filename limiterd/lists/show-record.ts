@@ -26,7 +26,7 @@ export function recordItem(
   id: string,
   record: UsageRecord,
 ): RecordItem {
-  const { keyId, requestedModel, details, atMost = null } = record;
+  const { keyId, requestedModel, details, atMost } = record;
   const number = keyNumber(keyId);
   const dollars = (cost: number | null): number | null => (cost === null ? null : costUsd(cost));
   return {

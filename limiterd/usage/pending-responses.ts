@@ -140,7 +140,7 @@ function nameOf(provider: string, id: string): string {
 
 /** The record that takes an estimate back, where and when it was charged. */
 export function withdrawalOf(record: UsageRecord): UsageRecord {
-  const { atMost = null } = record;
+  const { atMost } = record;
   return {
     ...record,
     status: interimStatus,

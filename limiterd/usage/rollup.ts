@@ -81,7 +81,7 @@ export function isEmptyRollup({ requests, inputTokens, outputTokens, totalCost }
 
 /** The sum of one record. */
 export function rollupOf(record: UsageRecord): ReadRollup {
-  const { inputCost, outputCost, totalCost, rewriteCostSaved, atMost = null } = record;
+  const { inputCost, outputCost, totalCost, rewriteCostSaved, atMost } = record;
   const unpriced = inputCost === null || outputCost === null || totalCost === null;
   const requests = record.status === interimStatus ? 0 : 1;
   return {

@@ -15,7 +15,7 @@ import type { Settle } from "../../shared/wire/message-to-daemon.js";
  * It never changes once it is written, and refers to its key by id alone. One that takes an
  * estimate back has negative tokens and costs.
  */
-export interface UsageRecord extends Execution {
+export interface UsageRecord extends Omit<Execution, "responseId"> {
   /** When the response ended. */
   readonly atMs: number;
   readonly userPath: string;
@@ -57,7 +57,7 @@ export function recordOf(
     keyId: record.keyId,
     requestedModel: record.requestedModel,
     details: record.details,
-    atMost: record.atMost ?? null,
+    atMost: record.atMost,
   };
 }
 
@@ -92,7 +92,7 @@ export function recordsToStored(lsn: number, records: readonly UsageRecord[]): r
       r.latencyMs,
       r.firstByteMs,
     ];
-    const { atMost = null } = r;
+    const { atMost } = r;
     // Most records have none of them.
     if (r.requestedModel !== "" || r.details !== null || atMost !== null)
       stored.push(r.requestedModel, detailsToFlat(r.details));

@@ -5,7 +5,7 @@
  * outbox's.
  */
 import { settlesKeptAsTheyAre } from "../../shared/bounds.js";
-import { executionFromWire, executionToWire } from "../../shared/wire/execution.js";
+import { recordKind } from "../../shared/wire/execution.js";
 import type { Lease, Settle, SettledPart } from "../../shared/wire/message-to-daemon.js";
 import { assertLimiter } from "./broken-limiter-state.js";
 import type { Spent } from "./limiter.js";
@@ -127,7 +127,7 @@ function toBytes(settles: readonly QueuedSettle[]): Buffer {
       settle.endedMonoMs,
       settle.tokens,
       settle.estimated,
-      executionToWire(settle.record),
+      recordKind.write(settle.record),
       settle.targetStartedMonoMs ?? null,
     ]),
   );
@@ -154,7 +154,7 @@ function fromBytes(bytes: Buffer): QueuedSettle[] {
       endedMonoMs,
       tokens,
       estimated,
-      record: executionFromWire(record) ?? null,
+      record: recordKind.read(record),
       targetStartedMonoMs: targetStartedMonoMs ?? undefined,
     } as QueuedSettle;
   });

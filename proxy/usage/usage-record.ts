@@ -123,6 +123,7 @@ export function cachedRecord(usage: Usage, what: Answered): Execution {
     requestedModel: what.requestedModel,
     details: usage.details,
     atMost: null,
+    responseId: "",
   };
 }
 

@@ -23,7 +23,8 @@ export interface SuccessHeaders {
 }
 
 /** `children`: a template has as many as it may have, so that a new one gets no counter. */
-export type Dimension = "requests" | "tokens" | "concurrent" | "children";
+export const dimensions = ["requests", "tokens", "concurrent", "children"] as const;
+export type Dimension = (typeof dimensions)[number];
 
 /** The rule's cap that refuses a request. `subject` is the child's path for a template. */
 export interface Breach {

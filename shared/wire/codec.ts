@@ -1,7 +1,7 @@
 /**
  * Frames to bytes and back: `u32be length` + msgpack. The length is capped before anything is
- * decoded, and the shape is checked after it (`parse-to-daemon.ts`, `parse-from-daemon.ts`),
- * because msgpack itself can hold any structure.
+ * decoded, and the shape is checked after it (`message-to-daemon.ts`,
+ * `message-from-daemon.ts`), because msgpack itself can hold any structure.
  */
 
 import { addExtension, Packr, RESERVE_START_SPACE, RESET_BUFFER_MODE } from "msgpackr";

@@ -14,9 +14,9 @@ import { type AdminOp, isChange } from "./admin-op.js";
 import { createFrameReader, encodeFrame } from "./codec.js";
 import { connectError, DaemonError } from "./daemon-error.js";
 import type { FromDaemon } from "./message-from-daemon.js";
+import { parseFromDaemon } from "./message-from-daemon.js";
 import type { ToDaemon } from "./message-to-daemon.js";
-import { parseFromDaemon } from "./parse-from-daemon.js";
-import { toWire } from "./to-wire.js";
+import { writeToDaemon } from "./message-to-daemon.js";
 import { describeVersions, type WireVersions, wireVersions } from "./wire-versions.js";
 
 /** How long the command line waits for a connection, and for each answer. */
@@ -197,7 +197,7 @@ class Conversation implements DaemonClient {
           reject(error);
         },
       });
-      this.#peer.send(encodeFrame(toWire(make(id))));
+      this.#peer.send(encodeFrame(writeToDaemon(make(id))));
     });
   }
 

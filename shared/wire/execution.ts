@@ -18,66 +18,94 @@ import {
   type UsageDetails,
 } from "../usage/usage-details.js";
 import { isObjectId } from "./stored-object.js";
+import {
+  broken,
+  flag,
+  type Kind,
+  kindOf,
+  nullable,
+  orEmpty,
+  structure,
+  text,
+  type ValueOf,
+} from "./wire-kinds.js";
+
+const number = kindOf((value) => typeof value === "number");
+/** Picodollars. */
+const cost: Kind<PicoUsd | null> = nullable(number);
+
+const usageBound = structure({
+  tokens: number,
+  /** Null: unpriced. */
+  cost,
+});
+export type UsageBound = ValueOf<typeof usageBound>;
+
+const details: Kind<UsageDetails | null> = {
+  read(raw) {
+    const known = detailsFromFlat(raw);
+    return known === undefined ? broken : known;
+  },
+  write: detailsToFlat,
+};
 
 /**
  * Tokens as in `docs/reference/usage-record.md`; the three costs are null together: unpriced, which
  * is not 0.
  */
-export interface Execution {
-  readonly requestId: string;
+const execution = structure({
+  requestId: text,
   /** The path of the endpoint, such as `/v1/chat/completions`. */
-  readonly endpoint: string;
+  endpoint: text,
   /** The instance whose answer or failure the client got, whatever target the settle counts. */
-  readonly provider: string;
+  provider: text,
   /** The provider's type. */
-  readonly providerType: string;
+  providerType: text,
   /** The model's id there; empty when the request named none. */
-  readonly model: string;
+  model: text,
   /**
    * The HTTP status that the client got; 499: it was gone; 599: a stopping proxy cut it off;
    * `interimStatus`: the request goes on, and its own record follows.
    */
-  readonly status: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cachedInputTokens: number;
-  readonly cacheWriteInputTokens: number;
-  readonly inputCost: PicoUsd | null;
-  readonly outputCost: PicoUsd | null;
+  status: number,
+  inputTokens: number,
+  outputTokens: number,
+  cachedInputTokens: number,
+  cacheWriteInputTokens: number,
+  inputCost: cost,
+  outputCost: cost,
   /** With a fee per request, if the price has one. */
-  readonly totalCost: PicoUsd | null;
-  readonly cacheHit: boolean;
+  totalCost: cost,
+  cacheHit: flag,
   /** Prompt tokens that rewriters removed before the call. */
-  readonly rewriteTokensSaved: number;
+  rewriteTokensSaved: number,
   /** Null: none were saved, or what they would have cost isn't known. */
-  readonly rewriteCostSaved: PicoUsd | null;
+  rewriteCostSaved: cost,
   /** From the arrival of the request to the end of its response. */
-  readonly latencyMs: number;
+  latencyMs: number,
   /** From the arrival of the request to the provider's first byte; null when none came. */
-  readonly firstByteMs: number | null;
+  firstByteMs: nullable(number),
   /** The id of the managed key; empty without one. */
-  readonly keyId: string;
+  keyId: text,
   /** The virtual model or alias that the client named; empty: it named the model itself. */
-  readonly requestedModel: string;
-  /** Null: the usage told nothing more. */
-  readonly details: UsageDetails | null;
+  requestedModel: text,
+  /** Null: the usage said nothing more. */
+  details,
   /**
    * The usage isn't known, and the tokens and costs are an estimate: what they may be at most.
-   * Null, or absent: they are known, or all of the answer was seen.
+   * Null: they are known, or all of the answer was seen.
    */
-  readonly atMost?: UsageBound | null;
+  atMost: orEmpty(usageBound),
   /**
    * Under which id its provider keeps a response that isn't done yet: its usage comes in a settle
-   * of its own, with the same id. Absent, or empty: there is none.
+   * of its own, with the same id. Empty: there is none.
    */
-  readonly responseId?: string;
-}
+  responseId: text,
+});
+export type Execution = ValueOf<typeof execution>;
 
-/** `cost` null: unpriced. */
-export interface UsageBound {
-  readonly tokens: number;
-  readonly cost: PicoUsd | null;
-}
+/** The record of a settle, or null. */
+export const recordKind = orEmpty(execution);
 
 /**
  * Of a record that is a part of a request, such as one response of a realtime session: it isn't
@@ -86,127 +114,6 @@ export interface UsageBound {
 export const interimStatus = 102;
 
 const keyIdCharsMax = 64;
-
-export function executionToWire(record: Execution | null): readonly unknown[] {
-  if (record === null) return [];
-  const { atMost = null, responseId = "" } = record;
-  const flat: unknown[] = [
-    record.requestId,
-    record.endpoint,
-    record.provider,
-    record.providerType,
-    record.model,
-    record.status,
-    record.inputTokens,
-    record.outputTokens,
-    record.cachedInputTokens,
-    record.cacheWriteInputTokens,
-    record.inputCost,
-    record.outputCost,
-    record.totalCost,
-    record.cacheHit,
-    record.rewriteTokensSaved,
-    record.rewriteCostSaved,
-    record.latencyMs,
-    record.firstByteMs,
-    record.keyId,
-  ];
-  const isMore = atMost !== null || responseId !== "";
-  // Left out where they say nothing, as nearly always.
-  if (record.requestedModel !== "" || record.details !== null || isMore)
-    flat.push(record.requestedModel, detailsToFlat(record.details));
-  if (isMore) flat.push(atMost?.tokens ?? null, atMost?.cost ?? null);
-  if (responseId !== "") flat.push(responseId);
-  return flat;
-}
-
-/** Undefined when it breaks the grammar. Values may still be invalid: see `flawOf`. */
-export function executionFromWire(flat: unknown): Execution | null | undefined {
-  if (!Array.isArray(flat)) return undefined;
-  if (flat.length === 0) return null;
-  const [
-    requestId,
-    endpoint,
-    provider,
-    providerType,
-    model,
-    status,
-    inputTokens,
-    outputTokens,
-    cachedInputTokens,
-    cacheWriteInputTokens,
-    inputCost,
-    outputCost,
-    totalCost,
-    cacheHit,
-    rewriteTokensSaved,
-    rewriteCostSaved,
-    latencyMs,
-    firstByteMs,
-    keyId,
-    // Left out at the end where they say nothing.
-    requestedModel = "",
-    rawDetails = [],
-    tokensAtMost = null,
-    costAtMost = null,
-    responseId = "",
-  ]: readonly unknown[] = flat;
-  if (
-    !isText(requestId) ||
-    !isText(endpoint) ||
-    !isText(provider) ||
-    !isText(providerType) ||
-    !isText(model) ||
-    !isText(keyId)
-  )
-    return undefined;
-  if (
-    !isNumber(status) ||
-    !isNumber(inputTokens) ||
-    !isNumber(outputTokens) ||
-    !isNumber(cachedInputTokens) ||
-    !isNumber(cacheWriteInputTokens) ||
-    !isNumber(rewriteTokensSaved)
-  )
-    return undefined;
-  if (
-    !isNumberOrNull(inputCost) ||
-    !isNumberOrNull(outputCost) ||
-    !isNumberOrNull(totalCost) ||
-    !isNumberOrNull(rewriteCostSaved)
-  )
-    return undefined;
-  if (typeof cacheHit !== "boolean" || !isNumber(latencyMs) || !isNumberOrNull(firstByteMs))
-    return undefined;
-  if (!isNumberOrNull(tokensAtMost) || !isNumberOrNull(costAtMost)) return undefined;
-  const details = detailsFromFlat(rawDetails);
-  if (!isText(requestedModel) || !isText(responseId) || details === undefined) return undefined;
-  return {
-    requestId,
-    endpoint,
-    provider,
-    providerType,
-    model,
-    status,
-    inputTokens,
-    outputTokens,
-    cachedInputTokens,
-    cacheWriteInputTokens,
-    inputCost,
-    outputCost,
-    totalCost,
-    cacheHit,
-    rewriteTokensSaved,
-    rewriteCostSaved,
-    latencyMs,
-    firstByteMs,
-    keyId,
-    requestedModel,
-    details,
-    atMost: tokensAtMost === null ? null : { tokens: tokensAtMost, cost: costAtMost },
-    responseId,
-  };
-}
 
 /** The name of the first field with an invalid value, or null when the record can be kept. */
 export function flawOf(record: Execution): string | null {
@@ -234,7 +141,7 @@ export function flawOf(record: Execution): string | null {
   if (firstByteMs !== null && !isCount(firstByteMs)) return "firstByteMs";
   if (record.requestedModel.length > subjectBytesMax || !isPrintable(record.requestedModel))
     return "requestedModel";
-  const { atMost = null, responseId = "" } = record;
+  const { atMost, responseId } = record;
   if (responseId !== "" && !isObjectId(responseId)) return "responseId";
   if (atMost !== null && !isBound(atMost)) return "atMost";
   return flawOfDetails(record.details);
@@ -242,18 +149,6 @@ export function flawOf(record: Execution): string | null {
 
 function isBound({ tokens, cost }: UsageBound): boolean {
   return isCount(tokens) && tokens <= 4 * tokensPerResponseMax && isCost(cost);
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string";
-}
-
-function isNumber(value: unknown): value is number {
-  return typeof value === "number";
-}
-
-function isNumberOrNull(value: unknown): value is number | null {
-  return value === null || typeof value === "number";
 }
 
 function isSubject(value: string): boolean {

@@ -1,136 +1,283 @@
 /**
- * The messages from the daemon, as types. Their grammar is in `to-wire.ts`, their check in
- * `parse-from-daemon.ts`.
+ * The messages from the daemon: each is described once, as those to it are (`message-to-daemon.ts`).
+ * The daemon is trusted, but may be of another release.
  */
-import type { JwtDenial, JwtName } from "../domain/jwt-denial.js";
-import type { Breach, BudgetBreach, SuccessHeaders } from "../domain/verdict.js";
-import type { Failure } from "../error-code.js";
+import { isCount, isObject } from "../checked.js";
+import { budgetScopes } from "../domain/budget.js";
+import { deniedClaims } from "../domain/jwt-denial.js";
+import { scopes } from "../domain/rule.js";
+import { dimensions, type SuccessHeaders } from "../domain/verdict.js";
+import { errorTypes, type Failure } from "../error-code.js";
+import { isMoment } from "../time.js";
+import {
+  anything,
+  broken,
+  constant,
+  count,
+  flag,
+  type Kind,
+  kindOf,
+  listOf,
+  type MessageKind,
+  message,
+  messages,
+  nullable,
+  oneOf,
+  optional,
+  orEmpty,
+  structure,
+  text,
+  type ValueOf,
+} from "./wire-kinds.js";
 
-/** A caller's managed key, as the daemon knows it. */
-export interface KeyOfCaller {
+const moment = kindOf(isMoment);
+
+const keyOfCaller = structure({
   /** The caller's effective user path. */
-  readonly userPath: string;
-  readonly keyId: string;
-}
+  userPath: text,
+  keyId: text,
+});
+/** A caller's managed key, as the daemon knows it. */
+export type KeyOfCaller = ValueOf<typeof keyOfCaller>;
 
-export interface Welcome {
-  readonly kind: "welcome";
-  readonly id: number;
-  readonly daemonVersion: string;
-  readonly settledSeq: number;
-  readonly limited: boolean;
-  readonly inertRules: number;
-  readonly inertBudgets: number;
-  readonly keysExist: boolean;
-  /** How many JWTs are denied; if any, an event with their list follows. */
-  readonly deniedJwts: number;
-}
+/** Null, or a field that isn't a count: no headers. Else six counts, 0 for a limit that is null. */
+const headers: Kind<SuccessHeaders | null> = {
+  read(raw) {
+    if (!Array.isArray(raw)) return broken;
+    const [requestLimit, requestsLeft, requestReset, tokenLimit, tokensLeft, tokenReset] =
+      raw as readonly unknown[];
+    if (!isCount(requestLimit) || !isCount(requestsLeft) || !isCount(requestReset)) return null;
+    if (!isCount(tokenLimit) || !isCount(tokensLeft) || !isCount(tokenReset)) return null;
+    return {
+      requests:
+        requestLimit > 0
+          ? { limit: requestLimit, remaining: requestsLeft, resetSeconds: requestReset }
+          : null,
+      tokens:
+        tokenLimit > 0
+          ? { limit: tokenLimit, remaining: tokensLeft, resetSeconds: tokenReset }
+          : null,
+    };
+  },
+  write(value) {
+    if (value === null) return [];
+    const { requests, tokens } = value;
+    return [
+      requests?.limit ?? 0,
+      requests?.remaining ?? 0,
+      requests?.resetSeconds ?? 0,
+      tokens?.limit ?? 0,
+      tokens?.remaining ?? 0,
+      tokens?.resetSeconds ?? 0,
+    ];
+  },
+};
 
-export interface Admitted {
-  readonly kind: "admitted";
-  readonly id: number;
-  readonly target: number;
-  readonly admittedAtMs: number;
-  readonly lsn: number;
-  readonly headers: SuccessHeaders | null;
+/** Answers the last hello. Notices that need attention follow as events. */
+const welcome = message("welcome", {
+  id: count(),
+  daemonVersion: text,
+  /** The last settle of this proxy that is durable. */
+  settledSeq: count(),
+  limited: flag,
+  inertRules: count(),
+  inertBudgets: count(),
+  keysExist: flag,
+  /** How many JWTs are denied; if any, events with their list follow. */
+  deniedJwts: count(),
+});
+export type Welcome = ValueOf<typeof welcome>;
+
+/** Answers `admit` and `reroute`. */
+const admitted = message("admitted", {
+  id: count(),
+  /** The index into the targets of the question. */
+  target: count(),
+  admittedAtMs: count(),
+  lsn: count(),
+  headers,
   /** Null for a caller without a managed key, and in answer to a reroute. */
-  readonly key: KeyOfCaller | null;
-}
+  key: orEmpty(keyOfCaller),
+});
+export type Admitted = ValueOf<typeof admitted>;
 
-export interface Refused extends Breach {
-  readonly kind: "refused";
-  readonly id: number;
+/** Answers `admit` and `reroute`: a rule refuses. */
+const refused = message("refused", {
+  id: count(),
+  scope: oneOf(scopes),
+  subject: text,
+  periodSeconds: count(),
+  dimension: oneOf(dimensions),
+  cap: count(),
+  waitSeconds: count(1),
   /** As in `Admitted`. */
-  readonly key: KeyOfCaller | null;
-}
+  key: orEmpty(keyOfCaller),
+});
+export type Refused = ValueOf<typeof refused>;
 
-/** A managed key that isn't accepted any more; its holder may know when it expired. */
-export interface EndedKey {
-  readonly keyId: string;
+/** Answers `admit`: a budget refuses. */
+const exceeded = message("exceeded", {
+  id: count(),
+  dimension: constant("budget"),
+  scope: oneOf(budgetScopes),
+  subject: text,
+  periodSeconds: count(1),
+  spentUsd: kindOf((value): value is number => typeof value === "number" && value >= 0),
+  amountUsd: kindOf((value): value is number => typeof value === "number" && value > 0),
+  waitSeconds: count(1),
+  /** Without this request. */
+  headers,
+  key: orEmpty(keyOfCaller),
+});
+export type Exceeded = ValueOf<typeof exceeded>;
+
+const endedKey = structure({
+  keyId: text,
   /** Null: it was deactivated. */
-  readonly expiredAtMs: number | null;
-}
+  expiredAtMs: nullable(moment),
+});
+/** A managed key that isn't accepted any more; its holder may know when it expired. */
+export type EndedKey = ValueOf<typeof endedKey>;
 
-export interface Denied {
-  readonly kind: "denied";
-  readonly id: number;
+/** Answers `admit` and `authorize`. */
+const denied = message("denied", {
+  id: count(),
   /** Null: no key is known by the credential. */
-  readonly ended: EndedKey | null;
-}
+  ended: orEmpty(endedKey),
+});
+export type Denied = ValueOf<typeof denied>;
 
-export interface Authorized {
-  readonly kind: "authorized";
-  readonly id: number;
+/** Answers `authorize`, and an `admit` without targets. */
+const authorized = message("authorized", {
+  id: count(),
   /** What the key is bound to; empty when it is bound to none, or there is none. */
-  readonly userPath: string;
+  userPath: text,
   /** Empty without a key. */
-  readonly keyId: string;
+  keyId: text,
   /** The models that the key may use; undefined: any. */
-  readonly models?: readonly string[] | undefined;
+  models: optional(listOf(text, Number.POSITIVE_INFINITY)),
+});
+export type Authorized = ValueOf<typeof authorized>;
+
+/** Every settle up to `seq` is durable. */
+const settled = message("settled", { seq: count() });
+
+/** Answers `admin`. */
+const answer = message("answer", { id: count(), body: anything });
+export type Answer = ValueOf<typeof answer>;
+
+const failure: Kind<Failure> = {
+  read(raw) {
+    if (!isObject(raw)) return broken;
+    const { status, type, message, code, param, provider } = raw;
+    const known = errorTypes.find((name) => name === type);
+    if (!isCount(status, 400) || status > 599 || known === undefined || typeof message !== "string")
+      return broken;
+    if (!isTextOrNull(code) || !isTextOrNull(param) || !isTextOrNull(provider)) return broken;
+    return { status, type: known, message, code, param, provider };
+  },
+};
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || typeof value === "string";
 }
 
-export interface Exceeded extends BudgetBreach {
-  readonly kind: "exceeded";
-  readonly id: number;
-  readonly headers: SuccessHeaders | null;
-  readonly key: KeyOfCaller | null;
-}
+/**
+ * Answers `admin`, and an `admit` or a `reroute` that the daemon can't take. It answers a hello of
+ * a version that the daemon doesn't speak, too: then the daemon takes a proxy's settles, and
+ * nothing else.
+ */
+const failed = message("failed", { id: count(), failure });
+export type Failed = ValueOf<typeof failed>;
 
-interface Settled {
-  readonly kind: "settled";
-  readonly seq: number;
-}
-
-export interface Answer {
-  readonly kind: "answer";
-  readonly id: number;
-  readonly body: unknown;
-}
-
-export interface Failed {
-  readonly kind: "failed";
-  readonly id: number;
-  readonly failure: Failure;
-}
-
-/** How the list of denied JWTs changes. */
-export interface JwtChange {
-  readonly denied: readonly JwtDenial[];
-  readonly allowed: readonly JwtName[];
+const jwtName = { claim: oneOf(deniedClaims), value: text, issuer: nullable(text) };
+const jwtChange = structure({
+  denied: listOf(
+    structure({ ...jwtName, expiresAtMs: nullable(moment) }),
+    Number.POSITIVE_INFINITY,
+  ),
+  allowed: listOf(structure(jwtName), Number.POSITIVE_INFINITY),
   /** Ends the list after a welcome: those that it hasn't named aren't denied any more. */
-  readonly complete: boolean;
-}
+  complete: flag,
+});
+/** How the list of denied JWTs changes. */
+export type JwtChange = ValueOf<typeof jwtChange>;
+
+/** The values of events, by their names. */
+const eventValues = {
+  /** Whether any rule or budget exists, so whether requests need a verdict. */
+  limited: flag,
+  /** How many are loaded and do nothing. */
+  inert_rules: count(),
+  inert_budgets: count(),
+  /** When the last backup was made; after a welcome only if one is known. */
+  last_backup: moment,
+  /** A managed key exists, so that callers without credentials are denied. */
+  keys_exist: kindOf((value): value is true => value === true),
+  /** The whole list follows a welcome, unless it is empty. */
+  jwts_denied: jwtChange,
+  /** Why the store can't be written, null once it can; after a welcome only if it can't. */
+  store_failing: nullable(text),
+  /** The same of the engine that hosts share. */
+  cluster_failing: nullable(text),
+};
+type EventName = keyof typeof eventValues;
 
 /** Sent to every proxy when the value changes. */
-export type DaemonEvent =
-  | { readonly kind: "event"; readonly name: "limited"; readonly value: boolean }
-  | {
-      readonly kind: "event";
-      /** `last_backup`: when it was made, in milliseconds. */
-      readonly name: "inert_rules" | "inert_budgets" | "last_backup";
-      readonly value: number;
-    }
-  | { readonly kind: "event"; readonly name: "keys_exist"; readonly value: true }
-  | { readonly kind: "event"; readonly name: "jwts_denied"; readonly value: JwtChange }
-  | {
-      readonly kind: "event";
-      readonly name: "store_failing" | "cluster_failing";
-      readonly value: string | null;
-    };
+export type DaemonEvent = {
+  [N in EventName]: {
+    readonly kind: "event";
+    readonly name: N;
+    readonly value: ValueOf<(typeof eventValues)[N]>;
+  };
+}[EventName];
 
-/** An event of a later release: it is passed over. */
+/** An event of a later release: it is ignored. */
 export interface UnknownEvent {
   readonly kind: "unknown event";
 }
 
-export type FromDaemon =
-  | Welcome
-  | Admitted
-  | Refused
-  | Exceeded
-  | Denied
-  | Authorized
-  | Settled
-  | Answer
-  | Failed
-  | DaemonEvent;
+const eventKinds: ReadonlyMap<unknown, Kind<unknown>> = new Map(
+  Object.entries(eventValues) as [string, Kind<unknown>][],
+);
+
+const event: MessageKind<DaemonEvent> = {
+  kind: "event",
+  read(frame) {
+    const [, name, raw] = frame as readonly unknown[];
+    const kind = eventKinds.get(name);
+    const value = kind === undefined ? broken : kind.read(raw);
+    return value === broken ? broken : ({ kind: "event", name, value } as DaemonEvent);
+  },
+  write: ({ name, value }) => ["event", name, eventKinds.get(name)!.write?.(value) ?? value],
+};
+
+const fromDaemon = messages([
+  admitted,
+  settled,
+  refused,
+  exceeded,
+  denied,
+  authorized,
+  welcome,
+  answer,
+  failed,
+  event,
+]);
+export type FromDaemon = ValueOf<typeof fromDaemon>;
+
+/** A message as the array that goes on the wire. */
+export const writeFromDaemon = fromDaemon.write;
+
+/** What a frame holds, or null when it breaks the grammar. */
+export function parseFromDaemon(frame: unknown): FromDaemon | UnknownEvent | null {
+  if (isUnknownEvent(frame)) return { kind: "unknown event" };
+  const known = fromDaemon.read(frame);
+  return known === broken ? null : known;
+}
+
+function isUnknownEvent(frame: unknown): boolean {
+  if (!Array.isArray(frame) || frame[0] !== "event") return false;
+  const name: unknown = frame[1];
+  return typeof name === "string" && !eventKinds.has(name);
+}

@@ -1,27 +1,124 @@
 /**
- * The messages towards the daemon, as types. Their grammar is in `to-wire.ts`, their check in
- * `parse-to-daemon.ts`.
+ * The messages to the daemon: each is described once, by the table of its fields in the order of
+ * the frame (`wire-kinds.ts`), from which its type, its reader and its writer follow. A frame is
+ * `u32be length` + one msgpack array `[kind, field, …]`; `codec.ts` makes the bytes.
+ *
+ * The daemon closes the connection of a peer that breaks the grammar.
+ *
+ * A lease is named by the id of its `admit`, which is unique within a proxy's life. `lsn` is the
+ * daemon's log sequence number at the admission: it shows a restarted daemon whether its restored
+ * windows already hold the request. `targetLsn` is the number under which its target counted the
+ * attempt: that of the admission, or of the reroute. A request without a verdict has the number 0
+ * and is counted with its settle. If it needed none because no rule existed, it has `unlimitedLsn`,
+ * and no later rule counts it. When the daemon answers again, a proxy reports each request that
+ * still runs without a verdict: as a lease with `uncountedLsn`, which holds its slots, and in a
+ * settle of its own without a lease and tokens, which counts it; the settle that ends it has
+ * `uncountedLsn` then.
+ *
+ * Settles of one proxy carry ascending `seq` and are sent in that order, so the number alone
+ * identifies a repeat.
+ *
+ * A submission hands in work that is done elsewhere, such as a batch: the user path's rules count
+ * it as one request, it holds no slot, and it counts in no target's rules, so its lease never has a
+ * target. A settle doesn't mark it: it moves no slots, and without a target it counts at the path
+ * alone.
  */
+import { modelNamesMax } from "../access/allowed-models.js";
+import {
+  candidatesMax,
+  connectionsNamedMax,
+  leasesPerHello,
+  requestIdCharsMax,
+  subjectBytesMax,
+} from "../bounds.js";
+import { isCount } from "../checked.js";
+import { isKeyHash } from "../domain/managed-key.js";
 import type { Target } from "../domain/target-name.js";
-import type { AdminOp } from "./admin-op.js";
-import type { Execution } from "./execution.js";
+import { isNormalUserPath } from "../domain/user-path.js";
+import { type AdminOp, adminOps, isOperationName } from "./admin-op.js";
+import { recordKind } from "./execution.js";
+import {
+  anything,
+  broken,
+  count,
+  flag,
+  type Kind,
+  kindOf,
+  listOf,
+  message,
+  messages,
+  oneOf,
+  optional,
+  orEmpty,
+  structure,
+  type ValueOf,
+} from "./wire-kinds.js";
+import { speaks, type WireVersions, wireVersions } from "./wire-versions.js";
 
-/** What a proxy holds of an admitted request: all that a restarted daemon needs to know. */
-export interface Lease {
-  readonly lease: number;
-  readonly userPath: string;
-  readonly admittedAtMs: number;
-  readonly lsn: number;
+/** A model's name in a frame: empty where a request names none. */
+export function isModelName(value: unknown): value is string {
+  return typeof value === "string" && value.length <= subjectBytesMax;
+}
+
+/** A provider's name in a frame. */
+export function isName(value: unknown): value is string {
+  return isModelName(value) && value.length > 0;
+}
+
+const userPath = kindOf(
+  (value): value is string => typeof value === "string" && isNormalUserPath(value),
+);
+const credential = kindOf(
+  (value): value is string => value === "authenticated" || value === "none" || isKeyHash(value),
+);
+const requestId = kindOf(
+  (value): value is string => isName(value) && value.length <= requestIdCharsMax,
+);
+const isProxyId = (value: unknown): value is string =>
+  typeof value === "string" && /^[\w-]{1,64}$/.test(value);
+const modelName = kindOf(isModelName);
+const target = structure({ provider: kindOf(isName), model: modelName });
+
+/** `[provider, model]`, or `[provider, model, true]` without a price. */
+const pricedTarget: Kind<Target> = {
+  read(raw) {
+    const known = target.read(raw);
+    const unpriced: unknown = Array.isArray(raw) ? raw[2] : undefined;
+    if (known === broken || !(unpriced === undefined || typeof unpriced === "boolean"))
+      return broken;
+    return unpriced === true ? { ...known, unpriced } : known;
+  },
+  write: ({ provider, model, unpriced }) =>
+    unpriced === true ? [provider, model, true] : [provider, model],
+};
+
+/** The fields that a lease and a settle share. */
+const leaseFields = {
+  lease: count(),
+  userPath,
+  admittedAtMs: count(),
+  lsn: count(),
   /**
    * Where it is being tried; null between a failed target and the next one, and for a submission.
    */
-  readonly target: Target | null;
+  target: orEmpty(target),
   /** When the target's rules counted it, and under which number; 0 when they didn't. */
-  readonly targetAtMs: number;
-  readonly targetLsn: number;
-  /** It holds no slot, and counts in no target's rules. */
-  readonly submission: boolean;
-}
+  targetAtMs: count(),
+  targetLsn: count(),
+};
+
+const lease = structure(
+  {
+    ...leaseFields,
+    /** It holds no slot, and counts in no target's rules. */
+    submission: flag,
+  },
+  (value) => value.lease !== 0 && !(value.submission && value.target !== null),
+);
+const leases = listOf(lease, leasesPerHello);
+
+/** What a proxy holds of an admitted request: all that a restarted daemon needs to know. */
+export type Lease = ValueOf<typeof lease>;
 
 /**
  * The log sequence number, in a lease or a settle, of a request that this doesn't count: it was
@@ -41,49 +138,42 @@ export function isUnnumbered(lsn: number): boolean {
   return lsn === 0 || lsn === unlimitedLsn;
 }
 
-export type Role = "proxy" | "cli";
+const roles = ["proxy", "cli"] as const;
+export type Role = (typeof roles)[number];
 
-export interface Hello {
-  readonly kind: "hello";
-  readonly id: number;
-  readonly wireVersion: number;
-  readonly role: Role;
-  readonly proxyId: string;
-  readonly leases: readonly Lease[];
-  readonly more: boolean;
-}
+/** First on each connection. */
+const hello = message("hello", {
+  id: count(),
+  wireVersion: count(),
+  role: oneOf(roles),
+  proxyId: kindOf(isProxyId),
+  leases,
+  /** Another hello with further leases follows. */
+  more: flag,
+});
+export type Hello = ValueOf<typeof hello>;
+
+/** `[connection, read]` */
+const verdictsOfConnection: Kind<readonly [connection: number, read: number]> = {
+  read(raw) {
+    if (!Array.isArray(raw)) return broken;
+    const [connection, read]: readonly unknown[] = raw;
+    return isCount(connection, 1) && isCount(read) ? [connection, read] : broken;
+  },
+};
 
 /**
- * How many verdicts that admit (`admitted`) a proxy has read on its earlier connections: what
- * others have counted is taken back. It follows the welcome, before anything is asked, and has no
+ * How many verdicts that admit (`admitted`) a proxy has read on its earlier connections: the daemon
+ * takes back what others have counted. It follows the welcome, before any request, and has no
  * answer.
  */
-export interface VerdictsRead {
-  readonly kind: "read";
+const read = message("read", {
   /** Which one this connection is, of those on which the proxy was welcomed. */
-  readonly connection: number;
+  connection: count(1),
   /** Of the last ones before it, each with its number. */
-  readonly earlier: readonly (readonly [connection: number, read: number])[];
-}
-
-/** A hello of a version that isn't spoken here. Null: it says no role, or no id of a proxy. */
-export interface ForeignHello {
-  readonly kind: "foreign hello";
-  readonly id: number;
-  readonly wireVersion: number;
-  readonly role: Role | null;
-  readonly proxyId: string | null;
-}
-
-/** An admin operation of another release; it may be any. */
-export interface UnknownOperation {
-  readonly kind: "unknown operation";
-  readonly id: number;
-  readonly op: string;
-}
-
-/** What peers of other releases may say without breaking the grammar. */
-export type OfOtherRelease = ForeignHello | UnknownOperation;
+  earlier: listOf(verdictsOfConnection, connectionsNamedMax),
+});
+export type VerdictsRead = ValueOf<typeof read>;
 
 /**
  * Who a request claims to be from. `authenticated`: the proxy has checked the caller, who is on
@@ -95,52 +185,57 @@ export interface Claimed {
   readonly credential: string;
 }
 
-export interface Admit extends Claimed {
-  readonly kind: "admit";
-  readonly id: number;
+/** Answered with `admitted`, `refused`, `exceeded`, `denied`, `authorized` or `failed`. */
+const admit = message("admit", {
+  id: count(),
+  userPath,
+  /** See `Claimed`. */
+  credential,
   /**
-   * None: its path's rules and budgets judge a request that isn't read yet. Nothing is counted, and
-   * unless they refuse the answer is `authorized`.
+   * In order of preference. None: the path's rules and budgets judge a request before it is read.
+   * Nothing is counted, and unless they refuse the answer is `authorized`.
    */
-  readonly targets: readonly Target[];
+  targets: listOf(pricedTarget, candidatesMax),
   /** Only the user path's rules and the budgets apply; `targets` is where it goes. */
-  readonly submission: boolean;
+  submission: flag,
   /** How many verdicts that admit the proxy has read on this connection. */
-  readonly read?: number | undefined;
+  read: optional(count()),
   /**
    * The names by which a key's list may allow the model, none for a request that doesn't say which
-   * model it uses; undefined from a proxy that doesn't tell. Said with `read`.
+   * model it uses; undefined without a key.
    */
-  readonly modelNames?: readonly string[] | undefined;
-}
+  modelNames: optional(listOf(modelName, modelNamesMax)),
+});
+export type Admit = ValueOf<typeof admit>;
 
-/** Answered with `authorized` or `denied`; nothing is counted. */
-export interface Authorize {
-  readonly kind: "authorize";
-  readonly id: number;
+/**
+ * Asks whether a caller is known whose request isn't limited. Answered with `authorized` or
+ * `denied`; nothing is counted.
+ */
+const authorize = message("authorize", {
+  id: count(),
   /** As in `Claimed`. */
-  readonly credential: string;
-}
+  credential,
+});
+export type Authorize = ValueOf<typeof authorize>;
 
 /** The target of a lease has failed: the first of `targets` with room takes over. */
-export interface Reroute {
-  readonly kind: "reroute";
-  readonly id: number;
-  readonly lease: number;
-  readonly targets: readonly Target[];
+const reroute = message("reroute", {
+  id: count(),
+  lease: count(1),
+  targets: listOf(target, candidatesMax, 1),
   /** As in `Admit`. */
-  readonly read?: number | undefined;
-}
+  read: optional(count()),
+});
+export type Reroute = ValueOf<typeof reroute>;
 
 /**
  * Requests that went to a target without a verdict, though the daemon is connected: they hold their
  * slots from now on, as those of a hello do. A lease that is held already moves to this target. It
  * has no answer.
  */
-export interface Hold {
-  readonly kind: "hold";
-  readonly leases: readonly Lease[];
-}
+const hold = message("hold", { leases });
+export type Hold = ValueOf<typeof hold>;
 
 /**
  * What a settle ends. `request`: all of it. `progress`: nothing; what a request that goes on has
@@ -161,69 +256,142 @@ export const settledParts = [
 ] as const;
 export type SettledPart = (typeof settledParts)[number];
 
+const needTarget: ReadonlySet<SettledPart> = new Set(["attempt", "untried", "progress"]);
+const haveNoRecord: ReadonlySet<SettledPart> = new Set(["attempt", "untried", "withdrawn"]);
+const haveNoLease: ReadonlySet<SettledPart> = new Set(["cached", "final"]);
+
 /**
  * Everything it takes to charge a request, even for a daemon that has forgotten the lease. Times
- * are relative, so that the two clocks needn't agree.
+ * are relative, since the two clocks may differ.
  */
-export interface Settle extends Omit<Lease, "submission"> {
-  readonly kind: "settle";
-  readonly seq: number;
-  readonly part: SettledPart;
-  readonly startedAgoMs: number;
-  readonly endedAgoMs: number;
-  /**
-   * Since when its target is tried, if that took over from another one without a verdict; else
-   * that is said by `targetAtMs`, or is when the request began.
-   */
-  readonly targetStartedAgoMs?: number | undefined;
-  readonly tokens: number;
-  readonly estimated: boolean;
-  /**
-   * What was executed, for the usage record; null: nothing was, or usage is off. Its values may
-   * make no sense: see `flawOf`.
-   */
-  readonly record: Execution | null;
-}
+const settle = message(
+  "settle",
+  {
+    seq: count(1),
+    part: oneOf(settledParts),
+    /** 0: the request had no verdict. */
+    ...leaseFields,
+    startedAgoMs: count(),
+    endedAgoMs: count(),
+    tokens: count(),
+    estimated: flag,
+    /**
+     * What was executed, for the usage record; null: nothing was, or usage is off. If its values
+     * are invalid (`flawOf`), the settle counts and the record is dropped.
+     */
+    record: recordKind,
+    /**
+     * Since when its target is tried, if that took over from another one without a verdict; else
+     * `targetAtMs` says so, or it is when the request began.
+     */
+    targetStartedAgoMs: optional(count()),
+  },
+  ({ part, lease, target, tokens, record }) => {
+    if (target === null ? needTarget.has(part) : haveNoLease.has(part)) return false;
+    if (record !== null && haveNoRecord.has(part)) return false;
+    return !haveNoLease.has(part) || (lease === 0 && tokens === 0);
+  },
+);
+export type Settle = ValueOf<typeof settle>;
 
 /**
  * A request has ended, but its settle must wait for others before it: its slots are free at once.
- * Only for a request whose verdicts have all arrived, so that its settle says all by itself. It has
- * no answer.
+ * Only for a request whose verdicts have all arrived, so that its settle needs no lease. It has no
+ * answer.
  */
-export interface Release {
-  readonly kind: "release";
+const release = message("release", {
   /** The lease. */
-  readonly id: number;
-}
+  id: count(1),
+});
+export type Release = ValueOf<typeof release>;
 
 /**
  * Sent after a `refused`, so that the daemon can explain the refusal by its request id. It has no
  * answer.
  */
-export interface RefusalNote {
-  readonly kind: "refusal";
+const refusal = message("refusal", {
   /** Of the `admit` that was refused. */
-  readonly id: number;
-  readonly requestId: string;
+  id: count(),
+  requestId,
   /** As the caller named it; empty when it named none. */
-  readonly model: string;
-}
+  model: modelName,
+});
+export type RefusalNote = ValueOf<typeof refusal>;
 
-export interface Admin {
-  readonly kind: "admin";
+/** Answered with `answer` or `failed`. */
+const admin = message("admin", {
+  id: count(),
+  op: oneOf(adminOps) satisfies Kind<AdminOp>,
+  /** That of the HTTP API. */
+  body: anything,
+});
+export type Admin = ValueOf<typeof admin>;
+
+const toDaemon = messages([
+  admit,
+  settle,
+  reroute,
+  authorize,
+  hello,
+  read,
+  hold,
+  release,
+  refusal,
+  admin,
+]);
+export type ToDaemon = ValueOf<typeof toDaemon>;
+
+/** A hello of a version that isn't spoken here. Null: it says no role, or no id of a proxy. */
+export interface ForeignHello {
+  readonly kind: "foreign hello";
   readonly id: number;
-  readonly op: AdminOp;
-  readonly body: unknown;
+  readonly wireVersion: number;
+  readonly role: Role | null;
+  readonly proxyId: string | null;
 }
 
-export type ToDaemon =
-  | Hello
-  | VerdictsRead
-  | Admit
-  | Authorize
-  | Reroute
-  | Hold
-  | Settle
-  | Release
-  | RefusalNote
-  | Admin;
+/** An admin operation of another release, with any name. */
+export interface UnknownOperation {
+  readonly kind: "unknown operation";
+  readonly id: number;
+  readonly op: string;
+}
+
+/** What peers of other releases may send without breaking the grammar. */
+export type OfOtherRelease = ForeignHello | UnknownOperation;
+
+/** A message as the array that goes on the wire. */
+export const writeToDaemon = toDaemon.write;
+
+/** What a frame holds, or null when it breaks the grammar. */
+export function parseToDaemon(
+  frame: unknown,
+  versions: WireVersions = wireVersions,
+): ToDaemon | OfOtherRelease | null {
+  const known = toDaemon.read(frame);
+  if (known !== broken && (known.kind !== "hello" || speaks(versions, known.wireVersion)))
+    return known;
+  return Array.isArray(frame) ? ofOtherRelease(frame, versions) : null;
+}
+
+function ofOtherRelease(
+  [kind, id, third, ...rest]: readonly unknown[],
+  versions: WireVersions,
+): OfOtherRelease | null {
+  if (!isCount(id)) return null;
+  if (kind === "admin" && isOperationName(third) && !isKnown(third) && rest.length > 0)
+    return { kind: "unknown operation", id, op: third };
+  if (kind !== "hello" || !isCount(third) || speaks(versions, third)) return null;
+  const [theirRole, theirId] = rest;
+  return {
+    kind: "foreign hello",
+    id,
+    wireVersion: third,
+    role: roles.find((role) => role === theirRole) ?? null,
+    proxyId: isProxyId(theirId) ? theirId : null,
+  };
+}
+
+function isKnown(op: string): boolean {
+  return adminOps.some((known) => known === op);
+}

@@ -30,9 +30,9 @@ import { wireVersion } from "../../shared/version.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
 import type { FromDaemon } from "../../shared/wire/message-from-daemon.js";
+import { writeFromDaemon } from "../../shared/wire/message-from-daemon.js";
 import type { Admin, OfOtherRelease, ToDaemon } from "../../shared/wire/message-to-daemon.js";
-import { parseToDaemon } from "../../shared/wire/parse-to-daemon.js";
-import { toWire } from "../../shared/wire/to-wire.js";
+import { parseToDaemon } from "../../shared/wire/message-to-daemon.js";
 
 type UsagePage = (query: Readonly<Record<string, unknown>>) => object | null;
 
@@ -111,7 +111,7 @@ export async function startFakeDaemon(
 }
 
 function send(peer: Peer, message: FromDaemon): void {
-  peer.send(encodeFrame(toWire(message)));
+  peer.send(encodeFrame(writeFromDaemon(message)));
 }
 
 function onMessage(

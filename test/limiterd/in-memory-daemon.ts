@@ -51,7 +51,7 @@ import type { AdminOp } from "../../shared/wire/admin-op.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { Admitted, FromDaemon } from "../../shared/wire/message-from-daemon.js";
 import type { Lease, Settle, ToDaemon } from "../../shared/wire/message-to-daemon.js";
-import { toWire } from "../../shared/wire/to-wire.js";
+import { writeToDaemon } from "../../shared/wire/message-to-daemon.js";
 import { wireVersions } from "../../shared/wire/wire-versions.js";
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";
 import { noCopies } from "../support/no-copies.js";
@@ -292,7 +292,7 @@ export function startDaemon(
       return {
         state: peer,
         received,
-        send: (message) => handleFrame(state, peer, toWire(message), daemon.nowMs),
+        send: (message) => handleFrame(state, peer, writeToDaemon(message), daemon.nowMs),
         close: () => disconnect(state, peer, daemon.nowMs),
       };
     },
@@ -431,6 +431,7 @@ export function executed(changes: Partial<Execution> = {}): Execution {
     requestedModel: "",
     details: null,
     atMost: null,
+    responseId: "",
     keyId: "",
     ...changes,
   };

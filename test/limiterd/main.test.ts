@@ -62,9 +62,13 @@ t.test(
     });
     const closed = new Promise((resolve) => socket.on("close", resolve));
     socket.write(encodeFrame(["hello", 1, wireVersion, "proxy", "one", [], false]));
-    socket.write(encodeFrame(["admit", 2, "/team", "authenticated", ["openai", "gpt-4o"], false]));
+    socket.write(
+      encodeFrame(["admit", 2, "/team", "authenticated", [["openai", "gpt-4o"]], false]),
+    );
     await welcomed;
-    socket.write(encodeFrame(["admit", 3, "/team", "authenticated", ["openai", "gpt-4o"], false]));
+    socket.write(
+      encodeFrame(["admit", 3, "/team", "authenticated", [["openai", "gpt-4o"]], false]),
+    );
     await daemon.stop();
     await closed;
     t.same(

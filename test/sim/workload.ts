@@ -159,6 +159,8 @@ function someExecution(random: Random, number: number, { provider, model }: Targ
     firstByteMs: null,
     requestedModel: "",
     details: null,
+    atMost: null,
+    responseId: "",
     keyId: "",
   };
 }

@@ -79,6 +79,7 @@ function recordAt(i: number, { records, days, endMs }: UsageSpan): UsageRecord {
     firstByteMs: 300,
     requestedModel: "",
     details: null,
+    atMost: null,
   };
 }
 

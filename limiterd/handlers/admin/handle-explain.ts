@@ -9,7 +9,7 @@ import { type Checked, isObject, show } from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import { invalid, plainFailure } from "../../../shared/error-code.js";
-import { isModelName, isName } from "../../../shared/wire/wire-lease.js";
+import { isModelName, isName } from "../../../shared/wire/message-to-daemon.js";
 import { matchCopies } from "../../budgets/judge-budgets.js";
 import { modelProblem } from "../../keys/judge-model.js";
 import { keyStatus, type ManagedKey } from "../../keys/key-ring.js";

@@ -7,8 +7,8 @@ import { createThrottledCount, type Log } from "../../../shared/log.js";
 import { dial } from "../../../shared/socket/ipc.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import type { FromDaemon, UnknownEvent } from "../../../shared/wire/message-from-daemon.js";
-import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
-import { toWire } from "../../../shared/wire/to-wire.js";
+import { parseFromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import { writeToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { asBrokenLimiterState } from "../broken-limiter-state.js";
 import type { Limiter } from "../limiter.js";
 import type { UnacknowledgedSettles } from "../settle-backlog.js";
@@ -74,7 +74,7 @@ export function connectLimiter(
       reader = createFrameReader(frameBytesMaxFromDaemon);
       orBroken(() =>
         client.connected({
-          send: (message) => peer.send(encodeFrame(toWire(message))),
+          send: (message) => peer.send(encodeFrame(writeToDaemon(message))),
           whenSent: (run) => peer.whenSent(() => orBroken(run)),
           close: () => peer.close(),
         }),

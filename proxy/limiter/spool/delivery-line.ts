@@ -4,9 +4,9 @@ import { dial } from "../../../shared/socket/ipc.js";
 import type { Peer } from "../../../shared/socket/socket-peer.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import type { FromDaemon, UnknownEvent } from "../../../shared/wire/message-from-daemon.js";
+import { parseFromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
-import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
-import { toWire } from "../../../shared/wire/to-wire.js";
+import { writeToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import type { DeliveryLine } from "./deliver-settles.js";
 
 /** How long the daemon may say nothing; what it can't commit now is tried again later. */
@@ -46,7 +46,7 @@ export class SocketLine implements DeliveryLine {
 
   send(message: ToDaemon): void {
     if (this.#peer === null) this.#unsent.push(message);
-    else this.#peer.send(encodeFrame(toWire(message)));
+    else this.#peer.send(encodeFrame(writeToDaemon(message)));
   }
 
   next(): Promise<FromDaemon | null> {

@@ -14,8 +14,7 @@ import {
   encodeValue,
 } from "../../../shared/wire/codec.js";
 import type { Settle } from "../../../shared/wire/message-to-daemon.js";
-import { parseToDaemon } from "../../../shared/wire/parse-to-daemon.js";
-import { toWire } from "../../../shared/wire/to-wire.js";
+import { parseToDaemon, writeToDaemon } from "../../../shared/wire/message-to-daemon.js";
 
 const format = "sluice-settles-1";
 
@@ -37,7 +36,7 @@ export function headFrame({ proxyId, writtenAtMs, sentAtMs }: SettleFileHead): B
 }
 
 export function settleFrame(settle: Settle): Buffer {
-  return sealed(toWire(settle));
+  return sealed(writeToDaemon(settle));
 }
 
 /** `count`: of the settles before it. */

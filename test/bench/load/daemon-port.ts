@@ -6,8 +6,8 @@ import { wireVersion } from "../../../shared/version.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import type { Execution } from "../../../shared/wire/execution.js";
 import type { Admitted } from "../../../shared/wire/message-from-daemon.js";
-import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
-import { toWire } from "../../../shared/wire/to-wire.js";
+import { parseFromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import { writeToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { type AdmissionEvents, type AdmissionPort, unattended } from "./admission-port.js";
 import { leastCap, tenantPath, tokensPerSettle } from "./limiter-rules.js";
 
@@ -37,6 +37,8 @@ const executed: Execution = {
   firstByteMs: 1,
   requestedModel: "",
   details: null,
+  atMost: null,
+  responseId: "",
   keyId: "",
 };
 
@@ -100,7 +102,7 @@ class DaemonPort implements AdmissionPort {
       leases: [],
       more: false,
     } as const;
-    peer.send(encodeFrame(toWire(hello)));
+    peer.send(encodeFrame(writeToDaemon(hello)));
   }
 
   admit(slot: number, tenant: number): void {
@@ -110,7 +112,7 @@ class DaemonPort implements AdmissionPort {
     this.#slotOfId.set(id, slot);
     this.#peer.send(
       encodeFrame(
-        toWire({
+        writeToDaemon({
           kind: "admit",
           id,
           userPath,
@@ -141,7 +143,7 @@ class DaemonPort implements AdmissionPort {
       estimated: false,
       record: executed,
     } as const;
-    this.#peer.send(encodeFrame(toWire(settle)));
+    this.#peer.send(encodeFrame(writeToDaemon(settle)));
   }
 
   async prepare(): Promise<void> {

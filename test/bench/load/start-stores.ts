@@ -158,6 +158,7 @@ function record(n: number, nowMs: number): UsageRecord {
     firstByteMs: 1,
     requestedModel: "",
     details: null,
+    atMost: null,
     keyId: "",
   };
 }

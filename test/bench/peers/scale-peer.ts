@@ -8,9 +8,9 @@ import { wireVersion } from "../../../shared/version.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import { parseFromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
-import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
-import { toWire } from "../../../shared/wire/to-wire.js";
+import { writeToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { scaleTarget } from "../load/scale-rules.js";
 
 export interface Load {
@@ -44,7 +44,7 @@ export function connectPeer(path: string, proxyId: string): Promise<ScalePeer> {
       path,
       retry: false,
       onConnect(peer) {
-        const send = (message: ToDaemon): void => peer.send(encodeFrame(toWire(message)));
+        const send = (message: ToDaemon): void => peer.send(encodeFrame(writeToDaemon(message)));
         const conversation = converse(send);
         onMessage = (message) => {
           if (message.kind === "welcome")

@@ -43,6 +43,8 @@ const record = (index: number): Execution => ({
   firstByteMs: 7,
   requestedModel: "",
   details: null,
+  atMost: null,
+  responseId: "",
   keyId: "",
 });
 

@@ -35,6 +35,8 @@ const executed = (index: number): ExecutedRequest => ({
     firstByteMs: 7,
     requestedModel: "",
     details: null,
+    atMost: null,
+    responseId: "",
     keyId: "",
   },
 });

@@ -67,7 +67,7 @@ function residentBytes(): number {
 
 const text = (value: string): number[] => [0xa0 + value.length, ...Buffer.from(value)];
 const deep = framed(Buffer.concat([Buffer.alloc(60_000, 0x91), Buffer.from([1])]));
-const targets = ["test", "model"];
+const targets = [["test", "model"]];
 
 /** Each is closed for what it says first. */
 const breaches: readonly (readonly [name: string, bytes: Buffer])[] = [
@@ -113,8 +113,8 @@ const breaches: readonly (readonly [name: string, bytes: Buffer])[] = [
       "proxy",
       "twice",
       [
-        [7, "/hostile", 0, 0, [], false],
-        [7, "/hostile", 0, 0, [], false],
+        [7, "/hostile", 0, 0, [], 0, 0, false],
+        [7, "/hostile", 0, 0, [], 0, 0, false],
       ],
       false,
     ]),
@@ -127,7 +127,7 @@ const breaches: readonly (readonly [name: string, bytes: Buffer])[] = [
       wireVersion,
       "proxy",
       "zero",
-      [[0, "/hostile", 0, 0, [], false]],
+      [[0, "/hostile", 0, 0, [], 0, 0, false]],
       false,
     ]),
   ],
@@ -143,7 +143,7 @@ const laterBreaches: readonly (readonly [name: string, bytes: Buffer])[] = [
   ],
   ["a path that isn't normal", admitFrame(5, "/hostile/../x")],
   ["a path of 2,000 bytes", admitFrame(5, `/${"x".repeat(2000)}`)],
-  ["half a target", encodeFrame(["admit", 5, "/hostile", "authenticated", ["test"], false])],
+  ["half a target", encodeFrame(["admit", 5, "/hostile", "authenticated", [["test"]], false])],
   [
     "65 targets",
     encodeFrame([
@@ -236,6 +236,8 @@ t.test("numbers as wild as the grammar allows harm no other peer", async (t) => 
     firstByteMs: wild,
     requestedModel: "",
     details: null,
+    atMost: null,
+    responseId: "",
     keyId: "k",
   };
   peer.socket.write(settleFrame(wild, wild, "/hostile", { tokens: wild, times: wild, record }));

@@ -41,6 +41,8 @@ const executed = (index: number): ExecutedRequest => ({
     firstByteMs: index % 5 === 0 ? null : 7,
     requestedModel: "",
     details: null,
+    atMost: null,
+    responseId: "",
     keyId: "",
   },
 });

@@ -13,7 +13,8 @@ import { frameBytesMaxToDaemon } from "../../../shared/bounds.js";
 import { adminOps } from "../../../shared/wire/admin-op.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
-import { toWire } from "../../../shared/wire/to-wire.js";
+import { writeFromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import { writeToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { askFor, settleOf, startDaemon, type TestDaemon } from "../../limiterd/in-memory-daemon.js";
 import type { Random } from "../../sim/random.js";
 import { createMemoryStore, type MemoryStore } from "../../support/memory-store.js";
@@ -25,7 +26,7 @@ import { hello, toDaemonSamples } from "../samples/frame-samples.js";
 import { committing, mustBeIdle, mustCountSanely } from "./daemon-checks.js";
 import { configuredBudgets, configuredRules } from "./daemon-scene.js";
 
-const frames = toDaemonSamples.map((message) => toWire(message));
+const frames = toDaemonSamples.map((message) => writeToDaemon(message));
 const mutator = new JsonMutator(frames, { levels: 400, items: 20_000, chars: 60_000 });
 
 /** How LMDB writes keys; its types leave them out. */
@@ -85,9 +86,9 @@ function talk(daemon: TestDaemon, random: Random): number {
     daemon.state,
     {
       mayAdminister: true,
-      send: (message: FromDaemon) => void encodeFrame(toWire(message)),
+      send: (message: FromDaemon) => void encodeFrame(writeFromDaemon(message)),
       sendBulk(message, then) {
-        encodeFrame(toWire(message));
+        encodeFrame(writeFromDaemon(message));
         then(daemon.nowMs);
       },
       close: () => {
@@ -101,7 +102,9 @@ function talk(daemon: TestDaemon, random: Random): number {
   const said = Array.from({ length: count }, () => frameOf(random));
   // Not as "good": of two connections under one name, which is random, the daemon serves the later.
   if (random.chance(0.95))
-    said.unshift(encodeFrame(toWire({ ...hello, proxyId: random.pick(["p1", "p2", "p3"]) })));
+    said.unshift(
+      encodeFrame(writeToDaemon({ ...hello, proxyId: random.pick(["p1", "p2", "p3"]) })),
+    );
   for (const bytes of random.chance(0.7) ? said : cutBytes(Buffer.concat(said), random)) {
     if (closed) break;
     receive(daemon.state, connection, bytes, daemon.nowMs);

@@ -7,8 +7,7 @@ import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter
 import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
 import { createFrameReader, encodeFrame, type FrameReader } from "../../../shared/wire/codec.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
-import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
-import { toWire } from "../../../shared/wire/to-wire.js";
+import { parseFromDaemon, writeFromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { executed } from "../../limiterd/in-memory-daemon.js";
 import {
   ClientHarness,
@@ -23,7 +22,7 @@ import { JsonMutator } from "../mutate/mutate-json.js";
 import { fromDaemonSamples, keyHash } from "../samples/frame-samples.js";
 
 const mutator = new JsonMutator(
-  fromDaemonSamples.map((message) => toWire(message)),
+  fromDaemonSamples.map((message) => writeFromDaemon(message)),
   { levels: 400, items: 100_000, chars: 1_000_000 },
 );
 /** How long an admin operation waits. */
@@ -140,7 +139,7 @@ function messageOf(link: Link, random: Random): FromDaemon {
 }
 
 function bytesOf(link: Link, random: Random): Buffer {
-  const wire = toWire(messageOf(link, random));
+  const wire = writeFromDaemon(messageOf(link, random));
   const kind = random.next();
   if (kind < 0.3) return encodeFrame(wire);
   if (kind > 0.85) return mutateBytes(encodeFrame(wire), random);
@@ -150,7 +149,7 @@ function bytesOf(link: Link, random: Random): Buffer {
 
 const welcome = (settledSeq: number): Buffer =>
   encodeFrame(
-    toWire({ ...(fromDaemonSamples[0] as FromDaemon & { kind: "welcome" }), settledSeq }),
+    writeFromDaemon({ ...(fromDaemonSamples[0] as FromDaemon & { kind: "welcome" }), settledSeq }),
   );
 
 async function life(random: Random): Promise<number> {

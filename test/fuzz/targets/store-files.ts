@@ -10,8 +10,8 @@ import { wireVersion } from "../../../shared/version.js";
 import { adminOps } from "../../../shared/wire/admin-op.js";
 import { encodeFrame } from "../../../shared/wire/codec.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import { writeFromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
-import { toWire } from "../../../shared/wire/to-wire.js";
 import {
   ask,
   askFor,
@@ -134,7 +134,7 @@ async function work(daemon: TestDaemon, random: Random): Promise<void> {
   daemon.nowMs += 86_400_000;
   for (let turns = 0; turns < 3; turns++) await daemon.commit();
   heard.push(...cli.received, ...proxy.received);
-  for (const message of heard) encodeFrame(toWire(message));
+  for (const message of heard) encodeFrame(writeFromDaemon(message));
 }
 
 function bodiesOf(op: string): readonly unknown[] {

@@ -42,6 +42,7 @@ function record(userPath: string, atMs: number, totalCost: number): UsageRecord 
     firstByteMs: null,
     requestedModel: "",
     details: null,
+    atMost: null,
     keyId: "",
   };
 }

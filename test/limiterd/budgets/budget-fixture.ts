@@ -56,6 +56,8 @@ export function execution(cost: number | null, rest: Partial<Execution> = {}): E
     firstByteMs: 1,
     requestedModel: "",
     details: null,
+    atMost: null,
+    responseId: "",
     keyId: "",
     ...rest,
   };

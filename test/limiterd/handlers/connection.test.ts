@@ -5,7 +5,7 @@ import { wireVersion } from "../../../shared/version.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
-import { toWire } from "../../../shared/wire/to-wire.js";
+import { writeToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { askFor, counts, pathRule, startDaemon } from "../in-memory-daemon.js";
 
@@ -35,7 +35,7 @@ const hello = (id: number, role: "cli" | "proxy"): ToDaemon => ({
   leases: [],
   more: false,
 });
-const bytesOf = (message: ToDaemon): Buffer => encodeFrame(toWire(message));
+const bytesOf = (message: ToDaemon): Buffer => encodeFrame(writeToDaemon(message));
 
 /** A connection that is fed bytes. */
 function connected(nowMs = 0) {

@@ -36,6 +36,7 @@ function recordAt(atMs: number, requestId: string): UsageRecord {
     firstByteMs: 1,
     requestedModel: "",
     details: null,
+    atMost: null,
     keyId: "",
   };
 }

@@ -74,22 +74,4 @@ export const sharedEquivalents: readonly Equivalent[] = [
     what: "0 becomes 1",
     why: "nothing else waits before the connection, and the hello takes the place after it",
   },
-  {
-    file: "shared/wire/jwt-change.ts",
-    line: "const name = nameFromWire(flatAllowed.slice(i, i + 3));",
-    what: "3 becomes 4",
-    why: "a name is read from the first three",
-  },
-  {
-    file: "shared/wire/jwt-change.ts",
-    line: "const name = nameFromWire(flatDenied.slice(i, i + 3));",
-    what: "3 becomes 4",
-    why: "a name is read from the first three",
-  },
-  {
-    file: "shared/wire/to-wire.ts",
-    line: "if (targets.length === 1)",
-    what: "the condition is always false",
-    why: "the list is put together in the longer way, and is the same",
-  },
 ];

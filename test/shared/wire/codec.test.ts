@@ -11,7 +11,7 @@ import {
   encodeValue,
   type FrameReader,
 } from "../../../shared/wire/codec.js";
-import { parseToDaemon } from "../../../shared/wire/parse-to-daemon.js";
+import { parseToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { exactly } from "../../support/patterns/exactly.js";
 
 const bytesMax = frameBytesMaxToDaemon;
@@ -271,7 +271,7 @@ t.test(
 );
 
 t.test("records, expressions, dates and other extensions never decode to a message", async (t) => {
-  const admit = ["admit", 1, "/team", "authenticated", ["openai", "gpt-4o"], false] as const;
+  const admit = ["admit", 1, "/team", "authenticated", [["openai", "gpt-4o"]], false] as const;
   t.match(parseToDaemon(read(encodeFrame(admit)).frames[0]), { kind: "admit" });
   const text = (value: string): number[] => [0xa0 + value.length, ...Buffer.from(value)];
   const strangers: readonly (readonly [name: string, value: readonly number[]])[] = [
@@ -295,7 +295,7 @@ t.test("records, expressions, dates and other extensions never decode to a messa
         [1],
         text("/team"),
         text("authenticated"),
-        [0x92, ...text("openai"), ...text("gpt-4o")],
+        [0x91, 0x92, ...text("openai"), ...text("gpt-4o")],
       ].map((part, i) => (i === place ? value : part));
       const inside = read(framed([0x95, ...parts.flat()]));
       if (inside.ok) t.equal(parseToDaemon(inside.frames[0]), null, `${name} in place ${place}`);

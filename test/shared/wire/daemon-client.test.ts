@@ -229,8 +229,8 @@ t.test(
   "only the answer to what was asked is one; what is for proxies is passed over",
   async (t) => {
     const others = [
-      ["event", 0, "limited", true],
-      ["event", 0, "of a later release", 5],
+      ["event", "limited", true],
+      ["event", "of a later release", 5],
       ["settled", 1],
       ["answer", 7, "to nobody"],
     ];

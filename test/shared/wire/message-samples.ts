@@ -17,7 +17,6 @@ import { adminOps } from "../../../shared/wire/admin-op.js";
 import type { Execution } from "../../../shared/wire/execution.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { type Lease, settledParts, type ToDaemon } from "../../../shared/wire/message-to-daemon.js";
-import { toWire } from "../../../shared/wire/to-wire.js";
 import { wireVersions } from "../../../shared/wire/wire-versions.js";
 
 export const count = fc.oneof(fc.nat(), fc.maxSafeInteger().map(Math.abs));
@@ -140,9 +139,16 @@ export const toDaemon: {
     id: count,
     userPath,
     credential,
-    targets: fc.array(target, { minLength: 1, maxLength: 5 }),
+    targets: fc.array(
+      fc.oneof(
+        target,
+        target.map((each) => ({ ...each, unpriced: true })),
+      ),
+      { maxLength: 5 },
+    ),
     submission: fc.boolean(),
     read: fc.option(count, { nil: undefined }),
+    modelNames: fc.option(fc.array(name, { maxLength: 5 }), { nil: undefined }),
   }),
   authorize: fc.record({ kind: fc.constant("authorize"), id: count, credential }),
   reroute: fc.record({
@@ -164,6 +170,7 @@ export const toDaemon: {
         estimated: fc.boolean(),
         part: fc.constantFrom(...settledParts),
         record: fc.option(execution),
+        targetStartedAgoMs: fc.option(count, { nil: undefined }),
       }),
     )
     .map(([{ submission: _, ...held }, rest]) => {
@@ -255,6 +262,7 @@ export const fromDaemon: {
     id: count,
     userPath: fc.oneof(userPath, fc.constant("")),
     keyId: fc.constantFrom("", "key_7"),
+    models: fc.option(fc.array(name, { maxLength: 3 }), { nil: undefined }),
   }),
   exceeded: fc.record({
     kind: fc.constant("exceeded"),
@@ -367,8 +375,7 @@ export const executedFlat = [
   "key_1",
   "smart",
   ["flex", 2, 1],
-  90,
-  700,
+  [90, 700],
   "resp_1",
 ];
 
@@ -379,13 +386,20 @@ export const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {
     wireVersions.newest,
     "proxy",
     "p",
-    [[5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], false]],
+    [[5, "/team", 7, 8, ["openai", "gpt-4o"], 9, 10, false]],
     false,
   ],
-  read: ["read", 3, [1, 7, 2, 0]],
-  hold: ["hold", 0, [[5, "/team", 7, 1, ["openai", "gpt-4o", 9, 1], false]]],
-  reroute: ["reroute", 4, 3, ["openai", "gpt-4o"]],
-  admit: ["admit", 3, "/team", "authenticated", ["openai", "gpt-4o"], false],
+  read: [
+    "read",
+    3,
+    [
+      [1, 7],
+      [2, 0],
+    ],
+  ],
+  hold: ["hold", [[5, "/team", 7, 1, ["openai", "gpt-4o"], 9, 1, false]]],
+  reroute: ["reroute", 4, 3, [["openai", "gpt-4o"]]],
+  admit: ["admit", 3, "/team", "authenticated", [["openai", "gpt-4o"]], false],
   authorize: ["authorize", 3, "none"],
   settle: [
     "settle",
@@ -395,7 +409,9 @@ export const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {
     "/team",
     7,
     8,
-    ["openai", "gpt-4o", 9, 10],
+    ["openai", "gpt-4o"],
+    9,
+    10,
     9,
     2,
     30,
@@ -429,6 +445,7 @@ export const anything = fc.oneof(
 /** Frames near good ones: one part of a good message exchanged, left out or added. */
 export function near<T extends ToDaemon | FromDaemon>(
   kinds: Readonly<Record<string, fc.Arbitrary<T>>>,
+  write: (message: T) => readonly unknown[],
 ): fc.Arbitrary<unknown> {
   return fc
     .tuple(
@@ -438,7 +455,7 @@ export function near<T extends ToDaemon | FromDaemon>(
       fc.constantFrom("exchange", "remove", "insert"),
     )
     .map(([message, at, value, how]) => {
-      const wire = [...toWire(message)];
+      const wire = [...write(message)];
       if (how === "exchange") wire[at % wire.length] = value;
       else if (how === "remove") wire.splice(at % wire.length, 1);
       else wire.splice(at % (wire.length + 1), 0, value);

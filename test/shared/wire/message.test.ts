@@ -3,10 +3,9 @@ import fc from "fast-check";
 import t from "tap";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import { parseFromDaemon, writeFromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
-import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
-import { parseToDaemon } from "../../../shared/wire/parse-to-daemon.js";
-import { toWire } from "../../../shared/wire/to-wire.js";
+import { parseToDaemon, writeToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { executed, executedFlat, fromDaemon, toDaemon } from "./message-samples.js";
 
 /** What the other end decodes. */
@@ -21,14 +20,17 @@ const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value)) as 
 
 t.test("an operation without a body has none on the other side", async (t) => {
   const sent: ToDaemon = { kind: "admin", id: 1, op: "status", body: undefined };
-  t.strictSame(toWire(sent), ["admin", 1, "status", null]);
+  t.strictSame(writeToDaemon(sent), ["admin", 1, "status", null]);
 });
 
 t.test("every kind of message towards the daemon is decoded as it was encoded", async (t) => {
   for (const [kind, arbitrary] of Object.entries(toDaemon) as [string, fc.Arbitrary<ToDaemon>][]) {
     fc.assert(
       fc.property(arbitrary, (message) =>
-        isDeepStrictEqual(plain(parseToDaemon(overTheWire(toWire(message)))), plain(message)),
+        isDeepStrictEqual(
+          plain(parseToDaemon(overTheWire(writeToDaemon(message)))),
+          plain(message),
+        ),
       ),
       { numRuns: 300 },
     );
@@ -43,7 +45,10 @@ t.test("every kind of message from the daemon is decoded as it was encoded", asy
   ][]) {
     fc.assert(
       fc.property(arbitrary, (message) =>
-        isDeepStrictEqual(plain(parseFromDaemon(overTheWire(toWire(message)))), plain(message)),
+        isDeepStrictEqual(
+          plain(parseFromDaemon(overTheWire(writeFromDaemon(message)))),
+          plain(message),
+        ),
       ),
       { numRuns: 300 },
     );
@@ -59,7 +64,7 @@ t.test("a limit that isn't there is all zeros", async (t) => {
     [null, null, [0, 0, 0, 0, 0, 0]],
   ] as const) {
     const admitted = { kind: "admitted", id: 1, target: 0, admittedAtMs: 2, lsn: 3 } as const;
-    t.same(toWire({ ...admitted, headers: { requests, tokens }, key: null })[5], flat);
+    t.same(writeFromDaemon({ ...admitted, headers: { requests, tokens }, key: null })[5], flat);
   }
 });
 
@@ -89,7 +94,17 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
         targets,
         submission: false,
       },
-      ["admit", 3, "/team", "authenticated", ["openai", "gpt-4o", "local", "llama"], false],
+      [
+        "admit",
+        3,
+        "/team",
+        "authenticated",
+        [
+          ["openai", "gpt-4o"],
+          ["local", "llama"],
+        ],
+        false,
+      ],
     ],
     [
       {
@@ -100,11 +115,19 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
         targets: unnamed,
         submission: true,
       },
-      ["admit", 3, "/team", "authenticated", ["openai", ""], true],
+      ["admit", 3, "/team", "authenticated", [["openai", ""]], true],
     ],
     [
       { kind: "reroute", id: 4, lease: 3, targets },
-      ["reroute", 4, 3, ["openai", "gpt-4o", "local", "llama"]],
+      [
+        "reroute",
+        4,
+        3,
+        [
+          ["openai", "gpt-4o"],
+          ["local", "llama"],
+        ],
+      ],
     ],
     [
       {
@@ -118,7 +141,7 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
         estimated: true,
         record: null,
       },
-      ["settle", 1, "attempt", 5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], 9, 2, 30, true, []],
+      ["settle", 1, "attempt", 5, "/team", 7, 8, ["openai", "gpt-4o"], 9, 10, 9, 2, 30, true, []],
     ],
     [
       {
@@ -132,7 +155,7 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
         estimated: false,
         record: null,
       },
-      ["settle", 1, "request", 5, "/team", 7, 8, [], 9, 2, 0, false, []],
+      ["settle", 1, "request", 5, "/team", 7, 8, [], 0, 0, 9, 2, 0, false, []],
     ],
     [
       {
@@ -154,7 +177,9 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
         "/team",
         7,
         8,
-        ["openai", "gpt-4o", 9, 10],
+        ["openai", "gpt-4o"],
+        9,
+        10,
         9,
         2,
         30,
@@ -183,9 +208,9 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
         "proxy",
         "p",
         [
-          [5, "/team", 7, 8, ["openai", "gpt-4o", 9, 10], false],
-          [5, "/team", 7, 8, [], false],
-          [5, "/team", 7, 8, [], true],
+          [5, "/team", 7, 8, ["openai", "gpt-4o"], 9, 10, false],
+          [5, "/team", 7, 8, [], 0, 0, false],
+          [5, "/team", 7, 8, [], 0, 0, true],
         ],
         false,
       ],
@@ -206,7 +231,7 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
       },
       ["admitted", 3, 0, 7, 8, [1, 0, 5, 0, 0, 0], ["/team", "key_7"]],
     ],
-    [{ kind: "event", name: "limited", value: true }, ["event", 0, "limited", true]],
+    [{ kind: "event", name: "limited", value: true }, ["event", "limited", true]],
     [
       {
         kind: "event",
@@ -217,7 +242,7 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
           allowed: [{ claim: "sub", value: "b", issuer: "i" }],
         },
       },
-      ["event", 0, "jwts_denied", [true, ["jti", "a", "", 0], ["sub", "b", "i"]]],
+      ["event", "jwts_denied", [[["jti", "a", null, null]], [["sub", "b", "i"]], true]],
     ],
     [
       {
@@ -229,7 +254,7 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
         submission: false,
         read: 0,
       },
-      ["admit", 3, "/team", "none", ["openai", "gpt-4o"], false, 0],
+      ["admit", 3, "/team", "none", [["openai", "gpt-4o"]], false, 0],
     ],
     [
       {
@@ -242,11 +267,23 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
         read: 7,
         modelNames: ["fast"],
       },
-      ["admit", 3, "/team", "none", ["openai", "gpt-4o", "local", "llama"], false, 7, ["fast"]],
+      [
+        "admit",
+        3,
+        "/team",
+        "none",
+        [
+          ["openai", "gpt-4o"],
+          ["local", "llama"],
+        ],
+        false,
+        7,
+        ["fast"],
+      ],
     ],
     [
       { kind: "reroute", id: 4, lease: 3, targets: [targets[1]!], read: 7 },
-      ["reroute", 4, 3, ["local", "llama"], 7],
+      ["reroute", 4, 3, [["local", "llama"]], 7],
     ],
     [
       {
@@ -269,7 +306,9 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
         "/team",
         7,
         8,
-        ["openai", "gpt-4o", 9, 10],
+        ["openai", "gpt-4o"],
+        9,
+        10,
         9,
         2,
         30,
@@ -280,16 +319,16 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
     ],
     [
       { kind: "hold", leases: [{ ...between, submission: false }] },
-      ["hold", 0, [[5, "/team", 7, 8, [], false]]],
+      ["hold", [[5, "/team", 7, 8, [], 0, 0, false]]],
     ],
-    [{ kind: "denied", id: 3, ended: null }, ["denied", 3, "", 0]],
+    [{ kind: "denied", id: 3, ended: null }, ["denied", 3, []]],
     [
       { kind: "denied", id: 3, ended: { keyId: "key_7", expiredAtMs: null } },
-      ["denied", 3, "key_7", 0],
+      ["denied", 3, ["key_7", null]],
     ],
     [
       { kind: "denied", id: 3, ended: { keyId: "key_7", expiredAtMs: 9 } },
-      ["denied", 3, "key_7", 9],
+      ["denied", 3, ["key_7", 9]],
     ],
     [
       { kind: "authorized", id: 3, userPath: "/team", keyId: "key_7" },
@@ -300,5 +339,12 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
       ["authorized", 3, "/team", "key_7", []],
     ],
   ];
-  for (const [message, wire] of table) t.strictSame(toWire(message), wire, message.kind);
+  for (const [message, wire] of table)
+    t.strictSame(
+      message.kind in toDaemon
+        ? writeToDaemon(message as ToDaemon)
+        : writeFromDaemon(message as FromDaemon),
+      wire,
+      message.kind,
+    );
 });

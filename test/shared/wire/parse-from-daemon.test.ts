@@ -4,8 +4,7 @@ import t from "tap";
 import { invalid } from "../../../shared/error-code.js";
 import { lastMs } from "../../../shared/time.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
-import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
-import { toWire } from "../../../shared/wire/to-wire.js";
+import { parseFromDaemon, writeFromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { anything, fromDaemon, near } from "./message-samples.js";
 
 t.test(
@@ -15,7 +14,7 @@ t.test(
     fc.assert(
       fc.property(
         fc.oneof(
-          { weight: 3, arbitrary: near<FromDaemon>(fromDaemon) },
+          { weight: 3, arbitrary: near<FromDaemon>(fromDaemon, writeFromDaemon) },
           { weight: 1, arbitrary: anything },
         ),
         (frame) => {
@@ -24,7 +23,7 @@ t.test(
           taken++;
           if (message.kind === "failed" || message.kind === "answer") return true;
           if (message.kind === "unknown event") return true;
-          return isDeepStrictEqual(parseFromDaemon(toWire(message)), message);
+          return isDeepStrictEqual(parseFromDaemon(writeFromDaemon(message)), message);
         },
       ),
       { numRuns: 5000 },
@@ -70,7 +69,7 @@ t.test("each field of a frame from a daemon is checked, whatever the others hold
   const table: readonly (readonly [frame: readonly unknown[], ...wrong: (readonly unknown[])[]])[] =
     [
       [
-        ["welcome", 1, "0.1.0", 5, true, 2, 3, true],
+        ["welcome", 1, "0.1.0", 5, true, 2, 3, true, 0],
         counts,
         texts,
         counts,
@@ -78,6 +77,7 @@ t.test("each field of a frame from a daemon is checked, whatever the others hold
         counts,
         counts,
         [1],
+        counts,
       ],
       [["admitted", 1, 0, 7, 8, [], []], counts, counts, counts, counts, [null, {}], keys],
       [
@@ -91,15 +91,32 @@ t.test("each field of a frame from a daemon is checked, whatever the others hold
         [0, ...counts],
         keys,
       ],
-      [["denied", 1], counts],
+      [
+        ["denied", 1, ["key_7", 5]],
+        counts,
+        [
+          null,
+          "key_7",
+          {},
+          ["key_7"],
+          [7, 5],
+          ["key_7", -1],
+          ["key_7", "5"],
+          ["key_7", lastMs + 1],
+        ],
+      ],
       [["authorized", 1, "", ""], counts, texts, texts],
       [["answer", 1, {}], counts],
-      [["event", 0, "limited", true], counts, [5, null], [1, null]],
-      [["event", 0, "inert_rules", 2], counts, [], counts],
-      [["event", 0, "inert_budgets", 2], counts, [], counts],
-      [["event", 0, "last_backup", lastMs], counts, [], [lastMs + 1, ...counts]],
-      [["event", 0, "keys_exist", true], counts, [], [false, 1]],
-      [["event", 0, "cluster_failing", null], counts, [], [false, 5]],
+      [
+        ["event", "limited", true],
+        [5, null],
+        [1, null],
+      ],
+      [["event", "inert_rules", 2], [], counts],
+      [["event", "inert_budgets", 2], [], counts],
+      [["event", "last_backup", lastMs], [], [lastMs + 1, ...counts]],
+      [["event", "keys_exist", true], [], [false, 1]],
+      [["event", "cluster_failing", null], [], [false, 5]],
     ];
   for (const [frame, ...wrong] of table) {
     t.match(parseFromDaemon(frame), { kind: frame[0] }, String(frame));
@@ -110,29 +127,28 @@ t.test("each field of a frame from a daemon is checked, whatever the others hold
 });
 
 t.test("a key that isn't accepted is named, and since when it has expired", async (t) => {
-  for (const [rest, ended] of [
+  for (const [raw, ended] of [
     [[], null],
-    [["", 5], null],
-    [[7, 5], null],
     [["key_7", 1], { keyId: "key_7", expiredAtMs: 1 }],
-    [["key_7", 0], { keyId: "key_7", expiredAtMs: null }],
-    [["key_7", -1], { keyId: "key_7", expiredAtMs: null }],
-    [["key_7", "5"], { keyId: "key_7", expiredAtMs: null }],
-    [["key_7"], { keyId: "key_7", expiredAtMs: null }],
+    [["key_7", null], { keyId: "key_7", expiredAtMs: null }],
   ] as const)
-    t.same(parseFromDaemon(["denied", 1, ...rest]), { kind: "denied", id: 1, ended });
+    t.same(parseFromDaemon(["denied", 1, raw]), { kind: "denied", id: 1, ended });
 });
 
 t.test("a change of the denied JWTs is read whole, or not at all", async (t) => {
-  const change = (...value: unknown[]): unknown =>
-    parseFromDaemon(["event", 0, "jwts_denied", value]);
-  const denied = ["jti", "a", "", 0, "sub", "b", "i", 7];
-  const allowed = ["sub", "c", "", "jti", "d", "i"];
-  t.same(change(false, denied, allowed), {
+  const change = (...value: unknown[]): unknown => parseFromDaemon(["event", "jwts_denied", value]);
+  const denied = [
+    ["jti", "a", null, null],
+    ["sub", "b", "i", 7],
+  ];
+  const allowed = [
+    ["sub", "c", null],
+    ["jti", "d", "i"],
+  ];
+  t.same(change(denied, allowed, false), {
     kind: "event",
     name: "jwts_denied",
     value: {
-      complete: false,
       denied: [
         { claim: "jti", value: "a", issuer: null, expiresAtMs: null },
         { claim: "sub", value: "b", issuer: "i", expiresAtMs: 7 },
@@ -141,41 +157,38 @@ t.test("a change of the denied JWTs is read whole, or not at all", async (t) => 
         { claim: "sub", value: "c", issuer: null },
         { claim: "jti", value: "d", issuer: "i" },
       ],
+      complete: false,
     },
   });
-  for (const wrong of [null, {}, "jti", 5]) {
-    t.equal(change(true, wrong, allowed), null);
-    t.equal(change(true, denied, wrong), null);
+  for (const wrong of [null, {}, "jti", 5, [null], [[]]]) {
+    t.equal(change(wrong, allowed, true), null);
+    t.equal(change(denied, wrong, true), null);
   }
-  for (let length = 1; length < denied.length; length++)
-    t.equal(change(true, denied.slice(0, length), []) === null, length % 4 !== 0, `${length}`);
-  for (let length = 1; length < allowed.length; length++)
-    t.equal(change(true, [], allowed.slice(0, length)) === null, length % 3 !== 0, `${length}`);
+  for (const wrong of [null, 1, "true"]) t.equal(change(denied, allowed, wrong), null);
   for (const [at, wrong] of [
     [0, "aud"],
     [1, 5],
-    [2, null],
+    [2, 5],
     [3, lastMs + 1],
-    [7, -1],
+    [3, -1],
   ] as const)
-    t.equal(change(true, denied.with(at, wrong as never), []), null, `${wrong} at ${at}`);
+    for (const i of [0, 1])
+      t.equal(
+        change(denied.with(i, denied[i]!.with(at, wrong as never)), [], true),
+        null,
+        `${wrong} at ${at}`,
+      );
   for (const [at, wrong] of [
     [0, "aud"],
-    [4, 5],
-    [5, null],
+    [1, 5],
+    [2, 5],
   ] as const)
-    t.equal(change(true, [], allowed.with(at, wrong as never)), null, `${wrong} at ${at}`);
-});
-
-t.test("a daemon that says nothing of denied JWTs has none", async (t) => {
-  const welcome = ["welcome", 1, "0.1.0", 0, true, 0, 0, false];
-  for (const [rest, deniedJwts] of [
-    [[], 0],
-    [[3], 3],
-    [[-3], 0],
-    [["3"], 0],
-  ] as const)
-    t.match(parseFromDaemon([...welcome, ...rest]), { kind: "welcome", deniedJwts });
+    for (const i of [0, 1])
+      t.equal(
+        change([], allowed.with(i, allowed[i]!.with(at, wrong as never)), true),
+        null,
+        `${wrong} at ${at}`,
+      );
 });
 
 t.test("a wait from a daemon is at least a second, and its counts are counts", async (t) => {
@@ -198,11 +211,9 @@ t.test("a wait from a daemon is at least a second, and its counts are counts", a
     t.equal(parseFromDaemon(change(at, value)), null, `${at} ${value}`);
   for (const frame of [
     ["welcome", 1, "0.1.0", 0, true],
-    ["welcome", 1, "0.1.0", -1, true, 0, 0, false],
-    ["welcome", 1, "0.1.0", 0, true, -1, 0, false],
-    ["welcome", 1, "0.1.0", 0, true, 0, -1, false],
     ["welcome", 1, "0.1.0", 0, true, 0, 0],
-    ["welcome", 1, "0.1.0", 0, true, 0, false],
+    ["welcome", 1, "0.1.0", 0, true, 0, 0, false],
+    ["welcome", 1, "0.1.0", 0, true, 0, false, 0],
     ["admitted", 1, 0, 0, 0],
     ["admitted", 1, 0, 0, 0, []],
     ["admitted", 1, 0, 0, 0, [], ["/team"]],
@@ -210,26 +221,13 @@ t.test("a wait from a daemon is at least a second, and its counts are counts", a
     ["authorized", 1, "/team"],
     ["authorized", 1, "/team", "key_7", "gpt-4o"],
     ["authorized", 1, "/team", "key_7", [7]],
-    ["authorized", 1, "/team", "key_7", null],
-    ["event", 0, "keys_exist", false],
-    ["event", 0, "jwts_denied", {}],
-    ["event", 0, "jwts_denied", [1, [], []]],
-    ["event", 0, "jwts_denied", [true, ["jti", "a", ""], []]],
-    ["event", 0, "jwts_denied", [true, ["aud", "a", "", 0], []]],
-    ["event", 0, "jwts_denied", [true, ["jti", "a", "", -1], []]],
-    ["event", 0, "jwts_denied", [true, [], ["jti", "a"]]],
-    ["event", 0, "jwts_denied", [true, [], ["jti", 5, ""]]],
-    ["event", 0, "store_failing", true],
-    ["event", 0, "store_failing"],
-    ["event", 0, 5, true],
-    ["event", 0, "limited", 1],
-    ["event", 0, "inert_rules", true],
-    ["event", 0, "inert_rules", -1],
-    ["event", 0, "inert_budgets", 0.5],
-    ["event", 0, "last_backup", null],
-    ["event", 0, "last_backup", -1],
+    ["event"],
+    ["event", 5, true],
+    ["event", null, null],
+    ["event", "store_failing", true],
+    ["event", "store_failing"],
     ["settled", "1"],
-    ["admit", 1, "/", "authenticated", ["a", "b"]],
+    ["admit", 1, "/", "authenticated", [["a", "b"]], false],
   ])
     t.equal(parseFromDaemon(frame), null, JSON.stringify(frame));
 });
@@ -257,18 +255,18 @@ t.test(
 t.test(
   "what a later release adds is passed over: fields behind the known ones, events",
   async (t) => {
-    t.same(parseFromDaemon(["event", 0, "clock_stepped", { ms: 5 }]), { kind: "unknown event" });
+    t.same(parseFromDaemon(["event", "clock_stepped", { ms: 5 }]), { kind: "unknown event" });
     for (const frame of [
-      ["welcome", 1, "0.1.0", 0, true, 0, 0, false],
+      ["welcome", 1, "0.1.0", 0, true, 0, 0, false, 0],
       ["admitted", 3, 0, 7, 8, [1, 0, 5, 0, 0, 0], ["/team", "key_7"]],
       ["refused", 1, "user_path", "/team", 60, "requests", 10, 61, []],
       ["exceeded", 1, "user_path", "/team", 3600, 2, 1, 61, [], []],
-      ["denied", 1],
+      ["denied", 1, []],
       ["authorized", 1, "/team", "key_7", ["gpt-4o"]],
       ["settled", 1],
       ["answer", 1, {}],
       ["failed", 1, invalid("period is required", "period")],
-      ["event", 0, "limited", true],
+      ["event", "limited", true],
     ]) {
       const message = parseFromDaemon(frame);
       t.not(message, null);
@@ -278,7 +276,7 @@ t.test(
 );
 
 t.test("headers of a success with a field that is no count are none", async (t) => {
-  const frame = toWire({
+  const frame = writeFromDaemon({
     kind: "admitted",
     id: 1,
     target: 0,

@@ -14,8 +14,8 @@ import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { createFrameReader, encodeFrame, type FrameReader } from "../../../shared/wire/codec.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
-import { parseToDaemon } from "../../../shared/wire/parse-to-daemon.js";
-import { toWire } from "../../../shared/wire/to-wire.js";
+import { writeFromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import { parseToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { oracleProviderTypes } from "../../limiterd/oracle.js";
 import { noCopies } from "../../support/no-copies.js";
 import { unwrittenSum, usageDifference } from "../checks/compare-usage.js";
@@ -234,7 +234,7 @@ export class DaemonProcess {
     const { witness, nowMs } = this.#options;
     const send = (message: FromDaemon): void => {
       witness.sent(peer(), message);
-      end.send(encodeFrame(toWire(message)));
+      end.send(encodeFrame(writeFromDaemon(message)));
     };
     return connect(
       this.#state!,

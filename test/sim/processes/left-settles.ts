@@ -14,9 +14,9 @@ import {
 import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import { parseFromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import type { Settle } from "../../../shared/wire/message-to-daemon.js";
-import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
-import { toWire } from "../../../shared/wire/to-wire.js";
+import { writeToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import type { Process, World } from "../world.js";
 import type { DaemonProcess } from "./daemon-process.js";
 import { connectSockets, type SocketFaults } from "./stream-socket.js";
@@ -126,7 +126,7 @@ export class LeftSettles {
     this.#world.after(silenceMs, owner, close);
     listener.accept(theirs);
     return {
-      send: (message) => end.send(encodeFrame(toWire(message))),
+      send: (message) => end.send(encodeFrame(writeToDaemon(message))),
       next: () =>
         new Promise((resolve) => {
           if (arrived.length > 0) return resolve(arrived.shift()!);

@@ -9,9 +9,12 @@ import { LimiterClient } from "../../../proxy/limiter/client/limiter-client.js";
 import { frameBytesMaxFromDaemon, reconnectMs } from "../../../shared/bounds.js";
 import type { FailureMode } from "../../../shared/config/config.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
-import { isUnnumbered, uncountedLsn } from "../../../shared/wire/message-to-daemon.js";
-import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
-import { toWire } from "../../../shared/wire/to-wire.js";
+import { parseFromDaemon } from "../../../shared/wire/message-from-daemon.js";
+import {
+  isUnnumbered,
+  uncountedLsn,
+  writeToDaemon,
+} from "../../../shared/wire/message-to-daemon.js";
 import type { WireVersions } from "../../../shared/wire/wire-versions.js";
 import type { SimulatedRequest } from "../workload.js";
 import type { Process, World } from "../world.js";
@@ -170,7 +173,7 @@ export class ProxyProcess {
     listener.accept(theirs);
     this.#noting(() =>
       this.client.connected({
-        send: (message) => end.send(encodeFrame(toWire(message))),
+        send: (message) => end.send(encodeFrame(writeToDaemon(message))),
         whenSent: (run) => end.whenSent(run),
         close: () => end.close(),
       }),

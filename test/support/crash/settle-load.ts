@@ -8,9 +8,9 @@ import type { Peer } from "../../../shared/socket/socket-peer.js";
 import { wireVersion } from "../../../shared/version.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import type { Execution } from "../../../shared/wire/execution.js";
+import { parseFromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
-import { parseFromDaemon } from "../../../shared/wire/parse-from-daemon.js";
-import { toWire } from "../../../shared/wire/to-wire.js";
+import { writeToDaemon } from "../../../shared/wire/message-to-daemon.js";
 
 export interface ExecutedRequest {
   readonly userPath: string;
@@ -66,7 +66,7 @@ export async function settleMany(
 }
 
 function say(peer: Peer, message: ToDaemon): void {
-  peer.send(encodeFrame(toWire(message)));
+  peer.send(encodeFrame(writeToDaemon(message)));
 }
 
 function settleOf(seq: number, { userPath, record }: ExecutedRequest): ToDaemon {

@@ -8,7 +8,7 @@ import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
 import { wireVersion } from "../../../shared/version.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
 import type { Execution } from "../../../shared/wire/execution.js";
-import { toWire } from "../../../shared/wire/to-wire.js";
+import { writeToDaemon } from "../../../shared/wire/message-to-daemon.js";
 
 export interface HostilePeer {
   readonly socket: net.Socket;
@@ -23,7 +23,7 @@ export interface HostilePeer {
 export const helloFrame = (proxyId: string): Buffer =>
   encodeFrame(["hello", 1, wireVersion, "proxy", proxyId, [], false]);
 export const admitFrame = (id: number, path: string): Buffer =>
-  encodeFrame(["admit", id, path, "authenticated", ["test", "model"], false]);
+  encodeFrame(["admit", id, path, "authenticated", [["test", "model"]], false]);
 
 interface SettleNumbers {
   readonly tokens: number;
@@ -42,7 +42,7 @@ export function settleFrame(
 ): Buffer {
   const target = { provider: "test", model: "model" };
   return encodeFrame(
-    toWire({
+    writeToDaemon({
       kind: "settle",
       part: "request",
       seq,

@@ -8,7 +8,7 @@ import net from "node:net";
 import { decodeValue } from "../../../shared/wire/codec.js";
 import type { Execution } from "../../../shared/wire/execution.js";
 import type { SettledPart } from "../../../shared/wire/message-to-daemon.js";
-import { parseToDaemon } from "../../../shared/wire/parse-to-daemon.js";
+import { parseToDaemon } from "../../../shared/wire/message-to-daemon.js";
 
 /** `up` is towards the daemon. */
 export type Direction = "up" | "down";

@@ -3,7 +3,7 @@ import { fittingLeases } from "../../../../proxy/limiter/client/hello-messages.j
 import { frameBytesMaxToDaemon, leasesPerHello } from "../../../../shared/bounds.js";
 import { encodeFrame } from "../../../../shared/wire/codec.js";
 import type { ToDaemon } from "../../../../shared/wire/message-to-daemon.js";
-import { toWire } from "../../../../shared/wire/to-wire.js";
+import { writeToDaemon } from "../../../../shared/wire/message-to-daemon.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import {
   admissionOf,
@@ -60,7 +60,8 @@ t.test(
       hellos.reduce((count, { leases }) => count + leases.length, 0),
       150,
     );
-    for (const hello of hellos) t.ok(encodeFrame(toWire(hello)).length <= frameBytesMaxToDaemon);
+    for (const hello of hellos)
+      t.ok(encodeFrame(writeToDaemon(hello)).length <= frameBytesMaxToDaemon);
   },
 );
 

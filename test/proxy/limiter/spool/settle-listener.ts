@@ -8,11 +8,11 @@ import { listen } from "../../../../shared/socket/ipc.js";
 import type { Peer } from "../../../../shared/socket/socket-peer.js";
 import { createFrameReader, encodeFrame } from "../../../../shared/wire/codec.js";
 import type { FromDaemon } from "../../../../shared/wire/message-from-daemon.js";
-import { parseToDaemon } from "../../../../shared/wire/parse-to-daemon.js";
-import { toWire } from "../../../../shared/wire/to-wire.js";
+import { writeFromDaemon } from "../../../../shared/wire/message-from-daemon.js";
+import { parseToDaemon } from "../../../../shared/wire/message-to-daemon.js";
 import { wireVersions } from "../../../../shared/wire/wire-versions.js";
 
-export const asFrame = (message: FromDaemon): Buffer => encodeFrame(toWire(message));
+export const asFrame = (message: FromDaemon): Buffer => encodeFrame(writeFromDaemon(message));
 
 /** `seq`: of the last settle that is durable. */
 export const welcome = (seq: number): FromDaemon => ({
