@@ -4,8 +4,8 @@
  * mean is not here, and neither is the socket: `connect-limiter.ts` owns that.
  */
 import type { LinkState } from "../../shared/api/gateway-status.js";
-import { framesPerWindow, reconnectGraceMs } from "../../shared/bounds.js";
-import type { ToDaemon } from "../../shared/wire/message-to-daemon.js";
+import { connectionsNamedMax, framesPerWindow, reconnectGraceMs } from "../../shared/bounds.js";
+import type { ToDaemon, VerdictsRead } from "../../shared/wire/message-to-daemon.js";
 import { type WireVersions, wireVersions } from "../../shared/wire/wire-versions.js";
 import type { DaemonLine, LimiterClientPorts } from "./limiter-link.js";
 
@@ -30,6 +30,10 @@ export class DaemonConnection {
   #offeredVersion: number;
   /** Whether the daemon doesn't speak the offered version. */
   #refused = false;
+  /** Counts the connections with a welcome: others have no verdicts. */
+  #number = 1;
+  #verdictsRead = 0;
+  #earlier: VerdictsRead["earlier"] = [];
 
   constructor(ports: ConnectionPorts, deadlineMs: number, versions = wireVersions) {
     this.#ports = ports;
@@ -66,6 +70,15 @@ export class DaemonConnection {
    */
   get silent(): boolean {
     return this.#silentSinceMonoMs !== null;
+  }
+
+  /** How many verdicts that admit this proxy has read on this connection. */
+  get verdictsRead(): number {
+    return this.#verdictsRead;
+  }
+
+  readVerdict(): void {
+    this.#verdictsRead++;
   }
 
   nextId(): number {
@@ -123,9 +136,15 @@ export class DaemonConnection {
     return false;
   }
 
+  /**
+   * The first message after the welcome says which verdicts this proxy has read on earlier
+   * connections. The daemon takes back what the others have counted, so that a request which is
+   * sent again counts once.
+   */
   welcomed(nowMonoMs: number): void {
     this.#linked = true;
     this.heard(nowMonoMs);
+    this.send({ kind: "read", connection: this.#number, earlier: this.#earlier });
   }
 
   /** A message has come, of whatever kind. */
@@ -155,6 +174,9 @@ export class DaemonConnection {
     if (wasLinked) {
       this.#lostMonoMs = this.#ports.monoMs();
       this.#silentSinceMonoMs = null;
+      const last = [this.#number++, this.#verdictsRead] as const;
+      this.#earlier = [...this.#earlier, last].slice(-connectionsNamedMax);
+      this.#verdictsRead = 0;
     }
     return wasLinked;
   }

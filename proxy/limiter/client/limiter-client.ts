@@ -39,12 +39,8 @@ import type {
 } from "../limiter-link.js";
 import type { UnacknowledgedSettles } from "../settle-backlog.js";
 import { noTarget, nothingSpent, SettleOutbox } from "../settle-outbox.js";
-import { ExpiryTimer } from "./expiry-timer.js";
-import { helloMessages } from "./hello-messages.js";
-import { LateAdmissions } from "./late-admissions.js";
 import { PendingAdmissions } from "./pending-admissions.js";
-import { ReadVerdicts } from "./read-verdicts.js";
-import { UnaskedAdmissions } from "./unasked-admissions.js";
+import { helloMessages, UnreportedAdmissions } from "./report-leases.js";
 
 export class LimiterClient implements Limiter, LimiterLink {
   readonly #ports: LimiterClientPorts;
@@ -52,15 +48,14 @@ export class LimiterClient implements Limiter, LimiterLink {
   readonly #notices = createNotices();
   /** Admissions that aren't settled yet, by lease. */
   readonly #held = new IdMap<Admission>();
-  readonly #unasked: UnaskedAdmissions;
-  readonly #read = new ReadVerdicts();
+  readonly #unreported: UnreportedAdmissions;
   readonly #pending: PendingAdmissions;
-  readonly #late: LateAdmissions;
   readonly #outbox: SettleOutbox;
   readonly #calls: DaemonCalls;
   /** Runs a callback once what this turn of the event loop has sent has left the process. */
   readonly #afterSending: (run: () => void) => void;
-  readonly #expiry: ExpiryTimer;
+  readonly #expiryIntervalMs: number;
+  #expiryScheduled = false;
 
   constructor(ports: LimiterClientPorts, options: LimiterClientOptions) {
     const { deadlineMs, failureMode, settleWindow, wireVersions } = options;
@@ -68,21 +63,22 @@ export class LimiterClient implements Limiter, LimiterLink {
     this.#ports = ports;
     this.#connection = new DaemonConnection(ports, deadlineMs, wireVersions);
     this.#outbox = new SettleOutbox(ports, this.#connection, settleWindow);
-    const of = { connection: this.#connection, held: this.#held, outbox: this.#outbox };
-    this.#unasked = new UnaskedAdmissions({ ...of, monoMs });
-    this.#late = new LateAdmissions(this.#outbox, monoMs);
-    this.#pending = new PendingAdmissions({
+    const shared = {
       connection: this.#connection,
-      notices: this.#notices,
       held: this.#held,
-      unasked: this.#unasked,
-      late: this.#late,
-      read: this.#read,
+      outbox: this.#outbox,
+      monoMs,
+    };
+    this.#unreported = new UnreportedAdmissions(shared);
+    this.#pending = new PendingAdmissions({
+      ...shared,
+      notices: this.#notices,
+      unreported: this.#unreported,
       failureMode,
     });
     this.#calls = new DaemonCalls(this.#connection, monoMs);
     this.#afterSending = createThrottledQueue((run) => ports.afterTurn(run), endsPerTurn);
-    this.#expiry = new ExpiryTimer(ports, deadlineMs, [this.#pending, this.#calls]);
+    this.#expiryIntervalMs = Math.max(10, deadlineMs / 10);
   }
 
   get state(): LinkState {
@@ -165,7 +161,7 @@ export class LimiterClient implements Limiter, LimiterLink {
     assertLimiter(isCount(spent.tokens), "a count of tokens is an integer");
     admission.settled = true;
     if (admission.lease !== 0) this.#held.take(admission.lease);
-    this.#unasked.delete(admission);
+    this.#unreported.delete(admission);
     this.#outbox.end(admission, spent, this.#ports.monoMs());
     this.#afterSending(then);
   }
@@ -198,14 +194,14 @@ export class LimiterClient implements Limiter, LimiterLink {
 
   connected(line: DaemonLine): void {
     this.#connection.connected(line);
-    this.#unasked.lease();
+    this.#unreported.lease();
     const held = this.#held.entries().map(([, admission]) => admission);
     this.#connection.sendInWindows(helloMessages(this.#ports.proxyId, held, this.#connection));
   }
 
   received(message: FromDaemon | UnknownEvent | null, nowMonoMs: number): void {
     this.#connection.heard(nowMonoMs);
-    this.#unasked.tell();
+    this.#unreported.report();
     if (message === null || message.kind === "unknown event") return;
     switch (message.kind) {
       case "welcome":
@@ -238,9 +234,7 @@ export class LimiterClient implements Limiter, LimiterLink {
 
   lost(): void {
     const wasLinked = this.#connection.lost();
-    if (wasLinked) this.#read.connectionLost();
     this.#pending.connectionLost();
-    this.#late.connectionLost();
     this.#outbox.connectionLost();
     if (!wasLinked) return;
     this.#calls.connectionLost();
@@ -251,9 +245,8 @@ export class LimiterClient implements Limiter, LimiterLink {
   #welcomed(message: Welcome, nowMonoMs: number): void {
     this.#outbox.acknowledge(message.settledSeq, nowMonoMs);
     this.#connection.welcomed(nowMonoMs);
-    this.#connection.send(this.#read.message());
     applyWelcome(this.#notices, message);
-    this.#unasked.tell();
+    this.#unreported.report();
     this.#outbox.welcomed(nowMonoMs);
     this.#connection.sendInWindows(this.#pending.unsent());
     this.#connection.sendInWindows(this.#calls.unsent());
@@ -267,9 +260,22 @@ export class LimiterClient implements Limiter, LimiterLink {
     this.#outbox.welcomed(nowMonoMs);
   }
 
-  /** What is asked resolves at its deadline. */
-  #inTime<T>(asked: Promise<T>): Promise<T> {
-    this.#expiry.start();
-    return asked;
+  /** What waits for the daemon resolves at its deadline. */
+  #inTime<T>(waiting: Promise<T>): Promise<T> {
+    this.#scheduleExpiry();
+    return waiting;
+  }
+
+  /** One timer looks at all deadlines, ten times in their length, as long as anything waits. */
+  #scheduleExpiry(): void {
+    if (this.#expiryScheduled || this.#pending.size + this.#calls.size === 0) return;
+    this.#expiryScheduled = true;
+    this.#ports.schedule(this.#expiryIntervalMs, () => {
+      this.#expiryScheduled = false;
+      const nowMonoMs = this.#ports.monoMs();
+      this.#pending.expire(nowMonoMs);
+      this.#calls.expire(nowMonoMs);
+      this.#scheduleExpiry();
+    });
   }
 }

@@ -1,10 +1,12 @@
 /**
- * Admissions and reroutes that wait for the daemon's verdict. Here each one's promise is resolved:
- * by the verdict, at its deadline by the failure mode, or at once where no verdict is needed. A
- * verdict that comes after the deadline is for `late-admissions.ts`.
+ * One admission or reroute, from the question to the outcome: the message, the promise that the
+ * daemon's verdict resolves, and the admission that comes of it. At its deadline the failure mode
+ * resolves it. A verdict that comes after the deadline is withdrawn.
  */
 import { admissionsWaitingMax } from "../../../shared/bounds.js";
 import type { FailureMode } from "../../../shared/config/config.js";
+import { isKeyHash } from "../../../shared/domain/managed-key.js";
+import type { Target } from "../../../shared/domain/target-name.js";
 import { IdMap } from "../../../shared/id-map.js";
 import type {
   Admitted,
@@ -19,25 +21,33 @@ import {
   type ToDaemon,
   unlimitedLsn,
 } from "../../../shared/wire/message-to-daemon.js";
+import { assertLimiter } from "../broken-limiter-state.js";
 import type { DaemonConnection } from "../daemon-connection.js";
 import type { DaemonNotices } from "../daemon-notices.js";
 import type { Admission, AdmissionOutcome } from "../limiter.js";
-import {
-  type AdmissionRequest,
-  admissionMessage,
-  failOpenAdmission,
-  grantedAdmission,
-  rejected,
-} from "./admission-request.js";
-import type { LateAdmissions } from "./late-admissions.js";
-import type { ReadVerdicts } from "./read-verdicts.js";
-import type { UnaskedAdmissions } from "./unasked-admissions.js";
+import { nothingSpent, type SettleOutbox } from "../settle-outbox.js";
+import type { UnreportedAdmissions } from "./report-leases.js";
+
+export interface AdmissionRequest {
+  readonly caller: Claimed;
+  /** As in `Admit`: none for a judgement alone, whose admission says only that nothing refuses. */
+  readonly targets: readonly Target[];
+  /** The admission whose target failed; null for a request that isn't admitted yet. */
+  readonly rerouted: Admission | null;
+  readonly submission: boolean;
+  readonly startedMonoMs: number;
+  /** As in `Admit`. */
+  readonly modelNames?: readonly string[] | undefined;
+}
+
+/** Stands for the target of an admission that is no longer remembered. */
+const forgottenTarget: Target = { provider: "none", model: "none" };
 
 interface PendingAdmission {
   readonly request: AdmissionRequest;
   readonly deadlineMonoMs: number;
   readonly resolve: (outcome: AdmissionOutcome) => void;
-  /** Whether the present daemon was asked, so that its answer may still come. */
+  /** Whether it was sent on this connection, so that its answer may still come. */
   sent: boolean;
 }
 
@@ -46,18 +56,20 @@ interface PendingAdmissionsContext {
   readonly notices: DaemonNotices;
   /** Granted admissions that aren't settled yet, by lease. */
   readonly held: IdMap<Admission>;
-  readonly unasked: UnaskedAdmissions;
-  readonly late: LateAdmissions;
-  readonly read: ReadVerdicts;
+  readonly unreported: UnreportedAdmissions;
+  readonly outbox: SettleOutbox;
+  monoMs(): number;
   readonly failureMode: FailureMode;
 }
 
 export class PendingAdmissions {
   readonly #context: PendingAdmissionsContext;
   readonly #waiting = new IdMap<PendingAdmission>();
+  readonly #late: LateAdmissions;
 
   constructor(context: PendingAdmissionsContext) {
     this.#context = context;
+    this.#late = new LateAdmissions(context.outbox, () => context.monoMs());
   }
 
   /** How many wait. */
@@ -65,13 +77,16 @@ export class PendingAdmissions {
     return this.#waiting.size;
   }
 
-  /** Never rejects, resolves within the deadline. */
+  /**
+   * Never rejects, and resolves within the deadline: at once if the request needs no verdict, or if
+   * none would come in time.
+   */
   ask(request: AdmissionRequest): Promise<AdmissionOutcome> {
     const { connection, notices } = this.#context;
     const { caller, rerouted, startedMonoMs } = request;
-    const unlimited = connection.linked && !notices.limited && this.#mayPassUnasked(caller);
-    // An admission without a number wasn't asked for, or its verdict is late: the daemon knows of
-    // no lease to reroute.
+    const unlimited = connection.linked && !notices.limited && this.#mayPassUnchecked(caller);
+    // An admission without a number had no question, or its verdict is late: the daemon knows of no
+    // lease to reroute.
     if (unlimited || (rerouted !== null && isUnnumbered(rerouted.lsn)))
       return Promise.resolve({
         kind: "admitted",
@@ -93,7 +108,7 @@ export class PendingAdmissions {
     });
   }
 
-  /** What waits, in the order of asking, for a daemon that has just welcomed this proxy. */
+  /** What waits, in the order of its ids, for a daemon that has just welcomed this proxy. */
   *unsent(): Generator<ToDaemon, void> {
     for (const [id, pending] of this.#waiting.entries()) {
       // It may have reached its deadline since.
@@ -103,19 +118,20 @@ export class PendingAdmissions {
     }
   }
 
-  /** The next daemon is asked all of it anew. */
+  /** The next daemon gets all of it again; no late verdict comes any more. */
   connectionLost(): void {
     for (const pending of this.#waiting.values()) pending.sent = false;
+    this.#late.connectionLost();
   }
 
   #message(id: number, request: AdmissionRequest): ToDaemon {
-    return admissionMessage(id, request, this.#context.read.count);
+    return admissionMessage(id, request, this.#context.connection.verdictsRead);
   }
 
   admitted(message: Admitted): void {
-    this.#context.read.readOne();
+    this.#context.connection.readVerdict();
     const pending = this.#waiting.take(message.id);
-    if (pending === undefined) return this.#context.late.admitted(message);
+    if (pending === undefined) return this.#late.admitted(message);
     if (message.target >= pending.request.targets.length)
       return this.#misunderstood(pending, message);
     const admission = grantedAdmission(pending.request, message);
@@ -124,19 +140,19 @@ export class PendingAdmissions {
   }
 
   /**
-   * The daemon has admitted the request to a target that it doesn't have: no verdict, as far as the
-   * request is concerned, and a lease that nobody holds.
+   * The daemon has admitted the request to a target that it doesn't have: for the request that is no
+   * verdict, and its lease is withdrawn.
    */
   #misunderstood({ request, resolve }: PendingAdmission, message: Admitted): void {
-    this.#context.late.expect(message.id, request);
-    this.#context.late.admitted(message);
+    this.#late.expect(message.id, request);
+    this.#late.admitted(message);
     resolve(this.#withoutVerdict(request));
   }
 
-  /** Its path's rules and budgets let a request pass that isn't read yet. */
+  /** The path's rules and budgets let a request pass before it is read. */
   authorized(id: number): void {
     const pending = this.#waiting.take(id);
-    if (pending === undefined) return this.#context.late.rejected(id);
+    if (pending === undefined) return this.#late.rejected(id);
     const { request, resolve } = pending;
     if (request.targets.length > 0) return resolve(this.#withoutVerdict(request));
     const admission = failOpenAdmission(request, unlimitedLsn);
@@ -145,45 +161,209 @@ export class PendingAdmissions {
 
   rejected(message: Refused | Exceeded | Denied): void {
     const pending = this.#waiting.take(message.id);
-    if (pending === undefined) return this.#context.late.rejected(message.id);
+    if (pending === undefined) return this.#late.rejected(message.id);
     pending.resolve(rejected(message));
   }
 
-  /** The daemon can't take it, whatever the failure mode: it is there, and counts. */
+  /** The daemon can't take it. The failure mode doesn't apply: the daemon is there, and counts. */
   failed({ id, failure }: Failed): void {
     const pending = this.#waiting.take(id);
-    if (pending === undefined) return this.#context.late.rejected(id);
+    if (pending === undefined) return this.#late.rejected(id);
     pending.resolve({ kind: "failed", failure });
   }
 
   /** Resolves those whose deadline has passed by the failure mode. */
   expire(nowMonoMs: number): void {
-    const { connection, late } = this.#context;
+    const { connection } = this.#context;
     for (const [id, { request, deadlineMonoMs, resolve, sent }] of this.#waiting.entries()) {
       if (deadlineMonoMs > nowMonoMs) continue;
       this.#waiting.take(id);
       if (sent) {
         connection.timedOut(request.startedMonoMs);
-        late.expect(id, request);
+        this.#late.expect(id, request);
       }
       resolve(this.#withoutVerdict(request));
     }
   }
 
   #withoutVerdict(request: AdmissionRequest): AdmissionOutcome {
-    const { failureMode, unasked } = this.#context;
-    if (failureMode === "closed" || !this.#mayPassUnasked(request.caller))
+    const { failureMode, unreported } = this.#context;
+    if (failureMode === "closed" || !this.#mayPassUnchecked(request.caller))
       return { kind: "unavailable" };
     const admission = failOpenAdmission(request, 0);
-    if (request.targets.length > 0) unasked.add(admission);
+    if (request.targets.length > 0) unreported.add(admission);
     return { kind: "admitted", admission, headers: null };
   }
 
   /** Whether the caller may call, as far as the proxy knows without the daemon. */
-  #mayPassUnasked({ credential }: Claimed): boolean {
+  #mayPassUnchecked({ credential }: Claimed): boolean {
     return (
       credential === "authenticated" ||
       (credential === "none" && this.#context.notices.keysExist === false)
     );
+  }
+}
+
+/** `read`: how many verdicts that admit have come on this connection. */
+export function admissionMessage(
+  id: number,
+  { caller, targets, rerouted, submission, modelNames }: AdmissionRequest,
+  read: number,
+): ToDaemon {
+  return rerouted === null
+    ? {
+        kind: "admit",
+        id,
+        userPath: caller.userPath,
+        credential: caller.credential,
+        targets,
+        submission,
+        read,
+        // Only a key has a list there.
+        modelNames: isKeyHash(caller.credential) ? modelNames : undefined,
+      }
+    : { kind: "reroute", id, lease: rerouted.lease, targets, read };
+}
+
+/** The admission that the daemon granted, or the one that it rerouted. */
+export function grantedAdmission(
+  { caller, targets, rerouted, submission, startedMonoMs }: AdmissionRequest,
+  { id, target: index, admittedAtMs, lsn, key }: Admitted,
+): Admission {
+  const target = targets[index];
+  assertLimiter(target !== undefined, "the daemon chose one of the targets");
+  if (rerouted !== null)
+    return Object.assign(rerouted, {
+      target,
+      targetAtMs: admittedAtMs,
+      targetStartedMonoMs: undefined,
+      targetLsn: lsn,
+    });
+  return {
+    lease: id,
+    admittedAtMs,
+    lsn,
+    userPath: key?.userPath ?? caller.userPath,
+    keyId: key?.keyId ?? "",
+    target: submission ? null : target,
+    targetAtMs: submission ? 0 : admittedAtMs,
+    targetLsn: submission ? 0 : lsn,
+    submission,
+    startedMonoMs,
+    settled: false,
+  };
+}
+
+/**
+ * The admission of a request that goes to its first target without a verdict. `lsn`: 0, or
+ * `unlimitedLsn` when there is no rule.
+ */
+export function failOpenAdmission(
+  { caller, targets, rerouted, submission, startedMonoMs }: AdmissionRequest,
+  lsn: number,
+): Admission {
+  const target = submission ? null : (targets[0] ?? null);
+  if (rerouted !== null)
+    return Object.assign(rerouted, {
+      target,
+      targetAtMs: 0,
+      targetStartedMonoMs: startedMonoMs,
+      targetLsn: rerouted.lsn === unlimitedLsn ? unlimitedLsn : lsn,
+    });
+  return {
+    lease: 0,
+    admittedAtMs: 0,
+    lsn,
+    userPath: caller.userPath,
+    keyId: "",
+    target,
+    targetAtMs: 0,
+    targetLsn: target === null ? 0 : lsn,
+    submission,
+    startedMonoMs,
+    settled: false,
+  };
+}
+
+/** The outcome of a request that the daemon didn't admit. */
+export function rejected(message: Refused | Exceeded | Denied): AdmissionOutcome {
+  switch (message.kind) {
+    case "refused":
+      return { kind: "refused", id: message.id, breach: message, key: message.key };
+    case "exceeded":
+      return {
+        kind: "exceeded",
+        id: message.id,
+        breach: message,
+        headers: message.headers,
+        key: message.key,
+      };
+    case "denied":
+      return { kind: "denied", ended: message.ended };
+  }
+}
+
+/**
+ * Admissions and reroutes whose deadline passed before the daemon's verdict, as long as that may
+ * still come. By then the request was rejected, or it went to a target without a verdict and is
+ * counted there (`UnreportedAdmissions`). So what a late verdict has counted is withdrawn, whatever
+ * became of its request.
+ */
+export class LateAdmissions {
+  readonly #expected = new Map<number, AdmissionRequest>();
+  readonly #outbox: SettleOutbox;
+  readonly #monoMs: () => number;
+
+  constructor(outbox: SettleOutbox, monoMs: () => number) {
+    this.#outbox = outbox;
+    this.#monoMs = monoMs;
+  }
+
+  /** Remembers a request whose verdict is late; at the bound it is forgotten. */
+  expect(id: number, request: AdmissionRequest): void {
+    if (this.#expected.size < admissionsWaitingMax) this.#expected.set(id, request);
+  }
+
+  admitted(message: Admitted): void {
+    const { id, target: index, key } = message;
+    const request = this.#expected.get(id);
+    this.#expected.delete(id);
+    if (request === undefined) return this.#withdraw(message, "/", forgottenTarget);
+    const { caller, targets, rerouted, submission } = request;
+    const target = submission ? null : (targets[index] ?? forgottenTarget);
+    if (rerouted === null) this.#withdraw(message, key?.userPath ?? caller.userPath, target);
+    else if (target !== null) this.#withdrawTarget(message, rerouted, target);
+  }
+
+  /** Nothing was counted. */
+  rejected(id: number): void {
+    this.#expected.delete(id);
+  }
+
+  /** No verdict comes any more: the daemon takes back what it has counted. */
+  connectionLost(): void {
+    this.#expected.clear();
+  }
+
+  #withdraw({ id, admittedAtMs, lsn }: Admitted, userPath: string, target: Target | null): void {
+    const nowMonoMs = this.#monoMs();
+    const lease = {
+      lease: id,
+      userPath,
+      admittedAtMs,
+      lsn,
+      target,
+      targetAtMs: target === null ? 0 : admittedAtMs,
+      targetLsn: target === null ? 0 : lsn,
+      startedMonoMs: nowMonoMs,
+    };
+    this.#outbox.add("withdrawn", lease, nothingSpent, nowMonoMs);
+  }
+
+  /** The target of a reroute; its request goes on, or has ended, elsewhere. */
+  #withdrawTarget({ admittedAtMs, lsn }: Admitted, rerouted: Admission, target: Target): void {
+    const attempt = { target, targetAtMs: admittedAtMs, targetLsn: lsn };
+    const nowMonoMs = this.#monoMs();
+    this.#outbox.add("untried", { ...rerouted, ...attempt }, nothingSpent, nowMonoMs);
   }
 }

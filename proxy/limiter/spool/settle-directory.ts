@@ -1,22 +1,29 @@
 /**
  * The directory in which stopping proxies leave their settles: writing a file so that it is there
- * completely or not at all, and taking one so that no other proxy has it. What the names mean is in
- * `settle-file-name.ts`, what is in a file in `settle-file.ts`.
+ * completely or not at all, and taking one so that no other proxy has it. What is in a file is in
+ * `settle-file.ts`.
+ *
+ * While a proxy delivers a file, the file's name says which, and the proxy touches it now and then;
+ * so a file that a dead proxy had taken is free again after a while. Should two proxies deliver the
+ * same file, nothing is counted twice: the daemon knows the settles by their numbers. Names and
+ * times only save work, and prevent that settles are delivered which the daemon may have forgotten.
  */
 import { lstat, mkdir, open, readdir, rename, stat, unlink, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import { spoolBytesMax } from "../../../shared/bounds.js";
+import { settledRetentionMs, spoolBytesMax } from "../../../shared/bounds.js";
 import type { Settle } from "../../../shared/wire/message-to-daemon.js";
 import { endFrame, headFrame, type SettleFileHead, settleFrame } from "./settle-file.js";
-import {
-  fileName,
-  isFree,
-  isUnfinished,
-  parseFileName,
-  refused,
-  takenMs,
-  unfinished,
-} from "./settle-file-name.js";
+
+/** A file that isn't touched for so long is no longer being delivered. */
+export const takenMs = 10_000;
+
+/** The daemon's own time for it is longer: clocks and its last write of it differ a little. */
+const rememberedMs = settledRetentionMs - 24 * 3_600_000;
+
+const unfinished = ".settles.part";
+
+/** What is appended to the name of a file that can't be delivered. */
+const refused = ".refused";
 
 const pieceBytes = 256 * 1024;
 const settlesPerPiece = 500;
@@ -202,4 +209,43 @@ export class TakenFile {
   async remove(): Promise<void> {
     await unlink(this.path).catch(() => {});
   }
+}
+
+interface SettleFileName {
+  readonly proxyId: string;
+  /** Which proxy delivers it; empty: it was given up; null: none ever did. */
+  readonly takenBy: string | null;
+}
+
+/** Null for any other file. */
+export function parseFileName(name: string): SettleFileName | null {
+  const [, proxyId, takenBy = null] = /^([\w-]{1,64})\.settles(?:~([\w-]*))?$/.exec(name) ?? [];
+  return proxyId === undefined ? null : { proxyId, takenBy };
+}
+
+export function fileName({ proxyId, takenBy }: SettleFileName): string {
+  return `${proxyId}.settles${takenBy === null ? "" : `~${takenBy}`}`;
+}
+
+/** Whether a proxy was killed while it wrote the file, which is incomplete. */
+export function isUnfinished(name: string): boolean {
+  return name.endsWith(unfinished);
+}
+
+/** Whether the file may be taken. */
+export function isFree({ takenBy }: SettleFileName, touchedAtMs: number, nowMs: number): boolean {
+  return takenBy === null || takenBy === "" || nowMs - touchedAtMs > takenMs;
+}
+
+/**
+ * Whether the daemon may have forgotten how many of the settles it has counted. `triedAtMs`: when
+ * it was last tried to deliver them; null: never.
+ */
+export function isForgotten(
+  { sentAtMs }: Pick<SettleFileHead, "sentAtMs">,
+  triedAtMs: number | null,
+  nowMs: number,
+): boolean {
+  const knownAtMs = Math.max(sentAtMs, triedAtMs ?? 0);
+  return knownAtMs > 0 && nowMs - knownAtMs > rememberedMs;
 }

@@ -10,9 +10,13 @@ import type { Settle } from "../../../shared/wire/message-to-daemon.js";
 import type { UnacknowledgedSettles } from "../settle-backlog.js";
 import { deliverSettles } from "./deliver-settles.js";
 import { SocketLine } from "./delivery-line.js";
-import { type FoundFile, SettleDirectory, type TakenFile } from "./settle-directory.js";
+import {
+  type FoundFile,
+  isForgotten,
+  SettleDirectory,
+  type TakenFile,
+} from "./settle-directory.js";
 import { SettleFileReader } from "./settle-file.js";
-import { isForgotten } from "./settle-file-name.js";
 
 /** How often a proxy looks for files: one may be left, or given up, at any time. */
 const lookMs = 30_000;

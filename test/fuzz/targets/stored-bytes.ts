@@ -5,13 +5,13 @@
 
 import { keyFromBytes, keyToBytes } from "../../../limiterd/store/lmdb/key-bytes.js";
 import { sealValue, unsealValue } from "../../../limiterd/store/lmdb/sealed-value.js";
+import { parseFileName } from "../../../proxy/limiter/spool/settle-directory.js";
 import {
   endFrame,
   headFrame,
   SettleFileReader,
   settleFrame,
 } from "../../../proxy/limiter/spool/settle-file.js";
-import { parseFileName } from "../../../proxy/limiter/spool/settle-file-name.js";
 import type { Settle } from "../../../shared/wire/message-to-daemon.js";
 import { someSettle } from "../../proxy/limiter/spool/some-settle.js";
 import type { Random } from "../../sim/random.js";

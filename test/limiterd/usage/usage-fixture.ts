@@ -79,8 +79,9 @@ export const picoOf = ({ microUsd, picoUsd }: MoneySum): bigint =>
   BigInt(microUsd) * 1_000_000n + BigInt(picoUsd);
 
 export function recordOn(userPath: string, changes: Partial<UsageRecord> = {}): UsageRecord {
+  const { responseId: _, ...record } = executed();
   return {
-    ...executed(),
+    ...record,
     atMs: noonMs,
     userPath,
     provider: "openai",

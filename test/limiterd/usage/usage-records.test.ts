@@ -33,16 +33,17 @@ t.test("a record keeps all its fields, and counts for its path and all above it"
     "it counts before it is written",
   );
   await daemon.commit();
+  const { responseId: _, ...recorded } = executed({
+    cachedInputTokens: 4,
+    cacheWriteInputTokens: 5,
+    requestId: "req_9",
+    keyId: "key_1",
+    rewriteTokensSaved: 8,
+    rewriteCostSaved: 2_000_000,
+  });
   t.same(recordsIn(daemon.store), [
     {
-      ...executed({
-        cachedInputTokens: 4,
-        cacheWriteInputTokens: 5,
-        requestId: "req_9",
-        keyId: "key_1",
-        rewriteTokensSaved: 8,
-        rewriteCostSaved: 2_000_000,
-      }),
+      ...recorded,
       atMs: noonMs - 1500,
       userPath: "/team/app",
       provider: "openai",

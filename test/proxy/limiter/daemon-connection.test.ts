@@ -1,7 +1,7 @@
 import t from "tap";
 import { DaemonConnection } from "../../../proxy/limiter/daemon-connection.js";
-import { framesPerWindow, reconnectGraceMs } from "../../../shared/bounds.js";
-import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
+import { connectionsNamedMax, framesPerWindow, reconnectGraceMs } from "../../../shared/bounds.js";
+import type { ToDaemon, VerdictsRead } from "../../../shared/wire/message-to-daemon.js";
 
 const deadlineMs = 2_000;
 
@@ -210,3 +210,63 @@ t.test(
     t.equal(connection.takesSettles, true);
   },
 );
+
+/** A connection on which so many verdicts come; what the welcome was answered with. */
+function connection({ connection }: Scene, send: (message: ToDaemon) => void, verdicts: number) {
+  connection.connected({ send, whenSent: () => {}, close: () => {} });
+  connection.welcomed(1_000);
+  for (let i = 0; i < verdicts; i++) connection.readVerdict();
+  const count = connection.verdictsRead;
+  connection.lost();
+  return count;
+}
+
+t.test(
+  "a connection is named by its number, those before it by what was read of them",
+  async (t) => {
+    const scene = new Scene();
+    const sent: ToDaemon[] = [];
+    scene.connect();
+    scene.connection.lost();
+    for (const verdicts of [2, 1, 0])
+      t.equal(
+        connection(scene, (message) => sent.push(message), verdicts),
+        verdicts,
+      );
+    t.same(sent, [
+      { kind: "read", connection: 1, earlier: [] },
+      { kind: "read", connection: 2, earlier: [[1, 2]] },
+      {
+        kind: "read",
+        connection: 3,
+        earlier: [
+          [1, 2],
+          [2, 1],
+        ],
+      },
+    ]);
+  },
+);
+
+t.test("of many connections the last ones are named", async (t) => {
+  const scene = new Scene();
+  let last: ToDaemon | undefined;
+  for (let i = 0; i <= connectionsNamedMax + 3; i++)
+    connection(
+      scene,
+      (message) => {
+        last = message;
+      },
+      0,
+    );
+  const { earlier, ...rest } = last as VerdictsRead;
+  t.same(rest, { kind: "read", connection: connectionsNamedMax + 4 });
+  t.equal(earlier.length, connectionsNamedMax);
+  t.same(
+    [earlier[0], earlier.at(-1)],
+    [
+      [4, 0],
+      [connectionsNamedMax + 3, 0],
+    ],
+  );
+});

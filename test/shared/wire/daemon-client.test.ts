@@ -255,7 +255,7 @@ t.test("what listens and answers otherwise is named as no daemon", async (t) => 
     [["nonsense", 1], null, /: it sent a message that isn't in the protocol$/],
     [["answer", 1, {}], null, /: a hello was answered by answer$/],
     [welcome, ["nonsense", 2], /: it sent a message that isn't in the protocol$/],
-    [welcome, ["denied", 2], /: status was answered by denied$/],
+    [welcome, ["denied", 2, []], /: status was answered by denied$/],
     [welcome, failed, null],
   ] as const) {
     const { socketPath, sockets } = await answering(t, [hello], call === null ? [] : [call]);

@@ -6,7 +6,7 @@ const releaseSlots = "limiterd/handlers/release-slots.js";
 const countSettle = "limiterd/rules/count-settle.js";
 const recount = "limiterd/rules/recount.js";
 const client = "proxy/limiter/client/limiter-client.js";
-const hello = "proxy/limiter/client/hello-messages.js";
+const leases = "proxy/limiter/client/report-leases.js";
 
 export const countingMutants: readonly Mutant[] = [
   {
@@ -74,7 +74,7 @@ export const countingMutants: readonly Mutant[] = [
   },
   {
     name: "submission reported again as a request with a slot",
-    file: hello,
+    file: leases,
     find: "targetLsn, submission };",
     put: "targetLsn, submission: false };",
     often: false,

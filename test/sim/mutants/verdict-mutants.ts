@@ -2,8 +2,8 @@
 import type { Mutant } from "./mutant.js";
 
 const takeBack = "limiterd/handlers/take-back-unread.js";
-const late = "proxy/limiter/client/late-admissions.js";
-const unasked = "proxy/limiter/client/unasked-admissions.js";
+const pending = "proxy/limiter/client/pending-admissions.js";
+const leases = "proxy/limiter/client/report-leases.js";
 
 export const verdictMutants: readonly Mutant[] = [
   {
@@ -50,7 +50,7 @@ export const verdictMutants: readonly Mutant[] = [
   },
   {
     name: "only the last connection's read verdicts are told",
-    file: "proxy/limiter/client/read-verdicts.js",
+    file: "proxy/limiter/daemon-connection.js",
     find: "[...this.#earlier, last]",
     put: "[last]",
     often: false,
@@ -78,14 +78,14 @@ export const verdictMutants: readonly Mutant[] = [
   },
   {
     name: "late admission never withdrawn",
-    file: late,
+    file: pending,
     find: "if (rerouted === null)",
     put: "if (false)",
     often: false,
   },
   {
     name: "target of a late reroute stays counted",
-    file: late,
+    file: pending,
     find: 'this.#outbox.add("untried",',
     put: 'void ("untried",',
     often: true,
@@ -93,29 +93,29 @@ export const verdictMutants: readonly Mutant[] = [
   },
   {
     name: "request without a verdict reported, and counted again by its settle",
-    file: unasked,
+    file: leases,
     find: "lsn: counted, targetLsn",
     put: "lsn: admission.lsn, targetLsn",
     often: false,
   },
   {
     name: "request without a verdict reported and not counted",
-    file: unasked,
+    file: leases,
     find: 'outbox.add("request",',
     put: 'void ("request",',
     often: false,
   },
   {
     name: "request without a verdict counted and not held",
-    file: unasked,
+    file: leases,
     find: "held.set(lease, admission);",
     put: "",
     often: false,
   },
   {
     name: "request without a verdict reported in a hello alone",
-    file: unasked,
-    find: "if (this.#untold.size === 0 ||",
+    file: leases,
+    find: "if (this.#admissions.size === 0 ||",
     put: "if (true ||",
     often: false,
   },

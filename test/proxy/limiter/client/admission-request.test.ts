@@ -5,7 +5,7 @@ import {
   failOpenAdmission,
   grantedAdmission,
   rejected,
-} from "../../../../proxy/limiter/client/admission-request.js";
+} from "../../../../proxy/limiter/client/pending-admissions.js";
 import type { Admission } from "../../../../proxy/limiter/limiter.js";
 import { unlimitedLsn } from "../../../../shared/wire/message-to-daemon.js";
 
@@ -45,14 +45,14 @@ const verdict = {
 } as const;
 
 t.test("a request asks for an admission, one whose target failed for another target", async (t) => {
-  t.same(admissionMessage(7, { ...request, submission: true }, undefined), {
+  t.same(admissionMessage(7, { ...request, submission: true }, 0), {
     kind: "admit",
     id: 7,
     userPath: "/team",
     credential: "authenticated",
     targets: [gpt, claude],
     submission: true,
-    read: undefined,
+    read: 0,
   });
   t.same(admissionMessage(8, { ...request, rerouted: running(4), targets: [claude!] }, 6), {
     kind: "reroute",
@@ -81,7 +81,7 @@ t.test(
               caller: { userPath: "/team", credential },
               modelNames,
             } as AdmissionRequest,
-            undefined,
+            0,
           ) as { modelNames?: unknown }
         ).modelNames,
         expected,

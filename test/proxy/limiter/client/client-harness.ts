@@ -31,7 +31,7 @@ export class ClientHarness {
   /** The silences and answers of the daemon that were reported, in their order. */
   readonly silences: string[] = [];
   readonly client: LimiterClient;
-  #timers: { readonly atMs: number; readonly run: () => void }[] = [];
+  #timers: { readonly ms: number; readonly atMs: number; readonly run: () => void }[] = [];
   #afterTurn: (() => void)[] = [];
   #whenSent: (() => void)[] = [];
   turns = 0;
@@ -41,7 +41,7 @@ export class ClientHarness {
       {
         proxyId: "p1",
         monoMs: () => this.nowMs,
-        schedule: (ms, run) => void this.#timers.push({ atMs: this.nowMs + ms, run }),
+        schedule: (ms, run) => void this.#timers.push({ ms, atMs: this.nowMs + ms, run }),
         afterTurn: (run) => void this.#afterTurn.push(run),
         onLinkChange: (linked) => void this.links.push(linked),
         onSilent: (wasLinked) => void this.silences.push(wasLinked ? "silent" : "no welcome"),
@@ -52,6 +52,11 @@ export class ClientHarness {
       },
       { deadlineMs, failureMode: "closed", ...options },
     );
+  }
+
+  /** For how long each timer was set that hasn't run. */
+  get timersMs(): number[] {
+    return this.#timers.map(({ ms }) => ms);
   }
 
   connect(): void {

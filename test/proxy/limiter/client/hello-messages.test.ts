@@ -1,5 +1,5 @@
 import t from "tap";
-import { fittingLeases } from "../../../../proxy/limiter/client/hello-messages.js";
+import { fittingLeases } from "../../../../proxy/limiter/client/report-leases.js";
 import { frameBytesMaxToDaemon, leasesPerHello } from "../../../../shared/bounds.js";
 import { encodeFrame } from "../../../../shared/wire/codec.js";
 import type { ToDaemon } from "../../../../shared/wire/message-to-daemon.js";

@@ -1,6 +1,8 @@
 import t from "tap";
-import type { AdmissionRequest } from "../../../../proxy/limiter/client/admission-request.js";
-import { LateAdmissions } from "../../../../proxy/limiter/client/late-admissions.js";
+import {
+  type AdmissionRequest,
+  LateAdmissions,
+} from "../../../../proxy/limiter/client/pending-admissions.js";
 import type { Admission } from "../../../../proxy/limiter/limiter.js";
 import type { SettleOutbox } from "../../../../proxy/limiter/settle-outbox.js";
 import { admissionsWaitingMax } from "../../../../shared/bounds.js";

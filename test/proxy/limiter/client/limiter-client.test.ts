@@ -478,3 +478,38 @@ t.test("what has ended neither goes on nor ends again", async (t) => {
   t.throws(() => harness.client.reroute(admission, [gpt]), /runs at a target/);
   t.same(harness.take(), []);
 });
+
+t.test(
+  "one timer looks at deadlines, ten times in their length, while anything waits",
+  async (t) => {
+    for (const [deadlineMs, intervalMs] of [
+      [5000, 500],
+      [101, 10.1],
+      [100, 10],
+      [50, 10],
+      [0, 10],
+    ] as const) {
+      const harness = linkedHarness({ deadlineMs });
+      const before = harness.timersMs.length;
+      for (let i = 0; i < 2; i++) void harness.client.call("status", null);
+      t.same(harness.timersMs.slice(before), [intervalMs]);
+    }
+    for (const wait of [
+      (harness: ClientHarness): void => void harness.ask(),
+      (harness: ClientHarness): void => void harness.client.authorize("none"),
+    ]) {
+      const harness = linkedHarness();
+      const running = (): number => harness.timersMs.filter((ms) => ms === expiryIntervalMs).length;
+      t.equal(running(), 0);
+      wait(harness);
+      harness.advance(expiryIntervalMs);
+      t.equal(running(), 1, "something still waits");
+      const { id } = harness.take()[0] as { id: number };
+      harness.receive({ kind: "denied", id, ended: null });
+      harness.advance(expiryIntervalMs);
+      t.equal(running(), 0);
+      wait(harness);
+      t.equal(running(), 1, "and again for the next one");
+    }
+  },
+);

@@ -1,5 +1,5 @@
 import t from "tap";
-import { createLinkLog } from "../../../../proxy/limiter/client/link-log.js";
+import { createLinkLog } from "../../../../proxy/limiter/client/connect-limiter.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 
 /** What is logged, as level, fields and text; nothing is throttled. */

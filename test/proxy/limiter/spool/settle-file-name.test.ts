@@ -4,7 +4,7 @@ import {
   isForgotten,
   isFree,
   parseFileName,
-} from "../../../../proxy/limiter/spool/settle-file-name.js";
+} from "../../../../proxy/limiter/spool/settle-directory.js";
 
 const id = "6f8ac1f2-0000-4000-8000-000000000001";
 const dayMs = 24 * 3_600_000;

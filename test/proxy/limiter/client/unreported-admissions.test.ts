@@ -1,12 +1,12 @@
 import t from "tap";
-import { UnaskedAdmissions } from "../../../../proxy/limiter/client/unasked-admissions.js";
+import { UnreportedAdmissions } from "../../../../proxy/limiter/client/report-leases.js";
 import type { Admission } from "../../../../proxy/limiter/limiter.js";
 import { leasesPerHello, leasesPerPeerMax } from "../../../../shared/bounds.js";
 import { IdMap } from "../../../../shared/id-map.js";
 import { uncountedLsn } from "../../../../shared/wire/message-to-daemon.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 
-type Context = ConstructorParameters<typeof UnaskedAdmissions>[0];
+type Context = ConstructorParameters<typeof UnreportedAdmissions>[0];
 
 function bench(linked = false) {
   let id = 0;
@@ -24,7 +24,7 @@ function bench(linked = false) {
     add: (part: string, { lsn, lease }: Admission) => settled.push({ part, lsn, lease }),
   };
   const context = { connection, held, outbox, monoMs: () => 0 } as unknown as Context;
-  return { unasked: new UnaskedAdmissions(context), held, settled, sent, connection };
+  return { unreported: new UnreportedAdmissions(context), held, settled, sent, connection };
 }
 
 const admission = (changes: Partial<Admission> = {}): Admission =>
@@ -43,87 +43,87 @@ const admission = (changes: Partial<Admission> = {}): Admission =>
   }) as Admission;
 
 t.test("one without a verdict gets a lease, once; its settle counts it", (t) => {
-  const { unasked, held, settled } = bench();
+  const { unreported, held, settled } = bench();
   const one = admission();
-  unasked.add(one);
-  unasked.add(admission({ submission: true }));
-  unasked.add(admission({ lsn: 7, targetLsn: 8 }));
+  unreported.add(one);
+  unreported.add(admission({ submission: true }));
+  unreported.add(admission({ lsn: 7, targetLsn: 8 }));
   const left = admission();
-  unasked.add(left);
-  unasked.delete(left);
-  t.same(unasked.lease(), [one]);
+  unreported.add(left);
+  unreported.delete(left);
+  t.same(unreported.lease(), [one]);
   t.same(settled, [{ part: "request", lsn: 0, lease: 0 }]);
   t.equal(held.get(one.lease), one);
-  t.same(unasked.lease(), []);
+  t.same(unreported.lease(), []);
   t.end();
 });
 
-t.test("a proxy that holds as many leases as it may tells of no more, until one ends", (t) => {
-  const { unasked, held } = bench();
+t.test("a proxy that holds as many leases as it may reports no more, until one ends", (t) => {
+  const { unreported, held } = bench();
   const first = 100_000;
   for (let i = 0; i < leasesPerPeerMax - 1; i++) held.set(first + i, admission());
   const [one, two] = [admission(), admission()];
-  unasked.add(one);
-  unasked.add(two);
-  t.same(unasked.lease(), [one]);
-  t.same(unasked.lease(), []);
+  unreported.add(one);
+  unreported.add(two);
+  t.same(unreported.lease(), [one]);
+  t.same(unreported.lease(), []);
   held.take(first);
-  t.same(unasked.lease(), [two]);
+  t.same(unreported.lease(), [two]);
   t.end();
 });
 
-t.test("a daemon that answers is told at once", (t) => {
-  const { unasked, sent } = bench(true);
-  unasked.add(admission());
+t.test("a daemon that answers gets the report at once", (t) => {
+  const { unreported, sent } = bench(true);
+  unreported.add(admission());
   t.match(sent, exactly([{ kind: "hold", leases: exactly([{ lease: 1 }]) }]));
   t.end();
 });
 
-t.test("one that has a verdict by now, or no target any more, isn't told of", (t) => {
+t.test("one that has a verdict by now, or no target any more, isn't reported", (t) => {
   for (const changes of [
     { lsn: 7, targetLsn: 8 },
     { lsn: 7, target: null },
   ]) {
-    const { unasked, held, settled, sent, connection } = bench();
+    const { unreported, held, settled, sent, connection } = bench();
     const one = admission();
-    unasked.add(one);
+    unreported.add(one);
     Object.assign(one, changes);
     connection.linked = true;
-    unasked.tell();
+    unreported.report();
     t.same([sent, settled, held.size], [[], [], 0]);
   }
   t.end();
 });
 
-t.test("no daemon is told that is silent", (t) => {
-  for (const [changes, told] of [
+t.test("a silent daemon gets no report", (t) => {
+  for (const [changes, reports] of [
     [{}, 1],
     [{ silent: true }, 0],
   ] as const) {
-    const { unasked, sent, connection } = bench(true);
+    const { unreported, sent, connection } = bench(true);
     Object.assign(connection, changes);
-    unasked.add(admission());
-    t.equal(sent.length, told, JSON.stringify(changes));
+    unreported.add(admission());
+    t.equal(sent.length, reports, JSON.stringify(changes));
   }
   t.end();
 });
 
-t.test("one that is between two targets is told of without any", (t) => {
-  const { unasked, settled } = bench();
+t.test("one that is between two targets is reported without any", (t) => {
+  const { unreported, settled } = bench();
   const one = admission();
-  unasked.add(one);
+  unreported.add(one);
   Object.assign(one, { target: null, targetAtMs: 0 });
-  t.same(unasked.lease(), [one]);
+  t.same(unreported.lease(), [one]);
   t.same(settled, [{ part: "request", lsn: 0, lease: 0 }]);
   t.match(one, { lsn: uncountedLsn, target: null, targetLsn: 0 });
   t.end();
 });
 
-t.test("one that the daemon was told of isn't told again", (t) => {
-  const { unasked, settled } = bench();
-  unasked.add(admission({ lease: 3, lsn: uncountedLsn, targetLsn: uncountedLsn }));
-  unasked.add(admission({ lease: 4, lsn: uncountedLsn, target: null, targetLsn: 0 }));
-  t.same([unasked.lease(), settled], [[], []]);
+t.test("one that was reported isn't reported again", (t) => {
+  const { unreported, settled } = bench();
+  unreported.add(admission({ lease: 3, lsn: uncountedLsn, targetLsn: uncountedLsn }));
+  unreported.add(admission({ lease: 4, lsn: uncountedLsn, target: null, targetLsn: 0 }));
+  t.same([unreported.lease(), settled], [[], []]);
   t.end();
 });
 
@@ -134,10 +134,10 @@ t.test("as many holds are sent as the leases take, and no empty one", (t) => {
     [leasesPerHello, [leasesPerHello]],
     [leasesPerHello + 1, [leasesPerHello, 1]],
   ] as const) {
-    const { unasked, sent, connection } = bench();
-    for (let i = 0; i < count; i++) unasked.add(admission());
+    const { unreported, sent, connection } = bench();
+    for (let i = 0; i < count; i++) unreported.add(admission());
     connection.linked = true;
-    unasked.tell();
+    unreported.report();
     t.same(
       sent.map((hold) => hold.leases.length),
       leases,
@@ -147,10 +147,10 @@ t.test("as many holds are sent as the leases take, and no empty one", (t) => {
 });
 
 t.test("a request that moved on without a verdict keeps its lease and its own count", (t) => {
-  const { unasked, held, settled } = bench();
+  const { unreported, held, settled } = bench();
   const one = admission({ lease: 40, lsn: 7, targetLsn: 0 });
-  unasked.add(one);
-  t.same(unasked.lease(), [one]);
+  unreported.add(one);
+  t.same(unreported.lease(), [one]);
   t.same(settled, [{ part: "request", lsn: uncountedLsn, lease: 0 }], "its target alone is new");
   t.match(one, { lease: 40, lsn: 7, targetLsn: uncountedLsn });
   t.equal(held.get(40), one);

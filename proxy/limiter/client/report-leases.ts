@@ -1,0 +1,139 @@
+/**
+ * What a proxy reports of the leases that it holds: all of them in the hellos of each connection,
+ * and in holds those of requests that run at a target without a verdict (failure mode `open`).
+ */
+import { frameBytesMaxToDaemon, leasesPerHello, leasesPerPeerMax } from "../../../shared/bounds.js";
+import type { IdMap } from "../../../shared/id-map.js";
+import { type Hello, type Lease, uncountedLsn } from "../../../shared/wire/message-to-daemon.js";
+import type { DaemonConnection } from "../daemon-connection.js";
+import type { Admission } from "../limiter.js";
+import { nothingSpent, type SettleOutbox } from "../settle-outbox.js";
+
+/** Numbers and msgpack's own bytes beside the texts of a lease. */
+const leaseOverheadBytes = 100;
+
+/** One hello, or several when the leases don't fit into one frame; each takes an id of its own. */
+export function* helloMessages(
+  proxyId: string,
+  held: readonly Admission[],
+  connection: Pick<DaemonConnection, "wireVersion" | "nextId">,
+): Generator<Hello, void> {
+  let at = 0;
+  do {
+    const end = at + fittingLeases(held, at);
+    const leases = held.slice(at, end).map(leaseOf);
+    at = end;
+    const more = at < held.length;
+    const { wireVersion } = connection;
+    const id = connection.nextId();
+    yield { kind: "hello", id, wireVersion, role: "proxy", proxyId, leases, more };
+  } while (at < held.length);
+}
+
+/** As it goes on the wire. */
+function leaseOf({
+  lease,
+  userPath,
+  admittedAtMs,
+  lsn,
+  target,
+  targetAtMs,
+  targetLsn,
+  submission,
+}: Admission): Lease {
+  return { lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, submission };
+}
+
+/**
+ * How many leases from `start` fit into one frame: the daemon would close each connection for a
+ * frame that is too large.
+ */
+export function fittingLeases(
+  leases: readonly Pick<Lease, "userPath" | "target">[],
+  start: number,
+): number {
+  let bytes = 0;
+  for (let i = 0; start + i < leases.length && i < leasesPerHello; i++) {
+    const { userPath, target } = leases[start + i]!;
+    bytes +=
+      leaseOverheadBytes +
+      Buffer.byteLength(userPath) +
+      (target === null ? 0 : Buffer.byteLength(target.provider) + Buffer.byteLength(target.model));
+    if (bytes > frameBytesMaxToDaemon - leaseOverheadBytes * 2) return i;
+  }
+  return leasesPerHello;
+}
+
+interface UnreportedContext {
+  readonly connection: DaemonConnection;
+  /** Admissions that aren't settled yet, by lease. */
+  readonly held: IdMap<Admission>;
+  readonly outbox: SettleOutbox;
+  monoMs(): number;
+}
+
+/**
+ * Requests that run at a target without a verdict, until the daemon knows of them. As soon as it
+ * answers, each is reported in the hello or in a hold, by a lease that holds its slots, and by a
+ * settle that counts it: once like any settle, however often the connection breaks again. What ends
+ * the request then counts only what it used.
+ */
+export class UnreportedAdmissions {
+  readonly #context: UnreportedContext;
+  readonly #admissions = new Set<Admission>();
+
+  constructor(context: UnreportedContext) {
+    this.#context = context;
+  }
+
+  /** One that goes to its first target, or to another one, without a verdict. */
+  add(admission: Admission): void {
+    // A submission holds no slot, and without rules there are no counters.
+    if (admission.submission || !isUncounted(admission)) return;
+    this.#admissions.add(admission);
+    this.report();
+  }
+
+  /** It has ended: its settle reports all of it. */
+  delete(admission: Admission): void {
+    this.#admissions.delete(admission);
+  }
+
+  /** Reports all of them to a daemon that answers. */
+  report(): void {
+    const { connection } = this.#context;
+    if (this.#admissions.size === 0 || !connection.linked || connection.silent) return;
+    const leases = this.lease().map(leaseOf);
+    for (let at = 0; at < leases.length; ) {
+      const end = at + fittingLeases(leases, at);
+      connection.send({ kind: "hold", leases: leases.slice(at, end) });
+      at = end;
+    }
+  }
+
+  /** Gives each a lease, which the caller reports, and counts it by a settle. */
+  lease(): readonly Admission[] {
+    const { connection, held, outbox } = this.#context;
+    const leased: Admission[] = [];
+    for (const admission of this.#admissions) {
+      if (held.size >= leasesPerPeerMax) break;
+      this.#admissions.delete(admission);
+      // It has no target any more, or one by a verdict.
+      if (!isUncounted(admission)) continue;
+      const lsn = admission.lsn === 0 ? 0 : uncountedLsn;
+      outbox.add("request", { ...admission, lease: 0, lsn }, nothingSpent, this.#context.monoMs());
+      const lease = admission.lease === 0 ? connection.nextId() : admission.lease;
+      const targetLsn = admission.target === null ? 0 : uncountedLsn;
+      const counted = admission.lsn === 0 ? uncountedLsn : admission.lsn;
+      Object.assign(admission, { lease, lsn: counted, targetLsn });
+      held.set(lease, admission);
+      leased.push(admission);
+    }
+    return leased;
+  }
+}
+
+/** Whether the request, or its target, is counted nowhere yet. */
+function isUncounted({ lsn, target, targetLsn }: Admission): boolean {
+  return lsn === 0 || (target !== null && targetLsn === 0);
+}
