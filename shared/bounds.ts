@@ -20,7 +20,7 @@ export const peerBacklogBytesMax = 8 * 1024 * 1024;
 export const readsWaitingMax = 1000;
 /** Connections to the daemon: the proxies and command lines of one host. */
 export const peersMax = 1024;
-/** Leases of one connection: four times as many requests as a proxy serves at once. */
+/** Leases of one connection: four times as many requests as a proxy serves concurrently. */
 export const leasesPerPeerMax = 65_536;
 /** Leases in one hello, so that it fits into a frame; more follow in further hellos. */
 export const leasesPerHello = 200;
@@ -57,7 +57,7 @@ export const framesPerWindow = 50;
 /** Settles that a proxy sends before the kernel has taken all of them: twice `endsPerTurn`. */
 export const settlesPerWindow = 200;
 /**
- * Settles on their way to be acknowledged: what else a proxy asks stands behind so many at most,
+ * Settles on their way to be acknowledged: other messages of a proxy wait behind so many at most,
  * some 30 ms of the daemon's time.
  */
 export const settlesUnacknowledgedMax = 1000;
@@ -100,7 +100,7 @@ export const secondsToSweepAll = 60;
 
 // The store.
 
-/** Windows in one slice of a snapshot: 10,000 at once stall the event loop for 12 ms. */
+/** Windows in one slice of a snapshot: 10,000 in one turn stall the event loop for 12 ms. */
 export const windowsPerSlice = 500;
 /** A settle waits so long to share its commit; only the proxy's memory waits for that. */
 export const commitDelayMs = 10;
@@ -141,7 +141,7 @@ export const rollupsDirtyMax = 50_000;
 export const rollupRecordsMax = 100_000;
 /** Models of one path and day with a roll-up of their own: callers choose the names. */
 export const modelsPerDayMax = 1000;
-/** Models of a provider and day that are recorded by name, though nobody lists them. */
+/** Models of a provider and day that are recorded by name although no list has them. */
 export const unlistedModelsMax = 100;
 /** Roll-ups read in one go: 100 take about a third of a millisecond. */
 export const rollupsPerSlice = 100;
@@ -170,7 +170,7 @@ export const recordsPerTurn = 1000;
 export const tokensPerResponseMax = 1_000_000_000;
 /**
  * The most output of a request that names no maximum, at a model whose maximum isn't known, where
- * its usage never came: more than any model gives at once.
+ * its usage never came: more than any model gives in one answer.
  */
 export const outputTokensAssumed = 1_000_000;
 /**

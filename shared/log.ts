@@ -156,12 +156,13 @@ function createTimestamp(): () => string {
   };
 }
 
-/** Between two reports of what happens again and again. */
+/** Between two reports of a frequent event. */
 const reportIntervalMs = 10_000;
 
 /**
- * Counts what may happen thousands of times a second: the first one is reported at once, those of
- * the seconds after it together. `report` gets how many there were since it was called last.
+ * Counts an event that may happen thousands of times a second: the first one is reported
+ * immediately, those of the seconds after it together. `report` gets how many there were since it
+ * was called last.
  */
 export function createThrottledCount(
   schedule: (ms: number, run: () => void) => void,

@@ -43,7 +43,7 @@ const changesMax = 10_000;
 
 /**
  * In the order of lists: 100,000 are sorted once. What comes and goes then is noted, and has its
- * place when the list is next asked for: each by itself would move all that stand behind it, and a
+ * place when the list is next asked for: each insertion would move all behind it, and a
  * file of limits may change ten thousand.
  */
 export class SortedList<K, T extends Defined<K>> {

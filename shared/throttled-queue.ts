@@ -1,6 +1,6 @@
 /**
  * Queues of callbacks that run in their order, at most so many in each turn of the event loop: when
- * thousands of streams end at once, other work has its turn between them.
+ * thousands of streams end together, other work has its turn between them.
  */
 
 /**
@@ -43,7 +43,7 @@ export function createThrottledQueue(
   };
 }
 
-/** Callbacks run at once, but for those beyond `perTurn` in one turn: these wait in the queue. */
+/** Runs callbacks immediately, at most `perTurn` in one turn; the rest wait in the queue. */
 export function createThrottledEnds(
   afterTurn: (run: () => void) => void,
   perTurn: number,

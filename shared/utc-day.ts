@@ -2,7 +2,7 @@
 
 export const dayMs = 86_400_000;
 
-/** The day in which a moment lies. */
+/** The day of a moment. */
 export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }

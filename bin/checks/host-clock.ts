@@ -1,6 +1,6 @@
 /**
  * What the doctor reads of this host's clock: whether something keeps it right, and since when a
- * process runs by a clock that nobody can set. Whatever can't be read is null.
+ * process runs by a clock that can't be set. Whatever can't be read is null.
  */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";

@@ -36,7 +36,7 @@ export interface HostFacts {
   /** Why the data directory takes no file, "" if it does; null: this user may not try. */
   readonly trialWrite: string | null;
   readonly units: InstalledUnits;
-  /** Whether something keeps the clock right; null: nobody says. */
+  /** Whether something keeps the clock right; null: unknown. */
   readonly synchronized: boolean | null;
 }
 

@@ -18,7 +18,7 @@ import {
 } from "../session/configuration.js";
 import { exitCodeForStartError } from "../session/exit-code.js";
 import type { Session } from "../session/terminal.js";
-import { isEchoed } from "../supervisor/echoed-signal.js";
+import { isEchoed, whenOrphaned } from "../supervisor/npm-script.js";
 import { bannerText, readyText } from "../supervisor/ready-text.js";
 import { bindSocket } from "../supervisor/reload/bind-socket.js";
 import { controlSocketPath, listenForReloads } from "../supervisor/reload/control-socket.js";
@@ -29,7 +29,6 @@ import { startErrorText } from "../supervisor/start-error-text.js";
 import { killGraceMs, stopGraceMs } from "../supervisor/stop-deadlines.js";
 import { type Supervisor, superviseServices } from "../supervisor/supervise-services.js";
 import { SupervisedConfiguration } from "../supervisor/supervised-configuration.js";
-import { whenOrphaned } from "../supervisor/when-orphaned.js";
 
 function every(ms: number, run: () => void): { stop(): void } {
   const timer = setInterval(run, ms).unref();

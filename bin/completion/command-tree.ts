@@ -66,7 +66,7 @@ export function lastWord({ name }: CommandNode): string {
 
 export type ValueKind = "subjects" | "keys" | "models" | "files";
 
-/** What may stand behind a flag; null: nobody knows. */
+/** The values that a flag may have; null: any. */
 export function valuesOfFlag(long: string): ValueKind | null {
   return flagValues[long] ?? null;
 }

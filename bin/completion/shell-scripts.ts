@@ -48,7 +48,7 @@ function wordCases(tree: CommandNode): readonly (readonly [patterns: string, wor
   return [...patterns].map(([words, of]) => [of.join("|"), words]);
 }
 
-/** Flags that something must follow which nobody knows, such as a number. */
+/** Flags with a value that can't be completed, such as a number. */
 function otherValueFlags(tree: CommandNode): readonly string[] {
   const flags = allNodes(tree).flatMap((node) => node.flags);
   const optional = new Set(flags.filter((each) => !each.needsValue).map(({ long }) => long));

@@ -42,7 +42,7 @@ function readFile(path: string): Buffer {
 
 /**
  * Node has made one of it that doesn't block: what its writer hasn't written yet can't be waited
- * for by `readSync`. A terminal is opened anew, for it is asked whether to go on afterwards.
+ * for by `readSync`. A terminal is opened again, for it is asked whether to go on afterwards.
  */
 async function readStandard(): Promise<Buffer> {
   if (process.stdin.isTTY) return readFile("/dev/stdin");

@@ -25,7 +25,7 @@ export async function withChildren<S extends string>(
     if (typeof others === "number") otherHosts = Math.max(otherHosts, others);
     if (!Array.isArray(children) || !children.every(isObject))
       throw unreadableAnswer(`children of ${flags.grammar.plural}`);
-    // A child is told without what it has of its template.
+    // A child is shown without what it has of its template.
     for (const child of children) items.push({ ...item, ...child, template: subject });
   }
   return { ...list, items, otherHosts };

@@ -69,7 +69,7 @@ function keyIn(file: string | null): string | null {
   try {
     return masterKey.parse(readFileSync(file, "utf8")) ?? null;
   } catch {
-    // It is the service's alone: this caller is told without details.
+    // The details are the service's alone: this caller gets none.
     return null;
   }
 }

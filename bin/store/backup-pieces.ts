@@ -15,7 +15,7 @@ interface BackupPiece {
 }
 
 /**
- * All pieces; each is requested after the one before was consumed. `onCopying` is told how much of
+ * All pieces; each is requested after the one before was consumed. `onCopying` gets how much of
  * its copy the daemon has made. Throws `CommandFailure` and `DaemonError`.
  */
 export async function* backupPieces(

@@ -33,7 +33,7 @@ export async function verifiedReport(
   }
 }
 
-/** Null where nobody watches. */
+/** Null without a terminal. */
 export function progressOf({ terminal, env, monoMs }: Session): ProgressLine | null {
   const { showProgress } = terminal;
   if (showProgress === null) return null;

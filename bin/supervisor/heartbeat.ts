@@ -15,7 +15,7 @@ export interface ServiceHealth {
 
 interface HeartbeatOptions {
   readonly notices: SupervisorNotices;
-  /** Null: nobody waits for signs of life, and a status is sent when it has changed. */
+  /** Null: no watchdog runs, and a status is sent when it has changed. */
   readonly watchdogMs: number | null;
   readonly health: () => ServiceHealth;
   /** Called with what is stuck, once. */

@@ -1,7 +1,7 @@
 /**
  * The proxies under one supervisor: one in each slot, all on the same listening sockets, each
  * started again by itself when it dies. A reload replaces them one by one, the new one first: it
- * must be ready before the old one is told to finish. Who is asked for a reload, and by which
+ * must be ready before the old one is asked to finish. Who is asked for a reload, and by which
  * configuration, is not here.
  */
 import { proxyNameVariable } from "../../shared/supervision/proxy-name.js";

@@ -22,7 +22,6 @@ import { newCommand } from "../session/new-command.js";
 import { printFailure } from "../session/print-failure.js";
 import { processSession, type Session } from "../session/terminal.js";
 import { type Heartbeat, type ServiceHealth, startHeartbeat } from "./heartbeat.js";
-import { type LastResort, onLastResort } from "./last-resort.js";
 import { type Predecessor, takePredecessors, untilEnded } from "./reload/predecessors.js";
 import { startSelfReload } from "./reload/self-reload.js";
 import {
@@ -90,7 +89,7 @@ export async function runService(service: Service): Promise<never> {
   const predecessors = takePredecessors(process.env);
   const session = processSession();
   const requests = onServiceRequests();
-  // A supervisor of Sluice reloads it: that is none of this process's business.
+  // Its supervisor handles reloads.
   if (proxyName !== null) requests.onHangUp(() => {});
   let config: Config;
   let sockets: InheritedSockets;
@@ -205,7 +204,7 @@ async function serve(
   }
 }
 
-/** systemd is told that the service is ready, and how it is from then on. */
+/** Notifies systemd that the service is ready, and of its health from then on. */
 function beat(
   service: StartedService,
   watchdogMs: number | null,
@@ -245,6 +244,28 @@ function parseFlags(service: Service, session: Session): ConfigurationFlags {
   command.addHelpText("after", exitCodeHelp());
   command.parse(process.argv.slice(2), { from: "user" });
   return command.opts<ConfigurationFlags>();
+}
+
+/** What decides about an uncaught error: nothing is survived before the service has started. */
+interface LastResort {
+  survives: (error: unknown) => boolean;
+}
+
+/**
+ * An uncaught error is a bug in Sluice. It is logged; a service that survives it goes on, any other
+ * ends, and the supervisor starts a new process.
+ */
+function onLastResort(log: Log, lastResort: LastResort): void {
+  const end = (error: unknown): void => {
+    if (lastResort.survives(error))
+      return log.error({ err: error }, "a bug in Sluice, in no request that is known");
+    // `fatal` writes its line before it returns: nothing else may run in a process whose state is
+    // unknown.
+    log.fatal({ err: error }, "an unexpected error ends this process");
+    process.exit(exitCodes.bug);
+  };
+  process.on("uncaughtException", end);
+  process.on("unhandledRejection", end);
 }
 
 async function exitAfter(ms: number, log: Log): Promise<number> {

@@ -5,7 +5,7 @@ import { type SettingsInForce, settingText } from "../../shared/config/setting-t
 /** What the texts need of the configuration. */
 type Listening = SettingsInForce & Pick<Config, "server">;
 
-/** One sentence; what isn't known is told as it is. */
+/** One sentence; an unknown error is printed as it is. */
 export function startErrorText(error: unknown, config: Listening | null): string {
   if (!(error instanceof Error)) return String(error);
   const { code, address, port, hostname, message } = error as NodeJS.ErrnoException & {

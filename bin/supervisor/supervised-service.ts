@@ -18,7 +18,7 @@ export interface ServiceOptions {
   readonly args: readonly string[];
   /** Listening sockets that it is handed. */
   readonly sockets?: readonly HandedSocket[];
-  /** What it is told of itself, beside this process's own environment. */
+  /** Variables for it alone, beside this process's own environment. */
   readonly env?: Readonly<Record<string, string>>;
   /** Whether its end before it was ready is final, however it ends. */
   readonly onTrial?: boolean;
@@ -144,8 +144,8 @@ export class SupervisedService {
   }
 
   /**
-   * Another one serves on its sockets: it is told to finish, which may take long. Resolves when it
-   * has ended.
+   * Another one serves on its sockets: it gets the signal to finish, which may take long. Resolves
+   * when it has ended.
    */
   replaced(): Promise<ServiceExit | null> {
     this.#stopped = true;
@@ -226,7 +226,7 @@ export function howItEnded(exit: ServiceExit, failed: Error | null = null): stri
 /** How the lines of a service are printed is for the process that reads them. */
 const logsJson = { ["LOG_FORMAT"]: "json" };
 
-/** What is told to this process alone: by systemd, and by whoever started it. */
+/** Variables for this process alone: from systemd, and from the process that started it. */
 const ownAlone = {
   ["NOTIFY_SOCKET"]: undefined,
   ["WATCHDOG_USEC"]: undefined,

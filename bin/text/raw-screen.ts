@@ -11,7 +11,7 @@ export interface Screen {
   draw(lines: readonly string[]): void;
   /** The next key, `resize` when the terminal has another size, or null when the time is over. */
   nextKey(withinMs: number): Promise<string | null>;
-  /** Puts the terminal back and stops the program until it is told to go on. */
+  /** Puts the terminal back and stops the program until SIGCONT. */
   suspend(): void;
   close(): void;
 }
@@ -52,7 +52,7 @@ export function openScreen(onKilled: (exitCode: number) => void): Screen | null 
     // Not with the signal to go on, which comes after what is drawn next.
     take();
   };
-  // Whoever stopped it from outside has left the terminal to the shell.
+  // After an external SIGSTOP the shell owns the terminal.
   const goOn = (): void => {
     isTaken = false;
     take();

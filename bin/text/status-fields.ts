@@ -6,8 +6,8 @@ import { isObject } from "../../shared/checked.js";
 import { formatDuration } from "./duration.js";
 
 /**
- * Scalars and lists of scalars; those of nested objects after the name of the object. Anything else
- * is shown by `--json` only.
+ * Scalars, lists of scalars, and lists of hosts, one line each; the fields of a nested object
+ * behind the object's name. Lists of other objects are left out: `--json` has them.
  */
 export function statusFields(
   body: unknown,

@@ -1,6 +1,6 @@
 /**
  * The one error that ends a proxy while it serves: what the proxy knows of its leases and settles
- * can't be trusted any more. It is thrown by the assertions of this room, and in place of any
+ * can't be trusted any more. It is thrown by the assertions of this folder, and in place of any
  * exception in the handling of the daemon's messages, connections and deadlines. Everything else
  * that goes wrong is one request's, and `handlers/fail-request.ts` ends that.
  */

@@ -1,6 +1,6 @@
 /**
- * Admin operations, and checks of callers who ask for nothing that is limited, on their way to the
- * daemon and back: sent at once or after the next welcome, answered, lost or expired.
+ * Admin operations, and checks of callers whose request isn't limited, on their way to the daemon
+ * and back: sent immediately or after the next welcome, answered, lost or expired.
  */
 import { admissionsWaitingMax } from "../../shared/bounds.js";
 import { type Failure, failure } from "../../shared/error-code.js";
@@ -122,7 +122,7 @@ export class DaemonCalls {
     this.#failWhere((call) => call.deadlineMonoMs <= nowMonoMs);
   }
 
-  /** Whether nothing is asked now: it would have no answer, or too much waits. */
+  /** Whether a call fails now: it would get no answer, or too many wait. */
   #refuses(): boolean {
     const { silent, linked } = this.#connection;
     const nowMonoMs = this.#monoMs();

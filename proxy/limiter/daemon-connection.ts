@@ -65,8 +65,8 @@ export class DaemonConnection {
   }
 
   /**
-   * The daemon is there, but it says nothing: it is stopped, or stuck. What it was asked last tells
-   * when it goes on: it answers that first. Until then nothing more is asked.
+   * The daemon is connected, but silent: it is stopped, or stuck. When it goes on, it answers the
+   * last question first. Until then the proxy sends no more.
    */
   get silent(): boolean {
     return this.#silentSinceMonoMs !== null;
@@ -147,7 +147,7 @@ export class DaemonConnection {
     this.send({ kind: "read", connection: this.#number, earlier: this.#earlier });
   }
 
-  /** A message has come, of whatever kind. */
+  /** A message has come, of any kind. */
   heard(nowMonoMs: number): void {
     this.#heardMonoMs = nowMonoMs;
     if (!this.#linked || this.#silentSinceMonoMs === null) return;
@@ -156,7 +156,7 @@ export class DaemonConnection {
     this.#ports.onAnswering(silentMs);
   }
 
-  /** A question that the daemon answers at once was asked then, and has had its time. */
+  /** A question that the daemon answers immediately was sent then, and its deadline has passed. */
   timedOut(askedMonoMs: number): void {
     if (!this.#linked || this.silent) return;
     if (this.#heardMonoMs > askedMonoMs) this.#ports.onLate();

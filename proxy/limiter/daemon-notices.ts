@@ -42,9 +42,9 @@ export function applyWelcome(
   { limited, inertRules, inertBudgets, keysExist, deniedJwts }: Welcome,
 ): void {
   notices.deniedJwts.welcomed(deniedJwts);
-  // Of what is otherwise, an event right behind the welcome reports it.
-  const well = { storeFailing: null, clusterFailing: null, lastBackupMs: null };
-  Object.assign(notices, { limited, inertRules, inertBudgets, keysExist, ...well });
+  // If one of them differs, an event right behind the welcome says so.
+  const noFailure = { storeFailing: null, clusterFailing: null, lastBackupMs: null };
+  Object.assign(notices, { limited, inertRules, inertBudgets, keysExist, ...noFailure });
 }
 
 export function applyEvent(notices: DaemonNotices, event: DaemonEvent): void {

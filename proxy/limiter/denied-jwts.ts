@@ -1,6 +1,6 @@
 /**
- * The denied JWTs as the daemon has told this proxy: kept while the daemon is away, and brought up
- * to date by the list that follows each welcome.
+ * The denied JWTs as the daemon last sent them: kept while the daemon is away, and updated by the
+ * list that follows each welcome.
  */
 import { jwtNameKey, namesOfToken } from "../../shared/domain/jwt-denial.js";
 import type { JwtChange } from "../../shared/wire/message-from-daemon.js";

@@ -30,7 +30,7 @@ export interface LimiterClientPorts {
   onDropped(): void;
 }
 
-/** How many settles are on their way at once. */
+/** How many settles may be in flight. */
 export interface SettleWindow {
   /** Between two times at which the kernel has taken all that was sent. */
   readonly settles: number;

@@ -6,7 +6,7 @@ import type { Timed } from "./list-page.js";
 export interface DeniedJwt {
   readonly jti: string | null;
   readonly sub: string | null;
-  /** Null: of whatever issuer. */
+  /** Null: of any issuer. */
   readonly issuer: string | null;
   /** Whole seconds. */
   readonly denied_at: string;

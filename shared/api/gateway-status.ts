@@ -35,7 +35,7 @@ export interface DaemonStatus {
   readonly proxy_ids: readonly string[];
   /** Those of them that speak an older version of the wire protocol. */
   readonly older_proxies: number;
-  /** Targets that proxies leave alone for now, each with the reason; at most 100. */
+  /** Targets whose circuit is open in a proxy, each with the reason; at most 100. */
   readonly open_targets: readonly string[];
   readonly in_flight: number;
   readonly admitted: number;
@@ -95,7 +95,9 @@ export interface ClusterStatus {
   readonly engine: "connecting" | "connected" | "away";
   /** Why it isn't reached, or what it refuses; null if neither. */
   readonly engine_failing: string | null;
-  /** Whether changes of other hosts arrive at once; if not, this host reads them each second. */
+  /**
+   * Whether changes of other hosts arrive immediately; if not, this host reads them each second.
+   */
   readonly changes_heard: boolean;
   /** Hosts that subscribe to changes, as the engine last reported; null: not yet. */
   readonly changes_subscribers: number | null;
@@ -156,7 +158,7 @@ export interface Health {
     readonly last_backup_at: string | null;
   };
   readonly targets?: {
-    /** Targets that failed at their last attempt, and those of them that are left alone for now. */
+    /** Targets that failed at their last attempt, and those of them whose circuit is open. */
     readonly failing: number;
     readonly open: number;
   };
@@ -183,7 +185,7 @@ export interface Readiness {
 export interface TargetItem {
   /** `provider/model`. */
   readonly target: string;
-  /** `open`: it is left alone for now. */
+  /** `open`: requests skip it for now. */
   readonly state: "failing" | "open";
   /** In a row. */
   readonly failures: number;

@@ -48,7 +48,7 @@ export interface RuleCounts {
   readonly window_end?: string;
 }
 
-/** What the configuration declares in the place of what was edited by hand. */
+/** What the configuration declares, where an edit by hand differs. */
 export interface Overridden {
   readonly declared_at?: string;
   readonly declared_line?: number;

@@ -16,7 +16,7 @@ interface SelfSession extends Partial<SessionOwner> {
 }
 
 export type SignedIn =
-  /** The gateway is open, and whoever calls is its operator. */
+  /** The gateway is open, and every caller is its operator. */
   | { readonly kind: "open" }
   | { readonly kind: "none" }
   | (SessionOwner & { readonly kind: "admin" })

@@ -53,7 +53,7 @@ export interface ReportHost {
   readonly name: string;
   /** What it recorded since isn't in the report; null: nothing of it is. */
   readonly age_seconds: number | null;
-  /** False while it publishes its earlier usage anew. */
+  /** False while it publishes its earlier usage again. */
   readonly complete: boolean;
 }
 

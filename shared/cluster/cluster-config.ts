@@ -53,7 +53,7 @@ interface ClusterSettings {
   readonly clusterSentinelPasswordFile: string | null;
 }
 
-/** `report` is told of each setting that doesn't fit the others, with what is wrong with it. */
+/** `report` gets each setting that doesn't fit the others, with what is wrong with it. */
 export function buildCluster(
   values: ClusterSettings,
   report: (

@@ -80,9 +80,9 @@ export interface ProviderConfig {
   readonly caFile: string | null;
   /** How often a request that failed is sent to the same target again. */
   readonly retries: number;
-  /** A provider that wants to be left alone for longer isn't asked again. */
+  /** If a provider asks for a longer pause, the request isn't retried. */
   readonly retryWaitMaxMs: number;
-  /** Failures of a target in a row after which it is left alone; 0: it never is. */
+  /** Failures of a target in a row that open its circuit; 0: none do. */
   readonly breakerFailures: number;
   /** For how long, at first. */
   readonly breakerOpenMs: number;

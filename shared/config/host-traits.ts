@@ -78,7 +78,7 @@ export interface ChatTraits {
   readonly native: NativeRules | null;
 }
 
-/** Of hosts that pass over what they don't know. */
+/** For hosts that ignore fields they don't know. */
 export const lenientHost: NativeRules = {
   refusesUnknown: false,
   assistantFields: [],

@@ -81,7 +81,7 @@ export function tokensInert({ maxTokens }: RuleDefinition, usageEnabled: boolean
     : null;
 }
 
-/** Why no budget is enforced, or null: usage records are the only source of what was spent. */
+/** Why no budget is enforced, or null: usage records are the only source of the spend. */
 export function budgetsInert(usageEnabled: boolean): string | null {
   return usageEnabled ? null : "budgets need usage tracking, which is off";
 }

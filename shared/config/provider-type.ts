@@ -29,7 +29,7 @@ export type CredentialHeader = "authorization" | "x-api-key" | "api-key";
 /** Who may send requests to `/p/{provider}/…`; an open gateway's callers are as the master key. */
 export type PassthroughAccess = "off" | "master_key" | "all";
 
-/** What becomes of what a translation can't say in the provider's dialect: dropped, or refused. */
+/** What happens to fields that the provider's dialect doesn't have: dropped, or refused. */
 export const translationModes = ["lenient", "strict"] as const;
 
 export type TranslationMode = (typeof translationModes)[number];

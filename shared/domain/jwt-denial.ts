@@ -15,7 +15,7 @@ type DeniedClaim = (typeof deniedClaims)[number];
 export interface JwtName {
   readonly claim: DeniedClaim;
   readonly value: string;
-  /** Null: of whatever issuer. */
+  /** Null: of any issuer. */
   readonly issuer: string | null;
 }
 

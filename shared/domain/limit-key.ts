@@ -30,7 +30,7 @@ export interface KeyGrammar<S extends string> {
   readonly periodsExpected: string;
   readonly secondsMin: number;
   readonly secondsExpected: string;
-  /** Of what a list says of each: identifies nothing, and may be sent back. */
+  /** A field of list items that identifies nothing, and may be sent back. */
   readonly listedFields: readonly string[];
   readonly parseSubject: (scope: S, raw: unknown, param: string) => Checked<string>;
 }
@@ -246,7 +246,7 @@ export function parseWrite<S extends string, V extends object>(
   return good({ ...key.value, ...limited.value, perChild });
 }
 
-/** What `notEntitled` asks for, as it stands in the configuration. */
+/** What `notEntitled` asks for, as it is in the configuration. */
 export const entitlementLine = "entitlements: [quota_templates]";
 
 /** The one refusal of `per_child`, shared by the admin API and the configuration. */

@@ -43,7 +43,7 @@ export type RuleSource = "manual" | "config";
 /** A variable's name, or the place in the file as a number (`config/limits/declared-at.ts`). */
 export type DeclaredAt = number | string;
 
-/** Where limits are declared that stand beside it: of each of them, in their order. */
+/** Where limits are declared, beside their list and in its order. */
 export interface LimitPlaces {
   readonly declaredAt: readonly DeclaredAt[];
 }
@@ -74,7 +74,7 @@ export function effectiveSubject(scope: Scope, subject: string): string {
 
 /**
  * Whether a model's id begins with the name of one of these providers, in lower case: as a rule's
- * subject it is then that provider's model and nobody else's.
+ * subject it is then that provider's model only.
  */
 export function namesProvider(id: string, providers: Pick<ReadonlySet<string>, "has">): boolean {
   const slash = id.indexOf("/");

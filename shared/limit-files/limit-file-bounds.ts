@@ -8,7 +8,7 @@ export const limitsPerFileMax = 10_000;
 
 /**
  * Rules and budgets that one file may change where hosts share them: their engine decides it in one
- * step of some 50 ms, in which it answers nobody else.
+ * step of some 50 ms, in which it answers no other host.
  */
 export const sharedChangesMax = 2_000;
 
@@ -24,7 +24,7 @@ export const limitFilesHeldMax = 4;
 /** Rules and budgets of a file that are looked at in one turn: some 2 ms. */
 export const limitsPerTurn = 500;
 
-/** Plans that are begun again because limits have changed meanwhile; the next is made at once. */
+/** Plans that are restarted because limits have changed meanwhile; the next is made in one turn. */
 export const plansInSlicesMax = 3;
 
 /** Changes in one page of a plan: with the longest paths they fill half a frame. */

@@ -46,7 +46,7 @@ interface Source {
 /** Whether a template is allowed is for the daemon to say. */
 const entitled = { perChildEntitled: true };
 
-/** All that is wrong at once, each with its line and column. */
+/** All problems together, each with its line and column. */
 export function readLimitsFile({ file, text, env }: Source): LimitsFileRead {
   const yaml = parseYaml(text);
   const problems: string[] = [];

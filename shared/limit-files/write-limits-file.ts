@@ -60,7 +60,7 @@ interface Section {
   }[];
 }
 
-/** Of limits in their order: those on one subject stand together. */
+/** Of limits in their order: those on one subject are together. */
 function sectionLines<D extends LimitKey<string> & { readonly perChild: boolean }>(
   { name, lists }: Section,
   limits: readonly D[],

@@ -1,7 +1,9 @@
 /** Which text a scrape gets, by its `Accept`. */
 import type { MetricsFormat } from "./write-metrics.js";
 
-/** OpenMetrics for whoever asks for it, and likes it no less; to all others Prometheus' own. */
+/**
+ * OpenMetrics if the client accepts it with at least the same weight; else Prometheus' own format.
+ */
 export function chooseFormat(accept: string | undefined): MetricsFormat {
   let open = 0;
   let plain = 0;

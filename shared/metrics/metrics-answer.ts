@@ -25,7 +25,7 @@ export function parseMetricsQuestion(body: unknown): Checked<number> {
 
 /**
  * The families of an answer, in the order of the table, the daemon's unless said otherwise. What
- * another release tells and the table doesn't have, or has otherwise, is passed over.
+ * another release tells and the table doesn't have, or has otherwise, is ignored.
  */
 export function familiesOf(
   answer: unknown,

@@ -1,5 +1,5 @@
 /**
- * The series of a process: numbers in arrays of their own, so that whoever has found its series
+ * The series of a process: numbers in arrays of their own, so that code that has found its series
  * counts without looking anything up. However many sets of labels come, there are at most so many
  * series; further sets are counted together, as `other`.
  */

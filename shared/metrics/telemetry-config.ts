@@ -12,7 +12,7 @@ interface MetricsConfig {
   readonly userPathDepth: number;
 }
 
-/** Which providers are told of the trace that a request belongs to (docs/reference/tracing.md). */
+/** Which providers get the trace context of a request (docs/reference/tracing.md). */
 export type TracePropagation = "private" | "all" | "none";
 
 /** As `OTEL_TRACES_SAMPLER` has them. */

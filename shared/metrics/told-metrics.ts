@@ -1,7 +1,7 @@
 /**
  * The metrics of proxies that one supervisor has, as they tell them to each other through it, or of
  * those that share a port, as they tell them to each other: any of them answers for all. A
- * supervisor adds up what each counts; what each reads of itself nobody does.
+ * supervisor adds up what each counts; what each reads of itself isn't added up.
  */
 import { isObject } from "../checked.js";
 import type { Metric } from "./metric.js";
@@ -57,7 +57,7 @@ function isCounted({ kind }: Metric): boolean {
 /** A message as it came: `odd` counts the series that were left out because they make no sense. */
 type HeardMetrics = MetricsMessage & { readonly odd: number };
 
-/** Longer ones are nobody's: names of models and user paths are shorter. */
+/** Names of models and user paths are shorter. */
 const labelCharsMax = 4_096;
 
 /** Null for anything else that one process sends another. */

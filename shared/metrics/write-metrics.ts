@@ -1,6 +1,6 @@
 /**
  * Metrics as text, for scrapes: the text format of Prometheus (0.0.4), or OpenMetrics (1.0.0). It
- * is made a series at a time, so that whoever sends it can let others have their turn between.
+ * is made a series at a time, so that the sender can yield in between.
  * https://prometheus.io/docs/instrumenting/exposition_formats/
  */
 import type { Metric } from "./metric.js";

@@ -32,7 +32,7 @@ const root = 0;
 
 /**
  * Why the user with this uid mustn't trust the place; null: it may. Trusted are the user itself,
- * root, and whoever one of these two has given a place that nobody else can write.
+ * root, and users to whom one of these two has given a place that no other user can write.
  */
 export function placeProblem(
   { socket, directory, parent }: SocketPlace,

@@ -16,7 +16,7 @@ export interface Notice {
 }
 
 export interface SupervisorNotices {
-  /** Whether there is a supervisor that takes notices; without one, nobody follows a successor. */
+  /** Whether there is a supervisor that takes notices; without one, a successor isn't followed. */
   readonly taken: boolean;
   /** Resolves with whether the supervisor has it; never rejects. */
   send(notice: Notice): Promise<boolean>;

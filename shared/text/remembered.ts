@@ -1,6 +1,5 @@
 /**
- * What is made of short texts that come again and again, such as names that callers send. It is
- * made of the text alone: which texts are remembered changes nothing but the time.
+ * Memoizes a function of short texts that come often, such as names that callers send.
  */
 
 /** Callers choose the texts: neither more of them are remembered, nor longer ones. */

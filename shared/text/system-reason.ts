@@ -1,6 +1,6 @@
 /**
  * Why the operating system has refused something, in words for people: without the code, the call
- * and the path that Node's messages have. Whoever prints it says which file or address it is.
+ * and the path that Node's messages have. The caller prints which file or address it is.
  */
 
 /** Where Node's words are no help. */

@@ -125,7 +125,7 @@ export function detailsToFlat(details: UsageDetails | null): (string | number | 
 
 /**
  * Undefined for what `detailsToFlat` doesn't make. Rows that an earlier release didn't have are 0,
- * a later one's are passed over, as is a tier of its own.
+ * a later one's are ignored, as is a tier that it adds.
  */
 export function detailsFromFlat(flat: unknown): UsageDetails | null | undefined {
   if (!Array.isArray(flat)) return undefined;

@@ -1,5 +1,5 @@
 /**
- * The operations that the HTTP API and the command line request of the daemon; bodies and answers
+ * The operations that the HTTP API and the command line send to the daemon; bodies and answers
  * are those of the admin API (`docs/reference/admin-api.md`).
  */
 import { bad, type Checked, good, isObject } from "../checked.js";
@@ -97,7 +97,7 @@ const readOps: ReadonlySet<AdminOp> = new Set([
   "usage.follow",
 ]);
 
-/** About what is in memory alone: answered at once, whatever the store and long reads do. */
+/** Answered from memory alone, immediately, whatever the store and long reads do. */
 const memoryOps: ReadonlySet<AdminOp> = new Set([
   "sessions.open",
   "sessions.open-admin",
@@ -119,14 +119,14 @@ export function isChange(op: AdminOp): boolean {
 }
 
 /**
- * Whether an operation may be asked again of the next daemon when the one that received it is gone:
- * done twice, it has the effect of once.
+ * Whether an operation may be sent again to the next daemon when the one that received it is gone:
+ * it is idempotent.
  */
 export function isRepeatable(op: AdminOp): boolean {
   return !isChange(op) || op === "objects.own" || op === "responses.forget";
 }
 
-/** What requests of callers need: proxies ask it for them, on any connection. */
+/** What requests of callers need: proxies send it for them, on any connection. */
 const callerOps: ReadonlySet<AdminOp> = new Set([
   "objects.own",
   "objects.owners",

@@ -19,7 +19,7 @@ const packr = new Packr({
 /**
  * msgpackr's references let one value appear in many places, or within itself: a small frame that
  * is endless to whatever walks it. Its bundles of texts (0x62) point anywhere, so into the frames
- * that stand before and behind in a chunk.
+ * before and behind it in a chunk.
  */
 for (const type of [0x62, 0x69, 0x70]) {
   addExtension({

@@ -10,7 +10,7 @@ import { isMoment } from "../time.js";
 
 /** All are in memory, at less than 1 KiB each. Beyond it the one that was idle longest ends. */
 export const sessionsMax = 10_000;
-/** Of one key, of one path's JWTs, or of the master key: nobody signs everybody else out. */
+/** Of one key, of one path's JWTs, or of the master key: no user can sign all others out. */
 export const sessionsPerHolderMax = 1_000;
 /** How long a session lasts. */
 export const sessionMs = 12 * 3_600_000;

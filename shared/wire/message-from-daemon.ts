@@ -1,6 +1,6 @@
 /**
- * The messages from the daemon: each is described once, as those to it are (`message-to-daemon.ts`).
- * The daemon is trusted, but may be of another release.
+ * The messages from the daemon: each is described once, as those to it are
+ * (`message-to-daemon.ts`). The daemon is trusted, but may be of another release.
  */
 import { isCount, isObject } from "../checked.js";
 import { budgetScopes } from "../domain/budget.js";

@@ -24,7 +24,7 @@ export function addInit(program: Command, session: Session): void {
     );
 }
 
-/** Never writes over a file. It holds a key, so nobody else may read it. */
+/** Never overwrites a file. It holds a key, so no other user may read it. */
 function writeStarter({ terminal, env, cwd }: Session, flags: CommandFlags): void {
   const file = flags.config ?? "sluice.yaml";
   const found = presets.filter(({ keyVariable }) => (env[keyVariable] ?? "").trim() !== "");

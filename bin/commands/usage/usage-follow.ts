@@ -18,11 +18,9 @@ import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
 import { CursorFile } from "../../usage/follow/cursor-file.js";
 import { type Destination, parseDestination } from "../../usage/follow/destination.js";
-import { followRecords } from "../../usage/follow/follow-loop.js";
+import { followRecords, retryPauseMs } from "../../usage/follow/follow-loop.js";
 import { FollowReport } from "../../usage/follow/follow-report.js";
-import { retryPauseMs } from "../../usage/follow/retry-pause.js";
 import { type Sink, SinkError } from "../../usage/follow/sink.js";
-import { listenForStop, type StopSignals } from "../../usage/follow/stop-signals.js";
 import { httpsSink } from "../../usage/sinks/https-sink.js";
 import { fileSink, outputSink } from "../../usage/sinks/ndjson-sinks.js";
 import { postgresSink } from "../../usage/sinks/postgres-sink.js";
@@ -53,7 +51,7 @@ interface Checked {
   readonly batchMax: number;
 }
 
-/** Until it is told to stop, or `--once`, until all is handed on. */
+/** Runs until it is stopped or, with `--once`, until all is handed on. */
 export async function followUsageCommand(session: Session, flags: FollowFlags): Promise<void> {
   const checked = checkFlags(flags);
   const toOutput = checked.destination.kind === "ndjson" && checked.destination.file === null;
@@ -204,4 +202,47 @@ function checkFlags(flags: FollowFlags): Checked {
     );
   if (!destination.ok || problems.length > 0) throw usageFailure(problems);
   return { destination: destination.value, cursorFile, batchMax };
+}
+
+/**
+ * SIGTERM, SIGINT and SIGHUP end a follower behind the batch that it hands on; a second one ends it
+ * at once.
+ */
+interface StopSignals {
+  /** The first that came; null: none has. */
+  readonly received: NodeJS.Signals | null;
+  /** Waits, or until one comes. One pause at a time. */
+  pause(ms: number): Promise<void>;
+  /** Restores what the signals do by default. */
+  forget(): void;
+}
+
+const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+
+function listenForStop(wait: (ms: number) => Promise<void>): StopSignals {
+  let received: NodeJS.Signals | null = null;
+  let wake = (): void => {};
+  const onSignal = (signal: NodeJS.Signals): void => {
+    forget();
+    received = signal;
+    wake();
+  };
+  const forget = (): void => {
+    for (const signal of signals) process.off(signal, onSignal);
+  };
+  for (const signal of signals) process.on(signal, onSignal);
+  return {
+    get received() {
+      return received;
+    },
+    async pause(ms) {
+      if (received !== null) return;
+      // A promise of its own for each pause: a shared one would keep something of each of them.
+      const came = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      await Promise.race([wait(ms), came]);
+    },
+    forget,
+  };
 }

@@ -25,7 +25,7 @@ const reasons = {
   "no metrics": "what it answers are no metrics",
 } as const;
 
-/** Why one can't be asked; of other errors the code is told. */
+/** Why one can't be asked; for other errors the code. */
 const refusals: ReadonlyMap<string, string> = new Map([
   ["EACCES", "permission denied"],
   ["EPERM", "permission denied"],

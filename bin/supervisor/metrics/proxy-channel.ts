@@ -34,7 +34,7 @@ export function proxyChannel(): ProxyGroup | null {
   });
   return {
     sums: true,
-    // Its supervisor is told that it is ready.
+    // Its supervisor learns that it is ready.
     serves: () => Promise.resolve(),
     gather: () =>
       new Promise((resolve) => {

@@ -42,7 +42,7 @@ export class SummedSeries {
       this.#byLabels.set(key, [name, labels, [...values]]);
       this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
     }
-    // Other buckets are those of another release: nobody could read them together.
+    // Other buckets are those of another release: they can't be added.
     else if (sums[2].length === values.length)
       for (const [i, value] of values.entries()) sums[2][i]! += value;
   }

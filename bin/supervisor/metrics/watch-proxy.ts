@@ -10,7 +10,7 @@ export function gatheredMetrics(warn: (line: string) => void): GatheredMetrics {
   );
 }
 
-/** From its start to its end; until it is ready it serves nobody, and is asked nothing. */
+/** From its start to its end; it is asked only once it is ready. */
 export function watchProxy(metrics: GatheredMetrics, name: string, child: ChildProcess): void {
   const process: ProxyProcess = {
     name,

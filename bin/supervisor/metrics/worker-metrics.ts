@@ -1,7 +1,7 @@
 /**
  * The metrics of the proxies that share a port under systemd, where no process of Sluice supervises
  * them: whichever a scrape meets asks the others, each on a socket of its own in a directory that
- * they share. Nothing is added up, since nobody would know what was counted by one that has ended:
+ * they share. Nothing is added up, since what an ended one has counted isn't known:
  * each series has the label of its process.
  */
 import { readdirSync, rmSync } from "node:fs";
@@ -26,10 +26,10 @@ interface WorkerOptions {
 
 /** Twice what a proxy with the largest number of series tells by default. */
 const answerBytesMax = 32 * 1024 * 1024;
-/** Of all that a scrape is told: the answers are in memory together. */
+/** Of all answers to a scrape: they are in memory together. */
 const answersBytesMax = 4 * answerBytesMax;
 const connectionsMax = 16;
-/** A socket that nobody listens on is one that a killed process left, once it is older. */
+/** An older socket without a listener is one that a killed process left. */
 const bindingMs = 10_000;
 
 type Read = () => Promise<ToldMetrics>;
@@ -85,7 +85,7 @@ export function workerMetrics({
       served = { place, server: await answerOn(join(directory, place.file), read, answerMs) };
     },
     gather() {
-      // Scrapes at once are told the same.
+      // Concurrent scrapes get the same answer.
       gathering ??= gatherAll().finally(() => {
         gathering = null;
       });
@@ -104,7 +104,7 @@ function filesIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory);
   } catch {
-    // Somebody has removed it: nobody else can be asked then.
+    // The directory was removed, so no other worker can be asked.
     return [];
   }
 }
@@ -117,7 +117,7 @@ function labelled(told: ToldMetrics | null | undefined, label: string): ToldMetr
     : { counted: all(told.counted), read: all(told.read) };
 }
 
-/** Whoever connects is told, and nothing is read of it. */
+/** Answers every connection, and reads nothing from it. */
 function answerOn(path: string, read: Read | null, answerMs: number): Promise<Server> {
   const server = createServer((socket) => {
     socket.on("error", () => socket.destroy());
@@ -152,7 +152,7 @@ const ends: ReadonlyMap<string, Heard> = new Map([
   ["EPIPE", "gone"],
 ]);
 
-/** `nobody`: nobody listens there. Other texts say why there is no answer that can be read. */
+/** `nobody`: there is no listener. Other texts say why there is no answer that can be read. */
 function ask(path: string, answerMs: number, room: Room): Promise<Heard> {
   return new Promise((resolve) => {
     const pieces: Buffer[] = [];

@@ -36,7 +36,7 @@ export function workerPlacesIn(files: readonly string[]): readonly WorkerPlace[]
 /**
  * The label of each: its name, which the latest of that name has. One that a reload has replaced,
  * and that ends its last requests, has a label that nothing else ever has: what it has counted
- * would else seem to be counted anew.
+ * would else seem to be counted again.
  */
 export function labelsOf(places: readonly WorkerPlace[]): ReadonlyMap<WorkerPlace, string> {
   const latest = new Map<string, WorkerPlace>();

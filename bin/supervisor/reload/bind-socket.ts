@@ -1,6 +1,6 @@
 /**
  * A listening socket that outlives the processes that serve it: this one holds it and never accepts
- * on it. As long as it is held, connections wait while nobody accepts, and none is refused.
+ * on it. As long as it is held, connections wait while no process accepts, and none is refused.
  */
 import { lookup } from "node:dns/promises";
 import net from "node:net";
@@ -23,14 +23,14 @@ export interface BoundSocket {
 }
 
 /**
- * Binds an address. A server of our own would accept, and so swallow connections that nobody
+ * Binds an address. A server of our own would accept, and so swallow connections that no process
  * serves; `cluster` gives a socket back as soon as its last worker has ended. Rejects when the
  * address is taken, or none of this host.
  */
 export async function bindSocket(host: string, port: number): Promise<BoundSocket> {
   const { address, family } = await lookup(host);
   const bound = net._createServerHandle(address, port, family === 6 ? 6 : 4);
-  // An address that is taken is told by the first question after the call.
+  // An address that is taken is reported by the first call after this one.
   const failed = typeof bound === "number" ? bound : bound.getsockname({});
   if (typeof bound === "number" || failed !== 0) {
     if (typeof bound !== "number") bound.close();

@@ -1,7 +1,7 @@
 /**
  * Where `sluice reload` finds what runs: a Unix socket of the process that reloads, beside the
- * daemon's. Its name has the process id; but what is asked goes to whoever listens, so that no
- * signal can reach a process that was given a dead one's id. One line of JSON each way.
+ * daemon's. Its name has the process id; but what is asked goes to the process that listens, so
+ * that no signal can reach a process that was given a dead one's id. One line of JSON each way.
  */
 import { readdirSync, unlinkSync } from "node:fs";
 import net from "node:net";
@@ -78,7 +78,7 @@ export async function listenForReloads(
       else void reload().then((outcome) => socket.end(`${JSON.stringify(outcome)}\n`));
     });
   });
-  // Nobody else may connect, from the first instant on.
+  // No other user may connect, from the first instant on.
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     // The socket is made while `listen` runs.
@@ -132,7 +132,7 @@ export function removeGone(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // It does no harm: nobody answers there.
+    // It does no harm: it has no listener.
   }
 }
 

@@ -18,7 +18,7 @@ export class Reloads {
     this.#report = report;
   }
 
-  /** Somebody waits for the outcome; a second one is told that the first isn't done. */
+  /** The caller waits for the outcome; a second one gets the answer that the first isn't done. */
   async request(): Promise<ReloadOutcome> {
     if (this.#stopping) return busy("error: Sluice is stopping: nothing was reloaded");
     if (this.#running) return busy("error: a reload is under way: try again when it is done");
@@ -31,7 +31,7 @@ export class Reloads {
     return outcome;
   }
 
-  /** Nobody waits: one that comes during another is done after it. */
+  /** No caller waits: one that comes during another is done after it. */
   signal(): void {
     this.#again = this.#running && !this.#stopping;
     if (!this.#again) void this.request();

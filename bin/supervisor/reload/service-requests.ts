@@ -9,7 +9,7 @@ import { isRelease } from "./hand-over.js";
 /** Why the service is to end. */
 export interface StopRequest {
   readonly reason: string;
-  /** Nobody waits for a load balancer: Ctrl-C, or a parent that is gone. */
+  /** Without the time for load balancers: Ctrl-C, or a parent that is gone. */
   readonly atOnce: boolean;
 }
 

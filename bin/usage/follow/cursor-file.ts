@@ -26,7 +26,7 @@ export class CursorFile {
     this.#path = path;
   }
 
-  /** What was kept, and from now on nobody else's; null: nothing was. Rejects with `SinkError`. */
+  /** What was kept, locked from now on; null: nothing was. Rejects with `SinkError`. */
   async open(): Promise<CursorNote | null> {
     this.#lock ??= await this.#take();
     const text = await readFile(this.#path, "utf8").catch((error: NodeJS.ErrnoException) => {

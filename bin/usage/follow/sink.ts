@@ -60,3 +60,10 @@ export class SinkError extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 }
+
+/** Records as lines of NDJSON: the fields of an export, and whose record each is. */
+export function recordLines({ records, storeId, host }: Batch): string {
+  return records
+    .map((record) => `${JSON.stringify({ store_id: storeId, host, ...record })}\n`)
+    .join("");
+}

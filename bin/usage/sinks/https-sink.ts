@@ -8,8 +8,7 @@ import https from "node:https";
 import { systemReason } from "../../../shared/text/system-reason.js";
 import { version } from "../../../shared/version.js";
 import type { CursorFile } from "../follow/cursor-file.js";
-import { recordLines } from "../follow/record-line.js";
-import { type Batch, type Sink, SinkError } from "../follow/sink.js";
+import { type Batch, recordLines, type Sink, SinkError } from "../follow/sink.js";
 import { answerFailure } from "./https-failure.js";
 
 interface HttpsOptions {

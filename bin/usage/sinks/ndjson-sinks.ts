@@ -5,8 +5,8 @@
  */
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { type CursorFile, fileFailure } from "../follow/cursor-file.js";
-import { recordLines } from "../follow/record-line.js";
 import type { Sink } from "../follow/sink.js";
+import { recordLines } from "../follow/sink.js";
 
 /** An output file that may be renamed at any time, as logs are: the next batch begins a new one. */
 export function fileSink(path: string, cursor: CursorFile): Sink {

@@ -31,7 +31,7 @@ const connectMs = 10_000;
 const answerMs = 60_000;
 /** No partition holds the record. */
 const noPartition = "23514";
-/** Any number that nobody else has: tables are made by one follower at a time. */
+/** A number of its own: one follower at a time makes tables. */
 const tableLock = 7_588_223_401;
 
 /** One connection, and another one after each failure. */

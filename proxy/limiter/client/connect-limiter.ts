@@ -125,9 +125,9 @@ function orBroken(step: () => void): void {
 
 /** What the log says about the link to the daemon. */
 interface LinkLog {
-  /** Whether it is news: not that of a link which is closed on purpose. */
+  /** False for a link that is closed on purpose. */
   onLinkChange(linked: boolean): boolean;
-  /** `wasLinked`: the daemon has welcomed this proxy, and says nothing any more. */
+  /** `wasLinked`: the daemon has welcomed this proxy, and is silent now. */
   onSilent(wasLinked: boolean): void;
   onAnswering(silentMs: number): void;
   onLate(): void;
@@ -140,8 +140,8 @@ interface LinkLog {
 }
 
 /**
- * `throttled`: reports the first of what may happen thousands of times a second, and later ones
- * together.
+ * `throttled`: reports the first of events that may come thousands of times a second, and later
+ * ones together.
  */
 export function createLinkLog(
   { socket, failureMode }: Config["limiter"],
@@ -151,7 +151,7 @@ export function createLinkLog(
   const seen = { socket, failure_mode: failureMode };
   let closing = false;
   let lastError = "";
-  /** An attempt is made ten times a second: a reason is logged when it differs from the last. */
+  /** There are ten attempts a second: a reason is logged when it differs from the last. */
   const logOnce = (reason: string, message: string): void => {
     if (reason === lastError || closing) return;
     lastError = reason;
@@ -181,10 +181,7 @@ export function createLinkLog(
       log.warn({ ...seen, questions }, "the limiter daemon doesn't answer in time"),
     ),
     onRefused(message) {
-      logOnce(
-        message,
-        "the limiter daemon is of another release: it takes this proxy's settles alone",
-      );
+      logOnce(message, "the limiter daemon is of another release: it accepts only settle messages");
     },
     onDropped: throttled((settles) =>
       log.error(

@@ -140,8 +140,8 @@ export class PendingAdmissions {
   }
 
   /**
-   * The daemon has admitted the request to a target that it doesn't have: for the request that is no
-   * verdict, and its lease is withdrawn.
+   * The daemon has admitted the request to a target that it doesn't have: for the request that is
+   * no verdict, and its lease is withdrawn.
    */
   #misunderstood({ request, resolve }: PendingAdmission, message: Admitted): void {
     this.#late.expect(message.id, request);

@@ -15,7 +15,7 @@ import type { Settle } from "../../../shared/wire/message-to-daemon.js";
 import { endFrame, headFrame, type SettleFileHead, settleFrame } from "./settle-file.js";
 
 /** A file that isn't touched for so long is no longer being delivered. */
-export const takenMs = 10_000;
+const takenMs = 10_000;
 
 /** The daemon's own time for it is longer: clocks and its last write of it differ a little. */
 const rememberedMs = settledRetentionMs - 24 * 3_600_000;
@@ -228,7 +228,7 @@ export function fileName({ proxyId, takenBy }: SettleFileName): string {
 }
 
 /** Whether a proxy was killed while it wrote the file, which is incomplete. */
-export function isUnfinished(name: string): boolean {
+function isUnfinished(name: string): boolean {
   return name.endsWith(unfinished);
 }
 

@@ -45,7 +45,7 @@ interface Context {
   readonly problems: string[];
 }
 
-/** What an unset variable is: a problem, an absent value, or none of this process's. */
+/** What an unset variable is: a problem, an absent value, or not this process's concern. */
 type Need = "required" | "optional" | "elsewhere";
 
 function needOf(key: string): Need {

@@ -117,12 +117,6 @@ export const proxyLimiterEquivalents: readonly Equivalent[] = [
     why: "in a list JSON writes undefined as null",
   },
   {
-    file: "proxy/limiter/settle-backlog.ts",
-    line: "record: executionFromWire(record) ?? null,",
-    what: "?? has no fallback",
-    why: "what was packed here is read here, so it is never unreadable",
-  },
-  {
     file: "proxy/limiter/settle-outbox.ts",
     line: "if (seq > this.#sentSeq)",
     what: "> becomes >=",

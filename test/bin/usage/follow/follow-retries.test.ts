@@ -1,5 +1,5 @@
 import t from "tap";
-import { retryPauseMs } from "../../../../bin/usage/follow/retry-pause.js";
+import { retryPauseMs } from "../../../../bin/usage/follow/follow-loop.js";
 import { answerFailure } from "../../../../bin/usage/sinks/https-failure.js";
 
 t.test("pauses double up to a minute, and are at least what was asked for", async (t) => {

@@ -1,5 +1,5 @@
 import t from "tap";
-import { whenOrphaned } from "../../../bin/supervisor/when-orphaned.js";
+import { isEchoed, whenOrphaned } from "../../../bin/supervisor/npm-script.js";
 
 function started(env: Record<string, string>) {
   const looks: (() => void)[] = [];
@@ -37,4 +37,18 @@ t.test("what npm started stops when its shell has gone, once", (t) => {
 t.test("what a shell started goes on after it, as nohup and setsid ask", (t) => {
   t.same(started({}).state(), { stops: 0, looking: 0 });
   t.end();
+});
+
+t.test("under npm alone, the same signal at once is the one before", async (t) => {
+  const npm = { npm_lifecycle_event: "start" };
+  const first = { name: "SIGINT", atMonoMs: 1_000 };
+  const table = [
+    [null, "SIGINT", 1_003, npm, false],
+    [first, "SIGINT", 1_003, npm, true],
+    [first, "SIGINT", 1_500, npm, false],
+    [first, "SIGTERM", 1_003, npm, false],
+    [first, "SIGINT", 1_003, {}, false],
+  ] as const;
+  for (const [previous, name, atMonoMs, env, echoed] of table)
+    t.equal(isEchoed(previous, { name, atMonoMs }, env), echoed, `${name} ${atMonoMs}`);
 });

@@ -1,0 +1,49 @@
+/**
+ * `sluice up` as a script of npm (`npm start`, `npx`): npm sets a variable for it, sends some
+ * signals twice, and may leave it running.
+ */
+import type { Environment } from "../../shared/config/environment.js";
+
+interface Signal {
+  readonly name: string;
+  readonly atMonoMs: number;
+}
+
+/** npm forwards it within milliseconds, on a busy machine a little later. */
+const echoMs = 500;
+
+/**
+ * Whether a signal repeats the one before, though the user sent one: Ctrl-C at a terminal reaches
+ * every process of a command, and npm sends it to its script once more.
+ */
+export function isEchoed(previous: Signal | null, signal: Signal, env: Environment): boolean {
+  return (
+    env["npm_lifecycle_event"] !== undefined &&
+    previous?.name === signal.name &&
+    signal.atMonoMs - previous.atMonoMs < echoMs
+  );
+}
+
+interface ParentPorts {
+  readonly env: Environment;
+  readonly parentPid: () => number;
+  /** Runs something at intervals, without keeping the process alive, until `stop`. */
+  readonly every: (ms: number, run: () => void) => { stop(): void };
+}
+
+const lookMs = 250;
+
+/**
+ * Calls `stop`, once, when the process that started this one has gone: `npx` starts its command
+ * through a shell and passes signals to that shell alone, which ends and leaves the command
+ * running.
+ */
+export function whenOrphaned({ env, parentPid, every }: ParentPorts, stop: () => void): void {
+  if (env["npm_lifecycle_event"] === undefined) return;
+  const parent = parentPid();
+  const look = every(lookMs, () => {
+    if (parentPid() === parent) return;
+    look.stop();
+    stop();
+  });
+}
