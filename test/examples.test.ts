@@ -8,19 +8,20 @@
  *   Secrets and request ids match any other.
  *
  * `sluice up` starts a gateway, with the configuration and the variables before it; the commands
- * behind it run against it, in one shell. The clock of the limiter daemon stands still, and `sleep`
- * moves it: windows, periods and `Retry-After` are those of the page.
+ * behind it run against it, in one shell. The clock of all of it stands still, and `sleep` moves
+ * it: windows, periods and `Retry-After` are those of the page.
  */
 import { spawn } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import t, { type Test } from "tap";
 import { loadConfig } from "../shared/config/load-config.js";
 import { presets } from "../shared/config/presets.js";
+import { run } from "./bin/command-session.js";
 import { makeSite } from "./support/processes/processes.js";
-import { programPath } from "./support/processes/program-path.js";
 import { root } from "./tidy/source-tree.js";
 
 interface File {
@@ -121,35 +122,47 @@ function variablesOf(
   return { ...values, ...(Object.fromEntries(addresses) as Record<string, string>), ...env };
 }
 
-/** Loaded into each process: what day it is, for reports that ask for the last days. */
-const dayOfPages = `
-const behindMs = Date.now() - ${startMs};
-const now = Date.now;
+/** Loaded into each process: the time is what a file says. */
+const clockOfPages = `
+import { readFileSync } from "node:fs";
+const now = () => Number(readFileSync(process.env.CLOCK_OF_PAGES, "utf8"));
 globalThis.Date = class extends Date {
   constructor(...given) {
-    super(...(given.length === 0 ? [now() - behindMs] : given));
+    super(...(given.length === 0 ? [now()] : given));
   }
   static now() {
-    return now() - behindMs;
+    return now();
   }
 };
 `;
 
-/** Every provider, at /NAME/v1: each answer has 1,000 tokens of input and 200 of output. */
-async function startStandIn(t: Test, setClock: (byMs: number) => Promise<void>): Promise<string> {
-  const server = createServer((request, response) => {
+interface ShellCalls {
+  sleep(seconds: number): void;
+  /** Runs a command of `sluice`, and answers with its exit code. */
+  command(argv: readonly string[]): Promise<number>;
+}
+
+/**
+ * What the shell calls, and every provider, at /NAME/v1: each answer has 1,000 tokens of input and
+ * 200 of output.
+ */
+async function startStandIn(t: Test, calls: ShellCalls): Promise<string> {
+  const server = createServer(async (request, response) => {
     const url = new URL(request.url ?? "/", "http://stand-in");
-    const seconds = url.searchParams.get("sleep");
-    if (seconds !== null) return void setClock(Number(seconds) * 1000).then(() => response.end());
-    request.resume().on("end", () => {
-      response.setHeader("content-type", "application/json");
-      const usage = { prompt_tokens: 1000, completion_tokens: 200, total_tokens: 1200 };
-      const message = { role: "assistant", content: `Hello from ${url.pathname.split("/")[1]}!` };
-      const choices = [{ index: 0, message, finish_reason: "stop" }];
-      const chat = { id: "chat-1", object: "chat.completion", created: 1, model: "m" };
-      const models = { object: "list", data: [] };
-      response.end(JSON.stringify(request.method === "GET" ? models : { ...chat, choices, usage }));
-    });
+    const body = await text(request);
+    if (url.pathname === "/sleep") {
+      calls.sleep(Number(body));
+      return void response.end();
+    }
+    if (url.pathname === "/command")
+      return void response.end(String(await calls.command(body.split("\n").slice(0, -1))));
+    response.setHeader("content-type", "application/json");
+    const usage = { prompt_tokens: 1000, completion_tokens: 200, total_tokens: 1200 };
+    const message = { role: "assistant", content: `Hello from ${url.pathname.split("/")[1]}!` };
+    const choices = [{ index: 0, message, finish_reason: "stop" }];
+    const chat = { id: "chat-1", object: "chat.completion", created: 1, model: "m" };
+    const models = { object: "list", data: [] };
+    response.end(JSON.stringify(request.method === "GET" ? models : { ...chat, choices, usage }));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.teardown(() => {
@@ -169,31 +182,40 @@ function load(t: Test, config: string): void {
 
 async function play(t: Test, scene: Scene): Promise<void> {
   let nowMs = startMs;
-  let daemon: Awaited<ReturnType<ReturnType<typeof makeSite>["startClockedDaemon"]>> | null = null;
-  const standIn = await startStandIn(t, async (byMs) => {
-    nowMs += byMs;
-    await daemon?.setClock(nowMs);
+  const clock = t.testdir({ "clock.mjs": clockOfPages, now: String(startMs) });
+  const standIn = await startStandIn(t, {
+    sleep(seconds) {
+      nowMs += seconds * 1000;
+      writeFileSync(join(clock, "now"), String(nowMs));
+    },
+    async command(argv) {
+      const { exitCode, out, err } = await run(argv, { cwd: directory, env, nowMs });
+      writeFileSync(join(directory, ".out"), out === "" ? "" : `${out}\n`);
+      writeFileSync(join(directory, ".err"), err === "" ? "" : `${err}\n`);
+      return exitCode;
+    },
   });
-  const clock = t.testdir({ "clock.mjs": dayOfPages });
   const variables = {
     ...variablesOf(scene, standIn),
+    CLOCK_OF_PAGES: join(clock, "now"),
     NODE_OPTIONS: `--import=${join(clock, "clock.mjs")}`,
   };
   const site = makeSite(t, scene.config, variables);
   const { directory, socket } = site;
-  const env = { PATH: process.env["PATH"] ?? "", HOME: directory, ...variables };
-  for (const { name, text } of scene.files) writeFileSync(join(directory, name), text);
-  daemon = await site.startClockedDaemon(startMs);
+  const env = { ...variables, SLUICE_SOCKET: socket };
+  for (const file of scene.files) writeFileSync(join(directory, file.name), file.text);
+  await site.startDaemon();
   const { ready } = await site.startProxy();
+  const call = `curl -s --data-binary @- ${standIn}`;
   const script = [
     "exec 2>&1",
-    `sluice() { "${process.execPath}" "${programPath("sluice")}" "$@"; }`,
-    `sleep() { if [ "$1" -ge 1 ] 2>/dev/null; then curl -s "${standIn}/?sleep=$1"; else command sleep "$1"; fi; }`,
+    `sleep() { echo "$1" | ${call}/sleep; }`,
+    // The command line runs in the test's process: starting one takes a fifth of a second.
+    `sluice() { local code; code=$(printf '%s\\n' "$@" | ${call}/command)`,
+    `cat .err >&2; cat .out; return "$code"; }`,
     ...scene.commands.map(({ text }) => `${text.replaceAll(page8080, ready)}\nprintf '\\001'`),
   ].join("\n");
-  const outputs = (await runShell(script, directory, { ...env, SLUICE_SOCKET: socket })).split(
-    "\x01",
-  );
+  const outputs = (await runShell(script, directory)).split("\x01");
   for (const [at, { text, shown }] of scene.commands.entries()) {
     const printed = alike((outputs[at] ?? "").replaceAll(ready, page8080));
     if (matches(printed, alike(shown))) t.pass(text);
@@ -203,11 +225,8 @@ async function play(t: Test, scene: Scene): Promise<void> {
 
 const page8080 = "http://127.0.0.1:8080";
 
-async function runShell(script: string, cwd: string, env: Record<string, string>): Promise<string> {
-  const shell = spawn("bash", ["-c", script], { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
-  let output = "";
-  for await (const piece of shell.stdout.setEncoding("utf8")) output += piece as string;
-  return output;
+function runShell(script: string, cwd: string): Promise<string> {
+  return text(spawn("bash", ["-c", script], { cwd, stdio: ["ignore", "pipe", "inherit"] }).stdout);
 }
 
 /** Without what differs from run to run. */

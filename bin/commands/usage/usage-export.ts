@@ -1,4 +1,5 @@
 /** `sluice usage export`: writes usage records as lines, to standard output or a file. */
+import { resolve } from "node:path";
 import { type ArgumentProblem, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, pathFromFlag } from "../../session/command-flags.js";
 import { type Session, showsUnicode } from "../../session/terminal.js";
@@ -29,7 +30,9 @@ export async function exportUsageCommand(session: Session, flags: ExportFlags): 
   const into =
     flags.output === undefined
       ? null
-      : await withFileErrors(flags.output, () => beginExportFile(flags.output!));
+      : await withFileErrors(flags.output, () =>
+          beginExportFile(resolve(session.cwd, flags.output!)),
+        );
   try {
     let isOfOneHost = false;
     const records = await withDaemon(session, flags, (client) =>
