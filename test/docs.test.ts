@@ -76,6 +76,17 @@ t.test("every npm script and heavy command that a page or CI names is there", as
   t.same(unknown, []);
 });
 
+t.test("every heavy command runs a file that has a source", async (t) => {
+  const gone = Object.entries(heavy).flatMap(([name, { command }]) =>
+    command
+      .filter((word) => word.startsWith("dist/"))
+      .map((word) => word.replace(/^dist\/(.*)\.js$/, "$1.ts"))
+      .filter((path) => !exists(path))
+      .map((path) => `${name}: ${path}`),
+  );
+  t.same(gone, []);
+});
+
 t.test("every compiled test that a page runs has a source", async (t) => {
   const gone = pages.flatMap((page) =>
     [...read(page).matchAll(/dist\/(test\/[\w./-]+)\.js/g)]
