@@ -41,7 +41,7 @@ On OpenAI and Anthropic each client also leaves in the middle of a stream (the p
 | ✓ | all of it works |
 | ○ | fails without Sluice in the same way; the reason is below |
 | … | doesn't work yet; the reason is below |
-| – | not tried, or the client doesn't do it by itself |
+| – | not tried, or the client doesn't do it |
 
 `;
 
