@@ -16,123 +16,133 @@ export const batchesPerTrimWhenFull = 200;
 
 /* Back-tests. */
 
-/** Under way at once, of some 10 MB each; the one that was asked for longest ago makes room. */
+/** Concurrent back-tests, of some 10 MB each; a new one replaces the least recently used. */
 export const backTestsMax = 2;
-/** One that nobody asks for is forgotten. */
+/** A back-test that is not polled for this long is dropped, in ms. */
 export const forgottenAfterMs = 60_000;
-/** Of the range; each reads as many records as there are. */
+/** Days of a back-test's range; each reads as many records as there are. */
 export const backTestDaysMax = 31;
-/** Records that one call reads or plays: they take about a tenth of a second. */
+/** Records that one call reads or replays: they take about a tenth of a second. */
 export const recordsPerCall = 20_000;
-/** Records that are read and played in one go: they take about 3 ms. */
+/** Records that are read and replayed in one slice: they take about 3 ms. */
 export const recordsPerStep = 500;
 /**
- * Requests that are held until their turn, of some 200 bytes each: what ended while this many
- * others did is put in its place.
+ * Requests that are held to be replayed in order, of some 200 bytes each: a request that ended
+ * while this many others ended is put in its place.
  */
 export const heldMax = 50_000;
-/** Paths of which it is known how many were refused; further ones aren't listed. */
+/** Paths whose refusals are counted; further ones aren't listed. */
 export const pathsMax = 10_000;
 
 /* Limits that several hosts share. */
 
 /**
- * How long the engine keeps a host's slots that are not restated, in ms. A host does each second,
- * so that a pause or a new connection doesn't cost them; those of a dead host are free after it.
+ * How long the engine keeps a host's slots without a report, in ms. Hosts report each second, so a
+ * pause or a reconnect doesn't lose them; slots of a dead host are free after this time.
  */
 export const slotsValidMs = 10_000;
 
 /**
- * The same for those of a host whose daemon was killed and asks again, in ms: twice as long as it
- * waits for the proxies that hold them to come back, and to take them again.
+ * The same for a host whose daemon was killed and asks again, in ms: twice the time that it waits
+ * for its proxies to come back and take their slots again.
  */
 export const leftSlotsMs = 1000;
 
 /**
- * How long nothing is granted of a counter that the engine has lost, in ms. Hosts restate what they
- * hold each second, and a new connection may take another one.
+ * How long the engine grants nothing of a counter whose data it has lost, in ms. Hosts report what
+ * they hold each second, and a reconnect may take another second.
  */
 export const settleMs = 3000;
 
-/** Accounts of budgets of which the others' spend is remembered: some 60 MB. */
+/** Accounts whose spend on other hosts is kept in memory: some 60 MB. */
 export const knownAccountsMax = 200_000;
 
-/** Accounts whose spend is told or read twice a second: some 10 ms of the event loop, in slices. */
+/** Accounts that are reported or read twice a second: some 10 ms of the event loop, in slices. */
 export const accountsPerTick = 2000;
 
-/** Sums of usage that have changed and are remembered while the engine is away: some 40 MB. */
+/** Changed sums of usage that are kept while the engine is away: some 40 MB. */
 export const changedSumsMax = 200_000;
 
-/** Keys of sums that are looked at per second while a host publishes all of them anew. */
+/** Keys of sums that are examined per second while a host publishes all of them again. */
 export const publishedPerTick = 20_000;
 
-/** Managed keys of whose last use the engine is told in a second: the others wait for the next. */
+/** Managed keys whose last use is reported per second: the others wait for the next. */
 export const keyUsesPerTick = 1000;
 
-/** How long a report waits for the other hosts' usage, in ms: a proxy waits five seconds for it. */
+/**
+ * How long a report waits for the usage of other hosts, in ms: a proxy waits five seconds for it.
+ */
 export const otherUsageMs = 3000;
 
 /* A host's shares of counters. */
 
 /**
- * How long a request waits for what the engine says of its counters, in ms: longer than a processor
- * that is busy stands still, and far less than a model takes. An engine that is known to be away
- * isn't waited for.
+ * How long a request waits for the engine's answer about its counters, in ms: longer than a busy
+ * processor stalls, and far less than a model takes. Requests don't wait for an engine that is
+ * known to be away.
  */
 export const parkedMs = 500;
-/** Requests that wait for the engine at once: beyond them a host that is slow to hear refuses. */
+/** Requests that wait for the engine concurrently: beyond them this host refuses requests. */
 export const parkedMax = 10_000;
-/** A request is judged so often before it is refused for want of units that others have taken. */
+/** How often a request is judged before it is refused because other hosts took the units. */
 export const roundsMax = 4;
-/** Counters of which a host holds a share at once: at about 600 bytes each. */
+/** Counters of which a host holds a share: at about 600 bytes each. */
 export const sharesMax = 200_000;
 /** Questions in one batch: at about 200 bytes each, one write of the client. */
 export const questionsPerBatch = 500;
-/** Between two looks at the shares that are in use, in ms: as long as an answer is fresh. */
+/** Interval at which shares in use are checked, in ms: as long as an answer is fresh. */
 export const lookMs = 100;
 /**
- * At each such look all shares are asked about that have news or have used some of their units: a
- * batch of ten costs little more than one question. At the others those are that can't wait.
+ * Every this many checks, all shares with news or used units are asked about: a batch of ten costs
+ * little more than one question. The other checks ask only about urgent shares.
  */
 export const looksPerRound = 5;
-/** A counter that says it is full is believed for so long, in ms: others give back. */
+/**
+ * How long an answer is fresh, in ms: also that a counter is full, since other hosts give units
+ * back.
+ */
 export const freshMs = 100;
 /**
- * Tokens of other hosts may be so old when a request is judged, in ms: each host tells of them
- * twice as often while it charges any, and ten times when they are much of what is left.
+ * How old the tokens of other hosts may be when a request is judged, in ms: each host reports twice
+ * as often while it charges any, and ten times as often when they are much of what is left.
  */
 export const tokensFreshMs = 1000;
 /**
- * What a counter is expected to use in this time is asked for ahead, in ms: far longer than the
- * engine takes to answer, so that requests don't wait for it.
+ * The time whose expected use is asked for in advance, in ms: far longer than the engine takes to
+ * answer, so that requests don't wait for it.
  */
 export const aheadMs = 1000;
-/** Units and slots that nothing uses for so long are given back, in ms: others may need them. */
+/**
+ * Units and slots that are unused for this long are given back, in ms: other hosts may need them.
+ */
 export const idleMs = 200;
-/** What is held is told again so often, in ms: the engine keeps slots ten times as long. */
+/** Interval of reports while units are held, in ms: the engine keeps slots ten times as long. */
 export const renewMs = 1000;
 /**
- * Far from a cap nothing needs to be told twice a second. There, what so long a time is expected to
- * use is asked for ahead, in ms: in the middle of it there is time for the next question.
+ * The same as `aheadMs` far from a cap, in ms, where reports are rarer: the next question is sent
+ * in the middle of this time.
  */
 export const farAheadMs = 5000;
-/** There a host tells and asks so often at least, in ms, while it uses a counter. */
+/** Longest interval of reports far from a cap while a host uses a counter, in ms. */
 export const farRenewMs = 4000;
-/** And tokens of other hosts may be so old: a little more, for the answer is on its way. */
+/**
+ * How old tokens of other hosts may be far from a cap, in ms: a little more, because the answer is
+ * on its way.
+ */
 export const farTokensFreshMs = 5000;
-/** How far a cap of tokens must be: so long all hosts could go on as they do, in ms. */
+/** A cap of tokens is far if all hosts could continue for this long, in ms. */
 export const farReserveMs = 100_000;
-/** Windows that are shorter pass while nobody is told: their caps are always near. */
+/** Windows shorter than this may pass between two reports: their caps are always near, in ms. */
 export const farPeriodMs = 60_000;
-/** A counter that nothing has used for so long makes room for another one's share, in ms. */
+/** A share that is unused for this long is dropped, in ms. */
 export const forgottenMs = 5000;
 /**
- * The same while requests of this host run, in ms: they are charged when they end, which models may
- * take minutes for.
+ * The same while requests of this host run, in ms: they are charged when they end, which may take
+ * minutes.
  */
 export const keptMs = 60_000;
 /**
- * Between two attempts to ask an engine that is away, in ms: one batch finds out, and requests are
- * decided without it meanwhile.
+ * Between two attempts to reach an engine that is away, in ms: one batch finds out; meanwhile
+ * requests are decided without the engine.
  */
 export const retryMs = 250;

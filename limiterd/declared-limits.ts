@@ -1,12 +1,12 @@
 /**
- * What the configuration declares, by the ids of rules or budgets: for those that were edited by
- * hand since, in lists and when the file's is put back. Of 100,000 a place in two lists is kept.
+ * What the configuration declares, by id of rule or budget: lists show it for edited ones, and
+ * `revert` restores it. Only an index is kept for each of up to 100,000.
  */
 import type { DeclaredAt } from "../shared/domain/rule.js";
 
 export interface Declared<Definition> {
   readonly definition: Definition;
-  /** Null where it isn't known. */
+  /** Null if it isn't known. */
   readonly at: DeclaredAt | null;
 }
 
@@ -16,7 +16,7 @@ export class DeclaredLimits<Definition> {
   readonly #idOf: (definition: Definition) => string;
   readonly #byId = new Map<string, number>();
 
-  /** `places`: of each definition, in their order; empty where they aren't known. */
+  /** `places`: where each definition is declared, in their order; empty if unknown. */
   constructor(
     definitions: readonly Definition[],
     places: readonly DeclaredAt[],
@@ -31,7 +31,7 @@ export class DeclaredLimits<Definition> {
     return this.#definitions;
   }
 
-  /** The one of this number has this id. */
+  /** Notes the id of the definition with this index. */
   note(id: string, index: number): void {
     this.#byId.set(id, index);
   }
@@ -40,12 +40,12 @@ export class DeclaredLimits<Definition> {
     return this.#places[index] ?? null;
   }
 
-  /** Null for one that isn't declared, or wasn't noted yet. */
+  /** Null for one that isn't declared or isn't noted yet. */
   get(id: string): Declared<Definition> | null {
     return this.#declared(this.#byId.get(id) ?? -1);
   }
 
-  /** The same, noted or not: one that isn't is looked for among all, until all are. */
+  /** As `find`, also before all are noted: then it searches all definitions. */
   find(id: string): Declared<Definition> | null {
     const known = this.#byId.get(id);
     if (known === undefined && this.#byId.size === this.#definitions.length) return null;

@@ -1,6 +1,6 @@
 /**
- * Opens the daemon's two sockets and hands what comes on them to the steps. Bytes and frames are
- * the ports' matter; what a frame does is in `handlers/`.
+ * Opens the daemon's two sockets and connects them to the handlers. Bytes and frames are behind the
+ * ports; what a frame does is in `handlers/`.
  */
 import type { Config } from "../shared/config/config.js";
 import type { Listener, listen } from "../shared/socket/ipc.js";
@@ -15,21 +15,21 @@ import { type Connection, connect, disconnect, receive } from "./handlers/connec
 import type { DaemonState } from "./state.js";
 import { StoreUnreadableError } from "./store/store.js";
 
-/** The names under which a supervisor may hand sockets over, the one for requests first. */
+/** The names of sockets that a supervisor may pass on; the one for requests first. */
 export const daemonSockets = ["requests", "admin"] as const;
 
 interface SocketPorts {
   readonly listen: typeof listen;
-  /** Those that listen already; the others are made. */
+  /** Sockets that are already listening; missing ones are opened. */
   readonly inherited: InheritedSockets;
   readonly encode: (message: FromDaemon) => Buffer;
   readonly newReader: () => FrameReader;
   readonly nowMs: () => number;
-  /** The store can't be read any further: the daemon must end at once. */
+  /** The store can't be read: the daemon must exit immediately. */
   readonly onUnreadable: (error: Error) => void;
 }
 
-/** Rejects as `listen`; then neither is open. */
+/** Rejects as `listen`; neither socket is open then. */
 export async function openSockets(
   state: DaemonState,
   { socket, adminSocket, socketGroupAccess }: Config["limiter"],
@@ -66,7 +66,7 @@ export async function openSockets(
       if (connection !== undefined) disconnect(state, connection.peer, nowMs());
     },
   });
-  // First, so that a proxy that finds the other one finds this one too.
+  // Opened first, so that a proxy that finds the other socket finds this one too.
   const forAdmin = await listen({ path: adminSocket, ...onSocket("admin", true) });
   const forRequests = await listen({ path: socket, ...onSocket("requests", false) }).catch(
     async (error: unknown) => {
@@ -81,7 +81,7 @@ export async function openSockets(
   };
 }
 
-/** Undefined: none was handed over. */
+/** Undefined: none was passed on. */
 function onlyOne({ byName }: InheritedSockets, name: string): number | undefined {
   const [first, ...others] = byName.get(name) ?? [];
   if (others.length > 0)

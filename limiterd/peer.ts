@@ -1,7 +1,6 @@
 /**
- * What the daemon keeps of a connection, of the leases that a connection holds, and of a proxy
- * across its connections. Types alone: `handlers/connection.ts` makes peers, `proxies.ts` keeps the
- * proxies.
+ * What the daemon knows of a connection, of its leases, and of a proxy across connections. Only
+ * types: `handlers/connection.ts` makes peers, `proxies.ts` keeps the proxies.
  */
 import type { Target } from "../shared/domain/target-name.js";
 import type { IdMap } from "../shared/id-map.js";
@@ -14,83 +13,83 @@ import type { UnreadVerdicts } from "./unread-verdicts.js";
 /** One connection. */
 export interface PeerState {
   readonly connectedAtMs: number;
-  /** Whether it came by the socket for administration. */
+  /** Whether it connected to the socket for administration. */
   readonly mayAdminister: boolean;
   /** When it last asked for an operation; first, when it connected. */
   askedAtMs: number;
   readonly send: (message: FromDaemon) => void;
   /**
-   * For a large message: verdicts don't wait behind it. `then` runs once the peer has room for the
-   * next, with the time; not if it is gone before.
+   * For large messages, which don't delay verdicts. `then` runs with the time once the peer has
+   * room for the next message; not if the peer goes first.
    */
   readonly sendBulk: (message: FromDaemon, then: (nowMs: number) => void) => void;
   readonly close: () => void;
   /**
-   * Null until its last hello has arrived. `settler`: a proxy of a wire version that this daemon
-   * doesn't speak; its settles are taken, and nothing else.
+   * Null until its last hello. `settler`: a proxy of another wire version, from which the daemon
+   * accepts only settles.
    */
   role: Role | "settler" | null;
-  /** Of the connection, from its hello on; 0 before. */
+  /** Known from the hello on; 0 before. */
   wireVersion: number;
   proxy: KnownProxy | null;
-  /** Whether it was welcomed: only then may it ask for admissions. */
+  /** Whether it was welcomed; before that it may not ask for admissions. */
   welcomed: boolean;
   /**
-   * Which connection of its proxy this is, as that says; 0: it doesn't say what it has read.
+   * The proxy's number of this connection; 0: the proxy hasn't reported which verdicts it has read.
    */
   connection: number;
-  /** How many verdicts that admit were sent to it. */
+  /** The number of admitting verdicts sent to it. */
   granted: number;
-  /** The ids of admissions and reroutes that wait for what other hosts have left. */
+  /** The ids of admissions and reroutes that wait for other hosts' counts. */
   readonly parked: Set<number>;
   /** The id of its last hello: later connections of a proxy have larger ones. */
   helloId: number;
-  /** The targets that it leaves alone, a sentence each, as it last said. */
+  /** Its targets with an open circuit, a sentence each, as last reported. */
   openTargets: readonly string[];
-  /** Admin operations that only read. */
+  /** Its read-only admin operations, one at a time. */
   readonly reads: OneAtATime;
-  /** The gauges that each lease holds. */
+  /** Its leases, with the counters that each holds. */
   readonly leases: IdMap<HeldLease>;
 }
 
 /**
- * What the daemon keeps of a lease. Its target is where it was admitted to; a proxy that gave up
- * waiting may have been sent to another target.
+ * What the daemon knows of a lease. Its target is where it was admitted; a proxy that stopped
+ * waiting for the verdict may have used another target.
  */
 export interface HeldLease extends Omit<Lease, "lease"> {
   /**
-   * The target's, as long as it has one, then the user path's. For a submission: those that counted
-   * it; it holds no slot.
+   * The counters of its target, if it has one, then of its user path. A submission has only the
+   * counters that counted it, and holds no slot.
    */
   readonly counters: readonly Counter[];
-  /** The rule book's version at the match: until it changes, the same counters are charged. */
+  /** The rule book's version at the match: while it is unchanged, the same counters are charged. */
   readonly bookVersion: number;
 }
 
-/** A proxy that has connected at some time, whether it is connected now or not. */
+/** A proxy that has connected before, connected now or not. */
 export interface KnownProxy {
   readonly id: string;
-  /** The last settle that was applied: a repeat has a number at or below it. */
+  /** The number of the last applied settle: repeats are at or below it. */
   settledSeq: number;
-  /** The last settle that is durable: what the welcome of a reconnecting proxy carries. */
+  /** The number of the last durable settle, which the next welcome reports. */
   durableSeq: number;
   /** Its settles up to this number are durable. */
   readonly onDurable: (seq: number) => void;
   /**
-   * Its present connection, or null when that is gone: acknowledgements go there, and there alone
-   * it may ask for admissions.
+   * Its current connection; null without one. Acknowledgements go there, and only there it may ask
+   * for admissions.
    */
   peer: PeerState | null;
-  /** The settle up to which an acknowledgement is about to leave, 0 for none. */
+  /** The number that the next acknowledgement will report; 0 for none. */
   ackSeq: number;
   seenAtMs: number;
   dirty: boolean;
   /**
-   * Leases of earlier epochs that were counted again when a hello named them. Written with the
-   * proxy, so that no later epoch counts them once more.
+   * Leases of earlier epochs that were counted again after a hello. Stored with the proxy, so that
+   * no later epoch counts them once more.
    */
   readonly recounted: Map<number, Recounted>;
-  /** Written with each batch that counts something of it. */
+  /** Written with each batch that counts an admission of it. */
   readonly unread: UnreadVerdicts;
 }
 
@@ -99,7 +98,7 @@ export interface RecountedAttempt {
   readonly lsn: number;
 }
 
-/** What was counted again of a lease. */
+/** The parts of a lease that were counted again. */
 export interface Recounted {
   /** Its request, at the user path. */
   readonly path: boolean;

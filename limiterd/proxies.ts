@@ -1,25 +1,28 @@
 /**
- * The proxies that the daemon knows, across their connections and its own restarts: which of them
- * must be written, and what of each. Nothing here is of a single connection.
+ * The proxies that the daemon knows, across connections and restarts, and which of them must be
+ * written. State of a single connection is in `peer.ts`.
  */
 import { isCount } from "../shared/checked.js";
 import type { KnownProxy, Recounted, RecountedAttempt } from "./peer.js";
-import type { Contributor } from "./store/contributor.js";
 import type { Change } from "./store/store.js";
+import type { Contributor } from "./store/writer.js";
 import { UnreadVerdicts } from "./unread-verdicts.js";
 
-/** Contributes to each batch what was counted again in it, and what may be unread of it. */
+/**
+ * Contributes to each batch the leases that were counted again in it, and the verdicts that may be
+ * unread.
+ */
 export interface Proxies extends Contributor {
   readonly all: ReadonlyMap<string, KnownProxy>;
   get(id: string, nowMs: number): KnownProxy;
   restore(id: string, stored: StoredProxy): KnownProxy;
   markDirty(proxy: KnownProxy): void;
-  /** Leases of it were counted again in the open batch. */
+  /** Marks that leases of it were counted again in the open batch. */
   markRecounted(proxy: KnownProxy): void;
-  /** Its unread verdicts are others than the store has. */
+  /** Marks that its unread verdicts differ from the store. */
   markUnread(proxy: KnownProxy): void;
   takeDirty(): KnownProxy[];
-  /** Forgets those that were last seen before `beforeMs`; returns their ids. */
+  /** Forgets proxies last seen before `beforeMs`; returns their ids. */
   forget(beforeMs: number): string[];
 }
 
@@ -89,7 +92,7 @@ export function createProxies(): Proxies {
   };
 }
 
-/** Owes an acknowledgement up to `seq`; those of one commit leave as one frame. */
+/** Queues an acknowledgement up to `seq`; all of one commit are sent as one frame. */
 export function acknowledge(proxy: KnownProxy, seq: number): void {
   if (seq === 0) return;
   if (proxy.ackSeq === 0)
@@ -103,14 +106,14 @@ export function acknowledge(proxy: KnownProxy, seq: number): void {
 /** `proxies`: [settledSeq, connected, seenAtMs, recounted] by proxy id. */
 interface StoredProxy {
   readonly settledSeq: number;
-  /** Whether it was connected when this was written, so that a restarted daemon waits for it. */
+  /** Whether it was connected at the write: a restarted daemon then waits for it. */
   readonly connected: boolean;
   readonly seenAtMs: number;
   /** As [lease, path, …attempts], an attempt as [provider, model, lsn]. */
   readonly recounted: readonly (readonly [lease: number, Recounted])[];
 }
 
-/** Writes a proxy as it is now. */
+/** The change that writes the proxy. */
 export function proxyChange(
   { id, settledSeq, peer, recounted }: KnownProxy,
   nowMs: number,
@@ -123,7 +126,7 @@ export function proxyChange(
   return { table: "proxies", key: id, value: [settledSeq, peer !== null, nowMs, leases] };
 }
 
-/** Writes, or removes, its verdicts that may be unread. */
+/** The change that writes, or removes, its unread verdicts. */
 function unreadChange({ id, unread }: KnownProxy): Change {
   return { table: "unread", key: id, value: unread.size === 0 ? undefined : unread.toStored() };
 }

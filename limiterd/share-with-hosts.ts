@@ -1,6 +1,6 @@
 /**
- * Wires a daemon to the hosts that it shares its limits with: the engine's client, clocks, ids, and
- * what the log says. Without `cluster.url` nothing of it runs.
+ * Connects a daemon to the other hosts of its cluster: the engine's client, clocks, ids and log
+ * lines. Without `cluster.url` none of it runs.
  */
 import { hash, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
@@ -18,21 +18,21 @@ interface Wiring {
   readonly config: Config;
   readonly log: Log;
   readonly nowMs: () => number;
-  /** Resolved once what budgets have spent is read. */
+  /** Resolves once the spend of budgets is loaded. */
   readonly accountsLoaded: Promise<void>;
-  /** The daemon must end, and start again. */
+  /** The daemon must exit and be restarted. */
   readonly end: (reason: Error) => void;
 }
 
 /**
- * How long a start waits for the engine: what was refused meanwhile is known before the first
- * request, unless the engine doesn't answer.
+ * How long a start waits for the engine, in ms, so that definitions of other hosts apply to the
+ * first request.
  */
 const startWaitMs = 500;
-/** How often the engine is asked whether it is still the one that was told all. */
+/** Interval at which the engine's identity is checked, in ms. */
 const probeMs = 1000;
 
-/** Returns what ends it. */
+/** Returns a function that leaves the cluster. */
 export async function shareWithHosts(
   state: DaemonState,
   { config, log, nowMs, accountsLoaded, end }: Wiring,
@@ -79,7 +79,7 @@ export async function shareWithHosts(
   return leave;
 }
 
-/** Resolved once it is known whether the engine can be reached. */
+/** Resolves once it is known whether the engine can be reached. */
 function reached(engine: EngineConnection): Promise<void> {
   if (engine.state.kind !== "connecting") return Promise.resolve();
   return new Promise((resolve) => {
@@ -90,7 +90,7 @@ function reached(engine: EngineConnection): Promise<void> {
   });
 }
 
-/** What fails, or takes longer, is seen to later. */
+/** Waits for the work within the time of a start; what fails or takes longer continues later. */
 async function withinStart(work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {
@@ -100,7 +100,7 @@ async function withinStart(work: Promise<void>): Promise<void> {
   clearTimeout(timer);
 }
 
-/** What the configuration declares: hosts compare a digest of it. */
+/** What the configuration declares; hosts compare a digest of it. */
 function declaredText({ rateLimits, budgets }: Config): string {
   return JSON.stringify([rateLimits.enabled, rateLimits.rules, budgets.enabled, budgets.budgets]);
 }
@@ -109,16 +109,16 @@ function logOf(log: Log): Parameters<typeof joinCluster>[1]["log"] {
   const named = 100;
   return {
     joined: ({ taken, told }) =>
-      log.info({ taken, told }, "definitions are shared with other hosts from now on"),
+      log.info({ taken, told }, "joined the cluster: definitions are shared with other hosts"),
     replaced: (definitions) =>
       log.warn(
         { definitions: definitions.slice(0, named).map(({ kind, key }) => `${kind} ${key}`) },
-        "in place of what this host had defined, what other hosts have is in force",
+        "definitions of other hosts replace those of this host",
       ),
     renumbered: (keys) =>
       log.warn(
         { keys: keys.slice(0, named).map(({ from, to }) => `key_${from} is key_${to} now`) },
-        "managed keys of this host got other ids: other hosts have keys of theirs",
+        "managed keys of this host have new ids: other hosts use the old ones",
       ),
     unreadable: (fields) =>
       log.error(
@@ -126,17 +126,17 @@ function logOf(log: Log): Parameters<typeof joinCluster>[1]["log"] {
         "the engine holds definitions that this release doesn't understand",
       ),
     passedOver: (flaws) =>
-      log.error({ flaws: flaws.slice(0, named) }, "definitions of other hosts are passed over"),
-    refused: (reason) => log.error({ reason }, "the engine refuses what hosts share"),
+      log.error({ flaws: flaws.slice(0, named) }, "invalid definitions of other hosts are ignored"),
+    refused: (reason) => log.error({ reason }, "the engine refuses shared data"),
     differing: (hosts) =>
       log.warn(
         { hosts: hosts.slice(0, named) },
-        "hosts that share limits are set up in different ways",
+        "hosts that share limits are configured differently",
       ),
     copiedDisk: (id) =>
       log.error(
         { host: id },
-        "another host has the id of this one, as after its disk was copied: this one takes another",
+        "another host has this host's id, as after a disk was copied: this host takes a new one",
       ),
   };
 }

@@ -1,7 +1,6 @@
 /**
- * Everything the daemon holds in memory, in one object that `start-state.ts` makes and the steps
- * share, and what can be read from it at a glance. What each part does is documented where it is
- * declared.
+ * The daemon's whole state in memory, in one object that `start-state.ts` makes and the steps
+ * share, and what can be derived from it directly. Each part is documented where it is declared.
  */
 
 import type { BackgroundConfig } from "../shared/config/config.js";
@@ -41,7 +40,7 @@ import type { UsageLog } from "./usage/usage-log.js";
 
 export interface DaemonSettings {
   readonly version: string;
-  /** Those that it speaks. */
+  /** The wire versions that it speaks. */
   readonly wireVersions: WireVersions;
   readonly pid: number;
   readonly rateLimitsEnabled: boolean;
@@ -49,21 +48,21 @@ export interface DaemonSettings {
   readonly background: BackgroundConfig;
   readonly quotaTemplatesEntitled: boolean;
   readonly budgetsEnabled: boolean;
-  /** Which rules do nothing under this configuration. */
+  /** Why a rule does nothing under this configuration, if it does. */
   readonly inertReason: InertReason;
-  /** Its path. */
+  /** The path of the configuration file. */
   readonly configFile: string | null;
-  /** How a setting is said in texts about its value, by its path (`setting-text.ts`). */
+  /** How messages show a setting, by its path (`setting-text.ts`). */
   readonly settingText: (path: string) => string;
 }
 
 export interface DaemonState {
   readonly settings: DaemonSettings;
   readonly book: RuleBook;
-  /** What is counted with other hosts; null: this host is alone. */
+  /** The counters shared with other hosts; null without a cluster. */
   shares: ShareSync | null;
   readonly configured: ConfiguredRules;
-  /** What the configuration declares, whatever was edited since. */
+  /** What the configuration declares, independent of later edits. */
   readonly declared: {
     readonly rules: DeclaredLimits<RuleDefinition>;
     readonly budgets: DeclaredLimits<BudgetDefinition>;
@@ -79,7 +78,7 @@ export interface DaemonState {
   readonly writer: Writer;
   readonly store: Store;
   readonly backups: Backups;
-  /** Null on a host that shares nothing with others, and so is what follows. */
+  /** Null without a cluster, as is `sharedDefinitions`. */
   cluster: ClusterMember | null;
   sharedDefinitions: SharedDefinitions | null;
   readonly usage: UsageLog;
@@ -89,68 +88,64 @@ export interface DaemonState {
   readonly followers: Followers;
   readonly spendLog: SpendLog;
   /**
-   * Resolved after everything that waits for the event loop has run: called between the slices of
+   * Resolves after everything that waits for the event loop has run: called between the slices of
    * long reads.
    */
   readonly yieldToEventLoop: () => Promise<void>;
-  /** The wall clock, for what is done in a later turn than its message. */
+  /** The wall clock, for work in a later turn than its message. */
   readonly wallMs: () => number;
   /** Accounts of budgets are still being read from the store. */
   accountsLoading: boolean;
   /**
-   * Resolved: the store has no account any more that an operation made stale, and all that one has
-   * looked up. The next such operation is answered no earlier, so that they can't pile up.
+   * Resolves when stale accounts are removed from the store and look-ups are written. The next
+   * operation that needs either is answered after that, so they can't pile up.
    */
   accountsWritten: Promise<unknown>;
   readonly peers: Set<PeerState>;
-  /** Being stopped: what still arrives is ignored. */
+  /** The daemon is stopping and ignores what arrives. */
   stopping: boolean;
   readonly epochs: Epochs;
   readonly startedAtMs: number;
   /**
-   * Proxies that were connected when the last daemon ended and haven't said hello yet; null once
-   * the reconnect grace period is over.
+   * Proxies of the last run that haven't reconnected; null once the reconnect grace period is over.
    */
   expectedProxies: Set<string> | null;
   readonly refusals: RecentRefusals;
-  /** The ids of the rules that do nothing; the proxies report their number in /health. */
+  /** The ids of inert rules; proxies report their number in /health. */
   readonly inertRules: Set<string>;
-  /** Called with each rule and budget that is written and does nothing, for the log. */
+  /** Called with each inert rule and budget that is written, for the log. */
   readonly onInert: (inert: Inert) => void;
-  /**
-   * Called when something in the store turns out to be damaged while the daemon runs, for the log.
-   */
+  /** Called when damage in the store is found while the daemon runs, for the log. */
   readonly onUnreadable: (error: Error) => void;
-  /**
-   * Called with each invalid usage record of a proxy and the name of its invalid field, for the
-   * log.
-   */
+  /** Called with each invalid usage record and the name of its invalid field, for the log. */
   readonly onDroppedRecord: (proxyId: string, flaw: string, record: Execution) => void;
-  /** Called with each hello of a wire version that isn't spoken, for the log. */
+  /** Called with each hello of another wire version, for the log. */
   readonly onForeignVersion: (hello: ForeignHello) => void;
   /** Called when a file of limits has changed something, for the log. */
   readonly onLimitsApplied: (counts: LimitCounts) => void;
   readonly counts: DaemonCounts;
   readonly measures: DaemonMeasures;
-  /** Why the store can't be written, as it was announced to the proxies; null when it can. */
+  /** Why the store can't be written, as announced to the proxies; usually null. */
   storeFailing: string | null;
-  /** Why the engine isn't reached, as the proxies were told; null: it is, or nothing is shared. */
+  /** Why the engine can't be reached, as announced to the proxies; usually null. */
   clusterFailing: string | null;
   lastBackup: LastBackup;
-  /** When a snapshot was last complete. */
+  /** When the last snapshot was complete. */
   lastSnapshotAtMs: number | null;
 }
 
-/** Which rules of the configuration the store has, for the next start. */
+/** Which configuration's rules the store has, for the next start. */
 interface ConfiguredRules {
-  /** As in `RulesNote`; empty once one of them was deleted, which the next start makes again. */
+  /**
+   * As in `RulesNote`; empty once one of its rules was deleted, so that the next start restores it.
+   */
   applied: string;
 }
 
 /** What happened since the start, for `sluice status`. */
 interface DaemonCounts {
   admitted: number;
-  /** Over budget or not. */
+  /** All refusals, including those over budget. */
   refused: number;
   /**
    * Admissions and authorizations with an unknown, expired or deactivated key, or without one where
@@ -158,17 +153,17 @@ interface DaemonCounts {
    */
   denied: number;
   overBudget: number;
-  /** Settles that were counted, by what they settle. */
+  /** Counted settles, by part. */
   readonly settledParts: Record<SettledPart, number>;
-  /** Of settles that were counted, cached answers left out; at most the largest safe integer. */
+  /** Tokens of counted settles without cached answers; at most the largest safe integer. */
   tokens: number;
-  /** Of usage records that were kept. */
+  /** Cost of the kept usage records. */
   readonly cost: MoneySum;
-  /** Settles that were repeated and not counted again. */
+  /** Repeated settles, which weren't counted again. */
   repeatedSettles: number;
-  /** Invalid usage records, of settles that were counted without them. */
+  /** Invalid usage records; their settles were counted. */
   droppedRecords: number;
-  /** Peers closed because they broke the grammar, read too slowly, or never said hello. */
+  /** Peers closed because they broke the grammar, read too slowly, or sent no hello in time. */
   closedPeers: number;
   failedCommits: number;
 }
@@ -197,7 +192,7 @@ export function newCounts(): DaemonCounts {
   };
 }
 
-/** Whether requests need an admission: without any rule or budget they don't. */
+/** Whether requests need an admission, which they do with any rule or budget. */
 export function isLimited(state: DaemonState): boolean {
   return (
     (state.settings.rateLimitsEnabled && state.book.ruleSet.size > 0) ||
@@ -205,7 +200,7 @@ export function isLimited(state: DaemonState): boolean {
   );
 }
 
-/** The budgets, if they are enforced: without usage it isn't known what is spent. */
+/** The budgets if they are enforced, which needs usage. */
 export function enforcedBudgets({ settings, budgets }: DaemonState): BudgetBook | null {
   return settings.budgetsEnabled && settings.usageEnabled ? budgets : null;
 }

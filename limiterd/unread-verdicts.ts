@@ -1,33 +1,33 @@
 /**
- * What the verdicts of one proxy have counted that it may not have read: of a connection that
- * stands those that it hasn't acknowledged, of earlier ones those that were left when they broke.
- * It is written with the batch that counts it (`proxies.ts`), so that no restart forgets it. When
- * the proxy is back it says what it has read (`handlers/take-back-unread.ts`).
+ * The counts of verdicts that one proxy may not have read: those not acknowledged on its current
+ * connection, and those left from earlier ones. They are written with the batch that counts them
+ * (`proxies.ts`), so that they survive a restart. When the proxy reconnects it reports what it has
+ * read (`handlers/take-back-unread.ts`).
  */
 import { leasesPerPeerMax } from "../shared/bounds.js";
 import { isCount } from "../shared/checked.js";
 import type { Target } from "../shared/domain/target-name.js";
 
-/** What one verdict that admits has counted. */
+/** The counts of one admitting verdict. */
 export interface CountedVerdict {
-  /** Which connection of the proxy, and which verdict that admits on it; both from 1. */
+  /** The number of the proxy's connection, and of the admitting verdict on it; both from 1. */
   readonly connection: number;
   readonly number: number;
-  /** Null: a reroute, counted at its target alone. */
+  /** Null: a reroute, counted only at its target. */
   readonly userPath: string | null;
-  /** Null: a submission, counted at its path alone. */
+  /** Null: a submission, counted only at its path. */
   readonly target: Target | null;
   readonly lsn: number;
   readonly atMs: number;
 }
 
-/** Of each verdict in the store. */
+/** The number of fields of a verdict in the store. */
 const fieldsPerVerdict = 7;
-/** Read ones stay in the list until it is copied: each is copied once. */
+/** Read verdicts stay in the list until it is copied: each is copied once. */
 const readBeforeCopy = 256;
 
 export class UnreadVerdicts {
-  /** In the order of their numbers; those before `#first` are read. */
+  /** In ascending order; those before `#first` are read. */
   #verdicts: CountedVerdict[] = [];
   #first = 0;
 
@@ -35,13 +35,16 @@ export class UnreadVerdicts {
     return this.#verdicts.length - this.#first;
   }
 
-  /** At the bound the oldest is forgotten: it stays counted. */
+  /** At the bound, the oldest is dropped and stays counted. */
   add(verdict: CountedVerdict): void {
     this.#verdicts.push(verdict);
     if (this.size > leasesPerPeerMax) this.#first++;
   }
 
-  /** The proxy has read so many on its present connection, the only one that has any here. */
+  /**
+   * The proxy has read this many verdicts on its current connection, the only one with verdicts
+   * here.
+   */
   acknowledge(read: number): void {
     while (this.size > 0 && this.#verdicts[this.#first]!.number <= read) this.#first++;
     if (this.#first < readBeforeCopy || this.#first < this.size) return;
@@ -49,7 +52,7 @@ export class UnreadVerdicts {
     this.#first = 0;
   }
 
-  /** Hands out all of them, and forgets them. */
+  /** Returns all verdicts and forgets them. */
   take(): readonly CountedVerdict[] {
     const taken = this.#verdicts.slice(this.#first);
     this.#verdicts = [];

@@ -1,8 +1,7 @@
 /**
  * The periods of accounts: which one is running, what was spent in it, and in which one a record
- * counts. An account that doesn't know its running period looks up what was spent on whole days.
- * Which accounts there are is in `budget-book.ts`; how a period is calculated, in
- * `budget-period.ts`.
+ * counts. An account without its running period looks up the spend on whole days. Which accounts
+ * exist is in `budget-book.ts`; the calculation of periods in `budget-period.ts`.
  */
 import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import type { UsageRecord } from "../usage/usage-records.js";
@@ -38,8 +37,8 @@ export class AccountPeriods {
   }
 
   /**
-   * Returns the budgets whose running period has other bounds now. These are calculated once for
-   * each length: there may be very many budgets.
+   * Returns the budgets whose running period has new bounds. Bounds are computed once for each
+   * length: there may be very many budgets.
    */
   setAnchors(anchors: ResetAnchors, budgets: Iterable<Budget>, nowMs: number): Budget[] {
     const former = this.#anchors;
@@ -56,7 +55,7 @@ export class AccountPeriods {
       const known = movedLengths.get(periodSeconds) ?? isMoved(periodSeconds);
       movedLengths.set(periodSeconds, known);
       if (known) moved.push(budget);
-      // Bounds of a moment that is over are by the former anchors.
+      // Past bounds follow the former anchors.
       else this.boundsOf(budget, nowMs);
     }
     return moved;
@@ -70,9 +69,9 @@ export class AccountPeriods {
   }
 
   /**
-   * Whether an account that is made now looks up what its running period has cost: the budget has
-   * forgotten it, because the clock has stepped back. A budget that is younger than its period is
-   * looked up as a whole (`backfill-budget.ts`).
+   * Whether a new account looks up what its running period has cost, because the budget has
+   * forgotten it after a clock step back. A budget younger than its period is looked up as a whole
+   * (`backfill-budget.ts`).
    */
   isLookedUp(budget: Budget, nowMs: number): boolean {
     return (
@@ -97,8 +96,8 @@ export class AccountPeriods {
   }
 
   /**
-   * Adds a record to the period in which it ended. False: it counts in none that is kept, or ended
-   * before a reset of its period.
+   * Adds a record to the period in which it ended. False: that period isn't kept, or was reset
+   * after the record ended.
    */
   charge(account: Account, { atMs, totalCost }: UsageRecord, nowMs: number): boolean {
     const { budget } = account;
@@ -120,8 +119,8 @@ export class AccountPeriods {
   }
 
   /**
-   * Whether the period of a record was reset after the record ended: by now, though the record
-   * arrives only now.
+   * Whether the period of a record was reset after the record ended, although the record arrives
+   * only now.
    */
   #endedBeforeReset(budget: Budget, atMs: number, startMs: number, nowMs: number): boolean {
     const { resetAtMs } = budget;
@@ -133,10 +132,7 @@ export class AccountPeriods {
     );
   }
 
-  /**
-   * A period that isn't running, for a settle that arrives late; undefined for one that is too old
-   * to be kept.
-   */
+  /** A period that isn't running, for a late settle; undefined if it is too old to be kept. */
   #otherPeriod({ budget, spends }: Account, startMs: number): PeriodSpend | undefined {
     const known = findPeriod(spends, startMs);
     if (known !== undefined) return known;

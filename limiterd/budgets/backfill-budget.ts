@@ -1,8 +1,8 @@
 /**
- * What was spent before a budget existed: a budget that is created, or created again, begins with
- * what its period has cost so far (docs/budgets.md), for all children of a template. Whole days
- * come from the sums of usage, the partial day with which a period may begin from its records; both
- * in slices, so that no verdict reads the store.
+ * Looks up what was spent before a budget existed: a new budget begins with what its period has
+ * cost so far (docs/budgets.md), also for all children of a template. Whole days come from the sums
+ * of usage, a partial first day from its records. Both are read in slices, so that no verdict reads
+ * the store.
  */
 import { windowsPerSlice } from "../../shared/bounds.js";
 import { addCost, emptySum } from "../../shared/domain/money.js";
@@ -21,7 +21,7 @@ import type { BudgetBook } from "./budget-book.js";
 import { addFound } from "./spend.js";
 import { budgetChange, spendChange } from "./stored-budget.js";
 
-/** What a backfill reads, and where it writes what it has found. */
+/** What a backfill reads and writes. */
 interface BackfillPorts extends UsageReader {
   readonly settings: { readonly usageEnabled: boolean };
   readonly budgets: BudgetBook;
@@ -36,8 +36,8 @@ function midnightFrom(ms: number): number {
 }
 
 /**
- * What the budget book needs of the sums of usage, for a clock that has stepped back beyond the
- * periods that an account keeps. A damaged sum counts nothing and is reported.
+ * Looks up spend for the budget book after the clock has stepped back beyond the periods that an
+ * account keeps. A damaged sum counts nothing and is reported.
  */
 export function createSpentOnDays(usage: UsageLog, onDamaged: (error: Error) => void): SpentOnDays {
   return ({ budget, subject }, fromMs, toMs) => {
@@ -59,23 +59,23 @@ export function createSpentOnDays(usage: UsageLog, onDamaged: (error: Error) => 
   };
 }
 
-/** A look-up that is under way. Both reject with `StoreUnreadableError`. */
+/** A running look-up. Both promises reject with `StoreUnreadableError`. */
 interface Backfill {
-  /** Resolved: all of it counts. */
+  /** Resolves when everything found counts. */
   readonly found: Promise<void>;
   /**
-   * Resolved: what it has found is in the store, and so is that it is complete. To be called once
-   * the former accounts are gone from there.
+   * Writes what was found, then the mark that it is complete. Call it after the former accounts are
+   * removed from the store.
    */
   finish(): Promise<void>;
 }
 
 /**
- * Begins to look up what the running periods of budgets that have just been made, or begin anew,
- * have cost before this moment; the batch of the journal is closed. What arrives later is charged
- * as it arrives, so that until the look-up is done a verdict counts what has been found so far.
- * `backfill` is true in the store until the result is there: a daemon that starts in between looks
- * it up again. Null: there is nothing to look up.
+ * Begins to look up what the running periods of new, reset or cleared budgets had cost before this
+ * moment; the batch of the journal is closed. Records that arrive later are charged as usual. Until
+ * the look-up is done, verdicts count the spend since the budget was made and what the look-up has
+ * added so far. `backfill` stays true in the store until the result is written: a daemon that
+ * starts in between looks it up again. Null: there is nothing to look up.
  */
 export function beginBackfill(
   ports: BackfillPorts,
@@ -90,14 +90,14 @@ export function beginBackfill(
     budget.backfill = true;
     gaps.push({ budget, generation: budget.generation, fromMs, nowMs });
   }
-  // While nothing is recorded, it waits for a start that records.
+  // While usage is off, the look-up waits for a start with usage.
   if (!settings.usageEnabled || gaps.length === 0) return null;
   const view = usage.rollups.open();
   const lastKey = usage.lastKey;
   const found = (async () => {
     for (const gap of gaps) await lookUp(ports, gap, { view, lastKey });
   })().finally(() => view.close());
-  // Whoever finishes is told.
+  // `finish` reports the error.
   found.catch(() => {});
   return {
     found,
@@ -110,13 +110,16 @@ export function beginBackfill(
 
 interface Gap {
   readonly budget: Budget;
-  /** The budget's when the backfill began; if it differs later, the budget began anew. */
+  /**
+   * The budget's generation when the backfill began; if it differs later, the budget was reset or
+   * cleared.
+   */
   readonly generation: number;
   readonly fromMs: number;
   readonly nowMs: number;
 }
 
-/** What there was when the backfill began. */
+/** The records and sums at the begin of the backfill. */
 interface Before {
   readonly view: RollupView;
   readonly lastKey: number;
@@ -126,7 +129,7 @@ function isOver({ budgets }: BackfillPorts, { budget, generation }: Gap): boolea
   return budgets.budgets.get(budget.id) !== budget || budget.generation !== generation;
 }
 
-/** Adds what is found to the accounts in memory. */
+/** Adds what it finds to the accounts in memory. */
 async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before): Promise<void> {
   const { budget, fromMs, nowMs } = gap;
   const { scope, subject } = budget.definition;
@@ -158,8 +161,8 @@ async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before)
 }
 
 /**
- * Writes the accounts, and behind those of each budget that they are complete: in slices, in which
- * the accounts of many budgets share a commit.
+ * Writes the accounts and, after those of each budget, that they are complete. A slice may hold
+ * accounts of many budgets in one commit.
  */
 async function write(ports: BackfillPorts, gaps: readonly Gap[]): Promise<void> {
   const { writer } = ports;
@@ -189,7 +192,7 @@ async function write(ports: BackfillPorts, gaps: readonly Gap[]): Promise<void> 
   if (slice.length > 0) await writeSlice();
 }
 
-/** From its beginning on, what was spent in this period is known of every account. */
+/** From the begin of this period on, the spend of every account is known. */
 function completed({ budget, fromMs }: Gap, { others }: BudgetBook): Change {
   budget.backfill = false;
   budget.sinceMs = Math.max(0, fromMs - 1);

@@ -1,7 +1,4 @@
-/**
- * A budget in memory, with its accounts: what is charged and judged. How they are found and change
- * is in `budget-book.ts`.
- */
+/** A budget in memory with its accounts. `budget-book.ts` finds and changes them. */
 
 import { amountSum, type BudgetDefinition } from "../../shared/domain/budget.js";
 import type { MoneySum } from "../../shared/domain/money.js";
@@ -30,17 +27,20 @@ export interface Account {
   generation: number;
 }
 
-/** A reset, as accounts that were written before it must apply it. */
+/** A reset, which accounts written before it must apply. */
 export interface BudgetReset {
-  /** Of the period that was running, before any reset. */
+  /** The start of the period that was running, before any reset. */
   readonly startMs: number;
-  /** The last records before it: what an account in the store holds up to here is from before. */
+  /**
+   * The key of the last records before it: an account in the store up to this key is from before
+   * the reset.
+   */
   readonly recordKey: number;
-  /** The budget's `generation` since then. */
+  /** The budget's `generation` after it. */
   readonly generation: number;
 }
 
-/** An account as the store has it: it holds every record up to the key. */
+/** An account in the store, with every record up to the key. */
 export interface StoredSpend {
   readonly recordKey: number;
   readonly spends: Spends;
@@ -64,61 +64,60 @@ export interface Budget {
   readonly createdAtMs: number;
   updatedAtMs: number;
   /**
-   * What was spent in a period that began by then is looked up if it isn't known: the budget didn't
-   * exist yet, or has forgotten it.
+   * Spend of periods that began by then is looked up if it isn't known: the budget didn't exist
+   * yet, or has forgotten it.
    */
   sinceMs: number;
   /**
-   * The key of the last records before its present accounts were created: older entries of the log
-   * of spends are about former accounts.
+   * The key of the last records before its current accounts were created: older entries of the log
+   * of spends belong to former accounts.
    */
   sinceKey: number;
   /** Null: never. */
   resetAtMs: number | null;
   /**
-   * While what was spent in its running period before it was made is being looked up.
+   * True while the spend of its running period from before the budget existed is being looked up.
    */
   backfill: boolean;
-  /** Counts how often what was spent was forgotten. */
+  /** Grows each time the spend is forgotten. */
   generation: number;
   /**
-   * The last resets, oldest first, as many as an account keeps periods. Each account applies them
-   * when it is next looked at: a template may have a million.
+   * The last resets, oldest first, as many as an account keeps periods. An account applies them
+   * when it is next used: a template may have a million.
    */
   resets: readonly BudgetReset[];
   /** Null for a template. */
   own: Account | null;
   children: AccountsByName<Account>;
   /**
-   * Reads the account of a child that a start has left in the store; null once all are in memory,
-   * or none of them counts.
+   * Loads the account of a child lazily after a start; null once all are in memory, or none counts.
    */
   unread: ((child: string) => StoredSpend | null) | null;
-  /** The running period when it was last calculated. */
+  /** The running period, as last computed. */
   bounds: PeriodBounds;
   /** Where the configuration declares it; null: it doesn't, or it isn't known. */
   declaredAt: DeclaredAt | null;
 }
 
-/** What the other hosts of a cluster have spent on an account, as far as this one knows. */
+/** What the other hosts have spent on an account, as last known here. */
 export interface OthersSpend {
-  /** Null: nothing. */
+  /** Null: nothing known. */
   readonly period: PeriodSpend | null;
-  /** Since it was read; null: it never was. */
+  /** Its age in ms; null: never read. */
   readonly ageMs: number | null;
 }
 
-/** The other hosts that the budgets are shared with. Nothing waits for them but `refresh`. */
+/** The other hosts that share the budgets. Only `refresh` waits for them. */
 export interface OtherHosts {
-  /** What they have spent in the period that began at `startMs`; null: nothing that is known. */
+  /** Their known spend in the period that began at `startMs`, or null. */
   spentIn(account: Account, startMs: number): PeriodSpend | null;
-  /** The same, with its age. */
+  /** As `spentIn`, with its age. */
   seen(account: Account, startMs: number): OthersSpend;
-  /** Reads it anew; resolved in a moment, whether or not they answer. */
+  /** Reads it again; resolves within a moment whether or not the engine answers. */
   refresh(accounts: Iterable<Account>): Promise<void>;
-  /** This host's spend has changed. */
+  /** Notes that this host's spend has changed. */
   charged(account: Account): void;
-  /** What was spent on a budget was looked up. */
+  /** Notes that the past spend of a budget was looked up. */
   lookedUp(budget: Budget): void;
 }
 
@@ -140,7 +139,7 @@ export type RestoredBudget = Pick<
   "definition" | "source" | "createdAtMs" | "updatedAtMs" | "sinceMs" | "sinceKey" | "backfill"
 >;
 
-/** A budget of which nothing was spent. */
+/** A budget without spend. */
 export function newBudget(
   id: string,
   { definition, source, createdAtMs, updatedAtMs, sinceMs, sinceKey, backfill }: RestoredBudget,
@@ -180,7 +179,7 @@ export function freshAccount(account: Account): Account {
   return account;
 }
 
-/** An account that has spent nothing yet; its budget doesn't hold it. */
+/** An empty account that its budget doesn't keep yet. */
 export function newAccount(budget: Budget, child: string): Account {
   const { subject } = budget.definition;
   return {
@@ -194,7 +193,7 @@ export function newAccount(budget: Budget, child: string): Account {
   };
 }
 
-/** The account of a template's child; it is created if it isn't there. */
+/** The account of a template's child, created if needed. */
 export function childOf(budget: Budget, child: string): Account {
   const known = budget.children.get(child) ?? readChild(budget, child);
   if (known !== undefined) return freshAccount(known);
@@ -203,19 +202,19 @@ export function childOf(budget: Budget, child: string): Account {
   return account;
 }
 
-/** As `childOf`, but one that isn't there isn't kept. */
+/** As `childOf`, but a new account isn't kept. */
 export function knownChildOf(budget: Budget, child: string): Account {
   const known = budget.children.get(child) ?? readChild(budget, child);
   return known === undefined ? newAccount(budget, child) : freshAccount(known);
 }
 
-/** The account of a child that isn't in memory, from the store. */
+/** Loads the account of a child from the store. */
 function readChild(budget: Budget, child: string): Account | undefined {
   const stored = budget.unread?.(child) ?? null;
   return stored === null ? undefined : loadChild(budget, child, stored);
 }
 
-/** Takes the account of a child that isn't in memory there. */
+/** Adds the loaded account of a child to its budget. */
 export function loadChild(budget: Budget, child: string, stored: StoredSpend): Account {
   const account = newAccount(budget, child);
   budget.children.set(child, account);
@@ -228,8 +227,8 @@ export function fill(account: Account, { recordKey, spends }: StoredSpend): void
   account.restoredKey = recordKey;
   account.spends.length = 0;
   append(account.spends, spends);
-  // One that was written at a reset's very key holds nothing of that period from after it: such
-  // records have greater keys.
+  // An account written at exactly a reset's key has no spend after the reset: later records have
+  // greater keys.
   for (const reset of account.budget.resets)
     if (recordKey <= reset.recordKey) clearPeriod(account.spends, reset.startMs);
 }

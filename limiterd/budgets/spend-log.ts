@@ -4,8 +4,8 @@
  * those of the log are removed.
  */
 import { assert } from "../../shared/assert.js";
-import type { Contributor } from "../store/contributor.js";
 import type { Change } from "../store/store.js";
+import type { Contributor } from "../store/writer.js";
 import type { UsageLog } from "../usage/usage-log.js";
 import { type Account, freshAccount } from "./budget-account.js";
 import type { BudgetBook } from "./budget-book.js";

@@ -75,7 +75,7 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
     !isCount(periodSeconds, 1) ||
     periodSeconds > periodSecondsMax ||
     typeof amountUsd !== "number" ||
-    !(amountUsd > 0) ||
+    !(amountUsd > 0 && amountUsd <= amountUsdMax) ||
     typeof perChild !== "boolean"
   )
     return null;
@@ -88,15 +88,8 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
     typeof backfill !== "boolean"
   )
     return null;
-  // Earlier versions took any finite amount.
   if (perChild && scope !== "user_path") return null;
-  const definition: BudgetDefinition = {
-    scope,
-    subject,
-    periodSeconds,
-    amountUsd: Math.min(amountUsd, amountUsdMax),
-    perChild,
-  };
+  const definition: BudgetDefinition = { scope, subject, periodSeconds, amountUsd, perChild };
   return { definition, source, createdAtMs, updatedAtMs, sinceMs, sinceKey, backfill };
 }
 

@@ -1,6 +1,6 @@
 /**
- * The shared counters, on an engine: each question is one call of a script on one key, and all of
- * them travel together. What the scripts do is in `counter-scripts.ts`.
+ * The shared counters on an engine: each question is one script call on one key, and all calls of a
+ * turn travel together. What the scripts do is in `counter-scripts.ts`.
  */
 import { isCount } from "../../shared/checked.js";
 import { isMoment } from "../../shared/time.js";
@@ -24,7 +24,7 @@ import type {
 interface EngineLimitsOptions {
   readonly clusterName: string;
   readonly hostId: string;
-  /** How often this host's daemon has started. */
+  /** The start number of this host's daemon. */
   readonly start: number;
   /** The engine refuses one of the counters: a sentence for the log. */
   onRefused(reason: string): void;
@@ -82,16 +82,15 @@ export function createEngineLimits(
 }
 
 /**
- * Rejects when the engine is away. One that isn't answered while the engine is there has its own
- * status: its part of a Cluster is away. So has one for which the key holds, or the engine answers,
- * what isn't understood.
+ * Rejects when the engine is away. A single unanswered question gets a status of its own: its part
+ * of a Cluster is away. So does one whose key or answer isn't understood.
  */
 async function inOrder<Q, R>(
   asked: readonly Q[],
   ask: (each: Q) => Promise<R>,
   { isReached, onRefused }: { isReached(): boolean; onRefused(reason: string): void },
 ): Promise<(R | SyncReply)[]> {
-  // Until all have ended: none is on its way any more.
+  // Waits for all, so that no question is still on its way.
   const settled = await Promise.allSettled(asked.map(ask));
   return settled.map((each) => {
     if (each.status === "fulfilled") return each.value;

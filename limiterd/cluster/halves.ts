@@ -1,10 +1,9 @@
 /**
- * The two halves of a sliding window, as hosts tell them to each other: numbered by
- * floor(time ÷ period), since each host knows the time by a clock of its own. The estimate is in
- * `counters/window.ts`.
+ * The two halves of a sliding window, as hosts exchange them: numbered by floor(time ÷ period),
+ * because each host has its own clock. The estimate is in `counters/window.ts`.
  */
 
-/** What `window` counts so far, and what the one before it did. */
+/** The counts of `window` so far, and of the one before it. */
 export interface Halves {
   readonly window: number;
   readonly current: number;
@@ -17,9 +16,9 @@ export function addCount(a: number, b: number): number {
 }
 
 /**
- * As they count in `window`: one window on, current has become previous; later than that, both are
- * 0. In an earlier window, for clocks differ and are set back, all of it counts as current: too
- * much rather than too little.
+ * Moves the halves to `window`: one window on, current becomes previous; later than that, both are
+ * 0. For an earlier window, as after a clock step back, everything counts as current: too much
+ * rather than too little.
  */
 export function rollHalves({ window: own, current, previous }: Halves, window: number): Halves {
   if (own === window) return { window, current, previous };

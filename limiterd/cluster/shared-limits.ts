@@ -1,8 +1,8 @@
 /**
- * The port to the counters that all hosts share: what a host asks of them, and what it is told.
- * Every question restates all that this host counts, in absolute values, so that a repeated
- * question, a lost reply and an engine that lost its data need no memory of what was sent. How the
- * engine answers is in `counter-scripts.ts`; what the host makes of an answer isn't here.
+ * The port to the counters that all hosts share. Every question reports all that this host counts,
+ * in absolute values, so that repeated questions, lost replies and lost data of the engine need no
+ * memory of earlier questions. How the engine answers is in `counter-scripts.ts`; how the host uses
+ * an answer isn't here.
  */
 
 import type { Halves } from "./halves.js";
@@ -14,9 +14,11 @@ export interface CounterName {
 }
 
 export interface SyncQuestion extends CounterName {
-  /** Of the rule, raised by each reset: a higher one forgets all that was counted below it. */
+  /**
+   * The rule's generation, which each reset raises: a higher one drops everything counted below it.
+   */
   readonly generation: number;
-  /** Higher than in each question before it since the daemon's start; 1 or more. */
+  /** Grows with each question since the daemon's start; from 1. */
   readonly seq: number;
   /**
    * The engine's time in the last reply `synced` about this counter, under this generation and
@@ -26,14 +28,14 @@ export interface SyncQuestion extends CounterName {
   readonly syncedMs: number;
   /** 0 for a rule of the kind `concurrent`: its only window is 0, and never ends. */
   readonly periodMs: number;
-  /** Null for none: then what is wanted is granted. */
+  /** Null: no cap, and everything wanted is granted. */
   readonly capRequests: number | null;
   readonly capSlots: number | null;
   readonly units: UnitsStated;
-  /** Charged tokens, of this host's own windows: `window` is reckoned by its own clock. */
+  /** Charged tokens in this host's own windows: `window` follows its own clock. */
   readonly tokens: Halves;
   readonly slots: {
-    /** Those that requests of this host hold, and those granted to it that it still keeps. */
+    /** Slots that requests of this host hold, and granted ones that it still keeps. */
     readonly inUse: number;
     readonly wanted: number;
   };
@@ -43,14 +45,14 @@ export interface SyncQuestion extends CounterName {
 interface UnitsStated {
   /** The window of the last reply, or the host's own reckoning before there was one. */
   readonly window: number;
-  /** Used since the daemon's start, whether they had been granted or not. */
+  /** Used since the daemon's start, granted or not. */
   readonly spent: number;
   readonly spentBefore: number;
-  /** Granted in `window`, and neither used nor given back: they end with it. */
+  /** Granted in `window`, neither used nor given back: they end with it. */
   readonly held: number;
   /**
-   * What earlier lives of the daemon count: those of the last reply, and before there was one, what
-   * the daemon read from its disk. The engine keeps the larger one of these and its own.
+   * The counts of earlier runs of the daemon: from the last reply, or before that, from its disk.
+   * The engine keeps the larger of these and its own.
    */
   readonly frozen: number;
   readonly frozenBefore: number;
@@ -78,16 +80,16 @@ export type SyncStatus =
 
 export interface SyncReply extends CounterTotals {
   readonly status: SyncStatus;
-  /** Units that this host holds from now on, beside `held`, until `window` ends. */
+  /** Units granted to this host, in addition to `held`, until `window` ends. */
   readonly granted: number;
   readonly slotsGranted: number;
   readonly frozen: number;
   readonly frozenBefore: number;
-  /** How long the engine grants nothing of this counter, since it has lost what hosts told it. */
+  /** How long the engine grants nothing of this counter because it has lost data. */
   readonly settlingMs: number;
 }
 
-/** Of all hosts, by the engine's clock, and after the grant. */
+/** The counts of all hosts, by the engine's clock, after the grant. */
 export interface CounterTotals {
   readonly nowMs: number;
   /**
@@ -106,17 +108,17 @@ export interface CounterTotals {
 
 export interface CounterRead extends CounterName {
   readonly periodMs: number;
-  /** Requests and tokens that were counted under a lower one count no more. */
+  /** The rule's generation: requests and tokens counted under a lower one don't count. */
   readonly generation: number;
 }
 
 /**
- * Both reject with `EngineAwayError` as a whole when none is answered within about a second:
- * whether the engine has heard of any of them isn't known. Its answers can't come later.
+ * Both methods reject with `EngineAwayError` if nothing is answered within about a second: the
+ * engine may or may not have received the questions. Answers can't come later.
  */
 export interface SharedLimits {
   /** One reply to each, in order. Questions of one call have different counters. */
   sync(questions: readonly SyncQuestion[]): Promise<readonly SyncReply[]>;
-  /** `nowMs` is 0 where the engine hasn't said. */
+  /** `nowMs` is 0 where the engine hasn't answered. */
   read(counters: readonly CounterRead[]): Promise<readonly CounterTotals[]>;
 }

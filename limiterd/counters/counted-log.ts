@@ -1,27 +1,27 @@
 /**
- * What the open batch of the journal has counted in windows: for each half of a window one sum of
- * requests and one of tokens, however many messages have moved it. A batch is written with what is
- * taken here (`store/writer.ts`), and a restart counts it again (`lifecycle/restore.ts`).
+ * The counts of the open batch of the journal: for each half of a window one sum of requests and
+ * one of tokens, however many messages have changed it. The batch is written with what `take`
+ * returns (`store/writer.ts`), and a restart counts it again (`lifecycle/restore.ts`).
  */
 import { isCount } from "../../shared/checked.js";
 import type { Counter, Rule } from "./counter.js";
 
-/** Of each half in the store: its rule's id, its child, the number of its period, and two sums. */
+/** Fields of a half in the store: rule id, child, number of the period, and two sums. */
 const fieldsPerHalf = 5;
-/** In memory: when it begins, requests and tokens. */
+/** In memory: its start, requests and tokens. */
 const numbersPerHalf = 3;
 
 export class CountedLog {
-  /** Nothing is taken down: the store fails, and too much waits for it already. */
+  /** Counts are dropped: the store fails and too much is waiting. */
   paused = false;
   size = 0;
-  /** Of each half, in order. What lies beyond `size` is of an earlier batch. */
+  /** By index of the half. Entries from `size` on are of an earlier batch. */
   readonly #counters: Counter[] = [];
   #numbers = new Float64Array(1024 * numbersPerHalf);
-  /** How often it was taken: where a counter stands in the list is known for one batch. */
+  /** The number of the batch: a counter's index is valid for one batch. */
   #batch = 1;
 
-  /** `startMs`: when the half begins. Requests below 0 are withdrawn. */
+  /** `startMs`: the start of the half. Negative requests take back. */
   add(counter: Counter, startMs: number, requests: number, tokens: number): void {
     if (this.paused) return;
     const known = counter.loggedAt * numbersPerHalf;
@@ -40,7 +40,7 @@ export class CountedLog {
     counter.loggedAt = this.size++;
   }
 
-  /** Hands out all of it, as the store keeps it, and begins anew. */
+  /** Returns the counts in the form of the store, and starts a new batch. */
   take(): readonly unknown[] {
     const fields: unknown[] = [];
     let lastRule: Rule | null = null;
@@ -68,19 +68,19 @@ export class CountedLog {
   }
 }
 
-/** What one batch has counted in one half of a window. */
+/** The counts of one batch in one half of a window. */
 export interface Counted {
   readonly ruleId: string;
   /** Empty for a rule's own window. */
   readonly child: string;
-  /** When the half begins, in periods of the rule since the epoch. */
+  /** The start of the half, in periods of the rule since the epoch. */
   readonly period: number;
   readonly requests: number;
   readonly tokens: number;
 }
 
 /**
- * A rule's id stands for the halves behind it too, up to the next. Null for what `take` never made.
+ * A rule's id also applies to the following halves without one. Null for what `take` never made.
  */
 export function countedFromStored(fields: readonly unknown[]): Counted[] | null {
   if (fields.length % fieldsPerHalf !== 0) return null;

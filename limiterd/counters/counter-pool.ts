@@ -1,20 +1,20 @@
 /**
- * What the children of all templates of a rule book share: how many they are, which of their
- * counters may be checked in, and which of them are to be written.
+ * Shared by the children of all templates of a rule book: their number, the counters to check in,
+ * and those to write.
  */
 import { type HashKey, NameReader } from "./child-name.js";
 import type { ChildCounters, Counter } from "./counter.js";
 
 export class CounterPool {
-  /** How many children there are, retired ones that are still here included. */
+  /** The number of children, including retired ones that are still here. */
   size = 0;
   readonly names: NameReader;
-  /** Counters that were checked out, or whose last request has ended, since the last reclaim. */
+  /** Counters that were checked out, or whose last request ended, since the last reclaim. */
   readonly released: Counter[] = [];
-  /** Those of which some are dirty, each once. */
+  /** The templates with dirty children, each once. */
   dirty: ChildCounters[] = [];
 
-  /** Of one template. */
+  /** The most children of one template. */
   readonly childrenMax: number;
 
   constructor(hashKey: HashKey, childrenMax: number) {
@@ -23,8 +23,8 @@ export class CounterPool {
   }
 
   /**
-   * Checks in every counter that nothing holds. A counter without a request in flight must not be
-   * used any more afterwards.
+   * Checks in every counter that nothing holds. Don't use a counter without a request in flight
+   * after this.
    */
   reclaim(): void {
     const { released } = this;

@@ -1,6 +1,6 @@
 /**
- * A rule with its live counts: each counter is a window and a gauge of requests in flight, one for
- * the rule itself or one for each direct child of a template. How rules are found is in
+ * A rule with its live counts. Each counter is a window and a gauge of requests in flight: one for
+ * the rule, or one for each direct child of a template. How rules are found is in
  * `rules/rule-book.ts`, how children are kept in `children.ts`.
  */
 import {
@@ -12,7 +12,7 @@ import {
 import type { Walk } from "./child-blocks.js";
 import { type CounterShare, newWindow, type RuleShares, type Window } from "./window.js";
 
-/** What a rule is made of. */
+/** The fields from which a rule is made. */
 export interface RuleFields {
   readonly definition: RuleDefinition;
   readonly source: RuleSource;
@@ -31,39 +31,42 @@ interface RuleMaking {
 
 const noChildren: readonly ChildCounters[] = [];
 
-/** What each request reads stands first, here and in `Counter`: V8 lays it out in this order. */
+/**
+ * Fields that each request reads come first, here and in `Counter`: V8 lays objects out in this
+ * order.
+ */
 export class Rule {
   /** Caps may be edited in place: everything else is the rule's identity. */
   definition: RuleDefinition;
   readonly periodMs: number;
   /**
-   * How many resets of all rules have been applied to it; `ownUnread` before its own window was
-   * looked for in the store.
+   * How many resets of all rules have been applied to it; `ownUnread` until its own window is
+   * loaded.
    */
   resets: number;
   #own: Counter | null = null;
-  /** Null: this host alone counts by it. */
+  /** Null: only this host counts by it. */
   shares: RuleShares | null = null;
   readonly id: string;
   source: RuleSource;
   readonly createdAtMs: number;
   updatedAtMs: number;
   /**
-   * Charges up to this log sequence number don't count for this rule: it was made, or reset, then.
+   * Charges up to this log sequence number don't count for this rule: it was made or reset then.
    */
   sinceLsn: number;
   readonly #nowMs: number;
   readonly #childrenOf: (rule: Rule) => ChildCounters;
   #children: ChildCounters | null = null;
   /**
-   * Children that a reset dropped and that haven't been processed yet: one with requests in
-   * flight is moved back from here.
+   * Children that a reset has dropped and that aren't processed yet; those with requests in flight
+   * are moved back.
    */
   retired: readonly ChildCounters[] = noChildren;
-  /** Where the configuration declares it; null: it doesn't, or it isn't known. */
+  /** Where the configuration declares it; null: nowhere, or unknown. */
   declaredAt: DeclaredAt | null = null;
 
-  /** `id`: where it is known already. */
+  /** `id`: if it is known already. */
   constructor(
     fields: RuleFields,
     { resets, nowMs, childrenOf }: RuleMaking,
@@ -82,7 +85,7 @@ export class Rule {
     this.#childrenOf = childrenOf;
   }
 
-  // Counters are made when they are first asked for: of 100,000 rules few are needed at a start.
+  // Counters are made lazily: of 100,000 rules a start needs few.
 
   /** Null for a template. */
   get own(): Counter | null {
@@ -91,7 +94,7 @@ export class Rule {
     return this.#own;
   }
 
-  /** The same, but null while nothing has asked for it, and so nothing is counted by it. */
+  /** As `own`, but null while nothing has used it, so that nothing is counted by it. */
   get counted(): Counter | null {
     return this.#own;
   }
@@ -106,7 +109,7 @@ export class Rule {
     this.#children = children;
   }
 
-  /** Replaces the caps and `hostOnly`; returns whether that is another now. */
+  /** Replaces the caps and `hostOnly`; returns whether `hostOnly` has changed. */
   edit(definition: RuleDefinition, source: RuleSource, nowMs: number): boolean {
     const { hostOnly } = this.definition;
     this.definition = ownDefinition(definition);
@@ -117,8 +120,8 @@ export class Rule {
 }
 
 /**
- * A copy field by field. Definitions are made in many places; if rules held objects of different
- * hidden classes, reading them would take a tenth of the daemon's CPU.
+ * A copy field by field. Definitions come from many places; rules with objects of different hidden
+ * classes would cost a tenth of the daemon's CPU.
  */
 function ownDefinition({
   scope,
@@ -139,21 +142,21 @@ export class Counter {
   inFlight = 0;
   /** The child's segment below the template; empty for a rule's own counter. */
   readonly child: string;
-  /** Of a child: where its record lies among those of its template, −1 for a rule's own counter. */
+  /** The place of a child's record in its template; −1 for a rule's own counter. */
   place = -1;
   /** Changed since it was last handed to a snapshot. */
   dirty = false;
-  /** Where it stands in the log of what a batch has counted, and of which batch. */
+  /** Its index in the log of counts of a batch, and that batch. */
   loggedAt = 0;
   loggedBatch = 0;
   /**
-   * The restored window holds what the batches up to this log sequence number have counted. Set at
-   * restore, 0 otherwise.
+   * The restored window includes the batches up to this log sequence number; 0 if it wasn't
+   * restored.
    */
   restoredLsn: number;
-  /** Of a child: where its counter is while it is checked out, else −1. */
+  /** The slot of a child's counter while it is checked out, else −1. */
   slot = -1;
-  /** To be read through `shareOf`, and whose it is: a rule may be shared anew. */
+  /** Read it through `shareOf`. `shareFrom`: the shares it belongs to, which may be replaced. */
   share: CounterShare | null = null;
   shareFrom: RuleShares | null = null;
 
@@ -164,7 +167,7 @@ export class Counter {
     this.restoredLsn = restoredLsn;
   }
 
-  /** As messages name it: the rule's subject as last written, or the child's path. */
+  /** Its name in messages: the rule's subject as last written, or the child's path. */
   get subject(): string {
     const { subject } = this.rule.definition;
     return this.rule.own !== null
@@ -186,17 +189,17 @@ export function shareOf(counter: Counter): CounterShare | null {
   return counter.share;
 }
 
-/** Whether this is the counter of a child that its template doesn't hold. */
+/** Whether this is a child's counter that its template doesn't keep yet. */
 export function isNewChild({ child, place }: Counter): boolean {
   return place === -1 && child !== "";
 }
 
-/** Keeps the counter of a child from now on, since it counts something. */
+/** Keeps a child's counter, because it counts something. */
 export function keepChild(counter: Counter): void {
   if (isNewChild(counter)) counter.rule.children.add(counter);
 }
 
-/** A counter to look at: its window may be brought to now without a trace in the book. */
+/** A copy, whose window may be rolled without changing the book. */
 export function copyCounter(counter: Counter): Counter {
   const { rule, child, window, inFlight, restoredLsn, place } = counter;
   const copy = new Counter(rule, child, { ...window }, restoredLsn);
@@ -207,53 +210,52 @@ export function copyCounter(counter: Counter): Counter {
 
 /**
  * The counters of one template's children (`children.ts`). A child's counter is checked out when a
- * request meets it, and checked in again when nothing holds it any more.
+ * request uses it, and checked in when nothing holds it any more.
  */
 export interface ChildCounters {
   readonly rule: Rule;
   readonly size: number;
-  /** Whether there are as many as there may be: no request of another child is admitted. */
+  /**
+   * Whether the children have reached their bound, so that no request of another child is admitted.
+   */
   readonly isFull: boolean;
-  /** A child's counter; it is checked out. */
+  /** Checks out and returns a child's counter. */
   get(name: string): Counter | undefined;
-  /** A copy of a child's counter, to look at; nothing is checked out. */
+  /** A copy of a child's counter; checks nothing out. */
   copy(name: string): Counter | undefined;
   has(name: string): boolean;
   /** The counter of a child with requests in flight. */
   busy(name: string): Counter | null;
-  /** Adds a child that isn't there; its counter is checked out. */
+  /** Adds a new child; its counter is checked out. */
   add(counter: Counter): void;
-  /** Adds a child that isn't there, as the store has it; nothing is checked out. */
+  /** Adds a child from the store; checks nothing out. */
   load(name: string, window: Window, restoredLsn: number): void;
   delete(place: number): void;
   /** Whether this very counter is checked out here. */
   isCheckedOut(counter: Counter): boolean;
-  /** A counter has no request in flight any more: it is checked in with the next reclaim. */
+  /** Notes that a counter has no request in flight: the next reclaim checks it in. */
   released(counter: Counter): void;
   /** Checks a counter in, unless something holds it. */
   checkIn(counter: Counter): void;
-  /** A counter that is checked out has changed. */
+  /** Marks a checked-out counter as changed. */
   markDirty(counter: Counter): void;
   /**
-   * The places of the children that changed since the last call, each to be read once with
-   * `readDirty`. They are valid until these children are dropped.
+   * The places of children that changed since the last call; read each once with `readDirty`. They
+   * stay valid until these children are dropped.
    */
   takeDirty(): readonly number[];
-  /**
-   * The name and the window of a child that changed, as they are now; from now on it hasn't
-   * changed.
-   */
+  /** The name and current window of a changed child, which is then marked unchanged. */
   readDirty(place: number): { readonly child: string; readonly window: Window };
-  /** All places, one after the other; a child that is added meanwhile may be among them. */
+  /** Walks over all places; children added meanwhile may be included. */
   walk(): Walk;
   name(place: number): string;
   /** The counter at a place, if it has requests in flight. */
   busyAt(place: number): Counter | null;
   /**
-   * When the window at a place began; null while it is held or is to be written. One that is ahead
-   * of the clock moves with it, as if a request had met it.
+   * When the window at a place began; null while it is in use or unwritten. A window ahead of the
+   * clock moves back with it.
    */
   idleSinceMs(place: number, nowMs: number): number | null;
-  /** Moves a child out of memory that is mostly free. */
+  /** Moves a child out of a block that is mostly free. */
   tidy(place: number): void;
 }

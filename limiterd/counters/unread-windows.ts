@@ -1,7 +1,7 @@
 /**
- * The windows that a start has left in the store: there may be a million, so each is read when it
- * is first needed, and the others in slices once the daemon answers (`lifecycle/load-unread.ts`).
- * Until all are in memory, one that isn't there may still count.
+ * Loads windows lazily after a start, since there may be a million: each when it is first needed,
+ * the others in slices once the daemon answers (`lifecycle/load-unread.ts`). Until all are in
+ * memory, a missing one may still count.
  */
 import type { Rule } from "./counter.js";
 import { type StoredWindow, splitWindowKey, windowKey } from "./stored-window.js";
@@ -13,7 +13,7 @@ interface Rules {
   fresh(rule: Rule): Rule;
 }
 
-/** What a rule's `resets` says before its own window was looked for in the store. */
+/** The value of a rule's `resets` until its own window is loaded. */
 export const ownUnread = -1;
 
 export class UnreadWindows {
@@ -25,15 +25,15 @@ export class UnreadWindows {
   }
 
   /**
-   * What the store has of a rule's own window (`child` empty) or of a child's, and the rule counts;
-   * or null. Every reset is applied to the rule.
+   * The stored window of a rule (`child` empty) or a child, if the rule still counts it, or null.
+   * Every reset is applied to the rule.
    */
   find(rule: Rule, child: string): StoredWindow | null {
     const window = this.#read(windowKey(rule.id, child));
     return window === null || isStale(rule, window) ? null : window;
   }
 
-  /** Takes a rule's own window into memory; once, before anything is counted in it. */
+  /** Loads a rule's own window; once, before anything is counted in it. */
   readOwn(rule: Rule): void {
     const { own } = rule;
     const found = own === null ? null : this.find(rule, "");
@@ -43,7 +43,7 @@ export class UnreadWindows {
     own.restoredLsn = lsn;
   }
 
-  /** Takes the window of a child that isn't in memory there; false: there is none. */
+  /** Loads the window of a child; false: there is none. */
   readChild(rule: Rule, child: string): boolean {
     const found = this.find(rule, child);
     if (found !== null) rule.children.load(child, found, found.lsn);
@@ -52,13 +52,13 @@ export class UnreadWindows {
 }
 
 /**
- * Takes a window of the store into memory, unless it has been read or written since; false: nothing
- * counts it any more, and nothing will.
+ * Loads a window of the store, unless it was loaded or counted since. False: nothing counts it any
+ * more.
  */
 export function loadWindow(book: Rules, key: string, window: StoredWindow): boolean {
   const { ruleId, child } = splitWindowKey(key);
   const known = book.rules.get(ruleId);
-  // Its rule doesn't exist, or has become or is no longer a template.
+  // Its rule doesn't exist, or has become or stopped being a template.
   if (known === undefined || (known.own !== null) !== (child === "")) return false;
   const rule = book.fresh(known);
   if (rule.own !== null || rule.children.has(child)) return true;
@@ -67,7 +67,7 @@ export function loadWindow(book: Rules, key: string, window: StoredWindow): bool
   return true;
 }
 
-/** The rule was made or reset since. */
+/** Whether the rule was made or reset since. */
 function isStale({ sinceLsn }: Rule, { lsn }: StoredWindow): boolean {
   return lsn <= sinceLsn;
 }

@@ -15,39 +15,39 @@ export interface Window {
 }
 
 /**
- * A counter that other hosts count in too, as verdicts, charges and lists meet it: what the cluster
- * has granted to this host, and what all hosts have counted. Its own window keeps counting this
- * host alone.
+ * The share of a counter that several hosts count in, as verdicts, charges and lists use it: what
+ * the engine has granted to this host, and what all hosts have counted. The counter's own window
+ * still counts this host alone.
  */
 export interface CounterShare {
-  /** As `waitOfRequests` of a rolled window: 0 while a request may be counted. */
+  /** The wait for a request; 0 while one may be counted. */
   waitOfRequests(own: Window, cap: number, nowMs: number): number;
   /** The same for tokens. */
   waitOfTokens(own: Window, cap: number, nowMs: number): number;
-  /** Of a gauge with so many requests of this host in flight. */
+  /** Whether a gauge with this many requests of this host in flight is full. */
   isFull(inFlight: number, cap: number): boolean;
-  /** A request was counted, with what was granted or beyond it. */
+  /** Notes a counted request, with or without a granted unit. */
   counted(own: Window): void;
-  /** One that was counted in this batch of the journal is taken back. */
+  /** Takes back a request that was counted in this batch of the journal. */
   withdrawn(lsn: number): void;
-  /** Tokens were charged. */
+  /** Notes charged tokens. */
   charged(tokens: number): void;
-  /** Slots were taken or freed without a verdict. */
+  /** Notes slots taken or freed without a verdict. */
   changed(): void;
-  /** It is to be shown: what others count is asked for, unless it is known just now. */
+  /** Requests fresh counts for display, unless they are fresh already. */
   look(): void;
-  /** What all hosts count, by the clock that they share. */
+  /** The counts of all hosts, by the engine's clock. */
   view(own: Window, inFlight: number, nowMs: number): SharedView;
 }
 
-/** Those of one rule, by its children's names; empty for its own counter. */
+/** The shares of one rule, by child; empty for its own counter. */
 export interface RuleShares {
-  /** It is made when it isn't there. */
+  /** The share, made if needed. */
   of(child: string, own: Window): CounterShare;
-  /** The same to look at: nothing is made. */
+  /** The share, if it exists. */
   find(child: string): CounterShare | null;
   delete(child: string): void;
-  /** The rule was reset: nothing that was counted before counts any more. */
+  /** Starts over after a reset of the rule. */
   reset(): void;
 }
 
@@ -58,8 +58,8 @@ export interface SharedView {
 }
 
 /**
- * Up to this product the quotient of two integers, rounded to a double, lies on the right side of
- * every integer: two bits below 2^53.
+ * Up to this product, a quotient of two integers rounded to a double is on the right side of every
+ * integer: two bits below 2^53.
  */
 const exactQuotientMax = 2 ** 51;
 
@@ -74,7 +74,7 @@ export function newWindow(periodMs: number, nowMs: number): Window {
   };
 }
 
-/** Forgets all counts; the bounds are advanced to the current time when it is next rolled. */
+/** Clears all counts; the bounds move to the current time at the next roll. */
 export function clearWindow(window: Window): void {
   window.previousRequests = 0;
   window.currentRequests = 0;
@@ -88,10 +88,9 @@ function alignedStart(periodMs: number, nowMs: number): number {
 }
 
 /**
- * Brings a window to `nowMs`: one period later, current becomes previous; later than that, both are
- * 0. A
- * clock that steps back within a period leaves the window where it is; one that steps back further
- * moves the bounds with it. No count is lost either way.
+ * Rolls a window to `nowMs`: one period later, current becomes previous; later than that, both are
+ * 0. A clock that steps back within a period leaves the window unchanged; one that steps back
+ * further moves the bounds with it. No count is lost either way.
  */
 export function rollWindow(window: Window, periodMs: number, nowMs: number): void {
   const ageMs = nowMs - window.startMs;
@@ -109,15 +108,15 @@ export function rollWindow(window: Window, periodMs: number, nowMs: number): voi
 }
 
 /**
- * When the half of a rolled window begins in which `atMs` lies; null for what is older than both
- * halves and counts no more.
+ * The start of the half of a rolled window that contains `atMs`; null if it is older than both
+ * halves and no longer counts.
  */
 export function halfOf({ startMs }: Window, periodMs: number, atMs: number): number | null {
   if (atMs >= startMs) return startMs;
   return atMs >= startMs - periodMs ? startMs - periodMs : null;
 }
 
-/** Adds to the half that begins at `startMs`, as `halfOf` found it. */
+/** Adds to the half with this start, as `halfOf` found it. */
 export function addCounts(window: Window, startMs: number, requests: number, tokens: number): void {
   if (startMs === window.startMs) {
     window.currentRequests = bounded(window.currentRequests + requests);
@@ -129,14 +128,14 @@ export function addCounts(window: Window, startMs: number, requests: number, tok
 }
 
 /**
- * Counts stay safe integers: at 2^53 − 1 they stop, which is above every cap; and at 0, when a
- * request is withdrawn that a reset has forgotten.
+ * Counts stay safe integers: they stop at 2^53 − 1, above every cap, and at 0 when a request is
+ * withdrawn that a reset has cleared.
  */
 function bounded(count: number): number {
   return count > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : Math.max(count, 0);
 }
 
-/** Milliseconds of the previous window that still weigh at `nowMs`. */
+/** Milliseconds of the previous window that still count at `nowMs`. */
 function remainingMs(window: Window, periodMs: number, nowMs: number): number {
   const left = window.startMs + periodMs - nowMs;
   return Math.min(left, periodMs);
@@ -172,8 +171,8 @@ function estimate(previous: number, current: number, leftMs: number, periodMs: n
 }
 
 /**
- * Whole seconds from `nowMs` after which the request estimate is below `cap`; 0 when it is now. The
- * window is rolled.
+ * Whole seconds until the request estimate is below `cap`; 0 if it is now. The window must be
+ * rolled.
  */
 export function waitForRequests(
   window: Window,

@@ -1,7 +1,7 @@
 /**
- * A hello: who connects, and which leases a proxy still holds. Each of them takes its slots again
- * and, after a restart, is counted in the windows that don't hold it. When the peer is welcomed is
- * decided in `reconnect-grace.ts`.
+ * A hello: which peer connects, and which leases a proxy still holds. Each lease takes its slots
+ * again and, after a restart, is counted in the windows that lack it. `reconnect-grace.ts` decides
+ * when the peer is welcomed.
  */
 import { leasesPerPeerMax } from "../../shared/bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
@@ -9,9 +9,8 @@ import type { ForeignHello, Hello, Hold, Lease } from "../../shared/wire/message
 import { describeVersions } from "../../shared/wire/wire-versions.js";
 import type { KnownProxy, PeerState } from "../peer.js";
 import { proxyChange } from "../proxies.js";
-import { hold } from "../rules/charge.js";
-import { inOrder, matchTarget } from "../rules/match-counters.js";
-import { recountLease } from "../rules/recount.js";
+import { hold, recountLease } from "../rules/charge.js";
+import { inOrder, matchTarget } from "../rules/rule-book.js";
 import type { DaemonState } from "../state.js";
 import { welcomeOrWait } from "./reconnect-grace.js";
 import { releaseAllLeases, releaseLease } from "./release-slots.js";
@@ -72,9 +71,9 @@ export function holdLeases(
 }
 
 /**
- * A hello of a wire version that isn't spoken here. The peer is told so; a proxy stays connected,
- * for the settles of what it has served: they are the same in every version. Its leases aren't
- * read, so they hold no slots. False: the peer is closed.
+ * A hello of another wire version. The peer gets an error. A proxy stays connected so that it can
+ * deliver its settles, which are the same in every version; its leases aren't read and hold no
+ * slots. False: the peer is closed.
  */
 export function refuseVersion(
   state: DaemonState,
@@ -82,7 +81,7 @@ export function refuseVersion(
   message: ForeignHello,
   nowMs: number,
 ): boolean {
-  // A proxy says hello several times when it holds many leases.
+  // A proxy with many leases sends several hellos.
   if (peer.role === "settler") return true;
   if (peer.role !== null || peer.proxy !== null) return false;
   const { id, wireVersion: theirs, role, proxyId } = message;
@@ -99,7 +98,8 @@ export function refuseVersion(
   state.onForeignVersion(message);
   if (role !== "proxy" || proxyId === null) return false;
   peer.helloId = id;
-  // The reconnect grace period still waits for it: it may come back with an older version.
+  // The reconnect grace period still waits for it: it may reconnect with a version that the daemon
+  // speaks.
   attachProxy(state, peer, state.proxies.get(proxyId, nowMs), nowMs);
   peer.role = "settler";
   peer.wireVersion = theirs;
@@ -114,20 +114,20 @@ function attachProxy(
 ): void {
   peer.proxy = proxy;
   proxy.seenAtMs = nowMs;
-  // Of two connections it has left the one with the earlier hello, whichever is read first: that
-  // one's end has only not been noticed yet.
+  // The connection with the earlier hello is the one that the proxy has left, whichever is read
+  // first; the daemon hasn't noticed its end yet.
   const other = proxy.peer;
   if (other !== null && other.helloId > peer.helloId) return;
   if (other !== null) releaseAllLeases(other);
   proxy.peer = peer;
-  // At once, not with the next snapshot: a daemon that starts after a crash waits for those it
-  // finds.
+  // Now, not with the next snapshot: a daemon that starts after a crash waits for the proxies that
+  // it finds.
   writer.closeBatch();
   if (writer.isFull) proxies.markDirty(proxy);
   else void writer.write([proxyChange(proxy, nowMs)]);
 }
 
-/** Takes the slots of a lease again, and counts its request where a crash has taken it back. */
+/** Takes the slots of a lease again, and counts its request if a crash has lost the count. */
 function holdAgain(
   state: DaemonState,
   { peer, proxy }: { readonly peer: PeerState; readonly proxy: KnownProxy },

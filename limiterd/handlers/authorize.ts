@@ -1,6 +1,6 @@
 /**
- * Authorizes a caller without an admission: for requests that use nothing that is limited, and for
- * those that fail before their admission. Nothing is counted against a rule.
+ * Authorizes a caller without an admission: for requests that no limit applies to, and for those
+ * that fail before their admission. Nothing is counted against a rule.
  */
 import type { EndedKey } from "../../shared/wire/message-from-daemon.js";
 import type { Authorize } from "../../shared/wire/message-to-daemon.js";
@@ -37,7 +37,7 @@ export function sendAuthorized(
   });
 }
 
-/** `ended`: for the log, and for who has the key. */
+/** `ended`: for the log and for the holder of the key. */
 export function deny(
   state: DaemonState,
   peer: PeerState,

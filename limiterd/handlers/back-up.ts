@@ -1,7 +1,7 @@
 /**
- * The operation `backup`: without an offset it begins a copy of the store, or waits for it, with
- * one it answers the piece that begins there. The copy holds all that was acknowledged before.
- * `kept` says that a whole copy was written where it stays, and of which moment it is.
+ * The operation `backup`. Without an offset it starts a copy of the store or waits for it; with one
+ * it answers the piece at that offset. The copy includes everything acknowledged before. `kept`
+ * reports that the command has stored a whole copy, and of which moment.
  */
 import { type Checked, isCount, isObject } from "../../shared/checked.js";
 import { failure, invalid } from "../../shared/error-code.js";
@@ -12,7 +12,7 @@ import { lastBackupChange, laterBackup } from "../store/last-backup.js";
 import type { AnswerPorts } from "./admin/admin-operation.js";
 import { announceLastBackup } from "./announcements/announce.js";
 
-/** By how much a clock may have been set back since the backup began. */
+/** How far a clock may have stepped back since the backup began. */
 const clockStepMsMax = 60_000;
 
 export async function backUp(
@@ -44,7 +44,7 @@ async function answerOf(
   if (!backups.isOf(peer)) {
     writer.closeBatch();
     const failing = await writer.tryWrite([]);
-    // What has no room for settles has none for a copy.
+    // A disk without room for settles has none for a copy.
     if (failing !== null)
       return {
         ok: false,
@@ -53,7 +53,7 @@ async function answerOf(
           `the backup can't be made: the store can't be written (${failing.message})`,
         ),
       };
-    // Nobody would end it.
+    // The peer has gone, so no disconnect would end the copy.
     if (!state.peers.has(peer))
       return { ok: false, failure: failure("limiter_unavailable", "the connection is gone") };
   }

@@ -1,7 +1,8 @@
 /**
- * One connection to the daemon, from its first byte to its end: frames are cut from its bytes and
- * handled; it is closed when it breaks the grammar or never says hello; and when it has ended, all
- * that it held is released. What a frame does is in `handle-message.ts`; the socket is `main.ts`'s.
+ * One connection to the daemon, from its first byte to its end: cuts frames from its bytes and
+ * handles them, closes it when it breaks the grammar or sends no hello in time, and releases
+ * everything it held when it ends. What a frame does is in `handle-message.ts`; the sockets are in
+ * `open-sockets.ts`.
  */
 import { commandIdleMs, helloDeadlineMs } from "../../shared/bounds.js";
 import { IdMap } from "../../shared/id-map.js";
@@ -38,24 +39,21 @@ export function connect(
   return peer;
 }
 
-/** A peer with what cuts its bytes into frames. */
+/** A peer and the reader that cuts its bytes into frames. */
 export interface Connection {
   readonly peer: PeerState;
   readonly reader: FrameReader;
 }
 
-/**
- * Handles every frame that is complete, all at one time: the clock is read once for all that
- * arrived together.
- */
+/** Handles every complete frame. The clock is read once for all bytes that arrived together. */
 export function receive(
   state: DaemonState,
   { peer, reader }: Connection,
   bytes: Buffer,
   nowMs: number,
 ): void {
-  // What a stopping daemon still counted might be on disk while its verdict doesn't arrive: all is
-  // left to the next daemon, to which it is sent again.
+  // A stopping daemon ignores frames: it could write counts whose verdict never arrives. The peers
+  // repeat them to the next daemon.
   if (state.stopping) return;
   let valid = true;
   const framed = reader.feed(bytes, (frame) => {
@@ -64,7 +62,7 @@ export function receive(
   if (!framed || !valid) closePeer(state, peer);
 }
 
-/** A connection has ended, however it ended: its slots are free at once. */
+/** Call when a connection has ended for any reason: frees its slots. */
 export function disconnect(state: DaemonState, peer: PeerState, nowMs: number): void {
   state.peers.delete(peer);
   state.backups.ended(peer);
@@ -77,7 +75,7 @@ export function disconnect(state: DaemonState, peer: PeerState, nowMs: number): 
   }
 }
 
-/** Closes those that haven't said hello in time, and command lines that ask for nothing more. */
+/** Closes peers without a timely hello, and command lines that have become idle. */
 export function closeTimedOutPeers(state: DaemonState, nowMs: number): void {
   for (const peer of state.peers) {
     if (peer.role === null && nowMs - peer.connectedAtMs >= helloDeadlineMs) closePeer(state, peer);

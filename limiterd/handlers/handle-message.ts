@@ -1,7 +1,7 @@
 /**
- * The daemon's table of contents: which message does what. Everything from the bytes to the verdict
- * is synchronous; what must reach the store is handed to the writer. The caller reads the clock,
- * once per message.
+ * The daemon's table of contents: what each message does. Everything from the bytes to the verdict
+ * is synchronous; changes of the store go to the writer. The caller reads the clock once per
+ * message.
  */
 import { unreachable } from "../../shared/assert.js";
 import { readsWaitingMax } from "../../shared/bounds.js";
@@ -21,10 +21,10 @@ import type { DaemonState } from "../state.js";
 import { acceptHello, holdLeases, refuseVersion } from "./accept-hello.js";
 import type { AnswerPorts } from "./admin/admin-operation.js";
 import { handleAdmin } from "./admin/handle-admin.js";
-import { admitRequest } from "./admit-request.js";
 import { applySettle } from "./apply-settle.js";
 import { authorize } from "./authorize.js";
 import { backUp } from "./back-up.js";
+import { handleAdmit } from "./handle-admit.js";
 import { releaseLease } from "./release-slots.js";
 import { rerouteLease } from "./reroute-lease.js";
 import { takeBackUnread } from "./take-back-unread.js";
@@ -52,7 +52,7 @@ function handleMessage(
 ): boolean {
   switch (message.kind) {
     case "admit":
-      return admitRequest(state, peer, message, nowMs);
+      return handleAdmit(state, peer, message, nowMs);
     case "settle":
       return applySettle(state, peer, message, nowMs);
     case "reroute":
@@ -80,7 +80,7 @@ function handleMessage(
   }
 }
 
-/** Asked by a newer release: it keeps its connection, and with it all that it holds. */
+/** A newer release asks: it keeps its connection and its leases. */
 function refuseOperation(
   { settings }: DaemonState,
   peer: PeerState,
@@ -89,7 +89,7 @@ function refuseOperation(
 ): boolean {
   if (!peer.welcomed) return false;
   peer.askedAtMs = nowMs;
-  const message = `the limiter daemon (sluice ${settings.version}) doesn't know the operation ${op}: it is of an older release than what asks it`;
+  const message = `the limiter daemon (sluice ${settings.version}) doesn't know the operation ${op}: it is older than its peer`;
   peer.send({ kind: "failed", id, failure: failure("operation_unknown", message) });
   return true;
 }
@@ -125,8 +125,8 @@ function runAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: nu
 }
 
 /**
- * One read of a peer at a time, the next when the peer has taken the answer: so however many are
- * asked for, verdicts have their turn between them, and what isn't read isn't made.
+ * Runs one read of a peer at a time, the next when the peer has taken the answer. So verdicts run
+ * between reads however many are asked for, and no answer is made before its peer can take it.
  */
 function read(state: DaemonState, peer: PeerState, message: Admin, nowMs: number): true {
   const { id, op, body } = message;
@@ -152,10 +152,10 @@ function read(state: DaemonState, peer: PeerState, message: Admin, nowMs: number
 const notForAdministration = plainFailure(
   403,
   "permission_error",
-  "this socket of the limiter daemon is for requests: its socket for administration is open to the daemon's user alone",
+  "this socket of the limiter daemon is for requests: only the daemon's user can open its socket for administration",
 );
 
-const tooManyReads = `${readsWaitingMax} lists and sums wait for the limiter daemon already`;
+const tooManyReads = `${readsWaitingMax} lists and sums are already waiting for the limiter daemon`;
 
 function targetsReported(peer: PeerState): (targets: readonly string[]) => void {
   return (targets) => {

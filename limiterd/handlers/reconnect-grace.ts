@@ -1,13 +1,13 @@
 /**
- * The reconnect grace period after a restart: no proxy is welcomed before those of the last run are
- * back with their leases, or the period is over. Its length is a timer's (`start-timers.ts`).
+ * The reconnect grace period after a restart: the daemon welcomes no proxy until those of the last
+ * run are back with their leases, or the period is over. Its timer is in `start-timers.ts`.
  */
 import type { KnownProxy, PeerState } from "../peer.js";
 import type { DaemonState } from "../state.js";
 import { welcomePeer } from "./welcome-peer.js";
 
 /**
- * Welcomes a proxy that has said hello, or lets it wait for the others; the last of them ends the
+ * Welcomes a proxy after its hello, or makes it wait for the others; the last of them ends the
  * period.
  */
 export function welcomeOrWait(state: DaemonState, peer: PeerState, proxy: KnownProxy): void {
@@ -16,11 +16,11 @@ export function welcomeOrWait(state: DaemonState, peer: PeerState, proxy: KnownP
   else if (state.expectedProxies.size === 0) endReconnectGrace(state);
 }
 
-/** Welcomes all that have waited: from now on admissions are answered. */
+/** Welcomes all waiting proxies: the daemon answers admissions from now on. */
 export function endReconnectGrace(state: DaemonState): void {
   if (state.expectedProxies === null) return;
   for (const id of state.expectedProxies) {
-    // Written as gone with the next snapshot, so that the next start doesn't wait for it again.
+    // The next snapshot writes it as disconnected, so that the next start doesn't wait for it.
     const missing = state.proxies.all.get(id);
     if (missing !== undefined) state.proxies.markDirty(missing);
   }

@@ -1,6 +1,6 @@
 /**
- * Where slots are freed: when a settle ends a lease, when the target of a lease has failed, and
- * when a connection ends, so that a proxy that dies holds nothing.
+ * Frees slots: when a settle ends a lease, when the target of a lease has failed, and when a
+ * connection ends, so that a dead proxy holds nothing.
  */
 import type { HeldLease, PeerState } from "../peer.js";
 import { release } from "../rules/charge.js";
@@ -17,7 +17,7 @@ export function releaseLease({ leases }: PeerState, id: number, held: HeldLease)
   releaseSlots(held);
 }
 
-/** A submission held none. */
+/** A submission holds no slot. */
 function releaseSlots(held: HeldLease): void {
   if (!held.submission) release(held.counters);
 }

@@ -1,19 +1,19 @@
 /**
- * A reroute, in one step: the failed target's slots are freed, and the next target with room counts
- * the request. The user path holds its slots all the while.
+ * A reroute, in one step: frees the slots of the failed target and counts the request at the next
+ * target with room. The user path keeps its slots.
  */
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Reroute } from "../../shared/wire/message-to-daemon.js";
 import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
 import { type AdmittedVerdict, readmit } from "../rules/admit.js";
-import { inOrder } from "../rules/match-counters.js";
+import { inOrder } from "../rules/rule-book.js";
 import type { DaemonState } from "../state.js";
-import { admissionLsn } from "./admit-request.js";
+import { admissionLsn } from "./handle-admit.js";
 import { releaseTarget } from "./release-slots.js";
 import { acknowledgeVerdicts, noteVerdict } from "./take-back-unread.js";
 import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
 
-/** What takes over while rate limits are off: the first target. */
+/** While rate limits are off, the first target takes over. */
 const firstTarget: AdmittedVerdict = { kind: "admitted", target: 0, counters: [], headers: null };
 
 /** False: the peer broke the grammar. */
@@ -25,7 +25,7 @@ export function rerouteLease(
 ): boolean {
   const { proxy } = peer;
   if (peer.role !== "proxy" || !peer.welcomed || proxy === null || id === 0) return false;
-  // It asks again on the connection that it has made since.
+  // The proxy has a newer connection, on which it repeats the reroute.
   if (proxy.peer !== peer) return true;
   if (!acknowledgeVerdicts(peer, proxy, read)) return false;
   const held = peer.leases.get(lease);
@@ -46,7 +46,7 @@ interface AskedReroute {
   readonly targets: readonly Target[];
 }
 
-/** `final`: it has waited for what other hosts have left, and can't wait again. */
+/** `final`: the reroute has waited for other hosts' counts and can't wait again. */
 function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final: boolean): void {
   const { peer, proxy, id, lease, onPath, targets } = asked;
   const { book, settings } = state;
@@ -60,7 +60,7 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
     : firstTarget;
   if (verdict.kind === "unsure")
     return waitForHosts(state, peer, id, (laterMs, final) => {
-      // It has ended, or gone on without a verdict.
+      // Otherwise the request has ended, or continued without a verdict.
       if (proxy.peer === peer && peer.leases.get(lease) === onPath)
         moveLease(state, asked, laterMs, final);
     });

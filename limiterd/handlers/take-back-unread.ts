@@ -1,15 +1,16 @@
 /**
- * Verdicts that a proxy never reads, because its connection breaks or the daemon ends before: what
- * they counted is taken back when it connects again, before it asks anew for what it still wants.
+ * Takes back the counts of verdicts that a proxy never read, because its connection broke or the
+ * daemon ended first: when the proxy reconnects, before it repeats the requests that it still
+ * wants.
  */
 import type { Target } from "../../shared/domain/target-name.js";
 import { uncountedLsn, type VerdictsRead } from "../../shared/wire/message-to-daemon.js";
 import type { KnownProxy, PeerState } from "../peer.js";
-import { matchTarget } from "../rules/match-counters.js";
-import { countSince } from "../rules/recount.js";
+import { countSince } from "../rules/charge.js";
+import { matchTarget } from "../rules/rule-book.js";
 import type { DaemonState } from "../state.js";
 
-/** What a verdict counts; `userPath` null: a reroute. */
+/** What a verdict has counted; `userPath` null: a reroute. */
 interface Counted {
   readonly userPath: string | null;
   readonly target: Target | null;
@@ -17,7 +18,7 @@ interface Counted {
   readonly atMs: number;
 }
 
-/** To be called with each verdict that admits. */
+/** Call with each verdict that admits. */
 export function noteVerdict(
   { proxies }: Pick<DaemonState, "proxies">,
   peer: PeerState,
@@ -26,7 +27,7 @@ export function noteVerdict(
 ): void {
   const { connection } = peer;
   const number = ++peer.granted;
-  // 0: the proxy hasn't said yet what it has read.
+  // 0: the proxy hasn't reported yet which verdicts it has read.
   if (connection === 0 || lsn === uncountedLsn) return;
   proxy.unread.add({ connection, number, userPath, target, lsn, atMs });
   proxies.markUnread(proxy);

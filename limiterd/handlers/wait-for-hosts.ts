@@ -1,14 +1,16 @@
 /**
- * Requests whose verdict needs to know what other hosts have left of a counter: they wait until the
- * engine of the cluster has said so, and are judged again. Nothing is held meanwhile, and who has
- * left is forgotten.
+ * Requests whose verdict needs fresh counts of other hosts: they wait for the engine's answer and
+ * are judged again. Nothing is held for them meanwhile, and a request whose peer disconnects is
+ * dropped.
  */
 import { failure } from "../../shared/error-code.js";
 import type { PeerState } from "../peer.js";
 import type { ClusterTurn } from "../shares/cluster-turn.js";
 import type { DaemonState } from "../state.js";
 
-/** Begins to judge a request; null without a cluster. `final`: it has waited, and can't again. */
+/**
+ * Begins a judgement; null without a cluster. `final`: the request has waited and can't wait again.
+ */
 export function beginTurn({ shares }: DaemonState, final: boolean): ClusterTurn | null {
   if (shares === null) return null;
   shares.turn.begin(final || shares.turn.away ? "decide" : "ask");
@@ -16,8 +18,8 @@ export function beginTurn({ shares }: DaemonState, final: boolean): ClusterTurn 
 }
 
 /**
- * After a judgement that couldn't be made: `again` runs when the engine has answered, or won't. The
- * request is refused if it can't wait.
+ * Parks a request after a judgement without result: `again` runs when the engine has answered or
+ * the wait times out. A request that can't wait is refused.
  */
 export function waitForHosts(
   state: DaemonState,

@@ -32,7 +32,7 @@ export function rotationFlaw(
   const working = workingOldSecrets(key, nowMs);
   if (overlapSeconds === 0 || working.length < oldSecretsMax) return null;
   return invalid(
-    `${key.id} has ${working.length} old secrets that still work, the most that there may be; ` +
+    `${key.id} has ${working.length} old secrets that still work, the most allowed; ` +
       "an overlap of 0 seconds ends them",
     "overlap_seconds",
   );

@@ -1,7 +1,12 @@
 /**
- * Which user path a request belongs to, and whether its caller is known (docs/authentication.md).
- * The proxy has authenticated some callers itself; managed keys are judged here.
+ * Identifies the caller of a request: its user path, its managed key, and whether the key may use
+ * the model (docs/authentication.md). The proxy has authenticated some callers itself; managed keys
+ * are judged here.
  */
+
+import { allowsModel, modelNotAllowed } from "../../shared/access/allowed-models.js";
+import { type Target, targetName } from "../../shared/domain/target-name.js";
+import type { Failure } from "../../shared/error-code.js";
 import type { EndedKey, KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
 import type { Claimed } from "../../shared/wire/message-to-daemon.js";
 import { expiryOf, isAccepted, type KeyRing, type ManagedKey } from "./key-ring.js";
@@ -13,13 +18,13 @@ interface Identified {
   readonly key: ManagedKey | null;
 }
 
-/** The request is to be refused with 401. */
+/** The request is refused with 401. */
 interface Unidentified {
   readonly kind: "denied";
   readonly ended: EndedKey | null;
 }
 
-/** An active key is noted as used. */
+/** Notes the use of an active key. */
 export function identifyCaller(
   keys: KeyRing,
   { userPath, credential }: Claimed,
@@ -37,7 +42,32 @@ export function identifyCaller(
   return { kind: "identified", userPath: key.userPath ?? userPath, key };
 }
 
-/** What the proxy receives of a caller's key. */
+/** The part of a caller's key that the proxy receives. */
 export function keyOf({ userPath, key }: Identified): KeyOfCaller | null {
   return key === null ? null : { userPath, keyId: key.id };
+}
+
+interface AskedModel {
+  readonly targets: readonly Target[];
+  /** See `Admit`. */
+  readonly modelNames?: readonly string[] | undefined;
+}
+
+/** The refusal, or null. Without `modelNames` the key must allow every target. */
+export function modelProblem(
+  key: Pick<ManagedKey, "id" | "models"> | null,
+  { targets, modelNames }: AskedModel,
+): Failure | null {
+  if (key === null || key.models === null) return null;
+  const { id, models } = key;
+  const asked = modelNames === undefined ? targets.map(namesOf) : [modelNames];
+  const refused = asked.find((names) => !allowsModel(models, names));
+  return refused === undefined ? null : modelNotAllowed(id, models, refused);
+}
+
+function namesOf(target: Target): readonly string[] {
+  const { model } = target;
+  if (model === "") return [];
+  // The part before a slash may be a provider that the daemon doesn't know.
+  return model.includes("/") ? [targetName(target)] : [targetName(target), model];
 }

@@ -1,7 +1,7 @@
 /**
- * The sessions of the dashboard, in memory alone: a restart of the daemon ends them all. A session
- * is no more than the credential that opened it: whoever judges that with each request
- * (`handle-sessions.ts`) ends it with its key.
+ * The dashboard's sessions, only in memory: a restart of the daemon ends them all. A session is as
+ * good as the credential that opened it: `handle-sessions.ts` judges that credential with each
+ * request, so a session ends with its key.
  */
 import {
   type SessionCredential,
@@ -16,11 +16,11 @@ export interface Session extends SessionOpening {
   readonly openedAtMs: number;
   readonly expiresAtMs: number;
   seenAtMs: number;
-  /** Other hosts know of it. */
+  /** Whether other hosts know of it. */
   isTold: boolean;
 }
 
-/** A session that begins now. */
+/** Makes a session that begins now. */
 export function newSession({ hash, credential }: SessionOpening, nowMs: number): Session {
   const latestMs = nowMs + sessionMs;
   const expiresAtMs =
@@ -29,21 +29,23 @@ export function newSession({ hash, credential }: SessionOpening, nowMs: number):
 }
 
 export class SessionTable {
-  /** In the order of their last use. */
+  /** By hash, in the order of last use. */
   readonly #byHash = new Map<string, Session>();
-  /** Whose they are, each holder's in the order of their opening. */
+  /** By holder, in the order of opening. */
   readonly #ofHolder = new Map<string, Set<Session>>();
 
   get size(): number {
     return this.#byHash.size;
   }
 
-  /** How many have sessions. */
+  /** The number of holders. */
   get holders(): number {
     return this.#ofHolder.size;
   }
 
-  /** Where there are too many, the holder's oldest ends, or the one that was idle longest. */
+  /**
+   * Adds a session. Beyond the bounds the holder's oldest session ends, or the one idle longest.
+   */
   add(session: Session): void {
     const { hash, credential } = session;
     this.close(hash);
@@ -58,12 +60,12 @@ export class SessionTable {
     else held.add(session);
   }
 
-  /** Whether it has ended or not. */
+  /** The session, even if its time is over. */
   find(hash: string): Session | undefined {
     return this.#byHash.get(hash);
   }
 
-  /** The session, which is used now; null: there is none, or its time is over. */
+  /** Notes a use and returns the session; null if there is none or its time is over. */
   use(hash: string, nowMs: number): Session | null {
     const session = this.#byHash.get(hash);
     if (session === undefined) return null;
@@ -77,7 +79,7 @@ export class SessionTable {
     return session;
   }
 
-  /** Closing one that isn't there is no error. */
+  /** Does nothing if there is no such session. */
   close(hash: string): void {
     const session = this.#byHash.get(hash);
     if (session === undefined) return;
@@ -89,8 +91,8 @@ export class SessionTable {
   }
 
   /**
-   * None of the master key's, which are never all that there are: holders of keys don't sign
-   * operators out.
+   * Sessions of the master key, which are few, don't end: holders of keys must not sign operators
+   * out.
    */
   #endIdlest(): void {
     for (const { hash, credential } of this.#byHash.values())

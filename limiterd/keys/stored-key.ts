@@ -1,12 +1,8 @@
 /**
- * Managed keys as the store keeps them: `keys`, [hash, redacted, name, userPath, labels,
- * createdAtMs, expiresAtMs, deactivatedAtMs, lastUsedAtMs, oldSecrets] by number, an old secret
- * being [hash, redacted, untilMs, lastUsedAtMs]; of a deleted one [labels, createdAtMs,
- * deletedAtMs]. A use is written by `start-timers.ts`, minutes later.
- *
- * A key for some models alone is followed by [models, deactivatedAtMs], and has the moment of its
- * creation in the earlier place of `deactivatedAtMs`: a daemon of an earlier release, which doesn't
- * know of models, refuses it.
+ * Managed keys in the store: `keys`, by number, has [hash, redacted, name, userPath, labels,
+ * createdAtMs, expiresAtMs, deactivatedAtMs, lastUsedAtMs, oldSecrets, models], where an old secret
+ * is [hash, redacted, untilMs, lastUsedAtMs]. A deleted key has [labels, createdAtMs, deletedAtMs].
+ * The last use is written minutes later (`start-timers.ts`).
  */
 import { type ModelPatterns, parseModelPatterns } from "../../shared/access/allowed-models.js";
 import { isCount } from "../../shared/checked.js";
@@ -17,10 +13,10 @@ import { type Change, type Store, throwMalformed } from "../store/store.js";
 import { nothing } from "./changed-key.js";
 import { type KeyFields, KeyRing, type OldSecret } from "./key-ring.js";
 
-/** Most keys have neither labels nor old secrets: 200,000 of them needn't have a list each. */
+/** Shared by keys without labels or old secrets: most of up to 200,000. */
 const none: readonly never[] = [];
 
-/** Writes a key as it is now. */
+/** The change that writes a key. */
 export function keyChange({
   number,
   hash,
@@ -49,17 +45,17 @@ export function keyChange({
       labels,
       createdAtMs,
       expiresAtMs,
-      models === null ? deactivatedAtMs : (deactivatedAtMs ?? createdAtMs),
+      deactivatedAtMs,
       lastUsedAtMs,
       oldSecrets.map((old) => [old.hash, old.redacted, old.untilMs, old.lastUsedAtMs]),
-      ...(models === null ? [] : [[models, deactivatedAtMs]]),
+      models,
     ],
   };
 }
 
 /**
- * All keys of the store. Throws `StoreUnreadableError` when an entry isn't what it should be: a key
- * that can't be read could be a deactivated one.
+ * Restores all keys. Throws `StoreUnreadableError` for an invalid entry: an unreadable key could be
+ * a deactivated one.
  */
 export function restoreKeys(store: Store): KeyRing {
   const ring = new KeyRing();
@@ -75,13 +71,11 @@ export function keyFromStored(
   value: readonly unknown[],
 ): KeyFields | null {
   if (value.length === 3) return tombstoneFromStored(number, value);
-  const [hash, redacted, name, userPath, labels, createdAtMs, expiresAtMs, refusedAtMs] = value;
-  // Keys of earlier releases have none of them.
-  const [lastUsedAtMs = null, storedSecrets = [], restriction = null] = value.slice(8);
+  const [hash, redacted, name, userPath, labels, createdAtMs, expiresAtMs, deactivatedAtMs] = value;
+  const [lastUsedAtMs, storedSecrets, storedModels] = value.slice(8);
   const oldSecrets = oldSecretsFromStored(storedSecrets);
-  const restricted = restrictionFromStored(restriction, refusedAtMs);
-  if (oldSecrets === null || restricted === null) return null;
-  const { models, deactivatedAtMs } = restricted;
+  const models = modelsFromStored(storedModels);
+  if (oldSecrets === null || models === undefined) return null;
   if (!isCount(number, 1) || !isKeyHash(hash) || !isRedactedKey(redacted)) return null;
   if (
     !(name === null || typeof name === "string") ||
@@ -113,7 +107,7 @@ export function keyFromStored(
   };
 }
 
-/** By what hosts tell the keys of a number apart. */
+/** How hosts tell apart two keys with the same number. */
 interface KeyOutline {
   /** Null for a deleted key. */
   readonly hash: string | null;
@@ -122,12 +116,11 @@ interface KeyOutline {
   readonly hasEnded: boolean;
 }
 
-/** Of a value that needn't be one of `keyChange`; null: nothing is left of the key. */
+/** Of any value, also one that `keyChange` never wrote; null: the key is gone. */
 export function outlineOf(value: readonly unknown[] | null): KeyOutline {
   if (value === null) return { hash: null, createdAtMs: undefined, hasEnded: true };
   if (value.length <= 3) return { hash: null, createdAtMs: value[1], hasEnded: true };
-  const [hash, , , , , createdAtMs, , refusedAtMs, , , restriction] = value;
-  const deactivatedAtMs: unknown = Array.isArray(restriction) ? restriction[1] : refusedAtMs;
+  const [hash, , , , , createdAtMs, , deactivatedAtMs] = value;
   return {
     hash: typeof hash === "string" ? hash : null,
     createdAtMs,
@@ -149,16 +142,11 @@ function oldSecretsFromStored(value: unknown): readonly OldSecret[] | null {
   return secrets;
 }
 
-/** `refusedAtMs` is the key's deactivation, unless it is for some models alone. */
-function restrictionFromStored(
-  value: unknown,
-  refusedAtMs: unknown,
-): { readonly models: ModelPatterns | null; readonly deactivatedAtMs: unknown } | null {
-  if (value === null) return { models: null, deactivatedAtMs: refusedAtMs };
-  if (!Array.isArray(value)) return null;
-  const [stored, deactivatedAtMs]: readonly unknown[] = value;
-  const models = parseModelPatterns(stored, "models");
-  return models.ok ? { models: models.value, deactivatedAtMs } : null;
+/** Null: the key allows all models. Undefined for what `keyChange` never wrote. */
+function modelsFromStored(value: unknown): ModelPatterns | null | undefined {
+  if (value === null) return null;
+  const models = parseModelPatterns(value, "models");
+  return models.ok ? models.value : undefined;
 }
 
 function tombstoneFromStored(

@@ -1,8 +1,8 @@
 /**
  * Writes what records have changed, in slices: sums of usage and accounts of budgets. Then it
- * writes how far all of them hold the records, and removes the log of spends up to there. Each
- * carries the key of the last records that it may hold, so a crash between two slices loses and
- * doubles nothing.
+ * writes up to which record all of them are complete, and removes the log of spends up to there.
+ * Each entry has the key of the last records that it may include, so a crash between two slices
+ * loses and doubles nothing.
  */
 import { windowsPerSlice } from "../../shared/bounds.js";
 import { spendChange } from "../budgets/stored-budget.js";
@@ -11,8 +11,8 @@ import { writeSlices } from "../store/write-slices.js";
 import { rollupProgressChange } from "../usage/restore-usage.js";
 
 /**
- * Resolved: the sums and accounts in the store hold every record that there was at the call. One
- * runs at a time; the caller sees to that.
+ * Resolves when the sums and accounts in the store include every record of the time of the call.
+ * The caller runs one at a time.
  */
 export async function flushUsage(
   { usage, budgets, spendLog, writer }: DaemonState,
@@ -25,8 +25,7 @@ export async function flushUsage(
   const sums = usage.takeDirty();
   const accounts = spendLog.takeBehind();
   for (const slice of slicesOf(sums, perSlice)) {
-    // The batch that closes here is queued before the sums: what they hold is on the disk when they
-    // are.
+    // The batch that closes here is queued before the sums, so its records reach the disk first.
     writer.closeBatch();
     await writer.write(rollups.changes(slice, usage.lastKey));
     rollups.committed(slice);
@@ -41,7 +40,7 @@ export async function flushUsage(
   rollups.forget();
 }
 
-/** None is taken before its slice's turn: there may be 200,000. */
+/** Lazy: there may be 200,000. */
 function* slicesOf<T>(items: Iterable<T>, perSlice: number): Generator<T[]> {
   let slice: T[] = [];
   for (const item of items) {

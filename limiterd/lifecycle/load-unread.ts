@@ -1,7 +1,7 @@
 /**
- * Takes what a start has left in the store into memory, in slices, while the daemon answers
- * already: rules, their windows, and accounts of budgets. Those that are needed before are read by
- * themselves (`rules/rule-set.ts`, `counters/unread-windows.ts`, `Budget.unread`).
+ * Loads what a start has left in the store, in slices, while the daemon already answers: rules,
+ * their windows, and accounts of budgets. What is needed earlier is loaded lazily
+ * (`rules/rule-set.ts`, `counters/unread-windows.ts`, `Budget.unread`).
  */
 import { windowsPerSlice } from "../../shared/bounds.js";
 import { loadChild, type StoredSpend } from "../budgets/budget-account.js";
@@ -14,7 +14,9 @@ import type { DaemonState } from "../state.js";
 import { readSlices } from "../store/read-slices.js";
 import { type Entry, throwMalformed } from "../store/store.js";
 
-/** Resolved: all rules are in memory, or the daemon stops. Rejects with `StoreUnreadableError`. */
+/**
+ * Resolves when all rules are in memory, or the daemon stops. Rejects with `StoreUnreadableError`.
+ */
 export async function loadRules(state: DaemonState, perSlice: number): Promise<void> {
   const { ruleSet } = state.book;
   const next = async (): Promise<boolean> => {
@@ -28,12 +30,12 @@ export async function loadRules(state: DaemonState, perSlice: number): Promise<v
     ));
   if (!all || ruleSet.isRead) return;
   ruleSet.endReading();
-  // Before the first list of them, which it would delay.
+  // Sorted now, so that the first list isn't delayed.
   state.book.sorted();
 }
 
 /**
- * Resolved: all windows are in memory, or the daemon stops; with the keys of those that nothing
+ * Resolves when all windows are in memory, or the daemon stops, with the keys of those that nothing
  * counts any more. No child may be forgotten meanwhile: its entry would come back. Rejects with
  * `StoreUnreadableError`.
  */
@@ -83,10 +85,7 @@ async function load(
   return { all, stale };
 }
 
-/**
- * Takes an account of the store into memory, unless it has been read or charged since; false:
- * nothing counts it any more.
- */
+/** Loads an account unless it has been read or charged since. False: nothing counts it any more. */
 export function loadAccount(book: BudgetBook, key: string, stored: StoredSpend): boolean {
   const { budgetId, child } = splitSpendKey(key);
   const budget = book.budgets.get(budgetId);
@@ -94,13 +93,13 @@ export function loadAccount(book: BudgetBook, key: string, stored: StoredSpend):
   if (budget === undefined || (budget.own !== null) !== (child === "")) return false;
   const account = budget.own ?? budget.children.get(child);
   if (account !== undefined && account.spends.length > 0) return true;
-  // It begins anew.
+  // The budget was cleared.
   if (budget.unread === null) return false;
   if (account === undefined) loadChild(budget, child, stored);
   return true;
 }
 
-/** All are in memory. */
+/** Call when all accounts are in memory. */
 export function endLoading(book: BudgetBook): void {
   for (const budget of book.budgets.values()) budget.unread = null;
 }

@@ -1,6 +1,6 @@
 /**
- * Restores the rules of the store, and applies the configuration's. What belongs to a rule, its
- * windows, is restored in `restore.ts`.
+ * Restores the rules of the store and applies the configuration's. Their windows are restored in
+ * `restore.ts`.
  */
 import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import { append } from "../../shared/long-lists.js";
@@ -17,16 +17,16 @@ import {
 import { type Change, type Entry, type Store, throwMalformed } from "../store/store.js";
 
 interface RestoreOptions {
-  /** Of the rules in the store, if they are those of the configuration; else null. */
+  /** The note on the stored rules if they are those of the configuration; else null. */
   readonly note: RulesNote | null;
   readonly nowMs: number;
-  /** Under which number all rules were reset the last time; 0: never. */
+  /** The log sequence number of the last reset of all rules; 0: never. */
   readonly resetLsn: number;
 }
 
 /**
- * Makes the rules of the store; with a note, those on models and providers, and leaves the others.
- * Returns whether each of them stands under its own id.
+ * Makes the rules of the store. With a note, only those on models and providers; the others are
+ * loaded lazily. Returns whether each rule has its own id as its key.
  */
 export function restoreRules(
   store: Store,
@@ -50,7 +50,7 @@ export function restoreRules(
   return true;
 }
 
-/** Of two with the same identity, of which `a` is a rule's own: it says `hostOnly` either way. */
+/** Compares two definitions with the same identity; `a` always has `hostOnly`. */
 function isSameRule(a: RuleDefinition, b: RuleDefinition): boolean {
   return (
     a.subject === b.subject &&
@@ -62,8 +62,8 @@ function isSameRule(a: RuleDefinition, b: RuleDefinition): boolean {
 }
 
 /**
- * Config rules that are no longer declared are removed, declared ones are written as `config`, a
- * manual rule on the same key stays as it is.
+ * Removes config rules that are no longer declared, and writes declared ones as `config`. A manual
+ * rule with the same key stays as it is.
  */
 export function applyConfigured(
   book: RuleBook,
@@ -74,7 +74,7 @@ export function applyConfigured(
   const declared = new Set<Rule>();
   const written: RuleDefinition[] = [];
   for (const definition of configured) {
-    // Its window isn't needed for this.
+    // This doesn't need the window.
     const known = book.rules.get(ruleId(definition));
     if (known !== undefined) declared.add(known);
     if (known?.source === "manual") continue;

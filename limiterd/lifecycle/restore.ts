@@ -1,9 +1,10 @@
 /**
- * Restores what the store holds: rules, proxies, then the journal on top of the windows that were
- * written before it; and applies the configuration's rules (docs/reference/configuration.md). A
- * window is read when it is needed, and so is a rule on a user path, where the configuration's
- * rules are those of the last start; `load-unread.ts` sees to the others.
+ * Restores rules and proxies from the store, replays the journal onto the windows written before
+ * it, and applies the configuration's rules (docs/reference/configuration.md). Windows are loaded
+ * lazily, and so are rules on user paths if the configuration's rules haven't changed since the
+ * last start; `load-unread.ts` loads the rest.
  */
+import { isCount } from "../../shared/checked.js";
 import type { ModelNamings } from "../../shared/config/model-name.js";
 import type { RuleDefinition } from "../../shared/domain/rule.js";
 import type { HashKey } from "../counters/child-name.js";
@@ -33,8 +34,8 @@ import {
   nextLost,
   writtenKey,
 } from "../store/epochs.js";
-import { batchFromStored } from "../store/journal-batch.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
+import { batchFromStored } from "../store/writer.js";
 import { verdictsFromStored } from "../unread-verdicts.js";
 import { applyConfigured, restoreRules } from "./restore-rules.js";
 import {
@@ -58,18 +59,17 @@ interface Restored {
   readonly configured: string;
   /** The batches of the journal that were applied, ascending. */
   readonly journaled: readonly number[];
-  /**
-   * To be committed before anything else: this epoch's number, and what the configuration changes.
-   */
+  /** Commit these first: this epoch's number, and what the configuration changes. */
   readonly changes: readonly Change[];
 }
 
 interface RestoreOptions {
-  /** What the text of the configured rules was made into, one for each configuration. */
-  readonly digest: string;
-  readonly hashKey: HashKey;
+  /** Of the text of the configured rules. */
+  readonly digest?: string;
+  /** Secret; only a daemon that serves requests needs one. */
+  readonly hashKey?: HashKey;
   /** The configured providers. */
-  readonly providers: ModelNamings;
+  readonly providers?: ModelNamings;
   readonly nowMs: number;
   readonly uptime: HostUptime;
 }
@@ -78,7 +78,7 @@ interface RestoreOptions {
 export function restore(
   store: Store,
   configured: readonly RuleDefinition[] | null,
-  { digest, hashKey, providers, nowMs, uptime }: RestoreOptions,
+  { digest = "", hashKey, providers, nowMs, uptime }: RestoreOptions,
 ): Restored {
   const book = new RuleBook(hashKey, providers);
   const stored = restoreEpochs(store);
@@ -93,7 +93,7 @@ export function restore(
   book.unread = new UnreadWindows((key) => storedWindow(store, key));
   const { proxies, expectedProxies } = restoreProxies(store);
   const journaled = replayJournal(store, book, proxies, nowMs);
-  const writtenLsn = Math.max(stored.writtenLsn ?? windowsLsn(store), journaled.at(-1) ?? 0);
+  const writtenLsn = Math.max(stored.writtenLsn, journaled.at(-1) ?? 0);
   lastLsn = Math.max(lastLsn, writtenLsn);
   const startLsn = nextEpochLsn(lastLsn, stored.last, uptime);
   const lost = nextLost(stored.lost, stored.last, { writtenLsn, startLsn });
@@ -107,7 +107,7 @@ export function restore(
   const applied = configured === null ? (note?.configured ?? "") : digest;
   const noted = areNamed ? applied : "";
   changes.push(rulesNoteChange(book.ruleSet, { startLsn, configured: noted }));
-  // Now, while no request waits: sorting 100,000 rules would delay the first list of them.
+  // Sorted now, while no request waits: sorting 100,000 rules would delay the first list.
   if (book.ruleSet.isRead) book.sorted();
   return {
     book,
@@ -128,25 +128,15 @@ function storedWindow(store: Store, key: string): StoredWindow | null {
   return windowFromStored(value) ?? throwMalformed(store, "windows", key);
 }
 
-/** The highest number that a window holds. */
-function windowsLsn(store: Store): number {
-  let lsn = 0;
-  for (const { key, value } of store.entries("windows")) {
-    const window = windowFromStored(value) ?? throwMalformed(store, "windows", key);
-    lsn = Math.max(lsn, window.lsn);
-  }
-  return lsn;
-}
-
 interface StoredEpochs {
   /** No number in the table is above it. */
   lastLsn: number;
   resetLsn: number;
   last: StoredEpoch | null;
   lost: readonly LostNumbers[];
-  /** Null in a store to which no release has written it yet. */
-  writtenLsn: number | null;
-  /** Null unless the last epoch has written it. */
+  /** Every batch up to this number is on the disk; 0 in a new store. */
+  writtenLsn: number;
+  /** Null unless the last epoch wrote it. */
   note: RulesNote | null;
 }
 
@@ -156,7 +146,7 @@ function restoreEpochs(store: Store): StoredEpochs {
     resetLsn: 0,
     last: null,
     lost: [],
-    writtenLsn: null,
+    writtenLsn: 0,
     note: null,
   };
   for (const { key, value } of store.entries("epochs")) {
@@ -166,17 +156,19 @@ function restoreEpochs(store: Store): StoredEpochs {
     }
     if (key === rulesKey) {
       stored.note = rulesNoteFromStored(value) ?? throwMalformed(store, "epochs", key);
-      // Also of a rule that is deleted since.
+      // It may be of a rule that was deleted since.
       stored.lastLsn = Math.max(stored.lastLsn, stored.note.sinceLsn);
       continue;
     }
-    const epoch = epochFromStored(value) ?? throwMalformed(store, "epochs", key);
-    stored.lastLsn = Math.max(stored.lastLsn, epoch.lsn);
-    if (key === resetKey) stored.resetLsn = epoch.lsn;
-    if (key === epochStartKey) stored.last = epoch;
-    if (key === writtenKey) stored.writtenLsn = epoch.lsn;
+    const [lsn] = value;
+    if (!isCount(lsn)) throwMalformed(store, "epochs", key);
+    stored.lastLsn = Math.max(stored.lastLsn, lsn);
+    if (key === resetKey) stored.resetLsn = lsn;
+    if (key === writtenKey) stored.writtenLsn = lsn;
+    if (key === epochStartKey)
+      stored.last = epochFromStored(value) ?? throwMalformed(store, "epochs", key);
   }
-  // Another release has been here since, which may have changed the rules without it.
+  // Another release, which doesn't write the note, has run since and may have changed the rules.
   if (stored.note?.startLsn !== stored.last?.lsn) stored.note = null;
   return stored;
 }

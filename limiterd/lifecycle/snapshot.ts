@@ -1,8 +1,7 @@
 /**
- * Writes what changed, in slices: the windows that changed since the last snapshot, what each proxy
- * has settled, and then removes the journal that all of it now covers. A window carries the log
- * sequence number up to which it holds everything, so a crash between two slices loses and doubles
- * nothing.
+ * Writes changes in slices: the windows that changed since the last snapshot, then what each proxy
+ * has settled, and removes the journal that is covered. Each window has the log sequence number up
+ * to which it is complete, so a crash between two slices loses and doubles nothing.
  */
 import { settledRetentionMs, windowsPerSlice } from "../../shared/bounds.js";
 import type { DirtyWindow } from "../counters/dirty-windows.js";
@@ -15,14 +14,14 @@ import type { Change } from "../store/store.js";
 import { writeSlices } from "../store/write-slices.js";
 
 /**
- * Resolved: everything that had happened at the call is in the store. One runs at a time; the
- * caller sees to that.
+ * Resolves when everything that had happened at the call is in the store. The caller runs one at a
+ * time.
  */
 export async function snapshot(state: DaemonState, nowMs: number): Promise<void> {
   const { book, writer } = state;
   const dirty = book.takeDirty();
   const proxies = state.proxies.takeDirty();
-  // At rest no number is used up and nothing is written.
+  // At rest nothing is written and no number is used.
   const atRest = dirty === null && proxies.length === 0 && writer.journalBytes === 0;
   if (!atRest) await writeAll(state, dirty, proxies, nowMs);
   state.lastSnapshotAtMs = nowMs;
@@ -49,7 +48,7 @@ async function writeAll(
   ]);
 }
 
-/** The next slice, as it is now. */
+/** The next slice, with current values. */
 function windowChanges(dirty: Iterator<DirtyWindow>, lsn: number): Change[] {
   const changes: Change[] = [];
   while (changes.length < windowsPerSlice) {

@@ -1,7 +1,4 @@
-/**
- * From the store to a daemon that may answer: what was kept is restored, and this epoch of the
- * daemon is written down.
- */
+/** Makes the daemon's state: restores it from the store and writes down the new epoch. */
 
 import { windowsPerSlice } from "../../shared/bounds.js";
 import type { Inert } from "../../shared/config/inert-rule.js";
@@ -43,7 +40,7 @@ import { loadAccounts } from "./load-unread.js";
 import { restore } from "./restore.js";
 import type { HostUptime } from "./stored-epoch.js";
 
-/** What the state calls later, as it says there. */
+/** The callbacks that the state calls later. */
 type LaterPorts = Pick<DaemonState, "onDroppedRecord" | "onForeignVersion" | "onLimitsApplied"> &
   Pick<DaemonState, "onUnreadable" | "yieldToEventLoop" | "wallMs">;
 
@@ -60,11 +57,11 @@ interface StartPorts extends LaterPorts {
   onStoreState(error: Error | null): void;
   /** Called once what budgets have spent is read. */
   onAccountsLoaded?(): void;
-  /** Called for each rule and budget that exists, or is written later, and does nothing. */
+  /** Called for each inert rule and budget, at the start and when it is written. */
   onInert(inert: Inert): void;
-  /** Called with the templates that the store has though the entitlement is missing. */
+  /** Called with the stored templates if the entitlement for them is missing. */
   onUnentitled(templates: readonly string[]): void;
-  /** The store can't be read any further: the daemon must end at once. */
+  /** The store can't be read: the daemon must exit immediately. */
   onBroken(error: Error): void;
   /** Without it nothing is measured. */
   readonly measures?: MeasurePorts;
@@ -74,32 +71,32 @@ interface StartOptions {
   readonly settings: DaemonSettings;
   /** The rules of the configuration. */
   readonly rules: readonly RuleDefinition[];
-  /** What their text was made into, one for each configuration. */
+  /** A digest of their text. */
   readonly digest: string;
   /** Its budgets. */
   readonly budgets: readonly BudgetDefinition[];
-  /** Of each of both, in their order, where that is known. */
+  /** Where each of them is declared, in their order, if known. */
   readonly declaredAt?: DeclaredPlaces;
   /** Its providers. */
   readonly providers: ModelNamings;
-  /** Two random 32-bit integers that are unknown outside. */
+  /** Two secret random 32-bit integers. */
   readonly hashKey: HashKey;
   /** The name of the machine. */
   readonly host: string;
-  /** A random one, for a store that has none. */
+  /** A random id for a store without one. */
   readonly newStoreId: string;
   readonly nowMs: number;
   readonly uptime: HostUptime;
 }
 
 const unplaced: DeclaredPlaces = { rules: [], budgets: [] };
-/** Between two attempts to write to a store that fails. */
+/** Between two attempts to write to a failing store, in ms. */
 const retryMs = 1000;
 
 /**
- * Resolved: nothing is answered yet, and everything that the answers depend on is committed; or the
- * store can't be written, and it is the first that will be, before anything that follows from it
- * and before anything is removed.
+ * Resolves before anything is answered, when everything that answers depend on is committed. If the
+ * store can't be written, these changes are queued first, before anything that follows from them
+ * and before any removal.
  */
 export async function startState(
   {
@@ -136,7 +133,7 @@ export async function startState(
   // No key has the number 0.
   const labelsOf = (keyId: string): readonly string[] =>
     restored.keys.byNumber(keyNumber(keyId) ?? 0)?.labels ?? [];
-  const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable }, nowMs);
+  const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable });
   const {
     budgets,
     incomplete,
@@ -219,7 +216,7 @@ export async function startState(
     lastBackup: noted.lastBackup,
     lastSnapshotAtMs: null,
   };
-  // What is looked up is marked in the store before anything is spent on top of it.
+  // The store gets the mark of each look-up before anything is spent on top of it.
   const backfill = beginBackfill(state, incomplete, nowMs);
   await writer.tryWrite([
     ...restored.changes,
@@ -232,7 +229,7 @@ export async function startState(
     .then(async (stale) => {
       if (!state.accountsLoading) onAccountsLoaded?.();
       await removeSpends(state, stale);
-      // A daemon that stops hasn't seen all that a backfill replaces.
+      // A stopping daemon hasn't loaded all accounts that a backfill replaces.
       if (!state.accountsLoading) await backfill?.finish().catch(onUnreadable);
     })
     .catch(onBroken);
@@ -248,8 +245,8 @@ export async function startState(
 }
 
 /**
- * The templates that were written while the entitlement was there: they continue to count per child
- * and are never one shared counter, but can't be written again.
+ * Templates that were written while the entitlement existed. They keep counting per child, never as
+ * one shared counter, and can't be written again.
  */
 function unentitledTemplates({ settings, book, budgets }: DaemonState): readonly string[] {
   if (settings.quotaTemplatesEntitled) return [];
@@ -265,13 +262,16 @@ function unentitledTemplates({ settings, book, budgets }: DaemonState): readonly
   ];
 }
 
-/** Of each rule and each budget of the configuration, in their order. */
+/** Where each rule and budget of the configuration is declared, in their order. */
 interface DeclaredPlaces {
   readonly rules: readonly DeclaredAt[];
   readonly budgets: readonly DeclaredAt[];
 }
 
-/** Resolved: all are noted, or the daemon stops. */
+/**
+ * Notes where rules and budgets are declared, in slices, since there may be 100,000. Resolves when
+ * all are noted, or the daemon stops.
+ */
 export async function placeDeclared(state: DaemonState): Promise<void> {
   const { rules, budgets } = state.declared;
   for (const [i, definition] of budgets.all.entries()) {
@@ -284,7 +284,7 @@ export async function placeDeclared(state: DaemonState): Promise<void> {
   for (const [i, definition] of rules.all.entries()) {
     const id = ruleId(definition);
     const rule = state.book.rules.get(id);
-    // The rule's own id, so that the text is kept once.
+    // The rule's own string, so that the text is kept once.
     rules.note(rule?.id ?? id, i);
     if (rule?.source === "config") rule.declaredAt = rules.at(i);
     if (turns.isOver()) await state.yieldToEventLoop();

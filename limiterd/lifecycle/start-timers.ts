@@ -1,6 +1,6 @@
 /**
- * What the daemon does by the clock: snapshots, the sweep of idle children, the end of the grace
- * period for reconnecting proxies; and the order in which it stops.
+ * The daemon's timers: snapshots, the sweep of idle children, the end of the reconnect grace
+ * period; and the order in which it stops.
  */
 import { journalBytesMax, reconnectGraceMs, windowsPerSlice } from "../../shared/bounds.js";
 import { keysMax, keyUsesPerFlush } from "../../shared/domain/credential-bounds.js";
@@ -25,15 +25,15 @@ import {
 interface TimerPorts {
   /** Wall time in ms since the epoch. */
   nowMs(): number;
-  /** Runs `run` every `ms`; returns what ends it. */
+  /** Runs `run` every `ms`; returns a function that ends it. */
   every(ms: number, run: () => void): () => void;
-  /** Runs `run` once after `ms`; returns what prevents it. */
+  /** Runs `run` once after `ms`; returns a function that cancels it. */
   after(ms: number, run: () => void): () => void;
-  /** The store can't be read any further: the daemon must end at once. */
+  /** The store can't be read: the daemon must exit immediately. */
   onBroken(error: Error): void;
-  /** So many proxies of the last run haven't reconnected in time. */
+  /** Called with the number of proxies of the last run that haven't reconnected in time. */
   onMissing(proxies: number): void;
-  /** The store comes near to what it may hold, or over it. */
+  /** Called when the store is nearly full, or over its cap. */
   onFill(fill: StoreFill, usedBytes: number, largest: LargestTables): void;
   /** Stops listening and closes every peer, once it has read what was sent to it. */
   closeListener(): Promise<void>;
@@ -53,12 +53,12 @@ const tickMs = 1000;
 const stopWriteMs = 5_000;
 
 interface TimerSettings {
-  /** 0: no snapshot but the last, and those that the journal's size forces. */
+  /** 0: no periodic snapshots, only the last one and those that the journal's size forces. */
   readonly flushIntervalMs: number;
   readonly usageRetentionDays: number;
-  /** What the store may hold; null: it has no cap. */
+  /** The cap of the store in bytes; null: none. */
   readonly storeBytesMax: number | null;
-  /** How often what records have changed is written, if there isn't much before. */
+  /** How often sums and accounts are written, if there isn't much to write before. */
   readonly usageFlushMs: number;
   /** Rules, or windows, that are read in one turn of the event loop after the start. */
   readonly loadedPerSlice?: number;
@@ -121,7 +121,7 @@ export function startTimers(
   stops.push(
     ports.every(tickMs, () => {
       if (state.writer.journalBytes > journalBytesMax) void takeSnapshot();
-      // At rest nothing is committed, so nothing would notice.
+      // Without commits nothing else would notice.
       if (!state.store.isInPlace()) void state.writer.tryWrite([]);
       closeTimedOutPeers(state, ports.nowMs());
       sweepDenials(state, ports.nowMs());
@@ -143,7 +143,7 @@ export function startTimers(
       }),
     );
   }
-  /** False: it isn't done in time. */
+  /** False: it wasn't done in time. */
   const within = (ms: number, done: Promise<void>): Promise<boolean> =>
     new Promise((resolve, reject) => {
       const cancel = ports.after(ms, () => resolve(false));
@@ -160,8 +160,7 @@ export function startTimers(
     async stop() {
       state.stopping = true;
       for (const stop of stops) stop();
-      // Written while the proxies are still there, so that the next epoch of the daemon waits
-      // for them.
+      // Written while the proxies are connected, so that the next epoch waits for them.
       const written = await within(stopWriteMs, lastSnapshot());
       await ports.closeListener();
       return written && (await within(stopWriteMs, state.writer.close()));

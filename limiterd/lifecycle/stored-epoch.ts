@@ -1,13 +1,13 @@
 /**
- * The numbers of an epoch: those of each start are above all that earlier ones gave out, also above
- * those of an epoch that a full disk kept from being written.
+ * The log sequence numbers of an epoch: each start uses numbers above all that earlier ones
+ * assigned, including those of an epoch that a full disk kept from being written.
  */
 import { isCount } from "../../shared/checked.js";
 import type { Change } from "../store/store.js";
 
-/** How long the host has been up: no process, and no step of its wall clock, sets it back. */
+/** The host's uptime, which no process and no step of the wall clock sets back. */
 export interface HostUptime {
-  /** Another one after each boot. */
+  /** Differs after each boot. */
   readonly boot: string;
   readonly upMs: number;
 }
@@ -23,24 +23,21 @@ export interface StoredEpoch extends HostUptime {
  */
 export const epochStartKey = "lsn";
 
-/** More than an epoch gives out before its next moment is told apart. */
+/** More than an epoch assigns before its next millisecond. */
 const lsnGap = 1_000_000;
 
-/** More than an epoch gives out in a millisecond; 2^53 of them last for 285 years. */
+/** More than an epoch assigns in a millisecond; 2^53 of them last for 285 years. */
 const lsnsPerMs = 1000;
 
-/** Null for what was never written. Without a boot it is of an earlier release. */
+/** Null for what `epochChange` never wrote. */
 export function epochFromStored([lsn, boot, upMs]: readonly unknown[]): StoredEpoch | null {
-  if (!isCount(lsn)) return null;
-  return typeof boot === "string" && isCount(upMs)
-    ? { lsn, boot, upMs }
-    : { lsn, boot: "", upMs: 0 };
+  return isCount(lsn) && typeof boot === "string" && isCount(upMs) ? { lsn, boot, upMs } : null;
 }
 
 /**
  * The first number of an epoch that begins now. `lastLsn`: the highest on the disk. Since the last
- * epoch on the disk began there may have been others that never got there, whose leases the proxies
- * still hold; of another boot nobody holds any.
+ * epoch on the disk there may have been others that never reached it, whose leases proxies still
+ * hold; after a reboot no proxy holds any.
  */
 export function nextEpochLsn(lastLsn: number, last: StoredEpoch | null, now: HostUptime): number {
   const sinceMs = last?.boot === now.boot ? Math.max(0, now.upMs - last.upMs) : now.upMs;

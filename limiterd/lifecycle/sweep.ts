@@ -1,7 +1,7 @@
 /**
- * Removes what is no longer needed, in memory and in the store, in slices: idle children of rules
- * and of budgets, windows that no rule counts any more, denials of JWTs that have expired, and
- * owners of objects that providers no longer have.
+ * Removes what is no longer needed from memory and store, in slices: idle children of rules and
+ * budgets, windows that no rule counts, expired denials of JWTs, and owners of objects that
+ * providers no longer have.
  */
 import { childrenPerSweep, secondsToSweepAll, windowsPerSlice } from "../../shared/bounds.js";
 import { spendKey } from "../budgets/stored-budget.js";
@@ -17,10 +17,10 @@ export function examinedPerSweep(childCount: number): number {
 }
 
 /**
- * Forgets idle and dropped children in memory and in the store, in slices. Resolved: they are gone
- * from both. One runs at a time; the caller sees to that. `pause` yields to the event loop. The
- * clock is read for each slice: a sweep that waits for a store that fails takes as long as that
- * does, and by the time at which it began all that was counted since would be ahead of the clock.
+ * Forgets idle and dropped children. Resolves when they are gone from memory and store. The caller
+ * runs one at a time. `pause` yields to the event loop. The clock is read for each slice: a sweep
+ * may wait long for a failing store, and with the time of its start, later counts would seem to be
+ * in the future.
  */
 export async function sweepChildren(
   state: DaemonState,
@@ -45,8 +45,8 @@ export async function sweepChildren(
 }
 
 /**
- * Removes windows that restore found stale, in slices. Resolved: they are gone. One that is counted
- * again by then stays: the next snapshot overwrites it.
+ * Removes windows that restore found stale, in slices. Resolves when they are gone. A window that
+ * is counted again by then stays: the next snapshot overwrites it.
  */
 export async function removeStaleWindows(
   { book, writer }: DaemonState,
@@ -62,7 +62,7 @@ export async function removeStaleWindows(
   }
 }
 
-/** Accepts the JWTs again whose denial has expired. */
+/** Accepts JWTs again whose denial has expired. */
 export function sweepDenials(state: DaemonState, nowMs: number): void {
   const { denials, writer } = state;
   const expired = denials.expired(nowMs);
@@ -78,7 +78,8 @@ export function sweepDenials(state: DaemonState, nowMs: number): void {
  */
 export async function sweepSpends(state: DaemonState, nowMs: () => number): Promise<void> {
   const { accountsLoading, budgets, writer } = state;
-  // One that is forgotten now would be read again. What waits for a store that fails needn't grow.
+  // While accounts load, a forgotten one would be read again. Nothing more should wait for a
+  // failing store.
   if (accountsLoading || writer.failing !== null) return;
   let children = 0;
   for (const budget of budgets.budgets.values()) children += budget.children.size;
@@ -98,8 +99,8 @@ export async function sweepSpends(state: DaemonState, nowMs: () => number): Prom
 }
 
 /**
- * Forgets who has made objects that have expired, a slice at a call, and responses whose usage has
- * been waited for long enough.
+ * Forgets the owners of expired objects, a slice at a call, and responses whose usage has been
+ * awaited long enough.
  */
 export function sweepObjects({ objects, pending, writer }: DaemonState, nowMs: number): void {
   // What waits for a store that fails needn't grow.

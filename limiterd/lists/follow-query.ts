@@ -13,7 +13,7 @@ export interface FollowQuery {
   readonly after: Cursor | null;
   readonly from: "start" | "now";
   readonly limit: number;
-  /** The name of who asks; null: nobody who is to be told of. */
+  /** The follower's name; null: an anonymous reader, which the status doesn't list. */
   readonly follower: string | null;
   /** It has all and ends. */
   readonly finished: boolean;
@@ -31,7 +31,7 @@ export function parseFollowQuery(body: unknown): Checked<FollowQuery> {
   const { after = null, from = "start", limit, follower, finished = false } = fields.value;
   const cursor = typeof after === "string" ? cursorForm.exec(after) : null;
   if (after !== null && cursor === null)
-    return bad("after must be the next of the page before", "after");
+    return bad("after must be the next of the previous page", "after");
   const [, storeId = "", place = null] = cursor ?? [];
   const page = parseRecordsPage({ after: place, limit }, exportedRecordsMax);
   if (!page.ok) return page;

@@ -71,7 +71,7 @@ const beyondTheEnd: Checked<never> = {
   failure: plainFailure(
     409,
     "invalid_request_error",
-    "after is beyond the last record: the store was exchanged for an older one by hand. Put backups back with `sluice restore`, which tells their records apart; to go on here, begin anew with another follower or cursor",
+    "after is beyond the last record: the store was replaced by an older one. Restore backups with `sluice restore`, which keeps their records apart; to continue here, start with another follower or cursor",
   ),
 };
 
@@ -165,7 +165,7 @@ export function listFollowers(
   }));
 }
 
-/** Null where the store is damaged: whoever reads the records is told. */
+/** Null if the store is damaged: reading the records reports it. */
 function knownLagSeconds(
   state: Pick<DaemonState, "store" | "usage">,
   place: RecordPlace,

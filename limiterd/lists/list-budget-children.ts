@@ -36,7 +36,7 @@ export function listBudgetChildren(
       ok: false,
       failure: failure(
         "overloaded",
-        "the daemon has just started and still reads the children: try again in some seconds",
+        "the daemon has just started and is loading the children: try again in a few seconds",
       ),
     };
   return good(fullestOf(state, budget, asked.value.query, nowMs));

@@ -42,7 +42,7 @@ export function listBudgets(state: DaemonState, query: ListQuery, nowMs: number)
   };
 }
 
-/** The same, once what other hosts have spent of its budgets is read anew. */
+/** The same, after reading what other hosts have spent on its budgets. */
 export async function listFreshBudgets(
   state: DaemonState,
   query: ListQuery,
@@ -160,7 +160,7 @@ export function budgetStatuses(
   return met(state, userPath, labels, nowMs).map((account) => statusOf(state, account, nowMs));
 }
 
-/** What other hosts have spent of them is read anew, where there are any. */
+/** Reads again what other hosts have spent on them, with a cluster. */
 export async function refreshStatuses(
   state: DaemonState,
   userPath: string,

@@ -75,7 +75,7 @@ function textOf({ atMs, proxyId, lease }: Place): string {
   return `${atMs}.${lease}.${proxyId}`;
 }
 
-/** The place that a text names; any other text begins anew. */
+/** The place that a cursor names; any other text starts from the beginning. */
 function placeOf(after: string | null): Place | null {
   const [, atMs, lease, proxyId] = /^(\d{1,15})\.(\d{1,15})\.(.*)$/.exec(after ?? "") ?? [];
   return proxyId === undefined ? null : { atMs: Number(atMs), lease: Number(lease), proxyId };

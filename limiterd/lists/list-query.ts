@@ -47,7 +47,7 @@ export function parseListQuery(body: unknown, choices: ListChoices): Checked<Lis
   if (!fields.ok) return fields;
   const { after = null, limit, search } = fields.value;
   if (after !== null && typeof after !== "string")
-    return bad("after must be the next of the page before", "after");
+    return bad("after must be the next of the previous page", "after");
   if (!isAbsent(limit) && (!isCount(limit, 1) || limit > itemsPerPage))
     return bad(`limit must be an integer from 1 to ${itemsPerPage}, not ${show(limit)}`, "limit");
   if (!isAbsent(search) && (typeof search !== "string" || search.length > searchCharsMax))

@@ -16,7 +16,7 @@ type Name = keyof typeof limiterMetrics;
 
 interface Question {
   readonly status: DaemonStatus;
-  /** How many rules, and how many budgets, are told of. */
+  /** The most rules, and the most budgets, with metrics of their own. */
   readonly rulesMax: number;
   readonly nowMs: number;
 }

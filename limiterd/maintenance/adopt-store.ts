@@ -1,7 +1,7 @@
 /**
- * Makes a copy of a store ready to take the place of another: it belongs to nobody, and its epochs
- * go on above every number that either of the two has given out. So a request that was admitted
- * after the backup and still runs is counted again by the daemon that begins with it, once.
+ * Prepares a copy of a store to replace another: it has no owner, and its epochs continue above
+ * every number that either store has assigned. A request that was admitted after the backup and
+ * still runs is then counted once more by the daemon that starts with the copy.
  */
 import { randomUUID } from "node:crypto";
 import { identityAfterRestore } from "../cluster/hosts/host-identity.js";
@@ -17,7 +17,7 @@ import { nextStoreId } from "../usage/followers/store-ids.js";
 import { storedRollupProgress } from "../usage/restore-usage.js";
 import { readingDirectory, readLmdbStore } from "./read-lmdb-store.js";
 
-/** `replaced`: the store that goes, if there is one. Rejects with `StoreUnreadableError`. */
+/** `replaced`: the store to replace, if there is one. Rejects with `StoreUnreadableError`. */
 export async function adoptStore(
   file: string,
   replaced: string | null,
@@ -42,14 +42,11 @@ export async function adoptStore(
 }
 
 /**
- * An epoch that began and counted nothing, at `lsn` at the least: so the next one takes all numbers
- * between the last one that this store has and its own for lost.
+ * Adds an empty epoch that starts at `lsn` or above. The next epoch then counts all numbers between
+ * the last one in this store and its own as lost.
  */
 export function beginsAbove(store: Store, lsn: number, uptime: HostUptime): Change[] {
   const { epochs } = restore(store, null, {
-    digest: "",
-    hashKey: [1, 2],
-    providers: new Map(),
     nowMs: Date.now(),
     uptime,
   });
@@ -61,29 +58,26 @@ export function beginsAbove(store: Store, lsn: number, uptime: HostUptime): Chan
   ];
 }
 
-/** The highest place that the store has given a batch of records; 0 without any. */
+/** The highest key of a batch of records; 0 without any. */
 function lastRecordKey(store: Store): number {
   const range = { from: 0, before: Number.MAX_SAFE_INTEGER, limit: 1 };
   const [last = 0] = store.lastKeys("usage", range);
   return Math.max(Number(last), storedRollupProgress(store));
 }
 
-/** Above all numbers that a store's daemons have given out; 0 when it can't be read. */
+/** A number above all that a store's daemons have assigned; 0 when it can't be read. */
 async function nextLsnOf(file: string, uptime: HostUptime): Promise<number> {
   const reading = readingDirectory();
   try {
     const { store, close } = readLmdbStore(file, reading.directory);
     const { epochs } = restore(store, null, {
-      digest: "",
-      hashKey: [1, 2],
-      providers: new Map(),
       nowMs: Date.now(),
       uptime,
     });
     await close();
     return epochs.startLsn;
   } catch (error) {
-    // That may be why it is replaced.
+    // Damage may be the reason for replacing it.
     if (error instanceof StoreUnreadableError) return 0;
     throw error;
   } finally {

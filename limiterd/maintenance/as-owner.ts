@@ -27,7 +27,7 @@ const ownPrivileges: Privileges = {
   seteuid: (id) => process.seteuid?.(id),
 };
 
-/** Others than its owner write in the directory, so that nobody's rights are few enough. */
+/** Others than the owner can write to the directory, so no user's rights are low enough. */
 export class OpenDirectoryError extends Error {
   override name = "OpenDirectoryError";
 }
@@ -58,7 +58,7 @@ export function becomeOwnerOf(directory: string, privileges = ownPrivileges): vo
  * link there.
  */
 export function openAsOwner(file: string, privileges = ownPrivileges): number {
-  // A named pipe that nobody writes to would be waited for.
+  // Opening a FIFO without a writer would block.
   const flags = constants.O_RDONLY | constants.O_NONBLOCK;
   if (privileges.getuid() !== 0) return openSync(file, flags);
   privileges.seteuid(statSync(dirname(resolve(file))).uid);

@@ -1,6 +1,7 @@
 /**
- * Lets whoever answers requests go first. Not before the work begins: a process of low priority
- * takes ten times as long as another to start on a busy host, and works on nothing meanwhile.
+ * Lowers the priority of this process, so that processes that answer requests come first. Call it
+ * when the work begins, not earlier: on a busy host, a process of low priority takes ten times as
+ * long to start, and does no work meanwhile.
  */
 import { readdirSync } from "node:fs";
 import { getPriority, setPriority } from "node:os";

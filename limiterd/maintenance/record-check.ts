@@ -1,7 +1,7 @@
 /**
- * The usage records of a store, read once in their order: whether the index by day leads to each of
- * them, and whether the sums of all usage hold what they tell. Sums of single paths and models move
- * with these, in the same commits, and would take as much memory as there are.
+ * Checks the usage records of a store in one pass: the index by day must lead to each of them, and
+ * the daily sums of all usage must match them. Sums of single paths and models are not checked:
+ * they are written in the same commits, and checking them would need memory for each.
  */
 import { isSaturated } from "../../shared/domain/money.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
@@ -59,7 +59,7 @@ export class RecordCheck {
       this.firstMs = Math.min(this.firstMs ?? record.atMs, record.atMs);
       this.lastMs = Math.max(this.lastMs ?? record.atMs, record.atMs);
       const day = Math.floor(record.atMs / dayMs);
-      if (run !== null && (day < run.fromDay || day > run.toDay))
+      if (day < run.fromDay || day > run.toDay)
         throw new StoreUnreadableError(
           `the index of days doesn't lead to the records ${at}: they ended on ${dayOf(record.atMs)}`,
         );
@@ -91,14 +91,13 @@ export class RecordCheck {
     return first === undefined ? Number.POSITIVE_INFINITY : first.toDay + 1;
   }
 
-  /** Null: a store of an earlier release has no index yet. */
-  #runOf(key: number): Run | null {
+  /** The run of a record's key. Throws `StoreUnreadableError` if there is none. */
+  #runOf(key: number): Run {
     this.#runs ??= Array.from(this.#store.entries("days"), ({ key: firstKey, value }) => ({
       firstKey: Number(firstKey),
       fromDay: Number(value[0]),
       toDay: Number(value[1]),
     }));
-    if (this.#runs.length === 0) return null;
     while (key >= (this.#runs[this.#run + 1]?.firstKey ?? Infinity)) this.#run++;
     const run = this.#runs[this.#run];
     if (run === undefined)

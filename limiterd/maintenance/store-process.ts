@@ -11,7 +11,7 @@ import { lowerPriority } from "./lower-priority.js";
 import { verifyStoreFile } from "./verify-store-file.js";
 
 const [, , name, file = "", rest = ""] = process.argv;
-// Whoever started it has gone: nobody needs what it makes.
+// The parent process has ended, so its result is not needed.
 process.on("disconnect", () => process.exit(1));
 
 async function work(): Promise<unknown> {

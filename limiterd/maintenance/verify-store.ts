@@ -90,23 +90,17 @@ export function verifyStore(store: Store, options: VerifyOptions): StoreReport {
 /** Reads what every start reads, as it does. Throws `StoreUnreadableError`. */
 function startReads(store: Store, nowMs: number): void {
   restore(store, null, {
-    digest: "",
-    hashKey: [1, 2],
-    providers: new Map(),
     nowMs,
     uptime: { boot: "", upMs: 0 },
   });
   restoreDenials(store);
-  const usage = restoreUsage(
-    {
-      store,
-      labelsOf: () => [],
-      onDamaged(error) {
-        throw error;
-      },
+  const usage = restoreUsage({
+    store,
+    labelsOf: () => [],
+    onDamaged(error) {
+      throw error;
     },
-    nowMs,
-  );
+  });
   restoreBudgets(
     store,
     null,

@@ -1,8 +1,7 @@
 /**
- * Which user path has made what a provider keeps, as the daemon remembers it: in the table
- * `objects`, [userPath, expiresAtMs] by id and provider. It is read from the store when someone
- * asks, which no verdict does; entries that have expired are removed by a walk over all of them,
- * once a day, a slice at a call.
+ * Remembers which user path made a stored object of a provider: table `objects`, [userPath,
+ * expiresAtMs] by id and provider. It is read from the store on request, which no verdict makes.
+ * Once a day a walk removes expired entries, a slice at a call.
  */
 
 import { isMoment } from "../../shared/time.js";
@@ -10,9 +9,9 @@ import { dayMs, dayOf } from "../../shared/utc-day.js";
 import { type MadeObjects, type ObjectOwner, objectsMax } from "../../shared/wire/stored-object.js";
 import type { Change, Store } from "../store/store.js";
 
-/** Providers that may have an object of the same id. */
+/** The most providers that may have an object with the same id. */
 const providersPerId = 64;
-/** Entries that a walk looks at in one go: half a millisecond. */
+/** Entries per slice of a walk: half a millisecond. */
 const walkedPerSlice = 500;
 /** Above every key of a table. */
 const end = "\u{10ffff}";
@@ -20,7 +19,9 @@ const end = "\u{10ffff}";
 export class ObjectOwners {
   readonly #store: Store;
   readonly #max: number;
-  /** As of the last walk, and what has come since; 0 until the first one is done. */
+  /**
+   * The number of objects at the last walk, plus those added since; 0 until the first walk is done.
+   */
   #count = 0;
   #walkedDay = "";
   #walked = 0;
@@ -32,9 +33,9 @@ export class ObjectOwners {
     this.#max = max;
   }
 
-  /** At each provider that has an object of this id. */
+  /** The owners at each provider that has an object with this id. */
   of(id: string, nowMs: number): readonly ObjectOwner[] {
-    // No id holds a space, and what follows it in the order of bytes is `!`.
+    // No id contains a space, and the next byte is `!`.
     const range = { from: `${id} `, before: `${id}!`, limit: providersPerId };
     return this.#store.range("objects", range).flatMap(({ key, value }) => {
       const userPath = ownerOf(value, nowMs);
@@ -43,8 +44,8 @@ export class ObjectOwners {
   }
 
   /**
-   * What is to be written of objects that were made; null: there are too many already. What belongs
-   * to another path stays its own, whoever says to have made it.
+   * The changes for objects that were made; null: there are too many already. An object of another
+   * path keeps its owner.
    */
   made({ userPath, objects, days }: MadeObjects, nowMs: number): readonly Change[] | null {
     const expiresAtMs = nowMs + days * dayMs;
@@ -60,7 +61,7 @@ export class ObjectOwners {
     return changes;
   }
 
-  /** The next removals of what has expired. */
+  /** The next removals of expired entries. */
   expired(nowMs: number): readonly Change[] {
     const today = dayOf(nowMs);
     if (today !== this.#walkedDay) {
@@ -76,14 +77,14 @@ export class ObjectOwners {
     this.#walked += entries.length - gone.length;
     if (entries.length < walkedPerSlice) {
       this.#cursor = null;
-      // Those that came meanwhile may be counted twice until the next walk.
+      // Objects added meanwhile may be counted twice until the next walk.
       this.#count = this.#walked + (this.#count - this.#kept);
     } else this.#cursor = `${String(entries.at(-1)!.key)}\u0000`;
     return gone.map(({ key }) => ({ table: "objects", key, value: undefined }));
   }
 }
 
-/** Null: it has expired, or can't be read, and so is nobody's. */
+/** Null: it has expired or can't be read, and has no owner. */
 function ownerOf([userPath, expiresAtMs]: readonly unknown[], nowMs: number): string | null {
   return typeof userPath === "string" && isMoment(expiresAtMs) && expiresAtMs > nowMs
     ? userPath

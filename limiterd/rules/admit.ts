@@ -8,8 +8,7 @@ import type { BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.j
 import { type Counter, keepChild, shareOf } from "../counters/counter.js";
 import { rollWindow } from "../counters/window.js";
 import { type AdmissionOptions, type JudgedRequest, judge, type Refused } from "./judge.js";
-import { inOrder, type Matching, TargetRules } from "./match-counters.js";
-import type { RuleBook } from "./rule-book.js";
+import { inOrder, type Matching, type RuleBook, TargetRules } from "./rule-book.js";
 import { headersOfCounters } from "./success-headers.js";
 
 export interface AdmittedVerdict {
@@ -28,7 +27,7 @@ export interface Exceeded {
 
 export type Verdict = AdmittedVerdict | Refused | Exceeded;
 
-/** What other hosts have left must be asked first: nothing was counted. */
+/** The engine must be asked first; nothing was counted. */
 interface Unsure {
   readonly kind: "unsure";
 }
@@ -36,15 +35,15 @@ interface Unsure {
 const unsure: Unsure = { kind: "unsure" };
 
 /**
- * Admits a request to the first target that has room and counts it; else the rule or budget that
- * refuses it and for how long.
+ * Admits a request to the first target with room and counts it; or returns the rule or budget that
+ * refuses it, and for how long.
  */
 export function admit(
   book: Matching & Pick<RuleBook, "count">,
   request: JudgedRequest,
   options: Omit<AdmissionOptions, "turn">,
 ): Verdict;
-/** The same, where counters are shared with other hosts. */
+/** The same, with counters shared between hosts. */
 export function admit(
   book: Matching & Pick<RuleBook, "count">,
   request: JudgedRequest,
@@ -77,8 +76,8 @@ export function admit(
 
 /**
  * Admits a request whose target has failed to the first of `targets` with room. Only that target's
- * rules count it, and `counters` are theirs alone: the path's, which it has held since its
- * admission, are neither judged nor counted again. The headers are of both, as the rules are now.
+ * rules count it, and `counters` are only theirs: the path's were counted at the admission and
+ * aren't judged again. The headers cover both, as the rules are now.
  */
 export function readmit(
   book: RuleBook,
@@ -107,8 +106,8 @@ export function readmit(
 }
 
 /**
- * Every window and every gauge moves together. Gauges count on all rules; only `concurrent` ones
- * are judged by them.
+ * All windows and gauges change together. Every rule has a gauge; only those of `concurrent` rules
+ * are judged.
  */
 function countRequest(
   book: Pick<RuleBook, "count">,

@@ -1,16 +1,27 @@
 /**
- * What a settle moves in the windows when it arrives. Requests are counted at the admission, and at
- * the reroute for the target that took over; a settle counts them only where a crash has taken that
- * back, or where there was no admission. Slots are not here.
+ * What a settle changes in the windows. Requests are counted at the admission, or at the reroute
+ * for the target that took over. A settle charges tokens, and counts a request only if a crash has
+ * lost its count or there was no admission. Slots are not here.
  */
+import { unreachable } from "../../shared/assert.js";
+import { tokensPerResponseMax } from "../../shared/bounds.js";
+import {
+  isUnnumbered,
+  type Settle,
+  uncountedLsn,
+  unlimitedLsn,
+} from "../../shared/wire/message-to-daemon.js";
 import type { Counter } from "../counters/counter.js";
-import type { HeldLease } from "../peer.js";
+import type { HeldLease, KnownProxy } from "../peer.js";
 import { isLost } from "../store/epochs.js";
-import { charge } from "./charge.js";
-import { isSameTarget, matchAll, matchTarget } from "./match-counters.js";
-import { countSince, isAttemptForgotten, isRequestForgotten, type Ledger } from "./recount.js";
-import type { RuleBook } from "./rule-book.js";
-import type { ArrivedSettle, SettleFacts } from "./settle-facts.js";
+import {
+  charge,
+  countSince,
+  isAttemptForgotten,
+  isRequestForgotten,
+  type Ledger,
+} from "./charge.js";
+import { isSameTarget, matchAll, matchTarget, type RuleBook } from "./rule-book.js";
 
 /** Counts a settle that arrives for the first time. */
 export function countSettle(
@@ -19,50 +30,100 @@ export function countSettle(
   facts: SettleFacts,
   nowMs: number,
 ): void {
-  const { proxy, message, held } = arrived;
-  const { lease, part, userPath, target } = message;
-  const { book, epochs } = ledger;
-  const { lsn, targetLsn, endedAtMs, tokens } = facts;
-  if (part === "cached" || part === "final") return;
-  const heldThere = held !== undefined && isSameTarget(held.target, target) ? held : undefined;
-  if (part === "progress")
-    return charge(
-      book,
-      stillMet(heldThere, book) ?? matchAll(book, userPath, target, nowMs),
-      { atMs: endedAtMs, requests: 0, tokens },
-      nowMs,
-    );
-  if (part === "untried") {
-    // No hello has named it, so no crash has brought it back.
-    if (isLost(epochs, targetLsn)) return;
-    const untried = { lsn: targetLsn, atMs: facts.targetAtMs, requests: -1 } as const;
-    return countSince(book, matchTarget(book, target), untried, nowMs);
+  const { proxy, message } = arrived;
+  const { lease, part } = message;
+  switch (part) {
+    case "cached":
+    case "final":
+      return;
+    case "progress":
+      return chargeTokens(ledger.book, arrived, facts, nowMs);
+    case "untried":
+      return withdrawAttempt(ledger, message, facts, nowMs);
+    case "attempt":
+      return countLostAttempt(ledger, arrived, facts, nowMs);
+    case "withdrawn":
+      withdrawRequest(ledger, arrived, facts, nowMs);
+      break;
+    case "request":
+      countLostAttempt(ledger, arrived, facts, nowMs);
+      countLostRequest(ledger, arrived, facts, nowMs);
+      chargeTokens(ledger.book, arrived, facts, nowMs);
+      break;
+    default:
+      return unreachable(part);
   }
-  const again = proxy.recounted.get(lease);
-  if (part !== "attempt") proxy.recounted.delete(lease);
-  const ofRequest = { lsn, atMs: facts.requestAtMs };
-  if (part === "withdrawn") {
-    if (isRequestForgotten(epochs, lsn, again)) return;
-    const counters = stillMet(held, book) ?? matchAll(book, userPath, target, nowMs);
-    return countSince(book, counters, { ...ofRequest, requests: -1 }, nowMs);
-  }
-  if (target !== null && isAttemptForgotten(epochs, { target, lsn: targetLsn }, again))
-    countForgotten(
-      book,
-      matchTarget(book, target),
-      { lsn: targetLsn, atMs: facts.targetAtMs },
-      nowMs,
-    );
-  if (part === "attempt") return;
-  if (isRequestForgotten(epochs, lsn, again))
-    countForgotten(book, book.matchPath(userPath, nowMs), ofRequest, nowMs);
-  const counters = stillMet(heldThere, book) ?? matchAll(book, userPath, target, nowMs);
+  proxy.recounted.delete(lease);
+}
+
+/** Charges the tokens to the target that used them and to the user path. */
+function chargeTokens(
+  book: RuleBook,
+  { message: { userPath, target }, held }: ArrivedSettle,
+  { endedAtMs, tokens }: SettleFacts,
+  nowMs: number,
+): void {
+  const isThere = held !== undefined && isSameTarget(held.target, target);
+  const counters =
+    stillMet(isThere ? held : undefined, book) ?? matchAll(book, userPath, target, nowMs);
   charge(book, counters, { atMs: endedAtMs, requests: 0, tokens }, nowMs);
 }
 
+/** Takes back the attempt at a target that was never sent a request. */
+function withdrawAttempt(
+  { book, epochs }: Ledger,
+  { target }: Settle,
+  { targetLsn, targetAtMs }: SettleFacts,
+  nowMs: number,
+): void {
+  // A crash has lost the count, and no hello names such an attempt, so it was not counted again.
+  if (isLost(epochs, targetLsn)) return;
+  countSince(
+    book,
+    matchTarget(book, target),
+    { lsn: targetLsn, atMs: targetAtMs, requests: -1 },
+    nowMs,
+  );
+}
+
+/** Takes back a request that was sent to no target. */
+function withdrawRequest(
+  { book, epochs }: Ledger,
+  { proxy, message: { lease, userPath, target }, held }: ArrivedSettle,
+  { lsn, requestAtMs }: SettleFacts,
+  nowMs: number,
+): void {
+  if (isRequestForgotten(epochs, lsn, proxy.recounted.get(lease))) return;
+  const counters = stillMet(held, book) ?? matchAll(book, userPath, target, nowMs);
+  countSince(book, counters, { lsn, atMs: requestAtMs, requests: -1 }, nowMs);
+}
+
+/** Counts the attempt at the target if a crash has lost the count, or there was no admission. */
+function countLostAttempt(
+  { book, epochs }: Ledger,
+  { proxy, message: { lease, target } }: ArrivedSettle,
+  { targetLsn: lsn, targetAtMs: atMs }: SettleFacts,
+  nowMs: number,
+): void {
+  if (target === null) return;
+  if (isAttemptForgotten(epochs, { target, lsn }, proxy.recounted.get(lease)))
+    countForgotten(book, matchTarget(book, target), { lsn, atMs }, nowMs);
+}
+
+/** As `countLostAttempt`, for the request at its user path. */
+function countLostRequest(
+  { book, epochs }: Ledger,
+  { proxy, message: { lease, userPath } }: ArrivedSettle,
+  { lsn, requestAtMs: atMs }: SettleFacts,
+  nowMs: number,
+): void {
+  if (isRequestForgotten(epochs, lsn, proxy.recounted.get(lease)))
+    countForgotten(book, book.matchPath(userPath, nowMs), { lsn, atMs }, nowMs);
+}
+
 /**
- * The counters that a lease met, as long as they count. A child's counter goes back to its table
- * while nothing is in flight, so those of a submission must be matched again.
+ * The counters that a lease was matched with, unless the rules have changed since. A submission
+ * holds no slot, so its children's counters may have been checked in and are matched again.
  */
 function stillMet(held: HeldLease | undefined, book: RuleBook): readonly Counter[] | null {
   return held !== undefined && !held.submission && held.bookVersion === book.version
@@ -70,7 +131,7 @@ function stillMet(held: HeldLease | undefined, book: RuleBook): readonly Counter
     : null;
 }
 
-/** One without a number has never been counted anywhere, and is by every rule that there is now. */
+/** Without a log sequence number it was never counted, so every rule of today counts it. */
 function countForgotten(
   book: RuleBook,
   counters: readonly Counter[],
@@ -79,4 +140,58 @@ function countForgotten(
 ): void {
   if (lsn === 0) charge(book, counters, { atMs, requests: 1, tokens: 0 }, nowMs);
   else countSince(book, counters, { lsn, atMs, requests: 1 }, nowMs);
+}
+
+/** A settle, the proxy that sent it, and the lease that it ends, as it was before. */
+interface ArrivedSettle {
+  readonly proxy: KnownProxy;
+  readonly message: Settle;
+  /** Undefined when the connection holds no such lease. */
+  readonly held: HeldLease | undefined;
+}
+
+interface SettleFacts {
+  /** The admission's; 0: there was none, and this settle counts the request. */
+  readonly lsn: number;
+  readonly requestAtMs: number;
+  /** The attempt's at this target; 0: as for `lsn`. */
+  readonly targetLsn: number;
+  readonly targetAtMs: number;
+  readonly endedAtMs: number;
+  readonly tokens: number;
+}
+
+interface SettleFactsOptions {
+  readonly settings: { readonly rateLimitsEnabled: boolean; readonly usageEnabled: boolean };
+  readonly book: Pick<RuleBook, "sinceMs">;
+}
+
+/** What a settle says, in the daemon's time. While rate limits are off, no window counts it. */
+export function settleFacts(
+  { settings, book }: SettleFactsOptions,
+  { message }: ArrivedSettle,
+  nowMs: number,
+): SettleFacts {
+  const { rateLimitsEnabled, usageEnabled } = settings;
+  const startedAtMs = Math.max(0, nowMs - message.startedAgoMs);
+  const targetStartedAtMs =
+    message.targetStartedAgoMs === undefined
+      ? startedAtMs
+      : Math.max(0, nowMs - message.targetStartedAgoMs);
+  // No rule counts a request that began before all of them. One that began later was sent by a
+  // proxy that hadn't heard of the rules yet. If the clock has stepped back behind the rules, the
+  // two can't be told apart: the request is counted.
+  const unlimited = startedAtMs < book.sinceMs && book.sinceMs <= nowMs ? uncountedLsn : 0;
+  const requestLsn = message.lsn === unlimitedLsn ? unlimited : message.lsn;
+  const targetLsn = message.targetLsn === unlimitedLsn ? unlimited : message.targetLsn;
+  return {
+    lsn: rateLimitsEnabled ? requestLsn : uncountedLsn,
+    requestAtMs: isUnnumbered(message.lsn) ? startedAtMs : message.admittedAtMs,
+    targetLsn: rateLimitsEnabled ? targetLsn : uncountedLsn,
+    targetAtMs: isUnnumbered(message.targetLsn) ? targetStartedAtMs : message.targetAtMs,
+    endedAtMs: Math.max(0, nowMs - message.endedAgoMs),
+    // More is a bug of the proxy. It is cut: a proxy that was refused would only send it again.
+    tokens:
+      rateLimitsEnabled && usageEnabled ? Math.min(message.tokens, 2 * tokensPerResponseMax) : 0,
+  };
 }

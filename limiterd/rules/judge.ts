@@ -1,56 +1,52 @@
 /**
- * The decision on one request: its path's rules and those of the first target with room must all
+ * The decision on one request: the rules of its path and of the first target with room must all
  * admit it, and then its budgets. One synchronous step that changes no count; the clock is an
- * argument. `admit.ts` counts what is admitted here, and `explain-verdict.ts` judges copies of the
- * counters by this same function, so an explanation can't differ from an admission.
+ * argument. `admit.ts` counts what is admitted here. `explain-verdict.ts` judges copies of the
+ * counters with the same function, so an explanation can't differ from an admission.
  */
+
+import { secondsToSweepAll } from "../../shared/bounds.js";
+import { compareRules } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/domain/target-name.js";
-import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
+import type { Breach, BudgetBreach, Dimension } from "../../shared/domain/verdict.js";
 import { type BudgetMatching, judgeBudgets } from "../budgets/judge-budgets.js";
-import type { Counter } from "../counters/counter.js";
-import {
-  type BreachOptions,
-  type FoundBreach,
-  longerBreach,
-  longestBreach,
-  reportBreach,
-  shorterBreach,
-} from "./longest-breach.js";
-import { hasWindow, inOrder, type Matching } from "./match-counters.js";
+import { type Counter, isNewChild, shareOf } from "../counters/counter.js";
+import { rollWindow, waitForRequests, waitForTokens } from "../counters/window.js";
+import { hasWindow, inOrder, type Matching } from "./rule-book.js";
 
 export interface JudgedRequest {
   readonly userPath: string;
-  /** In order of preference; none: it is judged by its path and budgets, and not admitted. */
+  /** In order of preference; without any, path and budgets are judged and nothing is counted. */
   readonly targets: readonly Target[];
   /**
-   * Counted as one request of the path, at no target, and without a slot: work that is done
-   * elsewhere, such as a batch.
+   * Work that is done elsewhere, such as a batch: counted as one request of the path, at no target,
+   * and without a slot.
    */
   readonly submission: boolean;
 }
 
 export interface AdmissionOptions extends BreachOptions {
   /**
-   * The budgets, and the labels of the caller's key. Null, or left out, where no budget is judged:
-   * they are off, or have admitted this request before.
+   * The budgets, and the labels of the caller's key. Null or absent if no budget is judged: budgets
+   * are off, or have admitted this request before.
    */
   readonly budgets?: { readonly book: BudgetMatching; readonly labels: readonly string[] } | null;
   /**
-   * Where counters are shared with other hosts: whether one of them couldn't tell what this
-   * judgement needed. Left out, they tell what they know.
+   * With counters shared between hosts: whether one of them lacked fresh counts for this decision.
+   * Absent: last known counts are used.
    */
   readonly turn?: { readonly isUnsure: boolean } | null;
 }
 
-/** A rule refuses the request, or a template of rules or budgets that is full. */
+/** A rule refuses the request, or a template whose children have reached their bound. */
 export interface Refused {
   readonly kind: "refused";
   readonly breach: Breach;
 }
 
 /**
- * What is decided before anything is counted: the index of the target, and the counters that a
- * request to it would increment, even if a budget refuses it.
+ * The decision before anything is counted: the index of the target, and the counters that a request
+ * to it would increment, even if a budget refuses it.
  */
 export type Judgement =
   | { readonly kind: "admitted"; readonly target: number; readonly counters: readonly Counter[] }
@@ -62,8 +58,7 @@ export type Judgement =
     };
 
 /**
- * The decision alone. It advances the windows that it reads to the current time and changes no
- * count.
+ * Decides. Rolls the windows that it reads to the current time and changes no count.
  */
 export function judge(
   matching: Matching,
@@ -87,13 +82,13 @@ export function judge(
         : { kind: "refused", breach: reportBreach(pathBreach) };
     targetBreach = targetBreach === null ? breach : shorterBreach(targetBreach, breach);
   }
-  // None of its targets admits.
+  // No target admits the request.
   const ofTargets = targetBreach!;
   const worst = pathBreach === null ? ofTargets : longerBreach(ofTargets, pathBreach);
   return { kind: "refused", breach: reportBreach(worst) };
 }
 
-/** The gauges of its path don't count a submission. */
+/** Gauges don't count a submission. */
 function judgeSubmission(
   matching: Matching,
   request: JudgedRequest,
@@ -106,7 +101,7 @@ function judgeSubmission(
     : { kind: "refused", breach: reportBreach(breach) };
 }
 
-/** The budgets are judged once the rules admit: where both refuse, the rule is reported. */
+/** Budgets are judged after the rules: if both refuse, the rule is reported. */
 function judgeByBudgets(
   target: number,
   counters: readonly Counter[],
@@ -119,4 +114,128 @@ function judgeByBudgets(
   return breach.dimension === "budget"
     ? { kind: "exceeded", breach, counters }
     : { kind: "refused", breach };
+}
+
+export interface BreachOptions {
+  readonly nowMs: number;
+  /** Token limits need usage tracking; without it they are inert. */
+  readonly tokensEnforced: boolean;
+}
+
+/** An estimate, like the second of a gauge: the sweep examines each idle child within a minute. */
+const childWaitSeconds = secondsToSweepAll;
+
+/** A counter that refuses a request. */
+interface FoundBreach {
+  readonly counter: Counter;
+  readonly dimension: Dimension;
+  readonly cap: number;
+  readonly waitSeconds: number;
+}
+
+/**
+ * The breach with the longest wait; on a tie the first counter in order, requests before tokens.
+ * Rolls each window to now.
+ */
+export function longestBreach(
+  counters: readonly Counter[],
+  options: BreachOptions,
+): FoundBreach | null {
+  let longest: FoundBreach | null = null;
+  for (const counter of counters) {
+    const { maxRequests, maxTokens } = counter.rule.definition;
+    if (isNewChild(counter) && counter.rule.children.isFull) {
+      if (isLonger(childWaitSeconds, longest))
+        longest = {
+          counter,
+          dimension: "children",
+          cap: counter.rule.children.size,
+          waitSeconds: childWaitSeconds,
+        };
+      continue;
+    }
+    if (counter.rule.periodMs === 0) {
+      if (isFull(counter) && isLonger(1, longest))
+        longest = { counter, dimension: "concurrent", cap: maxRequests!, waitSeconds: 1 };
+      continue;
+    }
+    rollWindow(counter.window, counter.rule.periodMs, options.nowMs);
+    const requestsWait = waitOfRequests(counter, options);
+    if (requestsWait > 0 && isLonger(requestsWait, longest))
+      longest = { counter, dimension: "requests", cap: maxRequests!, waitSeconds: requestsWait };
+    const tokensWait = waitOfTokens(counter, options);
+    if (tokensWait > 0 && isLonger(tokensWait, longest))
+      longest = { counter, dimension: "tokens", cap: maxTokens!, waitSeconds: tokensWait };
+  }
+  return longest;
+}
+
+function isLonger(waitSeconds: number, longest: FoundBreach | null): boolean {
+  return longest === null || waitSeconds > longest.waitSeconds;
+}
+
+/** Whether a gauge of requests in flight has reached its cap. */
+export function isFull(counter: Counter): boolean {
+  const { rule, inFlight } = counter;
+  const cap = rule.definition.maxRequests!;
+  const share = shareOf(counter);
+  return share === null ? inFlight >= cap : share.isFull(inFlight, cap);
+}
+
+/**
+ * Seconds until a rolled window has room for a request; 0 if it has, or if requests aren't capped.
+ */
+export function waitOfRequests(counter: Counter, { nowMs }: BreachOptions): number {
+  const { rule, window } = counter;
+  const { maxRequests } = rule.definition;
+  if (maxRequests === null) return 0;
+  const share = shareOf(counter);
+  if (share !== null) return share.waitOfRequests(window, maxRequests, nowMs);
+  return waitForRequests(window, rule.periodMs, nowMs, maxRequests);
+}
+
+/** As `waitOfRequests`, for tokens; also 0 if tokens aren't enforced. */
+export function waitOfTokens(counter: Counter, { nowMs, tokensEnforced }: BreachOptions): number {
+  const { rule, window } = counter;
+  const { maxTokens } = rule.definition;
+  if (maxTokens === null || !tokensEnforced) return 0;
+  const share = shareOf(counter);
+  if (share !== null) return share.waitOfTokens(window, maxTokens, nowMs);
+  return waitForTokens(window, rule.periodMs, nowMs, maxTokens);
+}
+
+/** The breach with the longer wait; on a tie the earlier rule's. */
+export function longerBreach(a: FoundBreach, b: FoundBreach): FoundBreach {
+  if (a.waitSeconds !== b.waitSeconds) return a.waitSeconds > b.waitSeconds ? a : b;
+  return isBefore(a, b) ? a : b;
+}
+
+/** The breach of the target with the shorter wait; on a tie `a`, of the earlier target. */
+export function shorterBreach(a: FoundBreach, b: FoundBreach): FoundBreach {
+  return b.waitSeconds < a.waitSeconds ? b : a;
+}
+
+function isBefore(a: FoundBreach, b: FoundBreach): boolean {
+  return compareRules(a.counter.rule.definition, b.counter.rule.definition) < 0;
+}
+
+/** A breach as messages carry it. */
+function reportBreach(found: FoundBreach): Breach {
+  const { scope, periodSeconds } = found.counter.rule.definition;
+  return {
+    scope,
+    subject: found.counter.subject,
+    periodSeconds,
+    dimension: found.dimension,
+    cap: found.cap,
+    waitSeconds: found.waitSeconds,
+  };
+}
+
+/**
+ * The breach that refuses a request with these counters; null if all admit it.
+ */
+export function breachOf(counters: readonly Counter[], options: BreachOptions): Breach | null {
+  const found = longestBreach(counters, options);
+  return found === null ? null : reportBreach(found);
 }

@@ -1,8 +1,7 @@
 /**
- * The rules and their live counters: put, delete, reset, and which counters a request meets. Not
+ * The rules and their live counters: put, delete, reset, and which counters a request has. Not
  * here: verdicts (`judge.ts`), what is written to the store (`snapshot.ts`).
  */
-
 import { childrenPerTemplateMax } from "../../shared/bounds.js";
 import type { ModelNamings } from "../../shared/config/model-name.js";
 import {
@@ -28,9 +27,9 @@ import { type Forgotten, Templates } from "./templates.js";
 interface RuleWriting {
   readonly source: RuleSource;
   readonly nowMs: number;
-  /** When one that is made now was first made; `nowMs` where it isn't given. */
+  /** When the rule was first made; `nowMs` by default. */
   readonly createdAtMs?: number;
-  /** Charges up to this log sequence number don't count for a rule that is made now. */
+  /** Charges up to this log sequence number don't count for a new rule. */
   readonly lsn: number;
 }
 
@@ -44,9 +43,9 @@ export class RuleBook {
   readonly counted = new CountedLog();
   /** Null once all windows of the store are in memory. */
   unread: UnreadWindows | null = null;
-  /** What a rule that is made, or read, shares with other hosts. */
+  /** The shares of a rule that is made or read. */
   sharesOf = (_rule: Rule): Rule["shares"] => null;
-  /** A rule that was shared is this host's alone now, or the other way round. */
+  /** Called when a rule becomes shared, or this host's alone. */
   shareAnew = (_rule: Rule): void => {};
   #version = 0;
   /** How often all rules were reset, and under which number the last time. */
@@ -59,8 +58,8 @@ export class RuleBook {
     this.#templates.copyOf(rule, child, nowMs);
 
   /**
-   * An empty book. The key is that of the hash by which children are found; the providers are those
-   * that are configured; `childrenMax` bounds the children of each template.
+   * An empty book. `hashKey`: of the hash by which children are found. `providers`: the configured
+   * ones. `childrenMax` bounds the children of each template.
    */
   constructor(
     hashKey: HashKey = [0, 0],
@@ -85,17 +84,17 @@ export class RuleBook {
     return this.#index.subjectsOf(rule)[0];
   }
 
-  /** By their ids; to be read through `fresh`. */
+  /** By id; read each through `fresh`. */
   get rules(): ReadonlyMap<string, Rule> {
     return this.ruleSet.all;
   }
 
-  /** Counts each change of the set of rules: what was matched before it may be out of date. */
+  /** Grows with each change of the set of rules: earlier matches may be stale. */
   get version(): number {
     return this.#version;
   }
 
-  /** No rule that is there is older than this moment; infinite before the first one. */
+  /** No rule is older than this moment; infinite without rules. */
   get sinceMs(): number {
     return this.ruleSet.sinceMs;
   }
@@ -118,7 +117,7 @@ export class RuleBook {
     return this.#make({ definition, source, createdAtMs: known.createdAtMs, ...times }, nowMs);
   }
 
-  /** A rule of the store, under its id; before any reset. Its windows are read later. */
+  /** Adds a rule of the store under its id, before any reset; its windows are loaded lazily. */
   restore(fields: RuleFields, nowMs: number, id?: string): Rule {
     const rule = this.#make(fields, nowMs, id);
     rule.resets = ownUnread;
@@ -133,17 +132,17 @@ export class RuleBook {
   }
 
   /**
-   * Clears a rule's windows; gauges stay, and are released as their requests end. However many
-   * children it has, it is done at once.
+   * Clears a rule's windows; gauges stay, and are released as their requests end. Takes the same
+   * time however many children it has.
    */
   reset(rule: Rule, lsn: number): void {
     this.#clear(this.fresh(rule), lsn);
-    // A settle of a request that is in flight must find the counter that counts now.
+    // Settles of requests in flight must find the new counters.
     this.#version++;
   }
 
   /**
-   * As `reset`, for all rules there are: each is cleared when it is next matched, read or written.
+   * As `reset`, for all rules: each is cleared when it is next matched, read or written.
    */
   resetAll(lsn: number): void {
     this.#lastResetLsn = lsn;
@@ -172,15 +171,15 @@ export class RuleBook {
   }
 
   /**
-   * The counters of the user-path rules that cover a path, in the order (subject, period). That of
-   * a child that isn't there is kept once something is counted by it.
+   * The counters of the user-path rules that cover a path, in the order (subject, period). A new
+   * child's counter is kept once it counts something.
    */
   matchPath(userPath: string, nowMs: number): Counter[] {
     this.ruleSet.readPath(userPath);
     return this.#index.matchPath(userPath, nowMs, this.#findChild);
   }
 
-  /** The same to look at: copies, and for a child that isn't there the one that would be made. */
+  /** Copies of the counters of `matchPath`, including those of children that don't exist yet. */
   copyPath(userPath: string, nowMs: number): Counter[] {
     this.ruleSet.readPath(userPath);
     return this.#index.matchPath(userPath, nowMs, this.#copyChild).map(copyCounter);
@@ -196,18 +195,18 @@ export class RuleBook {
     return this.#templates.childOf(rule, child, nowMs);
   }
 
-  /** At the end of a message: children's counters without a request must not be used any more. */
+  /** Call at the end of a message: children's counters without a request must not be used again. */
   reclaim(): void {
     this.#counterPool.reclaim();
   }
 
-  /** Counts in the half of a rolled window in which `atMs` lies; below 0 is taken back. */
+  /** Counts in the half of a rolled window that contains `atMs`; negative counts take back. */
   count(counter: Counter, atMs: number, requests: number, tokens: number): void {
     const startMs = this.countAgain(counter, atMs, requests, tokens);
     if (startMs !== null) this.counted.add(counter, startMs, requests, tokens);
   }
 
-  /** As `count`, for what the journal holds already; returns when that half begins. */
+  /** As `count`, for counts that are in the journal already; returns the start of that half. */
   countAgain(counter: Counter, atMs: number, requests: number, tokens: number): number | null {
     const startMs = halfOf(counter.window, counter.rule.periodMs, atMs);
     if (startMs === null) return null;
@@ -254,4 +253,75 @@ export class RuleBook {
     rule.shares?.reset();
     this.#templates.drop(rule);
   }
+}
+
+/**
+ * Finds the counters of a request: the rule book, or copies.
+ */
+export type Matching = Pick<RuleBook, "matchPath" | "matchTarget">;
+
+/** Used while rate limits are off. */
+export const noRules: Matching & Pick<RuleBook, "count" | "copyPath"> = {
+  matchPath: () => [],
+  copyPath: () => [],
+  matchTarget: () => [],
+  count: () => {},
+};
+
+/**
+ * Finds only the target's counters, for a request that moves to its next target. Its path has
+ * admitted it before.
+ */
+export class TargetRules implements Matching {
+  readonly #book: RuleBook;
+
+  constructor(book: RuleBook) {
+    this.#book = book;
+  }
+
+  matchPath(): Counter[] {
+    return [];
+  }
+
+  matchTarget(target: Target): Counter[] {
+    return this.#book.matchTarget(target);
+  }
+}
+
+/** The counters of a target and of a path in the order of the rules: model, provider, user path. */
+export function inOrder(
+  ofTarget: readonly Counter[],
+  ofPath: readonly Counter[],
+): readonly Counter[] {
+  if (ofTarget.length === 0) return ofPath;
+  return [...ofTarget, ...ofPath];
+}
+
+/**
+ * All counters of a request to this target; without a target, those of the user path.
+ */
+export function matchAll(
+  book: RuleBook,
+  userPath: string,
+  target: Target | null,
+  nowMs: number,
+): readonly Counter[] {
+  return inOrder(matchTarget(book, target), book.matchPath(userPath, nowMs));
+}
+
+/** The counters of the target; none without one. */
+export function matchTarget(book: RuleBook, target: Target | null): readonly Counter[] {
+  return target === null ? [] : book.matchTarget(target);
+}
+
+export function isSameTarget(a: Target | null, b: Target | null): boolean {
+  return a === b || (a !== null && b !== null && a.provider === b.provider && a.model === b.model);
+}
+
+/**
+ * Whether a counter counts requests or tokens over time. The others are gauges, which don't apply
+ * to a submission.
+ */
+export function hasWindow({ rule }: Counter): boolean {
+  return rule.periodMs > 0;
 }

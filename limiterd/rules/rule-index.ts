@@ -1,6 +1,6 @@
 /**
- * Which rules cover a path or a target, and with which counter: a rule's own, or that of the child
- * on the path. A look-up costs as much as the path is deep, however many rules there are.
+ * Finds the rules that cover a path or a target, and their counters: a rule's own, or that of the
+ * child on the path. The cost depends on the depth of the path, not on the number of rules.
  */
 import { type ModelNamings, modelSubjects } from "../../shared/config/model-name.js";
 import {
@@ -38,7 +38,7 @@ export class RuleIndex {
     const bySubject = this.#ofScope(rule);
     for (const subject of this.subjectsOf(rule.definition)) {
       const others = bySubject.get(subject);
-      // As most are: a start adds 100,000.
+      // The usual case: a start adds 100,000.
       if (others === undefined) bySubject.set(subject, [rule]);
       else
         bySubject.set(
@@ -97,7 +97,7 @@ export class RuleIndex {
     if (rules !== undefined) for (const rule of rules) matched.push(this.#ports.fresh(rule).own!);
   }
 
-  /** What the look-up of a path or a target may ask for; the subject's own form comes first. */
+  /** The subjects under which a rule is found; its own form comes first. */
   subjectsOf({ scope, subject }: RuleKey): readonly [string, ...string[]] {
     return scope === "model"
       ? modelSubjects(subject, this.#ports.providers)
@@ -116,7 +116,7 @@ export class RuleIndex {
   }
 }
 
-/** Both, in the order of rules. */
+/** Both lists, in the order of rules. */
 function merged(
   a: readonly Rule[] | undefined,
   b: readonly Rule[] | undefined,
@@ -125,7 +125,7 @@ function merged(
   return [...a, ...b].sort((left, right) => compareRules(left.definition, right.definition));
 }
 
-/** Where the next segment of a path ends; −1 after the last one. */
+/** The end of the next segment of a path; −1 after the last one. */
 export function nextEnd(userPath: string, end: number): number {
   if (end + 1 >= userPath.length) return -1;
   const slash = userPath.indexOf("/", end + 1);

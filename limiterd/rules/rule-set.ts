@@ -1,8 +1,8 @@
 /**
- * The rules of a book by their ids and in order: those in memory, and those on user paths that a
- * start has left in the store. Of 100,000 a request meets few, so those that may cover its path are
- * read before it is judged, and the others in slices once the daemon answers
- * (`lifecycle/load-unread.ts`). Rules on models and providers are never left.
+ * The rules of a book by id and in order: those in memory, and those on user paths that a start has
+ * left in the store. A request uses few of 100,000, so rules that may cover its path are loaded
+ * lazily, and the others in slices once the daemon answers (`lifecycle/load-unread.ts`). Rules on
+ * models and providers are always loaded.
  */
 import { compareRules, type RuleKey, type Scope } from "../../shared/domain/rule.js";
 import { SortedList } from "../../shared/long-lists.js";
@@ -12,18 +12,18 @@ import { nextEnd } from "./rule-index.js";
 
 const leftScope: Scope = "user_path";
 
-/** The ids of the rules that a start may leave begin so, and stand behind all others. */
+/** The prefix of the ids of rules that a start may leave; they sort after all others. */
 export const leftFrom = `${leftScope}\n`;
 
-/** Behind every period: they are digits. */
+/** Sorts after every period, which are digits. */
 const behindPeriods = ":";
 
-/** What a start has left. */
+/** The rules that a start has left in the store. */
 interface UnreadRules {
   readonly store: Pick<Store, "get" | "range" | "entries">;
-  /** How many of them aren't in memory yet. */
+  /** How many aren't in memory yet. */
   left: number;
-  /** Makes the rule of an entry, and adds it. */
+  /** Makes and adds the rule of an entry. */
   readonly restore: (entry: Entry) => void;
 }
 
@@ -31,25 +31,25 @@ export class RuleSet {
   readonly #rules = new Map<string, Rule>();
   readonly #sorted = new SortedList<RuleKey, Rule>(compareRules);
   #unread: UnreadRules | null = null;
-  /** Removed since the start: the store may still have them. */
+  /** Ids removed since the start, which the store may still have. */
   readonly #removed = new Set<string>();
   #whenRead: (() => void)[] = [];
-  /** Null: the oldest was removed, and which is it now isn't known yet. */
+  /** Null: the oldest rule was removed, and the new oldest isn't known yet. */
   #sinceMs: number | null = Number.POSITIVE_INFINITY;
   #sinceLsn = 0;
 
-  /** How many there are, in memory or in the store. */
+  /** The number of rules, in memory or in the store. */
   get size(): number {
     return this.#rules.size + (this.#unread?.left ?? 0);
   }
 
-  /** No rule that is there is older than this moment; infinite before the first one. */
+  /** No rule is older than this moment; infinite without rules. */
   get sinceMs(): number {
     this.#sinceMs ??= oldest(this.#rules.values());
     return this.#sinceMs;
   }
 
-  /** No rule that is there was made or reset after this log sequence number. */
+  /** No rule was made or reset after this log sequence number. */
   get sinceLsn(): number {
     return this.#sinceLsn;
   }
@@ -59,13 +59,13 @@ export class RuleSet {
     return this.#unread === null;
   }
 
-  /** By their ids; what is still in the store is read now. */
+  /** By id; loads those still in the store. */
   get all(): ReadonlyMap<string, Rule> {
     this.readAll();
     return this.#rules;
   }
 
-  /** Those that were made or read since the start, by their ids. */
+  /** The rules in memory, by id. */
   get inMemory(): ReadonlyMap<string, Rule> {
     return this.#rules;
   }
@@ -84,7 +84,7 @@ export class RuleSet {
     return this.#rules.get(id);
   }
 
-  /** Adds one that isn't there. */
+  /** Adds a new rule. */
   add(rule: Rule): void {
     if (this.#sinceMs !== null) this.#sinceMs = Math.min(this.#sinceMs, rule.createdAtMs);
     this.#rules.set(rule.id, rule);
@@ -95,25 +95,25 @@ export class RuleSet {
   remove(rule: Rule): void {
     this.#rules.delete(rule.id);
     this.#sorted.remove(rule);
-    // Those that are left may be as old.
+    // Rules in the store may be as old.
     if (this.#unread !== null) this.#removed.add(rule.id);
-    // Looked for when it is asked for: of those that one file has made, each may be the oldest.
+    // Computed on demand: of rules made by one file, each may be the oldest.
     else if (rule.createdAtMs === this.#sinceMs) this.#sinceMs = null;
   }
 
-  /** A rule was reset under this number. */
+  /** Notes a reset at this log sequence number. */
   noteReset(lsn: number): void {
     this.#sinceLsn = Math.max(this.#sinceLsn, lsn);
   }
 
-  /** Notes what is left in the store; none of it is older or later than these. */
+  /** Notes the rules left in the store; none is older or was reset later than given. */
   leave(unread: UnreadRules, since: { readonly ms: number; readonly lsn: number }): void {
     this.#unread = unread;
     this.#sinceMs = Math.min(this.sinceMs, since.ms);
     this.noteReset(since.lsn);
   }
 
-  /** Takes a rule of the store into memory, unless it is there: as it was, or has become since. */
+  /** Loads a rule of the store, unless it is in memory or was removed. */
   take(entry: Entry): void {
     const id = String(entry.key);
     if (this.#unread === null || this.#rules.has(id) || this.#removed.has(id)) return;
@@ -121,7 +121,7 @@ export class RuleSet {
     this.#unread.left--;
   }
 
-  /** Takes all that cover a path. */
+  /** Loads all rules that may cover a path. */
   readPath(userPath: string): void {
     if (this.#unread === null) return;
     const { store } = this.#unread;
@@ -138,7 +138,7 @@ export class RuleSet {
     this.endReading();
   }
 
-  /** To be called when everything was taken from the store. */
+  /** Call when everything was loaded from the store. */
   endReading(): void {
     this.#unread = null;
     if (this.#removed.size > 0) this.#sinceMs = null;
@@ -146,7 +146,7 @@ export class RuleSet {
     for (const run of this.#whenRead.splice(0)) run();
   }
 
-  /** Calls `run` when all are in memory: now, or later. */
+  /** Calls `run` when all rules are in memory: now or later. */
   whenRead(run: () => void): void {
     if (this.#unread === null) run();
     else this.#whenRead.push(run);

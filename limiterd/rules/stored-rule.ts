@@ -1,8 +1,8 @@
 /**
  * Rules as the store keeps them: `rules`, [scope, subject, periodSeconds, maxRequests, maxTokens,
  * perChild, source, createdAtMs, updatedAtMs, sinceLsn, hostOnly] by rule id; `hostOnly` only where
- * it is true, which an earlier release passes over. A reset of all rules is one entry beside them,
- * and so is what a start must know of all of them to leave most unread.
+ * it is true. A reset of all rules is one further entry, and so is the note that lets a start load
+ * rules lazily.
  */
 import { periodSecondsMax } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";

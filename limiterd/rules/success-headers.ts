@@ -5,7 +5,7 @@
 import type { SuccessHeaders } from "../../shared/domain/verdict.js";
 import type { Counter } from "../counters/counter.js";
 import { estimateRequests, type SharedView, slidingTokens } from "../counters/window.js";
-import type { BreachOptions } from "./longest-breach.js";
+import type { BreachOptions } from "./judge.js";
 
 /**
  * The request triple from the rule with the least left after this request, the token triple

@@ -1,7 +1,7 @@
 /**
- * How far the caps of a counter are. That of its tokens is judged by what all hosts have charged,
- * and how fast: far from it, hosts tell each other less often. Tokens aren't granted before they
- * are used, so a cap that could be reached while nobody is told is never far.
+ * How far a counter is from its caps. For tokens this depends on what all hosts have charged, and
+ * how fast: far from the cap, hosts exchange reports less often. Tokens aren't granted before they
+ * are used, so a cap that could be reached between two reports is never far.
  */
 
 import { farPeriodMs, farReserveMs, renewMs } from "../bounds.js";
@@ -10,10 +10,10 @@ import type { CounterTotals } from "../cluster/shared-limits.js";
 import type { Rule } from "../counters/counter.js";
 import { estimateRequests, newWindow } from "../counters/window.js";
 
-/** A charge of many requests at once may be a large part of what is left: then it is near. */
+/** One batch of charges may be a large part of what is left: then the cap is near. */
 const partLeft = 1 / 4;
 
-/** Of a counter's requests, by an answer; infinite without a cap, and of slots. */
+/** Requests left of a counter, by an answer; infinite without a cap, and for slots. */
 export function requestsLeft(
   { periodMs, definition }: Pick<Rule, "periodMs" | "definition">,
   { nowMs, window, totals }: CounterTotals,
@@ -27,9 +27,9 @@ export function requestsLeft(
 
 export class CapDistance {
   readonly #periodMs: number;
-  /** An answer that is long enough ago to tell how fast it grows; null: there was none. */
+  /** An answer old enough to show how fast the counter grows; null: there is none. */
   #before: { readonly nowMs: number; readonly tokens: Halves } | null = null;
-  /** What all hosts are charged; null: it isn't known yet. */
+  /** What all hosts were charged; null: not known yet. */
   #perMs: number | null = null;
   #isFar = false;
 

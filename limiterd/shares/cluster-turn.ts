@@ -1,21 +1,21 @@
 /**
- * What all shares of a host go by while one message is handled: the time, whether the engine can be
- * asked, and what a verdict couldn't find out. Whoever begins a turn of the event loop sets it.
+ * The context of all shares of a host while one message is handled: the time, whether the engine
+ * can be asked, and which shares a verdict lacked. Set at the begin of each turn of the event loop.
  */
 import type { ClusterFailureMode } from "../../shared/cluster/cluster-config.js";
 
 /**
  * - `look`: an explanation or a list. What the engine would grant counts as granted.
  * - `ask`: an admission that can still wait for the engine.
- * - `decide`: one that can't: what isn't known is decided by the failure mode.
+ * - `decide`: an admission that can't wait: the failure mode decides what isn't known.
  */
 type Purpose = "look" | "ask" | "decide";
 
-/** A counter that may not know what a judgement needs. */
+/** A counter that may lack what a judgement needs. */
 interface Unsure {
-  /** Whether the engine hasn't said just now what it has. */
+  /** Whether no fresh answer of the engine is known. */
   readonly isUnknown: boolean;
-  /** Whether it grants nothing for as long as a request waits. */
+  /** Whether the engine will grant nothing before a waiting request times out. */
   readonly willTimeOut: boolean;
 }
 
@@ -29,12 +29,14 @@ export class ClusterTurn<Share extends Unsure = Unsure> {
   hosts = 1;
   /** The engine doesn't answer. */
   away = false;
-  /** The engine has lost data: until then no host asks for units, so that each can restate. */
+  /**
+   * Until then no host asks for units, so that each can report again after the engine lost data.
+   */
   settledAtMonoMs = 0;
   purpose: Purpose = "look";
-  /** The shares that didn't know what this judgement needed, each with how it was needed. */
+  /** The shares that lacked what this judgement needed, once for each need. */
   readonly lacking: Share[] = [];
-  /** Those that an explanation has met, and that don't know what others count just now. */
+  /** The shares that an explanation has used and that have no fresh answer. */
   readonly looked = new Set<Share>();
 
   constructor(failureMode: ClusterFailureMode) {
@@ -51,24 +53,24 @@ export class ClusterTurn<Share extends Unsure = Unsure> {
     this.purpose = "look";
   }
 
-  /** For how long no host asks for units; 0: they may. */
+  /** How long no host asks for units; 0: they may ask. */
   get settlingMs(): number {
     return Math.max(0, this.settledAtMonoMs - this.monoMs);
   }
 
-  /** Those beside this one. */
+  /** The number of other hosts. */
   get otherHosts(): number {
     return Math.max(0, this.hosts - 1);
   }
 
-  /** Whether the judgement lacks what waiting for the engine won't bring. */
+  /** Whether waiting for the engine would not help this judgement. */
   get willTimeOut(): boolean {
     return this.purpose === "decide" || this.lacking.some((share) => share.willTimeOut);
   }
 
   /**
-   * Whether the judgement can't stand: the engine is to be asked; or it can't be, and nothing is
-   * admitted without it.
+   * Whether the judgement is not valid: the engine must be asked first, or it can't be asked and
+   * nothing may be admitted without it.
    */
   get isUnsure(): boolean {
     if (this.purpose === "look" || this.lacking.length === 0) return false;

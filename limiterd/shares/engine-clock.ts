@@ -1,9 +1,9 @@
 /**
- * The engine's clock, as far as its last answer tells: it showed that time at some moment between
+ * The engine's clock, estimated from its last answer: it showed that time at some moment between
  * the question and the answer.
  */
 
-/** When the engine was asked, and when its answer was here, on the monotonic clock. */
+/** When the question was sent and the answer received, on the monotonic clock. */
 export interface Exchange {
   readonly sentMonoMs: number;
   readonly receivedMonoMs: number;
@@ -34,12 +34,12 @@ export class EngineClock {
     return monoMs - this.#sentMonoMs;
   }
 
-  /** It can't be later than this, but for the part of a millisecond; infinite before an answer. */
+  /** The latest time that it can show, within a millisecond; infinite before an answer. */
   latestMs(monoMs: number): number {
     return this.#engineMs + (monoMs - this.#sentMonoMs);
   }
 
-  /** It can't be earlier, once there was an answer. */
+  /** The earliest time that it can show, after an answer. */
   earliestMs(monoMs: number): number {
     return this.#engineMs + (monoMs - this.#receivedMonoMs);
   }

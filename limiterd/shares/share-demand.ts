@@ -1,7 +1,7 @@
 /**
- * How fast a counter is used on this host, and so how much of it is asked for ahead. Where that is
- * so little of what is left that nobody misses it, more is asked for at once and kept for longer;
- * elsewhere what others may need isn't held.
+ * How fast this host uses a counter, and so how much of it to ask for in advance. If that is a
+ * small part of what is left, so that other hosts lose nothing, more is asked for and kept longer;
+ * otherwise nothing that other hosts may need is held.
  */
 import { aheadMs, farAheadMs, farPeriodMs, forgottenMs, idleMs, lookMs } from "../bounds.js";
 
@@ -14,16 +14,16 @@ interface Left {
   readonly periodMs: number;
 }
 
-/** Of what is left all hosts together hold a sixteenth at most, where they hold it for longer. */
+/** The part of what is left that all hosts together hold at most where they hold it longer. */
 const fewOf = 16;
-/** A pause so many times as long as usual isn't chance any more. */
+/** A pause this many times as long as usual is no chance. */
 const gapsOfIdle = 8;
 
 export class ShareDemand {
   #perMs = 0;
   #used = 0;
   #sinceMonoMs: number;
-  /** Beyond what was seen of it little is expected: four times as far each time. */
+  /** Little is expected beyond what was seen: four times as far each time. */
   #horizonMs = aheadMs;
   #surprising = Number.POSITIVE_INFINITY;
   #isFew = false;
@@ -45,32 +45,32 @@ export class ShareDemand {
     this.#isFew = false;
   }
 
-  /** Whether the cap was far when it was last asked about: what this host holds is few of it. */
+  /** Whether the cap was far at the last question, so that this host's units are few of it. */
   get isFew(): boolean {
     return this.#isFew;
   }
 
-  /** Whether far more was used than expected: what others do may have changed too. */
+  /** Whether far more was used than expected: the use by other hosts may have changed too. */
   get isSurprising(): boolean {
     return this.#used > this.#surprising;
   }
 
-  /** What nothing has used for so long is given back. */
+  /** Units that are unused for this long are given back. */
   get idleMs(): number {
     if (!this.#isFew) return idleMs;
     return Math.min(Math.max(gapsOfIdle / this.#perMs, idleMs), forgottenMs);
   }
 
   /**
-   * So many are to be held after a question that is asked now: what the next second is expected to
-   * use by the last tenth of one or more, or the next few seconds. Of a counter that has just come
-   * into use, less.
+   * How many units to hold after a question sent now: the expected use of the next second, by the
+   * last tenth of one or more, or of the next few seconds. Fewer for a counter that has just come
+   * into use.
    */
   ahead(monoMs: number, { left, hosts, periodMs }: Left): number {
     this.#measure(monoMs);
     const soon = Math.ceil(this.#perMs * aheadMs);
     const few = 0 < periodMs && periodMs < farPeriodMs ? 0 : Math.floor(left / (fewOf * hosts));
-    // Slots come back: far fewer are needed than are taken.
+    // Slots are returned: far fewer are needed than are taken.
     const needed = periodMs === 0 ? Math.ceil(this.#perMs * idleMs) : soon;
     this.#isFew = few > 0 && needed <= few;
     if (!this.#isFew) {
@@ -84,7 +84,7 @@ export class ShareDemand {
     return Math.min(expected, few);
   }
 
-  /** True: what is held since the last answer isn't few of what it says is left. */
+  /** Whether the units held since the last answer are no small part of what it says is left. */
   isMuch(held: number, left: number, hosts: number): boolean {
     if (!this.#isFew || held * fewOf * hosts <= left + held) return false;
     this.#isFew = false;

@@ -1,15 +1,17 @@
-/** When the engine is to be told or asked about one counter, and when the share is forgotten. */
+/** When a question about one counter is due, and when the share may be dropped. */
 import { forgottenMs, freshMs, keptMs, retryMs } from "../bounds.js";
 
-/** What is on this host and the engine should know of. */
+/** What this host has that the engine should know. */
 export interface Standing {
-  /** It counts something else than the engine was told. */
+  /** It has counts that differ from the last report. */
   readonly isUnsent: boolean;
-  /** Something is held that no request uses: it is given back after so long; infinite: nothing. */
+  /**
+   * Units are held that no request uses: they are given back after this time; infinite: none are.
+   */
   readonly idleMs: number;
-  /** Something is held, or isn't told: it is told after so long; infinite: nothing. */
+  /** Something is held or unreported: it is reported after this time; infinite: nothing is. */
   readonly renewMs: number;
-  /** The engine counts something of it. */
+  /** The engine has counts of this share. */
   readonly isSent: boolean;
 }
 
@@ -17,7 +19,7 @@ export class ShareSchedule {
   #usedAtMonoMs: number;
   #forgottenAtMonoMs: number;
   #sentMonoMs = Number.NEGATIVE_INFINITY;
-  /** Its part of the engine doesn't answer: it is asked again then; null: it does. */
+  /** When to ask again a part of the engine that doesn't answer; null: it answers. */
   #retryMonoMs: number | null = null;
 
   constructor(monoMs: number) {
@@ -35,7 +37,7 @@ export class ShareSchedule {
     this.#sentMonoMs = monoMs;
   }
 
-  /** As with an engine that is away as a whole, it is asked again only after a while. */
+  /** A part that doesn't answer is asked again only after a while, like an engine that is away. */
   answered(monoMs: number, isLost: boolean): void {
     this.#retryMonoMs = isLost ? monoMs + retryMs : null;
   }
@@ -48,12 +50,12 @@ export class ShareSchedule {
     return this.#retryMonoMs === null || this.#retryMonoMs <= monoMs;
   }
 
-  /** Requests of this host run, which are charged when they end. */
+  /** Keeps the share while requests of this host run: they are charged when they end. */
   keep(monoMs: number): void {
     this.#forgottenAtMonoMs = monoMs + keptMs;
   }
 
-  /** Everything is to be told again, at once. */
+  /** Makes a report of everything due now. */
   restate(): void {
     this.#sentMonoMs = Number.NEGATIVE_INFINITY;
   }
@@ -66,7 +68,7 @@ export class ShareSchedule {
     return monoMs >= this.#forgottenAtMonoMs;
   }
 
-  /** Infinite when there is nothing to say. */
+  /** Infinite if there is nothing to report. */
   dueMonoMs({ isUnsent, idleMs, renewMs, isSent }: Standing): number {
     const soon = this.#sentMonoMs + freshMs;
     return Math.min(

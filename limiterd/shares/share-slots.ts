@@ -3,19 +3,19 @@ import { slotsValidMs } from "../bounds.js";
 import { addCount } from "../cluster/halves.js";
 
 export class ShareSlots {
-  /** Granted, those in use included, and until when a request may take one of them. */
+  /** Granted slots, including those in use, and until when a request may take one. */
   #granted = 0;
   #endMonoMs = 0;
   #others = 0;
-  /** Those in use when the engine was told last. */
+  /** Slots in use at the last report to the engine. */
   #told = 0;
 
-  /** Whether this host holds any. */
+  /** Whether this host holds any slot. */
   get holds(): boolean {
     return this.#granted > 0;
   }
 
-  /** Whether it holds some that no request of it uses. */
+  /** Whether this host holds slots that no request uses. */
   get keeps(): boolean {
     return this.#granted > this.#told;
   }
@@ -24,18 +24,18 @@ export class ShareSlots {
     return inFlight < this.#granted && monoMs < this.#endMonoMs;
   }
 
-  /** In use on all hosts; what others keep is in use. */
+  /** Slots in use on all hosts; those that other hosts keep count as in use. */
   counted(inFlight: number): number {
     return addCount(this.#others, inFlight);
   }
 
-  /** The engine is told of those in use; so many others are kept at most. */
+  /** Notes a report of the slots in use; at most so many others are kept. */
   tell(inFlight: number, kept: number): void {
     this.#told = inFlight;
     this.#granted = Math.min(this.#granted, inFlight + kept);
   }
 
-  /** A host stops admitting well before the engine gives its slots to others. */
+  /** A host stops admitting long before the engine gives its slots to others. */
   granted(inUse: number, granted: number, sentMonoMs: number): void {
     this.#granted = inUse + granted;
     this.#endMonoMs = sentMonoMs + slotsValidMs / 2;

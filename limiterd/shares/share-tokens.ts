@@ -11,12 +11,12 @@ export class ShareTokens {
   readonly #rule: Pick<Rule, "periodMs" | "definition">;
   /** What other hosts have charged. */
   #others: Halves = none;
-  /** What the engine counts of this one. */
+  /** What the engine counts of this host. */
   #told: Halves = none;
-  /** Charged since the engine was told last; and how many of those may wait. */
+  /** Charged since the last report to the engine, and how much may stay unreported. */
   #unsent = 0;
   #waitingMax = 0;
-  /** Under a lower cap neither this nor the distance holds. */
+  /** The cap at the last answer: under a lower one neither this nor the distance is valid. */
   #cap = Number.POSITIVE_INFINITY;
   readonly #distance: CapDistance;
 
@@ -25,12 +25,12 @@ export class ShareTokens {
     this.#distance = new CapDistance(rule.periodMs);
   }
 
-  /** Whether nothing that is likely to happen within seconds brings the cap near. */
+  /** Whether nothing likely to happen within seconds reaches the cap. */
   get isFar(): boolean {
     return this.#distance.isFar && !this.#isLowered;
   }
 
-  /** The cap was lowered since the engine has answered last. */
+  /** Whether the cap was lowered since the engine's last answer. */
   get #isLowered(): boolean {
     return this.#capNow < this.#cap;
   }
@@ -39,7 +39,7 @@ export class ShareTokens {
     return this.#rule.definition.maxTokens ?? Number.POSITIVE_INFINITY;
   }
 
-  /** False: the engine is to be told soon. */
+  /** False: the engine must hear of it soon. */
   charged(tokens: number): boolean {
     this.#unsent += tokens;
     return this.#unsent <= this.#waitingMax && !this.#isLowered;
@@ -49,20 +49,20 @@ export class ShareTokens {
     return this.#unsent > 0;
   }
 
-  /** What the engine is told; of a gauge none. */
+  /** What to report to the engine; nothing for a gauge. */
   tell(own: Window): Halves {
     this.#unsent = 0;
     return this.#halvesOf(own);
   }
 
-  /** The engine has heard this of the host. */
+  /** The engine has received this report. */
   told(halves: Halves): void {
     this.#told = halves;
   }
 
   /**
-   * So many may wait: far from the cap, where those of all other hosts together are a quarter of
-   * what is left at most. While the engine settles, how far that is isn't known.
+   * How many tokens may stay unreported: far from the cap, as many as keep all other hosts together
+   * within a quarter of what is left. While the engine settles, the distance is unknown.
    */
   letWait(answer: CounterTotals, hosts: number, settling: boolean): void {
     const { periodMs } = this.#rule;
@@ -94,8 +94,8 @@ export class ShareTokens {
   }
 
   /**
-   * Of all hosts, in a window of the engine's and in the one before it, into `view`. Each admission
-   * asks for it, so nothing is made on the way where all are of one window.
+   * Adds the tokens of all hosts in a window of the engine, and in the one before it, to `view`.
+   * Runs with each admission, so it allocates nothing while all counts are of one window.
    */
   addTo(view: Window, own: Window): void {
     const { startMs } = view;
@@ -120,7 +120,7 @@ export class ShareTokens {
     this.#distance.clear();
   }
 
-  /** A window's tokens, by this host's clock. */
+  /** The tokens of a window, by this host's clock. */
   #halvesOf(own: Window): Halves {
     const { periodMs } = this.#rule;
     if (periodMs === 0) return none;

@@ -1,8 +1,8 @@
 /**
- * The granted requests of one counter on this host, in the engine's windows: what is held, what was
- * used, and how long a unit may be used. A unit is good until the end of the window in which it was
- * granted. When that ends is reckoned on the monotonic clock, from the moment when the question was
- * sent: the engine's clock can't be further than that.
+ * The granted requests (units) of one counter on this host, in the engine's windows: which are
+ * held, which were used, and how long a unit is valid. A unit is valid until the end of the window
+ * in which it was granted. That end is computed on the monotonic clock, from the moment the
+ * question was sent: the engine's clock can't be further ahead.
  */
 import { addCount, type Halves, rollHalves } from "../cluster/halves.js";
 import type { CounterTotals, SyncQuestion, SyncReply } from "../cluster/shared-limits.js";
@@ -12,9 +12,9 @@ import { EngineClock, type Exchange } from "./engine-clock.js";
 type UnitsStated = SyncQuestion["units"];
 
 interface UnitsExchange extends Exchange {
-  /** The batch of the journal that is open now. */
+  /** The open batch of the journal. */
   readonly lsn: number;
-  /** The engine has lost what others told it, and may not have heard of them again. */
+  /** The engine has lost the reports of other hosts and may not have received them again. */
   readonly settling: boolean;
 }
 
@@ -22,27 +22,30 @@ export class ShareUnits {
   readonly #periodMs: number;
   readonly #clock = new EngineClock();
   #syncedMs = 0;
-  /** All counts below are of this window of the engine's, and of the one before it. */
+  /** All counts below are of this window of the engine, and of the one before it. */
   #window: number;
   #spent = 0;
   #spentBefore = 0;
   #held = 0;
-  /** What earlier lives of the daemon, or of this share, count of the engine's totals. */
+  /**
+   * What earlier runs of the daemon, or earlier shares of this counter, added to the engine's
+   * totals.
+   */
   #frozen: number;
   #frozenBefore: number;
-  /** Of the engine's totals what isn't of this share: frozen counts included. */
+  /** The part of the engine's totals that is not of this share, frozen counts included. */
   #others = 0;
   #othersBefore = 0;
-  /** What the engine was told last, and has granted since. */
+  /** The last report to the engine, and the grants since. */
   #told: Halves;
-  /** So many were held after the last grant, of those that were asked for ahead. */
+  /** How many units were held after the last grant, of those that were asked for in advance. */
   #aim = 0;
   #isFew = false;
   /** The batch of the journal that was open when the window began here, and the one before. */
   #windowLsn: number;
   #windowBeforeLsn: number;
 
-  /** `own`: what this host has counted so far, in the disk's windows too. */
+  /** `own`: what this host has counted so far, including the windows on disk. */
   constructor(periodMs: number, own: Window, lsn: number) {
     this.#periodMs = periodMs;
     this.#window = periodMs === 0 ? 0 : Math.floor(own.startMs / periodMs);
@@ -61,7 +64,7 @@ export class ShareUnits {
     return this.#held;
   }
 
-  /** The engine's time when it last answered a question; 0 before that. */
+  /** The engine's time at its last answer; 0 before that. */
   get syncedMs(): number {
     return this.#syncedMs;
   }
@@ -77,7 +80,7 @@ export class ShareUnits {
   }
 
   /**
-   * What all hosts have counted in a window of the engine's, without the units that this one holds.
+   * What all hosts have counted in a window of the engine, without the units that this host holds.
    * The tokens are 0.
    */
   view(window: number): Window {
@@ -98,37 +101,37 @@ export class ShareUnits {
   /** Whether a unit may be used now. */
   has(monoMs: number): boolean {
     if (this.#held === 0) return false;
-    // The engine tells whole milliseconds: it is one further at most.
+    // The engine's time is in whole milliseconds: it may be one further.
     return this.#clock.latestMs(monoMs) + 1 <= (this.#window + 1) * this.#periodMs;
   }
 
-  /** Whether more should be asked for with the questions about others. */
+  /** Whether to ask for more along with questions about other counters. */
   get isUsed(): boolean {
     return this.#aim > 1 && this.#held * 4 <= this.#aim * (this.#isFew ? 1 : 3);
   }
 
-  /** Whether more may as well be asked for when others must be. */
+  /** Whether to ask for more when questions about other counters are sent anyway. */
   get isHalfUsed(): boolean {
     return this.#aim > 1 && this.#held * 2 <= this.#aim;
   }
 
-  /** Whether more should be asked for at once, before the last one is gone. */
+  /** Whether to ask for more now, before the last unit is used. */
   get isLow(): boolean {
     return this.#aim > 1 && this.#held * 8 < this.#aim * (this.#isFew ? 1 : 2);
   }
 
-  /** So many were asked for ahead; `isFew`: for some seconds. */
+  /** Notes how many units were asked for in advance; `isFew`: for some seconds. */
   aim(ahead: number, isFew: boolean): void {
     this.#aim = Math.min(this.#held, ahead);
     this.#isFew = isFew;
   }
 
-  /** What was granted isn't used any more: the next question gives it back. */
+  /** Stops using granted units: the next question gives them back. */
   giveBack(): void {
     this.#held = 0;
   }
 
-  /** Uses a unit, or counts a request that goes without one. */
+  /** Uses a unit, or counts a request that has none. */
   use(own: Window, monoMs: number, lsn: number): void {
     if (this.has(monoMs)) this.#held--;
     else if (this.#clock.isKnown) this.pass(monoMs, lsn);
@@ -136,32 +139,32 @@ export class ShareUnits {
     this.#spent = addCount(this.#spent, 1);
   }
 
-  /** Takes back what was used under this number of the journal, if its window is known. */
+  /** Takes back the unit that was used in this batch of the journal, if its window is known. */
   takeBack(lsn: number): void {
     if (lsn > this.#windowLsn) this.#spent = Math.max(0, this.#spent - 1);
     else if (lsn < this.#windowLsn && lsn > this.#windowBeforeLsn)
       this.#spentBefore = Math.max(0, this.#spentBefore - 1);
   }
 
-  /** Moves on to the window that has surely begun. */
+  /** Moves on to the window that has certainly begun. */
   pass(monoMs: number, lsn: number): void {
     if (!this.#clock.isKnown || this.#periodMs === 0) return;
     const window = Math.floor(this.#clock.earliestMs(monoMs) / this.#periodMs);
     if (window > this.#window) this.#rollTo(window, lsn);
   }
 
-  /** Whether the engine has been told something that must not be told as less. */
+  /** Whether the engine has a report that a later one must not lower. */
   get isSent(): boolean {
     return this.#told.current > 0 || this.#told.previous > 0;
   }
 
-  /** Whether it counts something else than it should. */
+  /** Whether the engine's counts differ from this host's. */
   get isUnsent(): boolean {
     const { current, previous } = rollHalves(this.#told, this.#window);
     return current !== this.#spent + this.#held || previous !== this.#spentBefore;
   }
 
-  /** From now on all that was used counts as an earlier life's, and nothing is held. */
+  /** Adds everything used to the counts of earlier runs; nothing is held afterwards. */
   fold(): void {
     this.#frozen = addCount(this.#frozen, this.#spent);
     this.#frozenBefore = addCount(this.#frozenBefore, this.#spentBefore);
@@ -172,15 +175,16 @@ export class ShareUnits {
     this.#held = 0;
   }
 
-  /** What a question says that wants so many to be held after it; the others are given back. */
+  /**
+   * The units of a question that wants `desired` to be held after it; the others are given back.
+   */
   state(desired: number, monoMs: number): UnitsStated {
-    // Nothing uses those whose window has ended, or may have: told as used they would stand in the
-    // way of the requests that this question is for.
+    // Units whose window has ended, or may have, are unused: reported as used they would block the
+    // requests that this question is for.
     this.#held = this.has(monoMs) ? Math.min(this.#held, desired) : 0;
     const used = addCount(this.#spent, this.#held);
     this.#told = { window: this.#window, current: used, previous: this.#spentBefore };
-    // What is held may be used before the engine hears of it: it is told as used, until the next
-    // question knows.
+    // Held units may be used before the next report: they are reported as used until then.
     return {
       window: this.#window,
       spent: used,
@@ -207,7 +211,9 @@ export class ShareUnits {
     this.#frozenBefore = frozenBefore;
   }
 
-  /** What all hosts count, by an answer of the engine; while it settles, no less than was known. */
+  /**
+   * Takes what all hosts count from an answer; while the engine settles, no less than was known.
+   */
   seen(
     { nowMs, window, totals }: CounterTotals,
     { lsn, settling, ...exchange }: UnitsExchange,

@@ -1,7 +1,7 @@
 /**
  * Copies of the store for backups, made while the daemon runs: one at a time, for the connection
- * that asks for it, which reads it piece by piece. It is gone with that connection, and when the
- * store can't be written: settles come first. How a copy is made is the port's.
+ * that asks for it, which reads it in pieces. The copy is removed when that connection ends or the
+ * store can't be written, because settles come first. The port makes the copy.
  */
 import { type Checked, good } from "../../shared/checked.js";
 import { failure, plainFailure } from "../../shared/error-code.js";
@@ -14,18 +14,18 @@ export interface StoreCopy {
   readonly bytes: number;
   /** Up to `length` bytes from `from` on. */
   read(from: number, length: number): Promise<Uint8Array>;
-  /** It takes no more room then. */
+  /** Removes the copy. */
   close(): void;
 }
 
-/** A copy that is being made. */
+/** A copy in the making. */
 export interface CopyInProgress {
   /** Rejects with `StoreFailingError`. */
   readonly made: Promise<StoreCopy>;
-  /** How much of the store is to be copied, about, and how much is. */
+  /** How much of the store must be copied, estimated, and how much is done. */
   readonly storeBytes: number;
   copiedBytes(): number;
-  /** Ends it; nothing of it is left. */
+  /** Stops it and removes what was copied. */
   cancel(): void;
 }
 
@@ -36,10 +36,10 @@ export interface BackupPorts {
   schedule(ms: number, run: () => void): void;
 }
 
-/** What is answered while a copy is made, and when it is: `bytes` are its own then. */
+/** The answer while a copy is being made, and when it is done: `bytes` is then its size. */
 interface BackupProgress {
   readonly ready: boolean;
-  /** When it was begun: by this it is named once it is kept. */
+  /** When it was begun: the name of the backup once it is kept. */
   readonly as_of: string;
   readonly copied_bytes: number;
   readonly bytes: number;
@@ -51,7 +51,7 @@ interface Current {
   readonly copying: CopyInProgress;
   copy: StoreCopy | null;
   failing: Error | null;
-  /** Resolved when it is made, or won't be. */
+  /** Resolves when it is made or has failed. */
   readonly settled: Promise<void>;
 }
 
@@ -63,14 +63,14 @@ export class Backups {
     this.#ports = ports;
   }
 
-  /** Whether this connection has one, made or in the making. */
+  /** Whether this connection has a copy, made or in the making. */
   isOf(asker: object): boolean {
     return this.#current?.asker === asker;
   }
 
   /**
-   * Begins a copy for a connection that has none; resolved when it is made, or a moment later to
-   * say how far it is.
+   * Begins a copy for a connection without one. Resolves when it is made, or after a moment with
+   * its progress.
    */
   async progress(asker: object, nowMs: number): Promise<Checked<BackupProgress>> {
     try {
@@ -113,18 +113,18 @@ export class Backups {
     try {
       return good(await current.copy.read(from, backupPieceBytes));
     } catch (error) {
-      // The disk's, or the copy was given up in between: the backup's failure alone.
+      // The disk failed, or the copy was dropped meanwhile: only the backup fails.
       if (this.#current === current) this.#end(current);
       return notCopied(error as Error);
     }
   }
 
-  /** A connection has ended. */
+  /** Removes the copy of an ended connection. */
   ended(asker: object): void {
     if (this.#current?.asker === asker) this.#end(this.#current);
   }
 
-  /** Ends what is being made: the room that it takes is needed. Who asked for it is told. */
+  /** Stops a copy in the making, because its room is needed; its client gets the error. */
   giveUp(reason: Error): void {
     const current = this.#current;
     if (current === null || current.copy !== null) return;

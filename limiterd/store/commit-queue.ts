@@ -1,6 +1,6 @@
 /**
- * Commits to the store, one after the other and in their order: a failed one is tried again and
- * holds back all that follow it, so that what is on disk is always a prefix of what was queued.
+ * Commits to the store in order: a failed commit is retried and delays all that follow, so the disk
+ * always holds a prefix of what was queued.
  */
 import { windowsPerSlice } from "../../shared/bounds.js";
 import { type Change, type Store, StoreBrokenError } from "./store.js";
@@ -11,9 +11,9 @@ interface QueuePorts {
   schedule(ms: number, run: () => void): void;
   /** Called each time a commit fails, and with null when one succeeds after that. */
   onStoreState(error: Error | null): void;
-  /** Called when a commit begins; what it returns, when it has succeeded. */
+  /** Called when a commit begins; the returned function is called when it has succeeded. */
   timeCommit?(): () => void;
-  /** Called after each commit, and each that failed: what has gathered may be queued now. */
+  /** Called after each commit, also a failed one, so that gathered changes can be queued. */
   onCommit(): void;
 }
 
@@ -29,7 +29,7 @@ export class CommitQueue {
   #committing = false;
   #ended = 0;
   #failing: Error | null = null;
-  /** Callers of `tryWrite` that wait for their commit, or for the first that fails. */
+  /** Callers of `tryWrite`, which wait for their commit or for the first failure. */
   readonly #waiting = new Set<(failing: Error | null) => void>();
 
   constructor(ports: QueuePorts, retryMs: number) {
@@ -37,17 +37,17 @@ export class CommitQueue {
     this.#retryMs = retryMs;
   }
 
-  /** Whether a commit runs, or has failed and is to be tried again. */
+  /** Whether a commit runs or is to be retried. */
   get committing(): boolean {
     return this.#committing;
   }
 
-  /** How many commits have ended, well or not. */
+  /** The number of ended commits, successful or not. */
   get ended(): number {
     return this.#ended;
   }
 
-  /** Changes that wait, each with all that belongs to it. */
+  /** The number of waiting changes. */
   get length(): number {
     return this.#jobs.length;
   }
@@ -63,8 +63,8 @@ export class CommitQueue {
   }
 
   /**
-   * Queues changes and begins to commit: null once they are committed, or why the store can't be
-   * written, as soon as that is known.
+   * Queues changes and begins to commit. Resolves with null once they are committed, or with the
+   * error as soon as the store can't be written.
    */
   tryWrite(changes: readonly Change[], told: (failing: Error | null) => void): void {
     const finish = (outcome: Error | null): void => {
@@ -76,7 +76,7 @@ export class CommitQueue {
     if (this.#failing !== null) finish(this.#failing);
   }
 
-  /** Commits the next jobs together, as many as fit into a slice. */
+  /** Commits the next jobs together, as many as fit in a slice. */
   pump(): void {
     if (this.#committing || this.#jobs.length === 0) return;
     this.#committing = true;

@@ -1,7 +1,7 @@
 /**
- * Which log sequence numbers of earlier epochs never reached the disk: what was counted under those
- * is in no window and in no batch of the journal. Where an epoch's numbers begin is decided in
- * `lifecycle/stored-epoch.ts`.
+ * The log sequence numbers of earlier epochs that never reached the disk: no window and no batch of
+ * the journal includes what was counted under them. `lifecycle/stored-epoch.ts` decides where an
+ * epoch's numbers begin.
  */
 import { epochsMax } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
@@ -14,16 +14,15 @@ export interface Epochs {
   readonly lost: readonly LostNumbers[];
 }
 
-/** Those between the two. */
+/** The numbers between the two. */
 export interface LostNumbers {
   readonly afterLsn: number;
   readonly beforeLsn: number;
 }
 
 /**
- * What is lost when the next epoch begins at `startLsn`, ascending. `last`: the last epoch on the
- * disk, null before the first one. `writtenLsn`: every batch up to it is on the disk, none above
- * it.
+ * The lost numbers when the next epoch begins at `startLsn`, ascending. `last`: the last epoch on
+ * the disk, null before the first one. `writtenLsn`: the last batch on the disk.
  */
 export function nextLost(
   lost: readonly LostNumbers[],
@@ -31,7 +30,7 @@ export function nextLost(
   { writtenLsn, startLsn }: { readonly writtenLsn: number; readonly startLsn: number },
 ): readonly LostNumbers[] {
   const before = lost.at(-1);
-  // Nothing of the last epoch has reached the disk: its numbers are lost with those before it.
+  // No batch of the last epoch has reached the disk: its numbers are lost with those before it.
   const all =
     before !== undefined && last !== null && writtenLsn < last.lsn
       ? lost.with(-1, { ...before, beforeLsn: startLsn })
@@ -39,7 +38,7 @@ export function nextLost(
   return all.slice(-epochsMax);
 }
 
-/** Whether an earlier epoch has given out this number, and the disk knows nothing of it. */
+/** Whether an earlier epoch has assigned this number and the disk has no count of it. */
 export function isLost({ lost }: Epochs, lsn: number): boolean {
   if (lsn <= unlimitedLsn) return false;
   return lost.some(({ afterLsn, beforeLsn }) => afterLsn < lsn && lsn < beforeLsn);
@@ -67,7 +66,7 @@ export function lostFromStored(ends: readonly unknown[]): LostNumbers[] | null {
 /** In `epochs`, [lsn]: every batch up to this number is on the disk. */
 export const writtenKey = "written";
 
-/** To be committed behind the batch of this number. */
+/** Commit it after the batch of this number. */
 export function writtenChange(lsn: number): Change {
   return { table: "epochs", key: writtenKey, value: [lsn] };
 }

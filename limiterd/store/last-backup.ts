@@ -1,7 +1,6 @@
 /**
- * When the last backup of the store was made that whoever asked for it has kept, for those who look
- * after it. The copy itself doesn't have the note of it: a store that is restored knows of the
- * backup before. Pure.
+ * When the last backup of the store was made and kept by the command that asked for it. The copy
+ * itself lacks this note, so a restored store knows only of the backup before. Pure.
  *
  * `marks`, [lastMs, sinceMs] under `backups`; lastMs is 0 before the first.
  */
@@ -10,9 +9,9 @@ import { isMoment } from "../../shared/time.js";
 import { type Change, type Store, throwMalformed } from "./store.js";
 
 export interface LastBackup {
-  /** The moment of which it is; null: none was made since `sinceMs`. */
+  /** The moment that it captures; null: none was made since `sinceMs`. */
   readonly atMs: number | null;
-  /** Since when backups are noted: a store of an earlier release may have some that aren't. */
+  /** Since when backups are noted. */
   readonly sinceMs: number;
 }
 

@@ -1,18 +1,18 @@
 /**
- * The schemas of the store, and what leads from each to the next. The schema's number is in the
- * store; it goes up when a release keeps an entry in a form that the one before can't read.
+ * The schemas of the store and the migrations between them. The store contains the schema's number,
+ * which grows when a release stores an entry in a form that the release before can't read.
  */
 import { assert } from "../../shared/assert.js";
 import { type Change, type Store, StoreUnreadableError } from "./store.js";
 
 export interface Migration {
-  /** The schema that it leads to, from the one below it. */
+  /** The schema after the migration; it starts from the one below. */
   readonly to: number;
-  /** What to write and remove, from what the store holds; all of it in one commit. */
+  /** The changes that it makes to the store, all in one commit. */
   changes(store: Pick<Store, "entries" | "get" | "range">): Iterable<Change>;
 }
 
-/** In their order. The first release has the schema 1. */
+/** In order. The first release has the schema 1. */
 export const storeMigrations: readonly Migration[] = [];
 
 /** The schema that a list of migrations leads to. */
@@ -21,7 +21,7 @@ export function schemaAfter(migrations: readonly Migration[]): number {
   return migrations.length + 1;
 }
 
-/** Those that a store of this schema needs. Throws as `refuseNewerSchema`. */
+/** The migrations that a store of this schema needs. Throws as `refuseNewerSchema`. */
 export function neededMigrations(
   file: string,
   schema: number,

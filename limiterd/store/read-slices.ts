@@ -2,11 +2,11 @@
 import type { Entry, Store, Table } from "./store.js";
 
 interface Slices {
-  /** The first key to read; the table's first one, if it isn't said. */
+  /** The first key to read; by default the table's first. */
   readonly from?: string;
-  /** Entries of one turn. */
+  /** Entries per turn. */
   readonly perSlice: number;
-  /** Resolved in a later turn: whether to go on. */
+  /** Resolves in a later turn with whether to continue. */
   next(): Promise<boolean>;
 }
 
@@ -14,9 +14,9 @@ interface Slices {
 const lastKey = "\u{10ffff}";
 
 /**
- * Hands out the entries of a table whose keys are texts, in key order, each as it is when its slice
- * is read; of what is added meanwhile, what comes behind. Resolved: whether that were all. Rejects
- * with `StoreUnreadableError`.
+ * Passes on the entries of a table with text keys, in key order, each as it is when its slice is
+ * read; of entries added meanwhile, those further on. Resolves with whether it read all of them.
+ * Rejects with `StoreUnreadableError`.
  */
 export async function readSlices(
   store: Store,

@@ -1,13 +1,13 @@
 /**
- * Whether the store is still where it was opened: what is committed to one that was taken away, no
- * later daemon finds. Looking is the adapter's; here is how often. Pure.
+ * Checks that the store's file is still in its place: a later daemon wouldn't find commits to a
+ * moved file. The adapter looks; this decides how often. Pure.
  */
 
 import type { Change, Table } from "./store.js";
 
 /**
- * What somebody was told is made or taken back, and nobody tells again: a reset of all rules is in
- * `epochs`. Such commits are few, so each of them looks.
+ * Tables whose changes an operation has confirmed, and which nothing repeats. A reset of all rules
+ * is in `epochs`. Such commits are rare, so each of them checks.
  */
 const defining: ReadonlySet<Table> = new Set<Table>([
   "rules",
@@ -21,8 +21,8 @@ const defining: ReadonlySet<Table> = new Set<Table>([
 ]);
 
 /**
- * How long it is believed after a look: hundreds of commits a second would spend some percent of
- * their time on looking. A store is taken away once, if ever.
+ * How long a check is valid, in ms: with hundreds of commits a second, checking each would cost
+ * some percent of the time, and a store is moved once if ever.
  */
 const believedMs = 100;
 
@@ -41,7 +41,10 @@ export class StorePlace {
     return isKept;
   }
 
-  /** Whether these may be committed. Looks, unless somebody has of late and they define nothing. */
+  /**
+   * Whether these changes may be committed. Checks unless a check is recent and they are of no such
+   * table.
+   */
   takes(changes: readonly Pick<Change, "table">[], nowMs: number): boolean {
     const isBelieved = nowMs - this.#seenAtMs < believedMs;
     return (isBelieved && !changes.some(({ table }) => defining.has(table))) || this.isKept(nowMs);

@@ -1,16 +1,16 @@
 /**
- * The cap on the store's size, and what is said of it. What is given up at the cap, the oldest
- * records of usage, is in `usage/trim-usage.ts`.
+ * The cap on the store's size, and its reports. `usage/trim-usage.ts` removes the oldest records of
+ * usage at the cap.
  */
 import { type Table, tables } from "./store.js";
 
 /**
- * `near`: 80 % of the cap. `over`: records are removed before their time. `others`: what isn't
- * records is more than the cap by itself, so that no record is removed for it.
+ * `near`: 80 % of the cap. `over`: records are removed before their retention ends. `others`: the
+ * rest of the store exceeds the cap alone, so no record is removed.
  */
 export type StoreFill = "near" | "over" | "others";
 
-/** The tables that hold most of it, the largest first, such as `usage 91 %`. */
+/** The largest tables, such as `usage 91 %`, in descending order. */
 export type LargestTables = readonly string[];
 
 interface SizePorts {
@@ -18,19 +18,21 @@ interface SizePorts {
   readonly store: { usedBytes(table?: Table): number | null };
   /** Null: there is no cap. */
   readonly bytesMax: number | null;
-  /** Called when it is worse than was said, and not again before much of it has gone. */
+  /**
+   * Called when the state is worse than last reported, and not again before much has been removed.
+   */
   onFill(fill: StoreFill, usedBytes: number, largest: LargestTables): void;
 }
 
 const nearShare = 0.8;
-/** Below this it is news again. At the cap the size goes up and down all the time. */
+/** Below this size a rise is reported again: at the cap the size varies all the time. */
 const quietShare = 0.7;
 const fills: readonly StoreFill[] = ["near", "over", "others"];
 const largestNamed = 3;
 
-/** Returns whether records must go to make room; to be asked now and then. */
+/** Returns whether records must be removed. Call it periodically. */
 export function createStoreSize({ store, bytesMax, onFill }: SizePorts): () => boolean {
-  /** How many of `fills` were said. */
+  /** How many of `fills` were reported. */
   let said = 0;
   return () => {
     if (bytesMax === null) return false;

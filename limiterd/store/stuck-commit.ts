@@ -1,13 +1,16 @@
 /**
- * Notices a commit that never ends: neither written nor failed. What fails is tried again and is no
- * such case. A new daemon can read what is on the disk; this one writes nothing any more.
+ * Detects a commit that never ends, neither written nor failed. Failed commits are retried and
+ * don't count. A new daemon can read what is on the disk; this one can't write any more.
  */
 import type { CommitQueue } from "./commit-queue.js";
 
-/** Twice what a disk needs to give up a write; and it is when Linux calls a task hung. */
+/** Twice what a disk needs to give up a write; Linux reports a hung task after the same time. */
 export const stuckCommitMs = 120_000;
 
-/** What to say of a commit that has run for `stuckCommitMs`, else null. Ask every few seconds. */
+/**
+ * The message about a commit that has run for `stuckCommitMs`, else null. Call it every few
+ * seconds.
+ */
 export function createStuckCommit(
   commits: Pick<CommitQueue, "committing" | "ended">,
   monoMs: () => number,

@@ -3,10 +3,7 @@ import { windowsPerSlice } from "../../shared/bounds.js";
 import type { Change } from "./store.js";
 import type { Writer } from "./writer.js";
 
-/**
- * Queues changes of any number in slices, in their order, so that none of their commits stalls the
- * loop.
- */
+/** Queues any number of changes in slices, in order, so that no commit stalls the event loop. */
 export async function writeSlices(writer: Writer, changes: readonly Change[]): Promise<void> {
   const slices: Promise<void>[] = [];
   for (let i = 0; i < changes.length; i += windowsPerSlice)
@@ -15,8 +12,8 @@ export async function writeSlices(writer: Writer, changes: readonly Change[]): P
 }
 
 /**
- * As `Writer.tryWrite`, for changes of any number, in slices: they are committed in their order, so
- * that a crash leaves the first of them.
+ * As `Writer.tryWrite`, for any number of changes, in slices and in order: after a crash, the first
+ * of them are written.
  */
 export function tryWriteSlices(writer: Writer, changes: readonly Change[]): Promise<Error | null> {
   let at = 0;

@@ -2,8 +2,7 @@
  * Writes all changes to the store, in one order. What is settled and counted gathers in the open
  * batch of the journal; closing it gives the batch its log sequence number (lsn) and opens the
  * next. Batches and other changes are committed in the order in which they are queued
- * (`commit-queue.ts`), so that what is on disk is always a prefix of what happened. What a batch
- * holds is in `journal-batch.ts`.
+ * (`commit-queue.ts`), so that the disk always holds a prefix of what happened.
  */
 import {
   changesWaitingMax,
@@ -13,15 +12,14 @@ import {
   journalCountedMax,
   journalEntriesMax,
 } from "../../shared/bounds.js";
+import { isCount } from "../../shared/checked.js";
 import { CommitQueue } from "./commit-queue.js";
-import type { Contributor } from "./contributor.js";
-import { BatchSettles, batchToStored } from "./journal-batch.js";
 import type { Change, Store } from "./store.js";
 
 /** What the open batch has counted. */
 interface CountedPort {
   readonly size: number;
-  /** Set by the writer: what is counted now isn't taken down. */
+  /** Set by the writer: counts are dropped, not logged. */
   paused: boolean;
   take(): readonly unknown[];
 }
@@ -99,19 +97,19 @@ export class Writer {
     return this.#queue.failing;
   }
 
-  /** Whether one runs, and how many have ended. */
+  /** Whether a commit runs, and how many have ended. */
   get commits(): Pick<CommitQueue, "committing" | "ended"> {
     return this.#queue;
   }
 
-  /** So much waits for a store that fails that whoever can should add nothing. */
+  /** The store fails and so many changes wait that callers should add none if they can. */
   get isFull(): boolean {
     return this.#queue.failing !== null && this.#queue.length >= changesWaitingMax;
   }
 
   /**
-   * Settles that were charged in memory but not journaled, because the store failed for too long:
-   * a crash before it works again loses them.
+   * Settles that were charged in memory but not journaled because the store failed for too long: a
+   * crash before it works again loses them.
    */
   get unjournaled(): number {
     return this.#unjournaled;
@@ -136,7 +134,7 @@ export class Writer {
     return true;
   }
 
-  /** To be called when something was counted without a settle. */
+  /** Call when something was counted without a settle. */
   counted(): void {
     this.#pauseAtBound();
     if (this.#closed || this.#counted.size === 0) return;
@@ -145,7 +143,7 @@ export class Writer {
   }
 
   /**
-   * Closes the open batch, queues it, and returns its lsn: everything until now is at or below it.
+   * Closes and queues the open batch. Returns its lsn: everything until now is at or below it.
    */
   closeBatch(): number {
     const lsn = this.#lsn++;
@@ -164,7 +162,7 @@ export class Writer {
     this.#queue.add(changes, () => {
       this.#pendingEntries -= settles.size + halves;
       for (const contributor of contributors) contributor.committed(lsn);
-      settles.tellDurable();
+      settles.reportDurable();
     });
     this.#pendingEntries += halves;
     const bytes = (settled.size + halves) * entryBytes;
@@ -175,8 +173,7 @@ export class Writer {
   }
 
   /**
-   * Queues changes behind all that is queued. Resolved: they are committed. After `close` they are
-   * dropped, and it never is.
+   * Queues changes. Resolves when they are committed; never after `close`, which drops them.
    */
   write(changes: readonly Change[]): Promise<void> {
     return new Promise((resolve) => {
@@ -187,9 +184,9 @@ export class Writer {
   }
 
   /**
-   * As `write`, for a change that a client waits for: null once they are committed, or why the
-   * store can't be written, as soon as that is known. They stay queued and are committed when it
-   * works again.
+   * As `write`, for changes that a client waits for. Resolves with null when they are committed, or
+   * with the error as soon as the store can't be written; they stay queued and are committed when
+   * it works again.
    */
   tryWrite(changes: readonly Change[]): Promise<Error | null> {
     // What is queued is tried again and again.
@@ -201,7 +198,7 @@ export class Writer {
     });
   }
 
-  /** Commits all that is queued; later changes aren't taken. Never resolved while it fails. */
+  /** Commits everything queued and takes no more. Never resolves while the store fails. */
   close(): Promise<void> {
     this.closeBatch();
     this.#closed = true;
@@ -211,7 +208,7 @@ export class Writer {
     });
   }
 
-  /** Changes that remove the batches up to `upTo`, which what was written before must cover. */
+  /** Changes that remove the batches up to `upTo`; earlier writes must cover them. */
   removeJournal(upTo: number): Change[] {
     const removals: Change[] = [];
     for (const [lsn, bytes] of this.#batchBytes) {
@@ -233,7 +230,7 @@ export class Writer {
       this.#queue.failing !== null && this.#pendingEntries >= journalEntriesMax;
   }
 
-  /** Sees to it that what the open batch holds is committed, after this time at the latest. */
+  /** Ensures that the open batch is committed within this time. */
   #commitWithin(ms: number): void {
     if (this.#scheduledMs <= ms) return;
     this.#scheduledMs = ms;
@@ -246,10 +243,73 @@ export class Writer {
   }
 
   /**
-   * While a commit runs, or fails and is tried again, the batch stays open and gathers: fewer and
-   * fuller batches write the same sums less often. The queue is pumped after it.
+   * While a commit runs or is retried, the batch stays open: fewer, fuller batches write the same
+   * sums less often. The queue is pumped after it.
    */
   #commitBatch(): void {
     if (this.#commitDue && !this.#queue.committing && !this.#closed) this.closeBatch();
   }
+}
+
+/** The settles of a batch before its commit: how many, and the last one of each proxy. */
+export class BatchSettles {
+  size = 0;
+  /** By callback: a proxy that was forgotten and came back may be in it twice. */
+  readonly #last = new Map<(seq: number) => void, { readonly proxyId: string; seq: number }>();
+
+  /** `onDurable`, one function for each proxy, gets the number of its last settle. */
+  add(proxyId: string, seq: number, onDurable: (seq: number) => void): void {
+    this.size++;
+    const last = this.#last.get(onDurable);
+    if (last === undefined) this.#last.set(onDurable, { proxyId, seq });
+    else last.seq = seq;
+  }
+
+  /** The last number of each proxy. */
+  last(): ReadonlyMap<string, number> {
+    return new Map(Array.from(this.#last.values(), ({ proxyId, seq }) => [proxyId, seq]));
+  }
+
+  /** Reports that the batch is committed. */
+  reportDurable(): void {
+    for (const [onDurable, { seq }] of this.#last) onDurable(seq);
+  }
+}
+
+interface JournalBatch {
+  /** The number of each proxy's last settle. */
+  readonly settled: ReadonlyMap<string, number>;
+  readonly counted: readonly unknown[];
+}
+
+/** `journal`: [[proxyId, seq, proxyId, seq, …], counted] by log sequence number. */
+export function batchToStored({ settled, counted }: JournalBatch): readonly unknown[] {
+  return [[...settled].flat(), counted];
+}
+
+/** Null for what `batchToStored` never made; `counted` is unchecked. */
+export function batchFromStored(value: readonly unknown[]): JournalBatch | null {
+  const [settles, counted] = value;
+  if (!Array.isArray(settles) || settles.length % 2 !== 0 || !Array.isArray(counted)) return null;
+  const settled = new Map<string, number>();
+  for (let i = 0; i < settles.length; i += 2) {
+    const [proxyId, seq] = settles.slice(i, i + 2) as unknown[];
+    if (typeof proxyId !== "string" || !isCount(seq)) return null;
+    settled.set(proxyId, seq);
+  }
+  return { settled, counted };
+}
+
+/**
+ * Adds changes to the journal's commits: what a batch changed reaches the disk in the
+ * batch's own commit, or not at all.
+ */
+export interface Contributor {
+  /**
+   * A batch that isn't empty closes: what else changed with it since the last call, to be committed
+   * with it.
+   */
+  changes(lsn: number): readonly Change[];
+  /** The batch is committed; batches are committed in their order. */
+  committed(lsn: number): void;
 }

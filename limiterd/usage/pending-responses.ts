@@ -7,8 +7,8 @@
 import type { BackgroundConfig } from "../../shared/config/config.js";
 import { isMoment } from "../../shared/time.js";
 import { interimStatus } from "../../shared/wire/execution.js";
-import type { Contributor } from "../store/contributor.js";
 import type { Change, Store } from "../store/store.js";
+import type { Contributor } from "../store/writer.js";
 import { recordsFromStored, recordsToStored, type UsageRecord } from "./usage-records.js";
 
 /** A response whose usage is waited for. `record`: the estimate that it was charged. */

@@ -1,8 +1,8 @@
 /**
- * An index of the records by day. Their keys are numbers that ascend with recording and tell no
- * time, so that a clock that steps neither holds them up nor makes them go backwards. A run is a
- * range of keys with the days in which its records ended; a new one begins with each day of the
- * clock, and whenever that steps. There is about one for each day of the retention.
+ * An index of usage records by day. Record keys are ascending numbers that say nothing about time,
+ * so a clock step neither blocks them nor makes them go backwards. A run is a range of keys with
+ * the days in which its records ended. A new run begins with each day and with each clock step, so
+ * there is about one for each day of the retention.
  */
 import { recordLatenessMs } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
@@ -10,7 +10,7 @@ import { dayMs } from "../../shared/utc-day.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 
 /** Its keys end before those of the next run. Days are numbers since the epoch, both included. */
-export interface KeyRun {
+interface KeyRun {
   readonly firstKey: number;
   readonly fromDay: number;
   readonly toDay: number;
@@ -22,28 +22,25 @@ export interface RecordKeys {
   readonly before: number;
 }
 
-/** Of records that are looked for: the moments in which they ended; null: all. */
+/** The time range of a query, by when records ended; null: open. */
 export interface Moments {
   readonly fromMs: number | null;
   readonly beforeMs: number | null;
 }
 
-/** As late as a record comes at the latest, in whole days. */
+/** The latest that a record may arrive, in whole days. */
 const lateDays = Math.ceil(recordLatenessMs / dayMs);
 
 export class RecordDays {
   readonly #runs: KeyRun[];
-  /** Those that the store doesn't have yet. */
-  #unwritten: readonly KeyRun[];
 
-  /** `runs` ascend; `unwritten` are those of them that the store lacks. */
-  constructor(runs: readonly KeyRun[], unwritten: readonly KeyRun[] = []) {
+  /** `runs` ascend; the store has them. */
+  constructor(runs: readonly KeyRun[]) {
     this.#runs = [...runs];
-    this.#unwritten = unwritten;
   }
 
   /**
-   * Takes in a batch, and returns what is to be committed with it: mostly nothing.
+   * Takes in a batch. Returns the changes to commit with it, usually none.
    *
    * @param fromMs when the first of its records ended
    * @param latestMs the latest moment at which one was recorded
@@ -54,16 +51,12 @@ export class RecordDays {
     const fits =
       last !== undefined &&
       fromDay >= last.fromDay &&
-      // Around midnight a clock is set back by some ms.
+      // Around midnight the clock may step back a few ms.
       (toDay === last.toDay || toDay === last.toDay - 1);
-    if (!fits) {
-      const run = { firstKey: key, fromDay: Math.min(fromDay, toDay - lateDays), toDay };
-      this.#runs.push(run);
-      this.#unwritten = [...this.#unwritten, run];
-    }
-    const changes = this.#unwritten.map(runChange);
-    this.#unwritten = [];
-    return changes;
+    if (fits) return [];
+    const run = { firstKey: key, fromDay: Math.min(fromDay, toDay - lateDays), toDay };
+    this.#runs.push(run);
+    return [runChange(run)];
   }
 
   /** Where records that ended in these moments may be, ascending; below `beforeKey`. */
@@ -118,7 +111,7 @@ function runChange({ firstKey, fromDay, toDay }: KeyRun): Change {
 }
 
 /** Throws `StoreUnreadableError`. */
-export function storedRecordDays(store: Store, nowMs: number): RecordDays {
+export function storedRecordDays(store: Store): RecordDays {
   const runs: KeyRun[] = [];
   for (const { key, value } of store.entries("days")) {
     const [fromDay, toDay] = value;
@@ -126,28 +119,5 @@ export function storedRecordDays(store: Store, nowMs: number): RecordDays {
       throwMalformed(store, "days", key);
     runs.push({ firstKey: key, fromDay: fromDay as number, toDay: toDay as number });
   }
-  if (runs.length > 0) return new RecordDays(runs);
-  const earlier = runsOfTimedKeys(store, nowMs);
-  return new RecordDays(earlier, earlier);
-}
-
-/** Earlier releases made a record's key of the moment: with room for 1024 commits in each ms. */
-const timedKeysPerDay = dayMs * 1024;
-
-/**
- * The runs of a store of an earlier release. Keys of the future are those of a clock that was
- * ahead, and of all that came after: their days aren't known, only that they are over.
- */
-function runsOfTimedKeys(store: Store, nowMs: number): KeyRun[] {
-  const runs: KeyRun[] = [];
-  const today = dayNumber(nowMs);
-  for (let from = 0; ; ) {
-    const [key] = store.keys("usage", { from, before: Number.MAX_SAFE_INTEGER, limit: 1 });
-    if (key === undefined) return runs;
-    const firstKey = Number(key);
-    const day = Math.floor(firstKey / timedKeysPerDay);
-    if (day > today) return [...runs, { firstKey, fromDay: 0, toDay: today }];
-    runs.push({ firstKey, fromDay: day - lateDays, toDay: day });
-    from = (day + 1) * timedKeysPerDay;
-  }
+  return new RecordDays(runs);
 }

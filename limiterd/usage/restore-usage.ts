@@ -14,11 +14,11 @@ import { recordsFromStored } from "./usage-records.js";
  * Reads what was recorded since all sums were last written, and nothing else. Throws
  * `StoreUnreadableError`.
  */
-export function restoreUsage(ports: RollupPorts, nowMs: number): UsageLog {
+export function restoreUsage(ports: RollupPorts): UsageLog {
   const { store } = ports;
   const rollups = new Rollups(ports);
   const rolledUpKey = storedRollupProgress(store);
-  const days = storedRecordDays(store, nowMs);
+  const days = storedRecordDays(store);
   let lastKey = rolledUpKey;
   let replayed = 0;
   for (;;) {

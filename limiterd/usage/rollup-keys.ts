@@ -57,8 +57,8 @@ export function dayIn(key: string, prefix: string): string {
 }
 
 /**
- * The direct child's name in a key with the prefix of `childrenPrefix`. A damaged key may end in
- * it: whoever reads one child after the other must still get beyond that key.
+ * The direct child's name in a key with the prefix of `childrenPrefix`. A damaged key may end with
+ * the prefix; a reader that goes from child to child must still get past it.
  */
 export function nameIn(key: string, prefix: string): string {
   const end = key.indexOf("\n", prefix.length);
@@ -71,7 +71,7 @@ export function dayOfKey(key: string): string {
   return parts[key.startsWith("t") ? 3 : key.startsWith("o") ? 1 : 2] ?? "";
 }
 
-/** Who asked for what, under which name. */
+/** Who requested which model, under which name. */
 export interface Origin {
   readonly day: string;
   readonly userPath: string;
@@ -119,16 +119,13 @@ export function isAtOrBelow(path: string, top: string): boolean {
   return top === "/" || path === top || path.startsWith(`${top}/`);
 }
 
-/** Together with the longest path a key fits into what the store takes. */
+/** With the longest path, a key is within what LMDB accepts. */
 const providerBytesMax = 256;
 const modelBytesMax = 600;
 
-/**
- * What follows the day in a sum by model. Records of earlier releases may hold control characters,
- * which would take keys apart.
- */
+/** What follows the day in a sum by model. */
 export function modelSuffix(provider: string, model: string): string {
-  return `\n${cut(printableName(provider), providerBytesMax)}\n${cut(printableName(model), modelBytesMax)}`;
+  return `\n${cut(provider, providerBytesMax)}\n${cut(model, modelBytesMax)}`;
 }
 
 /** Provider and model of a sum by model. */
@@ -138,14 +135,10 @@ export function modelIn(
 ): { readonly provider: string; readonly model: string } {
   const provider = prefix.length + dayChars + 1;
   const end = key.indexOf("\n", provider);
-  // A key that an earlier release wrote may hold control characters.
-  return {
-    provider: printableName(key.slice(provider, end)),
-    model: printableName(key.slice(end + 1)),
-  };
+  return { provider: key.slice(provider, end), model: key.slice(end + 1) };
 }
 
-/** Of names that are too long for a key only their beginnings count. */
+/** Cuts names that are too long for a key. */
 function cut(name: string, bytesMax: number): string {
   if (name.length * 3 <= bytesMax || utf8Bytes(name) <= bytesMax) return name;
   let end = Math.min(name.length, bytesMax - 3);

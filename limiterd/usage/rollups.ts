@@ -1,21 +1,33 @@
 /**
- * The sums of usage (`rollup-keys.ts` names them). A record is added in memory at once. What
- * changed is written now and then (`flush-usage.ts`), each sum with the number of the last record
- * that it holds; after a crash the records behind it are added again. Which sums are in memory is
- * in `rollup-cache.ts`, to which of them a record is added in `rollups-of-record.ts`.
+ * The sums of usage, under the keys of `rollup-keys.ts`. A record is added in memory immediately;
+ * changed sums are written periodically (`flush-usage.ts`), each with the key of the last record in
+ * it, and after a crash later records are added again. Below are the cache of sums in memory and
+ * the choice of the sums that a record is added to.
  */
 import type { ReportHosts } from "../../shared/api/usage-report.js";
-import type { Change, Store } from "../store/store.js";
+import { modelsPerDayMax, rollupCellsMax } from "../../shared/bounds.js";
+import { dayMs, dayOf } from "../../shared/utc-day.js";
+import { type Change, type Store, StoreUnreadableError, throwMalformed } from "../store/store.js";
 import {
   addRollup,
   copyRollup,
+  emptyRollup,
+  isEmptyRollup,
   type ReadRollup,
   type Rollup,
+  recordKeyIn,
+  rollupFromStored,
   rollupOf,
   rollupToStored,
 } from "./rollup.js";
-import { type Cell, RollupCache } from "./rollup-cache.js";
-import { RollupsOfRecord } from "./rollups-of-record.js";
+import {
+  daysUnder,
+  labelPrefix,
+  modelSuffix,
+  modelsPrefix,
+  originKey,
+  totalPrefix,
+} from "./rollup-keys.js";
 import type { UsageRecord } from "./usage-records.js";
 
 export interface RollupPorts {
@@ -179,4 +191,249 @@ export class Rollups implements RollupView {
   find(key: string): Rollup | undefined {
     return this.#cells.find(key);
   }
+}
+
+/** One sum in memory. */
+export interface Cell {
+  readonly key: string;
+  readonly sum: Rollup;
+  /** Changed since it was last handed to the writer. */
+  dirty: boolean;
+  /** Whether the store has it. */
+  stored: boolean;
+  /** The record up to which the store's entry held all when it was read. */
+  readonly restoredKey: number;
+}
+
+/**
+ * The sums in memory: those that aren't written yet and, up to a bound, recently used ones. Others
+ * are read from the store.
+ */
+export class RollupCache {
+  readonly #store: Store;
+  readonly #onDamaged: (error: Error) => void;
+  /** Those that were needed since `forget` last made room. */
+  #cells = new Map<string, Cell>();
+  /** Those that were needed in the time before that. */
+  #previousGeneration = new Map<string, Cell>();
+  readonly #damaged = new Set<string>();
+
+  constructor(store: Store, onDamaged: (error: Error) => void) {
+    this.#store = store;
+    this.#onDamaged = onDamaged;
+  }
+
+  /** The sum under a key, if it is in memory; it isn't marked as needed. */
+  held(key: string): Rollup | undefined {
+    return (this.#cells.get(key) ?? this.#previousGeneration.get(key))?.sum;
+  }
+
+  /** The sum under a key, from memory or from the store. Throws `StoreUnreadableError`. */
+  find(key: string): Rollup | undefined {
+    return this.held(key) ?? this.#read(key)?.sum;
+  }
+
+  /** The cell under a key, if it is in memory. */
+  known(key: string): Cell | undefined {
+    const cell = this.#cells.get(key);
+    if (cell !== undefined) return cell;
+    const old = this.#previousGeneration.get(key);
+    if (old !== undefined) this.#cells.set(key, old);
+    return old;
+  }
+
+  /** From the store, or new. Null for a damaged one. */
+  load(key: string): Cell | null {
+    if (this.#damaged.has(key)) return null;
+    try {
+      const found = this.#read(key);
+      const cell: Cell = {
+        key,
+        sum: found?.sum ?? emptyRollup(),
+        dirty: false,
+        stored: found !== undefined,
+        restoredKey: found?.recordKey ?? 0,
+      };
+      this.#cells.set(key, cell);
+      return cell;
+    } catch (error) {
+      if (!(error instanceof StoreUnreadableError)) throw error;
+      this.#damaged.add(key);
+      this.#onDamaged(error);
+      return null;
+    }
+  }
+
+  /** From memory, from the store, or new. Null for a damaged one. */
+  get(key: string): Cell | null {
+    return this.known(key) ?? this.load(key);
+  }
+
+  /** Removes a new cell that nothing is added to. */
+  discard({ key }: Cell): void {
+    this.#cells.delete(key);
+  }
+
+  /**
+   * Everything that was dirty before the last call is in the store. Forgets what wasn't needed
+   * since then, if there is much. False: there isn't.
+   */
+  forget(): boolean {
+    if (this.#cells.size < rollupCellsMax) return false;
+    // What is in the previous generation alone hasn't been touched since the last time, so it has
+    // been written by now: it can be read again.
+    this.#previousGeneration = this.#cells;
+    this.#cells = new Map();
+    return true;
+  }
+
+  #read(key: string): { readonly sum: Rollup; readonly recordKey: number } | undefined {
+    const value = this.#store.get("rollups", key);
+    if (value === undefined) return undefined;
+    const sum = rollupFromStored(value) ?? throwMalformed(this.#store, "rollups", key);
+    return { sum, recordKey: recordKeyIn(value) };
+  }
+}
+
+/** One kind of record, and the sums that it is added to. */
+interface Group {
+  readonly dayNumber: number;
+  readonly keyId: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly requestedModel: string;
+  readonly sums: readonly Cell[];
+}
+
+/**
+ * Kinds of records of one path whose sums are kept at hand; beyond them they are looked up again.
+ */
+const groupsPerPathMax = 16;
+
+/** Where the models of a day are added up when there are too many. */
+const otherModels = modelSuffix("other", "other");
+
+interface RecordSumsPorts {
+  readonly store: Store;
+  readonly cells: RollupCache;
+  /**
+   * The labels of a managed key; none for the empty id. They stay the same for as long as the key
+   * exists.
+   */
+  labelsOf(keyId: string): readonly string[];
+}
+
+/**
+ * Finds the sums of a record: for its day, the total of its user path and of each ancestor, each of
+ * these by model, the path by origin, and the total of each label of its key. Consecutive records
+ * are often of the same kind, so the last sums found are kept.
+ */
+export class RollupsOfRecord {
+  readonly #ports: RecordSumsPorts;
+  /** By user path, what its records are added to. All of it is in the cells. */
+  #groups = new Map<string, Group[]>();
+  #dayNumber = -1;
+  #day = "";
+
+  constructor(ports: RecordSumsPorts) {
+    this.#ports = ports;
+  }
+
+  /** The cells are forgotten, and with them what was kept at hand. */
+  forget(): void {
+    this.#groups = new Map();
+  }
+
+  /** `replaying`: the record is one that an earlier epoch has written. */
+  of(record: UsageRecord, replaying: boolean): readonly Cell[] {
+    const dayNumber = Math.floor(record.atMs / dayMs);
+    if (dayNumber !== this.#dayNumber) {
+      this.#dayNumber = dayNumber;
+      this.#day = dayOf(record.atMs);
+    }
+    const { userPath, keyId, provider, model, requestedModel } = record;
+    const ofPath = this.#groups.get(userPath);
+    if (ofPath !== undefined)
+      for (const group of ofPath)
+        if (
+          group.model === model &&
+          group.keyId === keyId &&
+          group.provider === provider &&
+          group.requestedModel === requestedModel &&
+          group.dayNumber === dayNumber
+        )
+          return group.sums;
+    const sums = this.#collect(record, replaying);
+    const group: Group = { dayNumber, keyId, provider, model, requestedModel, sums };
+    if (ofPath !== undefined && ofPath.length < groupsPerPathMax) ofPath.push(group);
+    else {
+      if (this.#groups.size >= rollupCellsMax) this.#groups = new Map();
+      this.#groups.set(userPath, [group]);
+    }
+    return sums;
+  }
+
+  #collect(record: UsageRecord, replaying: boolean): Cell[] {
+    const { userPath, provider, model, keyId, requestedModel } = record;
+    const { cells, labelsOf } = this.#ports;
+    const found: Cell[] = [];
+    const suffix = modelSuffix(provider, model);
+    let asked = requestedModel === "" ? suffix : modelSuffix("", requestedModel);
+    for (let path = userPath; ; path = path.slice(0, Math.max(1, path.lastIndexOf("/")))) {
+      const total = this.#totalOf(path, replaying);
+      if (total !== null) found.push(total);
+      const ofModel = this.#ofModel(path, suffix, total);
+      if (ofModel !== null) found.push(ofModel);
+      // Of models beyond the bound there is one sum by origin too.
+      if (path === userPath && requestedModel === "" && ofModel?.key.endsWith(otherModels) === true)
+        asked = otherModels;
+      if (path === "/") break;
+    }
+    const origin = cells.get(originKey(this.#day, record, asked));
+    if (origin !== null) found.push(origin);
+    for (const label of labelsOf(keyId)) {
+      const total = cells.get(labelPrefix(label) + this.#day);
+      if (total !== null) found.push(total);
+    }
+    return found;
+  }
+
+  /**
+   * After a crash a total may have been written before its sums by model or after them:
+   * `replaying`, these are counted.
+   */
+  #totalOf(userPath: string, replaying: boolean): Cell | null {
+    const { cells, store } = this.#ports;
+    const key = totalPrefix(userPath) + this.#day;
+    const cell = cells.known(key);
+    if (cell !== undefined) return cell;
+    const total = cells.load(key);
+    if (total !== null && replaying) {
+      const prefix = modelsPrefix(userPath);
+      const keys = store.keys("rollups", {
+        ...daysUnder(prefix, this.#day, this.#day),
+        limit: modelsPerDayMax + 1,
+      });
+      total.sum.models = keys.filter((key) => key !== prefix + this.#day + otherModels).length;
+    }
+    return total;
+  }
+
+  /** The sum of a path by model, or of all its other models if it has too many on that day. */
+  #ofModel(path: string, suffix: string, total: Cell | null): Cell | null {
+    const { cells } = this.#ports;
+    const prefix = modelsPrefix(path) + this.#day;
+    const cell = cells.get(prefix + suffix);
+    if (cell === null || total === null || suffix === otherModels || !isNew(cell)) return cell;
+    if (total.sum.models < modelsPerDayMax) {
+      total.sum.models++;
+      return cell;
+    }
+    cells.discard(cell);
+    return cells.get(prefix + otherModels);
+  }
+}
+
+function isNew(cell: Cell): boolean {
+  return !cell.stored && isEmptyRollup(cell.sum);
 }

@@ -5,10 +5,9 @@
  * ascends with recording, separates the records that the sums on the disk hold from the others.
  */
 import { rollupRecordsMax, rollupsDirtyMax } from "../../shared/bounds.js";
-import type { Contributor } from "../store/contributor.js";
+import type { Contributor } from "../store/writer.js";
 import type { RecordDays } from "./record-days.js";
-import type { Cell } from "./rollup-cache.js";
-import type { OtherHostsUsage, Rollups } from "./rollups.js";
+import type { Cell, OtherHostsUsage, Rollups } from "./rollups.js";
 import { recordsToStored, type UsageRecord } from "./usage-records.js";
 
 /** Records that the store doesn't hold yet. */

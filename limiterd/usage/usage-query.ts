@@ -88,7 +88,7 @@ export function parseRecordsPage(
   const { after = null, limit = max } = body;
   const cursor = typeof after === "string" ? /^(\d{1,16})\.(\d{1,6})$/.exec(after) : null;
   if (after !== null && cursor === null)
-    return wrong("after must be the next of the page before", "after");
+    return wrong("after must be the next of the previous page", "after");
   if (!isCount(limit, 1) || limit > max)
     return wrong(`limit must be an integer from 1 to ${max}, not ${show(limit)}`, "limit");
   return {

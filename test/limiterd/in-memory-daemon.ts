@@ -133,7 +133,7 @@ export function startDaemon(
     uptime: { boot: "boot", upMs },
   });
   const onUnreadable = (error: Error): void => void damageReports.push(error.message);
-  const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable }, nowMs);
+  const usage = restoreUsage({ store, labelsOf, onDamaged: onUnreadable });
   const {
     budgets,
     incomplete,

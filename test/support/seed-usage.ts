@@ -28,7 +28,7 @@ export async function seedUsage(
 ): Promise<{ readonly ms: number; readonly bytes: number }> {
   const { records } = span;
   const store = await openLmdbStore(dataDir);
-  const usage = restoreUsage({ store, labelsOf: () => [], onDamaged: fail }, Date.now());
+  const usage = restoreUsage({ store, labelsOf: () => [], onDamaged: fail });
   const startedAt = performance.now();
   let lsn = 0;
   let changes: Change[] = [];

@@ -1,8 +1,8 @@
 /**
- * This host's copy of the definitions that the engine holds, with their stamps: in the table
- * `cluster`, [stamp, value, or null] by `definition:` and its field; and how far it reads,
- * [order, clusterId, trimmed, sum, live], under `definitions`. It is written in the commit of what
- * it changes.
+ * This host's copy of the engine's definitions with their stamps: table `cluster`, key
+ * `definition:` and field, [stamp, value or null]. How far it has read is under `definitions`:
+ * [order, clusterId, trimmed, sum, live]. It is written in the commit of the changes that it
+ * causes.
  */
 import { isCount } from "../../../shared/checked.js";
 import { type Change, type Store, throwMalformed } from "../../store/store.js";
@@ -16,14 +16,14 @@ import {
 } from "./definition-engine.js";
 
 const prefix = "definition:";
-/** All keys that begin with it. */
+/** The keys with this prefix. */
 const everyOne = { from: prefix, before: "definition;", limit: Number.POSITIVE_INFINITY };
 const stateKey = "definitions";
 const resetsKind = "rule_resets";
 
 export class DefinitionCopy {
   readonly #store: Store;
-  /** What isn't committed yet; null: it is removed. */
+  /** Changes that aren't committed yet; null: removed. */
   readonly #pending = new Map<string, Stamped | null>();
   readonly #resets = new Map<string, number>();
   #state: DefinitionsState;
@@ -35,7 +35,7 @@ export class DefinitionCopy {
     for (const one of this.all()) this.#noteReset(one);
   }
 
-  /** Up to which order it has all, and what it has. */
+  /** How far it has read, and what it has. */
   get state(): DefinitionsState {
     return this.#state;
   }
@@ -53,7 +53,7 @@ export class DefinitionCopy {
     return value === undefined ? null : this.#fromStored(prefix + field, value);
   }
 
-  /** What removes it from the store. */
+  /** The changes that remove the copy from the store. */
   removals(): readonly Change[] {
     if (this.#store.get("cluster", stateKey) === undefined) return [];
     return [stateKey, ...this.#store.keys("cluster", everyOne)].map((key) => ({
@@ -63,7 +63,7 @@ export class DefinitionCopy {
     }));
   }
 
-  /** Every one, in no order. */
+  /** All definitions, unordered. */
   *all(): Generator<Stamped> {
     for (const { key, value } of this.#store.range("cluster", everyOne)) {
       const one = this.#fromStored(String(key), value);
@@ -73,8 +73,8 @@ export class DefinitionCopy {
   }
 
   /**
-   * Takes definitions, and forgets others; `state` is how far it reads then. Returns what is to be
-   * committed with what they change, and what is to be called after the commit.
+   * Adds and removes definitions; `state` is how far it has read then. Returns the changes to
+   * commit with what they cause, and a function to call after the commit.
    */
   take(
     definitions: readonly Stamped[],

@@ -1,27 +1,24 @@
-/**
- * The definitions that the engine holds, as hosts ask for them. What the scripts do is in
- * `definition-scripts.ts`.
- */
+/** Reads and writes the engine's definitions. What the scripts do is in `definition-scripts.ts`. */
 import { isCount, parseJson } from "../../../shared/checked.js";
 import { type EngineConnection, EngineRefusedError, type EngineValue } from "../engine/engine.js";
 import { rowsOfThree } from "../engine/rows-of-three.js";
 import { type Definition, definitionKinds } from "./definition.js";
 import { readScript, restateScript, trimScript, writeScript } from "./definition-scripts.js";
 
-/** A definition as the engine holds it. */
+/** A definition in the engine. */
 export interface Stamped extends Definition {
-  /** Of two values of one definition the later one is in force. */
+  /** Of two values of one definition, the one with the later stamp applies. */
   readonly stamp: number;
 }
 
-/** Of everything that the engine holds. */
+/** The state of all definitions in the engine. */
 export interface DefinitionsState {
-  /** Of the last change. */
+  /** The order of the last change. */
   readonly order: number;
-  /** By which a host notices that it hasn't the same, as in `stampSum`. */
+  /** A host compares it to notice missing definitions, as in `stampSum`. */
   readonly sum: number;
   readonly live: number;
-  /** What is missing and has this stamp, or an earlier one, was deleted. */
+  /** A missing definition with this stamp or an earlier one was deleted. */
   readonly trimmed: number;
   /** Null: the engine is empty. */
   readonly clusterId: string | null;
@@ -29,9 +26,9 @@ export interface DefinitionsState {
 
 export interface DefinitionPage extends DefinitionsState {
   readonly changed: readonly Stamped[];
-  /** Entries that can't be read, by their fields: another release's. */
+  /** The fields of entries that can't be read: another release wrote them. */
   readonly unreadable: readonly string[];
-  /** The order up to which this page leads: there is more unless it is `order`. */
+  /** The order at the end of this page; there is more unless it equals `order`. */
   readonly upTo: number;
 }
 
@@ -55,17 +52,17 @@ interface KnownState {
   readonly order: number;
 }
 
-/** Fields in one answer, or in one question: some hundred kilobytes. */
+/** Fields of one answer or question: some hundred kilobytes. */
 export const definitionsPerPage = 1000;
 
 const modulus = 2 ** 50;
 
-/** The sum of stamps by which hosts compare, with one more, or with `sign` −1 without it. */
+/** Adds a stamp to the sum that hosts compare, or removes it with `sign` −1. */
 export function stampSum(sum: number, stamp: number, sign: 1 | -1): number {
   return (sum + modulus + sign * (stamp % modulus)) % modulus;
 }
 
-/** What definitions are announced by. */
+/** The channel on which changes are announced. */
 export function definitionsChannel(clusterName: string): string {
   return `sluice:{${clusterName}}:changes`;
 }
@@ -106,7 +103,7 @@ export function createDefinitionEngine(
   };
 }
 
-/** Everything that the engine holds, and its state then. */
+/** All definitions in the engine, and its state. */
 export async function readAllDefinitions(
   engine: DefinitionEngine,
   onPage: (page: DefinitionPage) => void,
@@ -116,7 +113,7 @@ export async function readAllDefinitions(
   for (;;) {
     const page = await engine.read(after);
     onPage(page);
-    // One that changes meanwhile comes again.
+    // A definition that changes meanwhile is read again.
     for (const one of page.changed) all.set(fieldOf(one), one);
     if (page.upTo === page.order) return { state: page, all: [...all.values()] };
     after = page.upTo;
@@ -142,12 +139,12 @@ function parseValue(json: string): Pick<Definition, "value"> | null {
   return Array.isArray(value) && depthOf(value, depthMax) <= depthMax ? { value } : null;
 }
 
-/** Of one definition, in characters. */
+/** The size of one definition, in characters. */
 const valueMax = 2 ** 20;
-/** What is nested deeper than all definitions are can't be written again as JSON. */
+/** Deeper values than any definition's couldn't be written as JSON again. */
 const depthMax = 10;
 
-/** Looks no deeper than `max`. */
+/** Looks at most `max` levels deep. */
 function depthOf(value: unknown, max: number): number {
   if (typeof value !== "object" || value === null) return 0;
   if (max === 0) return 1;
@@ -186,7 +183,7 @@ function pageOf(answer: readonly EngineValue[], after: number): DefinitionPage {
   };
 }
 
-/** A number that is kept in this host's store: what isn't one must not get there. */
+/** A number for this host's store, which must hold only valid ones. */
 function count(value: EngineValue | undefined, answer: EngineValue): number {
   const number = typeof value === "string" && value !== "" ? Number(value) : value;
   if (!isCount(number)) throw unexpected(answer);

@@ -1,21 +1,23 @@
 /**
- * Whether what is published in the engine arrives here: each second a message is published on a
- * channel of this connection's own. Pure.
+ * Checks that published messages arrive: each second a message is published on a channel of this
+ * connection's own. Pure.
  */
 
-/** Messages in a row that may be missing, one a second, before the connection subscribes again. */
+/**
+ * How many messages in a row, one a second, may be missing before the connection subscribes again.
+ */
 const lateMax = 3;
 
 export interface Echo {
   readonly channel: string;
   /** Whether the last message but one has arrived, or a later one. */
   readonly isHeard: boolean;
-  /** Whether so many are missing that the subscription counts as lost. */
+  /** Whether so many messages are missing that the subscription counts as lost. */
   readonly isLost: boolean;
   /** The message to publish now. */
   next(): string;
   heard(channel: string, message: string): void;
-  /** The connection subscribes again. */
+  /** Starts over: the connection subscribes again. */
   clear(): void;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The connection to the engine as the daemon has it: opened again whenever it breaks, examined
- * before it is used, and asked each second whether the engine is still the one that was told all.
- * It never holds up the daemon's start: until it stands, every command is rejected.
+ * The daemon's connection to the engine: reopened whenever it breaks, examined before use, and
+ * checked each second for whether the engine still has its data. It never delays the daemon's
+ * start: commands are rejected until it is ready.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -32,11 +32,11 @@ interface ConnectOptions {
   readonly open: OpenClient;
   readonly log: Pick<Log, "info" | "warn">;
   readonly nowMs: () => number;
-  /** Resolved when the engine is to be asked again whether it is still the same. */
+  /** Resolves when the next check of the engine's identity is due. */
   readonly nextProbe: () => Promise<void>;
 }
 
-/** How long an attempt may take. */
+/** How long an attempt may take, in ms. */
 const openMsMax = 10_000;
 const retryMsMin = 100;
 const retryMsMax = 3000;
@@ -44,22 +44,22 @@ const retryMsMax = 3000;
 interface Link extends ConnectOptions {
   state: EngineState;
   client: EngineClient | null;
-  /** Ends the connection, or the attempt to have one. */
+  /** Ends the connection, or the attempt to open one. */
   broken: (why: Error) => void;
-  /** What the engine refuses at present, though it answers; null: nothing. */
+  /** Why the engine refuses writes although it answers; usually null. */
   refusing: string | null;
-  /** Of each server, as last told by it. */
+  /** The replication id of each server, as last reported. */
   replicationIds: ReadonlyMap<string, string>;
   readonly ended: AbortController;
-  /** Rejects each question that waits: its client may never answer once it has ended. */
+  /** Rejects each waiting question: a client that has ended may never answer. */
   readonly waiting: Set<(why: Error) => void>;
   readonly watchers: Set<(state: EngineState) => void>;
   readonly channels: Map<string, Set<(message: string) => void>>;
-  /** Whether what is published arrives. */
+  /** Whether published messages arrive. */
   readonly echo: Echo;
-  /** Of each channel, as the engine says. */
+  /** The subscribers of each channel, as the engine reports. */
   subscribers: ReadonlyMap<string, number>;
-  /** Whatever was warned of and still holds isn't said again. */
+  /** Warnings that still apply and aren't logged again. */
   warned: ReadonlySet<string>;
 }
 
@@ -112,7 +112,7 @@ export function connectEngine(options: ConnectOptions): EngineConnection {
   };
 }
 
-/** Until it is closed. */
+/** Runs until the connection is closed. */
 async function keepConnected(link: Link): Promise<void> {
   const { signal } = link.ended;
   for (let attempt = 0, failures = 0; !signal.aborted; attempt++) {
@@ -120,16 +120,16 @@ async function keepConnected(link: Link): Promise<void> {
     if (signal.aborted) break;
     goAway(link, reason);
     failures = stood ? 0 : failures + 1;
-    // Hosts that lost the engine together don't come back in one moment.
+    // Random, so that hosts that lost the engine together don't reconnect together.
     const waitMs = Math.min(retryMsMin * 2 ** failures, retryMsMax) * (0.5 + Math.random() / 2);
     await pause(waitMs, undefined, { signal, ref: false }).catch(() => {
-      // It was closed meanwhile.
+      // The connection was closed meanwhile.
     });
   }
   link.state = { kind: "away", reason: "the daemon stops", sinceMs: link.nowMs() };
 }
 
-/** From opening a connection to its end; `stood`: it was of use. */
+/** Opens a connection and waits for its end. `stood`: it was ready for use. */
 async function oneConnection(
   link: Link,
   attempts: number,
@@ -155,7 +155,7 @@ async function oneConnection(
   }
 }
 
-/** A connection that is of use. */
+/** Opens a connection and makes it ready for use. */
 async function stand(
   link: Link,
   attempt: Attempt,
@@ -166,7 +166,7 @@ async function stand(
   if (attempt.isOver) throw new EngineFault("the engine hasn't answered in time");
   link.refusing = null;
   link.replicationIds = new Map();
-  // From here on, subscriptions are made on this connection.
+  // New subscriptions are made on this connection from here on.
   link.client = client;
   await listen(link, client, false);
   await probe(link, client);
@@ -188,7 +188,7 @@ async function probing(link: Link, client: EngineClient): Promise<void> {
   }
 }
 
-/** Asks who the engine is, and says so. Rejects if it can't be used. */
+/** Checks the engine's identity and updates the state. Rejects if the engine can't be used. */
 async function probe(link: Link, client: EngineClient): Promise<void> {
   const { epoch, replicationIds, serversAway } = await identifyEngine(client, {
     clusterName: link.clusterName,
@@ -196,13 +196,13 @@ async function probe(link: Link, client: EngineClient): Promise<void> {
     known: link.replicationIds,
   });
   if (link.refusing !== null) {
-    // It answers, but takes no writes.
+    // It answers but refuses writes.
     if (!(await takesWrites(client, link.clusterName))) return;
     link.refusing = null;
     link.log.info("the cluster's engine takes writes again");
   }
   await checkReception(link, client);
-  // Meanwhile it may have broken.
+  // The connection may have broken meanwhile.
   if (link.client !== client) return;
   link.replicationIds = replicationIds;
   become(link, { kind: "connected", epoch, serversAway });
@@ -229,7 +229,7 @@ function warnOf(link: Link, warnings: readonly string[]): void {
 
 type Work<T> = (client: EngineClient) => Promise<T>;
 
-/** What goes wrong becomes one of the port's errors; none holds the words of a command. */
+/** Turns failures into the port's errors, which never contain the words of a command. */
 async function ask<T>(link: Link, asked: Asked, work: Work<T>): Promise<T> {
   const { client, state } = link;
   if (client === null || state.kind !== "connected")
@@ -239,7 +239,7 @@ async function ask<T>(link: Link, asked: Asked, work: Work<T>): Promise<T> {
   try {
     return await untilEnded(link, work(client));
   } catch (error) {
-    // The answers that come next may be damaged, too.
+    // Later answers may be damaged, too.
     if (error instanceof EngineFault && link.client === client) link.broken(error);
     if (isAboutCommand(error)) throw new EngineRefusedError(refusalOf(error, asked));
     const fault = faultOf(error);
@@ -272,8 +272,8 @@ function listen(link: Link, client: EngineClient, reconnect: boolean): Promise<v
 }
 
 /**
- * Publishes a message for this connection alone, and asks how many subscribe to each channel. If
- * the earlier messages haven't arrived, the connection subscribes again.
+ * Publishes a message that only this connection receives, and counts the subscribers of each
+ * channel. If earlier messages haven't arrived, the connection subscribes again.
  */
 async function checkReception(link: Link, client: EngineClient): Promise<void> {
   if (link.echo.isLost) await listen(link, client, true);
@@ -286,14 +286,14 @@ async function checkReception(link: Link, client: EngineClient): Promise<void> {
     link.subscribers = new Map(channels.map((each, i) => [each, counts[i]!]));
 }
 
-/** On all servers: each knows its own. */
+/** Adds up all servers: each knows only its own subscribers. */
 async function countSubscribers(client: EngineClient, channel: string): Promise<number> {
   const told = await Promise.allSettled(
     [...client.primaries().values()].map((send) => send("PUBSUB", ["NUMSUB", channel])),
   );
   let sum = 0;
   for (const each of told) {
-    // A server of a Cluster that is away has none.
+    // A server of a Cluster that is away has no subscribers.
     if (each.status === "rejected" && told.length > 1) continue;
     if (each.status === "rejected") throw each.reason;
     const count = Array.isArray(each.value) ? Number(each.value[1]) : Number.NaN;
@@ -310,12 +310,12 @@ function subscribe(link: Link, channel: string, heard: (message: string) => void
   if (isFirst) subscribeNow(link, channel);
   return () => {
     all.delete(heard);
-    // What still arrives there has no listener.
+    // Messages that still arrive have no listener.
     if (all.size === 0) link.channels.delete(channel);
   };
 }
 
-/** A connection that can't is given up: the next one subscribes before it is used. */
+/** If it fails, the connection is given up; the next one subscribes before it is used. */
 function subscribeNow(link: Link, channel: string): void {
   const { client } = link;
   client?.subscribe([channel], false).catch((error: unknown) => {
@@ -333,10 +333,10 @@ function textOf(state: EngineState): string {
   return JSON.stringify([state.kind, ...said]);
 }
 
-/** What there is of it, for whoever gives it up. */
+/** One attempt to reach the engine, so that it can be given up. */
 interface Attempt {
   client: EngineClient | null;
-  /** It is of use: nothing is to be waited for. */
+  /** Whether the connection is ready for use. */
   stands: boolean;
   isOver: boolean;
 }

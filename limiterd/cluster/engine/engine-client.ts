@@ -1,38 +1,44 @@
 /**
- * The port to one connection to the engine, or to the nodes of one that is a Cluster: from when it
- * stands until it breaks, then another one is opened. Nothing is sent twice, nothing waits for a
- * connection, and no answer comes after its end. The adapter is `open-client.ts`.
+ * The port to one connection to the engine, or to the nodes of a Cluster. After it breaks another
+ * one is opened. Nothing is sent twice, nothing waits for a connection, and no answer arrives after
+ * its end. The adapter is `open-client.ts`.
  */
 
 export interface ClientOptions {
-  /** Whether the addresses are nodes of a Cluster; else one of them, or its Sentinels, is asked. */
+  /**
+   * Whether the addresses are nodes of a Cluster; otherwise one of them, or its Sentinels, is
+   * asked.
+   */
   readonly asCluster: boolean;
   /** Counts the attempts: several addresses are tried in turn. */
   readonly attempt: number;
-  /** Told once, when the connection breaks by itself. */
+  /** Called once when the connection breaks. */
   readonly broken: (error: Error) => void;
-  /** The channels to listen on, and what is heard there. */
+  /** Called with each published message. */
   readonly heard: (channel: string, message: string) => void;
 }
 
-/** A command, and what follows its name. */
+/** Sends a command's name and its further words. */
 export type Send = (name: string, words: readonly (string | number)[]) => Promise<unknown>;
 
 export interface EngineClient {
-  /** Goes where the first key among the words is. Rejects with what the engine or socket said. */
+  /**
+   * Sends to the server of the first key among the words. Rejects with the error of the engine or
+   * the socket.
+   */
   readonly send: Send;
-  /** The same, answered with bytes in place of texts. */
+  /** As `send`, with bytes in place of texts. */
   readonly sendForBytes: Send;
   /**
-   * The servers that take writes: of a Cluster several, by their addresses, those that are away
-   * too; else one, as "".
+   * The servers that take writes, by address: several in a Cluster, including those that are away;
+   * otherwise one, as "".
    */
   primaries(): ReadonlyMap<string, Send>;
   /** `reconnect`: on a new connection; the earlier one is closed. */
   subscribe(channels: readonly string[], reconnect: boolean): Promise<void>;
-  /** Closes at once; what waits for an answer is rejected. */
+  /** Closes immediately and rejects everything that waits for an answer. */
   drop(): void;
 }
 
-/** Resolved when the engine has taken the user and password. */
+/** Resolves when the engine has accepted the user and password. */
 export type OpenClient = (options: ClientOptions) => Promise<EngineClient>;

@@ -1,4 +1,4 @@
-/** The engine's commands as words, and their answers as values. */
+/** The engine's commands as words and their answers as values, and how scripts are run. */
 
 import { createHash } from "node:crypto";
 import { isMoment } from "../../../shared/time.js";
@@ -11,7 +11,7 @@ import {
 import type { EngineClient } from "./engine-client.js";
 import { EngineFault } from "./engine-faults.js";
 
-/** Asks a command of its key; `words` are what follows. */
+/** Sends a command; `words` follow its key. */
 type Ask = (
   name: string,
   key: string | null,
@@ -19,8 +19,8 @@ type Ask = (
 ) => Promise<EngineValue>;
 
 /**
- * Runs one command: its name, and what follows its key. A value of another type under a key of
- * Sluice's counts as lost: it is deleted.
+ * Runs one command: its name and the words after its key. A value of another type under one of
+ * Sluice's keys counts as lost and is deleted.
  */
 export const commandScript: EngineScript = {
   name: "command",
@@ -36,7 +36,7 @@ end
 return answer`,
 };
 
-/** Words of one command: a Lua function takes some 8,000. */
+/** The most words of one command: a Lua function takes some 8,000. */
 const wordsMax = 1000;
 
 export function createCommands(ask: Ask): EngineCommands {
@@ -70,7 +70,7 @@ export function createCommands(ask: Ask): EngineCommands {
   };
 }
 
-/** Null for what isn't the time. */
+/** Null for anything but a time. */
 export function readTime(value: unknown): number | null {
   const [seconds, micros] = Array.isArray(value) ? value.map(Number) : [];
   const nowMs = (seconds ?? Number.NaN) * 1000 + Math.floor((micros ?? Number.NaN) / 1000);
@@ -93,7 +93,7 @@ function unexpected(command: string): EngineRefusedError {
 
 type Words = readonly [keys: readonly string[], args: readonly (string | number)[]];
 
-/** `readValue` below digests the same. */
+/** Makes a script that also returns a digest of its answer; `readValue` computes the same. */
 function withDigest(source: string): string {
   return `
 local question = table.remove(ARGV)
@@ -122,7 +122,12 @@ return {answer, redis.sha1hex(table.concat(words, '\\n'))}`;
 
 type Run = (client: EngineClient, script: EngineScript, words: Words) => Promise<EngineValue>;
 
-/** Rejects with an `EngineFault` where the answer isn't the engine's to this question. */
+/**
+ * Runs scripts by their digests, and sends the source to an engine that doesn't know one. So
+ * scripts need no installation, and hosts of several versions share an engine. Each answer carries
+ * a digest of itself and of the question's number: rejects with an `EngineFault` if an answer was
+ * changed on its way or belongs to another question.
+ */
 export function createScriptRunner(): Run {
   const wrapped = new Map<string, { readonly source: string; readonly digest: string }>();
   const scriptOf = (source: string) => {
@@ -141,7 +146,7 @@ export function createScriptRunner(): Run {
     try {
       return readAnswer(await client.sendForBytes("EVALSHA", [digest, ...words]), number);
     } catch (error) {
-      // It hasn't run anything.
+      // The script hasn't run.
       if (!(error instanceof Error) || !error.message.startsWith("NOSCRIPT")) throw error;
       return readAnswer(await client.sendForBytes("EVAL", [source, ...words]), number);
     }

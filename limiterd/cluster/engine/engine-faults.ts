@@ -1,9 +1,9 @@
 /**
- * What is wrong with the engine, as one sentence for the log and for people. Neither a password nor
- * a command's words are ever in it: of an error its code and the engine's own words are read.
+ * What is wrong with the engine, as one sentence for the log and for people. It never contains a
+ * password or a command's words: only an error's code and the engine's own words.
  */
 
-/** A fault with a sentence of its own. */
+/** A fault whose message is shown as it is. */
 export class EngineFault extends Error {
   override readonly name = "EngineFault";
 }
@@ -26,7 +26,7 @@ function codeOf(error: unknown): string | null {
 const notTrusted =
   /^(?:CERT_|ERR_TLS_CERT|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|ERR_SSL_.*CERT|HOSTNAME_MISMATCH)/;
 
-/** By what the engine or the connection said; the first that fits. */
+/** By the message of the engine or the connection; the first match applies. */
 const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
   [/ECONNREFUSED/, "nothing listens at the engine's address (ECONNREFUSED)"],
   [/ENOTFOUND|EAI_AGAIN/, "the name of the engine's host can't be resolved"],
@@ -83,29 +83,26 @@ export function faultOf(error: unknown): string {
   return command === undefined ? known[1] : `${known[1]}: ${command} is refused`;
 }
 
-/** What was asked, for messages about its refusal. */
+/** The question, for messages about its refusal. */
 export interface Asked {
   /** A command's name, or a script's. */
   readonly what: string;
   readonly keys: readonly string[];
 }
 
-/** What an answer that is about one command says. */
+/** The message of an error about one command. */
 export function refusalOf(error: unknown, { what, keys }: Asked): string {
   const said = firstLine(error instanceof Error ? error.message : String(error));
   const key = keys.map((each) => JSON.stringify(each)).join(", ");
   return `${what} fails in the engine, on the key ${key}: ${said.replace(/ script: .*$/, "")}`;
 }
 
-/** Whether the engine answers, but takes no writes until something changes there. */
+/** Whether the engine answers but refuses writes until something changes there. */
 export function refusesWrites(error: unknown): boolean {
   return error instanceof Error && /^(?:OOM|MISCONF|NOREPLICAS) /.test(error.message);
 }
 
-/**
- * Whether the engine's answer is about this one command: the others may well be answered
- * otherwise.
- */
+/** Whether the error is about this one command: others may succeed. */
 export function isAboutCommand(error: unknown): boolean {
   if (!(error instanceof Error) || error.name !== "ReplyError") return false;
   return !sentences.some(([pattern]) => pattern.test(error.message));

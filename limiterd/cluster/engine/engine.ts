@@ -1,15 +1,15 @@
 /**
- * The port to the engine: the Valkey or Redis server that all hosts of a cluster share. Commands,
- * scripts and channels, and whether it can be reached. Which keys there are is with their subjects;
- * the client is `connect-engine.ts`, and the tests have an engine in memory.
+ * The port to the engine, the Valkey or Redis server that all hosts of a cluster share: commands,
+ * scripts, channels, and whether it can be reached. Keys are declared with their subjects.
+ * `connect-engine.ts` implements it; the tests have an engine in memory.
  */
 
-/** What a script answers with: a number is an integer. */
+/** The answer of a script; a number is an integer. */
 export type EngineValue = string | number | null | readonly EngineValue[];
 
 /**
- * A Lua script that the engine runs as one step. All of its keys are in `keys`, and in one slot:
- * they share what stands in braces. `name` is for messages, and for the twins of the tests.
+ * A Lua script that the engine runs as one step. All of its keys are in `keys` and in one slot: the
+ * text in braces is the same. `name` is for messages and for the twins of the tests.
  */
 export interface EngineScript {
   readonly name: string;
@@ -17,10 +17,10 @@ export interface EngineScript {
 }
 
 /**
- * - `connecting`: not reached yet since the start.
- * - `connected`: `epoch` is another text than before if, and only if, the engine may have lost what
- *   it was told: it was started again, emptied, or another server took over. Compare it with the
- *   epoch that you last told all to, also over the daemon's restarts.
+ * - `connecting`: not reached since the start.
+ * - `connected`: `epoch` changes if, and only if, the engine may have lost its data: it was
+ *   restarted or emptied, or another server took over. Compare it with the epoch to which you last
+ *   sent everything, also across restarts of the daemon.
  * - `away`: `reason` is a sentence for the log and for people.
  */
 export type EngineState =
@@ -34,16 +34,16 @@ export type EngineState =
   | { readonly kind: "away"; readonly reason: string; readonly sinceMs: number };
 
 /**
- * The engine can't be asked, or hasn't answered in time: it is not known whether it has done what
- * it was asked. The answer can't come later.
+ * The engine can't be asked, or hasn't answered in time and may or may not have done what it was
+ * asked. The answer can't come later.
  */
 export class EngineAwayError extends Error {
   override readonly name = "EngineAwayError";
 }
 
 /**
- * The engine has answered this one command with an error, or with what isn't understood. The
- * message is a sentence for the log and for people, or what the engine said.
+ * The engine has answered this command with an error, or not as expected. The message is a sentence
+ * for the log and for people, or the engine's own.
  */
 export class EngineRefusedError extends Error {
   override readonly name = "EngineRefusedError";
@@ -51,9 +51,8 @@ export class EngineRefusedError extends Error {
 
 /**
  * Each method is one command of the engine under its usual name. They reject with
- * `EngineAwayError`, at once while the engine is away, or `EngineRefusedError`. Commands that are
- * given in one turn of the event loop travel together, and those to one key are done in their
- * order.
+ * `EngineAwayError`, immediately while the engine is away, or with `EngineRefusedError`. Commands
+ * of one turn of the event loop are sent together; commands to one key run in order.
  */
 export interface EngineCommands {
   get(key: string): Promise<string | null>;
@@ -62,18 +61,18 @@ export interface EngineCommands {
   pexpire(key: string, ms: number): Promise<boolean>;
   hget(key: string, field: string): Promise<string | null>;
   hgetall(key: string): Promise<ReadonlyMap<string, string>>;
-  /** How many fields are new. */
+  /** Returns the number of new fields. */
   hset(key: string, fields: Readonly<Record<string, string>>): Promise<number>;
   hdel(key: string, fields: readonly string[]): Promise<number>;
   /** The engine's clock, in milliseconds since the epoch. */
   time(): Promise<number>;
 }
 
-/** Whether changes of other hosts arrive at once. */
+/** Whether messages of other hosts arrive. */
 export interface Reception {
-  /** What this host published a second ago has come back to it. */
+  /** Whether the message that this host published a second ago has arrived. */
   readonly isConfirmed: boolean;
-  /** Subscribers of the channel, this host included, as last reported; null: not yet. */
+  /** Subscribers of the channel, including this host, as last reported; null: not known yet. */
   readonly subscribers: number | null;
 }
 
@@ -87,12 +86,12 @@ export interface EngineConnection {
     args: readonly (string | number)[],
   ): Promise<EngineValue>;
   /**
-   * Hears what is published from when the engine is reached on; what is published while it is away
-   * is lost, so ask when `state` says `connected`. Returns what ends it.
+   * Receives messages while the engine is reached; those published while it is away are lost, so
+   * read the data when `state` becomes `connected`. Returns a function that unsubscribes.
    */
   subscribe(channel: string, heard: (message: string) => void): () => void;
   reception(channel: string): Reception;
-  /** Told of each change of `state`, and of no other. Returns what ends it. */
+  /** Called with each change of `state`. Returns a function that ends it. */
   watch(changed: (state: EngineState) => void): () => void;
   close(): Promise<void>;
 }

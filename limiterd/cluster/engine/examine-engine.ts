@@ -1,6 +1,6 @@
 /**
- * Whether an engine can serve: its version and role, whether its user may run what is needed, and
- * what an operator should be warned of. Reads and writes under a key of its own alone.
+ * Examines whether an engine can be used: its version and role, whether its user may run the needed
+ * commands, and what to warn an operator of. It reads and writes only a key of its own.
  */
 import type { EngineClient } from "./engine-client.js";
 import { readTime } from "./engine-commands.js";
@@ -8,19 +8,19 @@ import { EngineFault } from "./engine-faults.js";
 
 export interface EngineFindings {
   readonly isCluster: boolean;
-  /** As it calls itself: `Valkey 8.0.1`. */
+  /** Its name and version: `Valkey 8.0.1`. */
   readonly version: string;
   readonly nowMs: number;
   /** Each a sentence. */
   readonly warnings: readonly string[];
 }
 
-/** Of Redis; Valkey began as 7.2. */
+/** The oldest Redis version; Valkey began as 7.2. */
 const majorMin = 7;
-/** Tokens, slots and the ends of windows are reckoned by two clocks that should agree. */
+/** Two clocks must agree on tokens, slots and the ends of windows. */
 const clockMsMax = 10_000;
 
-/** Every kind of command that is used, in one step: it fails as the first of them does. */
+/** Runs every kind of command that is used, in one step: it fails with the first that fails. */
 const tryout = `
 local key = KEYS[1]
 redis.call('DEL', key)
@@ -42,13 +42,13 @@ local now = redis.call('TIME')
 return now[1]
 `;
 
-/** Rejects with an `EngineFault`, or what the engine said. */
+/** Rejects with an `EngineFault`, or with the engine's error. */
 export async function examineEngine(
   client: EngineClient,
   clusterName: string,
   hostNowMs: () => number,
 ): Promise<EngineFindings> {
-  // Of a Cluster, any that answers: others may be away.
+  // Any server of a Cluster that answers: others may be away.
   const info = await Promise.any(
     [...client.primaries().values()].map(async (send) => readInfo(await send("INFO", []))),
   ).catch((error: unknown) => {

@@ -1,6 +1,6 @@
 /**
- * Whether the engine is still the one that was told all: the text that says so is another one as
- * soon as it was emptied or started again, or another server has taken over.
+ * Identifies the engine's data: the epoch changes when the engine was emptied or restarted, or
+ * another server has taken over.
  */
 import type { EngineClient } from "./engine-client.js";
 import { EngineFault, refusesWrites } from "./engine-faults.js";
@@ -9,7 +9,7 @@ import { readInfo } from "./examine-engine.js";
 interface Known {
   readonly clusterName: string;
   readonly newId: () => string;
-  /** The id of each server's data, as last told by it. */
+  /** The replication id of each server, as last reported. */
   readonly known: ReadonlyMap<string, string>;
 }
 
@@ -28,7 +28,7 @@ export async function identifyEngine(
   const key = `sluice:{${clusterName}}:epoch`;
   const [told, { replicationIds, serversAway }] = await Promise.all([
     client.send("GET", [key]).catch((error: unknown) => {
-      // Something else is under the key: it is written over.
+      // The key holds something else: it is overwritten.
       if (String(error).includes("WRONGTYPE")) return undefined;
       throw error;
     }),
@@ -36,7 +36,7 @@ export async function identifyEngine(
   ]);
   let epoch = told;
   if (epoch === null) {
-    // Of several hosts, the first one's holds.
+    // Of several hosts, the first one sets it.
     await client.send("SET", [key, newId(), "NX"]);
     epoch = await client.send("GET", [key]);
   } else if (!isText(epoch)) {
@@ -54,7 +54,7 @@ function isText(value: unknown): boolean {
   return typeof value === "string" && value.length <= 100;
 }
 
-/** Asked while the engine has refused a write because of its state. */
+/** Whether an engine that has refused a write takes writes again. */
 export async function takesWrites(client: EngineClient, clusterName: string): Promise<boolean> {
   try {
     await client.send("SET", [`sluice:{${clusterName}}:tryout`, "1", "PX", 1000]);
@@ -79,7 +79,7 @@ async function idsOf(
   const replicationIds = new Map(
     servers.map(([address], i) => {
       const each = told[i]!;
-      // One server of a Cluster that is away will come back, or another one in its place.
+      // A server of a Cluster that is away will come back, or another one in its place.
       if (each.status === "rejected") return [address, known.get(address) ?? ""];
       const info = readInfo(each.value);
       if (info.get("role") !== "master") throw new Error("READONLY a replica");

@@ -1,7 +1,7 @@
 /**
- * Connections to the engine, by ioredis: to one server, by Sentinels, or to a Cluster. What ioredis
- * would do by itself is switched off: it neither connects again, nor sends anything again, nor
- * keeps what can't be sent now. The package is loaded when the first connection is opened.
+ * Connections to the engine with ioredis: to one server, through Sentinels, or to a Cluster. The
+ * automatic behaviour of ioredis is off: it doesn't reconnect, resend or queue. The package is
+ * loaded with the first connection.
  */
 import { readFile } from "node:fs/promises";
 import net, { isIP } from "node:net";
@@ -14,7 +14,7 @@ import type { ClientOptions, EngineClient, OpenClient, Send } from "./engine-cli
 import { silentInTls, unreadableFile } from "./engine-faults.js";
 import { guard } from "./reply-grammar.js";
 
-/** A connection that is silent for so long, while it owes an answer, is broken. */
+/** A connection that owes an answer and is silent for this long is broken, in ms. */
 const silenceMs = 1000;
 const connectMs = 2000;
 
@@ -83,7 +83,7 @@ interface SocketOptions {
   readonly disconnectTimeout: number;
 }
 
-/** As ioredis's own for one server, with sockets whose answers are checked. */
+/** As ioredis's own connector for one server, with sockets whose answers are checked. */
 function guardedConnector(Base: typeof AbstractConnector): Connector {
   return class extends Base {
     readonly #place: SocketOptions;
@@ -106,7 +106,7 @@ function guardedConnector(Base: typeof AbstractConnector): Connector {
       socket.once("error", (error) => {
         this.firstError = error;
       });
-      // The map of a Cluster's slots is asked for on a connection of its own.
+      // ioredis reads the map of a Cluster's slots on a connection of its own.
       guard(socket, { onlySlots: connectionName?.includes("refresher") === true });
       this.stream = socket;
       return socket;
@@ -166,7 +166,7 @@ async function openOne(
   };
 }
 
-/** A server, with the credentials for it. */
+/** A server with its credentials. */
 interface Place {
   readonly host: string;
   readonly port: number;
@@ -203,7 +203,7 @@ async function connectTo(
   return { client, lastError };
 }
 
-/** The server that takes writes, as the first Sentinel says that knows it. */
+/** The server that takes writes, by the first Sentinel that knows it. */
 async function findPrimary(
   config: ClusterConfig,
   { ca, sentinelPassword: password }: Secrets,
@@ -238,7 +238,7 @@ interface Subscriber {
   drop(): void;
 }
 
-/** Listens on a connection of its own: one that listens can't ask. */
+/** Subscribes on a second connection: one that subscribes can't send commands. */
 function createSubscriber(
   connect: () => Promise<Connected>,
   { heard, ended }: Pick<ClientOptions, "heard"> & { readonly ended: (error: Error) => void },
@@ -248,7 +248,7 @@ function createSubscriber(
     void connection?.then(
       ({ client }) => client.disconnect(),
       () => {
-        // It never stood.
+        // The connection was never ready.
       },
     );
   const open = (): Promise<Connected> => {
@@ -308,11 +308,11 @@ async function openCluster(
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     maxRedirections: 3,
-    // Certificates name hosts, and not the addresses that a look-up finds.
+    // Certificates name hosts, not the addresses that DNS returns.
     dnsLookup: (host, found) => found(null, host),
   });
   cluster.on("+node", (node: Redis) => {
-    // ioredis drops this promise: its rejection would end the process. The command that follows is
+    // ioredis drops this promise, and its rejection would end the process. The next command is
     // rejected as well.
     const asking = node.asking.bind(node);
     node.asking = () => {
@@ -329,7 +329,7 @@ async function openCluster(
   cluster.once("end", () => {
     if (!ends.isDropped) broken(lastError());
   });
-  // What is published on one server is heard on all. Which of them are there changes.
+  // A message published on one server reaches all. The list of servers changes.
   const subscriber = createSubscriber(
     async () => {
       const nodes = cluster.nodes("master");
@@ -354,12 +354,12 @@ async function openCluster(
   };
 }
 
-/** An answer without a question: which question the next ones answer isn't known any more. */
+/** After an answer without a question, later answers can't be matched to theirs. */
 function isUnasked(error: Error): boolean {
   return error.message.startsWith("Command queue state error");
 }
 
-/** One whose connection is lost isn't among the nodes any more, but it has its slots. */
+/** A node that has lost its connection isn't in the list but still has its slots. */
 function primariesOf(cluster: Cluster): ReadonlyMap<string, Send> {
   const nodes = new Map<string, Send>(
     cluster
@@ -382,8 +382,8 @@ function given<K extends string>(name: K, value: string | null): { readonly [key
 }
 
 /**
- * Connects, and returns what tells the last error. The first one says why, such as ECONNREFUSED;
- * that of the promise often doesn't.
+ * Connects, and returns a function that returns the last error. The first error names the cause,
+ * such as ECONNREFUSED; that of the promise often doesn't.
  */
 async function ready(client: Redis | Cluster, { tls }: ClusterConfig): Promise<() => Error> {
   const seen: { first: Error | null; last: Error } = {
@@ -396,12 +396,12 @@ async function ready(client: Redis | Cluster, { tls }: ClusterConfig): Promise<(
   };
   client.on("error", note);
   client.on("node error", note);
-  // A Cluster whose nodes agree on too little is given up without a word.
+  // ioredis gives up silently on a Cluster whose nodes agree on too little.
   const ended = new Promise<never>((_, reject) => {
     client.once("end", () => reject(new Error("Cluster isn't ready")));
   });
   ended.catch(() => {
-    // Later it is told of by its own listener.
+    // Later errors go to the listener of their own.
   });
   try {
     await Promise.race([client.connect(), ended]);
@@ -418,14 +418,16 @@ async function login(client: Redis, username: string | null, password: string): 
   try {
     await client.call("AUTH", username === null ? [password] : [username, password]);
   } catch (error) {
-    // The engine wants none: nothing is lost.
+    // The engine needs no password: nothing is lost.
     if (/without any password configured|no password is set/.test(String(error))) return;
     client.disconnect();
     throw error;
   }
 }
 
-/** To be called before each command. */
+/**
+ * Makes all commands of one turn of the event loop leave in one write. Call before each command.
+ */
 export function writeTogether(stream: Writable): void {
   if (stream.writableCorked > 0) return;
   stream.cork();

@@ -1,6 +1,6 @@
 /**
- * What the engine may send, checked before the client's parser reads it: RESP2 replies, and their
- * depth, size and number of values. The parser recurses and allocates as the reply says.
+ * Checks the engine's bytes before the client's parser reads them: RESP2 replies, their depth, size
+ * and number of values. The parser would recurse and allocate as the reply announces.
  */
 
 import type { Socket } from "node:net";
@@ -8,11 +8,13 @@ import { EngineFault } from "./engine-faults.js";
 
 /** `CLUSTER SLOTS` has four levels. */
 const depthMax = 8;
-/** Of a reply, names and values of a hash alike: the announced lengths of all its arrays. */
+/**
+ * Values of a reply, counting names and values of hashes: the announced lengths of all its arrays.
+ */
 const valuesMax = 1_000_000;
-/** Of a reply, in bytes. */
+/** Size of a reply, in bytes. */
 const replyMax = 64 * 2 ** 20;
-/** Errors and short texts, in bytes. */
+/** Size of errors and short texts, in bytes. */
 const lineMax = 64 * 2 ** 10;
 const slotMax = 16_383;
 const portMax = 65_535;
@@ -31,11 +33,11 @@ interface OpenArray {
 }
 
 export class ReplyGrammar {
-  /** Whether all replies but short ones are those of `CLUSTER SLOTS`. */
+  /** Whether every long reply must be one of `CLUSTER SLOTS`. */
   readonly #onlySlots: boolean;
   readonly #open: OpenArray[] = [];
   #line = "";
-  /** Bytes of a text that are still to come, its line end included; null: a line comes next. */
+  /** Missing bytes of a text, including its line end; null: a line comes next. */
   #textLeft: number | null = null;
   #values = 0;
   #size = 0;
@@ -44,7 +46,7 @@ export class ReplyGrammar {
     this.#onlySlots = onlySlots;
   }
 
-  /** Throws an `EngineFault`; nothing may be read after that. */
+  /** Throws an `EngineFault`; read nothing after that. */
   check(bytes: Buffer): void {
     let at = 0;
     while (at < bytes.length) {
@@ -117,7 +119,7 @@ export class ReplyGrammar {
 
   #end(): void {
     const { length } = this.#open.pop()!;
-    // A range has its first and last slot and a server at least, a server its host and port.
+    // A range has its first and last slot and at least one server; a server has host and port.
     const least = [0, 3, 2][this.#open.length] ?? 0;
     if (this.#onlySlots && length < least) throw damaged("the map of slots isn't one");
     this.#complete("array", null);
@@ -137,7 +139,9 @@ export class ReplyGrammar {
 
 const tooLong = `a reply is longer than ${replyMax / 2 ** 20} MiB`;
 
-/** Of ranges: [first slot, last slot, [host, port, …], …]. The client loops from first to last. */
+/**
+ * Checks ranges: [first slot, last slot, [host, port, …], …]. The client loops from first to last.
+ */
 function fitsSlots(kind: Kind, value: number | null, depth: number, index: number): boolean {
   if (depth === 0) return kind !== "null";
   if (depth === 1) return kind === "array";

@@ -1,4 +1,4 @@
-/** Scripts answer with flat lists: here three words each are a row. What is left over is none. */
+/** Splits the flat list that a script returns into rows of three words; a rest is dropped. */
 export function* rowsOfThree(
   words: readonly string[],
 ): Generator<readonly [string, string, string]> {

@@ -1,8 +1,8 @@
-/** Which hosts were set up in another way than this one. Pure. */
+/** Finds hosts that are configured differently from this one. Pure. */
 import { type HostFacts, hostAliveMs, type KnownHost } from "./host-board.js";
 
 interface HostDifferences {
-  /** Its configuration declares other rules or budgets. */
+  /** Its configuration declares different rules or budgets. */
   readonly configuration: boolean;
   readonly failureMode: boolean;
 }
@@ -14,7 +14,7 @@ export function differencesOf(host: HostFacts, own: HostFacts): HostDifferences 
   };
 }
 
-/** A line for each living host that differs: its name and id, and in what. */
+/** A line for each live host that differs: name, id, and what differs. */
 export function differingHosts(hosts: readonly KnownHost[], own: HostFacts): readonly string[] {
   return hosts.flatMap((host) => {
     const { configuration, failureMode } = differencesOf(host, own);

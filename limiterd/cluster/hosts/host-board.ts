@@ -1,6 +1,6 @@
 /**
- * The hosts of a cluster, as this one knows them: each tells the engine each second that it lives
- * and what it is, and learns of the others by the answer.
+ * The hosts of a cluster. Each reports itself to the engine every second; the answer lists the
+ * others.
  */
 import { parseJson } from "../../../shared/checked.js";
 import { isMoment } from "../../../shared/time.js";
@@ -9,7 +9,7 @@ import { type EngineConnection, EngineRefusedError, type EngineScript } from "..
 import { rowsOfThree } from "../engine/rows-of-three.js";
 import type { HostIdentity } from "./host-identity.js";
 
-/** What a host says of itself. */
+/** What a host reports about itself. */
 export interface HostFacts {
   /** The machine's name. */
   readonly name: string;
@@ -18,21 +18,21 @@ export interface HostFacts {
   /** A digest of the rules and budgets that its own configuration declares. */
   readonly configuration: string;
   readonly startedAtMs: number;
-  /** Its `cluster.failure_mode`; null: a host of an earlier release doesn't say. */
-  readonly failureMode: string | null;
+  /** Its `cluster.failure_mode`. */
+  readonly failureMode: string;
 }
 
 export interface KnownHost extends HostFacts {
   readonly id: string;
-  /** How long nothing was heard of it, when it was last asked. */
+  /** How long it was silent at the last question, in ms. */
   readonly silentMs: number;
 }
 
-/** Between two signs of life. */
+/** Interval of reports, in ms. */
 export const beatMs = 1000;
-/** A host that is silent for so long is away. */
+/** A host that is silent for this long is away, in ms. */
 export const hostAliveMs = 10_000;
-/** After a day, a silent host isn't listed any more. */
+/** How long a silent host is listed, in ms. */
 const hostKeptMs = dayMs;
 
 interface BoardPorts {
@@ -42,7 +42,7 @@ interface BoardPorts {
   readonly facts: HostFacts;
   /** A random text without spaces, of this process. */
   readonly mark: string;
-  /** A clock that is never set. */
+  /** The monotonic clock. */
   monoMs(): number;
 }
 
@@ -64,19 +64,19 @@ export class HostBoard {
     return this.#ports.facts;
   }
 
-  /** By name and id, this one too; as of the last answer, older by the time since. */
+  /** All hosts including this one, by name and id, as of the last answer. */
   get hosts(): readonly KnownHost[] {
     const sinceMs = this.#heardAtMs === null ? 0 : this.#ports.monoMs() - this.#heardAtMs;
     return this.#hosts.map((host) => ({ ...host, silentMs: host.silentMs + sinceMs }));
   }
 
-  /** The engine's clock, by its last answer: it shows this or more; null before the first. */
+  /** A lower bound of the engine's clock, from its last answer; null before the first. */
   get engineMs(): number | null {
     if (this.#heardAtMs === null) return null;
     return this.#heardEngineMs + Math.floor(this.#ports.monoMs() - this.#heardAtMs);
   }
 
-  /** How many hosts are alive, this one included, as of the last answer. */
+  /** The number of live hosts, including this one, as of the last answer. */
   get alive(): number {
     const others = this.#hosts.filter(
       ({ id, silentMs }) => id !== this.#ports.identity.id && silentMs < hostAliveMs,
@@ -85,7 +85,7 @@ export class HostBoard {
   }
 
   /**
-   * Gives a sign of life. `taken`: another daemon lives under this id, as after a disk was copied.
+   * Reports this host. `taken`: another live daemon has this id, as after a disk was copied.
    * Rejects as `EngineConnection.call`.
    */
   async beat(): Promise<"heard" | "taken"> {
@@ -116,21 +116,14 @@ export class HostBoard {
   }
 }
 
-/** Null for what no host says. */
+/** Null for what no host writes. */
 function factsFromText(text: string): HostFacts | null {
   const value = parseJson(text);
   if (!Array.isArray(value)) return null;
-  const [name, version, configuration, startedAtMs, mode] = value as unknown[];
+  const [name, version, configuration, startedAtMs, failureMode] = value as unknown[];
   if (typeof name !== "string" || typeof version !== "string") return null;
-  return typeof configuration === "string" && isMoment(startedAtMs)
-    ? {
-        name,
-        version,
-        configuration,
-        startedAtMs,
-        failureMode: typeof mode === "string" ? mode : null,
-      }
-    : null;
+  if (typeof configuration !== "string" || typeof failureMode !== "string") return null;
+  return isMoment(startedAtMs) ? { name, version, configuration, startedAtMs, failureMode } : null;
 }
 
 /**

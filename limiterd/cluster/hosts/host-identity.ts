@@ -1,7 +1,7 @@
 /**
- * Who this host is among the others: a random id, and how often its daemon was started under it.
- * In the table `cluster`, [id, start, when it took this id in place of another one], under `host`;
- * the last one is missing if it never did.
+ * This host's identity in the cluster: a random id, and how often its daemon was started under it.
+ * Table `cluster`, key `host`: [id, start, when it replaced an earlier id], without the last field
+ * if it never did.
  */
 import { isCount } from "../../../shared/checked.js";
 import { isMoment } from "../../../shared/time.js";
@@ -9,15 +9,15 @@ import { type Change, type Store, throwMalformed } from "../../store/store.js";
 
 export interface HostIdentity {
   readonly id: string;
-  /** Of two daemons with one id the later start has the higher one. */
+  /** Of two daemons with the same id, the later start has the higher number. */
   readonly start: number;
-  /** When it took this id because another host had its earlier one; null: it never did. */
+  /** When it took this id because another host had the earlier one; null: never. */
   readonly takenAtMs: number | null;
 }
 
 const identityKey = "host";
 
-/** For a daemon that starts now; to be committed before the first word to others. */
+/** For a daemon that starts now; commit it before the first report to others. */
 export function nextIdentity(store: Store, newId: () => string): HostIdentity {
   const value = store.get("cluster", identityKey);
   if (value === undefined) return { id: newId(), start: 1, takenAtMs: null };
@@ -26,7 +26,7 @@ export function nextIdentity(store: Store, newId: () => string): HostIdentity {
   return { id, start: start + 1, takenAtMs: isMoment(takenAtMs) ? takenAtMs : null };
 }
 
-/** For a host whose id another one has, too. */
+/** For a host whose id another host has too. */
 export function freshIdentity(newId: () => string, nowMs: number): HostIdentity {
   return { id: newId(), start: 1, takenAtMs: nowMs };
 }
@@ -37,9 +37,9 @@ export function identityChange({ id, start, takenAtMs }: HostIdentity): Change {
 }
 
 /**
- * What is committed when a backup takes the place of a store: its number of starts is one of the
- * past, under which the engine would take the daemon for a dead one. Seconds since the epoch are
- * above all that were given out since: a daemon doesn't start once a second for long.
+ * For a store that a backup replaces: its start number is from the past, so the engine would take
+ * the daemon for a dead one. Seconds since the epoch exceed all numbers assigned since, because a
+ * daemon can't start once a second for long.
  */
 export function identityAfterRestore(store: Store, nowMs: number): readonly Change[] {
   if (store.get("cluster", identityKey) === undefined) return [];

@@ -1,6 +1,6 @@
 /**
- * The accounts whose spend on other hosts this one remembers: those that verdicts have needed
- * lately are followed, the others keep what was last read until their period is over.
+ * The accounts whose spend on other hosts is known here. Those that verdicts have used recently are
+ * followed; the others keep the last figures until their period is over.
  */
 
 import { knownAccountsMax } from "../../bounds.js";
@@ -9,20 +9,20 @@ import type { BudgetBook } from "../../budgets/budget-book.js";
 import type { PeriodSpend } from "../../budgets/spend.js";
 import { spendKey } from "../../budgets/stored-budget.js";
 
-/** How many ticks after its last verdict an account is still read. */
+/** How many ticks after its last verdict an account is still followed. */
 const followedTicks = 120;
-/** What other hosts have spent counts a while beyond its period: clocks differ. */
+/** How long figures are kept after their period, in ms: clocks differ. */
 export const graceMs = 3_600_000;
-/** Entries that are looked at in one tick for being over. */
+/** Entries that one tick checks for expiry. */
 const sweptPerTick = 2000;
 
 export interface Known {
   readonly account: string;
   readonly budget: Budget;
-  /** The budget's generation when the question was asked: what it forgot since doesn't count. */
+  /** The budget's generation at the question: spend that it has forgotten since doesn't count. */
   generation: number;
   periods: readonly PeriodSpend[];
-  /** By the monotonic clock; null: never. */
+  /** On the monotonic clock; null: never. */
   readAtMs: number | null;
   /** The tick of the last verdict. */
   neededTick: number;
@@ -40,7 +40,7 @@ interface KnownPorts {
 export class KnownAccounts {
   readonly #ports: KnownPorts;
   readonly #known = new Map<string, Known>();
-  /** Those that verdicts have needed lately, the one that waits longest first. */
+  /** Accounts that verdicts have used recently, the longest waiting first. */
   readonly #followed = new Set<Known>();
   readonly #new = new Set<Known>();
   #sweep: Iterator<Known> | null = null;
@@ -54,7 +54,7 @@ export class KnownAccounts {
     return this.#known.get(account) ?? null;
   }
 
-  /** A verdict, or a list, needs an account. */
+  /** Returns what is known of an account for a verdict or a list, and follows it. */
   need(account: Account): Known {
     const { budget, child } = account;
     const name = spendKey(budget.id, child);
@@ -82,14 +82,14 @@ export class KnownAccounts {
     return known;
   }
 
-  /** Those that a verdict needed and of which nothing, or nothing of late, is known. */
+  /** Accounts that a verdict has used and that have no recent figures. */
   takeNew(max: number): Known[] {
     const taken = [...this.#new].slice(0, max);
     this.#new.clear();
     return taken;
   }
 
-  /** Time passes: those that nothing needs any more are no longer followed, or are forgotten. */
+  /** Advances the tick: stops following unused accounts and forgets expired ones. */
   tick(): void {
     this.#tick++;
     this.#sweep ??= this.#known.values();
@@ -105,7 +105,7 @@ export class KnownAccounts {
     }
   }
 
-  /** Up to `max` followed accounts that aren't left out; the others come first the next time. */
+  /** Up to `max` followed accounts, without those in `leftOut`; the others come first next time. */
   takeFollowed(max: number, leftOut: ReadonlySet<string>): Known[] {
     const taken: Known[] = [];
     for (const known of this.#followed) {
@@ -124,7 +124,7 @@ export class KnownAccounts {
     const former = this.#known.get(known.account);
     if (former !== undefined) this.#forget(former);
     else if (this.#known.size >= knownAccountsMax)
-      // The one known longest.
+      // The oldest entry.
       for (const oldest of this.#known.values()) {
         this.#forget(oldest);
         break;

@@ -1,29 +1,32 @@
 /**
- * Where all hosts write what they have spent: in the engine one hash for each account, one row for
- * each host. What a row says is in `spend-row.ts`.
+ * The spend of all hosts in the engine: one hash for each account, with one row for each host. The
+ * content of a row is in `spend-row.ts`.
  */
 import { type EngineCommands, EngineRefusedError } from "../engine/engine.js";
 
-/** One account: this host's row is written, if there is one, then all rows are read. */
+/** A question about one account: writes this host's row, if given, then reads all rows. */
 export interface SpendQuestion {
-  /** As the store names accounts: the budget's id and the child. */
+  /** The account's key in the store: the budget's id and the child. */
   readonly account: string;
-  /** Null: nothing is to be written. */
+  /** Null: only read. */
   readonly row: string | null;
-  /** How long the rows of the account are kept after this one. */
+  /** How long the account's rows are kept from now, in ms. */
   readonly keepMs: number;
 }
 
 /**
- * The rows of all hosts, by host; or why the engine has refused the question, such as that it is
- * full.
+ * The rows of all hosts, by host; or why the engine has refused the question, such as a full
+ * memory.
  */
 export type SpendAnswer =
   | { readonly ok: true; readonly rows: ReadonlyMap<string, string> }
   | { readonly ok: false; readonly reason: string };
 
 export interface SpendBoard {
-  /** One answer each, in order. Rejects with `EngineAwayError`: any row may have been written. */
+  /**
+   * One answer for each question, in order. Rejects with `EngineAwayError`: any row may have been
+   * written.
+   */
   exchange(questions: readonly SpendQuestion[]): Promise<readonly SpendAnswer[]>;
 }
 
@@ -31,7 +34,7 @@ export function createSpendBoard(
   commands: Pick<EngineCommands, "hset" | "pexpire" | "hgetall">,
   { clusterName, host }: { readonly clusterName: string; readonly host: string },
 ): SpendBoard {
-  /** The commands of all questions are given in one turn, so that they travel together. */
+  /** Sends the commands of all questions in one turn, so that they travel together. */
   async function ask({ account, row, keepMs }: SpendQuestion): Promise<SpendAnswer> {
     const key = `sluice:${clusterName}:spend:${account}`;
     try {

@@ -1,6 +1,6 @@
 /**
- * What one host has spent on one account, as the engine keeps it: a text of exact decimals. A row
- * says everything anew, so that writing it twice changes nothing. Pure.
+ * The spend of one host on one account, as the engine stores it: a text of exact decimals. A row is
+ * complete, so that writing it twice changes nothing. Pure.
  */
 import { isCount } from "../../../shared/checked.js";
 import { addSum, compareSums, emptySum, type MoneySum } from "../../../shared/domain/money.js";
@@ -8,8 +8,8 @@ import type { PeriodSpend, Spends } from "../../budgets/spend.js";
 import { periodsMax } from "../../budgets/spend.js";
 
 /**
- * `reset;start,dollars,requests;…`: the moment of the budget's last reset, 0 if it never was, and
- * each period that the account keeps.
+ * `reset;start,dollars,requests;…`: the moment of the budget's last reset (0: never), and each
+ * period that the account keeps.
  */
 export function rowText(resetAtMs: number | null, spends: Spends): string {
   return [
@@ -33,8 +33,7 @@ export function sumFromText(text: string): MoneySum | null {
 }
 
 /**
- * The periods of a row, without those in which its host hasn't heard of a reset that this one knows
- * of. Null: it isn't a row.
+ * The periods of a row, without those whose reset the host hasn't heard of yet. Null: not a row.
  */
 export function periodsInRow(
   text: string,
@@ -56,7 +55,7 @@ export function periodsInRow(
   );
 }
 
-/** The rows of several hosts added up, by period. */
+/** Adds up the rows of several hosts by period. */
 export function addRows(rows: Iterable<readonly PeriodSpend[]>): PeriodSpend[] {
   const sums: PeriodSpend[] = [];
   for (const periods of rows)
@@ -73,8 +72,8 @@ export function addRows(rows: Iterable<readonly PeriodSpend[]>): PeriodSpend[] {
 }
 
 /**
- * What is known after `now` was read: no less than before, for what is spent in a period only
- * grows. An engine that has lost its data says less until every host has told it again.
+ * Merges `now` into what is known: no figure falls, because spend in a period only grows. An engine
+ * that has lost its data shows less until every host has reported again.
  */
 export function atLeast(
   before: readonly PeriodSpend[],

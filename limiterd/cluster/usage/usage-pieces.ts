@@ -26,14 +26,13 @@ export function placeOf(key: string): SumPlace | null {
     const [day, path] = [parts[3]!, childPath(first, second)];
     return { day, piece: pieceOf("t", path), field: `${first}\n${second}` };
   }
-  // A name of an earlier release may hold line feeds: the rest is taken as it is.
-  if (kind === "m" && parts.length >= 5)
+  if (kind === "m" && parts.length === 5)
     return {
       day: second,
       piece: pieceOf("m", first),
       field: [first, ...parts.slice(3)].join("\n"),
     };
-  if (kind === "o" && parts.length >= 6)
+  if (kind === "o" && parts.length === 6)
     return { day: first, piece: pieceOf("o", second), field: parts.slice(2).join("\n") };
   return null;
 }

@@ -1,6 +1,6 @@
 /**
- * What the admin operations share: their request and ports, the check of a body, and the answer to
- * a change once it is written.
+ * Shared by the admin operations: request and ports, the check of a body, and the answer to a
+ * change once it is written.
  */
 import type { Checked } from "../../../shared/checked.js";
 import { type Failure, failure } from "../../../shared/error-code.js";
@@ -12,27 +12,27 @@ import type { DaemonState } from "../../state.js";
 import type { Change } from "../../store/store.js";
 import { applyDefinitions } from "../definitions/apply-definitions.js";
 
-/** An operation with its body, which is unchecked. */
+/** An operation with its unchecked body. */
 export interface AdminRequest<Op extends AdminOp> {
   readonly op: Op;
   readonly body: unknown;
 }
 
-/** All but the one that belongs to a connection: that is in `handlers/back-up.ts`. */
+/** All operations but `backup`, which belongs to a connection: it is in `handlers/back-up.ts`. */
 export type PlainOp = Exclude<AdminOp, "backup">;
 
-/** The answer to an operation: one of the two, once. */
+/** The ports for the answer; call one of the two, once. */
 export interface AnswerPorts {
   answer(body: unknown): void;
   fail(failure: Failure): void;
 }
 
 export interface AdminPorts extends AnswerPorts {
-  /** Called with the targets that the proxy which asks leaves alone. */
+  /** Called with the targets whose circuits are open at the asking proxy. */
   targetsReported(targets: readonly string[]): void;
 }
 
-/** The value of a check; null after the operation has failed with what the check found. */
+/** The checked value; null after the operation has failed with the check's finding. */
 export function checkedValue<T>(checked: Checked<T>, ports: Pick<AnswerPorts, "fail">): T | null {
   if (checked.ok) return checked.value;
   ports.fail(checked.failure);
@@ -46,8 +46,8 @@ export function failed(ports: Pick<AnswerPorts, "fail">, failure: Failure): null
 }
 
 /**
- * Makes a change: what `propose` says is applied, and then answered. It judges what is known now,
- * and returns null after the operation has failed.
+ * Makes a change: applies what `propose` returns, then answers. `propose` judges the current state,
+ * and returns null after it has failed the operation.
  */
 export function makeChange(
   state: DaemonState,
@@ -76,10 +76,13 @@ function answerApplied(
   });
 }
 
-/** Why the hosts haven't come to a change. */
+/** Why the cluster didn't make a change. */
 function undecided(decided: Extract<Decided, { kind: "away" | "contended" }>): Failure {
   if (decided.kind === "contended")
-    return failure("overloaded", "nothing was changed: other hosts change the same all the time");
+    return failure(
+      "overloaded",
+      "nothing was changed: other hosts keep changing the same definitions",
+    );
   const { reason, mayHold } = decided;
   return failure(
     "cluster_unavailable",
@@ -90,8 +93,8 @@ function undecided(decided: Extract<Decided, { kind: "away" | "contended" }>): F
 }
 
 /**
- * Tells the other hosts something, or asks them, where there are any, and goes on whether the
- * engine answers or not: while it is away, what it is about is each host's own.
+ * Writes to the other hosts or reads from them, if there are any, and continues whether the engine
+ * answers or not: while it is away, each host works alone.
  */
 export function askHosts(
   cluster: ClusterMember | null,
@@ -104,7 +107,7 @@ export function askHosts(
     .then(then);
 }
 
-/** Writes a change that is made in memory, then answers. */
+/** Writes a change that is already made in memory, then answers. */
 export function writeChange(
   { writer }: Pick<DaemonState, "writer">,
   changes: readonly Change[],
@@ -115,8 +118,8 @@ export function writeChange(
 }
 
 /**
- * Answers once a change is written. A store that can't be written delays no answer: the operation
- * fails, the change is in force, and it is written when the store works again.
+ * Answers once a change is written. A failing store delays no answer: the operation fails, the
+ * change applies, and it is written when the store works again.
  */
 export function answerWritten(
   written: Promise<Error | null>,

@@ -1,9 +1,8 @@
 /**
- * What would happen to a request now, and why: the rules that it meets, the counts of each, and the
- * verdict, by the very function that judges admissions (`rules/judge.ts`). It works on copies:
- * nothing is consumed, no window moves and no child of a template is made.
+ * Explains what would happen to a request now, and why: its rules, their counts, and the verdict,
+ * with the same function as for admissions (`rules/judge.ts`). It uses copies: no request is
+ * consumed, no window moves, and no child of a template is made.
  */
-
 import type {
   ExplainedRule,
   ExplainedTarget,
@@ -16,19 +15,20 @@ import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import { periodLabel } from "../../../shared/domain/rule.js";
 import { type Target, targetName } from "../../../shared/domain/target-name.js";
 import { formatMillis } from "../../../shared/time.js";
-import type { Counter } from "../../counters/counter.js";
-import { copyCounter, isNewChild } from "../../counters/counter.js";
+import { type Counter, copyCounter, isNewChild } from "../../counters/counter.js";
 import { explainBreach } from "../../lists/list-refusals.js";
 import { liveCounts } from "../../lists/list-rules.js";
 import {
   type AdmissionOptions,
+  breachOf,
+  isFull,
   type JudgedRequest,
   type Judgement,
   judge,
+  waitOfRequests,
+  waitOfTokens,
 } from "../../rules/judge.js";
-import { breachOf, isFull, waitOfRequests, waitOfTokens } from "../../rules/longest-breach.js";
-import { hasWindow } from "../../rules/match-counters.js";
-import type { RuleBook } from "../../rules/rule-book.js";
+import { hasWindow, type RuleBook } from "../../rules/rule-book.js";
 
 /** Explains a request under the rules and counters as they are. */
 export function explainVerdict(
@@ -87,8 +87,7 @@ function describeJudgement(
     admitted: false,
     ...explainBreach(judgement.breach),
     admitted_at: formatMillis(nowMs + waitSeconds * 1000),
-    // Time alone frees no slot: then the moment holds only if a request in flight has ended by
-    // then.
+    // Time frees no slot: the estimate holds only if a request in flight has ended by then.
     needs_slot: waitsForSlot(rules) || !inTime,
   };
 }
@@ -98,8 +97,8 @@ function waitsForSlot(rules: readonly ExplainedRule[]): boolean {
 }
 
 /**
- * The counter is a copy: its window is advanced to the current time. For a concurrency rule without
- * room the wait is 1, as a guess: no time can be known.
+ * The counter is a copy, whose window is rolled to now. For a concurrency rule without room the
+ * wait is 1, an estimate.
  */
 function explainRule(counter: Counter, options: AdmissionOptions): ExplainedRule {
   const { definition, periodMs, source } = counter.rule;

@@ -25,7 +25,7 @@ export async function exportRecords(
   nowMs: number,
 ): Promise<RecordExport> {
   const { store, usage } = state;
-  // What was settled before the operation is on the disk, and so among the records, before it is
+  // Everything settled before the operation is on disk, and so among the records, before it is
   // answered.
   if (page.after === null) await recordsWritten(state);
   const ranges = usage.days.keysOf(page, usage.lastKey + 1);
@@ -59,8 +59,7 @@ export async function exportRecords(
 }
 
 /**
- * Resolved when all records of settles that have arrived are in the store; rejects with
- * `StoreFailingError`.
+ * Resolves when all records of arrived settles are in the store; rejects with `StoreFailingError`.
  */
 export async function recordsWritten({ writer }: Pick<DaemonState, "writer">): Promise<void> {
   writer.closeBatch();

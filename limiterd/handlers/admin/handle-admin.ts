@@ -108,7 +108,7 @@ export function handleAdmin(
       const answer = checkedValue(handleExplain(state, body, nowMs), ports);
       if (answer === null) return;
       if (state.shares === null) return ports.answer(answer);
-      // What it has met is asked of the other hosts, and then it is made again.
+      // The counters it used are read from the engine, then it is explained again.
       return void state.shares.refreshLooked().then(() => {
         const again = checkedValue(handleExplain(state, body, nowMs), ports);
         if (again !== null) ports.answer(again);
@@ -168,7 +168,7 @@ function tooManyWaiting(failing: Error | null): Failure {
   );
 }
 
-/** Of each id: what this host knows, or another one that can be asked. */
+/** For each id, what this host knows, or else what the other hosts know. */
 function ownersOf(
   { objects, cluster }: DaemonState,
   ids: readonly string[],

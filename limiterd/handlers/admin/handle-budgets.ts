@@ -87,7 +87,7 @@ export function budgetsAreDisabled({ settings }: Pick<DaemonState, "settings">):
 
 export const accountsAreLoading = failure(
   "overloaded",
-  "the daemon has just started and still reads what budgets have spent: try again in some seconds",
+  "the daemon has just started and is loading the spend of budgets: try again in a few seconds",
 );
 
 function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

@@ -11,12 +11,12 @@ import type { Target } from "../../../shared/domain/target-name.js";
 import { invalid, plainFailure } from "../../../shared/error-code.js";
 import { isModelName, isName } from "../../../shared/wire/message-to-daemon.js";
 import { matchCopies } from "../../budgets/judge-budgets.js";
-import { modelProblem } from "../../keys/judge-model.js";
+import { modelProblem } from "../../keys/identify-caller.js";
 import { keyStatus, type ManagedKey } from "../../keys/key-ring.js";
 import { explainBudgets } from "../../lists/list-budgets.js";
 import { refusalItem } from "../../lists/list-refusals.js";
 import type { JudgedRequest } from "../../rules/judge.js";
-import { noRules } from "../../rules/match-counters.js";
+import { noRules } from "../../rules/rule-book.js";
 import { type DaemonState, enforcedBudgets } from "../../state.js";
 import { explainVerdict } from "./explain-verdict.js";
 import { findKey, unknownKey } from "./handle-keys.js";
@@ -145,7 +145,7 @@ function readRequest({
   };
 }
 
-/** Undefined: an earlier release asks. */
+/** Undefined if the body has no list of names. */
 function readModelNames(value: unknown): readonly string[] | undefined {
   return Array.isArray(value) ? value.filter(isModelName) : undefined;
 }

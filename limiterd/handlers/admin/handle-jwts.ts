@@ -1,6 +1,6 @@
 /**
- * The admin operations on denied JWTs. Every proxy is told before the operation is answered, and an
- * answered one survives a crash.
+ * The admin operations on denied JWTs. Each is sent to every proxy before it is answered, and is on
+ * disk by then.
  */
 
 import type { DeniedJwt, DeniedJwtPage } from "../../../shared/api/denied-jwt.js";
@@ -47,7 +47,7 @@ export function handleJwts(
 function list({ denials }: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const after = (isObject(body) ? body["after"] : null) ?? 0;
   if (!isCount(after))
-    return ports.fail(invalid("after must be the next of the page before", "after"));
+    return ports.fail(invalid("after must be the next of the previous page", "after"));
   const page = [...denials.all()].slice(after, after + deniedJwtsPerPage);
   const next = after + page.length;
   const answer: DeniedJwtPage = {
@@ -77,7 +77,7 @@ function deny(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
     denials.size >= deniedJwtsMax && !denials.has(denial)
       ? failed(
           ports,
-          invalid(`no more can be denied: there are ${denials.size}, the most that there may be`),
+          invalid(`no more JWTs can be denied: there are ${denials.size}, the most allowed`),
         )
       : { definitions: [denialDefinition(stored)], answer: () => listed(stored) },
   );

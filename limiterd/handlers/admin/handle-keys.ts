@@ -1,7 +1,6 @@
 /**
- * The admin operations on managed keys. The process that issues a key makes it and sends its hash
- * alone; a deactivation is in force from this very step on. Both are answered once they are
- * committed.
+ * The admin operations on managed keys. The process that issues a key generates it and sends only
+ * its hash. A deactivation applies immediately. Both are answered once they are committed.
  */
 import type { KeyItem, ListedKeys } from "../../../shared/api/key-item.js";
 import { periodSecondsMax } from "../../../shared/bounds.js";
@@ -126,7 +125,7 @@ function issue(
 }
 
 function tooManyKeys(count: number): Failure {
-  return invalid(`no key can be issued: there are ${count}, the most that there may be`);
+  return invalid(`no key can be issued: there are ${count}, the most allowed`);
 }
 
 /** A key as lists show it. */
@@ -140,7 +139,7 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
   if (query === null) return;
   const below = query.after === null ? keys.nextNumber : keyNumber(query.after);
   if (below === null)
-    return ports.fail(invalid("after must be the next of the page before", "after"));
+    return ports.fail(invalid("after must be the next of the previous page", "after"));
   const { status } = query.chosen;
   const { items, last } = pageOf(
     keys.newest(below, itemsExaminedMax + 1),
@@ -157,7 +156,7 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
     server_time: formatMillis(nowMs),
   });
   if (cluster === null) return ports.answer(page());
-  // While the engine is away, it is what is known here.
+  // While the engine is away, this host's own knowledge is used.
   const asked = askKeyUses(cluster.commands, cluster.name, items).catch(() => []);
   void asked.then((heard) => {
     keys.hearUses(heard);
@@ -165,7 +164,7 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
   });
 }
 
-/** The secrets until now go on working for the overlap, and then no secret but the new one does. */
+/** The former secrets keep working for the overlap; then only the new one does. */
 function rotate(
   state: DaemonState,
   fields: Readonly<Record<string, unknown>>,
@@ -196,7 +195,7 @@ function rotate(
   });
 }
 
-/** The answer with a new secret could be lost with the change that it is about. */
+/** A new secret is refused while the store fails: it could be lost with its change. */
 function secretLost(what: string, failing: Error): Failure {
   return failure("limiter_unavailable", `${what}: the store can't be written (${failing.message})`);
 }
@@ -211,7 +210,7 @@ function deactivate(
   changeKey(state, fields, { nowMs, become: deactivatedKey }, ports);
 }
 
-/** Its requests are refused from this step on; its id stays taken, and the gateway closed. */
+/** Refuses its requests from now on. Its id stays taken, and the gateway closed. */
 function remove(
   state: DaemonState,
   fields: Readonly<Record<string, unknown>>,
@@ -240,7 +239,7 @@ function changeKey(
   });
 }
 
-/** The key with the `id` or `key_hash` of a body; a deleted one isn't there. */
+/** The key with the `id` or `key_hash` of a body, unless it is deleted. */
 export function findKey(
   { keys }: DaemonState,
   { id, key_hash: hash }: Readonly<Record<string, unknown>>,
@@ -251,10 +250,7 @@ export function findKey(
   return key?.deletedAtMs === null ? key : undefined;
 }
 
-/**
- * The 404 for keys. What was given in place of an id is repeated only if it looks like one: it
- * could be a key.
- */
+/** The 404 for keys. The given id is repeated only if it looks like one: it could be a secret. */
 export function unknownKey({ id }: Readonly<Record<string, unknown>>): Failure {
   const named =
     typeof id === "string" && keyNumber(id) !== null

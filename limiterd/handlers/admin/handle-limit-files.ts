@@ -50,7 +50,7 @@ export function handleLimitFiles(
   if (file === null) return ports.fail(unknownFile);
   const then: AdminPorts = {
     ...ports,
-    // Whoever is refused begins anew, with another id.
+    // After a refusal the client starts again with another id.
     fail(refusal) {
       limitFiles.drop(id);
       ports.fail(refusal);
@@ -58,7 +58,8 @@ export function handleLimitFiles(
   };
   const disabled = disabledOf(state, file);
   if (disabled !== null) return then.fail(disabled);
-  // Right after a start rules are read in slices: to read them all now would hold up verdicts.
+  // Right after a start, rules are still loaded in slices: loading all of them now would delay
+  // verdicts.
   book.ruleSet.whenRead(() => {
     if (op === "limits.plan") void answerPlan(state, { file, fields }, nowMs, then);
     else void carryOut(state, { file, fields }, nowMs, then);
@@ -93,7 +94,7 @@ async function answerPlan(
     });
   const from = after === null ? 0 : Number(after);
   if (file.plan === null || !isCount(from))
-    return ports.fail(invalid("after must be the next of the page before", "after"));
+    return ports.fail(invalid("after must be the next of the previous page", "after"));
   const { changes, counts, revision } = file.plan;
   const end = from + changesPerPage;
   const answer: LimitsPlanPage = {
@@ -103,12 +104,14 @@ async function answerPlan(
     next: end < changes.length ? String(end) : null,
     server_time: formatMillis(nowMs),
   };
-  // What isn't to be carried out needn't be held.
+  // A plan that won't be applied isn't kept.
   if (answer.next === null && dryRun === true) state.limitFiles.drop(id);
   ports.answer(answer);
 }
 
-/** Begun again if rules or budgets change meanwhile; where they do all the time, in one turn. */
+/**
+ * Starts again if rules or budgets change meanwhile; after several attempts it runs in one turn.
+ */
 async function planInSlices(
   state: DaemonState,
   file: HeldLimitFile,
@@ -121,13 +124,13 @@ async function planInSlices(
   return runAtOnce(planLimitFile(state, file, options));
 }
 
-/** A plan with what carries it out. */
+/** A plan with its definitions. */
 interface Prepared {
   readonly plan: HeldPlan;
   readonly definitions: readonly Definition[];
 }
 
-/** May be out of date at its end, if rules or budgets have changed meanwhile. */
+/** It may be stale at its end, if rules or budgets have changed meanwhile. */
 async function prepareInSlices(
   state: DaemonState,
   file: HeldLimitFile,
@@ -173,7 +176,7 @@ async function carryOut(
     },
   };
   const prepared = await prepareInSlices(state, file, plan, nowMs);
-  // What changes now would be lost: the store is being closed.
+  // The store is being closed: a change would be lost.
   if (state.stopping) return;
   makeChange(state, nowMs, then, () => {
     const now = isCurrent(state, file, prepared.plan)

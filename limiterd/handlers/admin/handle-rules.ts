@@ -84,7 +84,8 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
   const options = { nowMs, inertReason, configFile, declared: state.declared.rules, query };
   const make = (): Promise<RulePage> | RulePage =>
     isByUse(query) ? listFullestRules(book, options, yieldToEventLoop) : listRules(book, options);
-  // Right after a start they are read in slices: to read them all now would hold up verdicts.
+  // Right after a start, rules are still loaded in slices: loading all of them now would delay
+  // verdicts.
   book.ruleSet.whenRead(() => {
     const page = make();
     if (shares === null && !(page instanceof Promise)) return ports.answer(page);
@@ -122,7 +123,7 @@ function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminP
     return ports.fail(
       failure(
         "overloaded",
-        "the daemon has just started and still reads the children: try again in some seconds",
+        "the daemon has just started and is loading the children: try again in a few seconds",
       ),
     );
   const { yieldToEventLoop, shares } = state;

@@ -76,8 +76,8 @@ function open(
 }
 
 /**
- * Learns of a session what other hosts know before it goes on. One that this host could never tell
- * them is its own.
+ * Reads what other hosts know of a session before it continues. A session that this host couldn't
+ * report is its own.
  */
 function learnt(
   { cluster, sessions }: DaemonState,

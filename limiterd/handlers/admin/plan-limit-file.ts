@@ -50,7 +50,7 @@ const budgetSort = {
 
 const nothing = { changes: [], unchanged: 0, kept: 0 };
 
-/** Whether a plan would be the same if it were made now. */
+/** Whether a plan made now would be the same. */
 export function isCurrent(
   { limitFiles }: Pick<DaemonState, "limitFiles">,
   { part }: Pick<HeldLimitFile, "part">,
@@ -59,7 +59,7 @@ export function isCurrent(
   return madeOf.limitsVersion === limitFiles.limitsVersion && madeOf.part === part;
 }
 
-/** `isCurrent` says whether it is worth anything once all its turns are over. */
+/** `isCurrent`: whether the plan is still valid after all its turns. */
 export function* planLimitFile(
   state: DaemonState,
   { rules, budgets, part }: Pick<HeldLimitFile, "rules" | "budgets" | "part">,
@@ -110,8 +110,8 @@ export function* planLimitFile(
 }
 
 /**
- * What carries a plan out, if it is current once all turns are over: in between, what it was made
- * of may be gone.
+ * The definitions of a plan if it is still valid after all its turns: between them, rules may have
+ * gone.
  */
 export function* definitionsOf(
   state: DaemonState,

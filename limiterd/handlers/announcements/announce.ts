@@ -1,4 +1,4 @@
-/** What the daemon sends to its proxies on its own account: events, which answer nothing. */
+/** Events: what the daemon sends to its proxies without a request. */
 import { deniedJwtsPerPage } from "../../../shared/domain/credential-bounds.js";
 import type { DaemonEvent, JwtChange } from "../../../shared/wire/message-from-daemon.js";
 import type { PeerState } from "../../peer.js";
@@ -19,8 +19,8 @@ export function announceLimited(state: DaemonState, before: boolean): void {
 }
 
 /**
- * Notes that a commit has failed, or with null that one has succeeded after that. Proxies learn
- * when the failures begin, when their reason changes and when they end: then it returns true.
+ * Notes that a commit has failed, or with null that one has succeeded again. Returns true, and
+ * tells the proxies, when failures begin, change their reason, or end.
  */
 export function noteStoreState(
   state: Pick<DaemonState, "counts" | "peers" | "storeFailing">,
@@ -34,7 +34,7 @@ export function noteStoreState(
   return true;
 }
 
-/** Notes that the engine isn't reached, or with null that it is again. */
+/** Notes that the engine can't be reached, or with null that it can again. */
 export function noteClusterState(
   state: Pick<DaemonState, "peers" | "clusterFailing">,
   value: string | null,
@@ -51,8 +51,8 @@ export function announceLastBackup(state: Pick<DaemonState, "peers" | "lastBacku
 }
 
 /**
- * Sends a proxy that has just been welcomed why the store can't be written, or the
- * engine isn't reached, if that is so, and when the last backup was made.
+ * Sends a welcomed proxy why the store can't be written or the engine can't be reached, if so, and
+ * when the last backup was made.
  */
 export function sendNotices(
   {
@@ -76,14 +76,14 @@ export function announceJwts(state: Pick<DaemonState, "peers">, change: JwtChang
   for (const part of partsOf(change)) announce(state, part);
 }
 
-/** Sends a proxy that has just been welcomed the whole list, if there is any. */
+/** Sends a welcomed proxy the whole list, if there is any. */
 export function sendJwts({ denials }: Pick<DaemonState, "denials">, peer: PeerState): void {
   if (denials.size === 0 || peer.role !== "proxy") return;
   for (const part of partsOf({ denied: [...denials.all()], allowed: [], complete: true }))
     peer.send(part);
 }
 
-/** In frames of a bounded size; the last one completes the list if it is one. */
+/** Splits the list into frames of bounded size; the last one completes it. */
 function* partsOf({ denied, allowed, complete }: JwtChange): Generator<DaemonEvent, void> {
   const length = Math.max(denied.length, allowed.length);
   for (let i = 0; i < length; i += deniedJwtsPerPage) {

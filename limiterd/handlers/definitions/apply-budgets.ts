@@ -17,7 +17,7 @@ import { type Definition, definitionOf } from "../../cluster/definitions/definit
 import type { DaemonState } from "../../state.js";
 import type { Applying } from "./applying.js";
 
-/** Of a budget that is made or edited by hand. `known` is the one that it takes the place of. */
+/** A budget that an operation makes or edits; it replaces `known`. */
 export function budgetDefinition(
   definition: BudgetDefinition,
   known: Pick<Budget, "createdAtMs"> | null,
@@ -37,7 +37,7 @@ export function budgetDefinition(
   );
 }
 
-/** Of a budget that was edited by hand, in whose place the configuration's is put back. */
+/** The configuration's budget, which replaces one that was edited. */
 export function budgetReversion(known: Budget, nowMs: number): Definition {
   return budgetDefinition(known.definition, known, nowMs, "config");
 }
@@ -46,7 +46,7 @@ export function budgetDeletion(budget: BudgetKey): Definition {
   return { kind: "budgets", key: budgetId(budget), value: null };
 }
 
-/** Of a budget whose running period begins anew. */
+/** A reset of the running period of a budget. */
 export function budgetReset(key: string, nowMs: number): Definition {
   return { kind: "budget_resets", key, value: [nowMs] };
 }
@@ -55,7 +55,7 @@ export function anchorsDefinition(anchors: ResetAnchors): Definition {
   return definitionOf("settings", anchorsChange(anchors));
 }
 
-/** Null after it is applied; else what is wrong with it. */
+/** Applies it. Returns null, or what is wrong with it. */
 export function applyBudget(
   state: DaemonState,
   { key: id, value }: Definition,
@@ -80,7 +80,7 @@ export function applyBudget(
   return null;
 }
 
-/** What follows from a budget that was put in the place of another one, or of none. */
+/** The effects of a budget that was made, edited or replaced. */
 function noteBudget(
   { settings, onInert }: DaemonState,
   { budget, made }: { readonly budget: Budget; readonly made: boolean },
@@ -96,7 +96,7 @@ function noteBudget(
   if (inert !== null) onInert(inertBudget(budget.definition, inert));
 }
 
-/** As for a rule: what was spent stays. */
+/** As for a rule: its spend is kept. */
 function putBackBudget(state: DaemonState, known: Budget | undefined, applying: Applying): boolean {
   const theirs = known?.source === "manual" ? state.declared.budgets.find(known.id) : null;
   if (theirs === null) return false;
@@ -118,7 +118,7 @@ function removeBudget(
   stale.push(spendKeys(known));
 }
 
-/** A budget that isn't there has nothing to reset. */
+/** A budget that doesn't exist has nothing to reset. */
 export function applyBudgetReset(
   { budgets }: DaemonState,
   { key: id, value }: Definition,
@@ -129,13 +129,13 @@ export function applyBudgetReset(
   if (!isMoment(atMs)) return "it is no reset of a budget";
   const budget = budgets.budgets.get(id);
   if (budget === undefined) return null;
-  // Accounts in the store that were written before are reset when they are read.
+  // Accounts that were written before are reset when they are read.
   budgets.reset(budget, atMs);
   changes.push(resetChange(budget, atMs), budgetChange(budget));
   return null;
 }
 
-/** Budgets whose running period has other bounds now look up what it has cost. */
+/** Budgets whose running period has new bounds look up what it has cost. */
 export function applySettings(
   { budgets: book }: DaemonState,
   { key, value }: Definition,

@@ -16,7 +16,7 @@ export function keyDefinition(fields: KeyFields): Definition {
   return definitionOf("keys", keyChange(fields));
 }
 
-/** Null after it is applied; else what is wrong with it. A key never goes without a tombstone. */
+/** Applies it. Returns null, or what is wrong with it. A deleted key always leaves a tombstone. */
 export function applyKey(
   { keys }: { readonly keys: KeyRing },
   { key, value }: Definition,

@@ -1,6 +1,7 @@
 /**
- * Applies definitions: to memory at once, to the store in one commit, and to what the proxies know.
- * This is the one place where what admin operations define takes effect, whoever has decided it.
+ * Applies definitions to memory, to the store in one commit, and announces them to the proxies.
+ * This is the only place where the definitions of admin operations take effect, from this host or
+ * another.
  */
 import { budgetsInert } from "../../../shared/config/inert-rule.js";
 import { beginBackfill } from "../../budgets/backfill-budget.js";
@@ -16,20 +17,23 @@ import { applyDenial, applyKey } from "./apply-credentials.js";
 import { applyRule, applyRuleReset, noteOfRules } from "./apply-rules.js";
 import type { Applying } from "./applying.js";
 
-/** What was applied to memory. */
+/** The result of applying definitions to memory. */
 interface Applied {
-  /** Null once it is in the store, or why that can't be written, as `Writer.tryWrite`. */
+  /**
+   * Resolves with null once they are in the store, or with the error that prevents it, as
+   * `Writer.tryWrite`.
+   */
   readonly written: Promise<Error | null>;
   /**
-   * Resolved once all counts that budgets look up for it. That is written behind it, and so are
-   * accounts removed: resolved no earlier than this is done for what was applied before.
+   * Resolves once verdicts count everything that budgets look up because of it, and once the same
+   * is true of earlier calls. Writing the look-ups and removing stale accounts happens later.
    */
   readonly followed: Promise<unknown>;
-  /** Those that were passed over, each with what is wrong with it. */
+  /** The definitions that were skipped, each with what is wrong with it. */
   readonly flaws: readonly { readonly definition: Definition; readonly flaw: string }[];
 }
 
-/** `also` is committed with them. */
+/** `also`: changes in the same commit. */
 export function applyDefinitions(
   state: DaemonState,
   definitions: readonly Definition[],
@@ -39,7 +43,7 @@ export function applyDefinitions(
   const before = situation(state);
   const applying: Applying = {
     nowMs,
-    // What was settled until now is in the batch that closes here.
+    // Everything settled until now is in the batch that closes here.
     lsn: state.writer.closeBatch(),
     changes: [],
     stale: [],
@@ -58,7 +62,10 @@ export function applyDefinitions(
   return { ...write(state, applying, { definitions, also }), flaws };
 }
 
-/** Queues what was applied for the store, and what follows from it for the accounts of budgets. */
+/**
+ * Queues the changes for the store, and the removals and look-ups that follow for accounts of
+ * budgets.
+ */
 function write(
   state: DaemonState,
   { nowMs, changes, stale, incomplete }: Applying,
@@ -66,19 +73,20 @@ function write(
 ): Pick<Applied, "written" | "followed"> {
   const { writer } = state;
   const backfill = beginBackfill(state, incomplete, nowMs);
-  // That it is looked up comes first: after a crash before new anchors, it is by the former ones.
+  // The mark of the look-up comes first: after a crash before the new anchors are written, it uses
+  // the former ones.
   const all = [...incomplete.map(budgetChange), ...changes];
-  // What a start must know of all rules is in the commit of their changes.
+  // The note on all rules, which a start reads, is in the commit of their changes.
   const hasRules = definitions.some(({ kind }) => kind === "rules" || kind === "rule_resets");
   const together = [...all, ...(hasRules ? [noteOfRules(state)] : []), ...also];
-  // Rules and budgets that are defined together are there together after a crash, or none is.
+  // One commit: after a crash, all rules and budgets of one call are there, or none.
   const written =
     hasRules || definitions.some(({ kind }) => kind === "budgets")
       ? writer.tryWrite(together)
       : tryWriteSlices(writer, together);
   if (stale.length === 0 && backfill === null) return { written, followed: Promise.resolve() };
   const before = state.accountsWritten;
-  // Those that a crash leaves are dropped at the next start, or replaced by the backfill's.
+  // Accounts that a crash leaves behind are dropped at the next start, or replaced by the backfill.
   const removed = removeSpends(state, allOf(stale));
   const ended = removed.then(() => backfill?.finish().catch(state.onUnreadable));
   state.accountsWritten = Promise.all([before, ended]);
@@ -111,7 +119,7 @@ function apply(state: DaemonState, definition: Definition, applying: Applying): 
   }
 }
 
-/** What proxies are told of. */
+/** The facts that proxies hear of. */
 interface Situation {
   readonly limited: boolean;
   readonly inertRules: number;

@@ -15,8 +15,8 @@ import type { Change } from "../../store/store.js";
 import type { Applying } from "./applying.js";
 
 /**
- * Of a rule that is made or edited by hand; `known` is the one that it takes the place of. A rule
- * that begins to count begins on every host: that is a reset.
+ * A rule that an operation makes or edits; it replaces `known`. A new rule starts to count on every
+ * host with a reset.
  */
 export function ruleDefinitions(
   definition: RuleDefinition,
@@ -29,7 +29,7 @@ export function ruleDefinitions(
   return known?.definition.perChild === definition.perChild ? [rule] : [rule, ruleReset(id, nowMs)];
 }
 
-/** Of a rule that is deleted. */
+/** The deletion of a rule. */
 export function ruleDeletions(rule: RuleKey): readonly Definition[] {
   const key = ruleId(rule);
   return [
@@ -38,18 +38,18 @@ export function ruleDeletions(rule: RuleKey): readonly Definition[] {
   ];
 }
 
-/** Of a rule that was edited by hand, in whose place the configuration's is put back. */
+/** The configuration's rule, which replaces one that was edited. */
 export function ruleReversion({ id, definition, createdAtMs }: Rule, nowMs: number): Definition {
   const times = { createdAtMs, updatedAtMs: nowMs, sinceLsn: 0 };
   return definitionOf("rules", ruleChange({ id, definition, source: "config", ...times }));
 }
 
-/** Of a rule that is reset, or of `allRules`. */
+/** A reset of a rule, or of `allRules`. */
 export function ruleReset(key: string, nowMs: number): Definition {
   return { kind: "rule_resets", key, value: [nowMs] };
 }
 
-/** Null after it is applied; else what is wrong with it. */
+/** Applies it. Returns null, or what is wrong with it. */
 export function applyRule(
   state: DaemonState,
   { key: id, value }: Definition,
@@ -63,7 +63,7 @@ export function applyRule(
   const stored = ruleFromStored(value);
   if (stored === null || ruleId(stored.definition) !== id) return "it is no rule";
   if (stored.source === "config") {
-    // Of a host whose file has it. Where the file has none, none is left.
+    // Another host's configuration has the rule. If this one's doesn't, the rule is removed.
     if (!putBackRule(state, id, applying)) removeRule(state, id, applying);
     return null;
   }
@@ -73,7 +73,7 @@ export function applyRule(
   return null;
 }
 
-/** What follows from a rule that was put. */
+/** The effects of a rule that was made or edited. */
 function noteRule({ settings, inertRules, onInert }: DaemonState, rule: Rule, to: Applying): void {
   const inert = settings.inertReason(rule.definition);
   if (inert === null) inertRules.delete(rule.id);
@@ -85,8 +85,8 @@ function noteRule({ settings, inertRules, onInert }: DaemonState, rule: Rule, to
 }
 
 /**
- * Puts the rule of the configuration back in the place of one that was made by hand; its counters
- * go on. False: there is none to put back.
+ * Replaces an edited rule by the configuration's; its counters are kept. False: the configuration
+ * has none.
  */
 function putBackRule(state: DaemonState, id: string, applying: Applying): boolean {
   const { book, declared } = state;
@@ -110,7 +110,7 @@ function removeRule(state: DaemonState, id: string, to: Applying): void {
   for (const change of ruleRemovals(id)) to.changes.push(change);
 }
 
-/** A rule that isn't there has nothing to reset. */
+/** A rule that doesn't exist has nothing to reset. */
 export function applyRuleReset(
   { book }: DaemonState,
   { key: id, value }: Definition,
@@ -131,7 +131,7 @@ export function applyRuleReset(
   return null;
 }
 
-/** What the next start must know of the rules as they are now. */
+/** The note for the next start on the rules as they are now. */
 export function noteOfRules({ book, configured, epochs }: DaemonState): Change {
   const { startLsn } = epochs;
   return rulesNoteChange(book.ruleSet, { startLsn, configured: configured.applied });

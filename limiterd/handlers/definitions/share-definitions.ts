@@ -1,4 +1,7 @@
-/** Connects the definitions of a daemon with those of other hosts: what it hears, when it asks. */
+/**
+ * Shares the definitions of a daemon with other hosts: when it asks the engine, and what it brings
+ * along when it joins.
+ */
 
 import { defaultAnchors } from "../../../shared/domain/reset-anchors.js";
 import { dayMs } from "../../../shared/utc-day.js";
@@ -33,25 +36,25 @@ interface SharingPorts {
   every(ms: number, run: () => void): () => void;
   /** A random id. */
   newId(): string;
-  /** Resolved once what budgets have spent is read. */
+  /** Resolves once the spend of budgets is loaded. */
   readonly accountsLoaded: Promise<void>;
   readonly log: SharingLog;
-  /** Called with an error that nothing else may catch. */
+  /** Called with an unexpected error. */
   onBroken(error: Error): void;
 }
 
 export interface SharingLog extends DefinitionsLog {
-  /** Definitions that this release doesn't understand, each with what is wrong with it. */
+  /** Definitions that were skipped, each with what is wrong with it. */
   passedOver(flaws: readonly string[]): void;
   /** The engine has answered with an error. */
   refused(reason: string): void;
 }
 
-/** Between two questions whether something has changed that wasn't heard of. */
+/** Interval of questions about changes that weren't published here, in ms. */
 const refreshMs = 1000;
-/** How long it is remembered that something was deleted. */
+/** How long deletions are remembered. */
 const deletedDays = 30;
-/** Between two looks for what can be forgotten. */
+/** Interval at which old deletions are removed, in ms. */
 const trimMs = 10 * 60_000;
 
 /** Begins to share definitions; returns what ends it. */
@@ -82,7 +85,7 @@ export function shareDefinitions(state: DaemonState, ports: SharingPorts): () =>
       else ports.onBroken(error as Error);
     });
   const refresh = (): void => {
-    // What waits for a store that fails needn't grow.
+    // Nothing more should wait for a failing store.
     if (engine.state.kind === "connected" && !state.writer.isFull) attempt(definitions.refresh());
   };
   let epoch: string | null = null;
@@ -107,7 +110,10 @@ export function shareDefinitions(state: DaemonState, ports: SharingPorts): () =>
   };
 }
 
-/** Rules and budgets of the configuration are each host's own, and so aren't among them. */
+/**
+ * What this host has defined alone. Rules and budgets of its configuration stay its own and aren't
+ * included.
+ */
 function ownDefinitions({ book, budgets, keys, denials }: DaemonState): OwnDefinition[] {
   const own: OwnDefinition[] = [];
   for (const rule of book.sorted()) {

@@ -1,6 +1,6 @@
 /**
- * Files of limits that arrive in pieces, each piece checked as it comes: none is in force before
- * all are there. A daemon that restarts has forgotten them.
+ * Files of limits that arrive in pieces. Each piece is checked as it arrives; nothing applies
+ * before all are there. A restart forgets them.
  */
 import {
   bad,
@@ -31,7 +31,7 @@ import type { LimitChange, PlanOptions } from "./plan-limits.js";
 /** A section of a file, by the ids of what it holds. */
 type Section<D> = Map<string, D>;
 
-/** What was last made of a file. */
+/** The last plan of a file. */
 export interface HeldPlan {
   readonly options: PlanOptions;
   readonly changes: readonly LimitChangeItem[];
@@ -60,7 +60,7 @@ interface Entitled {
 export class HeldLimitFiles {
   /** Counts each change of rules and budgets: a plan that was made before may be out of date. */
   limitsVersion = 0;
-  /** The one that was touched longest ago is first. */
+  /** The least recently used file is first. */
   readonly #files = new Map<string, HeldLimitFile>();
 
   get size(): number {
@@ -76,7 +76,7 @@ export class HeldLimitFiles {
     if (part === 0) this.#begin(id);
     const file = this.find(id);
     if (file === null || file.part < part) return { ok: false, failure: unknownFile };
-    // It was taken, and its answer was lost.
+    // The piece was taken before, and its answer was lost.
     if (part < file.part) return good(file);
     const problem =
       addRules(file, rules, entitled) ??
@@ -92,7 +92,7 @@ export class HeldLimitFiles {
     return good(file);
   }
 
-  /** Null: it isn't held, or no more. */
+  /** Null: the file isn't held. */
   find(id: unknown): HeldLimitFile | null {
     const file = typeof id === "string" ? this.#files.get(id) : undefined;
     if (file === undefined) return null;
@@ -113,10 +113,10 @@ export class HeldLimitFiles {
   }
 }
 
-/** It was forgotten: by a restart, or for the sake of others. */
+/** It was dropped by a restart or to make room for others. */
 export const unknownFile: Failure = failure(
   "overloaded",
-  "nothing was changed: the daemon has restarted, or has got too many files meanwhile; try again",
+  "nothing was changed: the daemon has restarted or received too many files meanwhile; try again",
 );
 
 function addRules(file: HeldLimitFile, list: unknown, entitled: Entitled): Failure | null {

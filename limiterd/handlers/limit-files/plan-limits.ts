@@ -1,12 +1,12 @@
 /**
- * What must change so that rules, or budgets, are as a file has them. Pure; what a change says of
- * itself to people is in `handlers/admin/handle-limit-files.ts`.
+ * Plans the changes that make rules or budgets equal to a file. Pure; how changes are shown is in
+ * `handlers/admin/handle-limit-files.ts`.
  */
 import type { RuleSource } from "../../../shared/domain/rule.js";
 import type { LimitAction } from "../../../shared/limit-files/limits-plan.js";
 import type { SlicedWork, Turns } from "../../../shared/long-lists.js";
 
-/** Rules or budgets: what tells them apart, and when two say the same. */
+/** Works for rules and budgets: how they are identified and when two are equal. */
 interface LimitSort<D> {
   readonly idOf: (limit: D) => string;
   readonly isSame: (a: D, b: D) => boolean;
@@ -26,9 +26,9 @@ interface PresentLimits<D> {
 }
 
 export interface PlanOptions {
-  /** Those made by hand that the file doesn't name go. */
+  /** Whether manual ones that the file doesn't name are removed. */
   readonly prune: boolean;
-  /** Those of the configuration that the file names become the file's. */
+  /** Whether the file takes over those of the configuration that it names. */
   readonly takeOver: boolean;
 }
 
@@ -50,8 +50,8 @@ interface SortPlan<D> {
 }
 
 /**
- * `wanted`: no two of them have one id. What is present must not change between the turns: then the
- * plan is nobody's, and is to be made again.
+ * `wanted`: no two have the same id. If the present ones change between the turns, the plan is
+ * invalid and must be made again.
  */
 export function* planLimits<D>(
   { idOf, isSame, compare }: LimitSort<D>,

@@ -1,7 +1,4 @@
-/**
- * Makes a daemon one of several hosts: under which id, what it tells and hears of the others, and
- * what it shares with them.
- */
+/** Makes a daemon one of several hosts: its id, what it reports and reads, and what it shares. */
 import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
 import { DefinitionCopy } from "../../cluster/definitions/definition-copy.js";
 import { definitionsChannel } from "../../cluster/definitions/definition-engine.js";

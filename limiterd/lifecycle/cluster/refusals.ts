@@ -19,7 +19,7 @@ interface Refusals {
 const refusedAgainMs = 60_000;
 /** What was refused is tried again within a second or two: by then it is said again, or over. */
 const refusingMs = 3000;
-/** Reasons that are told apart in that time: an engine may make up any number. */
+/** The number of reasons that are distinguished in that time: an engine may produce any number. */
 const reasonsMax = 20;
 
 /** In the log each reason once a minute at most. */

@@ -1,4 +1,7 @@
-/** Tells the other hosts when managed keys were last used here; lists ask for what others tell. */
+/**
+ * Reports to the other hosts when managed keys were last used here; lists read what the others
+ * report.
+ */
 import { keyUsesPerTick } from "../../bounds.js";
 import {
   EngineAwayError,
@@ -13,7 +16,7 @@ interface KeyUsePorts {
   readonly clusterName: string;
   /** Runs `run` every `ms`; returns what ends it. */
   every(ms: number, run: () => void): () => void;
-  /** What the engine refuses is tried again, and said. */
+  /** The engine refuses a report: for the log. It is tried again. */
   onRefused(reason: string): void;
   onBroken(error: Error): void;
 }
@@ -30,7 +33,7 @@ export function shareKeyUses(
   const tell = async (): Promise<void> => {
     const { state } = engine;
     if (isTelling || state.kind !== "connected") return;
-    // Another engine, or one that may have lost it, is told all that is known.
+    // Another engine, or one that may have lost data, gets everything.
     if (state.epoch !== epoch) keys.shareUses();
     epoch = state.epoch;
     const used = keys.takeUnsentUses(keyUsesPerTick);
@@ -39,7 +42,7 @@ export function shareKeyUses(
     try {
       await tellKeyUses(engine, clusterName, used);
     } catch (error) {
-      // What was changed meanwhile is told as it is now.
+      // Keys that were replaced meanwhile are reported as they are now.
       keys.keepUnsent(used);
       if (error instanceof EngineRefusedError) onRefused(error.message);
       else if (!(error instanceof EngineAwayError)) onBroken(error as Error);

@@ -1,6 +1,6 @@
 /**
- * Puts a daemon's counters under the limits of all hosts: which engine is asked, under which id,
- * and what happens when it may have lost what it was told.
+ * Shares a daemon's counters with other hosts: the engine, this host's id, and what happens when
+ * the engine may have lost its data.
  */
 import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
 import { settleMs } from "../../bounds.js";

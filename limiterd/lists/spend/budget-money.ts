@@ -46,7 +46,7 @@ export function hasUsage(book: BudgetBook, account: Account, nowMs: number): boo
   return requests > 0 || (book.others?.spentIn(account, startMs)?.requests ?? 0) > 0;
 }
 
-/** What the other hosts have spent of listed budgets is read anew, where there are any. */
+/** Reads again what the other hosts have spent on listed budgets, with a cluster. */
 export async function refreshOthers(
   { others }: BudgetBook,
   budgets: readonly Budget[],

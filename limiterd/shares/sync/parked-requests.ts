@@ -1,12 +1,12 @@
 /**
- * Requests that wait until the engine has said what it has of some counters: each is judged again
- * when all of them are answered, or when its time is over. Nothing is held for them meanwhile.
+ * Requests that wait for the engine's answers about some counters. Each is judged again when all of
+ * these are answered, or when its time is up. Nothing is held for a waiting request.
  */
 
 import { parkedMax, parkedMs, roundsMax } from "../../bounds.js";
 import type { Share } from "../share.js";
 
-/** What becomes of a request that has waited; `final`: it can't wait again. */
+/** Judges a request that has waited; `final`: it can't wait again. */
 export type JudgeAgain = (final: boolean) => void;
 
 interface Parked {
@@ -14,16 +14,16 @@ interface Parked {
   readonly judgeAgain: JudgeAgain;
   readonly atMonoMs: number;
   readonly round: number;
-  /** So many of its shares aren't answered. */
+  /** How many of its shares have no answer yet. */
   missing: number;
 }
 
 export class ParkedRequests {
   readonly #parked = new Set<Parked>();
-  /** By share: those that wait for a question that isn't sent yet, and for the one that is. */
+  /** By share: the requests that wait for a question that isn't sent yet, and for one that is. */
   readonly #next = new Map<Share, Parked[]>();
   readonly #asked = new Map<Share, Parked[]>();
-  /** The request that is judged again now. */
+  /** The request that is being judged again. */
   #current: Parked | null = null;
 
   get size(): number {
@@ -34,7 +34,7 @@ export class ParkedRequests {
     return this.#parked.size >= parkedMax;
   }
 
-  /** Parks a request, or once more the one that is judged again now. */
+  /** Parks a request, or parks the one that is being judged once more. */
   park(shares: Iterable<Share>, monoMs: number, judgeAgain: JudgeAgain): void {
     const unique = [...new Set(shares)];
     const parked = {
@@ -61,7 +61,7 @@ export class ParkedRequests {
     this.#asked.set(share, waiting);
   }
 
-  /** The questions about these shares are answered: who has waited for them is judged. */
+  /** The questions about these shares are answered: judges the requests that waited for them. */
   ended(shares: Iterable<Share>, monoMs: number): void {
     const ready = new Set<Parked>();
     for (const share of shares) {
@@ -74,7 +74,7 @@ export class ParkedRequests {
     for (const parked of ready) this.#judge(parked, monoMs);
   }
 
-  /** Judges those whose time is over, or all of them. */
+  /** Judges the requests whose time is up, or all. */
   expire(monoMs: number, all = false): void {
     for (const parked of [...this.#parked])
       if (all || monoMs - parked.atMonoMs >= parkedMs) this.#judge(parked, monoMs, true);
@@ -83,7 +83,7 @@ export class ParkedRequests {
     this.#asked.clear();
   }
 
-  /** Forgets all: the daemon is being stopped. */
+  /** Drops all requests: the daemon is stopping. */
   drop(): void {
     for (const parked of this.#parked) leave(parked);
     this.#parked.clear();

@@ -1,6 +1,6 @@
 /**
- * Tells the engine of all counters that count something on this host, those without a share too:
- * after it has lost what it was told, or of one rule that was this host's alone.
+ * Reports all counters with counts on this host to the engine, including those without a share:
+ * after the engine has lost its data, or for one rule that was this host's alone.
  */
 import { windowsPerSlice } from "../../../shared/bounds.js";
 import { Turns } from "../../../shared/long-lists.js";

@@ -8,13 +8,13 @@ import type { Share } from "../share.js";
 import { ClusterCounts, ShareSync, type SyncPorts } from "./share-sync.js";
 
 /**
- * From now on every rule of the book, those that are made later too, is the cluster's; unless each
- * host counts by it alone.
+ * Shares every rule of the book, also rules made later, unless a rule is counted by each host
+ * alone.
  */
 export function shareCounters(
   book: RuleBook,
   ports: Omit<SyncPorts, "ownCounts"> & {
-    /** What a rule has counted that was this host's alone is to be told. */
+    /** A rule that was this host's alone is now shared: its counts must be reported. */
     readonly onShared: (rule: Rule) => void;
   },
   failureMode: ClusterFailureMode,
@@ -23,7 +23,7 @@ export function shareCounters(
     ...ports,
     ownCounts(share) {
       const { rule, child } = share;
-      // It is gone, or shared anew, or this host's alone now.
+      // The rule is gone, has new shares, or is this host's alone now.
       if (book.ruleSet.get(rule.id) !== rule || rule.shares?.find(child) !== share) return null;
       const nowMs = ports.nowMs();
       const { window, inFlight } = book.fresh(rule).own ?? book.childOf(rule, child, nowMs);

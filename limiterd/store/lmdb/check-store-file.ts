@@ -57,7 +57,7 @@ function requireWholeEntry(table: string, keyBytes: Buffer, sealed: Buffer): voi
 
 /** Why a file can't be a store; null: it may be one. Throws the operating system's error. */
 function flawOfStoreFile(file: string): string | null {
-  // A named pipe that nobody writes to would be waited for.
+  // Opening a FIFO without a writer would block.
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     return flawOfOpenFile(descriptor);

@@ -1,8 +1,7 @@
 /**
  * A key of a table as bytes of the store and back. Every text comes back as it went in, whatever
  * characters it holds, and numbers are in their order. lmdb's own encoding isn't used for texts:
- * it takes control characters for marks of its own, so that some keys can't be read again. For all
- * keys without control characters the bytes are the same, so stores of earlier releases are read.
+ * it takes control characters for marks of its own, so that some keys can't be read again.
  *
  * A text is its UTF-8, where a surrogate without its other half takes three bytes of its own. One
  * that begins with a control character, or is empty, has the byte 27 before it; a number begins

@@ -65,7 +65,7 @@ export function isAsLeft(file: string): boolean {
       isUntouched(statSync(file).ctimeMs, statSync(markFile(file)).ctimeMs)
     );
   } catch {
-    // No mark: a store of an earlier release, or a copy.
+    // No mark: the file is a copy.
     return false;
   }
 }

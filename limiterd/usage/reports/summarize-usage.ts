@@ -139,8 +139,8 @@ async function targets(
 const noneOf = "(none)";
 
 /**
- * Days that an earlier release has recorded have no sums by origin: they are among the others. A
- * request of a key with several labels is in the group of each.
+ * Usage without a sum by origin is in the group of the rest. A request of a key with several labels
+ * is in the group of each.
  */
 async function origins(
   state: DaemonState,

@@ -70,7 +70,7 @@ export function groupItem([key, sum]: Group): UsageGroup {
   };
 }
 
-/** Sums by name: as many as are told apart, and one of the rest. */
+/** Sums by name, up to a bound, and one sum of the rest. */
 export class NamedSums {
   readonly rest = emptyRollup();
   readonly #byName = new Map<string, Rollup>();

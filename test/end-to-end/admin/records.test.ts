@@ -142,7 +142,7 @@ t.test("what isn't a parameter, or isn't right, is a 400 that names it", async (
     ["path=/team", "path", /^unknown field path: expected after, limit, user_path/],
     ["limit=0", "limit", /^limit must be an integer from 1 to 200, not 0$/],
     ["limit=1&limit=2", "limit", /more than once/],
-    ["after=x", "after", /next of the page before/],
+    ["after=x", "after", /next of the previous page/],
     ["status=600", "status", /^status must be a status such as 429/],
     ["key=sk-sluice-x", "key", /^key must be a key's id such as key_7, or none$/],
     ["start_date=yesterday", "start_date", /such as 2026-01-31/],

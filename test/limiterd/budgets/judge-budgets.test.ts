@@ -5,7 +5,7 @@ import { BudgetBook } from "../../../limiterd/budgets/budget-book.js";
 import { type BudgetMatching, judgeBudgets } from "../../../limiterd/budgets/judge-budgets.js";
 import { budgetStatuses, explainBudgets } from "../../../limiterd/lists/list-budgets.js";
 import { admit } from "../../../limiterd/rules/admit.js";
-import { noRules } from "../../../limiterd/rules/match-counters.js";
+import { noRules } from "../../../limiterd/rules/rule-book.js";
 import type { UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import { defaultAnchors } from "../../../shared/domain/reset-anchors.js";

@@ -1,7 +1,7 @@
 import t from "tap";
 import { Counter, copyCounter, isNewChild, keepChild } from "../../../limiterd/counters/counter.js";
 import { newWindow } from "../../../limiterd/counters/window.js";
-import { hasWindow } from "../../../limiterd/rules/match-counters.js";
+import { hasWindow } from "../../../limiterd/rules/rule-book.js";
 import { bookOf, now, rule } from "../book-of.js";
 
 t.test("a counter is named by what it counts: a rule's subject, or the child's path", async (t) => {

@@ -70,7 +70,7 @@ t.test(
         status: 501,
         code: "operation_unknown",
         message:
-          "the limiter daemon (sluice test) doesn't know the operation limits.forecast: it is of an older release than what asks it",
+          "the limiter daemon (sluice test) doesn't know the operation limits.forecast: it is older than its peer",
       },
     });
     t.ok(peer.send(settleOf(admitted!, 1, 10)));
@@ -230,7 +230,7 @@ t.test("of a peer that takes no answer, a bounded number of reads wait", (t) => 
     exactly(
       [3, 4].map((id) => ({
         id: readsWaitingMax + id,
-        failure: { status: 503, message: /^1000 lists and sums wait/ },
+        failure: { status: 503, message: /^1000 lists and sums are already waiting/ },
       })),
     ),
   );

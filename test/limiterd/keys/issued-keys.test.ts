@@ -229,7 +229,7 @@ t.test("bounds of a new key: how long it lives, and how many there are", async (
   t.match(peer.received.at(-1), {
     failure: {
       status: 400,
-      message: `no key can be issued: there are ${keysMax}, the most that there may be`,
+      message: `no key can be issued: there are ${keysMax}, the most allowed`,
     },
   });
 });

@@ -1,5 +1,4 @@
 import t from "tap";
-import { keyStatus } from "../../../limiterd/keys/key-ring.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { startDaemon, type TestPeer, target } from "../in-memory-daemon.js";
@@ -95,21 +94,15 @@ t.test("a key's models outlive the daemon, and a rotation keeps or changes them"
   t.equal(restarted().state.keys.find("c".repeat(43))?.models, null);
 });
 
-t.test(
-  "to a daemon of an earlier release a key for some models is a deactivated one",
-  async (t) => {
-    const daemon = startDaemon([]);
-    const peer = daemon.proxy("p1");
-    const key = await issue(daemon, peer, { models: ["a"] });
-    const stored = [...daemon.store.crash().entries("keys")][0]!.value;
-    t.equal(stored[7], stored[5], "where it reads when the key was deactivated");
-    t.equal(keyStatus(daemon.state.keys.find(key.hash)!, daemon.nowMs), "active");
-    await call(daemon, peer, "keys.deactivate", { id: key.id });
-    const restored = startDaemon([], { store: daemon.store.crash() }).state.keys.find(key.hash)!;
-    t.equal(restored.deactivatedAtMs, daemon.state.keys.find(key.hash)!.deactivatedAtMs);
-    t.same(restored.models, ["a"]);
-  },
-);
+t.test("a key for some models that is deactivated comes back after a restart", async (t) => {
+  const daemon = startDaemon([]);
+  const peer = daemon.proxy("p1");
+  const key = await issue(daemon, peer, { models: ["a"] });
+  await call(daemon, peer, "keys.deactivate", { id: key.id });
+  const restored = startDaemon([], { store: daemon.store.crash() }).state.keys.find(key.hash)!;
+  t.equal(restored.deactivatedAtMs, daemon.state.keys.find(key.hash)!.deactivatedAtMs);
+  t.same(restored.models, ["a"]);
+});
 
 t.test("a question about a request by a key says that its model is refused", async (t) => {
   const daemon = startDaemon([]);

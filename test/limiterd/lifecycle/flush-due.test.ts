@@ -24,15 +24,12 @@ t.test("a start reads the records since the sums were last written, and no other
     if (table === "usage") read += found.length;
     return found;
   };
-  const usage = restoreUsage(
-    { store, labelsOf, onDamaged: (error) => t.fail(error.message) },
-    noonMs,
-  );
+  const usage = restoreUsage({ store, labelsOf, onDamaged: (error) => t.fail(error.message) });
   t.equal(read, 3);
   t.equal(usage.rollups.find("t\n\n\n2026-03-10")!.requests, 20);
   t.equal(usage.lastKey, daemon.state.usage.lastKey);
   await store.commit([{ ...rollupProgressChange(0), value: ["?"] }]);
-  t.throws(() => restoreUsage({ store, labelsOf, onDamaged: () => {} }, noonMs), {
+  t.throws(() => restoreUsage({ store, labelsOf, onDamaged: () => {} }), {
     name: "StoreUnreadableError",
     message: /of marks/,
   });
@@ -137,10 +134,11 @@ t.test(
 t.test(
   "a flush is due when so many records have arrived, or have changed so many sums",
   async (t) => {
-    const usage = restoreUsage(
-      { store: createMemoryStore(), labelsOf, onDamaged: (error) => t.fail(error.message) },
-      noonMs,
-    );
+    const usage = restoreUsage({
+      store: createMemoryStore(),
+      labelsOf,
+      onDamaged: (error) => t.fail(error.message),
+    });
     let told = 0;
     usage.onFlushDue(() => told++);
     for (let i = 0; i < rollupRecordsMax; i++) usage.add(recordOn("/a"), noonMs);

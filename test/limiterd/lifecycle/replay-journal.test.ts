@@ -1,7 +1,7 @@
 import t from "tap";
 import { windowKey, windowToStored } from "../../../limiterd/counters/stored-window.js";
 import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
-import { batchToStored } from "../../../limiterd/store/journal-batch.js";
+import { batchToStored } from "../../../limiterd/store/writer.js";
 import { ruleId } from "../../../shared/domain/rule.js";
 import { childNames } from "../counters/child-names.js";
 import { askFor, counts, pathRule, settleOf, startDaemon } from "../in-memory-daemon.js";

@@ -72,23 +72,6 @@ t.test("a start names the entry that would fail when it is used", async (t) => {
   }
 });
 
-t.test(
-  "numbers of a store whose release didn't write the last one are found in its windows",
-  async (t) => {
-    const lsn = 50_000_000;
-    const store = createMemoryStore();
-    const [window, after] = [`${ruleId(rule)}\n`, `${ruleId({ ...rule, subject: "/z" })}\n`];
-    await store.commit([
-      { table: "windows", key: window, value: [0, 0, 1, 0, 1, lsn] },
-      { table: "windows", key: after, value: [0, 0, 1, 0, 1, lsn - 10] },
-      { table: "epochs", key: "lsn", value: [lsn - 20] },
-    ]);
-    const { epochs } = startDaemon([rule], { store }).state;
-    t.ok(epochs.startLsn > lsn, String(epochs.startLsn));
-    t.same(epochs.lost, [{ afterLsn: lsn, beforeLsn: epochs.startLsn }]);
-  },
-);
-
 t.test("a rule of the configuration is written when one of its fields has changed", async (t) => {
   const whole = { ...rule, maxTokens: 5, perChild: false, hostOnly: false };
   const written = (definition: typeof whole): readonly unknown[] => {

@@ -8,19 +8,15 @@ import {
 
 const uptime = fc.record({ boot: fc.constantFrom("one", "two"), upMs: fc.nat({ max: 1e12 }) });
 
-t.test(
-  "an epoch comes back as it was written, without its boot from earlier releases",
-  async (t) => {
-    t.same(epochFromStored(epochChange(7, { boot: "one", upMs: 5 }).value!), {
-      lsn: 7,
-      boot: "one",
-      upMs: 5,
-    });
-    for (const stored of [[7], [7, "one"], [7, "one", -1], [7, 1, 5]])
-      t.same(epochFromStored(stored), { lsn: 7, boot: "", upMs: 0 }, JSON.stringify(stored));
-    for (const wrong of [[], ["7"], [-1], [1.5]]) t.equal(epochFromStored(wrong), null);
-  },
-);
+t.test("an epoch comes back as it was written", async (t) => {
+  t.same(epochFromStored(epochChange(7, { boot: "one", upMs: 5 }).value!), {
+    lsn: 7,
+    boot: "one",
+    upMs: 5,
+  });
+  for (const wrong of [[], ["7"], [-1], [1.5], [7], [7, "one"], [7, "one", -1], [7, 1, 5]])
+    t.equal(epochFromStored(wrong), null, JSON.stringify(wrong));
+});
 
 t.test(
   "of epochs of one boot that began from the same disk, the later one's numbers are above all that the earlier one gave out",

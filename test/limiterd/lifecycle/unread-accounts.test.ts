@@ -127,7 +127,7 @@ t.test("while accounts are read none is forgotten, and no budget made or cleared
     ["budgets.delete", key],
     ["budgets.put-settings", { daily_reset_hour: 1 }],
   ] as const)
-    t.match(await admin(daemon, proxy, op, body), { status: 503, message: /still reads/ }, op);
+    t.match(await admin(daemon, proxy, op, body), { status: 503, message: /is loading/ }, op);
   state.accountsLoading = false;
   void sweepSpends(state, () => daemon.nowMs + 99 * hour);
   t.equal(childrenOf(daemon).size, 0);

@@ -216,7 +216,7 @@ t.test("a cursor of another store begins anew; one beyond the end is refused", a
   for (const after of ["store-1/3.0", "store-1/2.1"])
     t.match(await refusal(follow(daemon, { after })), {
       status: 409,
-      message: /exchanged for an older one by hand/,
+      message: /replaced by an older one/,
     });
   t.match(await follow(daemon, { after: "store-1/2.0" }), {
     records: { length: 0 },

@@ -70,7 +70,7 @@ t.test("a list is narrowed by scope, source and search, all of them together", a
 t.test("a field that makes no sense is named, with what was expected", (t) => {
   const table: readonly (readonly [body: unknown, param: string, message: RegExp])[] = [
     [[], "body", /must be a JSON object/],
-    [{ after: 3 }, "after", /next of the page before/],
+    [{ after: 3 }, "after", /next of the previous page/],
     [{ limit: 0 }, "limit", /from 1 to 200, not 0/],
     [{ limit: itemsPerPage + 1 }, "limit", /not 201/],
     [{ limit: "many" }, "limit", /not "many"/],

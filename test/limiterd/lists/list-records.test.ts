@@ -142,7 +142,7 @@ t.test("what isn't a filter is refused by its name, and no key is repeated", asy
     [{ paths: "/" }, "paths", /^unknown field paths: expected after, limit, user_path/],
     [{ limit: 201 }, "limit", /^limit must be an integer from 1 to 200, not 201$/],
     [{ limit: "x" }, "limit", /not "x"$/],
-    [{ after: "7" }, "after", /^after must be the next of the page before$/],
+    [{ after: "7" }, "after", /^after must be the next of the previous page$/],
     [{ user_path: "/a/../b" }, "user_path", /^user_path/],
     [{ start_date: "2026-02-30" }, "start_date", /such as 2026-01-31, not "2026-02-30"$/],
     [{ start_date: "2026-03-02", end_date: "2026-03-01" }, "start_date", /not be after end_date/],

@@ -1,7 +1,17 @@
 import t from "tap";
 import { charge, hold, release } from "../../../limiterd/rules/charge.js";
-import { RuleBook } from "../../../limiterd/rules/rule-book.js";
+import {
+  hasWindow,
+  inOrder,
+  isSameTarget,
+  matchAll,
+  matchTarget,
+  noRules,
+  RuleBook,
+  TargetRules,
+} from "../../../limiterd/rules/rule-book.js";
 import type { Forgotten } from "../../../limiterd/rules/templates.js";
+import type { Target } from "../../../shared/domain/target-name.js";
 import { bookOf, matchKept, names, now, rule } from "../book-of.js";
 import { childNames } from "../counters/child-names.js";
 import { ask, askFor, counts, settleOf, startDaemon } from "../in-memory-daemon.js";
@@ -599,4 +609,48 @@ t.test("a child is shown as it is in the store, or as a reset has left it", asyn
   t.same(shown("/users/a"), [[1, 1]]);
   book.reset(book.find(template)!, first.state.writer.lsn + 10_000_000);
   t.same(shown("/users/a"), [[0, 1]], "what is in flight stays");
+});
+
+const gpt: Target = { provider: "openai", model: "gpt-4o" };
+const rules = [
+  rule("model", "gpt-4o"),
+  rule("provider", "openai"),
+  rule("user_path", "/"),
+  rule("user_path", "/team"),
+];
+
+t.test("a request meets the rules of its target, then those of its path", async (t) => {
+  const book = bookOf(...rules);
+  const ofTarget = ["gpt-4o 60", "openai 60"];
+  const ofPath = ["/ 60", "/team 60"];
+  t.same(names(matchAll(book, "/team/a", gpt, now)), [...ofTarget, ...ofPath]);
+  t.same(names(matchAll(book, "/team/a", null, now)), ofPath, "without a target the path's alone");
+  t.same(names(matchTarget(book, gpt)), ofTarget);
+  t.same(names(matchTarget(book, null)), []);
+  t.same(names(inOrder([], book.matchPath("/", now))), ["/ 60"]);
+  const ofTargets = new TargetRules(book);
+  t.same(names(ofTargets.matchTarget(gpt)), ofTarget);
+  t.same(ofTargets.matchPath(), []);
+  t.same(
+    [noRules.matchPath("/", now), noRules.copyPath("/", now), noRules.matchTarget(gpt)],
+    [[], [], []],
+  );
+});
+
+t.test("a target is the same by its provider and its model, and none is no other's", async (t) => {
+  for (const [a, b, expected] of [
+    [gpt, gpt, true],
+    [gpt, { ...gpt }, true],
+    [gpt, { ...gpt, provider: "azure" }, false],
+    [gpt, { ...gpt, model: "o3" }, false],
+    [gpt, null, false],
+    [null, gpt, false],
+    [null, null, true],
+  ] as const)
+    t.equal(isSameTarget(a, b), expected, JSON.stringify([a, b]));
+});
+
+t.test("what counts over time has a window, a gauge has none", async (t) => {
+  const book = bookOf(rule("user_path", "/", 0), rule("user_path", "/", 1));
+  t.same(book.matchPath("/", now).map(hasWindow), [false, true]);
 });

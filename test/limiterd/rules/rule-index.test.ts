@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { inOrder } from "../../../limiterd/rules/match-counters.js";
-import { RuleBook } from "../../../limiterd/rules/rule-book.js";
+import { inOrder, RuleBook } from "../../../limiterd/rules/rule-book.js";
 import { bookOf, names, now, rule } from "../book-of.js";
 
 t.test(

@@ -1,7 +1,7 @@
 /** Records under clocks that are ahead, behind and right again. */
 import fc from "fast-check";
 import t from "tap";
-import { type KeyRun, RecordDays, storedRecordDays } from "../../../limiterd/usage/record-days.js";
+import { RecordDays, storedRecordDays } from "../../../limiterd/usage/record-days.js";
 import { restoreUsage } from "../../../limiterd/usage/restore-usage.js";
 import { labelPrefix, totalPrefix } from "../../../limiterd/usage/rollup-keys.js";
 import { createUsageTrimmer } from "../../../limiterd/usage/trim-usage.js";
@@ -21,8 +21,8 @@ const retentionDays = 30;
 const noLabels = (): readonly string[] => [];
 
 /** Records on a store, under a clock that is set. */
-function open(nowMs: number, store = createMemoryStore()) {
-  const usage = restoreUsage({ store, labelsOf: noLabels, onDamaged: () => {} }, nowMs);
+function open(store = createMemoryStore()) {
+  const usage = restoreUsage({ store, labelsOf: noLabels, onDamaged: () => {} });
   const trimmer = createUsageTrimmer(store, usage.days, retentionDays);
   let lsn = usage.lastKey;
   return {
@@ -58,7 +58,7 @@ t.test(
   "a record that came as late as it may is found by the moment at which it ended",
   async (t) => {
     const midnight = (day(noonMs) + 1) * dayMs;
-    const { write, read } = open(noonMs);
+    const { write, read } = open();
     await write([{ atMs: midnight, nowMs: midnight + recordLatenessMs }]);
     t.same(read(midnight, midnight + 1), [midnight]);
     t.same(read(null, midnight), []);
@@ -115,7 +115,7 @@ t.test(
 );
 
 t.test("records are numbered one after the other, whatever the clock says", async (t) => {
-  const log = open(noonMs);
+  const log = open();
   for (const nowMs of [noonMs, noonMs + 365 * dayMs, noonMs, 0])
     await log.write([{ atMs: nowMs, nowMs }]);
   t.same(
@@ -132,7 +132,7 @@ t.test("records are numbered one after the other, whatever the clock says", asyn
 });
 
 t.test("around midnight, and for late records, no run is begun anew", async (t) => {
-  const log = open(noonMs);
+  const log = open();
   const midnight = noonMs + dayMs / 2;
   for (const nowMs of [noonMs, midnight, midnight - 1, midnight + 1, midnight - 1])
     await log.write([
@@ -167,7 +167,7 @@ t.test(
         fc.integer({ min: -50, max: 500 }),
         async (steps, laterDays) => {
           let nowMs = noonMs;
-          let log = open(nowMs);
+          let log = open();
           const written: { readonly atMs: number; readonly nowMs: number }[] = [];
           for (const { byMs, lateMs, crash } of steps) {
             // A batch may be open while the clock steps.
@@ -177,7 +177,7 @@ t.test(
             });
             await log.write(records);
             written.push(...records);
-            if (crash) log = open(nowMs, log.store.crash());
+            if (crash) log = open(log.store.crash());
           }
           const all = written.map(({ atMs }) => atMs);
           const sorted = (list: readonly number[]): string => [...list].sort().join();
@@ -209,58 +209,15 @@ t.test(
   },
 );
 
-t.test("the runs of a store of an earlier release are those of its keys", async (t) => {
-  const timed = (ms: number): number => ms * 1024;
-  const today = day(noonMs);
-  const store = createMemoryStore();
-  const old = [noonMs - 3 * dayMs, noonMs - 3 * dayMs + 5, noonMs, noonMs + 365 * dayMs];
-  await store.commit(old.map((ms) => ({ table: "usage" as const, key: timed(ms), value: [1] })));
-  const days = storedRecordDays(store, noonMs);
-  const firstKeys = (from: number, to: number): number[] =>
-    days
-      .keysOf({ fromMs: from * dayMs, beforeMs: to * dayMs }, Infinity)
-      .map(({ from: key }) => key);
-  t.same(firstKeys(today, today + 1), [timed(noonMs), timed(noonMs + 365 * dayMs)]);
-  t.same(firstKeys(0, 1), [timed(noonMs + 365 * dayMs)], "its records may be of any day");
-  t.same(firstKeys(today + 300, today + 400), [], "and are of none to come");
-  const changes = days.add(timed(noonMs + 365 * dayMs) + 1, noonMs, noonMs);
-  const run = ({ firstKey, fromDay, toDay }: KeyRun) => ({
-    table: "days",
-    key: firstKey,
-    value: [fromDay, toDay],
-  });
-  t.same(
-    changes,
-    [
-      { firstKey: timed(old[0]!), fromDay: today - 10, toDay: today - 3 },
-      { firstKey: timed(noonMs), fromDay: today - 7, toDay: today },
-      { firstKey: timed(old[3]!), fromDay: 0, toDay: today },
-    ].map(run),
-    "all are written with the next records",
-  );
-});
+const daysAgo = (days: number): string => dayOf(noonMs - days * dayMs);
 
 t.test("a damaged run is told, with its table", async (t) => {
   for (const value of [[], [1], ["1", 2], [1, 2.5]]) {
     const store = createMemoryStore();
     await store.commit([{ table: "days", key: 1, value }]);
-    t.throws(() => storedRecordDays(store, noonMs), { name: "StoreUnreadableError" });
+    t.throws(() => storedRecordDays(store), { name: "StoreUnreadableError" });
   }
 });
-
-t.test("a run that the store lacks is written with the next batch, once", async (t) => {
-  const lacking: KeyRun = { firstKey: 1, fromDay: 20_000, toDay: 20_000 };
-  const days = new RecordDays([lacking], [lacking]);
-  const [day, next] = [20_000 * dayMs, 20_001 * dayMs];
-  const keys = (at: number, latestMs: number): unknown[] =>
-    days.add(at, latestMs, latestMs).map(({ key }) => key);
-  t.same(keys(2, day), [1]);
-  t.same(keys(3, day), [], "it is on its way");
-  t.same(keys(4, next), [4], "a day of its own");
-  t.same(keys(5, next), []);
-});
-
-const daysAgo = (days: number): string => dayOf(noonMs - days * dayMs);
 
 t.test("sums are walked through once a day, some at a time, and the old ones go", async (t) => {
   for (const [retentionDays, keptDays] of [

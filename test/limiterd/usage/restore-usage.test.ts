@@ -111,7 +111,7 @@ t.test("a start reads the records behind those that all sums hold, and no others
       rollupProgressChange(rolledUpKey),
     ]);
     t.equal(storedRollupProgress(store), rolledUpKey);
-    const usage = restoreUsage({ store, labelsOf: () => [], onDamaged: t.fail }, noonMs);
+    const usage = restoreUsage({ store, labelsOf: () => [], onDamaged: t.fail });
     t.equal(usage.rolledUpKey, rolledUpKey);
     t.equal(usage.lastKey, keys[3]);
     const sums = usage.takeDirty().map(({ sum }) => sum.requests);
@@ -128,7 +128,7 @@ t.test("a mark or a record that can't be read ends the start", async (t) => {
   ] as const) {
     const store = createMemoryStore();
     await store.commit([change]);
-    t.throws(() => restoreUsage({ store, labelsOf: () => [], onDamaged: t.fail }, noonMs), {
+    t.throws(() => restoreUsage({ store, labelsOf: () => [], onDamaged: t.fail }), {
       name: "StoreUnreadableError",
       message: new RegExp(` of ${change.table} `),
     });

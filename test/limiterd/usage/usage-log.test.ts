@@ -45,10 +45,11 @@ t.test(
   "a batch that was opened before a moment is found by a reader of the time since, for the records that ended after it",
   async (t) => {
     const store = createMemoryStore();
-    const usage = restoreUsage(
-      { store, labelsOf: () => [], onDamaged: (error) => t.fail(error.message) },
-      midnightMs,
-    );
+    const usage = restoreUsage({
+      store,
+      labelsOf: () => [],
+      onDamaged: (error) => t.fail(error.message),
+    });
     // The store failed over midnight, so one batch gathered all of it; a clock that steps back
     // changes nothing.
     for (const [afterMs, id] of [

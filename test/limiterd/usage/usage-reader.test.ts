@@ -20,10 +20,7 @@ import { labelsOf, noonMs, recordOn } from "../lifecycle/flush-fixture.js";
 
 function open() {
   const store = createMemoryStore();
-  const usage = restoreUsage(
-    { store, labelsOf, onDamaged: (error) => void t.fail(error.message) },
-    noonMs,
-  );
+  const usage = restoreUsage({ store, labelsOf, onDamaged: (error) => void t.fail(error.message) });
   let lsn = 0;
   let yields = 0;
   const reader = {

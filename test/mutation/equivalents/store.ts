@@ -201,7 +201,7 @@ export const storeEquivalents: readonly Equivalent[] = [
     why: "the groups are sorted less often, with the same result",
   },
   {
-    file: "limiterd/usage/rollups-of-record.ts",
+    file: "limiterd/usage/rollups.ts",
     line: "if (dayNumber !== this.#dayNumber) {",
     what: "the condition is always true",
     why: "the day is calculated again, and is the same",

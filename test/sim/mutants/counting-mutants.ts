@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.js";
 const applySettle = "limiterd/handlers/apply-settle.js";
 const releaseSlots = "limiterd/handlers/release-slots.js";
 const countSettle = "limiterd/rules/count-settle.js";
-const recount = "limiterd/rules/recount.js";
+const recount = "limiterd/rules/charge.js";
 const client = "proxy/limiter/client/limiter-client.js";
 const leases = "proxy/limiter/client/report-leases.js";
 
@@ -222,7 +222,7 @@ export const countingMutants: readonly Mutant[] = [
   },
   {
     name: "refused request leaves a gauge raised",
-    file: "limiterd/rules/longest-breach.js",
+    file: "limiterd/rules/judge.js",
     find: "const { scope, periodSeconds } = found.counter.rule.definition;",
     put: "found.counter.inFlight++; const { scope, periodSeconds } = found.counter.rule.definition;",
     often: true,
@@ -278,7 +278,7 @@ export const countingMutants: readonly Mutant[] = [
   },
   {
     name: "target that took over unasked counts from the request's beginning",
-    file: "limiterd/rules/settle-facts.js",
+    file: "limiterd/rules/count-settle.js",
     find: "targetStartedAtMs : message.targetAtMs",
     put: "startedAtMs : message.targetAtMs",
     often: false,

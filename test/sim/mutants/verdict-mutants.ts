@@ -57,7 +57,7 @@ export const verdictMutants: readonly Mutant[] = [
   },
   {
     name: "connection that was left is still served",
-    file: "limiterd/handlers/admit-request.js",
+    file: "limiterd/handlers/handle-admit.js",
     find: "if (proxy.peer !== peer)",
     put: "if (false)",
     often: false,

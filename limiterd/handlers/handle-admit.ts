@@ -1,6 +1,6 @@
 /**
- * An admission: who is calling, what the rules and budgets decide, and the lease that an admitted
- * request holds until its settle arrives or its connection ends. The decision itself is in
+ * An admission: identifies the caller, asks rules and budgets, and gives an admitted request a
+ * lease, which it holds until its settle arrives or its connection ends. The decision itself is in
  * `rules/judge.ts`.
  */
 import { leasesPerPeerMax } from "../../shared/bounds.js";
@@ -10,21 +10,20 @@ import { type Failure, failure } from "../../shared/error-code.js";
 import type { KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
 import { type Admit, uncountedLsn } from "../../shared/wire/message-to-daemon.js";
 import type { BudgetBook } from "../budgets/budget-book.js";
-import { identifyCaller, keyOf } from "../keys/identify-caller.js";
-import { modelProblem } from "../keys/judge-model.js";
+import { identifyCaller, keyOf, modelProblem } from "../keys/identify-caller.js";
 import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
 import { type AdmittedVerdict, admit, type Verdict } from "../rules/admit.js";
 import type { JudgedRequest } from "../rules/judge.js";
-import { noRules } from "../rules/match-counters.js";
+import { noRules } from "../rules/rule-book.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
 import { deny, sendAuthorized } from "./authorize.js";
 import { acknowledgeVerdicts, noteVerdict } from "./take-back-unread.js";
 import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
 
-const tooManyLeases = `the limiter daemon holds ${leasesPerPeerMax} requests of this proxy, and takes no more until some have ended`;
+const tooManyLeases = `the limiter daemon holds ${leasesPerPeerMax} requests of this proxy, and admits no more until some have ended`;
 
 /** False: the peer broke the grammar. */
-export function admitRequest(
+export function handleAdmit(
   state: DaemonState,
   peer: PeerState,
   message: Admit,
@@ -33,40 +32,38 @@ export function admitRequest(
   const { proxy } = peer;
   const { id } = message;
   if (peer.role !== "proxy" || !peer.welcomed || proxy === null || id === 0) return false;
-  // It asks again on the connection that it has made since.
+  // The proxy has a newer connection, on which it repeats the request.
   if (proxy.peer !== peer) return true;
   if (!acknowledgeVerdicts(peer, proxy, message.read)) return false;
   if (peer.leases.get(id) !== undefined || peer.parked.has(id)) return false;
   if (peer.leases.size + peer.parked.size >= leasesPerPeerMax) {
-    // Closing it would lose the leases, and be repeated at once: it asks again after a reconnect.
+    // Closing the connection would lose its leases, and the proxy would reconnect and repeat this.
     peer.send({ kind: "failed", id, failure: failure("overloaded", tooManyLeases) });
     return true;
   }
-  judgeRequest(state, { peer, proxy, message }, nowMs, false);
+  answerAdmit(state, { peer, proxy, message }, nowMs, false);
   return true;
 }
 
-interface AskedRequest {
+interface Asked {
   readonly peer: PeerState;
   readonly proxy: KnownProxy;
   readonly message: Admit;
 }
 
-/** `final`: it has waited for what other hosts have left, and can't wait again. */
-function judgeRequest(
-  state: DaemonState,
-  asked: AskedRequest,
-  nowMs: number,
-  final: boolean,
-): unknown {
+/** `final`: the request has waited for other hosts' counts and can't wait again. */
+function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, final: boolean): void {
   const { peer, proxy, message } = asked;
   const { id, submission } = message;
   const { book, counts, settings } = state;
   const caller = identifyCaller(state.keys, message, nowMs);
-  if (caller.kind === "denied") return deny(state, peer, id, caller.ended);
+  if (caller.kind === "denied") {
+    deny(state, peer, id, caller.ended);
+    return;
+  }
   const notAllowed = modelProblem(caller.key, message);
   if (notAllowed !== null) {
-    state.counts.denied++;
+    counts.denied++;
     return peer.send({ kind: "failed", id, failure: notAllowed });
   }
   const key = keyOf(caller);
@@ -86,7 +83,7 @@ function judgeRequest(
     budgets: budgets === null ? null : { book: budgets, labels },
     turn,
   });
-  if (verdict.kind === "unsure") return waitForHosts(state, peer, id, judgingAgain(state, asked));
+  if (verdict.kind === "unsure") return waitForHosts(state, peer, id, answerAgain(state, asked));
   turn?.end();
   if (verdict.kind === "admitted" && targets.length === 0) return sendAuthorized(peer, id, caller);
   if (verdict.kind === "admitted") {
@@ -131,8 +128,8 @@ interface AskedTargets {
 }
 
 /**
- * The targets that the caller may use: under a budget not those without a price, if the proxy marks
- * any (`budgets.unpriced`).
+ * The targets that the caller may use. Under a budget, targets that the proxy marks as unpriced are
+ * left out (`budgets.unpriced`).
  */
 function usableTargets(
   budgets: BudgetBook | null,
@@ -155,16 +152,16 @@ type UsableTargets =
 function unpricedModel(target: Target, budget: BudgetDefinition): Failure {
   return failure(
     "model_unpriced",
-    `the model ${targetName(target)} has no price, and a caller under the budget ${budgetName(budget)} may use priced models alone`,
+    `the model ${targetName(target)} has no price, and a caller under the budget ${budgetName(budget)} may use only priced models`,
     "model",
   );
 }
 
-/** Apart, as what a function hands on of its variables costs at each call. */
-function judgingAgain(state: DaemonState, asked: AskedRequest) {
+/** A function of its own, so that `answerAdmit` allocates no closure. */
+function answerAgain(state: DaemonState, asked: Asked) {
   return (nowMs: number, final: boolean): void => {
-    // On a connection that was left nothing is answered.
-    if (asked.proxy.peer === asked.peer) judgeRequest(state, asked, nowMs, final);
+    // A connection that the proxy has left gets no answer.
+    if (asked.proxy.peer === asked.peer) answerAdmit(state, asked, nowMs, final);
   };
 }
 
@@ -189,8 +186,8 @@ function leaseOf(
 }
 
 /**
- * The log sequence number of an admission, that of the batch that counts it. The proxy returns it
- * with the lease and the settle: a restarted daemon knows by it whether the windows hold the
+ * The log sequence number of an admission: that of the batch that counts it. The proxy returns it
+ * with the lease and the settle, so that a restarted daemon knows whether the windows include the
  * request.
  */
 export function admissionLsn({ settings, writer }: DaemonState): number {
