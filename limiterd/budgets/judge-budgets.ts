@@ -1,7 +1,7 @@
 /**
- * Whether a request may be made under its budgets (docs/budgets.md): each that it meets must have
- * something left in its running period, and room for an account of the request's. What the request
- * itself will cost isn't known yet.
+ * Judges a request by its budgets (docs/budgets.md): each must have something left in its running
+ * period, and room for an account of the request's path. The cost of the request itself isn't known
+ * yet.
  */
 import { secondsToSweepAll } from "../../shared/bounds.js";
 import { compareBudgets } from "../../shared/domain/budget.js";
@@ -10,13 +10,13 @@ import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 import type { Account } from "./budget-account.js";
 import type { BudgetBook } from "./budget-book.js";
 
-/** Where the accounts of a request are found: the book, or copies of what it would find there. */
+/** Finds the accounts of a request: the book, or copies. */
 export type BudgetMatching = Pick<
   BudgetBook,
   "match" | "running" | "boundsOf" | "hasNoRoom" | "others"
 >;
 
-/** Copies of what the book would find, for a verdict that changes nothing. */
+/** Finds copies, for a verdict that changes nothing. */
 export function matchCopies(book: BudgetBook): BudgetMatching {
   return {
     match: (userPath, labels, nowMs) => book.copy(userPath, labels, nowMs),
@@ -28,8 +28,8 @@ export function matchCopies(book: BudgetBook): BudgetMatching {
 }
 
 /**
- * The exceeded budget with the longest wait, the first of them on a tie; or a template that has as
- * many children as it may have, if that wait is longer. Null when none is.
+ * The exceeded budget with the longest wait, the first on a tie; or a template whose children have
+ * reached their bound, if its wait is longer. Null if none refuses.
  */
 export function judgeBudgets(
   book: BudgetMatching,
@@ -62,10 +62,10 @@ export function judgeBudgets(
   return breachOfChildren(full);
 }
 
-/** As a guess: idle accounts are forgotten all the time. */
+/** An estimate: idle accounts are forgotten all the time. */
 export const accountWaitSeconds = secondsToSweepAll;
 
-/** Of the account of a child that the template has no room for. */
+/** The breach of a child whose template has no room for its account. */
 function breachOfChildren({ budget, subject }: Account): Breach {
   return {
     scope: "user_path",
@@ -77,7 +77,7 @@ function breachOfChildren({ budget, subject }: Account): Breach {
   };
 }
 
-/** What was spent in the running period: here, and on the other hosts as far as that is known. */
+/** The spend of the running period: here, and on the other hosts as far as known. */
 export function spentOf(book: BudgetMatching, account: Account, nowMs: number): MoneySum {
   const { startMs, spent } = book.running(account, nowMs);
   const others = book.others?.spentIn(account, startMs) ?? null;
@@ -87,12 +87,12 @@ export function spentOf(book: BudgetMatching, account: Account, nowMs: number): 
   return sum;
 }
 
-/** Spent is the amount or more. */
+/** Whether the spend has reached the amount. */
 export function isExceeded(book: BudgetMatching, account: Account, nowMs: number): boolean {
   return compareSums(spentOf(book, account, nowMs), account.budget.amount) >= 0;
 }
 
-/** The breach that a request to this account alone would be refused with. */
+/** The breach that refuses a request with only this account. */
 export function breachOfAccount(
   book: BudgetMatching,
   account: Account,

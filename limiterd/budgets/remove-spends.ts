@@ -1,6 +1,6 @@
 /**
- * Removes the accounts of budgets that are gone or begin anew from the store, in slices, however
- * many there are. An account that is there again meanwhile is written in place of its predecessor.
+ * Removes the accounts of deleted or cleared budgets from the store, in slices. An account that
+ * exists again meanwhile replaces its predecessor.
  */
 import { windowsPerSlice } from "../../shared/bounds.js";
 import type { Change } from "../store/store.js";
@@ -17,8 +17,8 @@ interface RemovalPorts {
 }
 
 /**
- * The keys of all accounts that a budget has now: it may be deleted or begin anew while they are
- * taken.
+ * The keys of all current accounts of a budget, which may be deleted or cleared while they are
+ * read.
  */
 export function spendKeys({ id, own, children }: Budget): Iterable<string> {
   return own === null ? keysOf(id, children.keys()) : [spendKey(id, "")];
@@ -28,12 +28,14 @@ function* keysOf(id: string, children: Iterable<string>): Generator<string> {
   for (const child of children) yield spendKey(id, child);
 }
 
-/** Resolved: they are gone from the store. What has led to it is queued already. */
+/**
+ * Resolves when they are gone from the store. The change that made them stale is queued already.
+ */
 export async function removeSpends(ports: RemovalPorts, keys: Iterable<string>): Promise<void> {
   const { writer } = ports;
   let slice: Change[] = [];
   for (const key of keys) {
-    // What the present account holds is in batches at or before the one that closes here.
+    // Charges of the current account are in batches at or before the one that closes here.
     if (slice.length === 0) writer.closeBatch();
     slice.push(changeOf(ports, key));
     if (slice.length < windowsPerSlice) continue;

@@ -1,6 +1,6 @@
 /**
- * Restores the budgets and what they have spent, and puts the configuration's budgets in their
- * place (docs/budgets.md). An account's own entry may be behind; the log holds what it had spent.
+ * Restores the budgets with their spend, and applies the configuration's budgets (docs/budgets.md).
+ * An account's own entry may be stale; the log has its latest spend.
  */
 import { isCount } from "../../shared/checked.js";
 import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
@@ -23,8 +23,8 @@ interface RestoredBudgets {
   readonly budgets: BudgetBook;
   readonly changes: readonly Change[];
   /**
-   * Created just now, or interrupted in their backfill: what their period has cost so far is to be
-   * looked up.
+   * New budgets, and those whose backfill was interrupted: the spend of their period must be looked
+   * up.
    */
   readonly incomplete: readonly Budget[];
   readonly logged: SpendsLogged;
@@ -85,8 +85,8 @@ export function restoreBudgets(
 }
 
 /**
- * Reads a budget's own account; those of children are read when they are needed, the others later
- * (`lifecycle/load-unread.ts`). None counts of a budget that is backfilled again.
+ * Reads a budget's own account. Accounts of children are loaded lazily or later
+ * (`lifecycle/load-unread.ts`). No account counts if the budget is backfilled again.
  */
 function readAccounts(store: Store, budget: Budget): void {
   if (budget.backfill) return;
@@ -106,7 +106,7 @@ function readAccounts(store: Store, budget: Budget): void {
 }
 
 /**
- * Null if the budget doesn't exist, has become or is no longer a template, or is backfilled again.
+ * Null if the budget doesn't exist, has become or stopped being a template, or is backfilled again.
  */
 function accountOf(book: BudgetBook, key: string): Account | null {
   const { budgetId: id, child } = splitSpendKey(key);
@@ -116,7 +116,7 @@ function accountOf(book: BudgetBook, key: string): Account | null {
   return budget.own ?? childOf(budget, child);
 }
 
-/** What applying the configuration adds to. */
+/** The collected effects of applying the configuration. */
 interface Applied {
   readonly nowMs: number;
   readonly changes: Change[];
@@ -124,8 +124,8 @@ interface Applied {
 }
 
 /**
- * Config budgets that are no longer declared are removed, declared ones are written as `config`, a
- * manual budget on the same key stays as it is.
+ * Removes config budgets that are no longer declared, and writes declared ones as `config`. A
+ * manual budget with the same key stays as it is.
  */
 function applyConfigured(
   book: BudgetBook,

@@ -1,7 +1,6 @@
 /**
- * The log of spends: the commit of a batch's records holds, in one entry, what each account that
- * they charged had spent after them. Once the accounts' own entries are written (`flush-usage.ts`)
- * those of the log are removed.
+ * The log of spends: the commit of a batch's records has one entry with the spend of each charged
+ * account after them. `flush-usage.ts` removes entries once the accounts' own entries are written.
  */
 import { assert } from "../../shared/assert.js";
 import type { Change } from "../store/store.js";
@@ -12,17 +11,16 @@ import type { BudgetBook } from "./budget-book.js";
 import { type Spends, spendsFromStored, spendsToStored } from "./spend.js";
 import { spendKey } from "./stored-budget.js";
 
-/** Writes what was spent, in the commit of the settles that spent it. */
+/** Writes the spend in the commit of the settles that caused it. */
 export interface SpendLog extends Contributor {
-  /** Hands out the accounts whose own entries are behind the log, however many there are. */
+  /** Returns the accounts whose own entries are stale, however many there are. */
   takeBehind(): ReadonlySet<Account>;
   /** Removes the entries up to a key, once the accounts' own entries cover them. */
   removals(recordKey: number): Change[];
 }
 
 /**
- * What an earlier epoch left in the log: its keys, ascending, and the accounts whose own entries
- * are behind it.
+ * The log of an earlier epoch: its keys, ascending, and the accounts whose own entries are stale.
  */
 export interface SpendsLogged {
   readonly keys: number[];
@@ -40,7 +38,7 @@ export function createSpendLog(
     changes() {
       const value: unknown[] = [];
       for (const account of book.takeDirty()) {
-        // The budget of one that isn't current was deleted, or began anew.
+        // Accounts that aren't current belong to deleted or cleared budgets.
         if (!book.isCurrent(account)) continue;
         const { budget, child, spends } = freshAccount(account);
         value.push([spendKey(budget.id, child), ...spendsToStored(spends)]);

@@ -1,7 +1,6 @@
 /**
- * What one budget, or one child of a template, has spent: exactly, by period. The running period
- * and the two before it are kept, so that a settle that arrives late, and a clock that steps back,
- * find theirs.
+ * The exact spend of one budget, or one child of a template, by period. The running period and the
+ * two before it are kept, for late settles and clocks that step back.
  */
 import { isCount } from "../../shared/checked.js";
 import {
@@ -12,12 +11,12 @@ import {
   type PicoUsd,
 } from "../../shared/domain/money.js";
 
-/** Of one period. */
+/** The spend of one period. */
 export interface PeriodSpend {
   /** When the period began, before any reset. */
   readonly startMs: number;
   readonly spent: MoneySum;
-  /** Records, those without a price too. */
+  /** The number of records, including those without a price. */
   requests: number;
 }
 
@@ -30,29 +29,26 @@ export function emptyPeriod(startMs: number): PeriodSpend {
   return { startMs, spent: emptySum(), requests: 0 };
 }
 
-/** The period that began at `startMs`; undefined if what was spent in it isn't known. */
+/** The period that began at `startMs`; undefined if its spend isn't known. */
 export function findPeriod(spends: Spends, startMs: number): PeriodSpend | undefined {
   for (let i = spends.length - 1; i >= 0; i--) if (spends[i]!.startMs === startMs) return spends[i];
   return undefined;
 }
 
-/**
- * Adds a period that isn't there yet. When there are too many, removes the oldest other one and
- * returns it.
- */
+/** Adds a new period. Beyond the bound, removes the oldest other one and returns it. */
 export function addPeriod(spends: Spends, period: PeriodSpend): PeriodSpend | undefined {
   const at = spends.findIndex(({ startMs }) => startMs > period.startMs);
   spends.splice(at === -1 ? spends.length : at, 0, period);
   return spends.length > periodsMax ? spends.splice(spends[0] === period ? 1 : 0, 1)[0] : undefined;
 }
 
-/** Forgets what was spent in a period, if it is known. */
+/** Clears the spend of a period, if it is known. */
 export function clearPeriod(spends: Spends, startMs: number): void {
   const at = spends.findIndex((period) => period.startMs === startMs);
   if (at !== -1) spends.splice(at, 1, emptyPeriod(startMs));
 }
 
-/** Whether there are as many periods as are kept, all of them later than this one. */
+/** Whether all periods are in use and later than this one. */
 export function isFull(spends: Spends, startMs: number): boolean {
   return spends.length >= periodsMax && spends[0]!.startMs > startMs;
 }

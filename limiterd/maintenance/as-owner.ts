@@ -1,7 +1,7 @@
 /**
- * Root works on a store with the rights of whom its directory belongs to. What that user has put
- * there, or exchanges meanwhile, such as a link to another file, leads no further then than the
- * user gets alone. For a command that ends after it: there is no way back.
+ * Makes root work on a store with the rights of the directory's owner, so that links or other files
+ * which that user puts there lead no further than the user's own rights. It can't be undone, so use
+ * it for commands that exit afterwards.
  */
 import { constants, openSync, type Stats, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";

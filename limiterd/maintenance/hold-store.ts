@@ -1,4 +1,4 @@
-/** Takes a data directory while no daemon runs, so that none begins meanwhile. */
+/** Locks a data directory while no daemon runs, so that none can start. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { isListening, SocketTakenError } from "../../shared/socket/claim-socket.js";
@@ -6,7 +6,7 @@ import { lockDirectory } from "../store/lmdb/store-lock.js";
 import { StoreUnreadableError } from "../store/store.js";
 
 interface HeldStore {
-  /** Where the store is, or would be. */
+  /** The path of the store. */
   readonly file: string;
   release(): void;
 }

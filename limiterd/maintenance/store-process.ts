@@ -1,7 +1,6 @@
 /**
- * A process that does one piece of work on a store in another one's place, should the file end it:
- * copies it, verifies it, or makes a copy ready to be a store again. Started by
- * `run-store-process.ts`.
+ * A process that works on a store for another one, because a damaged file could end it: copies or
+ * verifies the store, or prepares a copy to replace it. Started by `run-store-process.ts`.
  */
 
 import { StoreUnreadableError } from "../store/store.js";

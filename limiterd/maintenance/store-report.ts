@@ -1,4 +1,6 @@
-/** What is in a store, and what is wrong with it: made in one process, shown by another. */
+/**
+ * The report on a store: its contents and its problems, made in one process and shown by another.
+ */
 import { isCount, isObject } from "../../shared/checked.js";
 
 export interface StoreReport {
@@ -15,7 +17,7 @@ export interface StoreReport {
   readonly lastRecordMs: number | null;
   /** Days of which the sum of all usage was compared with the records. */
   readonly daysCompared: number;
-  /** What is wrong, the first of each kind; none: it is whole. */
+  /** The problems, the first of each kind; empty if the store is whole. */
   readonly problems: readonly string[];
 }
 

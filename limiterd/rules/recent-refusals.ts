@@ -11,7 +11,7 @@ import { utf8Bytes } from "../../shared/text/utf8-bytes.js";
 export interface RecentRefusal {
   readonly atMs: number;
   readonly proxyId: string;
-  /** The id of the `admit` that was refused. */
+  /** The id of the refused `admit`. */
   readonly admitId: number;
   readonly userPath: string;
   /** Empty for a caller without a managed key. */
@@ -28,16 +28,16 @@ export interface RecentRefusal {
 }
 
 export interface RecentRefusals {
-  /** How many are kept. */
+  /** The number of kept refusals. */
   readonly max: number;
-  /** Keeps a refusal; beyond the bound the oldest goes. */
+  /** Adds a refusal; beyond the bound the oldest is dropped. */
   add(
     refused: Pick<
       RecentRefusal,
       "atMs" | "proxyId" | "admitId" | "userPath" | "keyId" | "targets" | "submission" | "breach"
     >,
   ): void;
-  /** Which request a refusal answered; nothing when it has gone already. */
+  /** Names the request of a refusal, unless it was dropped. */
   name(
     proxyId: string,
     admitId: number,
@@ -49,8 +49,8 @@ export interface RecentRefusals {
    */
   find(requestId: string): RecentRefusal | null;
   /**
-   * Those with a number below this one, newest first; null: all that are kept. Numbers count the
-   * refusals since the start.
+   * Refusals below this number, newest first; null: all. Numbers count the refusals since the
+   * start.
    */
   newestFirst(below: number | null): Iterable<readonly [number: number, refusal: RecentRefusal]>;
 }

@@ -1,6 +1,6 @@
 /**
- * The numbers of the success headers: what the rules have left after a request that they counted.
- * Their names and texts are the proxy's.
+ * The numbers of the success headers: what the rules have left after the request. The proxy adds
+ * names and texts.
  */
 import type { SuccessHeaders } from "../../shared/domain/verdict.js";
 import type { Counter } from "../counters/counter.js";
@@ -44,7 +44,9 @@ export function headersOfCounters(
   return requests === null && tokens === null ? null : { requests, tokens };
 }
 
-/** What counts, of all hosts where it is shared, and by which time. The window is rolled to now. */
+/**
+ * The counts that apply, of all hosts if shared, and their time. The window must be rolled to now.
+ */
 export function countsOf(counter: Counter, nowMs: number): SharedView {
   const { rule, child, window, inFlight } = counter;
   const { shares } = rule;

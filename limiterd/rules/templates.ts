@@ -10,22 +10,22 @@ import { type ChildCounters, Counter, type Rule } from "../counters/counter.js";
 import type { CounterPool } from "../counters/counter-pool.js";
 import { clearWindow, newWindow } from "../counters/window.js";
 
-/** A child that is counted no more: its entry in the store must go. */
+/** A forgotten child, whose entry in the store must be removed. */
 export interface Forgotten {
   readonly rule: Rule;
   readonly child: string;
 }
 
 interface TemplatesPorts {
-  /** The rule that has this identity now. */
+  /** The current rule with this id. */
   current(id: string): Rule | undefined;
   /** Applies the last reset of all rules to this one. */
   fresh(rule: Rule): Rule;
-  /** Takes a child that isn't in memory there from the store; false: it isn't there either. */
+  /** Loads a child from the store; false: the store has none. */
   read(rule: Rule, child: string): boolean;
 }
 
-/** Children that are being processed, and how far. */
+/** The children being processed, and how far. */
 interface Sweep {
   readonly rule: Rule;
   readonly children: ChildCounters;
@@ -36,9 +36,9 @@ export class Templates {
   readonly #ports: TemplatesPorts;
   readonly #counterPool: CounterPool;
   readonly #rules = new Set<Rule>();
-  /** Those that were dropped, each with what is still to be processed. */
+  /** Dropped children, each list with what is still to process. */
   readonly #dropped: Sweep[] = [];
-  /** The templates that the sweep for idle children has yet to visit; null: it begins again. */
+  /** The templates that the sweep has yet to visit; null: it starts again. */
   #toSweep: Iterator<Rule> | null = null;
   #sweep: Sweep | null = null;
 
@@ -51,7 +51,7 @@ export class Templates {
     this.#rules.add(rule);
   }
 
-  /** The rule is deleted, or no template any more. */
+  /** Call when the rule is deleted or no longer a template. */
   remove(rule: Rule): void {
     this.#rules.delete(rule);
     this.drop(rule);
@@ -67,8 +67,8 @@ export class Templates {
   }
 
   /**
-   * The counter of one child. One that isn't there is made but not kept before something is counted
-   * by it (`keepChild`): a refused request leaves nothing.
+   * The counter of one child. A new one isn't kept before it counts something (`keepChild`), so a
+   * refused request leaves nothing.
    */
   childOf(rule: Rule, child: string, nowMs: number): Counter {
     const known = rule.children.get(child);
@@ -91,8 +91,8 @@ export class Templates {
   }
 
   /**
-   * Looks at up to `examined` children, dropped ones first, and forgets those that nothing holds or
-   * counts any more: dropped, or idle for two periods. Returns them. The next call continues.
+   * Examines up to `examined` children, dropped ones first, and forgets those that nothing holds or
+   * counts any more, or that are idle for two periods. Returns them. The next call continues.
    */
   forgetIdle(nowMs: number, examined: number): Forgotten[] {
     const forgotten: Forgotten[] = [];

@@ -1,8 +1,7 @@
 /**
- * Background responses, at which a provider works without a client: each is charged an estimate
- * until an answer shows its usage, or until it is too old. They are in memory, and in the table
- * `objects` beside the owners of objects; a change is committed with the batch of the journal that
- * made it.
+ * Background responses, on which a provider works without a client. Each is charged an estimate
+ * until its usage is known or it is too old. They are in memory and in the table `objects`, beside
+ * the owners of objects; a change is committed with its batch of the journal.
  */
 import type { BackgroundConfig } from "../../shared/config/config.js";
 import { isMoment } from "../../shared/time.js";
@@ -11,19 +10,19 @@ import type { Change, Store } from "../store/store.js";
 import type { Contributor } from "../store/writer.js";
 import { recordsFromStored, recordsToStored, type UsageRecord } from "./usage-records.js";
 
-/** A response whose usage is waited for. `record`: the estimate that it was charged. */
+/** A response with unknown usage. `record`: the estimate that was charged. */
 export interface PendingResponse {
   readonly id: string;
   readonly record: UsageRecord;
-  /** When a proxy is to look next. */
+  /** When a proxy should ask next. */
   dueAtMs: number;
 }
 
-/** Keys of pending responses begin with it. No object's id does, and all ids sort after it. */
+/** The prefix of the keys of pending responses. No object id has it, and all ids sort after it. */
 const mark = "!";
-/** The first key that doesn't. */
+/** The first key after the prefix. */
 const behind = '"';
-/** Between one look and the next, the wait grows by so much, up to an hour. */
+/** The factor by which the wait grows after each question, up to an hour. */
 const growth = 1.5;
 const lookMsMax = 3_600_000;
 
@@ -31,7 +30,7 @@ export class PendingResponses implements Contributor {
   readonly #bounds: BackgroundConfig;
   readonly #pending = new Map<string, PendingResponse>();
   #changes: Change[] = [];
-  /** How many were left out because there was no room. */
+  /** The number left out for lack of room. */
   leftOut = 0;
 
   constructor(bounds: BackgroundConfig) {
@@ -42,7 +41,7 @@ export class PendingResponses implements Contributor {
     return this.#pending.size;
   }
 
-  /** Of a start. Throws `StoreUnreadableError`. */
+  /** Restores them at a start. Throws `StoreUnreadableError`. */
   restore(store: Store, nowMs: number): void {
     const range = { from: mark, before: behind, limit: this.#bounds.max };
     for (const { key, value } of store.range("objects", range)) {
@@ -55,7 +54,10 @@ export class PendingResponses implements Contributor {
     }
   }
 
-  /** With the record in the open batch. False: there are too many; the estimate stays. */
+  /**
+   * Adds a response, with its record in the open batch. False: there are too many, and the estimate
+   * stays.
+   */
   add(id: string, record: UsageRecord, nowMs: number): boolean {
     if (this.#pending.size >= this.#bounds.max) {
       this.leftOut++;
@@ -74,7 +76,7 @@ export class PendingResponses implements Contributor {
     return this.#pending.get(nameOf(provider, id));
   }
 
-  /** It is waited for no longer; in the open batch. Undefined: it wasn't, or isn't any more. */
+  /** Removes a response, in the open batch. Undefined: it isn't or is no longer pending. */
   take(provider: string, id: string): PendingResponse | undefined {
     const name = nameOf(provider, id);
     const found = this.#pending.get(name);
@@ -84,10 +86,7 @@ export class PendingResponses implements Contributor {
     return found;
   }
 
-  /**
-   * The next ones to be looked at, at most `max`. No other proxy gets them until they are due
-   * again.
-   */
+  /** The next due responses, at most `max`. No other proxy gets them until they are due again. */
   due(nowMs: number, max: number): readonly PendingResponse[] {
     const { lookMs } = this.#bounds;
     const found: PendingResponse[] = [];
@@ -102,7 +101,7 @@ export class PendingResponses implements Contributor {
     return found;
   }
 
-  /** Its usage can't be known any more. Returns what is to be written. */
+  /** Removes a response whose usage can't be known. Returns the changes. */
   forget(provider: string, id: string): readonly Change[] {
     const name = nameOf(provider, id);
     return this.#pending.delete(name)
@@ -110,7 +109,7 @@ export class PendingResponses implements Contributor {
       : [];
   }
 
-  /** Forgets those that are too old: their usage stays unknown. Returns what is to be written. */
+  /** Removes responses that are too old; their usage stays unknown. Returns the changes. */
   expire(nowMs: number): readonly Change[] {
     const gone: Change[] = [];
     for (const [name, { record }] of this.#pending) {
@@ -138,7 +137,7 @@ function nameOf(provider: string, id: string): string {
   return `${id} ${provider}`;
 }
 
-/** The record that takes an estimate back, where and when it was charged. */
+/** The record that takes an estimate back, at the path and time of the estimate. */
 export function withdrawalOf(record: UsageRecord): UsageRecord {
   const { atMost } = record;
   return {
@@ -161,7 +160,7 @@ export function withdrawalOf(record: UsageRecord): UsageRecord {
   };
 }
 
-/** The record of its usage, by what the provider reported; whose it is stays as it was. */
+/** The record of the reported usage, with the estimate's path and key. */
 export function finalOf(charged: UsageRecord, reported: UsageRecord): UsageRecord {
   return {
     ...reported,

@@ -1,6 +1,6 @@
 /**
- * Removes usage that is older than its retention, or has no room, a slice at a call: records by
- * their days, sums by a walk over all of them, once a day.
+ * Removes usage beyond its retention or the store's cap, a slice at a call: records by day, sums in
+ * a daily walk over all.
  */
 import { batchesPerTrim, rollupDaysMin, sumsPerTrim } from "../../shared/bounds.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
@@ -11,8 +11,8 @@ import { dayOfKey } from "./rollup-keys.js";
 
 interface UsageTrimmer {
   /**
-   * The next removals; no record after `rolledUpKey`, however old it seems: a start may need it for
-   * the sums. `isFull`: the oldest records go, whatever their age.
+   * The next removals. Records after `rolledUpKey` stay, however old: a start may need them for the
+   * sums. `isFull`: removes the oldest records whatever their age.
    */
   next(nowMs: number, rolledUpKey: number, isFull?: boolean): Change[];
 }

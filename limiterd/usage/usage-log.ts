@@ -10,7 +10,7 @@ import type { RecordDays } from "./record-days.js";
 import type { Cell, OtherHostsUsage, Rollups } from "./rollups.js";
 import { recordsToStored, type UsageRecord } from "./usage-records.js";
 
-/** Records that the store doesn't hold yet. */
+/** Records that aren't in the store yet. */
 interface UnwrittenRecords {
   readonly key: number;
   readonly records: readonly UsageRecord[];
@@ -23,23 +23,21 @@ export interface UsageLog extends Contributor {
   others: OtherHostsUsage | null;
   /** The key of the last batch that was closed, in this epoch or an earlier one; 0 before any. */
   readonly lastKey: number;
-  /** The sums in the store hold every record up to this key: no start will need those again. */
+  /** The stored sums include every record up to this key, so no start needs these records. */
   rolledUpKey: number;
-  /** Adds the record of a settle that the open batch of the journal has taken. */
+  /** Adds the record of a settle of the open batch. */
   add(record: UsageRecord, nowMs: number): void;
-  /** Of the batch that gathers, under the key that it will have. */
+  /** The records of the open batch, under their future key. */
   readonly open: UnwrittenRecords;
-  /** Of the batches that are closed. */
+  /** The records of closed batches. */
   unwritten(): readonly UnwrittenRecords[];
-  /** Hands out the sums that have changed, and begins to count anew what there is to write. */
+  /** Returns the changed sums, and counts changes from zero again. */
   takeDirty(): Cell[];
-  /**
-   * `run` is called when there is much to write, and with each further record until it is taken.
-   */
+  /** Calls `run` when there is much to write, and with each further record until it is taken. */
   onFlushDue(run: () => void): void;
 }
 
-/** How far an earlier epoch has got. */
+/** The progress of an earlier epoch. */
 interface UsageKeys {
   readonly lastKey: number;
   readonly rolledUpKey: number;

@@ -1,6 +1,6 @@
 /**
- * Which process owns the store: a mark of its number and its start, so that a number that was given
- * to another process since isn't taken for the owner.
+ * The process that owns the store: a mark with its number and start time, so that a reused process
+ * number isn't mistaken for the owner.
  */
 import { processStat } from "../../../shared/supervision/process-stat.js";
 
@@ -14,7 +14,7 @@ export function ownerPid(mark: string): number {
   return Number(mark.split(" ")[0]);
 }
 
-/** Whether another process that made this mark still runs. */
+/** Whether another process with this mark still runs. */
 export function isOtherOwnerAlive(mark: string): boolean {
   const [, ticks] = mark.split(" ");
   const pid = ownerPid(mark);
