@@ -1,8 +1,7 @@
 /**
- * The caller of a request and its user path, as far as the request alone shows them
- * (docs/authentication.md): the master key and JWTs are checked here. The daemon checks managed
- * keys, and whether anyone may call without credentials (`authorize-caller.ts`, or the admission
- * itself).
+ * The caller of a request and its user path, from the request alone (docs/authentication.md): the
+ * master key and JWTs are checked here. The daemon checks managed keys, and whether calls without
+ * credentials are allowed (`authorize-caller.ts`, or the admission).
  */
 import { looksLikeManagedKey, setMasterKey } from "../../shared/domain/managed-key.js";
 import { normalizeUserPath } from "../../shared/domain/user-path.js";
@@ -23,20 +22,20 @@ import type { JwtVerifier } from "./jwt-verifier.js";
 
 export interface Credentials {
   readonly masterKey: string | null;
-  /** Null: no issuer is configured. */
+  /** Null without a configured issuer. */
   readonly jwt: JwtVerifier | null;
   /** Lower case. */
   readonly userPathHeader: string;
   /**
-   * Whether requests without credentials are served as long as there is no managed key. Only with
-   * neither a master key nor an issuer.
+   * Whether requests without credentials are served while no managed key exists. Requires that
+   * there is neither a master key nor an issuer.
    */
   readonly open: boolean;
-  /** Whether /admin is open with it: on loopback alone. */
+  /** Whether /admin is open too: on loopback only. */
   readonly adminOpen: boolean;
-  /** Opens /metrics and nothing else; null: there is none. */
+  /** Opens /metrics and nothing else; null without one. */
   readonly metricsToken: string | null;
-  /** Whether /metrics is open with `open` on the port for models: on loopback alone. */
+  /** Whether `open` includes /metrics on the port for models: on loopback only. */
   readonly metricsOpen: boolean;
   /** Compares in constant time. */
   sameSecret(given: string, expected: string): boolean;
@@ -50,7 +49,7 @@ const needsMasterKey = plainFailure(
   `/admin needs a master key: ${setMasterKey}`,
 );
 
-/** The caller of a request to `area`, or the refusal. Waits only for a JWT's signature. */
+/** The caller of a request to `area`, or the refusal. A promise only for the signature of a JWT. */
 export function authenticate(
   credentials: Credentials,
   area: Area,
@@ -86,7 +85,7 @@ export function authenticate(
   };
 }
 
-/** A caller that may name its user path itself. */
+/** A caller that may choose its user path. */
 function headerCaller(
   credential: string,
   { userPath, failure }: RequestedPath,
@@ -106,7 +105,7 @@ function headerCaller(
 
 interface RequestedPath {
   readonly userPath: string;
-  /** Why the header isn't a path. */
+  /** Why the header isn't a valid path. */
   readonly failure: Failure | null;
 }
 
@@ -114,7 +113,7 @@ const pathOf = remembered((header) => normalizeUserPath(asUtf8(header)));
 
 const rootPath: RequestedPath = { userPath: "/", failure: null };
 
-/** What the user-path header asks for. */
+/** The path in the user-path header. */
 export function requestedPath(
   { userPathHeader }: Pick<Credentials, "userPathHeader">,
   area: Area,
@@ -123,7 +122,7 @@ export function requestedPath(
   const given = area === "admin" ? undefined : headers.header(userPathHeader);
   if (given === undefined) return rootPath;
   const path = pathOf(given);
-  // Two of them would be read as one path with a comma, which no rule of either covers.
+  // Node joins repeated headers with a comma, and no rule would match that path.
   if (path.ok && !(given.includes(",") && headers.isRepeated(userPathHeader)))
     return { userPath: path.path, failure: null };
   const name = displayName(userPathHeader);
@@ -143,7 +142,7 @@ function deniedOnAdmin(verified: Authentication): Authentication {
     : verified;
 }
 
-/** Whether a request shows a key, right or wrong, where clients put theirs. */
+/** Whether a request contains a key, valid or not. */
 export function showsKey(request: RequestHeaders): boolean {
   return ["authorization", ...keyHeaders].some((name) => isGiven(request.header(name)));
 }
@@ -154,7 +153,7 @@ type CredentialSource = RequestHeaders & Pick<Exchange, "path" | "query">;
 /** Paths of Gemini's own API, and of passthrough to it. */
 const ofGoogle = /^(?:\/p\/[^/]+)?\/v1beta\//;
 
-/** The token that a request shows, or why it shows none. */
+/** The token of a request, or the refusal without one. */
 function givenToken(request: CredentialSource, area: Area): string | Failure {
   const authorization = request.header("authorization");
   if (isGiven(authorization))
@@ -166,7 +165,7 @@ function givenToken(request: CredentialSource, area: Area): string | Failure {
     const token = request.header(name);
     if (isGiven(token)) return token;
   }
-  // A key in a URL is written in the logs of others: for Google's clients alone, which do that.
+  // URLs end up in logs, so a key in the URL is accepted only where Google's clients send it.
   if (request.query.includes("key=") && area === "model" && ofGoogle.test(request.path)) {
     const token = new URLSearchParams(request.query).get("key") ?? undefined;
     if (isGiven(token)) return token;
@@ -174,10 +173,10 @@ function givenToken(request: CredentialSource, area: Area): string | Failure {
   return missingCredentials;
 }
 
-/** With an open gateway, of every request. */
+/** On an open gateway, for every request. */
 const missingCredentials = unauthorized("missing credentials");
 
-/** Node reads header bytes as Latin-1, clients write UTF-8: valid UTF-8 is read as that. */
+/** Node decodes headers as Latin-1, clients send UTF-8: decodes valid UTF-8. */
 function asUtf8(latin1: string): string {
   if (/^[\u0000-\u007f]*$/.test(latin1)) return latin1;
   const text = Buffer.from(latin1, "latin1").toString("utf8");

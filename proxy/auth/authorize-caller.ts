@@ -1,7 +1,7 @@
 /**
- * Asks the daemon about the caller of a request that isn't limited, or is refused before its
- * admission: a caller with a wrong token must learn nothing but that it is wrong. An admission
- * checks the caller by itself.
+ * Has the daemon check the caller of a request that isn't limited, or is refused before its
+ * admission: a caller with a wrong token must learn only that it is wrong. An admission includes
+ * this check.
  */
 import { unreachable } from "../../shared/assert.js";
 import { strangerBodyMs, unauthorizedBodyBytesMax } from "../../shared/domain/credential-bounds.js";
@@ -14,11 +14,10 @@ import type { Limiter } from "../limiter/limiter.js";
 import { type Authentication, type Caller, deniedCaller } from "./caller.js";
 
 /**
- * The caller with its effective user path, or the refusal. The daemon isn't asked about callers
- * that the proxy has authenticated itself, nor about callers without credentials while it is known
- * that there is no managed key. Without the daemon a key can't be checked: that is a 503 in either
- * failure mode. A `scrape` of an open gateway needs none, unless the daemon has said that there are
- * keys: metrics are wanted most while it is away, which it may have been since the proxy began.
+ * The caller with its effective user path, or the refusal. No daemon call for callers that the
+ * proxy authenticated, nor for callers without credentials while no managed key exists. Without the
+ * daemon, a key gets a 503 in either failure mode. A `scrape` of an open gateway works without the
+ * daemon, unless keys are known to exist: metrics matter most during an outage.
  */
 export async function authorizeCaller(
   limiter: Limiter,
@@ -29,7 +28,7 @@ export async function authorizeCaller(
   if (credential === "authenticated") return { ok: true, caller };
   if (credential === "none") {
     if (limiter.keysExist === true) return { ok: false, failure: caller.denial };
-    // An administrator's request may wait until the daemon is back; by then there may be a key.
+    // An admin request may wait until the daemon is back; by then a key may exist.
     if (limiter.keysExist === false && (area !== "admin" || limiter.reachable))
       return identified(caller, { userPath: "", keyId: "" }, area);
   }
@@ -78,7 +77,7 @@ function identified(
   };
 }
 
-/** What `mustAuthorizeFirst` uses of the gateway. */
+/** The parts of the gateway that `mustAuthorizeFirst` uses. */
 interface DoorKeeper {
   readonly limiter: Limiter;
   readonly capacity: {
@@ -87,9 +86,9 @@ interface DoorKeeper {
 }
 
 /**
- * Whether the caller of a limited request is checked before its body is read, and not with the
- * admission. Until a caller is known its body must be small and come soon, and there is little room
- * for all such bodies: it is taken here, and while there is none, callers are checked first.
+ * Whether the caller of a limited request must be checked before its body is read, not with the
+ * admission. The body of an unknown caller must be small and arrive soon, and all such bodies share
+ * little memory, which this takes; when it is used up, callers are checked first.
  */
 export function mustAuthorizeFirst(
   { limiter, capacity: { strangers } }: DoorKeeper,
@@ -99,9 +98,9 @@ export function mustAuthorizeFirst(
   if (credential === "authenticated") return false;
   if (pathFailure !== null || (credential === "none" && limiter.keysExist === true)) return true;
   if (credential === "none") return false;
-  // It waits with its body to be told whether it is wanted.
+  // The client waits for 100 Continue before it sends its body.
   if (exchange.header("expect") !== undefined) return true;
-  // Decoded it may be much larger than it says.
+  // It may decode to much more than its Content-Length.
   if (exchange.header("content-encoding") !== undefined) return true;
   const length = exchange.header("content-length");
   if (length === undefined) return exchange.header("transfer-encoding") !== undefined;

@@ -1,4 +1,4 @@
-/** The caller of a request, as the parts of authentication hand it on. */
+/** The caller of a request, and refusals of callers. */
 import {
   allowsModel,
   type ModelPatterns,
@@ -10,22 +10,22 @@ import type { Claimed } from "../../shared/wire/message-to-daemon.js";
 
 /** The caller of a request. `credential` says what is left to check, as in `Claimed`. */
 export interface Caller extends Claimed {
-  /** Whether it has shown the master key, or needs none: the gateway is open. */
+  /** Whether it has the master key, or the gateway is open. */
   readonly isOperator: boolean;
   /** Of a managed key, once the daemon has identified it; empty before that and without one. */
   readonly keyId: string;
   /**
-   * The lists of models of which each must allow what it uses; none: any model. Those of a managed
-   * key are known once the daemon has identified it.
+   * Allow lists, each of which must allow its models; none allow any model. The lists of a managed
+   * key are known once the daemon identified it.
    */
   readonly allowLists: readonly ModelPatterns[];
-  /** What is wrong with the path in the header; it matters only if the caller may name its path. */
+  /** The problem of the path header; it applies only to callers that may choose their path. */
   readonly pathFailure: Failure | null;
   /** The answer if the daemon denies the caller. */
   readonly denial: Failure;
 }
 
-/** Whose requests are counted together: those of one key, or else of one path. */
+/** The name under which requests are counted: the key, or else the path. */
 export function callerName({ keyId, userPath }: Pick<Caller, "keyId" | "userPath">): string {
   return keyId === "" ? userPath : keyId;
 }
@@ -35,15 +35,15 @@ export type Authentication = { readonly ok: true; readonly caller: Caller } | Re
 export interface RefusedCaller {
   readonly ok: false;
   readonly failure: Failure;
-  /** For the log alone: strangers learn nothing from a refusal. */
+  /** For the log only: a refusal tells strangers nothing. */
   readonly note?: string;
-  /** For who has the key or token, and so for nobody else: when it expired. */
+  /** When the key or token expired; only its owner learns this. */
   readonly expiredAtMs?: number;
 }
 
 /**
- * Why the caller may not use the model of a request, as far as the proxy knows its lists; null: it
- * may. `names`: by which it may be allowed; none for a request that doesn't say what it uses.
+ * Why the caller's known allow lists refuse the model of a request; null if they don't. `names`:
+ * the names that a list may match; empty for a request without a model.
  */
 export function modelProblem(
   { allowLists, keyId }: Pick<Caller, "allowLists" | "keyId">,
@@ -54,7 +54,7 @@ export function modelProblem(
   return modelNotAllowed(keyId === "" ? "this token" : keyId, refusing, names);
 }
 
-/** The one answer to a token that isn't accepted, whatever is wrong with it. */
+/** The one answer to every invalid token. */
 export const wrongToken: Failure = unauthorized("authentication failed");
 
 /** The refusal of a caller that the daemon has denied. */

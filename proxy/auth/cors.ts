@@ -1,7 +1,6 @@
 /**
- * What browsers ask before a page may send a request with credentials to another origin, and before
- * it may read the answer (CORS): the headers for the pages that the operator lists
- * (docs/security.md). Nothing is refused here; a browser without such headers refuses by itself.
+ * CORS headers for the pages that the operator lists (docs/security.md). Nothing is refused here:
+ * without these headers the browser blocks the page.
  */
 import type { Exchange } from "../http/exchange.js";
 import type { RouteMatch } from "../http/match-route.js";
@@ -28,7 +27,7 @@ const exposed = [
 /** How long a browser may remember the answer to a preflight; none remembers it for longer. */
 const maxAgeSeconds = 7200;
 
-/** The headers of every answer, to a listed page or not: caches must tell them apart. */
+/** Headers of every answer, also to other pages: caches must distinguish them. */
 export function corsHeaders(
   origins: ReadonlySet<string>,
   { header }: { readonly header: (name: string) => string | undefined },
@@ -47,8 +46,8 @@ export function corsHeaders(
 }
 
 /**
- * The headers of the answer to a preflight, besides those of every answer; null: this isn't the
- * preflight of a listed page, or of a path that exists.
+ * Further headers of the answer to a preflight; null if this isn't the preflight of a listed page
+ * for an existing path.
  */
 export function preflightHeaders(
   origins: ReadonlySet<string>,
@@ -65,17 +64,14 @@ export function preflightHeaders(
     "Access-Control-Request-Method, Access-Control-Request-Headers",
     "access-control-allow-methods",
     match.kind === "wrong-method" ? match.allow : "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
-    // SDKs send many of their own, and a header that isn't for the provider doesn't reach it.
+    // SDKs send many headers; unknown ones don't reach the provider.
     ...(/^[a-zA-Z0-9_\-, ]+$/.test(asked) ? ["access-control-allow-headers", asked] : []),
     "access-control-max-age",
     String(maxAgeSeconds),
   ];
 }
 
-/**
- * Adds what browsers want to know to the answer of a request; true: it was that question alone, and
- * is answered.
- */
+/** Adds CORS headers to the answer; true if the request was a preflight, which is then answered. */
 export function answeredPreflight(
   origins: ReadonlySet<string>,
   exchange: Exchange,

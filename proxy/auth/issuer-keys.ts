@@ -1,21 +1,20 @@
 /**
- * The keys of one issuer, kept fresh: loaded at the start, again when they are old, and again at
- * once for a token whose key isn't among them (a rotation), but not for each such token.
+ * The keys of one issuer: loaded at startup, reloaded when old, and reloaded for a token with an
+ * unknown key (a rotation), but not for every such token.
  *
- * Keys that were loaded once stay good when loading fails later: an issuer's outage must not lock
- * its callers out. Not here: where keys are loaded from, and what is verified with them
- * (`jose-issuers.ts`).
+ * Loaded keys stay valid when a reload fails: an issuer's outage must not lock its callers out. Not
+ * here: where keys are loaded from, and what is verified with them (`jose-issuers.ts`).
  */
 
 export interface IssuerKeys<K> {
-  /** The keys, or null while none could be loaded. Waits at most as long as `load` does. */
+  /** The keys; null until the first load succeeds. Waits at most as long as `load`. */
   current(): Promise<K | null>;
-  /** Other keys than these, or null when there are none now. */
+  /** Newer keys than these; null without any. */
   newer(than: K): Promise<K | null>;
 }
 
 interface KeySourcePorts<K> {
-  /** The key set's text. Rejects with the reason, within `keySetLoadMs`. */
+  /** The text of the key set. Rejects within `keySetLoadMs`. */
   load(): Promise<string>;
   /** Throws for a text that is no key set. */
   parse(text: string): K;
@@ -27,7 +26,7 @@ interface KeySourcePorts<K> {
 export interface IssuerKeyAges {
   /** Older keys are loaded again. */
   readonly freshMs: number;
-  /** Whether a request waits for that; otherwise the old keys judge it meanwhile. */
+  /** Whether requests wait for the reload; otherwise the old keys apply meanwhile. */
   readonly waitForFresh: boolean;
   /** Between two loads for unknown keys. */
   readonly cooldownMs: number;

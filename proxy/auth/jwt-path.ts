@@ -1,6 +1,6 @@
 /**
  * From the claims of a verified token to its user path and to the models that it names
- * (docs/authentication.md). Whether the token is genuine isn't known here.
+ * (docs/authentication.md). The signature is checked elsewhere.
  */
 
 import { type ModelPatterns, parseModelPatterns } from "../../shared/access/allowed-models.js";
@@ -26,7 +26,7 @@ export function claimedIssuer(token: string): string | null {
     );
     return isObject(claims) && typeof claims["iss"] === "string" ? claims["iss"] : null;
   } catch {
-    // Not a JWT after all: as wrong as any other token.
+    // Not a JWT: refused like any wrong token.
     return null;
   }
 }
@@ -53,8 +53,8 @@ export function pathFromClaims(userPath: string, claims: Claims): string | null 
 }
 
 /**
- * The models that a claim names, in a list or in a text with spaces or commas; null: it names none,
- * or something else.
+ * The models that a claim names, in a list or in a text with spaces or commas; null if it names
+ * none, or something else.
  */
 export function modelsFromClaims(claim: string, claims: Claims): ModelPatterns | null {
   const value = claimAt(claims, claim);

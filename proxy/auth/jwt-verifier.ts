@@ -1,7 +1,6 @@
 /**
- * Callers by JWT (docs/authentication.md): which configured issuer judges a token, what its
- * judgement means for the caller, and for how long it is remembered. Signatures and claims are
- * judged in `jose-issuers.ts`.
+ * Callers by JWT (docs/authentication.md): selects the configured issuer of a token, makes a caller
+ * of its verified claims, and caches the result. `jose-issuers.ts` verifies signatures and claims.
  */
 import type { ModelPatterns } from "../../shared/access/allowed-models.js";
 import { verifiedTokenMs, verifiedTokensMax } from "../../shared/domain/credential-bounds.js";
@@ -18,7 +17,7 @@ export type Judgement =
     }
   /** `expiredAtMs`: of a genuine token, whose time is over. */
   | { readonly kind: "wrong"; readonly reason: string; readonly expiredAtMs?: number }
-  /** No keys could be loaded yet, so the token can't be judged. */
+  /** No keys are loaded yet, so the token can't be verified. */
   | { readonly kind: "unavailable"; readonly reason: string };
 
 /** One configured issuer. */
@@ -35,21 +34,21 @@ export interface JwtIssuer {
 interface VerifiedJwt {
   readonly ok: true;
   readonly caller: Caller;
-  /** What a denial names it by. */
+  /** The names by which a denial matches it. */
   readonly claims: TokenClaims;
   readonly expiresAtMs: number;
 }
 
 export interface JwtVerifier {
-  /** A token that was verified a moment ago isn't judged again. Never rejects. */
+  /** Caches verified tokens for a moment. Never rejects. */
   verify(token: string): Promise<VerifiedJwt | RefusedCaller>;
 }
 
 interface JwtPorts {
   readonly nowMs: () => number;
-  /** Whether a genuine token with these claims is denied all the same. */
+  /** Whether a valid token with these claims is denied. */
   readonly isDenied: (claims: TokenClaims) => boolean;
-  /** A digest of a token, so that no token is kept in memory. */
+  /** A digest of the token: tokens aren't kept in memory. */
   readonly digest: (token: string) => string;
 }
 
@@ -59,8 +58,8 @@ interface Remembered {
 }
 
 /**
- * The lists of a token: its own and its issuer's, as far as there are any. Null: it must have one
- * of its own, and has none; without the issuer's list it could use any model.
+ * The allow lists of a token: its own and its issuer's, if any. Null if the token must have one and
+ * doesn't.
  */
 function allowListsOf(
   { models, modelsClaim }: Pick<JwtIssuer, "models" | "modelsClaim">,
@@ -76,7 +75,7 @@ export function createJwtVerifier(
   issuers: readonly JwtIssuer[],
   { nowMs, isDenied, digest }: JwtPorts,
 ): JwtVerifier {
-  // In the order of their last use: the first is the one to forget.
+  // Ordered by last use; the first is evicted.
   const remembered = new Map<string, Remembered>();
 
   function remember(key: string, known: Remembered): void {
@@ -133,7 +132,7 @@ export function createJwtVerifier(
     return { ok: false, failure: wrongToken, note: `JWT refused: ${reason}`, ...expiry };
   }
 
-  /** Each time: a denial is in force at once. */
+  /** Checked each time, since a denial takes effect immediately. */
   function unlessDenied(verified: VerifiedJwt): VerifiedJwt | RefusedCaller {
     return isDenied(verified.claims)
       ? { ok: false, failure: wrongToken, note: "JWT refused: it is denied" }

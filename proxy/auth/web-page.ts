@@ -1,15 +1,15 @@
 /**
- * Whether a request comes from a web page that has no business here (docs/security.md). A browser
- * sends requests for any page to any address, also to an open gateway on its own host, which has
- * no credential to tell them from those of its owner.
+ * Refuses requests from foreign web pages (docs/security.md). A browser sends requests of any page
+ * to any address, also to an open gateway on its own host, which has no credential to recognize its
+ * owner's requests.
  *
- * Not here: what browsers ask before they send a request with credentials (`cors.ts`).
+ * Not here: CORS (`cors.ts`).
  */
 import type { Config } from "../../shared/config/config.js";
 import { type Failure, plainFailure } from "../../shared/error-code.js";
 import type { RequestHeaders } from "../http/exchange.js";
 
-/** Whom a gateway without credentials trusts by name. */
+/** The pages and hosts that an open gateway trusts. */
 export interface TrustedPages {
   /** Host names, in lower case, without a port. */
   readonly hosts: ReadonlySet<string>;
@@ -17,7 +17,7 @@ export interface TrustedPages {
   readonly origins: ReadonlySet<string>;
 }
 
-/** Those of a configuration: its own names, and the lists of its operator. */
+/** From the configuration: its own names, and the operator's lists. */
 export function trustedPages({
   host,
   admin,
@@ -28,13 +28,13 @@ export function trustedPages({
   return { hosts: new Set([...allowedHosts, ...own]), origins: new Set(corsOrigins) };
 }
 
-/** An IP address, or a name that always means this host: no page comes from a host named so. */
+/** An IP address, or a name that always means this host: no foreign page has such a host. */
 const ownHost =
   /^(?:(?:[a-z0-9_-]{1,63}\.)?localhost|\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\])(?::\d*)?$/i;
 
 /**
- * Why a request without credentials is refused, or null. A page whose host name was made to point
- * here ("DNS rebinding") is seen by its `Host`; any other page by what its browser says of it.
+ * Why a request without credentials is refused, or null. `Host` reveals DNS rebinding; the
+ * browser's headers reveal other pages.
  */
 export function webPageProblem(
   request: Pick<RequestHeaders, "header">,
@@ -50,7 +50,7 @@ export function webPageProblem(
     if (origins.has(origin)) return null;
     if (origin !== `http://${host}` && origin !== `https://${host}`) return foreign(origin);
   }
-  // Browsers only send it; a script can't change it. "none": typed, or from a bookmark.
+  // Set by browsers, not by scripts. "none": typed, or from a bookmark.
   const site = request.header("sec-fetch-site");
   return site === undefined || site === "same-origin" || site === "none"
     ? null

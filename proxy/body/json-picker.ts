@@ -65,14 +65,14 @@ export class JsonPicker {
    */
   textChars = 0;
   readonly #texts: ReadonlySet<string> | null;
-  /** What is picked so far; null: the text isn't JSON, or too much of it would be picked. */
+  /** What is picked so far; null if the text isn't JSON, or too much of it would be picked. */
   #picked: string | null = "";
   readonly #open: Open[] = [];
   #part: Part = "space";
   #expected: Expected = "value";
-  /** Of the next value; null: it is skipped. */
+  /** Of the next value; null if it is skipped. */
   #pick: "all" | Picks | null;
-  /** The open name, string or literal; null: it isn't kept. */
+  /** The open name, string or literal; null if it isn't kept. */
   #token: string | null = "";
   /** Within a string, the last character was a backslash that escapes the next one. */
   #escaped = false;

@@ -40,12 +40,12 @@ export type JsonOperation = keyof typeof subjects;
 export interface ModelBody {
   /** As the client wrote it; not blank, at most `subjectBytesMax` bytes. */
   readonly model: string;
-  /** The one in the body; null: it names none. */
+  /** The one in the body; null if it names none. */
   readonly writtenModel: string | null;
   readonly stream: boolean;
   readonly reasoning: AskedReasoning;
   readonly asked: AskedOfResponses;
-  /** Whether its provider could run other models for it, too. */
+  /** Whether its provider may run other models too. */
   readonly mayRunOthers: boolean;
   /** Whether the client itself asked for the usage chunk of a stream. */
   readonly includeUsage: boolean;
@@ -53,10 +53,10 @@ export interface ModelBody {
   readonly members: readonly JsonMember[];
 }
 
-/** A model that the body needn't name. */
+/** A model named outside the body. */
 export interface OtherModel {
   readonly name: string;
-  /** Whether it counts even if the body names one, as Azure's deployment in the path does. */
+  /** Whether it overrides the body's model, as Azure's deployment in the path does. */
   readonly isMeant: boolean;
 }
 
@@ -292,9 +292,9 @@ export function isUtf8Text(bytes: Buffer): boolean {
 
 interface BodyText {
   readonly bytes: Buffer;
-  /** In Latin-1: see `model-body.ts`. */
+  /** The bytes decoded as Latin-1. */
   readonly text: string;
-  /** Null: so short that nobody asks. */
+  /** Null for a body too short to matter. */
   readonly outline: BodyOutline | null;
 }
 
@@ -307,7 +307,7 @@ export function bodyText(operation: Operation, bytes: Buffer): BodyText {
   return { bytes, text, outline: isShort ? null : outlineOf(text, takesTokens.has(operation)) };
 }
 
-/** A larger one is walked through in several turns of the event loop. */
+/** A larger body is scanned in several turns of the event loop. */
 export const slicedBytesMin = 1024 * 1024;
 
 /** The same, of a large body. */
@@ -323,7 +323,7 @@ export async function largeBodyText(
   return { bytes, text, outline };
 }
 
-/** Whether parsing it takes so long that its caller must be known. */
+/** Whether parsing takes so long that the caller must be known first. */
 export function isDense({ outline }: BodyText): boolean {
   return outline !== null && outline.values > strangerValuesMax;
 }

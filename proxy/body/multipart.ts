@@ -39,7 +39,7 @@ const lineEnd = "\r\n";
 type State = "start" | "headers" | "value" | "other" | "closing" | "end";
 
 export class FieldFinder {
-  /** Set once the complete value was found. */
+  /** Set once the value is complete. */
   place: FieldPlace | null = null;
   /** What is wrong with the form; nothing more is read. */
   problem: string | null = null;
@@ -47,11 +47,11 @@ export class FieldFinder {
   repeated = false;
   /** Whether a line end stands before the first boundary. */
   beginsWithLineEnd = false;
-  /** The field was seen, of which the value may be still to come. */
+  /** Whether the field has begun; its value may follow. */
   get begun(): boolean {
     return this.place !== null || this.#state === "value";
   }
-  /** The end of the form was seen. */
+  /** Whether the form has ended. */
   get ended(): boolean {
     return this.#state === "closing" || this.#state === "end";
   }
@@ -251,7 +251,10 @@ type HeaderParameters = readonly (readonly [name: string, value: string])[];
 const parameter =
   /[ \t]*;[ \t]*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)=(?:"((?:[^"\\\r\n]|\\[^\r\n])*)"|([^\s;",]+))/y;
 
-/** Null when the header has another value, or parameters that can't be read for sure. */
+/**
+ * Null if the header has another value or ambiguous parameters. Follows the grammar strictly (RFC
+ * 9110 section 5.6.6), since two servers might read anything else differently.
+ */
 function parametersOf(header: string, value: string): HeaderParameters | null {
   const text = header.trim();
   if (text.slice(0, value.length).toLowerCase() !== value) return null;

@@ -177,7 +177,7 @@ function literalEnd(text: string, at: number): number {
   return at;
 }
 
-/** The first of these keys that is there more than once; null: none is. */
+/** The first of these keys that is there more than once; null if none is. */
 export function repeatedKey(
   members: readonly JsonMember[],
   keys: readonly string[],

@@ -57,7 +57,7 @@ export class LiveFeed {
   #ticking = false;
   #closed = false;
   #ticks = 0;
-  /** Of the last tick; null: there was none, or the daemon was away. */
+  /** Of the last tick; null if there was none, or the daemon was away. */
   #status: DaemonStatus | null = null;
   #lost = false;
 

@@ -41,7 +41,7 @@ interface FoundPage extends ListPage {
 
 /**
  * A page that is full unless it is the last: the daemon looks at a bounded number of items at once,
- * and a search may find few among them. Null: it doesn't answer.
+ * and a search may find few among them. Null if it doesn't answer.
  */
 export async function wholePage(
   { list, parameters }: ListWatch,

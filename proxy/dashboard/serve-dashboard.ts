@@ -42,7 +42,7 @@ function refuse(exchange: Exchange, failure: Failure): number {
   return failure.status;
 }
 
-/** Null: there is no such file. Of the addresses of pages the server knows nothing. */
+/** Null if there is no such file. Of the addresses of pages the server knows nothing. */
 function fileAt(bundle: DashboardBundle, path: string): KeptFile | null {
   if (path.startsWith(assets)) return bundle.files.get(path.slice(assets.length)) ?? null;
   return path === "/dashboard/icon.svg" ? bundle.icon : bundle.page;

@@ -204,7 +204,7 @@ const translated: Readonly<Partial<Record<Operation, readonly Dialect[]>>> = {
 };
 
 /**
- * Null: the provider can't serve the operation. `needsResponses`: the model takes the request in
+ * Null if the provider can't serve the operation. `needsResponses`: the model takes the request in
  * the Responses API alone, whatever else the provider offers.
  */
 export function chooseDialect(

@@ -9,7 +9,7 @@ import type { Operation } from "../../shared/operation.js";
 import { type JsonMember, scanObject } from "../body/scan-json.js";
 import { namesModel } from "./fit/target-traits.js";
 
-/** The first entry for the model and the operation; null: there is none. */
+/** The first entry for the model and the operation; null if there is none. */
 export function overridesFor(
   { perModel }: Pick<ProviderConfig, "perModel">,
   model: string,

@@ -1,9 +1,9 @@
-/** What can go wrong with a request's body while it is read, and its place on disk. */
+/** Errors while a request body is read, and its spool on disk. */
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
 import { decodedFreelyBytes, decodedRatioMax } from "../bounds.js";
 import type { BodyResult } from "./exchange.js";
 
-/** Why a body couldn't be read. Null: the client is gone. */
+/** Why a body couldn't be read; null if the client disconnected. */
 export function unreadBody(
   { reason }: Extract<BodyResult, { readonly ok: false }>,
   bytesMax: number,
@@ -26,7 +26,7 @@ export function unreadBody(
 
 const tooDense = `the body decodes to more than ${decodedRatioMax} times its size, and more than ${decodedFreelyBytes} bytes`;
 
-/** For a body that is compressed in another way than these, or more than once. */
+/** For an unsupported or repeated coding. */
 function unknownCoding(): Failure {
   return plainFailure(
     415,
@@ -48,7 +48,7 @@ export class UploadTooLarge extends Error {
   readonly code = "UPLOAD_TOO_LARGE";
 }
 
-/** The body turned out to be invalid while it was passed on; thrown while it is read. */
+/** The body turned out invalid while it was streamed; thrown while it is read. */
 export class UploadRefused extends Error {
   override name = "UploadRefused";
   readonly code = "UPLOAD_REFUSED";
@@ -59,7 +59,7 @@ export class UploadGone extends Error {
   override name = "UploadGone";
 }
 
-/** There is no memory for what must be held of the body; thrown while it is read. */
+/** No memory for the buffered part of the body; thrown while it is read. */
 export class NoMemory extends Error {
   override name = "NoMemory";
 }
@@ -70,8 +70,7 @@ export class SpoolFailed extends Error {
 }
 
 /**
- * Bytes that don't fit into memory. They can be read as often as needed, once all are written.
- * Throws `SpoolFailed`.
+ * Bytes of a body on disk. They can be read repeatedly once all are written. Throws `SpoolFailed`.
  */
 export interface Spool {
   write(chunk: Buffer): Promise<void>;

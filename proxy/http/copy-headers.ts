@@ -1,9 +1,8 @@
 /**
- * Copies headers: those of a request that pass to the provider, and of the provider's answer those
- * for the client. Names and values are copied as they were written; what isn't a value yet becomes
- * one.
+ * Copies headers from the request to the provider, and from its answer to the client. Names and
+ * values stay as written.
  *
- * Not here: which of a request pass (`passed-headers.ts`), and what Sluice adds itself (host,
+ * Not here: which request headers pass (`passed-headers.ts`), and headers that Sluice adds (host,
  * lengths, the provider's credential, the request id, the limits).
  */
 import { append, greatest } from "../../shared/long-lists.js";
@@ -25,10 +24,7 @@ const hopByHop = [
   "upgrade",
 ] as const;
 
-/**
- * Sent to every provider: Sluice reads answers on their way, and a provider that isn't asked may
- * compress them.
- */
+/** Sent to every provider, which may otherwise compress its answers: Sluice reads them. */
 export const acceptIdentity = ["accept-encoding", "identity"] as const;
 
 // Sluice sends its own length, id, date, limits and target; the rest is about the provider's own
@@ -57,7 +53,7 @@ const notForClients = [
   "x-goog-upload-control-url",
 ] as const;
 
-/** `Access-Control-`: which pages may read an answer is Sluice's to say. */
+/** `Access-Control-`: Sluice sets its own CORS headers. */
 const prefixesNotForClients = ["proxy-", "x-sluice-", "access-control-"] as const;
 
 // Sluice sets Anthropic's name of the request id too, for clients of its dialect.
@@ -71,7 +67,7 @@ const droppedFromPassedResponses = createHeaderNames(notForClients, prefixesNotF
 /**
  * The headers for the upstream, as a flat list of names and values. `passed`: the names that pass
  * (`passed-headers.ts`). `span`: that of the request to the provider, in place of the caller's;
- * null: it has none.
+ * null if it has none.
  */
 export function forwardRequestHeaders(
   rawHeaders: readonly string[],
@@ -91,7 +87,7 @@ export function forwardRequestHeaders(
   return headers;
 }
 
-/** Without the headers of the client's dialect, which mean nothing in another one. */
+/** Removes the headers of the client's dialect before a translation. */
 export function withoutDialect(headers: readonly string[]): string[] {
   return pairsWhose(headers, (name) => !/^(?:anthropic|openai)-/i.test(name));
 }
@@ -109,7 +105,7 @@ export function describeJson(headers: string[], request: Pick<RequestHeaders, "h
   describeAsJson(headers);
 }
 
-/** The same whatever the client declares: the provider reads what was checked. */
+/** Always the same, so that the provider parses what Sluice checked. */
 export function describeAsJson(headers: string[]): void {
   for (let i = headers.length - 2; i >= 0; i -= 2)
     if (/^content-(?:type|encoding)$/i.test(headers[i]!)) headers.splice(i, 2);
@@ -151,7 +147,7 @@ function keepHeaders(rawHeaders: readonly (Buffer | string)[], table: HeaderName
   return named === null ? kept : without(kept, named);
 }
 
-/** Whether and when to retry, as the provider wants it: the official SDKs follow these headers. */
+/** The provider's retry headers, which the official SDKs follow. */
 export function retryHeaders(flat: readonly string[]): string[] {
   return pairsWhose(flat, (name) => /^(?:retry-after(?:-ms)?|x-should-retry)$/i.test(name));
 }
@@ -182,14 +178,12 @@ export function headerOf(flat: readonly (Buffer | string)[], name: string): stri
 /** Where clients put a key that isn't a bearer token: Anthropic's, Azure's and Google's. */
 export const keyHeaders = ["x-api-key", "api-key", "x-goog-api-key"] as const;
 
-/** Whether a header has a value: clients send an empty one for a key that isn't set. */
+/** Whether a header has a value: clients send an empty one for an unset key. */
 export function isGiven(header: string | undefined): header is string {
   return header !== undefined && header.trim() !== "";
 }
 
-/**
- * Adds the headers that a Connection header names, which must go too. Nearly always it names none.
- */
+/** Adds the headers that a Connection header names, which are dropped too; usually none. */
 function namedByConnection(
   name: string,
   value: string,
@@ -206,7 +200,7 @@ function without(headers: readonly string[], names: ReadonlySet<string>): string
   return pairsWhose(headers, (name) => !names.has(name.toLowerCase()));
 }
 
-/** Those of a flat list whose name is wanted. */
+/** The headers of a flat list whose names match. */
 export function pairsWhose<Text extends Buffer | string>(
   flat: readonly Text[],
   isWanted: (name: string) => boolean,
@@ -258,7 +252,7 @@ function hasName(table: HeaderNames, name: Buffer): boolean {
   return false;
 }
 
-/** A text as a header's value, for people: what a header can't hold becomes a question mark. */
+/** A text as a header value for people: invalid characters become question marks. */
 export function headerText(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, "?");
 }

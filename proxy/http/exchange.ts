@@ -1,6 +1,6 @@
 /**
- * One HTTP request and its response, as the steps see them. `http-listener.ts` puts it around
- * Node's objects; a simulation can put it around anything.
+ * One HTTP request and its response, as the steps see them. `node-exchange.ts` implements it with
+ * Node's objects; tests implement it without a network.
  */
 
 import type { Duplex } from "node:stream";
@@ -23,8 +23,7 @@ export type BodyResult =
 export interface ClientSocket {
   readonly socket: Duplex;
   /**
-   * From here on the socket belongs to the tunnel, with all bytes that have arrived on it, and the
-   * exchange must not answer.
+   * Hands the socket and the received bytes to the tunnel; the exchange must not answer afterwards.
    */
   takeOver(): void;
 }
@@ -40,51 +39,51 @@ export interface RequestHeaders {
 export interface Exchange extends RequestHeaders {
   /** The caller's `X-Request-ID`, or our own. */
   readonly id: string;
-  /** Unique, whatever the caller named the request: ids in answers are made of it. */
+  /** Unique, unlike the caller's id; ids in answers derive from it. */
   readonly ownId: string;
-  /** The IP address at the other end of the connection: the client's, or that of a proxy. */
+  /** The peer's IP address: the client's, or a proxy's. */
   readonly remoteAddress: string;
   readonly method: string;
   /** The endpoint's (`paths/endpoint-path.ts`), without the query. */
   readonly path: string;
   /** Without its question mark; empty when there is none. */
   readonly query: string;
-  /** The model that the path names, in Azure's way; null: the body does, or nothing. */
+  /** The model in the path, as in Azure's API; null without one. */
   readonly modelInPath: string | null;
   /** Names and values in turn, as they were received. */
   readonly rawHeaders: readonly string[];
-  /** What this request holds of the proxy's memory. */
+  /** The memory that this request uses. */
   readonly memory: MemoryShare;
   /**
-   * The body must arrive within `ms`, or the client gets 408 and is cut off. `then` runs once it
-   * has, or the client is gone.
+   * The body must arrive within `ms`, or the client gets a 408 and is disconnected. `then` runs
+   * once it has arrived or the client disconnected.
    */
   awaitBody(ms: number, then: () => void): void;
-  /** Reads the body to its end, once, decoded if it is compressed, up to `bytesMax` either way. */
+  /** Reads and decompresses the whole body, once. `bytesMax` applies before and after. */
   readBody(bytesMax: number): Promise<BodyResult>;
   /**
    * Reads the body once, in pieces as they arrive. Throws `UploadTooLarge` beyond `bytesMax`,
    * `UploadGone` when the client leaves.
    */
   readPieces(bytesMax: number): AsyncIterable<Buffer>;
-  /** Set for the handshake of a WebSocket: it wants a tunnel, and any answer is a refusal. */
+  /** Set for a WebSocket handshake, where any HTTP answer is a refusal. */
   readonly webSocket: ClientSocket | null;
-  /** Whether the client left, or was cut off, before the response was complete. */
+  /** Whether the client disconnected, or was cut off, before the end of the response. */
   readonly gone: boolean;
-  /** Whether it was cut off by the proxy, which stops and has waited long enough. */
+  /** Whether a stopping proxy cut it off. */
   readonly cutByStop: boolean;
   /**
-   * `run` is called once if the client leaves before the response is complete, or has left already;
-   * never before this returns. A later call replaces it.
+   * Runs `run` once if the client disconnects before the end of the response, or has already;
+   * always after this returns. A later call replaces it.
    */
   onGone(run: () => void): void;
-  /** Adds headers to the response, whatever it will be. To be called once. */
+  /** Adds headers to any response. Call it once. */
   addHeaders(headers: readonly string[]): void;
   /** Whether a response has begun. */
   readonly begun: boolean;
   /** The response's head: flat names and values. */
   begin(status: number, headers: readonly string[]): void;
-  /** A piece of the body. False: the client reads too slowly, wait for `onDrain`. */
+  /** Writes a chunk. False if the client reads too slowly: wait for `onDrain`. */
   write(chunk: Buffer): boolean;
   onDrain(run: () => void): void;
   /** Ends a response that has begun. */

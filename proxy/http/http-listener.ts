@@ -1,6 +1,6 @@
 /**
- * Node's HTTP server: bounds on sockets, headers and time, and how it stops. It decides nothing
- * about a request; `node-exchange.ts` makes an exchange of it.
+ * Node's HTTP server: bounds on sockets, headers and time, and its shutdown. `node-exchange.ts`
+ * makes an exchange of each request.
  */
 import { createServer, IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -29,15 +29,15 @@ import { isHandshake } from "./web-socket-handshake.js";
 interface ListenerOptions {
   /** An address, or a listening socket that a supervisor hands over. */
   readonly listen: { readonly host: string; readonly port: number } | { readonly fd: number };
-  /** Kept up to date with what is open and running. */
+  /** Tracks open connections and running requests. */
   readonly connections: ConnectionRoom<Socket>;
-  /** What its requests hold counts there. */
+  /** The ledger for the memory of its requests. */
   readonly memory: MemoryLedger;
-  /** A client that reads nothing of its response for this long is cut off. */
+  /** Clients that read nothing of their response for this long are disconnected. */
   readonly stalledClientMs: number;
   /** How long a client may take to send its request; the defaults are below. */
   readonly timeouts?: ListenerTimeouts;
-  /** Of connections that end while their client still sends; `lingeringBounds` without them. */
+  /** Bounds for connections that end while their client still sends; default `lingeringBounds`. */
   readonly lingering?: LingeringBounds;
   /** Handles one request, and its own exceptions. */
   readonly handle: (exchange: Exchange) => void;
@@ -49,8 +49,8 @@ export interface HttpListener {
   /** The host of that address; a path for a Unix socket. */
   readonly host: string;
   /**
-   * Stops accepting, lets requests end, then cuts them. Resolves when each of them has been
-   * notified. Called again, it may be quicker.
+   * Stops accepting, waits for requests, then cuts them. Resolves when all are notified. A second
+   * call may shorten the wait.
    */
   close(times: DrainTimes): Promise<void>;
 }
@@ -257,7 +257,10 @@ function urlOf(address: ReturnType<Server["address"]>): string {
 class SocketClosings {
   readonly #waiting = new WeakMap<Socket, Set<() => void>>();
 
-  /** `run` is called once, in the order of these calls. */
+  /**
+   * Runs `run` once when the socket closes, with one listener per socket: a client may pipeline
+   * hundreds of requests.
+   */
   on(socket: Socket, run: () => void): void {
     let waiting = this.#waiting.get(socket);
     if (waiting === undefined) {

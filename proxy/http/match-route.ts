@@ -1,9 +1,9 @@
-/** Which endpoint a request is for (docs/reference/http-api.md). A table; nothing is done here. */
+/** The table of endpoints (docs/reference/http-api.md): which endpoint a method and a path mean. */
 import { googleMethods } from "../../shared/operation.js";
 import { watchersMax } from "../bounds.js";
 import { type AdminEndpoint, adminKeyRoutes, adminRoutes } from "./paths/admin-routes.js";
 
-/** The requests to a model that are admitted: counted, and limited. */
+/** Requests to a model, which are admitted, counted and limited. */
 const modelOperations = [
   "chat_completions",
   "responses",
@@ -77,7 +77,7 @@ export function isModelOperation(endpoint: Endpoint): endpoint is ModelOperation
   return modelOperationSet.has(endpoint);
 }
 
-/** Whether its requests are admitted by the daemon before they are served. */
+/** Whether the daemon admits its requests before they are served. */
 export function meetsLimits(endpoint: Endpoint): endpoint is LimitedEndpoint {
   return limited.has(endpoint);
 }
@@ -137,7 +137,7 @@ export const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEn
   ["/v1/containers", { area: "model", methods: { GET: "containers", POST: "containers" } }],
   ["/v1/conversations", { area: "model", methods: { POST: "conversations" } }],
   ["/v1/realtime", { area: "model", methods: { GET: "realtime" } }],
-  // The model stands before the colon; `paths/endpoint-path.ts` has taken it out.
+  // `paths/endpoint-path.ts` removed the model before the colon.
   ...Object.entries(googleMethods).map(([endpoint, method]): [string, PathEndpoints] => [
     `/v1beta/models:${method}`,
     { area: "model", methods: { POST: endpoint as keyof typeof googleMethods } },
@@ -249,7 +249,7 @@ export function matchRoute(method: string, path: string, served: Served = "all")
     : { kind: "endpoint", endpoint, area, route };
 }
 
-/** HEAD is GET without a body of the answer, for whoever only asks what is there. */
+/** On model paths, HEAD is a GET without a body. */
 function headIsGet({ area, methods }: PathEndpoints): boolean {
   return area === "model" && methods["GET"] !== undefined && methods["HEAD"] === undefined;
 }

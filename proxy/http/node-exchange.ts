@@ -1,6 +1,6 @@
 /**
- * Node's request and response as an exchange: the reading of bodies, the writing of responses, and
- * clients that leave or don't read.
+ * Node's request and response as an exchange: reads bodies, writes responses, and handles clients
+ * that disconnect or don't read.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -19,7 +19,7 @@ export interface ExchangeContext {
   readonly idsOf: ReturnType<typeof createRequestIds>;
   readonly stalledClientMs: number;
   readonly memory: MemoryLedger;
-  /** Runs what is to do after a client has left, perhaps together with thousands of others. */
+  /** Runs cleanup after a client disconnects, perhaps with thousands of others. */
   readonly throttled: (run: () => void) => void;
   /** Those that were cut off because the listener closes. */
   readonly cutByStop: WeakSet<Socket>;
@@ -46,7 +46,7 @@ export class NodeExchange implements Exchange {
   readonly #socket: Socket;
   /** Node's own property is a function that is called each time. */
   readonly #headers: IncomingMessage["headers"];
-  /** Whether somebody wants to know that the client has left. */
+  /** Whether `onGone` was called. */
   #watched = false;
   #onGone: () => void = () => {};
   /** Whether `#onGone` is to run in a moment. */
@@ -131,7 +131,7 @@ export class NodeExchange implements Exchange {
     return this.#context.cutByStop.has(this.#socket);
   }
 
-  /** Of a client that has left already no event tells any more. */
+  /** A client that already disconnected emits no further event. */
   onGone(run: () => void): void {
     this.#onGone = run;
     if (this.#watched) return;
@@ -265,7 +265,7 @@ export class LastRequests {
     this.#bySocket.set(request.socket, request);
   }
 
-  /** Whether what looks like a request follows such a one. Its body is dropped then. */
+  /** Whether bytes after such a request look like another one. Drops their body then. */
   drops(request: IncomingMessage): boolean {
     if (!this.#bySocket.has(request.socket)) return false;
     request.resume();

@@ -1,7 +1,7 @@
 /**
- * The headers of callers that a provider is sent (docs/security.md): those that its API reads, and
- * what the operator adds. Everything else stays here: what proxies and identity services in front
- * of Sluice add is about the caller and the network, and nobody could list it all.
+ * The request headers that pass to a provider (docs/security.md): those that its API reads, and
+ * those that the operator adds. Others don't: proxies and identity services in front of Sluice add
+ * headers about callers and the network.
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { neverForwarded } from "../../shared/config/never-forwarded.js";

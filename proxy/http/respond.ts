@@ -38,7 +38,7 @@ export function requestIdHeaders(exchange: Exchange): readonly string[] {
     : ["x-request-id", exchange.id];
 }
 
-/** 204: done, with nothing to report. */
+/** A 204 without a body. */
 export function replyNothing(exchange: Exchange): void {
   exchange.reply(204, ["x-request-id", exchange.id], "", "latin1");
 }
@@ -64,8 +64,8 @@ export function replyFailure(
 }
 
 /**
- * The end of a request that a bug of ours has struck: a 500 if nothing has gone to the client,
- * else a cut. It never throws, and what went wrong is for the log alone.
+ * Ends a request after a bug: a 500 if nothing was sent yet, otherwise a cut. Never throws; only
+ * the log has the error.
  */
 export function replyInternalError(
   exchange: Exchange,
@@ -82,7 +82,7 @@ export function replyInternalError(
   try {
     replyFailure(exchange, area, failure, headers);
   } catch {
-    // Headers that can't be written may be what led here.
+    // Invalid headers may be the cause.
     exchange.cut();
   }
 }
@@ -137,7 +137,7 @@ const googleStatuses: ReadonlyMap<number, string> = new Map([
   [504, "DEADLINE_EXCEEDED"],
 ]);
 
-/** Where Sluice's own errors have the other shape, whatever the client sends. */
+/** Paths where errors have OpenAI's shape, whatever headers the client sends. */
 const ofOtherDialects =
   /^\/(?:p|admin|v1\/(?:chat|responses|completions|embeddings|audio|images|usage|realtime))(?:\/|$)/;
 

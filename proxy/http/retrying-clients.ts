@@ -21,7 +21,7 @@ export interface Refusal {
   readonly headers: readonly string[];
 }
 
-/** Null: the client is none of them, and gets the refusal that everybody gets. */
+/** Null if the client is none of them, and gets the refusal that everybody gets. */
 export function refusalForClient(
   userAgent: string | undefined,
   breach: Breach | BudgetBreach,

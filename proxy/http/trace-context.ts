@@ -1,4 +1,8 @@
-/** The trace that a request belongs to, as its caller says (W3C Trace Context, `traceparent`). */
+/**
+ * W3C Trace Context: reads the caller's `traceparent`, replaces it in calls to providers, and
+ * decides which providers get it. By default those on this host and in private networks, since it
+ * would identify callers to others.
+ */
 import {
   isInNetwork,
   type Network,
@@ -18,7 +22,7 @@ interface TraceContext {
 /** Of version 00; a later version may add fields behind these. */
 const traceparent = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** Null for what isn't one: it is as if there were none. */
+/** Null for an invalid header, which is ignored. */
 export function parseTraceparent(header: string | undefined): TraceContext | null {
   if (header === undefined || header.length > 512) return null;
   const [, version = "", traceId = "", spanId = "", flags = "", more] =

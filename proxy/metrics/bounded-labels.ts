@@ -4,7 +4,7 @@
  */
 import type { Target } from "../../shared/domain/target-name.js";
 
-/** Models for which nobody vouches but an answer of their provider. */
+/** Models known only from an answer of their provider. */
 export const unvouchedModelsMax = 500;
 export const pathsMax = 1000;
 
@@ -39,7 +39,7 @@ export class ModelLabels {
   }
 }
 
-/** Paths that get their labels at once. The rest of the labels is for those with many requests. */
+/** Paths that get labels immediately; the other labels are for paths with many requests. */
 const pathsAtOnceMax = 250;
 /** Fewer requests than these say nothing of a path. */
 const requestsMin = 10;

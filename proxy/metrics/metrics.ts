@@ -9,7 +9,7 @@ export interface Metrics {
   reloadFailed(): void;
   /**
    * All of them as they are now, with those of the other proxies of its supervisor, or of its port;
-   * null: the supervisor doesn't answer.
+   * null if the supervisor doesn't answer.
    */
   read(): Promise<readonly Family[] | null>;
   /** Resolved after everything that waits for the event loop has run. */
@@ -17,7 +17,7 @@ export interface Metrics {
   close(): void;
 }
 
-/** The proxies of one supervisor, or of one port, whose metrics are told together. */
+/** The proxies of one supervisor or port, whose metrics are merged. */
 export interface ProxyGroup {
   /** Whether what they count is added up; if not, each series says of which process it is. */
   readonly sums: boolean;
@@ -26,13 +26,13 @@ export interface ProxyGroup {
    * another one, by the name of its socket, whose answers make no sense.
    */
   serves(onOdd: (proxy: string, reason: string) => void): Promise<void>;
-  /** Those of all; null: the supervisor doesn't answer. */
+  /** The metrics of all; null if the supervisor doesn't answer. */
   gather(): Promise<ToldMetrics | null>;
   /**
    * How this proxy's own are read when the supervisor, or another of them, asks; and what is called
    * when the supervisor says that a reload has failed.
    */
   answerWith(own: () => Promise<ToldMetrics>, onReloadFailed: () => void): void;
-  /** Tells them for the last time, or that there are none any more. */
+  /** Sends the last metrics before the proxy leaves. */
   leave(): Promise<void>;
 }

@@ -17,7 +17,7 @@ import { TargetIndex, type TargetSeries } from "./target-series.js";
 interface TargetPorts {
   /** See `ModelLabels`. */
   readonly isVouchedFor: (target: Target) => boolean;
-  /** Null: no such provider is configured. */
+  /** Null if no such provider is configured. */
   readonly typeOf: (provider: string) => ProviderType | null;
 }
 
@@ -32,12 +32,12 @@ interface EndedRequest {
   readonly method: string;
   /** Its path, with names in the place of what varies; empty: there is no such endpoint. */
   readonly route: string;
-  /** The endpoint of a request to a model; null: it is another request. */
+  /** The endpoint of a request to a model; null if it is another request. */
   readonly endpoint: string | null;
   readonly status: number;
   readonly target: Target | null;
   readonly userPath: string | null;
-  /** Null: it isn't known. */
+  /** Null if it isn't known. */
   readonly stream: boolean | null;
   readonly seconds: number;
 }
@@ -48,10 +48,10 @@ interface ChargedUsage {
   readonly userPath: string | null;
   readonly usage: Usage;
   readonly estimated: boolean;
-  /** Null: it has no price, or usage is off. */
+  /** Null if it has no price, or usage is off. */
   readonly cost: PicoUsd | null;
   readonly isUnpriced: boolean;
-  /** What the usage may be at most; null: it is known. */
+  /** What the usage may be at most; null if it is known. */
   readonly atMost: Usage | null;
   readonly answered: boolean;
 }

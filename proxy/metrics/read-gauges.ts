@@ -1,4 +1,4 @@
-/** What a proxy knows of itself when it is asked: memory, connections, the limiter. */
+/** Gauges that are read at each scrape: memory, connections, the limiter. */
 import type { ProcessReading } from "../../shared/metrics/process-reading.js";
 import { proxyMetrics } from "../../shared/metrics/proxy-metrics.js";
 import type { SeriesTable } from "../../shared/metrics/series.js";

@@ -175,7 +175,7 @@ export class TargetIndex {
     this.#typeOf = typeOf;
   }
 
-  /** Null: the request has reached none. `answered`: see `ModelLabels`. */
+  /** Null if the request has reached none. `answered`: see `ModelLabels`. */
   of(target: Target | null, answered: boolean): TargetSeries {
     if (target === null) return this.#at("", "");
     // Nearly always the name is its own label.

@@ -84,7 +84,7 @@ class WatchingSink implements UpstreamSink {
   }
 }
 
-/** The data of the first event that has some, if it has ended; null: it is still to come. */
+/** The data of the first event that has some, if it has ended; null if it is still to come. */
 function firstEvent(text: string): string | null {
   const events = text.replace(/^\ufeff/, "").split(/\r\n\r\n|\n\n|\r\r/);
   for (const event of events.slice(0, -1)) {

@@ -39,7 +39,7 @@ export type ResponseEnd =
   /** It is done, and the answer has no usage. */
   | { readonly kind: "unknown" };
 
-/** Null: it isn't done, or the answer isn't a response. */
+/** Null if it isn't done, or the answer isn't a response. */
 export function endOf(answer: unknown): ResponseEnd | null {
   if (!isObject(answer) || !finished.has(answer["status"])) return null;
   const usage = readUsage(findUsage(answer));

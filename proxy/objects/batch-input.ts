@@ -33,8 +33,9 @@ interface BatchInput {
 }
 
 /**
- * Why a caller may not have this file carried out; null: it may. Rejects as the pieces do. `param`
- * is the field of the batch, the message says which line it is, and which field of the line.
+ * Why a caller may not have this file carried out; null if it may. Rejects as the pieces do.
+ * `param` is the field of the batch, the message says which line it is, and which field of the
+ * line.
  */
 export async function problemInLines(input: BatchInput): Promise<Failure | null> {
   const { fileId, pieces, fileBytesMax, lineBytesMax, memory } = input;

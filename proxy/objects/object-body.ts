@@ -66,7 +66,7 @@ export interface Naming {
 }
 
 /**
- * Of a JSON text, and of what was parsed of it; null: it names nothing. `escapesNames`: whether a
+ * Of a JSON text, and of what was parsed of it; null if it names nothing. `escapesNames`: whether a
  * name may be written with escapes.
  */
 export function namingIn(

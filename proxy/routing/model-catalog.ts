@@ -39,7 +39,7 @@ export interface ModelCatalog {
   isMoving(target: Target): boolean;
   /**
    * A moving alias has been answered by this model, as the provider's answer says: from now on it
-   * stands for that. Returns the target that has executed the request; null: the answer names no
+   * stands for that. Returns the target that has executed the request; null if the answer names no
    * model.
    */
   executed(target: Target, answeredModel: unknown): Target | null;
@@ -179,7 +179,7 @@ export function unknownModel(models: ModelCatalog, name: string): UnknownModel {
     failure: {
       ...failure(
         "provider_unavailable",
-        `the model ${JSON.stringify(name)} isn't known, and may be one of provider ${unlearned}, which hasn't told its models yet: try again, or name it as ${unlearned}/MODEL`,
+        `the model ${JSON.stringify(name)} is unknown; it may belong to provider ${unlearned}, whose models aren't loaded yet: try again, or name it as ${unlearned}/MODEL`,
         "model",
       ),
       status: 503,

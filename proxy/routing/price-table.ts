@@ -12,17 +12,17 @@ import type { Target } from "../../shared/domain/target-name.js";
 import type { PriceList } from "./price-list.js";
 
 export interface PriceTable {
-  /** Null: unpriced. */
+  /** Null if unpriced. */
   priceOf(target: Target): Price | null;
   /**
    * For the strategy `cost`: US dollars per million tokens, three parts input and one part output.
-   * Null: unpriced.
+   * Null if unpriced.
    */
   costOf(target: Target): number | null;
 }
 
 interface PriceSources {
-  /** Null: no configured provider can be in it. */
+  /** Null if no configured provider can be in it. */
   readonly list: PriceList | null;
   readonly nowMs: () => number;
 }

@@ -46,7 +46,7 @@ interface FailingTarget {
   readonly retryInMs: number;
 }
 
-/** The last attempts at a provider, as they ended; null: there was none. */
+/** The last attempts at a provider, as they ended; null if there was none. */
 interface LastAttempts {
   wellAtMs: number | null;
   failure: { readonly atMs: number; readonly model: string; readonly why: string } | null;

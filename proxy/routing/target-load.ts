@@ -39,7 +39,7 @@ export class TargetLoad {
     if (load !== undefined) load.inFlight++;
   }
 
-  /** `firstByteMs`: until its answer began; null: there was none. */
+  /** `firstByteMs`: until its answer began; null if there was none. */
   end(target: Target, firstByteMs: number | null): void {
     const load = this.#of(target);
     if (load === undefined) return;

@@ -1,4 +1,7 @@
-/** The deadlines of one provider's calls, and the one timer that watches all of them. */
+/**
+ * The deadlines of one provider's calls, watched by one timer: undici's own deadlines are two
+ * timers per request, and cost more than the rest of its bookkeeping.
+ */
 import type { ProviderConfig } from "../../shared/config/config.js";
 
 export interface Deadlines {
@@ -101,7 +104,7 @@ export function tickMsFor(firstDeadlineMs: number, secondDeadlineMs: number): nu
   return Math.min(1000, Math.max(10, Math.floor(shortestMs / 16)));
 }
 
-/** The ticks after which a deadline has passed for sure: the first one may come at once. */
+/** The ticks after which a deadline has surely passed: the first tick may come immediately. */
 export function timeoutTicksFor(deadlineMs: number, tickMs: number): number {
   return Math.ceil(deadlineMs / tickMs) + 1;
 }

@@ -54,7 +54,7 @@ class Forwarding extends AnswerRelay {
   #passesAtOnce = false;
   /** It is no answer unless it is JSON. */
   #mustBeJson = false;
-  /** What is held of a stream; null: it is sent as it comes. */
+  /** What is held of a stream; null if it is sent as it comes. */
   #head: StreamHead | null = null;
   /** For how long the provider wants no further request. */
   #retryAfterMs: number | null = null;

@@ -19,13 +19,13 @@ export interface ForwardRequest {
   readonly operation: Operation;
   /**
    * The translation of a provider that speaks another dialect. It knows the usage, for which the
-   * client's dialect may have no fields. Null: the answer isn't translated.
+   * client's dialect may have no fields. Null if the answer isn't translated.
    */
   readonly translator: (TranslationReport & { readonly failed: boolean }) | null;
   /** Keep the usage chunk of a stream from the client, who didn't ask for it. */
   readonly hideUsageChunk: boolean;
   readonly promptBytes: () => number;
-  /** Rewrites the JSON of a successful answer, which is held for it; null: it passes as it is. */
+  /** Rewrites the JSON of a successful answer, which is held for it; null if it passes as it is. */
   readonly rewrite?: ((json: string) => string) | null;
   /** As in `SentRequest`; called only where the usage isn't known. */
   readonly modelOutputMax?: () => number | null;
@@ -61,7 +61,7 @@ export interface Forwarded extends ProviderResult {
    * failed.
    */
   readonly failed: TargetFailure | null;
-  /** The exception of our own that ended it; null: there was none. */
+  /** The exception of our own that ended it; null if there was none. */
   readonly bug: unknown;
   /** Sends the client the last of the response; to be called once the settle has left. */
   readonly finish: () => void;

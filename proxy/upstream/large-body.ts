@@ -16,7 +16,7 @@ export class LargeBody {
     this.#held = held;
   }
 
-  /** All of it, from the beginning. Each piece is let go when the next one is asked for. */
+  /** The whole body. Each piece is released when the next one is read. */
   get pieces(): AsyncIterable<Buffer> {
     let rest: Buffer | null = this.whole();
     const next = (): Promise<IteratorResult<Buffer>> => {
@@ -41,7 +41,7 @@ export class LargeBody {
 
 /** The large ones among the bodies that were sent for one call. */
 export class LargeBodies {
-  /** Null: there was none, as nearly always. */
+  /** Usually null. */
   #sent: LargeBody[] | null = null;
 
   sendable(body: Buffer): Buffer | LargeBody {

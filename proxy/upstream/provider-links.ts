@@ -27,7 +27,7 @@ const anyHeaders: ReadonlySet<string> = new Set(["location", "content-location",
 
 /**
  * The headers of an answer that hold addresses, rewritten; those that lead elsewhere are left out.
- * Null: it is a redirect to elsewhere.
+ * Null if it is a redirect to elsewhere.
  */
 export function relinkedHeaders(
   links: ProviderLinks,
@@ -57,7 +57,7 @@ function relinkedList(links: ProviderLinks, value: string): string | null {
   return parts.length === 0 ? null : parts.join(", ");
 }
 
-/** Null: it is at another host. `ofAnyHost`: its host doesn't matter. */
+/** Null if it is at another host. `ofAnyHost`: its host doesn't matter. */
 function ownAddress({ baseUrl, place }: ProviderLinks, text: string, ofAnyHost: boolean) {
   if (!URL.canParse(text.trim(), baseUrl)) return null;
   const url = new URL(text.trim(), baseUrl);

@@ -19,9 +19,7 @@ interface Attempts {
   readonly random: number;
 }
 
-/**
- * Null: it isn't sent again. The next attempt begins within `first_byte_timeout_ms` of the first.
- */
+/** Null without a retry. A retry begins within `first_byte_timeout_ms` of the first attempt. */
 export function retryWaitMs(
   { worthRetrying, retryAfterMs }: Pick<TargetFailure, "worthRetrying" | "retryAfterMs">,
   { retried, elapsedMs, random }: Attempts,
@@ -36,9 +34,8 @@ export function retryWaitMs(
 }
 
 /**
- * How long a provider wants to be left alone, from the headers of its answer; null when it says
- * nothing, Infinity when it names a date but not its own. OpenAI and Azure say it in milliseconds
- * too.
+ * The Retry-After of an answer; null without one, Infinity for a date without a Date header. OpenAI
+ * and Azure also send milliseconds.
  */
 export function readRetryAfterMs(rawHeaders: readonly (Buffer | string)[]): number | null {
   const ms = headerOf(rawHeaders, "retry-after-ms");

@@ -5,7 +5,7 @@
 import type { UpstreamFailure } from "./errors/upstream-failure.js";
 import type { LargeBody } from "./large-body.js";
 
-/** Complete, or piece by piece, with its length if that is known; null: there is none. */
+/** Complete, or piece by piece, with its length if that is known; null if there is none. */
 export type RequestBody =
   | Buffer
   | LargeBody

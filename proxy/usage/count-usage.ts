@@ -11,7 +11,7 @@ import type { Operation } from "../../shared/operation.js";
 import type { Usage, UsageReading } from "./read-usage.js";
 
 export interface MeteredUsage {
-  /** Null: no model worked at it, or what it did isn't known. */
+  /** Null if no model worked at it, or what it did isn't known. */
   readonly usage: Usage | null;
   readonly estimated: boolean;
   /** What it may be at most; null, or absent: `usage` is what it is. */
@@ -22,7 +22,7 @@ export interface MeteredUsage {
 
 /** What an estimate is made of. */
 interface Seen {
-  /** Null: it isn't known, so nothing is estimated. */
+  /** Null if it isn't known, so nothing is estimated. */
   readonly operation: Operation | null;
   /** Called only for an estimate. */
   readonly promptBytes: () => number;

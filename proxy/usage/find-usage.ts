@@ -1,6 +1,6 @@
 /**
- * Where the usage object stands in an answer or in the events of a stream, and how the usage of
- * several events is put together.
+ * Finds the usage object in an answer or in the events of a stream, and how the usage of several
+ * events is put together.
  *
  * Not here: what its fields mean (`read-usage.ts`).
  */

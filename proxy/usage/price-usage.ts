@@ -17,7 +17,7 @@ export interface Costs {
 }
 
 /**
- * The cost of one response, or null: unpriced, which is recorded as such and is not 0. It is
+ * The cost of one response, or null if unpriced, which is recorded as such and is not 0. It is
  * unpriced when there is no price, when a kind of token that it used has none, and when the cost
  * would be more than a response can cost.
  *
@@ -51,7 +51,7 @@ function fromPrice(usage: Usage, price: Price): Costs | null {
 }
 
 /**
- * What input tokens that weren't sent would have cost in the same request, or null: there were
+ * What input tokens that weren't sent would have cost in the same request, or null if there were
  * none, or they have no price.
  */
 export function priceSavedTokens(

@@ -37,7 +37,7 @@ export interface Usage {
   readonly cacheWriteInputTokens: number;
   /** What the provider says that the response cost, or null. */
   readonly reportedCost: PicoUsd | null;
-  /** Null: it told nothing more. */
+  /** Null if it told nothing more. */
   readonly details: UsageDetails | null;
 }
 

@@ -25,8 +25,8 @@ import { createStreamTap, type StreamTap } from "./tap-stream.js";
 /** The request, as far as an estimate needs it. */
 interface MeteredRequest {
   /**
-   * It decides where the text of an answer is looked for. Null: it isn't known, and only a reported
-   * usage is charged.
+   * It decides where the text of an answer is looked for. Null if it isn't known, and only a
+   * reported usage is charged.
    */
   readonly operation: Operation | null;
   readonly promptBytes: () => number;
@@ -57,7 +57,7 @@ export type BodyForm = "json" | "text" | "bytes" | "unmetered";
 
 export class ResponseMeter {
   readonly #request: MeteredRequest;
-  /** Null: the answer isn't translated. */
+  /** Null if the answer isn't translated. */
   readonly #translation: TranslationReport | null;
   readonly #memory: AnswerMemory;
   #form: BodyForm = "unmetered";
@@ -65,7 +65,7 @@ export class ResponseMeter {
   #unreadable: string | null = null;
   /** Set for a stream of events. */
   #tap: StreamTap | null = null;
-  /** What is held; null: nothing is, or no more. */
+  /** What is held; null if nothing is, or no more. */
   #kept: Buffer[] | null = null;
   #keptBytes = 0;
   #isFull = false;

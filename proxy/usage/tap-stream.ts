@@ -276,7 +276,7 @@ class Tap implements StreamTap {
 /** An event that isn't kept: the JSON in its lines of data is read as they pass. */
 class LargeEvent {
   readonly json: JsonPicker;
-  /** The beginning of the open line; null: it is known. */
+  /** The beginning of the open line; null if it is known. */
   #begun: string | null = "";
   #isData = false;
 

@@ -25,12 +25,12 @@ const choices = ["n", "best_of", "candidateCount"];
 
 /** A request as it was sent. */
 export interface SentRequest {
-  /** Null: it isn't known. */
+  /** Null if it isn't known. */
   readonly operation: Operation | null;
   readonly body: RequestBody;
   /** For a body that wasn't held. */
   readonly promptBytes: number;
-  /** The most output that the model gives at once; null: it isn't known. */
+  /** The most output that the model gives at once; null if it isn't known. */
   readonly modelOutputMax: number | null;
 }
 

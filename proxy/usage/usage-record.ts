@@ -25,7 +25,7 @@ export interface ProviderResult {
    * none responded.
    */
   readonly executed: boolean;
-  /** When the response began; null: it didn't. */
+  /** When the response began; null if it didn't. */
   readonly firstByteMonoMs: number | null;
 }
 
@@ -46,7 +46,7 @@ interface Answered {
 export interface Executed extends Answered {
   /** What rewriters took out of the prompt. */
   readonly savedBytes: number;
-  /** Of the target that answered; null: unpriced. */
+  /** Of the target that answered; null if unpriced. */
   readonly price: Price | null;
 }
 

@@ -1,6 +1,7 @@
 /**
- * The caller of a request that a browser sends with the cookie of a session, in place of a key. It
- * counts on /admin and GET /v1/usage alone: no page can spend money with it.
+ * Sessions of the dashboard: opens one with a key, finds it by its cookie, and authenticates
+ * requests with it. A session is valid on /admin and GET /v1/usage only, so no page can spend money
+ * with it.
  */
 
 import type { JwtIssuerConfig } from "../../../shared/config/config.js";
@@ -29,7 +30,7 @@ import type { SignInAttempts } from "./sign-in-attempts.js";
 
 const ended = unauthorized("the session has ended: sign in again");
 
-/** The cookie of the session by which this request is authenticated; null: not by a session. */
+/** The session cookie that authenticates this request; null without one. */
 export function sessionOf(
   { sessionKeeping }: Pick<SessionGateway, "sessionKeeping">,
   { endpoint, area }: { readonly endpoint: Endpoint; readonly area: Area },
@@ -39,7 +40,7 @@ export function sessionOf(
   return !counts || showsKey(exchange) ? null : cookieOf({ sessionKeeping }, exchange);
 }
 
-/** The session's cookie, wherever the request goes. */
+/** The session cookie, on any path. */
 export function cookieOf(
   { sessionKeeping }: Pick<SessionGateway, "sessionKeeping">,
   exchange: Exchange,
@@ -85,25 +86,25 @@ function callerOf(session: OpenSession, userPath: string): Caller {
     credential: "authenticated",
     isOperator: session.kind === "admin",
     keyId: session.kind === "key" ? session.keyId : "",
-    // It reaches no model.
+    // Sessions can't call models.
     allowLists: [],
     pathFailure: null,
     denial: ended,
   };
 }
 
-/** What sessions are made of and found by. */
+/** What opening and finding sessions needs. */
 export interface SessionKeeping {
   readonly attempts: SignInAttempts;
   readonly trustedProxies: readonly Network[];
   newToken(): string;
-  /** SHA-256, by which the daemon knows a session. */
+  /** SHA-256: the daemon stores this hash. */
   hashOf(token: string): string;
-  /** What a text leaves with a session, from which the text can't be told without the token. */
+  /** A fingerprint of `text`, useless without the token. */
   markOf(token: string, text: string): string;
 }
 
-/** What a session needs of the gateway. */
+/** The parts of the gateway that sessions use. */
 interface SessionGateway {
   readonly limiter: Pick<Limiter, "call">;
   readonly config: {
@@ -113,14 +114,14 @@ interface SessionGateway {
   readonly sessionKeeping: SessionKeeping;
 }
 
-/** Whose session it is. */
+/** An open session and its owner. */
 export type OpenSession = Extract<SessionAnswer, { readonly openedAtMs: number }>;
 
 type FoundSession =
   | { readonly ok: true; readonly session: OpenSession | null }
   | { readonly ok: false; readonly failure: Failure };
 
-/** The session with this token; null: there is none, or it has ended. */
+/** The session with this token; null if there is none, or it has ended. */
 export async function findSession(gateway: SessionGateway, token: string): Promise<FoundSession> {
   const body = { session_hash: gateway.sessionKeeping.hashOf(token) };
   const checked = await gateway.limiter.call("sessions.check", body);
@@ -129,15 +130,12 @@ export async function findSession(gateway: SessionGateway, token: string): Promi
   if (session.kind === "none" || session.kind === "denied") return { ok: true, session: null };
   if (session.kind === "key" || session.mark === markOf(gateway, token, session))
     return { ok: true, session };
-  // Another master key, or another issuer, is configured now.
+  // The master key or the issuer was reconfigured.
   const closed = await gateway.limiter.call("sessions.close", body);
   return closed.ok ? { ok: true, session: null } : closed;
 }
 
-/**
- * What the configuration that admits this credential leaves with a session; null: it is configured
- * no more.
- */
+/** The fingerprint of the configuration that accepts this credential; null if it no longer does. */
 function markOf(
   { config, sessionKeeping }: Omit<SessionGateway, "limiter">,
   token: string,
@@ -161,7 +159,7 @@ type OpenedSession = { readonly ok: true; readonly session: OpenSession } | Refu
 
 const wrongKey: RefusedCaller = { ok: false, failure: wrongToken };
 
-/** The session, or the one refusal of every wrong key. */
+/** The new session, or the one refusal of every wrong key. */
 export async function openSession(
   gateway: OpeningGateway,
   key: string,
@@ -189,7 +187,7 @@ export async function openSession(
       mark: markOf(gateway, token, { kind: "jwt", issuer }),
       issuer,
       user_path: caller.userPath,
-      // No longer one can be denied.
+      // Denials have no longer names.
       names: namesOfToken(claims).filter(({ length }) => length <= nameCharsMax),
       expires_at_ms: Math.min(Math.floor(expiresAtMs), lastMs),
     }),

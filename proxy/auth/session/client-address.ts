@@ -1,4 +1,4 @@
-/** Who a request comes from, and whether over TLS, as far as reverse proxies may say it. */
+/** The client's address, and whether it used TLS, as reported by trusted reverse proxies. */
 import {
   clientGroup,
   type IpAddress,
@@ -10,18 +10,18 @@ import type { RequestHeaders } from "../../http/exchange.js";
 
 type AddressedRequest = Pick<RequestHeaders, "header"> & { readonly remoteAddress: string };
 
-/** Proxies in a row are few; a client may write as many as fit. */
+/** Chains of proxies are short, but clients may send any number. */
 const hopsMax = 20;
 
-/** By what a client's attempts are counted: its address, of IPv6 its network. */
+/** The key for counting a client's attempts: its address, or its network for IPv6. */
 export function clientOf(request: AddressedRequest, trusted: readonly Network[]): string {
   const client = parseIpAddress(clientAddress(request, trusted));
   return client === null ? "unknown" : clientGroup(client);
 }
 
 /**
- * The address that a request comes from. Of `X-Forwarded-For` the last one that no trusted proxy
- * has: those before it are the client's own words.
+ * The client's address: the last one in `X-Forwarded-For` that isn't a trusted proxy. Earlier ones
+ * may be forged.
  */
 export function clientAddress(request: AddressedRequest, trusted: readonly Network[]): string {
   let client = request.remoteAddress;

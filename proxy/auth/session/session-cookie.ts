@@ -20,8 +20,8 @@ export interface SessionCookie {
 }
 
 /**
- * The session's cookie of a `Cookie` header; null: there is none, or more than one of the name, of
- * which another host may have set either. `secureOnly`: the request has come over TLS for sure.
+ * The session's cookie of a `Cookie` header; null if there is none, or more than one of the name,
+ * of which another host may have set either. `secureOnly`: the request has come over TLS for sure.
  */
 export function readSessionCookie(
   header: string | undefined,

@@ -1,16 +1,16 @@
 /**
- * Attempts to sign in that haven't succeeded, by client: after so many within a minute none is
- * judged until the first of them is a minute old. Time is an argument.
+ * Throttles failed sign-ins per client: after too many within a minute, further ones wait until the
+ * first is a minute old. Time is an argument.
  */
 
-/** Nobody mistypes more often; of a key's 256 bits a guesser gets nowhere anyway. */
+/** Enough for typing errors; 256-bit keys can't be guessed anyway. */
 const attemptsMax = 10;
 const attemptsWithinMs = 60_000;
-/** Clients that are remembered, at some 300 bytes each. */
+/** Clients in memory, at some 300 bytes each. */
 const clientsMax = 10_000;
 
 export class SignInAttempts {
-  /** When each attempt began; the clients in the order of their last one. */
+  /** The times of attempts; clients are ordered by their last one. */
   readonly #ofClient = new Map<string, number[]>();
 
   /** For tests. */
@@ -18,10 +18,7 @@ export class SignInAttempts {
     return this.#ofClient.size;
   }
 
-  /**
-   * Begins an attempt, which counts until it is taken back; or the seconds after which one may
-   * begin.
-   */
+  /** Counts an attempt unless `takeBack` removes it; or returns the seconds to wait. */
   begin(client: string, nowMonoMs: number): number | null {
     const recent = this.#recent(client, nowMonoMs);
     if (recent.length >= attemptsMax)
@@ -34,7 +31,7 @@ export class SignInAttempts {
     return null;
   }
 
-  /** The attempt that began then wasn't wrong. */
+  /** Removes the attempt of that time. */
   takeBack(client: string, beganMonoMs: number): void {
     const attempts = this.#ofClient.get(client);
     const at = attempts?.indexOf(beganMonoMs) ?? -1;

@@ -15,7 +15,7 @@ import { type JsonItem, type JsonMember, scanArray, scanObject } from "../scan-j
 /** The dialects whose prompts are known. */
 export type PromptDialect = "chat_completions" | "messages" | "generate_content";
 
-/** Null: no rewriter knows where its prompts are. */
+/** Null if no rewriter knows where its prompts are. */
 export function promptDialect(operation: JsonOperation): PromptDialect | null {
   switch (operation) {
     case "chat_completions":

@@ -27,7 +27,7 @@ export function fitsOtherMessages({ provider, model }: TunedTarget): boolean {
   );
 }
 
-/** A body of messages, which is valid. Null: the host takes it as it is. */
+/** A body of messages, which is valid. Null if the host takes it as it is. */
 export function messagesForOthers(bytes: Buffer): TunedBody | null {
   const body = parseBodyExactly(bytes.toString("latin1"));
   if (!isObject(body) || nestedDeeperThan(body, jsonDepthMax)) return null;

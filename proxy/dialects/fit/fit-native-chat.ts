@@ -21,7 +21,9 @@ import {
   outputSchemaInWords,
 } from "./fit-chat-request.js";
 
-/** Null: the host isn't known, or the body is none that could be fitted; the provider judges it. */
+/**
+ * Null if the host isn't known, or the body is none that could be fitted; the provider judges it.
+ */
 export function fitNativeChat(
   body: JsonObject,
   host: ChatHost,

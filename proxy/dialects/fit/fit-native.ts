@@ -26,7 +26,7 @@ export function mayBeFitted(target: NativeTarget, bytes: Buffer): boolean {
   }
 }
 
-/** Null: the target takes it as it is. */
+/** Null if the target takes it as it is. */
 export function fittedBody(target: NativeTarget, bytes: Buffer): TunedBody | null {
   switch (target.operation) {
     case "chat_completions":

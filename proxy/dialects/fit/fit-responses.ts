@@ -27,7 +27,7 @@ export function mayBeForeign({ provider }: TunedTarget, bytes: Buffer): boolean 
   return isIn(keptMark) || isIn(signedMark) || refusedFields.some((name) => isIn(`"${name}"`));
 }
 
-/** Null: it has none of it. */
+/** Null if it has none of it. */
 export function responsesForHost(target: TunedTarget, bytes: Buffer): TunedBody | null {
   if (!mayBeForeign(target, bytes)) return null;
   const body = parseBodyExactly(bytes.toString("latin1"));

@@ -51,7 +51,7 @@ function fitsHost({ chat, nativeRequests }: ProviderConfig): boolean {
   return chat.native !== null && nativeRequests === "fitted";
 }
 
-/** A body of chat completions, which is valid. Null: the target takes it as it is. */
+/** A body of chat completions, which is valid. Null if the target takes it as it is. */
 export function tunedFor(target: TunedTarget, bytes: Buffer): TunedBody | null {
   const { provider, model } = target;
   const isForModel = fitsModel(target) && tuningFields.some((name) => bytes.includes(`"${name}"`));

@@ -29,7 +29,7 @@ export function mayBeUnsigned(
   return isAnthropics && marks.some((mark) => bytes.includes(mark));
 }
 
-/** A body of messages, which is valid. Null: it has no such thinking. */
+/** A body of messages, which is valid. Null if it has no such thinking. */
 export function signedForAnthropic(
   provider: ProviderConfig,
   model: string,

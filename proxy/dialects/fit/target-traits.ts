@@ -94,7 +94,7 @@ export function messagesTraitsOf(
   };
 }
 
-/** The most output that a model gives at once; null: it isn't known. */
+/** The most output that a model gives at once; null if it isn't known. */
 export function outputTokensMaxOf(host: ModelHost, model: string): number | null {
   const { outputTokensMax } = messagesTraitsOf(host, model) ?? chatTraitsOf(host, model);
   return outputTokensMax;

@@ -31,7 +31,7 @@ interface HeldCall {
 /** How a candidate ended. */
 export interface Finish {
   readonly finishReason: string;
-  /** Null: the reason says it all. */
+  /** Null if the reason says it all. */
   readonly finishMessage: string | null;
   /** Nothing was said because the prompt was blocked: there is no candidate. */
   readonly isBlocked: boolean;

@@ -85,7 +85,7 @@ const modes: ReadonlyMap<string, string> = new Map(
 
 interface CallingConfig {
   readonly mode: string;
-  /** Null: all of them. */
+  /** Null for all of them. */
   readonly allowed: ReadonlySet<unknown> | null;
 }
 

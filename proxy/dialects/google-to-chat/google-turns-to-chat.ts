@@ -223,7 +223,7 @@ class Turns {
 }
 
 interface OpenCall {
-  /** The client's; null: it gave none. */
+  /** The client's; null if it gave none. */
   readonly givenId: string | null;
   readonly name: string;
   /** The one in the chat request. */
@@ -250,7 +250,9 @@ class OpenCalls {
     return id;
   }
 
-  /** The id of the call that a result is for; null: there is none, or it has its result already. */
+  /**
+   * The id of the call that a result is for; null if there is none, or it has its result already.
+   */
   answeredBy(givenId: string | null, name: string): string | null {
     const byId = givenId === null ? -1 : this.#open.findIndex((call) => call.givenId === givenId);
     const at =

@@ -10,7 +10,7 @@ import type { JsonObject } from "../shared/translation.js";
 
 export interface ClientTool {
   readonly name: string;
-  /** Null: it is in none. */
+  /** Null if it is in none. */
   readonly namespace: string | null;
   readonly custom: boolean;
 }

@@ -34,7 +34,7 @@ export const googleFinishReasons: ReadonlyMap<string, string> = new Map([
   ["content_filter", "SAFETY"],
 ]);
 
-/** An unknown reason counts as a normal end; null: the answer failed. */
+/** An unknown reason counts as a normal end; null if the answer failed. */
 export function googleFinishReason(finish: unknown): string | null {
   return failures.has(finish) ? null : (googleFinishReasons.get(finish as string) ?? "STOP");
 }

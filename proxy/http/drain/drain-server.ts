@@ -1,6 +1,6 @@
 /**
- * The end of an HTTP server: it accepts nothing more, closes idle connections, waits for running
- * requests and cuts the last of them. What its answers say meanwhile (`Connection: close`) is in
+ * Shuts an HTTP server down: stops accepting, closes idle connections, waits for running requests,
+ * and cuts the last ones. What its answers say meanwhile (`Connection: close`) is in
  * `http-listener.ts` and `node-exchange.ts`.
  */
 import type { Server } from "node:http";

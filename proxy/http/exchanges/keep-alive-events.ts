@@ -1,7 +1,6 @@
 /**
- * What is sent in a stream of events while a model thinks, and errors in such a stream, in each
- * dialect. Google's older clients read nothing after a comment, and its API has no event for this:
- * its streams have no keep-alives.
+ * Keep-alive events of each dialect, and errors within a stream. Google's older clients read
+ * nothing after a comment, and its API has no event for this: its streams have no keep-alives.
  */
 import { isObject } from "../../../shared/checked.js";
 import type { Operation } from "../../../shared/operation.js";
@@ -76,7 +75,7 @@ function event(name: string | null, data: object): Buffer {
   return Buffer.from(`${name === null ? "" : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`);
 }
 
-/** Null: the body holds none. */
+/** Null if the body holds none. */
 function errorIn(body: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(body);

@@ -24,7 +24,7 @@ interface KeepAliveGateway extends Pick<KeepAlivePorts, "monoMs" | "setTimer"> {
   readonly config: { readonly server: { readonly streamKeepAliveMs: number } };
 }
 
-/** Null: its client gets nothing but the answer. */
+/** Null if its client gets nothing but the answer. */
 export function keptAliveExchange(
   exchange: Exchange,
   { stream, operation }: { readonly stream: boolean; readonly operation: Operation },
@@ -56,7 +56,7 @@ class KeptAliveExchange extends DelegatedExchange {
   #answerBegun = false;
   /** The end of what was written: an event has ended there, or not. */
   #last: Buffer = nothing;
-  /** What waits until the client has read; null: it keeps up. */
+  /** What waits until the client has read; null if it keeps up. */
   #waiting: (() => void)[] | null = null;
 
   constructor(inner: Exchange, ports: KeepAlivePorts) {

@@ -12,7 +12,7 @@ interface EndpointAddress {
   readonly path: string;
   /** Without its question mark; empty when there is none. */
   readonly query: string;
-  /** The model that the path names; null: the body does, or nothing. */
+  /** The model that the path names; null if the body does, or nothing. */
   readonly model: string | null;
 }
 
@@ -89,7 +89,7 @@ function endpointPath(written: string): string {
   return apiResources.has(path.split("/", 2)[1] ?? "") ? `/v1${path}` : written;
 }
 
-/** Nearly all are: nothing is made anew. */
+/** Usually nothing changes, so nothing is allocated. */
 function isUsual(path: string): boolean {
   return (
     path.startsWith("/v1/") &&

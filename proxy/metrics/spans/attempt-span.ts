@@ -20,7 +20,7 @@ export interface TracedProvider {
 /** A request that is about to be sent. */
 export interface TracedAttempt {
   readonly target: Target;
-  /** Null: it passes unread. */
+  /** Null if it passes unread. */
   readonly operation: Operation | null;
   readonly stream: boolean;
   /** How often it was sent to this target before. */
@@ -90,7 +90,7 @@ export function attemptAttributes(
   };
 }
 
-/** Null: it hasn't answered, or its answer's status isn't known. */
+/** Null if it hasn't answered, or its answer's status isn't known. */
 function providerStatus({ outcome, status, failed }: EndedCall): number | null {
   if (failed !== null) return failed.answered ? failed.status : null;
   return outcome === "complete" ? status : null;

@@ -35,7 +35,7 @@ export class Tracing {
     this.#ports = ports;
   }
 
-  /** Null: it has none. `parent`: the caller's span, and whether the caller records it. */
+  /** Null if it has none. `parent`: the caller's span, and whether the caller records it. */
   begin(
     name: string,
     parent: (SpanId & { readonly sampled: boolean }) | null,

@@ -25,7 +25,7 @@ export interface SpanMaker {
   start(what: {
     readonly name: string;
     readonly kind: "server" | "client";
-    /** Null: a trace begins with it. */
+    /** Null if a trace begins with it. */
     readonly parent: SpanId | null;
     readonly startMs: number;
   }): OpenSpan;

@@ -48,7 +48,7 @@ export function codingOf(rawHeaders: readonly Buffer[]): string {
   return "";
 }
 
-/** The sink of an answer that is encoded, in front of the real one; null: it isn't. */
+/** The sink of an answer that is encoded, in front of the real one; null if it isn't. */
 export function decodedAnswer(
   rawHeaders: readonly Buffer[],
   sink: UpstreamSink,

@@ -92,7 +92,7 @@ export function openKeySource(
 
 /** Where a key is, and the last one that was there. */
 interface KeyPlace {
-  /** As the configuration calls it; null: the key is in the configuration itself. */
+  /** The name of the source; null if the key is in the configuration itself. */
   readonly what: string | null;
   read(): Promise<string>;
   readonly isCommand: boolean;
@@ -198,7 +198,7 @@ function reasonOf(error: unknown): string {
 
 interface ReadToken {
   readonly key: string;
-  /** Null: it doesn't say. */
+  /** Null if unknown. */
   readonly expiresInMs: number | null;
 }
 
@@ -212,7 +212,7 @@ const expiryFields = [
   "token_expiry",
 ];
 
-/** Null: there is no key in it. */
+/** Null without a key. */
 export function readToken(text: string, nowMs: number): ReadToken | null {
   const trimmed = text.trim();
   const json = trimmed.startsWith("{") ? parseJson(trimmed) : undefined;

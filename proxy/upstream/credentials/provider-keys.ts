@@ -18,7 +18,7 @@ interface RestingKey extends WeightedKey {
 export class ProviderKeys {
   readonly #monoMs: () => number;
   #keys: readonly RestingKey[] = [];
-  /** Why there is no key where one is needed; null: there is, or none is. */
+  /** Why a required key is missing; null if none is missing. */
   #missing: string | null;
   /** Asks for another key, where they come from a file or a command. */
   readonly #renew: (() => void) | null;
@@ -45,7 +45,7 @@ export class ProviderKeys {
     });
   }
 
-  /** What was read; null: nothing could be, and the old keys stay if there are any. */
+  /** The keys that were read; null after a failure, which keeps the old keys. */
   renewed(keys: readonly WeightedKey[] | null, problem: string): void {
     if (keys !== null) {
       this.#missing = null;
@@ -62,7 +62,7 @@ export class ProviderKeys {
     return this.#keys.length > 1 || this.#renew !== null;
   }
 
-  /** Null: the provider is called without one. */
+  /** Null to call the provider without a key. */
   choose(): string | null {
     if (this.#keys.length < 2) return this.#keys[0]?.key ?? null;
     const nowMs = this.#monoMs();

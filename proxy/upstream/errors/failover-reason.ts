@@ -153,7 +153,7 @@ export interface TargetFailure {
   readonly credentials: boolean;
   /** Whether the target responded: false when it couldn't be reached, or timed out. */
   readonly answered: boolean;
-  /** For how long the provider wants no further request; null: it doesn't say. */
+  /** For how long the provider wants no further request; null if it doesn't say. */
   readonly retryAfterMs: number | null;
   /** Whether it may answer if it is asked again soon. */
   readonly worthRetrying: boolean;

@@ -12,7 +12,9 @@ export class ConnectionWatch {
     return this.#state;
   }
 
-  /** Null: a success. `path`: what was asked; the proxy answers some of it without its daemon. */
+  /**
+   * Null for a success. `path`: what was asked; the proxy answers some of it without its daemon.
+   */
   heard(problem: Problem | null, path: string): void {
     const kind = problem?.kind;
     if (kind === "daemon-away" || kind === "unreachable") this.#state.value = kind;

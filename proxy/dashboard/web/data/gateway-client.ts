@@ -116,7 +116,7 @@ function problemOf(status: number, body: ErrorBody | null): Problem {
   return { kind: "refused", ...known };
 }
 
-/** Null: it is no JSON. */
+/** Null if it isn't JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

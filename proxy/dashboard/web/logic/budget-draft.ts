@@ -24,7 +24,7 @@ export function budgetDraftOf(budget: BudgetItem): BudgetDraft {
   return { ...keyDraftOf(budget, budgetPeriods), amount: String(budget.amount) };
 }
 
-/** `original`: the budget that was opened; null for a new one. Null: the amount is no number. */
+/** `original`: the budget that was opened; null for a new one. Null if the amount is no number. */
 export function budgetBody(
   draft: BudgetDraft,
   original: BudgetItem | null,

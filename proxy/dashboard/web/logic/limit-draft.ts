@@ -84,7 +84,7 @@ export function isElsewhere(draft: KeyDraft, original: KeyItem): boolean {
   return saveEffect({ ...draft, perChild: original.per_child }, original) === "moves";
 }
 
-/** A number as people write it, with separators; null: it is none. */
+/** A number as people write it, with separators; null if it is none. */
 export function parseAmount(text: string): number | null {
   const plain = text.replace(/[\s,_$]/g, "");
   return /^(?:\d+(?:\.\d*)?|\.\d+)$/.test(plain) ? Number(plain) : null;

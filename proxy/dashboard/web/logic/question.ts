@@ -38,7 +38,7 @@ function isKeyId(key: string): boolean {
   return /^key_\d+$/.test(key.trim());
 }
 
-/** The body that asks it; null: it isn't complete. */
+/** The body that asks it; null if it isn't complete. */
 export function questionBody(question: Question): Record<string, string> | null {
   if (question.by === "request") {
     const id = question.requestId.trim();

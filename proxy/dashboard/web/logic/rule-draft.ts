@@ -92,7 +92,7 @@ export function dayBars({ start, end, days }: BackTestReport): readonly DayBar[]
   });
 }
 
-/** `87 requests, 12,001 tokens`; null: nothing is known. */
+/** `87 requests, 12,001 tokens`; null if nothing is known. */
 export function lowestCaps(
   { lowest_caps: { max_requests: requests, max_tokens: tokens } }: BackTestReport,
   words: { readonly requests: string; readonly tokens: string },

@@ -36,7 +36,7 @@ export function capUses(rule: CountedRule): readonly CapUse[] {
   return uses;
 }
 
-/** The cap of which most is used; null: none is set. */
+/** The cap of which most is used; null if none is set. */
 export function fullestCap(rule: CountedRule): CapUse | null {
   let fullest: CapUse | null = null;
   for (const use of capUses(rule))

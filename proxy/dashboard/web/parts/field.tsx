@@ -6,7 +6,7 @@ import { Icon } from "./icon.js";
 interface FieldProps {
   readonly label: string;
   readonly hint?: ComponentChildren;
-  /** Null: nothing is wrong. */
+  /** Null if nothing is wrong. */
   readonly error?: string | null;
 }
 

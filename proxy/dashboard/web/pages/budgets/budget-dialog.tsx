@@ -14,7 +14,7 @@ const texts = budgetsTexts.dialog;
 
 interface BudgetDialogProps {
   readonly first: BudgetDraft;
-  /** Null: a new one is made. */
+  /** Null if a new one is made. */
   readonly original: BudgetItem | null;
   readonly onClose: () => void;
   readonly onDone: () => void;

@@ -19,7 +19,7 @@ const texts = limitsTexts.backTest;
 const days = 7;
 
 interface BackTestProps {
-  /** The body that saves the rule as it is written now; null: it isn't complete. */
+  /** The body that saves the rule as it is written now; null if it isn't complete. */
   readonly body: Readonly<Record<string, unknown>> | null;
 }
 

@@ -16,7 +16,7 @@ const texts = limitsTexts.dialog;
 
 interface RuleDialogProps {
   readonly first: RuleDraft;
-  /** Null: a new one is made. */
+  /** Null if a new one is made. */
   readonly original: RuleItem | null;
   readonly onClose: () => void;
   readonly onDone: () => void;

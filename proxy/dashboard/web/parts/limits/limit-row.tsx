@@ -83,7 +83,7 @@ interface LimitActionsProps {
     readonly remove: (name: string) => string;
     readonly children: (name: string) => string;
   };
-  /** Null: it isn't offered. */
+  /** Null if it isn't offered. */
   readonly onChildren: (() => void) | null;
   readonly onEdit: () => void;
   readonly onReset: () => void;

@@ -9,7 +9,7 @@ import { itemsAfter } from "../../logic/list-page.js";
 import { useApp } from "../app.js";
 import { type ListPoll, useKept } from "../use-poll.js";
 
-/** `query`: what narrows the list, as of GET /admin/rate-limits; null: it isn't wanted. */
+/** `query`: what narrows the list, as of GET /admin/rate-limits; null if it isn't wanted. */
 export function useRules(query: string | null): ListPoll<RulePage> {
   const { client } = useApp();
   const reader = useMemo(
