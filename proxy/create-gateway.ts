@@ -88,9 +88,9 @@ export async function createGateway({
     nowMs: () => Date.now(),
     schedule: (ms, run) => void setTimeout(run, ms).unref(),
     onLearned: (provider, count) =>
-      log.info({ provider, models: count }, "learned a provider's models"),
+      log.info({ provider, models: count }, "loaded a provider's models"),
     onFailed: (provider, reason) =>
-      log.warn({ provider, reason }, "a provider's models can't be learned"),
+      log.warn({ provider, reason }, "a provider's models can't be loaded"),
   });
   const jwt =
     config.jwtIssuers.length === 0

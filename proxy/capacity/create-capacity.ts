@@ -28,7 +28,7 @@ export function createCapacity(server: Config["server"], log: Log): ProxyCapacit
   if (max < server.connectionsMax)
     log.warn(
       { max, wanted: server.connectionsMax, files_max: files.max },
-      "fewer connections than server.max_connections: the process may not open more files",
+      "server.max_connections is lowered: the process may not open more files",
     );
   const connections = new ConnectionRoom<Socket>(
     max,
@@ -36,7 +36,7 @@ export function createCapacity(server: Config["server"], log: Log): ProxyCapacit
       () =>
         log.warn(
           { connections: connections.open, requests: connections.requests, max },
-          "as many connections or requests as the proxy holds: idle connections are closed, further requests get 503",
+          "connection limit reached: idle connections are closed, further requests get 503",
         ),
       () => performance.now(),
     ),
@@ -60,7 +60,7 @@ function createMemory(
       () =>
         log.warn(
           { held_bytes: memory.held, max },
-          "as many bytes of requests and answers as the proxy holds: further requests get 503",
+          "memory limit reached: further requests get 503",
         ),
       () => performance.now(),
     ),

@@ -36,7 +36,7 @@ export function watchOpenFiles(log: Log, onExhausted: () => void): OpenFiles {
       spare = [];
     }
     if (lack === null && exhausted) {
-      log.info("there are file descriptors again");
+      log.info("file descriptors are available again");
       spare = files;
     } else closeAll(files);
     exhausted = lack !== null;

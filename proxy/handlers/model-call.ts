@@ -142,7 +142,7 @@ export function problemAt(
   const { config } = providerOf(gateway, target);
   if (leavesPath(config, call.operation, sentModel(target)))
     return invalid(
-      `model stands in the path at ${config.name}: it must not have an empty part, "." or ".."`,
+      `model is a part of the path at ${config.name}: it must not have an empty part, "." or ".."`,
       "model",
     );
   return call.problemAt(config, sentModel(target));

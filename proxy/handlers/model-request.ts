@@ -218,7 +218,7 @@ function send(
   if (dropped.length > 0)
     gateway.log.debug(
       { request_id: exchange.id, target: targetName(target), dropped },
-      "a translation left out what the provider's dialect can't say",
+      "a translation dropped fields that the provider's dialect lacks",
     );
   const sent = forwardRequestHeaders(exchange.rawHeaders, passed, trace);
   if (call.body !== null) describeJson(sent, exchange);

@@ -187,9 +187,7 @@ export function passthroughRoute({
   if (upstream === null)
     return {
       ok: false,
-      failure: invalid(
-        `provider ${providerConfig.name} is a simulator: there is nothing behind it to which a request could be passed`,
-      ),
+      failure: invalid(`provider ${providerConfig.name} is a simulator, which has no passthrough`),
     };
   const problem =
     restProblem(rest) ??

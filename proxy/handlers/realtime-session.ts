@@ -43,18 +43,11 @@ export async function realtimeSession(context: RequestContext): Promise<void> {
   if (webSocket === null)
     return refuseUnadmitted(
       context,
-      plainFailure(
-        426,
-        "invalid_request_error",
-        "/v1/realtime is for WebSockets: ask for an upgrade",
-      ),
+      plainFailure(426, "invalid_request_error", "/v1/realtime needs a WebSocket upgrade"),
       ["upgrade", "websocket", "connection", "upgrade, close"],
     );
   if (!isCleanQuery(query))
-    return refuseUnadmitted(
-      context,
-      invalid("the query holds a character that has no place there"),
-    );
+    return refuseUnadmitted(context, invalid("the query contains an invalid character"));
   if (modelsInQuery(query).length > 1) return refuseUnadmitted(context, twoModels());
   const name = parameterOf(query, "model") ?? "";
   if (name.trim() === "")

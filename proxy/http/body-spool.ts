@@ -31,15 +31,12 @@ function unknownCoding(): Failure {
   return plainFailure(
     415,
     "invalid_request_error",
-    "the content-encoding of the body is not taken: send it uncompressed, or as gzip, deflate or br (zstd where Sluice runs on Node 22.15 or newer)",
+    "the content-encoding of the body is not supported: send it uncompressed, or as gzip, deflate or br (zstd where Sluice runs on Node 22.15 or newer)",
   );
 }
 
 export function noMemory(): Failure {
-  return failure(
-    "overloaded",
-    "Sluice holds as many requests and answers as its memory allows: try again",
-  );
+  return failure("overloaded", "Sluice has no memory left for requests and answers: try again");
 }
 
 /** The body is larger than allowed; thrown while it is read. */

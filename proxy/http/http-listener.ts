@@ -88,7 +88,7 @@ const tooEarly = invalid("a WebSocket can't be opened before earlier requests ar
 const unknownExpectation = plainFailure(
   417,
   "invalid_request_error",
-  "Expect: only 100-continue is understood",
+  "Expect: only 100-continue is supported",
 );
 
 export async function listenHttp(options: ListenerOptions): Promise<HttpListener> {

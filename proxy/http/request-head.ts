@@ -41,7 +41,7 @@ export function checkHead(request: Head): Failure | null {
       return plainFailure(
         501,
         "invalid_request_error",
-        `the transfer coding ${JSON.stringify(coding.slice(0, 64))} is not understood`,
+        `the transfer coding ${JSON.stringify(coding.slice(0, 64))} is not supported`,
       );
   }
   return url.charCodeAt(0) === 0x2f ? null : checkTarget(request, url);

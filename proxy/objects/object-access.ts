@@ -78,7 +78,7 @@ export async function rememberOwner(
   if (!answered.ok)
     log.warn(
       { user_path: userPath, provider, ids, reason: answered.failure.message },
-      "who has made a stored object can't be remembered: only the master key will see it",
+      "the owner of a stored object can't be recorded: only the master key can use it",
     );
 }
 

@@ -98,7 +98,7 @@ function refused(why: string): Failure {
   return plainFailure(
     403,
     "permission_error",
-    `a session of the dashboard serves the dashboard's own page alone: ${why}`,
+    `a dashboard session is valid for the dashboard's own page only: ${why}`,
   );
 }
 

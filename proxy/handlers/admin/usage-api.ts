@@ -43,7 +43,7 @@ export async function replyUsage({
     return replyFailure(
       exchange,
       "model",
-      failure("overloaded", "as many reports of usage wait already as may"),
+      failure("overloaded", "too many usage reports are waiting"),
     );
   }
   if (!status.ok) {

@@ -42,7 +42,7 @@ function exportEvents(counts: TracingParts["counts"], log: Log): ExportEvents {
     isLosing = true;
   };
   return {
-    onIgnored: (reason) => log.warn({ reason }, "a variable of OpenTelemetry's is ignored"),
+    onIgnored: (reason) => log.warn({ reason }, "an OpenTelemetry variable is ignored"),
     onExported(spans) {
       counts.spansEnded("exported", spans);
       if (isLosing) log.info("spans are sent to the collector again");

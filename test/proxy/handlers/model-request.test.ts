@@ -236,7 +236,7 @@ t.test(
             target: "claude/opus",
             dropped: ["presence_penalty", "frequency_penalty"],
           },
-          "a translation left out what the provider's dialect can't say",
+          "a translation dropped fields that the provider's dialect lacks",
         ],
       ]),
     );
