@@ -1,7 +1,7 @@
 /**
- * Responses that a provider works at in the background: an estimate is charged when they are
- * submitted, and their usage once an answer to any client shows it; if no client asks, Sluice does
- * (docs/reference/usage-record.md, "Background responses"). The daemon knows which are waited for.
+ * Responses that a provider runs in the background: an estimate is charged at submission, and their
+ * usage once an answer to any client shows it; if no client asks, Sluice polls
+ * (docs/reference/usage-record.md, "Background responses"). The daemon tracks the unfinished ones.
  */
 import { readableResponseBytesMax } from "../../shared/bounds.js";
 import { isObject, parseJson } from "../../shared/checked.js";
@@ -20,23 +20,23 @@ import { readUsage, type Usage } from "../usage/read-usage.js";
 import { usageRecord } from "../usage/usage-record.js";
 import { fetchAnswer } from "./fetch-answer.js";
 
-/** For how long the answer to a look is waited for. */
+/** The timeout of a poll. */
 const lookMs = 30_000;
 
 const unfinished: ReadonlySet<unknown> = new Set(["queued", "in_progress"]);
 const finished: ReadonlySet<unknown> = new Set(["completed", "failed", "cancelled", "incomplete"]);
 
-/** The id of a response that isn't done; empty for one that is, and for other answers. */
+/** The id of an unfinished response; empty for any other answer. */
 export function unfinishedId(operation: Operation | null, answer: unknown): string {
   if (operation !== "responses" || !isObject(answer)) return "";
   const { id, status } = answer;
   return unfinished.has(status) && isObjectId(id) ? id : "";
 }
 
-/** What an answer tells of the end of a response. */
+/** The end of a response, as shown by an answer. */
 export type ResponseEnd =
   | { readonly kind: "used"; readonly usage: Usage }
-  /** It is done, and the answer has no usage. */
+  /** Finished, without usage. */
   | { readonly kind: "unknown" };
 
 /** Null if it isn't done, or the answer isn't a response. */
@@ -55,7 +55,7 @@ interface EndedResponse {
   readonly end: ResponseEnd;
 }
 
-/** Counts what an ended response used, if it is waited for. Never rejects. */
+/** Counts the usage of an ended response, if the daemon tracks it. Never rejects. */
 export async function settleEnded(
   gateway: Looking,
   { provider, id, end }: EndedResponse,
@@ -93,7 +93,7 @@ async function settle(
   if (record !== null) limiter.settleFinal({ ...record, responseId: id });
 }
 
-/** Asks the provider for a response before it is deleted, if it is waited for. Never rejects. */
+/** Polls a tracked response before it is deleted. Never rejects. */
 export async function settleBeforeDeletion(
   gateway: Looking,
   provider: string,
@@ -126,7 +126,7 @@ async function lookAt(gateway: Looking, pending: PendingResponseName): Promise<v
   if (end !== null) await settle(gateway, pending, end);
 }
 
-/** Looks at those that are due. Never rejects. */
+/** Polls the responses that are due. Never rejects. */
 async function lookAtDue(gateway: Looking, isStopped: () => boolean): Promise<void> {
   for (;;) {
     const asked = await gateway.limiter.call("responses.due", {});
@@ -139,7 +139,7 @@ async function lookAtDue(gateway: Looking, isStopped: () => boolean): Promise<vo
   }
 }
 
-/** Looks at intervals at those that no client has asked for, until it is stopped. */
+/** Polls in intervals the responses that no client asked for, until stopped. */
 export function startLooking(
   gateway: Looking & Pick<Gateway, "config">,
   everyMs: number,

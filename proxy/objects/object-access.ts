@@ -25,7 +25,7 @@ import type { Limiter } from "../limiter/limiter.js";
 import type { Naming } from "./object-body.js";
 import { type NamedIds, namedMax } from "./object-ids.js";
 
-/** Whether there may be callers who must not see each other's objects. */
+/** Whether callers exist that must not see each other's objects. */
 export function remembersOwners({
   limiter,
   credentials,
@@ -40,7 +40,7 @@ type Owners =
   | { readonly ok: true; readonly owners: ReadonlyMap<string, readonly ObjectOwner[]> }
   | { readonly ok: false; readonly failure: Failure };
 
-/** Of each id the owners, at each provider that has it; none: nobody is known to have made it. */
+/** The owners of each id, at each provider that has it; none if unknown. */
 export async function ownersOf(
   limiter: Pick<Limiter, "call">,
   ids: readonly string[],
@@ -56,7 +56,7 @@ export async function ownersOf(
   return { ok: true, owners };
 }
 
-/** What a request has made. */
+/** The objects that a request created. */
 interface Made {
   readonly operation: Operation;
   readonly provider: string;
@@ -64,7 +64,7 @@ interface Made {
   readonly ids: readonly string[];
 }
 
-/** Remembers who has made something. Where that fails, only the master key will see it. */
+/** Records the owner of objects. If that fails, only the master key can use them. */
 export async function rememberOwner(
   { limiter, log }: { readonly limiter: Pick<Limiter, "call">; readonly log: Pick<Log, "warn"> },
   { operation, provider, userPath, ids }: Made,
@@ -82,7 +82,7 @@ export async function rememberOwner(
     );
 }
 
-/** For an id that isn't the caller's, whether there is such an object or not. */
+/** The answer for an id that isn't the caller's, whether it exists or not. */
 export function noSuchObject(id: string, field: string | null = null): Failure {
   const message = `there is no ${id} of this user path`;
   return { ...plainFailure(404, "not_found_error", message), param: field };
@@ -93,10 +93,10 @@ function tooMany(): Failure {
 }
 
 /**
- * Why a request may not name these objects: one of them was made by another path. Of one that
- * nobody is known to have made, such as a file that the operator has uploaded for everyone, the
- * provider decides. `named` null: too many to ask for. Null also for a caller that isn't known: its
- * request is refused for that.
+ * Why a request may not name these objects: another path made one of them. The provider decides
+ * about objects without a known owner, such as a file that the operator uploaded for everyone.
+ * `named` is null if it names too many. Also null for an unknown caller, whose request is refused
+ * anyway.
  */
 export async function foreignObject(
   {
@@ -114,7 +114,7 @@ export async function foreignObject(
   return found.id === null ? null : noSuchObject(found.id, named.get(found.id)!);
 }
 
-/** The first of these objects that other paths alone have made; null: none. */
+/** The first object that only other paths made; null without one. */
 export async function firstForeign(
   limiter: Pick<Limiter, "call">,
   userPath: string,
@@ -133,8 +133,8 @@ export async function firstForeign(
 }
 
 /**
- * Of a request to a model: why this caller mustn't name what its body names; null at once where
- * there is nothing to ask, as with nearly all.
+ * Why this caller may not use the objects in the body of a model request; null, without a promise,
+ * if there are none, as usual.
  */
 export function foreignInCall(
   gateway: { readonly limiter: Limiter },
@@ -146,22 +146,23 @@ export function foreignInCall(
   return repeated === null ? foreignObject(gateway, caller, ids) : Promise.resolve(repeated);
 }
 
-/** Whether it matters who makes what a request makes. */
+/** Whether owners must be recorded. */
 export function hasSeveralProviders(targets: readonly Target[]): boolean {
   return targets.some(({ provider }) => provider !== targets[0]!.provider);
 }
 
-/** Whether requests of this operation may continue what a provider keeps. */
+/** Whether requests of this operation may continue stored objects. */
 export function mayContinue({ operation }: { readonly operation: Operation }): boolean {
   return operation === "responses" || operation === "compact" || operation === "input_tokens";
 }
 
-/** The part of a gateway that says which account a provider has. */
+/** The part of the gateway that knows the accounts of providers. */
 type Providers = ReadonlyMap<string, { readonly config: Pick<ProviderConfig, "account"> }>;
 
 /**
- * The targets at the account that made what the body continues. All of them, if it continues
- * nothing, if nobody is known to have made it, or nobody among them; or if the daemon is away.
+ * The targets at the account that has the conversation which the body continues; others would
+ * answer that it doesn't exist. All targets if it continues none, if the account is unknown or has
+ * no target, or if the daemon is away.
  */
 export async function makerOnly(
   {

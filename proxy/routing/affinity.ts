@@ -1,8 +1,8 @@
 /**
- * Keeps a conversation at one target, whose provider has it in its cache. By rendezvous hashing:
- * each target has a rank for each conversation, and the highest is the first to be tried. So every
- * proxy chooses the same one, without a table; and when a target goes, only its own conversations
- * move.
+ * Keeps a conversation at one target, whose provider has it in its prompt cache, by rendezvous
+ * hashing: each target has a rank for each conversation, and the highest is tried first. So every
+ * proxy chooses the same one, without a table; and when a target is removed, only its own
+ * conversations move.
  */
 
 import { jsonDepthMax } from "../../shared/bounds.js";
@@ -13,8 +13,8 @@ import { type NamedValues, scanArray } from "../body/scan-json.js";
 import type { WeightedTarget } from "./resolve-model.js";
 
 /**
- * The targets with the conversation's own first; the others follow in their order, for when it has
- * no room or fails. A target with twice the weight has twice as many conversations.
+ * The targets, the conversation's own first; the others follow in order as fallbacks. A target with
+ * twice the weight gets twice as many conversations.
  */
 export function withOwnFirst(
   ordered: readonly WeightedTarget[],
@@ -50,18 +50,18 @@ function hash(text: string): number {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Of the first message as much as tells conversations apart. */
+/** As much of the first message as distinguishes conversations. */
 const messageCharsMax = 65_536;
 
-/** Among so many a user's is found; a body may have millions of items. */
+/** How many items are searched for a user's message; a body may have millions. */
 const firstMessagesMax = 100;
 
-/** By which agents name their sessions. */
+/** Headers in which agents name their sessions. */
 const sessionHeaders = ["x-session-id", "session_id", "session-id"];
 
 /**
- * What a request's headers say, else its body. Null: nothing. A form has no values: it is sound, or
- * pictures, which no cache of prompts has.
+ * The conversation of a request, from its headers or its body; never stored or sent. Null if
+ * unknown. Forms hold audio or pictures, which no prompt cache has.
  */
 export function conversationOf(
   exchange: { header(name: string): string | undefined },
@@ -71,7 +71,7 @@ export function conversationOf(
     const session = named(exchange.header(name));
     if (session !== null) return session;
   }
-  // Of a body of megabytes only what says it is parsed.
+  // Parses only the relevant fields of a large body.
   const fields: Record<string, unknown> = {};
   for (const name of naming) {
     const json = body.valuesOf(name).at(-1);

@@ -1,9 +1,9 @@
 /**
- * In which order the targets of a route are tried (docs/reference/http-api.md, "Virtual models and
- * failover"): the first should serve the request, the others take over when it has no capacity or
- * fails.
+ * The order in which the targets of a route are tried (docs/reference/http-api.md, "Virtual models
+ * and failover"): the first should serve the request, the others take over when it has no capacity
+ * or fails.
  *
- * Not here: which target admits (the daemon's) and which has failed (the forwarding step's).
+ * Not here: admission (the daemon) and health (`target-health.ts`).
  */
 import { unreachable } from "../../shared/assert.js";
 import type { Target } from "../../shared/domain/target-name.js";
@@ -13,11 +13,11 @@ import type { TargetLoad } from "./target-load.js";
 export interface TargetOrder {
   /** The route's targets, best first. The array is shared: it must not be changed. */
   order(route: Route): readonly Target[];
-  /** What the next `order` will return; no turn is taken. */
+  /** What the next `order` will return, without advancing the rotation. */
   peek(route: Route): readonly Target[];
 }
 
-/** What proxies see of their targets. */
+/** The load and latency of targets. */
 type SeenLoad = Pick<TargetLoad, "inFlight" | "latencyClass">;
 
 const noLoad: SeenLoad = { inFlight: () => 0, latencyClass: () => 0 };

@@ -1,9 +1,9 @@
 /**
- * From the model's name in a request to its targets (docs/reference/http-api.md, "Models"). The
- * catalog is built when the configuration is read or a provider's list is learned; a request costs
- * a few look-ups.
+ * Resolves the model name of a request to targets (docs/reference/http-api.md, "Models"). The
+ * catalog is rebuilt when the configuration or a provider's list is loaded; a request costs a few
+ * look-ups.
  *
- * Not here: asking providers for their lists, the order of a virtual model's targets, and rules.
+ * Not here: loading the lists of providers, the order of targets, and rules.
  */
 import { subjectBytesMax } from "../../shared/bounds.js";
 import type {
@@ -29,7 +29,7 @@ export interface WeightedTarget extends Target {
 
 interface DirectRoute {
   readonly kind: "direct";
-  /** The alias by which it was asked for, as configured; absent: none. */
+  /** The configured alias that the request named, if any. */
   readonly alias?: string;
   readonly targets: readonly [Target];
 }
@@ -56,13 +56,13 @@ export interface Catalog {
   readonly aliases: ModelAliases;
   /** The first provider that takes any id. */
   readonly anyIdProvider: string | null;
-  /** Providers whose list isn't known yet: any name that nothing else knows may be in it. */
+  /** Providers whose list isn't loaded yet; an unknown name may be in it. */
   readonly unlearned: readonly string[];
   /** By the provider's name, in configuration order. */
   readonly known: ReadonlyMap<string, KnownModels>;
 }
 
-/** The models that are known of a provider. */
+/** The known models of a provider. */
 interface KnownModels {
   readonly naming: ModelNaming;
   /** As it lists them. */
@@ -71,7 +71,7 @@ interface KnownModels {
   readonly byLowerId: ReadonlyMap<string, string>;
   /** The one name of a model by its lower case. */
   readonly byLowerName: ReadonlyMap<string, string>;
-  /** What its moving aliases stand for now, as far as its answers have said it. */
+  /** The models behind its moving aliases, as reported by its answers. */
   readonly executing: Executing;
 }
 
@@ -201,11 +201,11 @@ export function resolveModel(catalog: Catalog, rawName: string): Route | null {
   return restRoute(catalog, name);
 }
 
-/** The route of a name that nothing else knows. */
+/** The route of an otherwise unknown name. */
 function restRoute(catalog: Catalog, name: string): Route | null {
   const { anyIdProvider, aliases, unlearned } = catalog;
   const to = aliases.rest?.to;
-  // What that provider lists would be executed there as well.
+  // That provider would also execute names on its own list.
   const same = to?.kind === "target" && to.model === null ? to.provider : null;
   if (unlearned.some((provider) => provider !== same)) return null;
   if (aliases.rest !== null) return aliasRoute(catalog, aliases.rest, name);
@@ -218,15 +218,15 @@ function aliasRoute(catalog: Catalog, { name: alias, to }: AliasConfig, asked: s
   return { ...direct(targetAt(catalog, to.provider, to.model)), alias };
 }
 
-/** The alias or virtual model that was asked for, as configured; empty: the model itself. */
+/** The configured alias or virtual model that the request named; empty if it named the model. */
 export function requestedName(route: Route): string {
   return route.alias ?? (route.kind === "virtual" ? route.source : "");
 }
 
 /**
- * A provider's model by its one name, for rules, prices and usage: of a moving alias that of the
- * model which it stands for now, once that is known; and the name that the provider is sent: what
- * was written. Both are spelled as the provider lists them, if it does so in whatever case.
+ * A target: the canonical model name for rules, prices and usage, and the name to send. For a
+ * moving alias the canonical name is that of the current model, once known, and the sent name is
+ * the alias. Both use the provider's spelling if it lists them in any case.
  */
 export function targetAt(
   { known }: Pick<Catalog, "known">,
@@ -262,7 +262,7 @@ export function listModels(catalog: Catalog): readonly ListedModel[] {
   return listed;
 }
 
-/** What a client may have meant: virtual models, aliases and bare ids, up to a number. */
+/** Suggestions for an unknown name: virtual models, aliases and bare ids, up to a maximum. */
 export function modelNames(catalog: Catalog, max: number): readonly string[] {
   const names = catalog.virtualModels.map(({ source }) => source);
   for (const { name } of catalog.aliases.exact.values()) names.push(name);
@@ -281,7 +281,7 @@ function direct(target: Target): DirectRoute {
   return { kind: "direct", targets: [target] };
 }
 
-/** The wire refuses longer names, so they must not get that far. */
+/** The wire refuses longer names. */
 function isUsable(name: string): boolean {
   return name !== "" && utf8Bytes(name) <= subjectBytesMax;
 }
@@ -291,11 +291,11 @@ function setIfAbsent<T>(map: Map<string, T>, key: string, value: T): void {
 }
 
 interface ModelAliases {
-  /** Those without an asterisk, by their lower case. */
+  /** Aliases without an asterisk, by lower-case name. */
   readonly exact: ReadonlyMap<string, AliasConfig>;
-  /** Those with one, the longest first, but for the next. */
+  /** Aliases for a prefix, the longest first. */
   readonly beginnings: readonly { readonly begin: string; readonly alias: AliasConfig }[];
-  /** The one for any name, `*`. */
+  /** The alias `*` for any name. */
   readonly rest: AliasConfig | null;
 }
 
@@ -318,7 +318,7 @@ export function aliasNamed({ exact }: ModelAliases, name: string): AliasConfig |
   return exact.size === 0 ? undefined : exact.get(name.toLowerCase());
 }
 
-/** The alias for names that begin like this one, other than the one for any. */
+/** The alias whose prefix matches; not `*`. */
 export function aliasByBeginning(
   { beginnings }: ModelAliases,
   name: string,

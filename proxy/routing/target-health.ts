@@ -1,9 +1,9 @@
 /**
- * Which targets keep failing, as this proxy has seen it: one circuit breaker for each that has
- * failed since its last answer. While all is well nothing is kept, and nothing costs anything.
+ * The circuit breakers of this proxy: one for each target that failed since its last answer.
+ * Healthy targets cost nothing.
  *
- * A breaker refuses no request. It decides which targets are left out while another one is well; if
- * none is, all are tried, the one that may recover first before the others.
+ * A breaker refuses no request. Targets with an open circuit are skipped while another one is
+ * healthy; if none is, all are tried, the one that may recover first before the others.
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
@@ -18,22 +18,22 @@ export interface HealthPorts {
   readonly configOf: (target: Target) => Pick<ProviderConfig, "breakerFailures" | "breakerOpenMs">;
   onOpened(target: Target, why: string, openMs: number): void;
   onClosed(target: Target): void;
-  /** Our key or account, after a time without such a refusal. */
+  /** Runs when a provider refuses Sluice's key or account, after a time without such refusals. */
   onRefused(target: Target, why: string): void;
 }
 
 /** The targets of a request. */
 interface Candidates {
-  /** Those that may be admitted, best first. */
+  /** The targets for the admission, best first. */
   readonly targets: readonly Target[];
   /** All of them, for a failover. */
   readonly all: readonly Target[];
 }
 
-/** An attempt, as it ended. */
+/** The result of an attempt. */
 type Attempt = Pick<Forwarded, "failed" | "outcome" | "note">;
 
-/** One that passed to the provider as it was, or a session: what failed isn't told apart there. */
+/** The result of a passthrough request or a session, where failures aren't classified. */
 type DirectAttempt = Pick<Forwarded, "outcome" | "note" | "status" | "executed">;
 
 interface FailingTarget {
@@ -42,7 +42,7 @@ interface FailingTarget {
   readonly failures: number;
   /** Why the last attempt failed. */
   readonly why: string;
-  /** Until the next request may try it; 0 unless it is open. */
+  /** The time until the next request may try it; 0 unless open. */
   readonly retryInMs: number;
 }
 
@@ -61,16 +61,16 @@ interface Failing {
 
 export class TargetHealth {
   readonly #ports: HealthPorts;
-  /** By the target's name; those that have failed since their last answer. */
+  /** Targets that failed since their last answer, by name. */
   readonly #failing = new Map<string, Failing>();
-  /** By the provider's name: as many as are configured. */
+  /** By provider name. */
   readonly #last = new Map<string, LastAttempts>();
 
   constructor(ports: HealthPorts) {
     this.#ports = ports;
   }
 
-  /** For a request that is to be sent: of an open breaker it may be the probe. */
+  /** Chooses targets for a request, which may become the probe of an open circuit. */
   candidates(targets: readonly Target[]): Candidates {
     if (this.#failing.size === 0 || targets.length === 1) return { targets, all: targets };
     const nowMs = this.#ports.monoMs();
@@ -78,7 +78,7 @@ export class TargetHealth {
     const open: { readonly target: Target; readonly untilMs: number }[] = [];
     for (const target of targets) {
       const breaker = this.#failing.get(targetName(target))?.breaker;
-      // A target that is not the first gets the request only if those before it can't.
+      // A later target gets the request only if the earlier ones can't.
       if (breaker === undefined || breaker.admits(nowMs, well.length === 0)) well.push(target);
       else open.push({ target, untilMs: breaker.untilMs });
     }
@@ -88,7 +88,7 @@ export class TargetHealth {
     return { targets: well.length === 0 ? all : well, all };
   }
 
-  /** Those that aren't left alone, then the others; no probe is taken. */
+  /** Targets with closed circuits first; claims no probe. */
   wellFirst(targets: readonly Target[]): readonly Target[] {
     if (this.#failing.size === 0) return targets;
     const nowMs = this.#ports.monoMs();
@@ -97,7 +97,7 @@ export class TargetHealth {
     return [...targets.filter((target) => !isLeft(target)), ...targets.filter(isLeft)];
   }
 
-  /** Whether a target has failed so often that it is left alone for now. */
+  /** Whether the circuit of a target is open. */
   isOpen(target: Target): boolean {
     return this.#failing.get(targetName(target))?.breaker.isClosed === false;
   }
@@ -124,14 +124,14 @@ export class TargetHealth {
     else last.failure = { atMs, model, why: failed?.why ?? note ?? "" };
   }
 
-  /** The last attempts at a provider since this proxy's start. */
+  /** The last attempts at a provider since the proxy started. */
   lastOf(provider: string): Readonly<LastAttempts> {
     return this.#last.get(provider) ?? { wellAtMs: null, failure: null };
   }
 
   /**
-   * To be called where the request is one that models execute: a caller who chooses the path could
-   * otherwise speak against a target.
+   * Call it only for requests that models execute: otherwise a caller who chooses the path could
+   * open a circuit.
    */
   noteDirect(target: Target, startedMonoMs: number, attempt: DirectAttempt): void {
     const { outcome, note, status, executed } = attempt;
@@ -143,7 +143,7 @@ export class TargetHealth {
     } else if (outcome === "complete") this.noteWell(target, startedMonoMs);
   }
 
-  /** It has answered an attempt that may go on for long. */
+  /** A target began to answer a long attempt. */
   noteWell(target: Target, startedMonoMs: number): void {
     this.#noteLast(target, "well", { failed: null, outcome: "complete", note: null });
     if (this.#failing.size > 0) this.#answered(target, startedMonoMs);
@@ -185,7 +185,7 @@ export class TargetHealth {
     if (!breaker.isClosed) this.#ports.onClosed(target);
   }
 
-  /** How many have failed at their last attempt, and how many of these are left alone. */
+  /** The number of failing targets, and of open circuits. */
   counts(): { readonly failing: number; readonly open: number } {
     let open = 0;
     for (const { breaker } of this.#failing.values()) if (!breaker.isClosed) open++;
@@ -205,8 +205,8 @@ export class TargetHealth {
 }
 
 /**
- * What an attempt says of its target; null: nothing. A missing model says nothing of the others
- * that callers may name, and no caller's mistake speaks against a target.
+ * Whether an attempt counts as a success or a failure of its target; null if neither. Missing
+ * models and mistakes of callers aren't failures of a target.
  */
 function verdictOf({ failed, outcome }: Attempt): "failed" | "well" | null {
   if (failed !== null) {

@@ -1,6 +1,6 @@
 /**
- * How busy and how fast targets are, as this proxy sees it: for the strategies `least_busy` and
- * `latency`. Only the targets of virtual models that have one of these are watched.
+ * The load and latency of targets, as seen by this proxy, for the strategies `least_busy` and
+ * `latency`. Tracks only targets of virtual models with one of these.
  */
 import type { VirtualModelConfig } from "../../shared/config/config.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
@@ -13,9 +13,9 @@ interface Load {
   measuredMs: number;
 }
 
-/** How much a new measurement counts. */
+/** The weight of a new measurement. */
 const newShare = 0.3;
-/** A measurement that is older says nothing: the target is tried again. */
+/** An older measurement is ignored, and the target is tried again. */
 const measurementMs = 60_000;
 
 export class TargetLoad {
@@ -54,7 +54,7 @@ export class TargetLoad {
     return this.#monoMs() - measuredMs < measurementMs;
   }
 
-  /** Requests that run at it now. */
+  /** Its running requests. */
   inFlight(target: Target): number {
     return this.#of(target)?.inFlight ?? 0;
   }

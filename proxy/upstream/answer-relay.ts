@@ -1,12 +1,12 @@
 /**
- * One call to a provider whose response goes to one client: what `forward.ts` and
- * `passthrough/relay-answer.ts` have in common. It sends the request, writes with back-pressure,
- * ends the call when the client leaves, and resolves once, with how it ended.
+ * One call to a provider whose response goes to one client: the common part of `forward.ts` and
+ * `passthrough/relay-answer.ts`. It sends the request, writes with back-pressure, aborts the call
+ * when the client disconnects, and resolves once with the result.
  *
- * It is also the boundary of a request whose events come from the provider, a timer or the client:
- * whatever is thrown in one of them ends this request with a 500, or cuts it, and nothing else.
+ * It is also the error boundary for events of the provider, timers and the client: an exception in
+ * one of them ends this request only, with a 500 or a cut.
  *
- * Not here: what of the response goes out, and when.
+ * Not here: what is sent to the client, and when.
  */
 
 import { requestIdCharsMax } from "../../shared/bounds.js";
@@ -23,10 +23,10 @@ import { isFinalStatus, noSuchStatus, type UpstreamFailure } from "./errors/upst
 import { type Forwarded, goneEnding } from "./forwarded.js";
 import type { UpstreamCall, UpstreamSink } from "./upstream.js";
 
-/** What the client gets at the end. */
+/** Sends the end of the response. */
 export type Ending = Pick<Forwarded, "status" | "outcome" | "finish">;
 
-/** What an ending has beside its usual parts. */
+/** Further parts of a result. */
 interface Ended {
   readonly failed?: TargetFailure | null;
   readonly bug?: unknown;
@@ -39,7 +39,7 @@ const nothingElse: Ended = {};
 export abstract class AnswerRelay implements UpstreamSink {
   protected readonly exchange: Exchange;
   protected readonly meter: ResponseMeter;
-  /** The provider's; 0 until its response begins. */
+  /** The provider's status; 0 before its response. */
   protected status = 0;
   protected firstByteMonoMs: number | null = null;
   protected ended = false;
@@ -60,9 +60,9 @@ export abstract class AnswerRelay implements UpstreamSink {
   protected abstract completed(): void;
   /** Not after `end`. */
   protected abstract failed(failure: UpstreamFailure): void;
-  /** What was sent, for the bound of a usage that isn't known. */
+  /** The request that was sent, to bound an unknown usage. */
   protected abstract sentRequest(): SentRequest;
-  /** Headers of ours that every answer carries, besides the request id. */
+  /** Sluice's headers on every answer, besides the request id. */
   protected abstract ownHeaders(): readonly string[];
 
   start(): void {
@@ -127,7 +127,7 @@ export abstract class AnswerRelay implements UpstreamSink {
   }
 
   onBug(error: unknown): void {
-    // It has been answered and settled: no request is left that this could end.
+    // Already answered and settled: nothing is left to end.
     if (this.ended) throw error;
     this.abortCall();
     this.end(
@@ -141,24 +141,24 @@ export abstract class AnswerRelay implements UpstreamSink {
     );
   }
 
-  /** What the meter has seen, unless it is the meter that is at fault. */
+  /** The metered usage, unless the meter itself threw. */
   #chargedAfterBug(): MeteredUsage {
     try {
       return this.chargedWhenGone();
     } catch {
-      // The exception that led here is the one that is reported.
+      // The first exception is reported.
       return { usage: null, estimated: true, note: null };
     }
   }
 
-  /** Whether the provider has all of the request: it may be at work, and bill it. */
+  /** Whether the whole request was sent: the provider may work on it and bill it. */
   protected get isSent(): boolean {
     return this.#call?.isSent === true;
   }
 
   /**
-   * What a request is charged whose answer hasn't come, or not to its end: nothing if it hasn't
-   * left, or the provider has refused it; else what was seen of it.
+   * The charge without a complete answer: zero if the request wasn't sent or the provider refused
+   * it; otherwise the metered part.
    */
   protected chargedWithoutEnd(why: string | null): MeteredUsage {
     if (this.status >= 300 || (this.status === 0 && !this.isSent))
@@ -169,8 +169,8 @@ export abstract class AnswerRelay implements UpstreamSink {
   }
 
   /**
-   * What an answer is charged that has come in order: an estimate of the prompt, if the provider
-   * goes on with the response in the background.
+   * The charge of a complete answer: an estimate of the prompt for a background response that still
+   * runs.
    */
   protected chargedAtEnd(answer: unknown, responseId: string): MeteredUsage {
     return responseId === ""
@@ -193,7 +193,7 @@ export abstract class AnswerRelay implements UpstreamSink {
     this.exchange.onDrain(() => this.#call?.resume());
   }
 
-  /** The client has left, or was cut off. Not after `end`. */
+  /** The client disconnected or was cut off. Not after `end`. */
   protected onGone(): void {
     this.abortCall();
     this.end(this.chargedWhenGone(), { ...goneEnding(this.exchange), finish: () => {} });
@@ -203,7 +203,7 @@ export abstract class AnswerRelay implements UpstreamSink {
     return this.chargedWithoutEnd(null);
   }
 
-  /** Whose fault it is that there is no response, or no end of it, before anything was sent. */
+  /** The cause of a missing or incomplete response, before anything was sent. */
   protected unansweredOutcome({
     kind,
   }: UpstreamFailure): "upstream_error" | "upstream_cut" | "overloaded" {
@@ -211,7 +211,7 @@ export abstract class AnswerRelay implements UpstreamSink {
     return this.status === 0 ? "upstream_error" : "upstream_cut";
   }
 
-  /** The response broke off after it had begun for the client: the client sees it cut. */
+  /** The response ended early after it was partly sent: the client sees a cut. */
   protected endCut({ kind, reason }: UpstreamFailure): void {
     const ending: Ending = {
       status: this.status,
@@ -250,7 +250,7 @@ export abstract class AnswerRelay implements UpstreamSink {
     });
   }
 
-  /** The provider may have worked at the one that was lost, too. */
+  /** The provider may also have worked on the lost request. */
   #withLost(atMost: Usage | null): Usage {
     const lost = usageBound(noUsage, this.sentRequest());
     return atMost === null ? lost : added(atMost, lost);
@@ -268,7 +268,7 @@ const providerNames: readonly (Buffer | undefined)[] = [
   return byLength;
 }, []);
 
-/** What a provider calls a request, by which it can be asked about it; empty if it doesn't say. */
+/** The provider's id of a request, for support questions; empty without one. */
 export function providerRequestId(rawHeaders: readonly (Buffer | string)[]): string {
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!;
@@ -279,7 +279,7 @@ export function providerRequestId(rawHeaders: readonly (Buffer | string)[]): str
   return "";
 }
 
-/** One that is still bytes is compared as bytes: many have the length of one of these names. */
+/** Compares bytes without decoding: many headers have the length of one of these names. */
 function isNamed(name: Buffer | string, known: Buffer): boolean {
   return beginsWith(typeof name === "string" ? Buffer.from(name, "latin1") : name, known);
 }

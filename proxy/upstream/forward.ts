@@ -1,7 +1,6 @@
 /**
- * Forwards an admitted request to its provider and the response to the client: a plain answer in
- * one piece, a stream byte by byte as it comes. Usage is metered on the way. What the request is
- * charged is returned, not acted on.
+ * Forwards an admitted request to its provider and the response to the client: a plain answer as a
+ * whole, a stream as it arrives. Meters the usage meanwhile, and returns what to charge.
  */
 import { heldHeadMs, heldResponseBytesMax, readableResponseBytesMax } from "../../shared/bounds.js";
 import type { Failure } from "../../shared/error-code.js";
@@ -35,14 +34,14 @@ export function forward(exchange: Exchange, what: ForwardRequest): Promise<Forwa
   return new Promise((resolve) => new Forwarding(exchange, what, resolve).start());
 }
 
-/** A failure before anything has gone to the client. */
+/** A failure before anything was sent to the client. */
 interface Failing {
   readonly outcome: "upstream_error" | "upstream_cut" | "overloaded";
-  /** Nothing, unless the provider may have worked. */
+  /** Zero, unless the provider may have done work. */
   readonly charged: MeteredUsage;
-  /** Why another target may answer instead; null: any other target would fail too. */
+  /** Why another target may succeed; null if any target would fail. */
   readonly why: string | null;
-  /** Whether this target may answer if it is asked again soon. */
+  /** Whether a retry at this target may succeed. */
   readonly worthRetrying: boolean;
 }
 
@@ -52,11 +51,11 @@ class Forwarding extends AnswerRelay {
   #headers: readonly string[] = [];
   /** The body is sent as it arrives, unless it is an error. */
   #passesAtOnce = false;
-  /** It is no answer unless it is JSON. */
+  /** Anything but JSON is a failure. */
   #mustBeJson = false;
   /** What is held of a stream; null if it is sent as it comes. */
   #head: StreamHead | null = null;
-  /** For how long the provider wants no further request. */
+  /** The provider's Retry-After. */
   #retryAfterMs: number | null = null;
 
   constructor(exchange: Exchange, what: ForwardRequest, resolve: (forwarded: Forwarded) => void) {
@@ -110,7 +109,7 @@ class Forwarding extends AnswerRelay {
     const isHeld = meter.bytes <= bytesMax && !meter.isFull;
     if (isHeld && !this.#passesAtOnce) return;
     if (this.status >= 300) {
-      // An error page this long isn't read to its end.
+      // A longer error page isn't read to its end.
       this.abortCall();
       return this.completed();
     }
@@ -214,16 +213,16 @@ class Forwarding extends AnswerRelay {
     this.#fail(unansweredFailure(this.#what.provider, this.status !== 0, failure), {
       outcome: this.unansweredOutcome(failure),
       charged,
-      // What we lack ourselves, we lack for every target.
+      // A lack of local resources affects every target.
       why: kind === "exhausted" ? null : reason,
-      // One that was silent for as long as it may be isn't given as much time again.
+      // A timeout isn't retried at the same target.
       worthRetrying: kind !== "timed_out",
     });
   }
 
   /**
-   * The provider has worked and will bill it, so it is charged, and no other target is asked to do
-   * the work again; nor is this one, by an SDK that retries every 502.
+   * The provider did the work and will bill it, so it is charged. No other target repeats the work,
+   * nor does an SDK that retries every 502.
    */
   #endUntranslatable(why: string): void {
     const { provider, operation, translator } = this.#what;
@@ -309,8 +308,7 @@ const pictures: ReadonlySet<Operation> = new Set<Operation>([
 const binary = /^(?:audio|image|video)\/|^application\/octet-stream/;
 
 /**
- * Whether a response must be JSON to be an answer: a picture may come as an image, and a deletion
- * may be answered with nothing.
+ * Whether an answer must be JSON: a picture may come as an image, and a deletion may have no body.
  */
 export function mustBeJson(method: string, operation: Operation, contentType: string): boolean {
   return (
@@ -321,8 +319,8 @@ export function mustBeJson(method: string, operation: Operation, contentType: st
 }
 
 /**
- * The form of a successful response that isn't a stream of events. What providers keep for callers
- * isn't read: a file may hold anything.
+ * How to meter a successful response that isn't an event stream. Stored objects aren't read: a file
+ * may contain anything.
  */
 export function bodyForm(contentType: string, operation: Operation): BodyForm {
   if (contentType === "" || contentType.includes("json"))

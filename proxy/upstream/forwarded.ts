@@ -1,6 +1,6 @@
 /**
- * A request that is forwarded to a provider; and how one ended, whether it was forwarded, passed
- * through, or a WebSocket session: what the settle, the usage record and the log line are made of.
+ * The input and the result of forwarding a request. The result, also of passthrough requests and
+ * WebSocket sessions, is the source of the settle, the usage record and the log line.
  */
 import type { Operation } from "../../shared/operation.js";
 import type { Exchange } from "../http/exchange.js";
@@ -15,26 +15,25 @@ export interface ForwardRequest {
   readonly request: UpstreamRequest;
   /** The rate limit headers; every response has them, failures too. */
   readonly headers: readonly string[];
-  /** What the client asked for; it decides where the text of an answer is looked for. */
+  /** The client's operation; it decides where the text of an answer is. */
   readonly operation: Operation;
   /**
    * The translation of a provider that speaks another dialect. It knows the usage, for which the
    * client's dialect may have no fields. Null if the answer isn't translated.
    */
   readonly translator: (TranslationReport & { readonly failed: boolean }) | null;
-  /** Keep the usage chunk of a stream from the client, who didn't ask for it. */
+  /** Whether to hide the usage chunk of a stream that the client didn't request. */
   readonly hideUsageChunk: boolean;
   readonly promptBytes: () => number;
   /** Rewrites the JSON of a successful answer, which is held for it; null if it passes as it is. */
   readonly rewrite?: ((json: string) => string) | null;
-  /** As in `SentRequest`; called only where the usage isn't known. */
+  /** As in `SentRequest`; called only when the usage is unknown. */
   readonly modelOutputMax?: () => number | null;
   /**
-   * Another target can take over: the head of a stream is held until an answer begins, so that
-   * nothing is sent before.
+   * Whether another target can take over: then the head of a stream is held until an answer begins.
    */
   readonly hasFallback: boolean;
-  /** The answer begins to go to the client: the request won't be sent again. */
+  /** Called when the answer starts to be sent: the request won't be repeated. */
   readonly onBegun?: () => void;
   readonly monoMs: () => number;
 }
@@ -52,22 +51,19 @@ export interface Forwarded extends ProviderResult {
     | "internal_error";
   /** Whether it was cut because the provider exceeded a deadline. */
   readonly timedOut?: boolean;
-  /** What the provider calls the request; empty, or none: it doesn't say. */
+  /** The provider's request id; empty or absent if unknown. */
   readonly providerRequestId?: string;
-  /** What the log line adds to the outcome. */
+  /** A note for the log line. */
   readonly note: string | null;
-  /**
-   * Set when another target may answer instead: nothing has gone to the client, and this one has
-   * failed.
-   */
+  /** Set if the target failed, nothing was sent to the client, and another target may succeed. */
   readonly failed: TargetFailure | null;
-  /** The exception of our own that ended it; null if there was none. */
+  /** The exception that ended it; usually null. */
   readonly bug: unknown;
-  /** Sends the client the last of the response; to be called once the settle has left. */
+  /** Sends the end of the response; call it after the settle was sent. */
   readonly finish: () => void;
 }
 
-/** How a request ends whose client is gone, and by whose doing: the statuses are our own. */
+/** The outcome after a client disconnected or was cut off; the statuses are Sluice's own. */
 type GoneEnding =
   | { readonly status: 499; readonly outcome: "client_gone" }
   | { readonly status: 599; readonly outcome: "shutdown" };
@@ -79,12 +75,12 @@ export function goneEnding({ cutByStop }: Pick<Exchange, "cutByStop">): GoneEndi
   return cutByStop ? shutdown : clientGone;
 }
 
-/** The client has gone after an attempt had failed, and gets nothing. */
+/** The client disconnected after a failed attempt. */
 export function abandoned(forwarded: Forwarded, exchange: Pick<Exchange, "cutByStop">): Forwarded {
   return { ...forwarded, ...goneEnding(exchange), finish: () => {} };
 }
 
-/** Whether the client was gone before its response was complete: the provider may be at work. */
+/** Whether the client disconnected before the end of its response; the provider may still work. */
 export function isGone(outcome: Forwarded["outcome"]): boolean {
   return outcome === "client_gone" || outcome === "shutdown";
 }

@@ -14,7 +14,7 @@ export type RequestBody =
 
 export interface UpstreamRequest {
   readonly method: "POST" | "GET" | "DELETE";
-  /** At Gemini's own API, which is beside the OpenAI-compatible one that is configured. */
+  /** Whether to call Gemini's own API, next to the configured OpenAI-compatible one. */
   readonly isNative?: boolean;
   /** Below the provider's base URL, with its leading slash. */
   readonly path: string;
@@ -22,11 +22,11 @@ export interface UpstreamRequest {
   readonly headers: readonly string[];
   readonly body: RequestBody;
   /**
-   * Whether it may be carried out twice: a provider that broke off may have done so. What is stored
-   * or submitted may not.
+   * Whether the request may be executed twice, as after a lost connection. Stores and submissions
+   * may not.
    */
   readonly isRepeatable: boolean;
-  /** Where they aren't the provider's. */
+  /** Timeouts other than the provider's. */
   readonly timeouts?: RequestTimeouts | null;
 }
 
@@ -37,7 +37,7 @@ export interface RequestTimeouts {
 }
 
 /**
- * Gets the response, in this order: one head, pieces, then an end or a failure. Nothing after an
+ * Receives the response in this order: one head, chunks, then an end or a failure. Nothing after an
  * abort.
  */
 export interface UpstreamSink {
@@ -46,21 +46,20 @@ export interface UpstreamSink {
   onEnd(): void;
   onFailure(failure: UpstreamFailure): void;
   /**
-   * An exception of our own while the response passed: it ends the call, and this request alone. A
-   * sink handles those that it throws itself.
+   * An exception of Sluice while the response passed: it ends the call and only this request. A
+   * sink handles its own exceptions.
    */
   onBug(error: unknown): void;
 }
 
 export interface UpstreamCall {
   /**
-   * Whether all of the request has left for the provider, which may be at work from then on,
-   * whatever becomes of the connection.
+   * Whether the whole request was sent; the provider may work on it even if the connection breaks.
    */
   readonly isSent: boolean;
   /**
-   * Whether it was lost on a kept-alive connection, all of it, and sent again: the provider may
-   * have worked at it twice.
+   * Whether the request was lost on a kept-alive connection and sent again: the provider may have
+   * worked twice.
    */
   readonly isResent?: boolean;
   pause(): void;
@@ -71,9 +70,9 @@ export interface UpstreamCall {
 
 export interface Upstream {
   send(request: UpstreamRequest, sink: UpstreamSink): UpstreamCall;
-  /** Takes our credential out of a text of the provider's: some echo it in their errors. */
+  /** Removes Sluice's credential from a provider's text: some echo it in errors. */
   redact(text: string): string;
-  /** Whether a call that the provider refused or limited may be made with another key now. */
+  /** Whether another key is available after a refusal or a 429. */
   hasReadyKey?(): boolean;
   close(): Promise<void>;
 }

@@ -14,13 +14,13 @@ export interface MeteredUsage {
   /** Null if no model worked at it, or what it did isn't known. */
   readonly usage: Usage | null;
   readonly estimated: boolean;
-  /** What it may be at most; null, or absent: `usage` is what it is. */
+  /** The upper bound; null or absent if `usage` is exact. */
   readonly atMost?: Usage | null;
   /** For the log: what was corrected, ignored or refused. */
   readonly note: string | null;
 }
 
-/** What an estimate is made of. */
+/** The input of an estimate. */
 interface Seen {
   /** Null if it isn't known, so nothing is estimated. */
   readonly operation: Operation | null;
@@ -38,10 +38,7 @@ const withoutModel: ReadonlySet<Operation> = new Set<Operation>([
   "message_files",
   "message_batches",
 ]);
-/**
- * Their answers are vectors, scores, pictures and sound: the length of the body says nothing of the
- * tokens.
- */
+/** Their answers are vectors, scores, pictures or sound, whose length doesn't tell the tokens. */
 const withoutText: ReadonlySet<Operation> = new Set<Operation>([
   "embeddings",
   "embed_content",
@@ -53,13 +50,10 @@ const withoutText: ReadonlySet<Operation> = new Set<Operation>([
   "image_variations",
   "speech",
 ]);
-/** Of a response that isn't charged. */
+/** For a response without a charge. */
 export const unmetered: MeteredUsage = { usage: null, estimated: false, note: null };
 
-/**
- * Whether an operation is about what a provider stores for its callers: no model works, and bodies
- * may hold anything.
- */
+/** Whether an operation is about stored objects: no model runs, and bodies may contain anything. */
 export function isWithoutModel(operation: Operation): boolean {
   return withoutModel.has(operation);
 }

@@ -1,9 +1,9 @@
 /**
- * Meters one response while it passes: the events of a stream; of any other the bytes, which are
- * kept as long as they are held, and read as they pass once they aren't. Once it has ended, in
- * whichever way, it says what the response is charged.
+ * Meters one response while it passes: the events of a stream, or the bytes of any other, which are
+ * kept while the response is held and read in passing afterwards. At the end, however it ends, it
+ * returns the charge.
  *
- * Not here: what the client gets of it, and when.
+ * Not here: what the client gets, and when.
  */
 import { heldPieceBytes } from "../../shared/bounds.js";
 import { parseJson } from "../../shared/checked.js";
@@ -22,7 +22,7 @@ import { findUsage, usageAtEnd, usagePicks } from "./find-usage.js";
 import { absentUsage, readUsage, type UsageReading } from "./read-usage.js";
 import { createStreamTap, type StreamTap } from "./tap-stream.js";
 
-/** The request, as far as an estimate needs it. */
+/** What an estimate needs of the request. */
 interface MeteredRequest {
   /**
    * It decides where the text of an answer is looked for. Null if it isn't known, and only a
@@ -61,9 +61,9 @@ export class ResponseMeter {
   readonly #translation: TranslationReport | null;
   readonly #memory: AnswerMemory;
   #form: BodyForm = "unmetered";
-  /** Why its usage can't be read, for the log. */
+  /** Why the usage can't be read, for the log. */
   #unreadable: string | null = null;
-  /** Set for a stream of events. */
+  /** Set for an event stream. */
   #tap: StreamTap | null = null;
   /** What is held; null if nothing is, or no more. */
   #kept: Buffer[] | null = null;
@@ -139,12 +139,12 @@ export class ResponseMeter {
     this.#kept.push(chunk);
   }
 
-  /** There is no memory to hold more: it is to be released. */
+  /** No memory to hold more: the response must be released. */
   get isFull(): boolean {
     return this.#isFull;
   }
 
-  /** Returns what was held so far. From now on the response is read as it passes. */
+  /** Returns the held bytes. From now on the response is read in passing. */
   release(): readonly Buffer[] {
     const held = this.#kept!;
     this.#kept = null;
@@ -175,10 +175,7 @@ export class ResponseMeter {
     return this.#passing === null ? (usageAtEnd(text) ?? parseJson(text)) : this.#passing.value();
   }
 
-  /**
-   * What a response is charged that has ended in order. `answer`: what `read` returned, unless it
-   * is a stream.
-   */
+  /** The charge of a complete response. `answer`: what `read` returned, unless it is a stream. */
   charged(answer?: unknown): MeteredUsage {
     if (this.#tap !== null)
       return this.#tap.errorSeen
@@ -191,8 +188,8 @@ export class ResponseMeter {
   }
 
   /**
-   * What a response is charged that was cut: what was seen of it, marked as an estimate unless its
-   * usage had been read. `untranslatedBytes`: of an event that can't be translated.
+   * The charge of a cut response: the part that was seen, marked as an estimate unless its usage
+   * was read. `untranslatedBytes`: of an event that can't be translated.
    */
   chargedWhenCut(why: string | null, untranslatedBytes = 0): MeteredUsage {
     const { usage, estimated, note } =
@@ -206,7 +203,7 @@ export class ResponseMeter {
     };
   }
 
-  /** What a request is charged that had no answer: its prompt. */
+  /** The charge of a request without an answer: its prompt. */
   chargedWhenUnanswered(why: string | null): MeteredUsage {
     const { usage, estimated, note } = countUsage(absentUsage, {
       operation: this.#request.operation,

@@ -1,6 +1,6 @@
 /**
- * Reads the usage in a streamed answer (Server-Sent Events) while it passes, and hides the usage
- * chunk that only Sluice asked for.
+ * Reads the usage of a stream (Server-Sent Events) while it passes, and hides the usage chunk that
+ * only Sluice requested.
  *
  * Bytes pass at once, in the Buffers in which they came, even one byte of a line. Only when the
  * usage chunk is to be hidden, and only after a `finish_reason` has been seen, are events held
@@ -22,7 +22,7 @@ import type { UsageReading } from "./read-usage.js";
 export interface StreamTap {
   /** Returns what goes to the client now, in order: mostly `chunk` itself. Null: nothing yet. */
   push(chunk: Buffer): Buffer | readonly Buffer[] | null;
-  /** After the last chunk. Returns what was held and must still go out. */
+  /** Ends the stream. Returns held bytes that must still be sent. */
   end(): Buffer | null;
   /** The last usage that the events reported, merged where it came in several parts. */
   readonly usage: UsageReading;
@@ -32,7 +32,7 @@ export interface StreamTap {
    * character as 3.
    */
   readonly contentChars: number;
-  /** The part of it that came after the last usage. */
+  /** The part after the last usage. */
   readonly contentCharsSinceUsage: number;
   /** Whether an event was an error, as `isErrorEvent` says. */
   readonly errorSeen: boolean;
