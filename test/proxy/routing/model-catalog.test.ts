@@ -157,7 +157,7 @@ t.test("Anthropic is asked for a page that holds all of its models", async (t) =
   t.equal(providers["openai"]!.calls[0]!.request.path, "/models");
 });
 
-t.test("it is known when each provider has last told its models", async (t) => {
+t.test("it is known when each provider last listed its models", async (t) => {
   const { catalog, providers } = bench({ openai: null, down: null, fixed: ["a"] });
   await providers["openai"]!.answer(200, list("b"));
   await providers["down"]!.answer(500, "{}");
@@ -167,7 +167,7 @@ t.test("it is known when each provider has last told its models", async (t) => {
   );
 });
 
-t.test("a name is resolved once every provider has told its models", async (t) => {
+t.test("a name is resolved once the models of every provider are loaded", async (t) => {
   const { catalog, providers } = bench({ openai: null });
   const resolved = resolveOnceLearned({ models: catalog }, "gpt-4o");
   await providers["openai"]!.answer(200, list("gpt-4o"));
@@ -421,7 +421,7 @@ t.test("after a stop no provider is calls again, and no request waits", async (t
 });
 
 t.test(
-  "an unknown name is a 404, or a 503 while it may be of a provider that hasn't told its models",
+  "an unknown name is a 404, or a 503 while it may be of a provider whose models aren't loaded",
   async (t) => {
     const { catalog, providers, timers } = bench({ fixed: ["a"], down: null, listless: null });
     const gets = (): string => {
@@ -431,7 +431,7 @@ t.test(
     t.equal(gets(), "503 provider_unavailable retry-after 30");
     await providers["listless"]!.answer(404, "{}");
     t.equal(gets(), "503 provider_unavailable retry-after 30");
-    t.match(unknownModel(catalog, "x").failure.message, /one of provider down/);
+    t.match(unknownModel(catalog, "x").failure.message, /belong to provider down/);
     await providers["down"]!.fail("ECONNREFUSED");
     t.equal(gets(), "503 provider_unavailable retry-after 30");
     timers.at(-1)!.run();

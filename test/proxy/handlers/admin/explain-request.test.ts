@@ -46,7 +46,7 @@ t.test("a name is explained as a request for it would be resolved", async (t) =>
   t.match(
     await explain("x", ["other"]),
     { status: 503, body: { code: "provider_unavailable", param: "model" } },
-    "it may be one of a provider that hasn't told its models",
+    "it may belong to a provider whose models aren't loaded",
   );
   t.match(await explain("x", [], yaml.replace('"*"', "y")), {
     status: 404,
