@@ -37,9 +37,9 @@ export function noteVerdict(
 export function acknowledgeVerdicts(
   { connection, granted }: PeerState,
   proxy: KnownProxy,
-  read: number | undefined,
+  read: number,
 ): boolean {
-  if (read === undefined || connection === 0) return true;
+  if (connection === 0) return true;
   if (read > granted) return false;
   proxy.unread.acknowledge(read);
   return true;

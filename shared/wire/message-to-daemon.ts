@@ -199,7 +199,7 @@ const admit = message("admit", {
   /** Only the user path's rules and the budgets apply; `targets` is where it goes. */
   submission: flag,
   /** How many verdicts that admit the proxy has read on this connection. */
-  read: optional(count()),
+  read: count(),
   /**
    * The names by which a key's list may allow the model, none for a request that doesn't say which
    * model it uses; undefined without a key.
@@ -225,7 +225,7 @@ const reroute = message("reroute", {
   lease: count(1),
   targets: listOf(target, candidatesMax, 1),
   /** As in `Admit`. */
-  read: optional(count()),
+  read: count(),
 });
 export type Reroute = ValueOf<typeof reroute>;
 

@@ -338,6 +338,7 @@ export const target = { provider: "openai", model: "gpt-4o" };
 /** Asks for the admission of one request; returns the lease, or null when it was refused. */
 export function askFor(peer: TestPeer, id: number, userPath: string): Lease | null {
   peer.send({
+    read: 0,
     kind: "admit",
     id,
     userPath,
@@ -362,6 +363,7 @@ export function leaseOf(
 /** Asks for one submission; as `askFor`. */
 export function submit(peer: TestPeer, id: number, userPath: string): Lease | null {
   peer.send({
+    read: 0,
     kind: "admit",
     id,
     userPath,

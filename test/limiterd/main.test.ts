@@ -63,11 +63,11 @@ t.test(
     const closed = new Promise((resolve) => socket.on("close", resolve));
     socket.write(encodeFrame(["hello", 1, wireVersion, "proxy", "one", [], false]));
     socket.write(
-      encodeFrame(["admit", 2, "/team", "authenticated", [["openai", "gpt-4o"]], false]),
+      encodeFrame(["admit", 2, "/team", "authenticated", [["openai", "gpt-4o"]], false, 0]),
     );
     await welcomed;
     socket.write(
-      encodeFrame(["admit", 3, "/team", "authenticated", [["openai", "gpt-4o"]], false]),
+      encodeFrame(["admit", 3, "/team", "authenticated", [["openai", "gpt-4o"]], false, 0]),
     );
     await daemon.stop();
     await closed;

@@ -113,6 +113,7 @@ class DaemonPort implements AdmissionPort {
     this.#peer.send(
       encodeFrame(
         writeToDaemon({
+          read: 0,
           kind: "admit",
           id,
           userPath,

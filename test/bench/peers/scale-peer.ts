@@ -94,6 +94,7 @@ function converse(
         const userPath = pathOf(sent++);
         asked.set(id, { userPath, atMs: performance.now() });
         send({
+          read: 0,
           kind: "admit",
           id,
           userPath,

@@ -92,7 +92,7 @@ const breaches: readonly (readonly [name: string, bytes: Buffer])[] = [
   ["an unknown kind", encodeFrame(["obey", 1])],
   [
     "an id that isn't a count",
-    encodeFrame(["admit", -1, "/hostile", "authenticated", targets, false]),
+    encodeFrame(["admit", -1, "/hostile", "authenticated", targets, false, 0]),
   ],
   ["an admission before a hello", admitFrame(1, "/hostile")],
   ["a settle before a hello", settleFrame(1, 0, "/hostile", { tokens: 1 })],
@@ -143,7 +143,7 @@ const laterBreaches: readonly (readonly [name: string, bytes: Buffer])[] = [
   ],
   ["a path that isn't normal", admitFrame(5, "/hostile/../x")],
   ["a path of 2,000 bytes", admitFrame(5, `/${"x".repeat(2000)}`)],
-  ["half a target", encodeFrame(["admit", 5, "/hostile", "authenticated", [["test"]], false])],
+  ["half a target", encodeFrame(["admit", 5, "/hostile", "authenticated", [["test"]], false, 0])],
   [
     "65 targets",
     encodeFrame([
@@ -153,6 +153,7 @@ const laterBreaches: readonly (readonly [name: string, bytes: Buffer])[] = [
       "authenticated",
       Array.from({ length: 65 }, () => targets).flat(),
       false,
+      0,
     ]),
   ],
   ["a settle of fewer than none", settleFrame(1, 0, "/hostile", { tokens: -1 })],

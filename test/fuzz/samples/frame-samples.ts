@@ -87,6 +87,7 @@ const adminBodies: Readonly<Partial<Record<AdminOp, readonly object[]>>> = {
 
 const plainAdmit: ToDaemon = {
   kind: "admit",
+  read: 0,
   id: 2,
   userPath: "/team/app",
   credential: "authenticated",
@@ -113,7 +114,7 @@ export const toDaemonSamples: readonly ToDaemon[] = [
   { ...plainAdmit, id: 4, credential: keyHash },
   { ...plainAdmit, id: 5, submission: true, targets: [{ provider: "openai", model: "" }] },
   { kind: "authorize", id: 6, credential: "none" },
-  { kind: "reroute", id: 7, lease: 2, targets: [{ provider: "local", model: "llama-3" }] },
+  { read: 0, kind: "reroute", id: 7, lease: 2, targets: [{ provider: "local", model: "llama-3" }] },
   settle,
   { ...settle, seq: 2, record: executed() },
   { ...settle, seq: 3, lease: 0, lsn: 0, record: executed({ model: "m2", keyId: "key_1" }) },

@@ -122,6 +122,7 @@ async function work(daemon: TestDaemon, random: Random): Promise<void> {
   const lease = askFor(proxy, 100, "/team/app");
   if (lease !== null) proxy.send({ ...settleOf(lease, 100, 7), record: executed() });
   proxy.send({
+    read: 0,
     kind: "admit",
     id: 101,
     userPath: "/",

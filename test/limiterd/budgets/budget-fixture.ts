@@ -101,6 +101,7 @@ export function spend(
 
 export function ask(to: Client, path: string): string {
   to.peer.send({
+    read: 0,
     kind: "admit",
     id: ++to.id,
     userPath: path,

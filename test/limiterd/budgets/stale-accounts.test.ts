@@ -293,6 +293,7 @@ t.test("of several exceeded budgets the longest is reported, whichever is met fi
     const proxy = client(daemon);
     spend(proxy, "/a/b/c/d", usd);
     proxy.peer.send({
+      read: 0,
       kind: "admit",
       id: ++proxy.id,
       userPath: "/a/b/c/d",

@@ -61,7 +61,7 @@ t.test(
     let id = 100;
     const judged = (userPath: string, submission = false): string => {
       const asked = { id: ++id, userPath, credential: "authenticated", targets: [], submission };
-      t.ok(peer.send({ kind: "admit", ...asked }));
+      t.ok(peer.send({ read: 0, kind: "admit", ...asked }));
       const answer = peer.received.at(-1)!;
       t.equal((answer as { readonly id: number }).id, id);
       return answer.kind === "refused" ? answer.dimension : answer.kind;

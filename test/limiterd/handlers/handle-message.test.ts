@@ -106,6 +106,7 @@ t.test("a peer that breaks the grammar is to be closed", (t) => {
     startDaemon([])
       .connect()
       .send({
+        read: 0,
         kind: "admit",
         id: 1,
         userPath: "/",
@@ -128,6 +129,7 @@ t.test("a peer that breaks the grammar is to be closed", (t) => {
     startDaemon([])
       .proxy("p")
       .send({
+        read: 0,
         kind: "admit",
         id: 0,
         userPath: "/",
@@ -141,6 +143,7 @@ t.test("a peer that breaks the grammar is to be closed", (t) => {
     startDaemon([])
       .proxy("p")
       .send({
+        read: 0,
         kind: "admit",
         id: 9,
         userPath: "/a//b",
@@ -151,7 +154,7 @@ t.test("a peer that breaks the grammar is to be closed", (t) => {
     "a path that isn't normal",
   );
   t.notOk(
-    startDaemon([]).proxy("p").send({ kind: "reroute", id: 9, lease: 2, targets: [] }),
+    startDaemon([]).proxy("p").send({ read: 0, kind: "reroute", id: 9, lease: 2, targets: [] }),
     "no target",
   );
   t.notOk(
@@ -170,6 +173,7 @@ t.test("a peer that breaks the grammar is to be closed", (t) => {
   askFor(taken, 7, "/");
   t.notOk(
     taken.send({
+      read: 0,
       kind: "admit",
       id: 7,
       userPath: "/",
@@ -199,7 +203,7 @@ t.test("beyond its leases a proxy is refused, and keeps its connection and what 
     submission: false,
   } as const;
   for (const id of [leasesPerPeerMax + 1, leasesPerPeerMax + 2]) {
-    t.ok(peer.send({ ...admit, id }));
+    t.ok(peer.send({ read: 0, ...admit, id }));
     t.match(peer.received.at(-1), {
       kind: "failed",
       id,
@@ -249,8 +253,8 @@ t.test("who may say what: before a hello nothing, and each role what is its own"
   };
   const asked = { userPath: "/team", credential: "authenticated", targets: [target] } as const;
   const messages: readonly ToDaemon[] = [
-    { kind: "admit", id: 8, ...asked, submission: false },
-    { kind: "reroute", id: 9, lease: 7, targets: [target] },
+    { read: 0, kind: "admit", id: 8, ...asked, submission: false },
+    { read: 0, kind: "reroute", id: 9, lease: 7, targets: [target] },
     { kind: "authorize", id: 10, credential: "none" },
     { kind: "hold", leases: [{ ...lease, lease: 6 }] },
     { kind: "release", id: 7 },

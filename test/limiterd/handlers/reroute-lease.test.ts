@@ -33,6 +33,7 @@ const rules = [
 /** Admitted to the first target, under the lease 2. */
 function admitted(peer: TestPeer, targets: readonly Target[] = [a, b, c], id = 2): Lease {
   peer.send({
+    read: 0,
     kind: "admit",
     id,
     userPath: "/team",
@@ -66,7 +67,7 @@ const attemptOf = (lease: Lease, seq: number): Settle => ({
 function rerouted(peer: TestPeer, lease: Lease, targets: readonly Target[], seq = 1): Lease {
   const id = 50 + seq;
   peer.send(attemptOf(lease, seq));
-  peer.send({ kind: "reroute", id, lease: lease.lease, targets });
+  peer.send({ read: 0, kind: "reroute", id, lease: lease.lease, targets });
   const answer = peer.received.findLast(
     (message) => (message.kind === "admitted" || message.kind === "refused") && message.id === id,
   )!;
@@ -118,6 +119,7 @@ t.test(
     const daemon = startDaemon(rules);
     const [one, two] = [daemon.proxy("p1"), daemon.proxy("p2")];
     two.send({
+      read: 0,
       kind: "admit",
       id: 2,
       userPath: "/other",
@@ -126,7 +128,7 @@ t.test(
       submission: false,
     });
     const first = admitted(one);
-    one.send({ kind: "reroute", id: 60, lease: first.lease, targets: [b, c] });
+    one.send({ read: 0, kind: "reroute", id: 60, lease: first.lease, targets: [b, c] });
     t.match(one.received.at(-1), { kind: "admitted", id: 60, target: 1 });
     t.equal(seen(daemon), "1+1 1+0 1+1 1+1");
     t.end();
@@ -139,6 +141,7 @@ t.test(
     const daemon = startDaemon([...rules, ofModel("c", { requests: 1 }, 3600)]);
     const other = daemon.proxy("p2");
     other.send({
+      read: 0,
       kind: "admit",
       id: 2,
       userPath: "/other",
@@ -147,6 +150,7 @@ t.test(
       submission: false,
     });
     other.send({
+      read: 0,
       kind: "admit",
       id: 3,
       userPath: "/other",
@@ -245,7 +249,8 @@ t.test("a connection that ends at any moment of a reroute frees every slot, once
     const peer = daemon.proxy("p1");
     const first = admitted(peer);
     if (steps > 1) peer.send(attemptOf(first, 1));
-    if (steps > 2) peer.send({ kind: "reroute", id: 60, lease: first.lease, targets: [b] });
+    if (steps > 2)
+      peer.send({ read: 0, kind: "reroute", id: 60, lease: first.lease, targets: [b] });
     peer.close();
     t.equal(seen(daemon).replaceAll(/\d\+0/g, ""), "   ", `${steps}`);
   }
@@ -260,9 +265,9 @@ t.test(
     const peer = daemon.proxy("p1");
     rerouted(peer, admitted(peer), [b, c]);
     t.match(peer.received.at(-1), { kind: "admitted", target: 0, headers: null });
-    t.notOk(peer.send({ kind: "reroute", id: 70, lease: 99, targets: [b] }), "unknown");
+    t.notOk(peer.send({ read: 0, kind: "reroute", id: 70, lease: 99, targets: [b] }), "unknown");
     t.notOk(
-      daemon.proxy("p2").send({ kind: "reroute", id: 70, lease: 2, targets: [b] }),
+      daemon.proxy("p2").send({ read: 0, kind: "reroute", id: 70, lease: 2, targets: [b] }),
       "another peer's",
     );
     t.end();
@@ -322,7 +327,7 @@ t.test(
             peer.send(what);
           };
           const ask = (targets: readonly Target[], id: number): void => {
-            peer.send({ kind: "reroute", id, lease: 2, targets });
+            peer.send({ read: 0, kind: "reroute", id, lease: 2, targets });
             const answer = peer.received.at(-1)!;
             if (answer.kind !== "admitted") throw new Error(JSON.stringify(answer));
             lease = {
@@ -386,6 +391,7 @@ t.test(
     const [peer, other] = [daemon.proxy("p1"), daemon.proxy("p2")];
     const first = admitted(peer);
     other.send({
+      read: 0,
       kind: "admit",
       id: 2,
       userPath: "/other",
@@ -470,8 +476,8 @@ t.test(
     const first = admitted(peer, [a]);
     admitted(other, [a]);
     admitted(daemon.proxy("p3"), [b]);
-    t.notOk(daemon.proxy("p4").send({ kind: "reroute", id: 0, lease: 2, targets: [b] }));
-    peer.send({ kind: "reroute", id: 60, lease: first.lease, targets: [b] });
+    t.notOk(daemon.proxy("p4").send({ read: 0, kind: "reroute", id: 0, lease: 2, targets: [b] }));
+    peer.send({ read: 0, kind: "reroute", id: 60, lease: first.lease, targets: [b] });
     t.equal(peer.received.at(-1)?.kind, "refused");
     t.match(peer.state.leases.get(first.lease), { target: null, targetAtMs: 0, targetLsn: 0 });
     t.equal(counts(daemon, wide).inFlight, 1);

@@ -132,6 +132,7 @@ t.test(
     const lease = submit(peer, 2, "/team")!;
     t.notOk(
       peer.send({
+        read: 0,
         kind: "reroute",
         id: 3,
         lease: 2,

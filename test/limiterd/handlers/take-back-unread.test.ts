@@ -16,7 +16,7 @@ const minute = pathRule("/team", 60, { requests: 100 });
 const gauge = pathRule("/team", 0, { requests: 100 });
 const rules = [minute, gauge];
 
-const admit = (id: number, read?: number): ToDaemon => ({
+const admit = (id: number, read = 0): ToDaemon => ({
   kind: "admit",
   id,
   userPath: "/team",
@@ -107,7 +107,7 @@ t.test(
       const other = connect(daemon, b, []);
       const [left, present] = order === "early first" ? [one, other] : [other, one];
       const sent = left.received.length;
-      const held = { kind: "reroute", id: 21, lease: 20, targets: [target] } as const;
+      const held = { kind: "reroute", id: 21, lease: 20, targets: [target], read: 0 } as const;
       for (const message of [admit(21), held, { kind: "hold", leases: [] } as const])
         t.ok(left.send(message), "it is passed over");
       t.equal(left.received.length, sent);

@@ -40,7 +40,15 @@ export async function issue(
 /** What an admission with this credential is answered. */
 export function admit(peer: TestPeer, id: number, credential: string, userPath = "/"): FromDaemon {
   t.ok(
-    peer.send({ kind: "admit", id, userPath, credential, targets: [target], submission: false }),
+    peer.send({
+      read: 0,
+      kind: "admit",
+      id,
+      userPath,
+      credential,
+      targets: [target],
+      submission: false,
+    }),
   );
   return peer.received.at(-1)!;
 }

@@ -65,9 +65,9 @@ t.test("where a proxy tells no names, each target must be allowed", async (t) =>
   }
   const key = await issue(daemon, peer, { models: [name] });
   const of = { kind: "admit", userPath: "/", credential: key.hash, submission: false } as const;
-  peer.send({ ...of, id: 500, targets: [target, { provider: "x", model: "y" }] });
+  peer.send({ read: 0, ...of, id: 500, targets: [target, { provider: "x", model: "y" }] });
   t.match(peer.received.at(-1), { kind: "failed" });
-  peer.send({ ...of, id: 501, targets: [{ provider: target.provider, model: "" }] });
+  peer.send({ read: 0, ...of, id: 501, targets: [{ provider: target.provider, model: "" }] });
   t.match(peer.received.at(-1), { kind: "failed" }, "one without a model");
 });
 

@@ -48,6 +48,7 @@ t.test(
     peer.send(settleOf(unasked, 3, 40));
     peer.send({ ...settleOf(attempt, 4, 0), part: "attempt" });
     peer.send({
+      read: 0,
       kind: "reroute",
       id: 7,
       lease: attempt.lease,

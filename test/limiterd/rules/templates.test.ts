@@ -342,6 +342,7 @@ t.test("refused requests leave no child, of a rule or of a budget", async (t) =>
   t.equal(daemon.state.book.childCount, 2);
   t.equal(limit!.children.size, 0, "nothing was spent yet");
   peer.send({
+    read: 0,
     kind: "admit",
     id: 2000,
     userPath: "/users/x",

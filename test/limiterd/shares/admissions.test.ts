@@ -16,6 +16,7 @@ async function ask(
 ): Promise<FromDaemon | null> {
   const before = proxy.received.length;
   proxy.send({
+    read: 0,
     kind: "admit",
     id,
     userPath,
@@ -234,7 +235,15 @@ async function driveAll(hosts: Hosts, { ms, firstId, tokens, ...pace }: Drive): 
       const [credential, targets] = ["authenticated", [target]] as const;
       const userPath = `/t${id % 10}`;
       for (const { proxy } of all)
-        proxy.send({ kind: "admit", id, userPath, credential, targets, submission: false });
+        proxy.send({
+          read: 0,
+          kind: "admit",
+          id,
+          userPath,
+          credential,
+          targets,
+          submission: false,
+        });
     }
     await hosts.pass(pace.everyMs);
     for (const [i, host] of all.entries())

@@ -15,6 +15,7 @@ const alone = (rule: RuleDefinition): RuleDefinition => ({ ...rule, hostOnly: tr
 async function ask(hosts: Hosts, { proxy }: Host, id: number, userPath = "/a") {
   const before = proxy.received.length;
   proxy.send({
+    read: 0,
     kind: "admit",
     id,
     userPath,

@@ -17,6 +17,7 @@ const oneHost = (...caps: Parameters<typeof startHosts>[0]): { hosts: Hosts; hos
 const other = { provider: "groq", model: "llama" };
 
 const question = (id: number, targets = [target]): Admit => ({
+  read: 0,
   kind: "admit",
   id,
   userPath: "/a",
@@ -118,8 +119,8 @@ t.test("a reroute waits too, and not for a request that has ended", async (t) =>
   );
   for (const id of [1, 2]) host.proxy.send(question(id));
   await hosts.pass(5);
-  host.proxy.send({ kind: "reroute", id: 11, lease: 1, targets: [other] });
-  host.proxy.send({ kind: "reroute", id: 12, lease: 2, targets: [other] });
+  host.proxy.send({ read: 0, kind: "reroute", id: 11, lease: 1, targets: [other] });
+  host.proxy.send({ read: 0, kind: "reroute", id: 12, lease: 2, targets: [other] });
   const admitted = host.proxy.received.find((each) => each.kind === "admitted" && each.id === 2);
   if (admitted?.kind !== "admitted") throw new Error("it isn't admitted");
   const lease = {

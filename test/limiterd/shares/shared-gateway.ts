@@ -34,6 +34,7 @@ export function gatewayOf(hosts: Hosts, next: () => Host): CaseGateway {
       asked++;
       const { userPath, provider, model } = request;
       host.proxy.send({
+        read: 0,
         kind: "admit",
         id: asked,
         userPath,

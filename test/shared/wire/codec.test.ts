@@ -271,7 +271,7 @@ t.test(
 );
 
 t.test("records, expressions, dates and other extensions never decode to a message", async (t) => {
-  const admit = ["admit", 1, "/team", "authenticated", [["openai", "gpt-4o"]], false] as const;
+  const admit = ["admit", 1, "/team", "authenticated", [["openai", "gpt-4o"]], false, 0] as const;
   t.match(parseToDaemon(read(encodeFrame(admit)).frames[0]), { kind: "admit" });
   const text = (value: string): number[] => [0xa0 + value.length, ...Buffer.from(value)];
   const strangers: readonly (readonly [name: string, value: readonly number[]])[] = [

@@ -147,7 +147,7 @@ export const toDaemon: {
       { maxLength: 5 },
     ),
     submission: fc.boolean(),
-    read: fc.option(count, { nil: undefined }),
+    read: count,
     modelNames: fc.option(fc.array(name, { maxLength: 5 }), { nil: undefined }),
   }),
   authorize: fc.record({ kind: fc.constant("authorize"), id: count, credential }),
@@ -156,7 +156,7 @@ export const toDaemon: {
     id: count,
     lease: count.map((n) => Math.max(1, n)),
     targets: fc.array(target, { minLength: 1, maxLength: 5 }),
-    read: fc.option(count, { nil: undefined }),
+    read: count,
   }),
   settle: fc
     .tuple(
@@ -398,8 +398,8 @@ export const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {
     ],
   ],
   hold: ["hold", [[5, "/team", 7, 1, ["openai", "gpt-4o"], 9, 1, false]]],
-  reroute: ["reroute", 4, 3, [["openai", "gpt-4o"]]],
-  admit: ["admit", 3, "/team", "authenticated", [["openai", "gpt-4o"]], false],
+  reroute: ["reroute", 4, 3, [["openai", "gpt-4o"]], 7],
+  admit: ["admit", 3, "/team", "authenticated", [["openai", "gpt-4o"]], false, 7],
   authorize: ["authorize", 3, "none"],
   settle: [
     "settle",

@@ -87,6 +87,7 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
   const table: readonly (readonly [message: ToDaemon | FromDaemon, wire: readonly unknown[]])[] = [
     [
       {
+        read: 0,
         kind: "admit",
         id: 3,
         userPath: "/team",
@@ -104,10 +105,12 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
           ["local", "llama"],
         ],
         false,
+        0,
       ],
     ],
     [
       {
+        read: 0,
         kind: "admit",
         id: 3,
         userPath: "/team",
@@ -115,10 +118,10 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
         targets: unnamed,
         submission: true,
       },
-      ["admit", 3, "/team", "authenticated", [["openai", ""]], true],
+      ["admit", 3, "/team", "authenticated", [["openai", ""]], true, 0],
     ],
     [
-      { kind: "reroute", id: 4, lease: 3, targets },
+      { read: 0, kind: "reroute", id: 4, lease: 3, targets },
       [
         "reroute",
         4,
@@ -127,6 +130,7 @@ t.test("a message begins with its kind and its id, as the grammar says", async (
           ["openai", "gpt-4o"],
           ["local", "llama"],
         ],
+        0,
       ],
     ],
     [

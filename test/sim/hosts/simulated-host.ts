@@ -161,6 +161,7 @@ export class SimulatedHost {
     this.#paths.set(id, userPath);
     this.#turn(() =>
       this.#proxy.send({
+        read: 0,
         kind: "admit",
         id,
         userPath,

@@ -23,7 +23,7 @@ export interface HostilePeer {
 export const helloFrame = (proxyId: string): Buffer =>
   encodeFrame(["hello", 1, wireVersion, "proxy", proxyId, [], false]);
 export const admitFrame = (id: number, path: string): Buffer =>
-  encodeFrame(["admit", id, path, "authenticated", [["test", "model"]], false]);
+  encodeFrame(["admit", id, path, "authenticated", [["test", "model"]], false, 0]);
 
 interface SettleNumbers {
   readonly tokens: number;
