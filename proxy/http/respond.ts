@@ -8,7 +8,7 @@ import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
 import { type Failure, failure, plainFailure } from "../../shared/error-code.js";
-import { rememberingLast } from "../../shared/text/remembering-last.js";
+import { rememberingLast } from "../../shared/text/remembered.js";
 import { headerText } from "./copy-headers.js";
 import type { Exchange } from "./exchange.js";
 import type { Area } from "./match-route.js";

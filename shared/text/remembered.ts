@@ -1,6 +1,4 @@
-/**
- * Memoizes a function of short texts that come often, such as names that callers send.
- */
+/** Functions that remember what they made. */
 
 /** Callers choose the texts: neither more of them are remembered, nor longer ones. */
 const textsMax = 500;
@@ -20,5 +18,14 @@ export function remembered<T extends NonNullable<unknown>>(
     // A copy: V8 keeps all of a header as long as a text that was cut from it.
     known.set(` ${text}`.slice(1), made);
     return made;
+  };
+}
+
+/** Memoizes the last key. */
+export function rememberingLast<K, V>(make: (key: K) => V): (key: K) => V {
+  let last: { readonly key: K; readonly value: V } | null = null;
+  return (key) => {
+    if (last === null || last.key !== key) last = { key, value: make(key) };
+    return last.value;
   };
 }

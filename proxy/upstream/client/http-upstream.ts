@@ -4,7 +4,7 @@
  */
 import { Readable } from "node:stream";
 import type { ProviderConfig } from "../../../shared/config/config.js";
-import { rememberingLast } from "../../../shared/text/remembering-last.js";
+import { rememberingLast } from "../../../shared/text/remembered.js";
 import type { Egress } from "../../egress/egress.js";
 import { acceptIdentity, headerOf } from "../../http/copy-headers.js";
 import { createDeadlines } from "../call-deadlines.js";

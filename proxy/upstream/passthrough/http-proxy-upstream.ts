@@ -11,7 +11,7 @@ import type { ClientRequest, Agent as HttpAgent, IncomingMessage, ServerResponse
 import { createRequire } from "node:module";
 import type HttpProxy from "http-proxy";
 import type { ProviderConfig } from "../../../shared/config/config.js";
-import { rememberingLast } from "../../../shared/text/remembering-last.js";
+import { rememberingLast } from "../../../shared/text/remembered.js";
 import type { Egress } from "../../egress/egress.js";
 import { createEgressAgent } from "../../egress/egress-agent.js";
 import { acceptIdentity } from "../../http/copy-headers.js";

@@ -1,5 +1,5 @@
 import t from "tap";
-import { remembered } from "../../../shared/text/remembered.js";
+import { remembered, rememberingLast } from "../../../shared/text/remembered.js";
 
 /** What was made, in order. */
 function making(): readonly [(text: string) => string, string[]] {
@@ -47,4 +47,17 @@ t.test("of many texts the last hundreds are kept, and each answer stays right", 
   t.equal(made.length, 501);
   t.equal(upper("a0"), "A0");
   t.equal(made.length, 502, "those from before are forgotten");
+});
+
+t.test("only the key that was asked for last is remembered, by identity", async (t) => {
+  const made: string[] = [];
+  const nameOf = rememberingLast(({ name }: { readonly name: string }) => {
+    made.push(name);
+    return name.toUpperCase();
+  });
+  const [a, b] = [{ name: "a" }, { name: "b" }];
+  t.same([nameOf(a), nameOf(a), nameOf(b), nameOf(a)], ["A", "A", "B", "A"]);
+  t.same(made, ["a", "b", "a"]);
+  t.equal(nameOf({ name: "a" }), "A");
+  t.equal(made.length, 4, "another one that looks the same");
 });
