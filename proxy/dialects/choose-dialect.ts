@@ -35,7 +35,7 @@ import {
   messagesAnswerAsEvents,
   responseAsEvents,
 } from "./shared/answer-as-events.js";
-import { renamedTools } from "./shared/tool-call.js";
+import { renamedFunctions, renamedTools } from "./shared/tool-call.js";
 import type { JsonObject, Translation } from "./shared/translation.js";
 
 /**
@@ -52,7 +52,11 @@ interface Dialect {
 // go `provider-…-to-client`.
 
 export const chatToMessages: Translation = {
-  repeats: [],
+  repeats: ["tools"],
+  repeatedFrom: ({ stream, tools }) => {
+    const renamed = renamedFunctions(tools);
+    return renamed.length === 0 ? { stream } : { stream, tools: renamed };
+  },
   request: chatRequestToMessages,
   answer: messagesAnswerToChat,
   asEvents: messagesAnswerAsEvents,

@@ -11,6 +11,7 @@ import { isGoogleOperation } from "../../shared/operation.js";
 import { denialOfDense } from "../auth/authorize-caller.js";
 import { editModelBody, mustAskUsage } from "../body/edit-model-body.js";
 import { parseObjectExactly, writeExactly } from "../body/exact-json.js";
+import { withoutLoneSurrogates } from "../body/lone-surrogates.js";
 import {
   bodyText,
   isDense,
@@ -149,8 +150,13 @@ class JsonCall implements ModelCall {
     const rewritten = rewriteRequest(this.#bytes, this.operation, rewriters);
     const fitted = this.#fitted(provider, model, isNamed, rewritten);
     const request = overrideRequest(fitted, provider, model);
-    const body = this.#sent.sendable(request.body);
-    return body === request.body ? request : { ...request, body };
+    const whole =
+      provider.type === "anthropic" ? withoutLoneSurrogates(request.body) : request.body;
+    const body = this.#sent.sendable(whole);
+    if (body === request.body) return request;
+    const dropped =
+      whole === request.body ? request.dropped : [...request.dropped, "halves of characters"];
+    return { ...request, body, dropped };
   }
 
   /** The request in the provider's dialect. */

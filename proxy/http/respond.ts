@@ -9,6 +9,7 @@ import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
 import { type Failure, failure, plainFailure } from "../../shared/error-code.js";
 import { rememberingLast } from "../../shared/text/remembered.js";
+import { messageForGoogle, messageForMessages } from "../upstream/errors/context-full.js";
 import { headerText } from "./copy-headers.js";
 import type { Exchange } from "./exchange.js";
 import type { Area } from "./match-route.js";
@@ -88,9 +89,9 @@ export function replyInternalError(
 }
 
 function envelopeFor(exchange: Exchange, what: Failure): object {
-  if (speaksGoogle(exchange)) return googleEnvelope(what.status, what.message);
+  if (speaksGoogle(exchange)) return googleEnvelope(what.status, messageForGoogle(what));
   return speaksMessages(exchange)
-    ? { type: "error", error: { type: messagesErrorType(what), message: what.message } }
+    ? { type: "error", error: { type: messagesErrorType(what), message: messageForMessages(what) } }
     : envelope(what);
 }
 

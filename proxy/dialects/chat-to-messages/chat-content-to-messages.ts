@@ -1,6 +1,6 @@
 /** Translates the content of a chat message to Anthropic's content blocks. */
 import { isAbsent } from "../../../shared/checked.js";
-import { isWebUrl, namelessPdf, namelessText, readDataUrl } from "../shared/data-url.js";
+import { imageType, isWebUrl, namelessPdf, namelessText, readDataUrl } from "../shared/data-url.js";
 import type { RequestReader } from "../shared/request-reader.js";
 import type { JsonObject } from "../shared/translation.js";
 import { chatFileFields, chatImageFields, chatPartFields } from "./chat-request-fields.js";
@@ -72,16 +72,26 @@ function toBareBlock(
   }
 }
 
+const imageTypes: readonly string[] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+
 function imageBlock(value: unknown, at: string, reader: RequestReader): JsonObject | null {
   const image = reader.object(value, at);
   reader.fields(image, chatImageFields, `${at}.`);
   const url = reader.text(image["url"], `${at}.url`);
   const data = readDataUrl(url);
-  if (data?.mediaType.startsWith("image/"))
+  if (data?.mediaType.startsWith("image/")) {
+    const mediaType = imageType(data);
+    if (!imageTypes.includes(mediaType))
+      reader.unsupported(
+        `${at}.url`,
+        `must be an image of the type ${imageTypes.join(", ")}`,
+        "which takes no other images",
+      );
     return {
       type: "image",
-      source: { type: "base64", media_type: data.mediaType, data: data.base64 },
+      source: { type: "base64", media_type: mediaType, data: data.base64 },
     };
+  }
   if (isWebUrl(url)) return { type: "image", source: { type: "url", url } };
   reader.refuse(`${at}.url`, "must be a base64 data URL of an image, or an http or https URL");
   return null;

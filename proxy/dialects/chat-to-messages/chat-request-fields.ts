@@ -37,7 +37,7 @@ export const chatRequestFields: FieldTable = fieldTable({
   stream_options: leftOut("Sluice sends the usage chunk itself, and never obfuscates"),
   tools: mapped("`tools`; types other than `function` are refused"),
   tool_choice: mapped(
-    "`tool_choice`: `auto`, `none`, `required` → `any`, a function → `tool`; other values are refused",
+    "`tool_choice`: `auto`, `none`, `required` → `any`, a function → `tool`; for `allowed_tools` only these are sent",
   ),
   parallel_tool_calls: mapped("`tool_choice.disable_parallel_tool_use`"),
   response_format: mapped(
@@ -49,7 +49,9 @@ export const chatRequestFields: FieldTable = fieldTable({
   thinking: mapped(
     "`thinking` as it is, for clients that send Anthropic's field; not beside `reasoning_effort`",
   ),
-  user: mapped("`metadata.user_id`"),
+  user: mapped(
+    "`metadata.user_id`; an e-mail address, a phone number or a text of more than 256 characters becomes a stable check value",
+  ),
   safety_identifier: mapped("`metadata.user_id`; it takes precedence over `user`"),
   service_tier: mapped(
     "`auto` is the default and is left out; `default` → `standard_only`; other values are dropped",
@@ -151,7 +153,7 @@ export const chatPartFields: FieldTable = fieldTable({
   text: mapped("`text`; Anthropic refuses blank texts, so they are left out"),
   refusal: mapped("`text`"),
   image_url: mapped(
-    "`url`: a `data:` URL → a `base64` source, `http:` and `https:` → a `url` source",
+    "`url`: a `data:` URL of a JPEG, PNG, GIF or WebP → a `base64` source of the type that its bytes have, `http:` and `https:` → a `url` source",
   ),
   file: mapped("`file_data`, a `data:` URL of a PDF or of plain text → a `document`"),
   cache_control: cacheControl,
@@ -181,7 +183,9 @@ export const chatFunctionFields: FieldTable = fieldTable({
   parameters: mapped(
     "`input_schema`, with `type: object` if it has no type; `anyOf`, `oneOf` and `allOf` at its top are dropped, since [Anthropic refuses them there](https://github.com/anthropics/claude-code/issues/30212)",
   ),
-  strict: mapped("`strict`"),
+  strict: mapped(
+    "`strict`, of at most 20 tools whose schemas Anthropic enforces; what its schemas lack goes into the `description`",
+  ),
 });
 
 export const chatResponseFormatFields: FieldTable = fieldTable({

@@ -3,7 +3,9 @@
  * what becomes of each field.
  */
 import { isAbsent, isObject } from "../../../shared/checked.js";
+import { schemaInstruction } from "../fit/fit-chat-request.js";
 import { RequestReader } from "../shared/request-reader.js";
+import { checkValue } from "../shared/tool-call.js";
 import type { JsonObject, RequestOptions, TranslatedRequest } from "../shared/translation.js";
 import { textBlock } from "./chat-content-to-messages.js";
 import { chatRequestFields, chatResponseFormatFields } from "./chat-request-fields.js";
@@ -19,7 +21,7 @@ export function chatRequestToMessages(
   if (!reader.depth(body)) return reader.result(body);
   reader.fields(body, chatRequestFields, "");
   const turns = chatTurnsToMessages(body["messages"], reader);
-  const tools = chatToolsToMessages(body["tools"], reader);
+  const tools = chatToolsToMessages(body, reader);
   const out: Record<string, unknown> = {};
   const set = (field: string, value: unknown): void => {
     if (value !== undefined) out[field] = value;
@@ -127,7 +129,14 @@ function responseFormat(value: unknown, reader: RequestReader): JsonObject | und
       const described = isAbsent(definition["description"])
         ? schema
         : { description: reader.text(definition["description"], `${at}.description`), ...schema };
-      return { type: "json_schema", schema: outputSchema(described) };
+      const closed = outputSchema(described);
+      if (closed !== null) return { type: "json_schema", schema: closed };
+      reader.drop(
+        `${at}.schema`,
+        "must have objects with named properties alone",
+        "which enforces no other",
+      );
+      return undefined;
     }
     // `jsonInstruction` asks for it.
     case "json_object":
@@ -140,13 +149,30 @@ function responseFormat(value: unknown, reader: RequestReader): JsonObject | und
 
 function metadata(body: JsonObject, reader: RequestReader): JsonObject | undefined {
   const param = isAbsent(body["safety_identifier"]) ? "user" : "safety_identifier";
-  return isAbsent(body[param]) ? undefined : { user_id: reader.text(body[param], param) };
+  return isAbsent(body[param]) ? undefined : { user_id: identity(reader.text(body[param], param)) };
 }
 
-/** The JSON mode without a schema, which Anthropic doesn't have, in words. */
+/** What Anthropic refuses as an identity: an address, a phone number, a long text. */
+const nameable = /@|^\+?[\d\s().-]{7,}$/;
+const identityCharsMax = 256;
+
+/** Always the same for the same text, which it doesn't show. */
+function identity(text: string): string {
+  if (text.length <= identityCharsMax && !nameable.test(text)) return text;
+  return `user_${checkValue(text)}${checkValue(`${text} `)}${checkValue(` ${text}`)}`;
+}
+
+/** What Anthropic can't enforce, in words: the JSON mode without a schema, and some schemas. */
 function jsonInstruction(format: unknown): readonly JsonObject[] {
-  return isObject(format) && format["type"] === "json_object"
-    ? [textBlock("Answer with one valid JSON object, without any text or code fence around it.")]
+  if (!isObject(format)) return [];
+  if (format["type"] === "json_object")
+    return [
+      textBlock("Answer with one valid JSON object, without any text or code fence around it."),
+    ];
+  const definition = isObject(format["json_schema"]) ? format["json_schema"] : {};
+  const { schema } = definition;
+  return format["type"] === "json_schema" && isObject(schema) && outputSchema(schema) === null
+    ? [textBlock(schemaInstruction(schema))]
     : [];
 }
 

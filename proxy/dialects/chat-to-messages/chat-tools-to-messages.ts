@@ -1,20 +1,28 @@
 /** Translates the tools of a chat request, and its tool choice, to Anthropic's. */
 import { isAbsent, isObject } from "../../../shared/checked.js";
 import type { RequestReader } from "../shared/request-reader.js";
+import { fittingToolName, messagesNameCharsMax } from "../shared/tool-call.js";
 import type { JsonObject } from "../shared/translation.js";
 import { chatFunctionFields, chatToolDefinitionFields } from "./chat-request-fields.js";
+import { outputSchema } from "./output-schema.js";
 
 /** Undefined when there are none. */
 export function chatToolsToMessages(
-  value: unknown,
+  { tools: value, tool_choice: choice }: JsonObject,
   reader: RequestReader,
 ): JsonObject[] | undefined {
   if (isAbsent(value)) return undefined;
-  const tools = reader.list(value, "tools").map((tool, i) => toTool(tool, `tools[${i}]`, reader));
-  return tools.length === 0 ? undefined : tools;
+  const tools = reader.list(value, "tools").map((tool, i) => toTool(tool, i, reader));
+  if (tools.length === 0) return undefined;
+  const allowed = allowedNames(choice, reader);
+  return allowed === null ? tools : tools.filter(({ name }) => allowed.has(name as string));
 }
 
-function toTool(value: unknown, at: string, reader: RequestReader): JsonObject {
+/** More in one request are refused. */
+const strictToolsMax = 20;
+
+function toTool(value: unknown, index: number, reader: RequestReader): JsonObject {
+  const at = `tools[${index}]`;
   const tool = reader.object(value, at);
   reader.fields(tool, chatToolDefinitionFields, `${at}.`);
   if (tool["type"] !== "function")
@@ -22,12 +30,18 @@ function toTool(value: unknown, at: string, reader: RequestReader): JsonObject {
   const called = reader.object(tool["function"], `${at}.function`);
   reader.fields(called, chatFunctionFields, `${at}.function.`);
   const out: Record<string, unknown> = {
-    name: reader.name(called["name"], `${at}.function.name`),
+    name: toolName(called["name"], `${at}.function.name`, reader),
   };
   if (!isAbsent(called["description"]))
     out["description"] = reader.text(called["description"], `${at}.function.description`);
-  out["input_schema"] = inputSchema(called["parameters"], `${at}.function.parameters`, reader);
-  if (reader.flag(called["strict"], `${at}.function.strict`) === true) out["strict"] = true;
+  const schema = inputSchema(called["parameters"], `${at}.function.parameters`, reader);
+  out["input_schema"] = schema;
+  if (reader.flag(called["strict"], `${at}.function.strict`) === true) {
+    const strict = index < strictToolsMax ? outputSchema(schema) : null;
+    if (strict === null)
+      reader.drop(`${at}.function.strict`, "must be left out", "which can't enforce its schema");
+    else Object.assign(out, { input_schema: strict, strict: true });
+  }
   if (!isAbsent(tool["cache_control"])) out["cache_control"] = tool["cache_control"];
   return out;
 }
@@ -68,7 +82,7 @@ export function chatToolChoiceToMessages(
   const chatChoice = body["tool_choice"];
   const parallel = reader.flag(body["parallel_tool_calls"], "parallel_tool_calls");
   const choice = isObject(chatChoice)
-    ? namedTool(chatChoice, reader)
+    ? objectChoice(chatChoice, reader)
     : simpleChoice(chatChoice, reader);
   if (!hasTools && (choice === undefined || choice["type"] === "auto" || choice["type"] === "none"))
     return undefined;
@@ -83,13 +97,40 @@ function simpleChoice(value: unknown, reader: RequestReader): JsonObject | undef
   return type === undefined ? undefined : { type };
 }
 
-function namedTool(choice: JsonObject, reader: RequestReader): JsonObject {
+function objectChoice(choice: JsonObject, reader: RequestReader): JsonObject | undefined {
+  if (choice["type"] === "allowed_tools") {
+    const { mode } = reader.object(choice["allowed_tools"], "tool_choice.allowed_tools");
+    const type = reader.enumValue(mode, modes, "tool_choice.allowed_tools.mode");
+    return type === undefined ? undefined : { type };
+  }
   if (choice["type"] !== "function")
-    reader.unsupported(
-      "tool_choice.type",
-      "must be function",
-      "which can't limit the choice to some of the tools",
-    );
+    reader.refuse("tool_choice.type", "must be function or allowed_tools");
   const called = reader.object(choice["function"], "tool_choice.function");
-  return { type: "tool", name: reader.name(called["name"], "tool_choice.function.name") };
+  return { type: "tool", name: toolName(called["name"], "tool_choice.function.name", reader) };
+}
+
+const modes: ReadonlyMap<string, string> = new Map([
+  ["auto", "auto"],
+  ["required", "any"],
+]);
+
+/**
+ * The names of the tools that may be called, as Anthropic gets them; null: all of them. Anthropic
+ * can't limit the choice, but a tool that isn't sent can't be called.
+ */
+function allowedNames(choice: unknown, reader: RequestReader): ReadonlySet<string> | null {
+  if (!isObject(choice) || choice["type"] !== "allowed_tools") return null;
+  const at = "tool_choice.allowed_tools";
+  const { tools } = reader.object(choice["allowed_tools"], at);
+  const names = reader.list(tools, `${at}.tools`).map((item, i) => {
+    const tool = reader.object(item, `${at}.tools[${i}]`);
+    const called = reader.object(tool["function"], `${at}.tools[${i}].function`);
+    return toolName(called["name"], `${at}.tools[${i}].function.name`, reader);
+  });
+  return new Set(names);
+}
+
+/** A tool's name as Anthropic takes it. */
+export function toolName(value: unknown, at: string, reader: RequestReader): string {
+  return fittingToolName(reader.name(value, at), messagesNameCharsMax);
 }

@@ -10,6 +10,7 @@ import { jsonDepthMax } from "../../../shared/bounds.js";
 import { isAbsent } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import type { RequestReader } from "../shared/request-reader.js";
+import { orderWithResults } from "../shared/results-order.js";
 import { carriesReasoning, noSignature } from "../shared/thinking-blocks.js";
 import { readToolInput, unreadableInput } from "../shared/tool-call.js";
 import type { JsonObject } from "../shared/translation.js";
@@ -22,6 +23,7 @@ import {
   chatToolFields,
   chatUserFields,
 } from "./chat-request-fields.js";
+import { toolName } from "./chat-tools-to-messages.js";
 
 interface MessagesTurns {
   readonly system: readonly JsonObject[];
@@ -33,9 +35,10 @@ type Turn = { readonly role: "user" | "assistant"; readonly content: JsonObject[
 export function chatTurnsToMessages(value: unknown, reader: RequestReader): MessagesTurns {
   const system: JsonObject[] = [];
   const turns: Turn[] = [];
-  for (const [i, item] of reader.list(value, "messages").entries()) {
+  const list = reader.list(value, "messages");
+  for (const i of orderWithResults(list) ?? list.keys()) {
     const at = `messages[${i}]`;
-    const message = reader.object(item, at);
+    const message = reader.object(list[i], at);
     switch (message["role"]) {
       case "system":
       case "developer":
@@ -152,7 +155,7 @@ function toolUse(value: unknown, at: string, reader: RequestReader): JsonObject 
   return {
     type: "tool_use",
     id: callId(call["id"], `${at}.id`, reader),
-    name: reader.name(called["name"], `${at}.function.name`),
+    name: toolName(called["name"], `${at}.function.name`, reader),
     input: toolInput(
       reader.text(called["arguments"], `${at}.function.arguments`),
       `${at}.function.arguments`,

@@ -5,6 +5,7 @@ import { writeExactly } from "../../body/exact-json.js";
 import { nestedDeeperThan } from "../../body/json-value.js";
 import { finishReason } from "../shared/stop-reasons.js";
 import { isRequiredBack } from "../shared/thinking-blocks.js";
+import { messagesNameCharsMax, ToolNames } from "../shared/tool-call.js";
 import { chatServiceTier, chatUsage } from "../shared/translate-usage.js";
 import {
   type AnswerContext,
@@ -17,7 +18,7 @@ export function messagesAnswerToChat(body: JsonObject, context: AnswerContext): 
   const content = body["content"];
   if (!Array.isArray(content))
     throw new UntranslatableAnswer("the provider's answer is not a message: it has no content");
-  const parts = readBlocks(content as readonly unknown[]);
+  const parts = readBlocks(content as readonly unknown[], clientNames(context));
   const out: Record<string, unknown> = {
     id: chatId(body["id"], context),
     object: "chat.completion",
@@ -44,6 +45,16 @@ export function chatId(id: unknown, context: AnswerContext): string {
   return typeof id === "string" && id !== "" ? id : `chatcmpl-${context.requestId}`;
 }
 
+/** The names of the client's tools, of which Anthropic doesn't take all as they are. */
+export function clientNames({ request: { tools } }: AnswerContext): ToolNames {
+  const names = Array.isArray(tools)
+    ? tools.map((tool: unknown) =>
+        isObject(tool) && isObject(tool["function"]) ? tool["function"]["name"] : undefined,
+      )
+    : [];
+  return new ToolNames(names, messagesNameCharsMax);
+}
+
 /** The explanation when the model refused; null when it didn't, or gave none. */
 export function refusalOf({
   stop_reason: reason,
@@ -60,7 +71,7 @@ interface MessageParts {
   readonly calls: JsonObject[];
 }
 
-function readBlocks(content: readonly unknown[]): MessageParts {
+function readBlocks(content: readonly unknown[], names: ToolNames): MessageParts {
   const parts: MessageParts = { texts: [], thoughts: [], thinkingBlocks: [], calls: [] };
   for (const block of content) {
     if (!isObject(block))
@@ -86,7 +97,10 @@ function readBlocks(content: readonly unknown[]): MessageParts {
         parts.calls.push({
           id: textOf(block, "id"),
           type: "function",
-          function: { name: textOf(block, "name"), arguments: inputText(block["input"]) },
+          function: {
+            name: names.original(textOf(block, "name")),
+            arguments: inputText(block["input"]),
+          },
         });
         break;
       default:

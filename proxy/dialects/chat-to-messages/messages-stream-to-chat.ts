@@ -13,6 +13,7 @@ import { chatErrorEvent } from "../shared/error-events.js";
 import { GuardedTranslator, parseEventData } from "../shared/guarded-translator.js";
 import { finishReason } from "../shared/stop-reasons.js";
 import { isRequiredBack } from "../shared/thinking-blocks.js";
+import type { ToolNames } from "../shared/tool-call.js";
 import { chatServiceTier, chatUsage } from "../shared/translate-usage.js";
 import {
   type AnswerContext,
@@ -22,6 +23,7 @@ import {
 } from "../shared/translation.js";
 import {
   chatId,
+  clientNames,
   inputText,
   refusalOf,
   textOf,
@@ -45,6 +47,7 @@ const done: ClientEvent = { event: null, data: "[DONE]" };
 
 export class MessagesStreamToChat extends GuardedTranslator {
   readonly #context: AnswerContext;
+  readonly #names: ToolNames;
   #id: string;
   #begun = false;
   #open: OpenBlock | null = null;
@@ -59,6 +62,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
   constructor(context: AnswerContext) {
     super();
     this.#context = context;
+    this.#names = clientNames(context);
     this.#id = chatId(null, context);
   }
 
@@ -137,7 +141,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
               index: this.#open.call,
               id: textOf(block, "id"),
               type: "function",
-              function: { name: textOf(block, "name"), arguments: "" },
+              function: { name: this.#names.original(textOf(block, "name")), arguments: "" },
             },
           ],
         });

@@ -1,33 +1,30 @@
 /**
- * A schema for a structured answer, as Anthropic's models take it: constraints that its schemas
- * don't have are told in the `description` beside them, as Anthropic's own SDKs do, since an
+ * A schema for a structured answer or for a strict tool, as Anthropic's models take it: what its
+ * schemas don't have is told in the `description` beside it, as Anthropic's own SDKs do, since an
  * unknown keyword is a 400. Source: docs.claude.com, "Structured outputs", JSON Schema limitations.
  */
 import { isObject } from "../../../shared/checked.js";
 import { writeExactly } from "../../body/exact-json.js";
 import type { JsonObject } from "../shared/translation.js";
 
-/** Keywords without a meaning that Anthropic enforces, by the kind of value they constrain. */
-const untaken: ReadonlySet<string> = new Set([
-  "minimum",
-  "maximum",
-  "exclusiveMinimum",
-  "exclusiveMaximum",
-  "multipleOf",
-  "minLength",
-  "maxLength",
-  "pattern",
-  "maxItems",
-  "uniqueItems",
-  "minContains",
-  "maxContains",
-  "minProperties",
-  "maxProperties",
+/** Keywords that Anthropic takes, and whose values aren't schemas. */
+const taken: ReadonlySet<string> = new Set([
+  "type",
+  "title",
+  "description",
+  "enum",
+  "const",
+  "default",
+  "required",
+  "$ref",
 ]);
 
 /** Keywords whose values are schemas, by name or in a list. */
 const named: ReadonlySet<string> = new Set(["properties", "$defs", "definitions"]);
-const listed: ReadonlySet<string> = new Set(["anyOf", "allOf", "prefixItems"]);
+const listed: ReadonlySet<string> = new Set(["anyOf", "allOf"]);
+
+/** Keywords that say nothing of the value. */
+const silent: ReadonlySet<string> = new Set(["$schema", "$id", "$comment", "__proto__"]);
 
 /** The texts of `format` that Anthropic knows. */
 const formats: ReadonlySet<unknown> = new Set([
@@ -43,18 +40,45 @@ const formats: ReadonlySet<unknown> = new Set([
   "uuid",
 ]);
 
-/** `schema` is nested at most as deep as a body may be. */
-export function outputSchema(schema: JsonObject): JsonObject {
+/**
+ * Null for a schema with a map, an object whose fields have any name: Anthropic closes every
+ * object, so that it could only be empty. `schema` is nested at most as deep as a body may be.
+ */
+export function outputSchema(schema: JsonObject): JsonObject | null {
+  return hasMap(schema) ? null : closed(schema);
+}
+
+function hasMap(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasMap);
+  if (!isObject(value)) return false;
+  if (isMap(value)) return true;
+  for (const [keyword, each] of Object.entries(value)) {
+    if (named.has(keyword) && isObject(each) ? Object.values(each).some(hasMap) : false)
+      return true;
+    if (keyword === "items" || keyword === "oneOf" || listed.has(keyword))
+      if (hasMap(each)) return true;
+  }
+  return false;
+}
+
+/** Whether an object may have fields that its schema doesn't name, and must: it names none. */
+function isMap(schema: JsonObject): boolean {
+  const { additionalProperties: others, patternProperties: patterns, properties } = schema;
+  const namesNone = !isObject(properties) || Object.keys(properties).length === 0;
+  return isObject(others) || isObject(patterns) || (others === true && namesNone);
+}
+
+function closed(schema: JsonObject): JsonObject {
   const out: Record<string, unknown> = {};
   const told: string[] = [];
   for (const [keyword, value] of Object.entries(schema)) {
-    if (isUntaken(keyword, value)) told.push(`${keyword}: ${writeExactly(value)}`);
-    else if (keyword === "$schema" || keyword === "__proto__") continue;
-    else if (keyword === "oneOf") out["anyOf"] = schemas(value);
+    if (silent.has(keyword) || keyword === "additionalProperties") continue;
+    if (keyword === "oneOf") out["anyOf"] = schemas(value);
     else if (named.has(keyword) && isObject(value)) out[keyword] = byName(value);
     else if (listed.has(keyword)) out[keyword] = schemas(value);
-    else if (keyword === "items" && isObject(value)) out[keyword] = outputSchema(value);
-    else out[keyword] = value;
+    else if (keyword === "items" && isObject(value)) out[keyword] = closed(value);
+    else if (isTaken(keyword, value)) out[keyword] = value;
+    else told.push(`${keyword}: ${writeExactly(value)}`);
   }
   // Anthropic wants every object closed.
   if (isObjectSchema(schema)) out["additionalProperties"] = false;
@@ -65,10 +89,10 @@ export function outputSchema(schema: JsonObject): JsonObject {
   return out;
 }
 
-function isUntaken(keyword: string, value: unknown): boolean {
-  if (keyword === "format") return !formats.has(value);
-  if (keyword === "minItems") return value !== 0 && value !== 1;
-  return untaken.has(keyword);
+function isTaken(keyword: string, value: unknown): boolean {
+  if (keyword === "format") return formats.has(value);
+  if (keyword === "minItems") return value === 0 || value === 1;
+  return taken.has(keyword);
 }
 
 function isObjectSchema(schema: JsonObject): boolean {
@@ -77,12 +101,12 @@ function isObjectSchema(schema: JsonObject): boolean {
 
 function byName(value: JsonObject): JsonObject {
   return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [name, isObject(each) ? outputSchema(each) : each]),
+    Object.entries(value).map(([name, each]) => [name, isObject(each) ? closed(each) : each]),
   );
 }
 
 function schemas(value: unknown): unknown {
   return Array.isArray(value)
-    ? value.map((each: unknown) => (isObject(each) ? outputSchema(each) : each))
+    ? value.map((each: unknown) => (isObject(each) ? closed(each) : each))
     : value;
 }

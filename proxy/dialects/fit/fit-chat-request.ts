@@ -11,6 +11,7 @@ import type {
 import type { Effort } from "../../../shared/config/model-traits.js";
 import { writeExactly } from "../../body/exact-json.js";
 import type { RequestCheck } from "../shared/request-check.js";
+import { orderWithResults } from "../shared/results-order.js";
 import { withoutSignatures, withSignatures } from "../shared/thought-signature.js";
 import { unreadableInput } from "../shared/tool-call.js";
 import type { JsonObject } from "../shared/translation.js";
@@ -135,13 +136,24 @@ const sampling = new Map<string, number>([
   ["frequency_penalty", 0],
 ]);
 
+/** What reasoning models of OpenAI refuse. */
+const tokenControl = ["stop", "logprobs", "top_logprobs", "logit_bias"];
+
 /** `effort`: with which the model reasons; `none`: it doesn't. */
 export function fitSampling(
   out: Fields,
   effort: unknown,
-  { sampling: taken }: ChatModelTraits,
+  { sampling: taken, takesTokenControl }: ChatModelTraits,
   check: RequestCheck,
 ): void {
+  const reasons = taken !== "without_reasoning" || effort !== "none";
+  for (const field of takesTokenControl ? [] : reasons ? tokenControl : ["stop"]) {
+    const value = out[field];
+    if (value === undefined) continue;
+    if (value !== false && value !== null)
+      check.drop(field, "must be left out: the model doesn't take it");
+    delete out[field];
+  }
   if (taken === "one_of" && out["temperature"] !== undefined && out["top_p"] !== undefined) {
     check.drop("top_p", "must be left out: the model takes it or a temperature, but not both");
     delete out["top_p"];
@@ -196,7 +208,8 @@ export function fitMessages(
   messages: readonly JsonObject[],
   { chat, model }: Pick<ChatHost, "chat" | "model">,
 ): readonly JsonObject[] {
-  const fitted = messages.map((message) =>
+  const beside = orderWithResults(messages)?.map((i) => messages[i]!) ?? messages;
+  const fitted = beside.map((message) =>
     withArguments(withIds(withReasoning(message, chat), chat), chat),
   );
   const signed = chat.takesSignatures ? withSignatures(fitted, model) : withoutSignatures(fitted);

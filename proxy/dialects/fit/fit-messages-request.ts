@@ -27,6 +27,8 @@ export function fitMessagesRequest(
   if (traits.outputTokensMax !== null)
     out["max_tokens"] = Math.min(body["max_tokens"] as number, traits.outputTokensMax);
   const config = isObject(body["output_config"]) ? body["output_config"] : {};
+  if (!traits.takesOutputSchema) dropStrict(out, check);
+  fitLastTurn(out, traits, check);
   fitThinking(out, config["effort"], traits, check);
   fitOutputConfig(out, config, traits, check);
   fitSampling(out, traits, check);
@@ -39,6 +41,38 @@ function dropForcedCall(out: Fields, check: RequestCheck): void {
   check.drop("tool_choice", "must not force a call: the model doesn't take that");
   const { name: _, ...others } = choice;
   out["tool_choice"] = { ...others, type: "auto" };
+}
+
+function dropStrict(out: Fields, check: RequestCheck): void {
+  const tools = (out["tools"] ?? []) as readonly JsonObject[];
+  if (!tools.some(({ strict }) => strict === true)) return;
+  check.drop("tools[].strict", "must be left out: the model doesn't enforce schemas");
+  out["tools"] = tools.map(({ strict: _, ...tool }) => tool);
+}
+
+/** A prefilled answer: newer models refuse it, older ones refuse white space at its end. */
+function fitLastTurn(
+  out: Fields,
+  { takesPrefill }: MessagesModelTraits,
+  check: RequestCheck,
+): void {
+  const messages = out["messages"] as readonly JsonObject[];
+  const last = messages.at(-1);
+  if (last?.["role"] !== "assistant" || !Array.isArray(last["content"])) return;
+  if (!takesPrefill) {
+    check.drop(
+      "messages",
+      "must end with a user's message: the model continues no answer",
+      "prefill",
+    );
+    out["messages"] = [...messages, { role: "user", content: "Continue." }];
+    return;
+  }
+  const block = last["content"].at(-1) as JsonObject | undefined;
+  const { text } = block ?? {};
+  if (typeof text !== "string" || text === text.trimEnd()) return;
+  const content = [...last["content"].slice(0, -1), { ...block, text: text.trimEnd() }];
+  out["messages"] = [...messages.slice(0, -1), { ...last, content }];
 }
 
 /** The smallest budget that Anthropic takes. */

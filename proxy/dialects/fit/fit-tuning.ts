@@ -27,6 +27,10 @@ const tuningFields = [
   "top_p",
   "presence_penalty",
   "frequency_penalty",
+  "stop",
+  "logprobs",
+  "top_logprobs",
+  "logit_bias",
   "max_tokens",
   "max_completion_tokens",
 ];

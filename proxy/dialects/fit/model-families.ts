@@ -30,6 +30,8 @@ export interface ChatModelTraits {
   readonly sampling: Sampling;
   /** Whether a request may force a call; models that always think often refuse that. */
   readonly takesForcedCalls: boolean;
+  /** Whether it takes `stop`, and, while it reasons, a bias or log probabilities of tokens. */
+  readonly takesTokenControl: boolean;
 }
 
 const common: ChatModelTraits = {
@@ -38,6 +40,7 @@ const common: ChatModelTraits = {
   onlyInResponses: "nothing",
   sampling: "all",
   takesForcedCalls: true,
+  takesTokenControl: true,
 };
 
 function plain(outputTokensMax: number | null): ChatModelTraits {
@@ -45,7 +48,7 @@ function plain(outputTokensMax: number | null): ChatModelTraits {
 }
 
 function reasoning(efforts: readonly Effort[], sampling: Sampling = "none"): ChatModelTraits {
-  return { ...common, outputTokensMax: 128_000, efforts, sampling };
+  return { ...common, outputTokensMax: 128_000, efforts, sampling, takesTokenControl: false };
 }
 
 function inResponses(efforts: readonly Effort[]): ChatModelTraits {
@@ -112,6 +115,8 @@ export interface MessagesModelTraits {
   readonly efforts: readonly Effort[];
   readonly sampling: Sampling;
   readonly takesOutputSchema: boolean;
+  /** Whether it continues an answer whose beginning the request has. */
+  readonly takesPrefill: boolean;
 }
 
 /** Null for a model that isn't Anthropic's: some servers speak its dialect with others. */
@@ -135,6 +140,7 @@ export function messagesModelTraits(model: string): MessagesModelTraits | null {
           : [],
     sampling: at(4.7) ? "none" : at(4.1) ? "one_of" : "all",
     takesOutputSchema: at(4.5) || (family === "opus" && at(4.1)),
+    takesPrefill: !at(4.6),
   };
 }
 

@@ -36,6 +36,7 @@ export function chatTraitsOf({ chat, modelTraits }: ModelHost, model: string): C
     efforts: own.efforts ?? family.efforts,
     sampling: own.sampling ?? family.sampling,
     takesForcedCalls: own.takesForcedCalls ?? family.takesForcedCalls,
+    takesTokenControl: family.takesTokenControl,
     takesImages: own.takesImages ?? true,
     takesOutputSchema: own.takesOutputSchema ?? takesOutputSchema,
     ...withTools(own.reasoningWithTools, family, reasoningWithTools),
@@ -71,6 +72,7 @@ const unknownModel: MessagesModelTraits = {
   efforts: ["low", "medium", "high", "xhigh", "max"],
   sampling: "all",
   takesOutputSchema: true,
+  takesPrefill: true,
 };
 
 /** Null for a model that isn't Anthropic's, and of which the operator says nothing. */
@@ -89,6 +91,7 @@ export function messagesTraitsOf(
     sampling: own.sampling ?? family.sampling,
     thinking: own.thinking ?? family.thinking,
     takesOutputSchema: own.takesOutputSchema ?? family.takesOutputSchema,
+    takesPrefill: family.takesPrefill,
     takesImages: own.takesImages ?? true,
     takesForcedCalls: own.takesForcedCalls ?? true,
   };

@@ -6,9 +6,8 @@
  * model thought goes with the first call, as its signature, because many clients send only that
  * back; where no call follows, it goes with a last, empty thought.
  */
-
-import { AnswerSize, type CallPiece, type ChatPiece, namelessCall } from "../shared/chat-pieces.js";
-import { CallTracker, continuedCall } from "../shared/chat-stream-reader.js";
+import { type Call, CallSequence } from "../shared/call-sequence.js";
+import { AnswerSize, type ChatPiece } from "../shared/chat-pieces.js";
 import { keptAsSignature } from "../shared/kept-reasoning.js";
 import { googleFinishReason } from "../shared/stop-reasons.js";
 import { readSignedId } from "../shared/thought-signature.js";
@@ -19,14 +18,6 @@ import {
   type JsonObject,
   UntranslatableAnswer,
 } from "../shared/translation.js";
-
-interface HeldCall {
-  id: string | null;
-  readonly name: string;
-  /** Gemini's own, from a provider that serves its models. */
-  signature: string | null;
-  text: string;
-}
 
 /** How a candidate ended. */
 export interface Finish {
@@ -40,9 +31,18 @@ export interface Finish {
 export class CandidateParts {
   readonly #context: AnswerContext;
   readonly #emit: (part: JsonObject) => void;
-  readonly #tracker = new CallTracker();
+  /** Of the call whose turn it is. */
+  #callText = "";
+  readonly #sequence = new CallSequence({
+    begin: () => {
+      this.#callText = "";
+    },
+    text: (text) => {
+      this.#callText += text;
+    },
+    end: (call) => this.#emitCall(call),
+  });
   readonly #names: ToolNames;
-  readonly #held = new Map<number, HeldCall>();
   readonly #size = new AnswerSize();
   #calls = 0;
   #thoughts = "";
@@ -50,6 +50,8 @@ export class CandidateParts {
   #refusal = "";
   #malformed: string | null = null;
   #isEmpty = true;
+  /** The answer ended at its limit, so that a call may be incomplete. */
+  #isCut = false;
 
   constructor(context: AnswerContext, emit: (part: JsonObject) => void) {
     this.#context = context;
@@ -87,56 +89,35 @@ export class CandidateParts {
         this.#refusal += piece.text;
         break;
       default:
-        this.#call(piece);
+        this.#sequence.add(piece);
     }
   }
 
   #text(text: string): void {
     if (text === "") return;
-    this.#release(false);
+    this.#sequence.end();
     this.#emit({ text });
   }
 
-  #call(piece: CallPiece): void {
-    const index = this.#tracker.indexOf(piece, this.#held.size > 0);
-    const { id, extra } = readSignedId(piece.clientId ?? "");
-    const signature = signatureIn(extra);
-    if (this.#tracker.isNew(piece, index)) {
-      if (piece.custom)
-        throw new UntranslatableAnswer("the provider's answer calls a tool that is not a function");
-      if (piece.name === null) throw namelessCall();
-      // One index for several calls, which only their ids tell apart.
-      if (this.#held.has(index)) this.#release(false);
-      this.#tracker.begin(index, piece.id ?? "");
-      this.#held.set(index, { id: id || null, name: piece.name, signature, text: piece.text });
+  #emitCall({ clientId, name, custom }: Call & { readonly name: string }): void {
+    if (custom)
+      throw new UntranslatableAnswer("the provider's answer calls a tool that is not a function");
+    const args = readToolInput(this.#callText);
+    if (args === null) {
+      // A client would run it with other arguments than the model meant.
+      if (!this.#isCut)
+        this.#malformed = `the arguments of a call of ${name} are not a JSON object`;
       return;
     }
-    const held = this.#held.get(index);
-    if (held === undefined) throw continuedCall();
-    held.id ??= id || null;
-    held.signature ??= signature;
-    held.text += piece.text;
-  }
-
-  /** `isCut`: the answer ended at its limit, so that the last call may be incomplete. */
-  #release(isCut: boolean): void {
-    for (const { id, name, signature, text } of this.#held.values()) {
-      const args = readToolInput(text);
-      if (args === null) {
-        // A client would run it with other arguments than the model meant.
-        if (!isCut) this.#malformed = `the arguments of a call of ${name} are not a JSON object`;
-        continue;
-      }
-      const number = this.#calls++;
-      const functionCall = {
-        id: id ?? `call_${this.#context.requestId}_${number}`,
-        name: this.#names.original(name),
-        args,
-      };
-      const thoughtSignature = signature ?? (number === 0 ? this.#keptThinking() : null);
-      this.#emit(thoughtSignature === null ? { functionCall } : { functionCall, thoughtSignature });
-    }
-    this.#held.clear();
+    const { id, extra } = readSignedId(clientId ?? "");
+    const number = this.#calls++;
+    const functionCall = {
+      id: id || `call_${this.#context.requestId}_${number}`,
+      name: this.#names.original(name),
+      args,
+    };
+    const thoughtSignature = signatureIn(extra) ?? (number === 0 ? this.#keptThinking() : null);
+    this.#emit(thoughtSignature === null ? { functionCall } : { functionCall, thoughtSignature });
   }
 
   #keptThinking(): string | null {
@@ -148,7 +129,8 @@ export class CandidateParts {
   end(finish: unknown): Finish {
     const reason = googleFinishReason(finish);
     if (reason === null) throw new FailedAnswer("the provider ended its answer with an error");
-    this.#release(reason === "MAX_TOKENS");
+    this.#isCut = reason === "MAX_TOKENS";
+    this.#sequence.end();
     const kept = this.#calls === 0 && this.#showsThoughts ? this.#keptThinking() : null;
     if (kept !== null) this.#emit({ text: "", thought: true, thoughtSignature: kept });
     if (this.#malformed !== null)

@@ -6,7 +6,8 @@
  * begins.
  */
 import { streamEventBytesMax } from "../../../shared/bounds.js";
-import { type CallPiece, chatPieces } from "../shared/chat-pieces.js";
+import { type Call, CallSequence } from "../shared/call-sequence.js";
+import { chatPieces } from "../shared/chat-pieces.js";
 import { ChatStreamReader } from "../shared/chat-stream-reader.js";
 import { messagesErrorEvent } from "../shared/error-events.js";
 import { stopReason } from "../shared/stop-reasons.js";
@@ -29,13 +30,7 @@ import {
 type OpenBlock =
   | { readonly kind: "text" }
   | { readonly kind: "thinking"; isSigned: boolean }
-  | {
-      readonly kind: "call";
-      /** As the provider sent it. */
-      readonly index: number | null;
-      /** As the provider sent it. */
-      readonly id: string | null;
-    };
+  | { readonly kind: "call" };
 
 export class ChatStreamToMessages extends ChatStreamReader {
   readonly #context: AnswerContext;
@@ -44,9 +39,12 @@ export class ChatStreamToMessages extends ChatStreamReader {
   #open: OpenBlock | null = null;
   /** How many blocks were opened. */
   #blocks = 0;
+  readonly #sequence = new CallSequence({
+    begin: (call) => this.#beginCall(call),
+    text: (text) => this.#blockDelta({ type: "input_json_delta", partial_json: text }),
+    end: () => this.#closeBlock(),
+  });
   #calls = 0;
-  /** Indexes and ids of the calls so far, as the provider sent them. */
-  readonly #known = new Set<number | string | null>();
   #refusal = "";
   protected override readonly errorEvent = messagesErrorEvent;
 
@@ -59,6 +57,10 @@ export class ChatStreamToMessages extends ChatStreamReader {
   protected override translate(choice: JsonObject, chunk: JsonObject): void {
     if (!this.#begun) this.#begin(chunk);
     this.#delta(choice);
+  }
+
+  override get heldBytes(): number {
+    return this.#sequence.heldChars;
   }
 
   /** The usage is repeated at the end, when the input tokens are known. */
@@ -82,12 +84,16 @@ export class ChatStreamToMessages extends ChatStreamReader {
   #delta(choice: JsonObject): void {
     const pieces = chatPieces(choice, "delta");
     for (const piece of pieces) {
+      if (piece.kind === "call") {
+        this.#sequence.add(piece);
+        continue;
+      }
+      if (piece.kind === "text" && piece.text === "") continue;
+      this.#sequence.end();
       if (piece.kind === "reasoning") this.#think(piece.text);
       else if (piece.kind === "signed") this.#signedThinking(piece.block);
       else if (piece.kind === "text") this.#text(piece.text);
-      else if (piece.kind === "refusal" && this.#refusal.length <= streamEventBytesMax)
-        this.#refusal += piece.text;
-      else if (piece.kind === "call") this.#call(piece);
+      else if (this.#refusal.length <= streamEventBytesMax) this.#refusal += piece.text;
     }
   }
 
@@ -132,38 +138,17 @@ export class ChatStreamToMessages extends ChatStreamReader {
     this.#blockDelta({ type: "signature_delta", signature });
   }
 
-  #call(piece: CallPiece): void {
-    if (this.#beginsCall(piece)) {
-      this.#known.add(piece.index).add(piece.id);
-      this.#openBlock(
-        { kind: "call", index: piece.index, id: piece.id },
-        {
-          type: "tool_use",
-          id: toolUseId(piece, this.#calls, this.#context),
-          name: this.#toolNames.original(toolName(piece)),
-          input: {},
-        },
-      );
-      this.#calls++;
-    }
-    if (piece.text !== "") this.#blockDelta({ type: "input_json_delta", partial_json: piece.text });
-  }
-
-  /**
-   * Whether a piece begins a call. Some providers give all calls one index, or none, and only the
-   * ids differ; some repeat the id, or make a new one for each piece of a call, but send the name
-   * once.
-   */
-  #beginsCall({ index, id, name }: CallPiece): boolean {
-    const open = this.#open;
-    if (open?.kind === "call" && (index === null || index === open.index))
-      return id !== null && id !== open.id && name !== null;
-    const known = id ?? index;
-    if (known !== null && this.#known.has(known))
-      throw new UntranslatableAnswer(
-        "the provider's stream continues a tool call after other content has followed it",
-      );
-    return true;
+  #beginCall(call: Call): void {
+    this.#openBlock(
+      { kind: "call" },
+      {
+        type: "tool_use",
+        id: toolUseId(call, this.#calls, this.#context),
+        name: this.#toolNames.original(toolName(call)),
+        input: {},
+      },
+    );
+    this.#calls++;
   }
 
   #openBlock(open: OpenBlock, block: JsonObject): void {
@@ -186,6 +171,7 @@ export class ChatStreamToMessages extends ChatStreamReader {
   protected override complete(): void {
     if (!this.#begun)
       throw new UntranslatableAnswer("the provider's stream ended without an answer");
+    this.#sequence.end();
     this.#closeBlock();
     const refusal = this.#refusal === "" ? null : this.#refusal;
     this.#emit("message_delta", {

@@ -35,10 +35,10 @@ export const messagesRequestFields: FieldTable = fieldTable({
     "`tools`; tools that Anthropic runs itself, such as `web_search_20250305`, are dropped, those that it defines for clients to run are refused",
   ),
   tool_choice: mapped(
-    "`tool_choice`: `auto`, `none`, `any` → `required`, `tool` → a function; `disable_parallel_tool_use` → `parallel_tool_calls`",
+    "`tool_choice`: `auto`, `none`, `any` → `required`, `tool` → a function; `disable_parallel_tool_use` → `parallel_tool_calls`; a choice of a tool that isn't passed on is dropped",
   ),
   thinking: mapped(
-    "`reasoning_effort`: `disabled` → `none`, where the model takes it; `enabled` by its budget, up to 4,096 tokens → `low`, up to 16,384 → `medium`, above → `high`; `adaptive` and `display` are left out; `between_tools` is refused",
+    "`reasoning_effort`: `disabled` → `none`, where the model takes it; `enabled` → `medium` without a budget, else up to 4,096 tokens → `low`, up to 16,384 → `medium`, above → `high`; `adaptive` and `display` are left out; `between_tools` is refused",
   ),
   output_config: mapped(
     "`effort` → `reasoning_effort`; it takes precedence over a thinking budget, and is dropped beside `thinking: disabled`; `format` → `response_format`",

@@ -19,11 +19,7 @@ export function messagesRequestToChat(
   reader.fields(body, messagesRequestFields, "");
   const messages = messagesTurnsToChat(body, reader, options.takesFilesInResults);
   const tools = messagesToolsToChat(body["tools"], reader);
-  const { choice, parallel } = messagesToolChoiceToChat(
-    body["tool_choice"],
-    tools !== undefined,
-    reader,
-  );
+  const { choice, parallel } = messagesToolChoiceToChat(body["tool_choice"], tools, reader);
   const output = isAbsent(body["output_config"])
     ? {}
     : reader.object(body["output_config"], "output_config");
@@ -94,8 +90,9 @@ function reasoningEffort(
     return "none";
   }
   if (type !== "enabled" || givenEffort !== undefined) return givenEffort;
-  const budget = reader.count(config["budget_tokens"], "thinking.budget_tokens");
-  return effortOfBudget(budget);
+  const { budget_tokens: budget } = config;
+  if (isAbsent(budget)) return "medium";
+  return effortOfBudget(reader.count(budget, "thinking.budget_tokens"));
 }
 
 function responseFormat(

@@ -59,10 +59,10 @@ const choices: ReadonlyMap<string, string | undefined> = new Map([
   ["tool", undefined],
 ]);
 
-/** Undefined without tools, because OpenAI then refuses a choice. */
+/** `tools`: as translated. A choice of none of them is left out: providers refuse it. */
 export function messagesToolChoiceToChat(
   value: unknown,
-  hasTools: boolean,
+  tools: readonly JsonObject[] | undefined,
   reader: RequestReader,
 ): ChatToolChoice {
   if (isAbsent(value)) return { choice: undefined, parallel: undefined };
@@ -75,14 +75,17 @@ export function messagesToolChoiceToChat(
   const isSerial =
     reader.flag(given["disable_parallel_tool_use"], "tool_choice.disable_parallel_tool_use") ===
     true;
-  if (!hasTools && (simpleChoice === "auto" || simpleChoice === "none"))
-    return { choice: undefined, parallel: undefined };
-  const choice =
+  const name =
     given["type"] === "tool"
-      ? {
-          type: "function",
-          function: { name: fittingToolName(reader.name(given["name"], "tool_choice.name")) },
-        }
-      : simpleChoice;
+      ? fittingToolName(reader.name(given["name"], "tool_choice.name"))
+      : null;
+  const isMissing =
+    name === null
+      ? tools === undefined && simpleChoice === "required"
+      : !tools?.some((tool) => (tool["function"] as JsonObject)["name"] === name);
+  if (isMissing) reader.drop("tool_choice", "must be one of the tools", "which gets no such tool");
+  if (tools === undefined) return { choice: undefined, parallel: undefined };
+  const choice =
+    name === null ? simpleChoice : isMissing ? undefined : { type: "function", function: { name } };
   return { choice, parallel: isSerial && simpleChoice !== "none" ? false : undefined };
 }

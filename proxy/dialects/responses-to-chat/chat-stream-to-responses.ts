@@ -64,11 +64,11 @@ export class ChatStreamToResponses implements EventTranslator {
   }
 
   end(): readonly ClientEvent[] {
-    if (this.#state === "ended") return [];
-    if (this.#ending === null)
-      this.#fail({ message: "the provider's stream ended before the answer was complete" });
-    else this.#end(this.#ending);
-    return this.#drain();
+    return this.#guard(() => {
+      if (this.#ending === null)
+        this.#fail({ message: "the provider's stream ended before the answer was complete" });
+      else this.#end(this.#ending);
+    });
   }
 
   #read(data: string): void {

@@ -7,14 +7,8 @@
  */
 import { unreachable } from "../../../shared/assert.js";
 import { mergeUsage } from "../../usage/find-usage.js";
-import {
-  AnswerSize,
-  type CallPiece,
-  type ChatPiece,
-  type Logprob,
-  namelessCall,
-} from "../shared/chat-pieces.js";
-import { CallTracker, continuedCall } from "../shared/chat-stream-reader.js";
+import { type Call, CallSequence } from "../shared/call-sequence.js";
+import { AnswerSize, type ChatPiece, type Logprob } from "../shared/chat-pieces.js";
 import { wantsReasoning, writeKeptReasoning } from "../shared/kept-reasoning.js";
 import type { AnswerContext, JsonObject } from "../shared/translation.js";
 import { ClientTools, customCallInput } from "./client-tools.js";
@@ -43,7 +37,13 @@ export class ResponseBuilder {
   readonly #stem: string;
   readonly #output: OutputItem[] = [];
   #open: OutputItem | null = null;
-  readonly #calls = new CallTracker();
+  readonly #calls = new CallSequence({
+    begin: (call) => this.#openCall(call),
+    text: (text) => this.#addCallText(this.#open as CallItem, text),
+    end: () => this.#closeItem(this.#callStatus),
+  });
+  /** Of calls that end from now on: the answer's own end may have cut them. */
+  #callStatus: ItemStatus = "completed";
   #clientTools: ClientTools | null = null;
   /** Of a function that stands for a custom tool, whose input is within them; else null. */
   #heldArguments: string | null = null;
@@ -83,6 +83,7 @@ export class ResponseBuilder {
    */
   add(piece: ChatPiece): void {
     this.size.add(piece);
+    if (piece.kind !== "call") this.#calls.end();
     switch (piece.kind) {
       case "reasoning":
         return this.#addReasoning(piece.text);
@@ -93,7 +94,7 @@ export class ResponseBuilder {
       case "refusal":
         return this.#addRefusal(piece.text);
       case "call":
-        return this.#addCallPiece(piece);
+        return this.#calls.add(piece);
       default:
         unreachable(piece);
     }
@@ -102,8 +103,11 @@ export class ResponseBuilder {
   /** The finished response. When it failed, the open item stays open and is marked incomplete. */
   end(ending: Ending): JsonObject {
     const { status } = ending;
-    if (status !== "failed") this.#closeItem(status);
-    else if (this.#open !== null) this.#open.status = "incomplete";
+    if (status !== "failed") {
+      this.#callStatus = status;
+      this.#calls.end();
+      this.#closeItem(status);
+    } else if (this.#open !== null) this.#open.status = "incomplete";
     const response = this.#response(ending);
     this.#events.response(status, response);
     return response;
@@ -169,26 +173,13 @@ export class ResponseBuilder {
       : this.#openItem(messageItem(this.#newItemId("msg")));
   }
 
-  /** A call that is already closed can't be continued. */
-  #addCallPiece(piece: CallPiece): void {
-    const open = isCall(this.#open) ? this.#open : null;
-    const index = this.#calls.indexOf(piece, open !== null);
-    if (this.#calls.isNew(piece, index))
-      return this.#addCallText(this.#openCall(piece, index), piece.text);
-    if (open === null || !this.#calls.isLast(index)) throw continuedCall();
-    this.#addCallText(open, piece.text);
-  }
-
-  #openCall({ id, clientId, name, custom }: CallPiece, index: number): CallItem {
-    if (name === null) throw namelessCall();
+  #openCall({ clientId, name, custom }: Call & { readonly name: string }): void {
     const callId = clientId ?? `call_${this.#stem}_${this.#output.length}`;
-    this.#calls.begin(index, id ?? callId);
     this.#clientTools ??= new ClientTools(this.#context.request["tools"]);
     const tool = this.#clientTools.calledAs(name) ?? { name, namespace: null, custom };
     const item = callItem(this.#newItemId(tool.custom ? "ctc" : "fc"), callId, tool);
-    const opened = this.#openItem(item);
+    this.#openItem(item);
     this.#heldArguments = tool.custom && !custom ? "" : null;
-    return opened;
   }
 
   #addCallText(item: CallItem, text: string): void {

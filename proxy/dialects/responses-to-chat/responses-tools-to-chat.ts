@@ -22,8 +22,9 @@ export function responsesToolsToChat(body: JsonObject, chat: Fields, context: To
   if (!isAbsent(parallel)) check.boolean(parallel, "parallel_tool_calls");
   if (check.failure !== null) return;
   if (tools.length === 0) {
-    if (!isAbsent(choice) && choice !== "auto" && choice !== "none")
-      check.refuse("tool_choice", "requires a tool, but the request has none");
+    if (isAbsent(choice) || choice === "auto" || choice === "none") return;
+    if (listed.length > 0) check.drop("tool_choice", "must be one of the tools that are passed on");
+    else check.refuse("tool_choice", "requires a tool, but the request has none");
     return;
   }
   chat["tools"] = tools;
@@ -188,7 +189,7 @@ function translateChoice(
   const type = check.object(choice, "tool_choice")?.["type"];
   if (type === "allowed_tools") return allowTools(choice, tools, chat, check);
   if (type !== "function" && type !== "custom")
-    return check.refuse(
+    return check.drop(
       "tool_choice",
       `can't be passed on: chat completions support functions and custom tools, not ${quote(type)}`,
     );

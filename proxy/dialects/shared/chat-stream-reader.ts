@@ -5,7 +5,6 @@
 import { isAbsent, isObject } from "../../../shared/checked.js";
 import { errorBody } from "../../body/error-body.js";
 import { findUsage, mergeUsage } from "../../usage/find-usage.js";
-import type { CallPiece } from "./chat-pieces.js";
 import { GuardedTranslator, parseEventData } from "./guarded-translator.js";
 import { type JsonObject, UntranslatableAnswer } from "./translation.js";
 
@@ -59,38 +58,4 @@ export abstract class ChatStreamReader extends GuardedTranslator {
     // Some hosts have an empty one in every chunk.
     this.#finish = choice["finish_reason"] || this.#finish;
   }
-}
-
-export class CallTracker {
-  /** The ids of all calls, by index. */
-  readonly #ids = new Map<number, string>();
-  #lastIndex = -1;
-
-  /** `isOpen`: the last call may still be continued. */
-  indexOf({ index, id }: CallPiece, isOpen: boolean): number {
-    if (index !== null) return index;
-    const isNew = !isOpen || (id !== null && id !== this.#ids.get(this.#lastIndex));
-    return isNew ? this.#ids.size : this.#lastIndex;
-  }
-
-  /** A call begins with a new index, or with a name and another id. */
-  isNew({ name, id }: CallPiece, index: number): boolean {
-    const known = this.#ids.get(index);
-    return known === undefined || (name !== null && id !== null && id !== known);
-  }
-
-  begin(index: number, id: string): void {
-    this.#ids.set(index, id);
-    this.#lastIndex = index;
-  }
-
-  isLast(index: number): boolean {
-    return index === this.#lastIndex;
-  }
-}
-
-export function continuedCall(): UntranslatableAnswer {
-  return new UntranslatableAnswer(
-    "the provider's answer continues a tool call after other content has followed it",
-  );
 }

@@ -16,6 +16,23 @@ export function readDataUrl(url: string): DataUrl | null {
     : null;
 }
 
+/**
+ * The media type of an image by its first bytes, where they tell; else the given one. Senders name
+ * types wrongly, and `image/jpg` is none.
+ */
+export function imageType({ mediaType, base64 }: DataUrl): string {
+  const found = imageBeginnings.find(([beginning]) => beginning.test(base64));
+  return found?.[1] ?? (mediaType === "image/jpg" ? "image/jpeg" : mediaType);
+}
+
+/** In base64. */
+const imageBeginnings: readonly (readonly [RegExp, string])[] = [
+  [/^\/9j\//, "image/jpeg"],
+  [/^iVBORw0KGg/, "image/png"],
+  [/^R0lGOD/, "image/gif"],
+  [/^UklGR.{6}XRUJQ/, "image/webp"],
+];
+
 export function writeDataUrl({ mediaType, base64 }: DataUrl): string {
   return `data:${mediaType};base64,${base64}`;
 }

@@ -5,6 +5,7 @@
 import { isObject } from "../../../shared/checked.js";
 import type { ErrorType } from "../../../shared/error-code.js";
 import { errorBody } from "../../body/error-body.js";
+import { messageForGoogle, messageForMessages } from "../../upstream/errors/context-full.js";
 import { mapUpstreamError } from "../../upstream/errors/upstream-error.js";
 import type { ClientEvent } from "./translation.js";
 
@@ -44,8 +45,9 @@ export function chatErrorEvent({ type, message, code }: StreamError): ClientEven
 }
 
 /** As Gemini's own API has them: a status, and its name. */
-export function googleErrorEvent({ type, message }: StreamError): ClientEvent {
-  const [code, status] = googleErrors[type];
+export function googleErrorEvent(error: StreamError): ClientEvent {
+  const [code, status] = googleErrors[error.type];
+  const message = messageForGoogle(error);
   return { event: null, data: JSON.stringify({ error: { code, message, status } }) };
 }
 
@@ -60,10 +62,14 @@ const googleErrors: Readonly<Record<ErrorType, readonly [code: number, status: s
 };
 
 /** Anthropic has the same types, with `api_error` for all errors of the server. */
-export function messagesErrorEvent({ type, message }: StreamError): ClientEvent {
+export function messagesErrorEvent(error: StreamError): ClientEvent {
+  const { type } = error;
   const named = type === "provider_error" || type === "internal_error" ? "api_error" : type;
   return {
     event: "error",
-    data: JSON.stringify({ type: "error", error: { type: named, message } }),
+    data: JSON.stringify({
+      type: "error",
+      error: { type: named, message: messageForMessages(error) },
+    }),
   };
 }

@@ -27,16 +27,24 @@ export function unreadableInput(text: string): JsonObject {
   return { unreadable_arguments: text };
 }
 
-const fitting = /^[\w-]{1,64}$/;
+/** Anthropic's names may be longer. */
+export const messagesNameCharsMax = 128;
 
-/** The same for the same name, and with a check value, so that names with one beginning differ. */
-export function fittingToolName(name: string): string {
-  if (fitting.test(name) || name === "") return name;
+/**
+ * The same for the same name, and with a check value, so that names with one beginning differ.
+ * `charsMax`: 64, or 128 at Anthropic.
+ */
+export function fittingToolName(name: string, charsMax = 64): string {
+  if (isFitting(name, charsMax) || name === "") return name;
   return `${name.slice(0, 55).replace(/[^\w-]/g, "_")}_${checkValue(name)}`;
 }
 
+function isFitting(name: string, charsMax: number): boolean {
+  return name.length <= charsMax && /^[\w-]+$/.test(name);
+}
+
 /** FNV-1a with 32 bits, as eight hexadecimal digits. */
-function checkValue(text: string): string {
+export function checkValue(text: string): string {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++)
     hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193) >>> 0;
@@ -48,7 +56,19 @@ export function renamedTools(tools: unknown): readonly JsonObject[] {
   if (!Array.isArray(tools)) return [];
   return tools.flatMap((tool: unknown) => {
     const name = isObject(tool) ? tool["name"] : undefined;
-    return typeof name === "string" && !fitting.test(name) ? [{ name }] : [];
+    return typeof name === "string" && !isFitting(name, 64) ? [{ name }] : [];
+  });
+}
+
+/** The same of a chat request, whose tools Anthropic calls by another name. */
+export function renamedFunctions(tools: unknown): readonly JsonObject[] {
+  if (!Array.isArray(tools)) return [];
+  return tools.flatMap((tool: unknown) => {
+    const called = isObject(tool) && isObject(tool["function"]) ? tool["function"] : {};
+    const { name } = called;
+    return typeof name === "string" && !isFitting(name, messagesNameCharsMax)
+      ? [{ function: { name } }]
+      : [];
   });
 }
 
@@ -57,10 +77,10 @@ export class ToolNames {
   readonly #names = new Map<string, string>();
 
   /** `names`: those of the request's tools; values of other types are passed over. */
-  constructor(names: readonly unknown[]) {
+  constructor(names: readonly unknown[], charsMax = 64) {
     for (const name of names) {
-      if (typeof name !== "string" || fitting.test(name)) continue;
-      this.#names.set(fittingToolName(name), name);
+      if (typeof name !== "string" || isFitting(name, charsMax)) continue;
+      this.#names.set(fittingToolName(name, charsMax), name);
     }
   }
 

@@ -8,6 +8,7 @@
  * would refuse as well goes to the client at once.
  */
 import type { Failure } from "../../../shared/error-code.js";
+import { isContextFull } from "./context-full.js";
 
 /**
  * Codes by which providers report that a model isn't available, in lower case. With one of these
@@ -73,38 +74,6 @@ const modelMessages = new RegExp(
   "i",
 );
 
-/** A request that is larger than the model's context. A larger model may take it. */
-const contextCodes: ReadonlySet<string> = new Set([
-  // OpenAI, Groq, Azure and others; llama.cpp gives it as the type.
-  "context_length_exceeded",
-  "exceed_context_size_error",
-]);
-
-/** The same as messages, each with the provider that it comes from. */
-const contextMessages = new RegExp(
-  [
-    // OpenAI, vLLM, DeepSeek, OpenRouter, Mistral; xAI: "maximum prompt length is".
-    "\\bmaximum (?:context|prompt|input) (?:length|size)\\b",
-    // Anthropic: "prompt is too long: 210000 tokens > 200000 maximum"; Bedrock: "Input is too long
-    // for requested model".
-    "\\b(?:prompt|input) is too long\\b",
-    // Anthropic: "input length and `max_tokens` exceed context limit"; OpenAI's responses: "Your
-    // input exceeds the context window of this model"; llama.cpp: "the request exceeds the
-    // available context size".
-    "\\bexceeds? (?:the |this |its )?(?:model's |available |maximum )?context (?:limit|window|size|length)\\b",
-    // Gemini: "The input token count (1200000) exceeds the maximum number of tokens allowed".
-    "\\binput token count\\b.{0,100}\\bexceeds the maximum\\b",
-    // Cohere: "too many tokens: total number of tokens in the prompt exceeds the limit".
-    "^too many tokens\\b",
-  ].join("|"),
-  "i",
-);
-
-function isTooLong({ status, code, message }: Failure): boolean {
-  if (status !== 400 && status !== 413 && status !== 422) return false;
-  return (code !== null && contextCodes.has(code.toLowerCase())) || contextMessages.test(message);
-}
-
 /**
  * The reason, for the log line, why another target may answer instead; null when this failure is
  * the client's. `failure`: the provider's error, mapped.
@@ -118,7 +87,7 @@ export function failoverReason(failure: Failure): string | null {
     return code === null || code === String(status) ? String(status) : `${status} ${code}`;
   if (code !== null && modelCodes.has(code.toLowerCase())) return `${status} ${code}`;
   if (modelMessages.test(message)) return `${status} model`;
-  return isTooLong(failure) ? `${status} context` : null;
+  return isContextFull(failure) ? `${status} context` : null;
 }
 
 /** Whether the provider refuses our credentials or account. */

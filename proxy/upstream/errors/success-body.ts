@@ -2,7 +2,7 @@
  * Whether the body of a successful response is an answer, or an error in the place of one. Parsed
  * JSON comes in; nothing here knows the provider or the client.
  */
-import { isObject } from "../../../shared/checked.js";
+import { isObject, parseJson } from "../../../shared/checked.js";
 import { errorBody } from "../../body/error-body.js";
 
 /** Whether the parsed body of a 2xx is an error: it has an error where an answer should be. */
@@ -32,12 +32,35 @@ function isFilled(value: unknown): boolean {
 export function isSomeAnswer(value: unknown, text: string): boolean {
   if (value === undefined)
     return /^(?:\ufeff|\u00ef\u00bb\u00bf)?\s*\{/.test(text) && text.trimEnd().endsWith("}");
-  return isObject(value) || (Array.isArray(value) && value.length > 0);
+  if (isObject(value)) return !isEmptyCompletion(text);
+  return Array.isArray(value) && value.length > 0;
+}
+
+/** An empty completion isn't longer. */
+const emptyCharsMax = 4096;
+const noChoice = /"choices"\s*:\s*\[\s*\]/;
+/** As Gemini's endpoint for chat completions has it: `function_call_filter: …`. */
+const malformedCall = "MALFORMED_FUNCTION_CALL";
+
+/** A chat completion without a choice, or whose only choice is a failed call of a tool. */
+function isEmptyCompletion(text: string): boolean {
+  if (text.length > emptyCharsMax) return false;
+  if (!text.includes(malformedCall) && !noChoice.test(text)) return false;
+  const value = parseJson(text);
+  const { object, choices } = isObject(value) ? value : {};
+  if (object !== "chat.completion" || !Array.isArray(choices)) return false;
+  const [choice, ...others] = choices as readonly unknown[];
+  if (choice === undefined) return true;
+  if (!isObject(choice) || others.length > 0) return false;
+  const { message, finish_reason: reason } = choice;
+  const { content, tool_calls: calls } = isObject(message) ? message : {};
+  return String(reason).includes(malformedCall) && !isFilled(content) && !isFilled(calls);
 }
 
 /** Names a body that isn't an answer, for the error message. */
 export function describeNoAnswer(text: string): string {
   if (text.trim() === "") return "an empty body";
+  if (isEmptyCompletion(text)) return "a completion without an answer";
   return text.trimStart().startsWith("<")
     ? "a page of HTML or XML"
     : "a body that is no JSON object";

@@ -6,6 +6,7 @@
  * Not here: trying another target, and writing the answer.
  */
 import { errorTypeForUpstreamStatus, type Failure, failure } from "../../../shared/error-code.js";
+import { contextFullCode, isContextFull } from "./context-full.js";
 import { isErrorStatus, readErrorFields } from "./error-fields.js";
 
 /**
@@ -23,7 +24,13 @@ function isOurCredentials(status: number): boolean {
  */
 export function mapUpstreamError(provider: string, status: number, body: Buffer): Failure {
   const fields = readErrorFields(body.toString("utf8"));
-  const mapped = isErrorStatus(status) ? status : (fields.status ?? 502);
+  const named = isErrorStatus(status) ? status : fields.status;
+  const isFull = isContextFull({
+    status: named ?? 400,
+    code: fields.code,
+    message: fields.message ?? "",
+  });
+  const mapped = named ?? (isFull ? 400 : 502);
   const message = fields.message ?? plainMessage(provider, status, mapped);
   if (isOurCredentials(mapped))
     return { ...failure("provider_credentials", message, fields.param), provider };
@@ -31,7 +38,7 @@ export function mapUpstreamError(provider: string, status: number, body: Buffer)
     status: mapped,
     type: errorTypeForUpstreamStatus(mapped),
     message,
-    code: fields.code,
+    code: isFull ? contextFullCode : fields.code,
     param: fields.param,
     provider,
   };

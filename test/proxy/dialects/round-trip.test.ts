@@ -41,7 +41,18 @@ const word = fc
 const name = fc.stringMatching(/^[a-zA-Z0-9_-]{1,10}$/);
 const base64 = fc.base64String({ maxLength: 12 });
 const share = fc.constantFrom(0, 0.25, 0.5, 1);
-const schema = object.map((rest): JsonObject => ({ ...rest, type: "object" }));
+/** Closed, as both providers want it, and with keywords that both take. */
+const schema = fc
+  .record({ title: word, description: word, default: object }, { requiredKeys: [] })
+  .map(
+    (rest): JsonObject => ({
+      properties: {},
+      required: [],
+      ...rest,
+      type: "object",
+      additionalProperties: false,
+    }),
+  );
 const list = <T>(one: fc.Arbitrary<T>, minLength = 1, maxLength = 3): fc.Arbitrary<T[]> =>
   fc.array(one, { minLength, maxLength });
 
@@ -125,18 +136,11 @@ const chatTools = list(
     "parameters",
   ]).map((called) => ({ type: "function", function: called })),
 );
-const chatChoice = fc.oneof(
-  fc.constantFrom("auto", "none", "required"),
-  name.map((chosen) => ({ type: "function", function: { name: chosen } })),
-);
+/** Null: the first tool. */
+const chatChoice = fc.constantFrom("auto", "none", "required", null);
 const format = schema.map((of) => ({
   type: "json_schema",
-  // Closed, as both providers want it.
-  json_schema: {
-    name: "answer",
-    schema: { properties: {}, required: [], ...of, additionalProperties: false },
-    strict: true,
-  },
+  json_schema: { name: "answer", schema: of, strict: true },
 }));
 
 const chatRequests = fc
@@ -170,7 +174,11 @@ const chatRequests = fc
     if (stream) Object.assign(request, { stream: true, stream_options: { include_usage: true } });
     if (tools === null) return request;
     request["tools"] = tools;
-    if (choice !== null) request["tool_choice"] = choice[0];
+    if (choice !== null)
+      request["tool_choice"] = choice[0] ?? {
+        type: "function",
+        function: { name: (tools[0] as { function: JsonObject }).function["name"] },
+      };
     if (choice?.[1] && choice[0] !== "none") request["parallel_tool_calls"] = false;
     return request;
   })

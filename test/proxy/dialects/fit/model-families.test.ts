@@ -58,6 +58,7 @@ t.test("models of chat completions, by their makers' names", async (t) => {
         onlyInResponses: onlyInResponses[model] ?? "nothing",
         sampling,
         takesForcedCalls: !/^(?:deepseek-v|kimi)/.test(model),
+        takesTokenControl: sampling === "all" || model.startsWith("kimi"),
       },
       model,
     );
@@ -87,6 +88,7 @@ t.test("Anthropic's models, by family and version", async (t) => {
         efforts: efforts === "" ? [] : efforts.split(" "),
         sampling,
         takesOutputSchema,
+        takesPrefill: !/opus-4-[67]|someday/.test(model),
       },
       model,
     );

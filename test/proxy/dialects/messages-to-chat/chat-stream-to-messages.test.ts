@@ -297,16 +297,6 @@ t.test("an invalid stream ends with an error event", async (t) => {
       "the provider's answer calls a tool without a name",
     ],
     [
-      "a call that continues after another",
-      [
-        called({ index: 0, id: "a", function: { name: "f" } }),
-        called({ index: 1, id: "b", function: { name: "g" } }),
-        called({ index: 0, function: { arguments: "{}" } }),
-        done,
-      ],
-      "the provider's stream continues a tool call after other content has followed it",
-    ],
-    [
       "a call that continues after a text",
       [
         called({ index: 0, id: "a", function: { name: "f" } }),
@@ -314,7 +304,7 @@ t.test("an invalid stream ends with an error event", async (t) => {
         called({ index: 0, id: "a", function: { arguments: "{}" } }),
         done,
       ],
-      "the provider's stream continues a tool call after other content has followed it",
+      "the provider's answer continues a tool call after other content has followed it",
     ],
   ];
   for (const [name, events, message] of cases)

@@ -523,7 +523,7 @@ t.test("a failure in the middle is response.failed, with the output so far", asy
       { code: "server_error", message: "the answer's content is not a string" },
     ],
     [
-      [chunk({ tool_calls: [{ index: 0, function: { arguments: "{}" } }] })],
+      [chunk({ tool_calls: [{ index: 0, function: { arguments: "{}" } }] }), ...end("tool_calls")],
       { code: "server_error", message: "the provider's answer calls a tool without a name" },
     ],
     [
@@ -550,9 +550,12 @@ t.test("a failure in the middle is response.failed, with the output so far", asy
       ]),
     );
   }
-  const goingBack = [0, 1, 0].map((index) =>
-    chunk({ tool_calls: [{ index, id: `c${index}`, function: { name: "f", arguments: "{" } }] }),
-  );
+  const piece = { index: 0, id: "c", function: { name: "f", arguments: "{" } };
+  const goingBack = [
+    chunk({ tool_calls: [piece] }),
+    chunk({ content: "a" }),
+    chunk({ tool_calls: [piece] }),
+  ];
   t.match(parsed(streamed(goingBack)).at(-1), {
     type: "response.failed",
     response: {

@@ -11,7 +11,7 @@ import { context } from "../sample-answers.js";
 t.test("a long or unusual name is shortened, and found again", async (t) => {
   const long = `mcp__${"server".repeat(12)}__`;
   const names = ["read", "", "a.b", `${long}one`, `${long}two`, "é".repeat(70)];
-  const fitting = names.map(fittingToolName);
+  const fitting = names.map((name) => fittingToolName(name));
   t.same(fitting.slice(0, 2), ["read", ""], "as they are");
   t.same(
     fitting.filter((name) => name !== "" && !/^[\w-]{1,64}$/.test(name)),

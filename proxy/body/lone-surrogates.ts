@@ -1,0 +1,21 @@
+/**
+ * Lone surrogates: halves of characters, from agents that cut a text in the middle of an emoji.
+ * JSON's escapes can write them, UTF-8 can't. Anthropic refuses a request with one, and so every
+ * later turn of its conversation.
+ */
+
+/** An escape: a whole character of two halves, a half, or anything else. */
+const escapes =
+  /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u([dD][89a-fA-F][\da-fA-F]{2})|[^])/g;
+
+/** The same body with U+FFFD in place of each half; the given one if it has none. `bytes`: JSON. */
+export function withoutLoneSurrogates(bytes: Buffer): Buffer {
+  if (!bytes.includes("\\ud") && !bytes.includes("\\uD")) return bytes;
+  let isChanged = false;
+  const text = bytes.toString("latin1").replace(escapes, (found, half?: string) => {
+    if (half === undefined) return found;
+    isChanged = true;
+    return "\\ufffd";
+  });
+  return isChanged ? Buffer.from(text, "latin1") : bytes;
+}

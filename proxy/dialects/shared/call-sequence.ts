@@ -1,0 +1,156 @@
+/**
+ * The tool calls of a chat completion, one after the other. The dialects of the clients have one
+ * call at a time; in chat completions the pieces of several calls may alternate. The first call
+ * passes as it comes. The pieces of a later one are held until the call before it is whole, or
+ * until the answer goes on with something else: a client runs a call that it is told is done.
+ *
+ * Providers number the calls of a stream with an index, but some give every call the index 0, or
+ * none, and only the ids differ; some repeat the id, or make a new one for each piece of a call,
+ * but send the name once; some send the name after the first piece.
+ */
+import { readableResponseBytesMax } from "../../../shared/bounds.js";
+import { type CallPiece, namelessCall } from "./chat-pieces.js";
+import { UntranslatableAnswer } from "./translation.js";
+
+/** A call as far as it is known. Its `text` is what the sink hasn't received. */
+export type Call = { -readonly [Field in keyof CallPiece]: CallPiece[Field] };
+
+/** Receives the calls in their order: `begin`, any number of `text`, `end`. */
+interface CallSink {
+  begin(call: Call & { readonly name: string }): void;
+  text(text: string): void;
+  end(call: Call & { readonly name: string }): void;
+}
+
+type State = "held" | "begun" | "ended";
+
+interface Entry {
+  readonly call: Call;
+  state: State;
+  readonly json: WholeObject;
+}
+
+export class CallSequence {
+  readonly #sink: CallSink;
+  readonly #entries: Entry[] = [];
+  readonly #byIndex = new Map<number, Entry>();
+  readonly #byId = new Map<string, Entry>();
+  /** Of the call whose turn it is. */
+  #position = 0;
+  #heldChars = 0;
+
+  constructor(sink: CallSink) {
+    this.#sink = sink;
+  }
+
+  get heldChars(): number {
+    return this.#heldChars;
+  }
+
+  /** Throws `UntranslatableAnswer` for a piece of a call that has ended. */
+  add(piece: CallPiece): void {
+    const entry = this.#entryOf(piece) ?? this.#newEntry(piece);
+    const { call } = entry;
+    if (entry.state === "ended") {
+      if (piece.text === "") return;
+      throw new UntranslatableAnswer(
+        "the provider's answer continues a tool call after other content has followed it",
+      );
+    }
+    call.id ??= piece.id;
+    // The signature that the id has to bring back may come after the id.
+    if ((piece.clientId?.length ?? 0) > (call.clientId?.length ?? 0))
+      call.clientId = piece.clientId;
+    call.name ??= piece.name;
+    call.custom ||= piece.custom;
+    call.text += piece.text;
+    entry.json.push(piece.text);
+    this.#heldChars += piece.text.length;
+    this.#advance(false);
+    if (this.#heldChars > readableResponseBytesMax)
+      throw new UntranslatableAnswer(
+        `an answer larger than ${readableResponseBytesMax} bytes can't be translated`,
+      );
+  }
+
+  /** Ends all calls: other content follows, or nothing. */
+  end(): void {
+    if (this.#position < this.#entries.length) this.#advance(true);
+  }
+
+  #advance(isEnd: boolean): void {
+    for (;;) {
+      const entry = this.#entries[this.#position];
+      if (entry === undefined) return;
+      const { call } = entry;
+      if (!isNamed(call)) {
+        if (!isEnd) return;
+        throw namelessCall();
+      }
+      if (entry.state === "held") {
+        entry.state = "begun";
+        this.#sink.begin(call);
+      }
+      if (call.text !== "") {
+        this.#heldChars -= call.text.length;
+        this.#sink.text(call.text);
+        call.text = "";
+      }
+      const isFollowed = this.#position + 1 < this.#entries.length;
+      if (!isEnd && !(isFollowed && (call.custom || entry.json.isWhole))) return;
+      entry.state = "ended";
+      this.#position++;
+      this.#sink.end(call);
+    }
+  }
+
+  /** The call that the piece continues; null: it begins one. */
+  #entryOf({ index, id, name, text }: CallPiece): Entry | null {
+    const last = this.#entries.at(-1);
+    const known =
+      index !== null
+        ? this.#byIndex.get(index)
+        : ((id === null ? undefined : this.#byId.get(id)) ??
+          (last?.state === "ended" ? undefined : last));
+    if (known === undefined) return null;
+    const { call, json } = known;
+    if (name === null || call.name === null) return known;
+    const isOther = id !== null && id !== call.id;
+    const isNext = id === null && json.isWhole && text !== "";
+    return isOther || isNext ? null : known;
+  }
+
+  #newEntry({ index, id, clientId, name, custom }: CallPiece): Entry {
+    const call: Call = { kind: "call", index, id, clientId, name, custom, text: "" };
+    const entry: Entry = { call, state: "held", json: new WholeObject() };
+    this.#entries.push(entry);
+    if (index !== null) this.#byIndex.set(index, entry);
+    if (id !== null) this.#byId.set(id, entry);
+    return entry;
+  }
+}
+
+function isNamed(call: Call): call is Call & { name: string } {
+  return call.name !== null;
+}
+
+/** Whether the pieces of a text are a whole JSON object by now. */
+class WholeObject {
+  #depth = 0;
+  #isText = false;
+  #isEscaped = false;
+  isWhole = false;
+
+  push(text: string): void {
+    for (let i = 0; i < text.length; i++) {
+      const char = text.charCodeAt(i);
+      if (this.#isText) {
+        if (this.#isEscaped) this.#isEscaped = false;
+        else if (char === 0x5c) this.#isEscaped = true;
+        else if (char === 0x22) this.#isText = false;
+      } else if (char === 0x22) this.#isText = true;
+      else if (char === 0x7b) this.#depth++;
+      else if (char === 0x7d) this.isWhole = --this.#depth <= 0;
+    }
+  }
+}

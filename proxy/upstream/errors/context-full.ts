@@ -1,0 +1,80 @@
+/**
+ * An error that says that a request is larger than the model's context, and the words by which the
+ * clients of each dialect recognise it: agents shorten their conversation then, and give up or
+ * repeat themselves at any other 400.
+ */
+import type { Failure } from "../../../shared/error-code.js";
+
+/** What clients of OpenAI's dialects look for. */
+export const contextFullCode = "context_length_exceeded";
+
+/** llama.cpp gives the second as the type. */
+const contextCodes: ReadonlySet<string> = new Set([contextFullCode, "exceed_context_size_error"]);
+
+/** Messages of providers that have no code for it, each with the provider that it comes from. */
+const contextMessages = new RegExp(
+  [
+    // OpenAI, vLLM, DeepSeek, OpenRouter, Mistral; xAI: "maximum prompt length is".
+    "\\bmaximum (?:context|prompt|input) (?:length|size)\\b",
+    // Anthropic: "prompt is too long: 210000 tokens > 200000 maximum"; Bedrock: "Input is too long
+    // for requested model".
+    "\\b(?:prompt|input) is too long\\b",
+    // Anthropic: "input length and `max_tokens` exceed context limit"; OpenAI's responses: "Your
+    // input exceeds the context window of this model"; llama.cpp: "the request exceeds the
+    // available context size".
+    "\\bexceeds? (?:the |this |its )?(?:model's |available |maximum )?context (?:limit|window|size|length)\\b",
+    // Gemini: "The input token count (1200000) exceeds the maximum number of tokens allowed".
+    "\\binput token count\\b.{0,100}\\bexceeds the maximum\\b",
+    // Cohere: "too many tokens: total number of tokens in the prompt exceeds the limit".
+    "^too many tokens\\b",
+  ].join("|"),
+  "i",
+);
+
+export function isContextFull({
+  status,
+  code,
+  message,
+}: Pick<Failure, "status" | "code" | "message">): boolean {
+  if (status !== 400 && status !== 413 && status !== 422) return false;
+  return (code !== null && contextCodes.has(code.toLowerCase())) || contextMessages.test(message);
+}
+
+/** How providers give the size of the prompt and the largest one, in tokens. */
+const figures: readonly RegExp[] = [
+  // Anthropic.
+  /too long: (?<tokens>\d+) tokens > (?<max>\d+)/,
+  // OpenAI, vLLM, DeepSeek, OpenRouter; xAI.
+  /maximum (?:context|prompt|input) (?:length|size) is (?<max>\d+)\b.{0,80}?\b(?:resulted in|requested|request has|contains|has|about) (?<tokens>\d+)/i,
+  // Gemini.
+  /input token count \(?(?<tokens>\d+)\)?.{0,80}?allowed \(?(?<max>\d+)/i,
+  // llama.cpp.
+  /request \((?<tokens>\d+) tokens\) exceeds .{0,40}?\((?<max>\d+) tokens/i,
+];
+
+function figuresIn(message: string): { readonly tokens: string; readonly max: string } | null {
+  for (const pattern of figures) {
+    const { tokens, max } = pattern.exec(message)?.groups ?? {};
+    if (tokens !== undefined && max !== undefined) return { tokens, max };
+  }
+  return null;
+}
+
+type Told = Pick<Failure, "code" | "message">;
+
+/** The message for clients of Anthropic's dialect, which go by how it begins. */
+export function messageForMessages({ code, message }: Told): string {
+  if (code !== contextFullCode || /^prompt is too long/i.test(message)) return message;
+  const found = figuresIn(message);
+  const sizes = found === null ? "" : `: ${found.tokens} tokens > ${found.max} maximum`;
+  return `prompt is too long${sizes}. ${message}`;
+}
+
+/** The message for clients of Gemini's own dialect. */
+export function messageForGoogle({ code, message }: Told): string {
+  if (code !== contextFullCode || /exceeds the maximum number of tokens/i.test(message))
+    return message;
+  const found = figuresIn(message);
+  const [count, allowed] = found === null ? ["", ""] : [` (${found.tokens})`, ` (${found.max})`];
+  return `The input token count${count} exceeds the maximum number of tokens allowed${allowed}. ${message}`;
+}

@@ -1,0 +1,179 @@
+/**
+ * A gateway of real processes before a provider of each type, all of them one server on loopback
+ * that answers as a case says. Without a word of the case it answers as the provider's published
+ * description has it.
+ */
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import t from "tap";
+import { makeSite } from "../support/processes/processes.js";
+import type { OutsideCase, ProviderAnswer, Seen, Sent } from "./outside-case.js";
+
+const providers: Readonly<Record<string, string>> = {
+  openai: "models: [gpt-4o, gpt-4.1, gpt-5, gpt-5.5, o3]",
+  azure: "models: [gpt-4o, gpt-5], api_version: 2024-06-01",
+  anthropic: "models: [claude-sonnet-4-5, claude-opus-4-6, claude-opus-4-8, claude-3-7-sonnet]",
+  gemini: "models: [gemini-2.5-pro, gemini-3-pro-preview]",
+  vllm: "models: [qwen3-coder, llama-3.3]",
+};
+
+const usage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 };
+
+/** A valid answer of the dialect that the path is of. */
+function validAnswer(path: string): object {
+  if (path.endsWith("/messages"))
+    return {
+      id: "msg_1",
+      type: "message",
+      role: "assistant",
+      model: "m",
+      content: [{ type: "text", text: "hello" }],
+      stop_reason: "end_turn",
+      stop_sequence: null,
+      usage: { input_tokens: 9, output_tokens: 3 },
+    };
+  if (path.endsWith("/responses"))
+    return {
+      id: "resp_1",
+      object: "response",
+      created_at: 1,
+      status: "completed",
+      model: "m",
+      output: [
+        {
+          id: "msg_1",
+          type: "message",
+          role: "assistant",
+          status: "completed",
+          content: [{ type: "output_text", text: "hello", annotations: [] }],
+        },
+      ],
+      usage: {
+        input_tokens: 9,
+        output_tokens: 3,
+        total_tokens: 12,
+        input_tokens_details: { cached_tokens: 0 },
+        output_tokens_details: { reasoning_tokens: 0 },
+      },
+    };
+  if (path.includes("generateContent"))
+    return {
+      candidates: [
+        { index: 0, content: { role: "model", parts: [{ text: "hello" }] }, finishReason: "STOP" },
+      ],
+      usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 3, totalTokenCount: 12 },
+    };
+  if (path.includes("/images/")) return { created: 1, data: [{ b64_json: "aGVsbG8=" }] };
+  return {
+    id: "chatcmpl-1",
+    object: "chat.completion",
+    created: 1,
+    model: "m",
+    choices: [
+      { index: 0, message: { role: "assistant", content: "hello" }, finish_reason: "stop" },
+    ],
+    usage,
+  };
+}
+
+/** The chunks of a chat completion: each event is a delta, or an object with `finish_reason`. */
+function chatChunks(events: readonly Record<string, unknown>[]): string {
+  const chunk = (choices: readonly object[], more: object = {}): string =>
+    `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "m", choices, ...more })}\n\n`;
+  return [
+    ...events.map(({ finish_reason = null, ...delta }) =>
+      chunk([{ index: 0, delta, finish_reason }]),
+    ),
+    chunk([], { usage }),
+    "data: [DONE]\n\n",
+  ].join("");
+}
+
+function reply(response: ServerResponse, answer: ProviderAnswer): void {
+  const body = typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body);
+  response.writeHead(answer.status ?? 200, {
+    "content-type": "application/json",
+    ...answer.headers,
+  });
+  response.end(body);
+}
+
+export interface OutsideGateway {
+  play(one: OutsideCase): Promise<Seen>;
+}
+
+export async function startOutsideGateway(): Promise<OutsideGateway> {
+  const sent: Sent[] = [];
+  let playing: OutsideCase | null = null;
+  const server = createServer((request, response) => {
+    const pieces: Buffer[] = [];
+    request.on("data", (piece: Buffer) => pieces.push(piece));
+    request.on("end", () => {
+      const [, provider = "", ...rest] = (request.url ?? "").split("/");
+      const path = `/${rest.join("/")}`;
+      // Models are listed in the configuration.
+      if (playing === null || path.includes("/models?")) return void response.writeHead(404).end();
+      const text = Buffer.concat(pieces).toString();
+      const { method = "" } = request;
+      let body: Record<string, unknown> = {};
+      try {
+        body = JSON.parse(text) as Record<string, unknown>;
+      } catch {
+        // A case may be about one that isn't.
+      }
+      sent.push({ provider, method, path, headers: request.headers, text, body });
+      const { answer, events } = playing;
+      if (typeof answer === "function") return reply(response, answer(sent));
+      if (answer !== undefined) return reply(response, answer);
+      if (events === undefined) return reply(response, { body: validAnswer(path) });
+      const stream = typeof events === "string" ? events : chatChunks(events);
+      response.writeHead(200, { "content-type": "text/event-stream" }).end(stream);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  const site = makeSite(
+    t,
+    `
+providers:
+${Object.entries(providers)
+  .map(
+    ([name, more]) =>
+      `  ${name}: { type: ${name}, base_url: "http://127.0.0.1:${port}/${name}", api_key: key-of-the-operator, retries: 0, breaker_failures: 0, ${more} }`,
+  )
+  .join("\n")}
+virtual_models:
+  both: { strategy: round_robin, targets: [{ model: openai/gpt-5 }, { model: azure/gpt-5 }] }
+  makers: { strategy: failover, targets: [{ model: openai/gpt-4o }, { model: openai/gpt-5 }] }
+`,
+  );
+  await site.startDaemon();
+  const { ready: url } = await site.startProxy();
+  return {
+    async play(one) {
+      playing = one;
+      sent.length = 0;
+      const { path, method = "POST", body, raw, headers } = one.request;
+      const response = await fetch(`${url}${path}`, {
+        method,
+        headers: { "content-type": "application/json", ...headers },
+        ...(method === "GET" ? {} : { body: raw ?? JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      const isStream = (response.headers.get("content-type") ?? "").includes("event-stream");
+      const data = isStream ? [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json]) => json!) : [];
+      return {
+        sent: [...sent],
+        status: response.status,
+        headers: response.headers,
+        text,
+        body: isStream || text === "" ? null : (JSON.parse(text) as unknown),
+        events: data.map((json) => JSON.parse(json) as Record<string, unknown>),
+      };
+    },
+  };
+}

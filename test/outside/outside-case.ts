@@ -1,0 +1,66 @@
+/** A report of trouble from outside, as data: what a client sends, and what is right. */
+import type { IncomingHttpHeaders } from "node:http";
+import type { Test } from "tap";
+
+/** What a provider has received, its body parsed. */
+export interface Sent {
+  readonly provider: string;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  readonly body: Record<string, unknown>;
+}
+
+/** What a case came to. */
+export interface Seen {
+  readonly sent: readonly Sent[];
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The answer, if it is JSON. */
+  readonly body: unknown;
+  /** The events' data of a streamed one, without `[DONE]`. */
+  readonly events: readonly Record<string, unknown>[];
+}
+
+export interface ProviderAnswer {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A text is sent as it is. */
+  readonly body: unknown;
+}
+
+export interface OutsideCase {
+  readonly id: string;
+  /** What other cases share with it. */
+  readonly kind: string;
+  /** Public threads, as `owner/repository#number`, or where else it was seen. */
+  readonly source: readonly string[];
+  readonly request: {
+    readonly path: string;
+    readonly method?: "GET" | "POST";
+    readonly body?: Readonly<Record<string, unknown>>;
+    /** In place of a body: exactly this text. */
+    readonly raw?: string;
+    readonly headers?: Readonly<Record<string, string>>;
+  };
+  /** The provider's; without it a valid one. A function is called with what it has received. */
+  readonly answer?: ProviderAnswer | ((sent: readonly Sent[]) => ProviderAnswer);
+  /** The provider's stream: deltas of a chat completion, or the bytes of another dialect's. */
+  readonly events?: readonly Readonly<Record<string, unknown>>[] | string;
+  /** What clients and providers need, in a sentence. */
+  readonly right: string;
+  /** 200 without it. */
+  readonly status?: number;
+  /** What the provider must have received at last, at least. */
+  readonly sends?: object;
+  /** Members of its body that it mustn't receive. */
+  readonly lacks?: readonly string[];
+  /** What the header `x-sluice-dropped` names. */
+  readonly dropped?: string;
+  /** What the client must receive, at least. */
+  readonly receives?: object;
+  /** What can't be said as a part of a body. */
+  check?(t: Test, seen: Seen): void;
+}
