@@ -19,8 +19,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "progress counts the request",
     file: countSettle,
-    find: 'part === "progress"',
-    put: "false",
+    find: 'case "progress": return chargeTokens(ledger.book, arrived, facts, nowMs);',
+    put: 'case "progress": countLostAttempt(ledger, arrived, facts, nowMs); countLostRequest(ledger, arrived, facts, nowMs); chargeTokens(ledger.book, arrived, facts, nowMs); break;',
     often: false,
   },
   {
@@ -89,8 +89,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "reported lease counted again by its settle",
     file: countSettle,
-    find: "const again = proxy.recounted.get(lease);",
-    put: "const again = undefined;",
+    find: "if (isRequestForgotten(epochs, lsn, proxy.recounted.get(lease))) countForgotten(",
+    put: "if (isRequestForgotten(epochs, lsn, undefined)) countForgotten(",
     often: false,
   },
   {
@@ -138,7 +138,7 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "request counted again by its settle though the disk has it",
     file: countSettle,
-    find: "if (isRequestForgotten(epochs, lsn, again)) countForgotten(",
+    find: "if (isRequestForgotten(epochs, lsn, proxy.recounted.get(lease))) countForgotten(",
     put: "if (lsn < epochs.startLsn) countForgotten(",
     often: true,
   },

@@ -194,15 +194,15 @@ export const durabilityMutants: readonly Mutant[] = [
   {
     name: "a clock that steps begins no new run of days",
     file: "limiterd/usage/record-days.js",
-    find: "if (!fits) {",
-    put: "if (last === undefined) {",
+    find: "if (fits) return [];",
+    put: "if (last !== undefined) return [];",
     often: false,
   },
   {
     name: "a run of days isn't written with its first records",
     file: "limiterd/usage/record-days.js",
-    find: "this.#unwritten = [...this.#unwritten, run];",
-    put: "",
+    find: "return [runChange(run)];",
+    put: "return [];",
     often: true,
   },
   {
