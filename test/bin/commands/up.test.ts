@@ -61,7 +61,7 @@ t.test(
     t.same(await up.ended, { code: 130, signal: null });
     t.same(
       // Whether files are scarce is this machine's affair.
-      up.err.filter((line) => !/fewer connections than server\.max_connections/.test(line)),
+      up.err.filter((line) => !/server\.max_connections is lowered/.test(line)),
       ["stopping: waiting for requests in flight; a second signal ends them"],
     );
     t.match(await runProgram(t, script, ["status", "--socket", socket]), { exitCode: 69 });
