@@ -9,6 +9,7 @@ import { bad, type Checked, good } from "../../../shared/checked.js";
 import { invalid } from "../../../shared/error-code.js";
 import { summaryCsv } from "../../../shared/export/summary-csv.js";
 import type { AdminEndpoint } from "../../http/paths/admin-routes.js";
+import { queryParameters } from "../../http/query-parameters.js";
 import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin } from "./admin-json.js";
@@ -84,7 +85,7 @@ async function ask(
 async function summarize(context: RequestContext<"limiter" | "nowMs">): Promise<void> {
   const { gateway, exchange, record } = context;
   const question = summaryOf(exchange.query, gateway.nowMs());
-  const parameters = new URLSearchParams(exchange.query);
+  const parameters = queryParameters(exchange.query);
   const format = formatOf(parameters.get("format"), ["json", "csv"]);
   if (!format.ok) return failAdmin(context, format.failure);
   if (format.value === "json") return ask(context, "usage.summary", question);
@@ -103,7 +104,7 @@ const summaryParameters = ["user_path", "by", "days", "start_date", "end_date", 
 
 /** `{user_path, start_date, end_date, by}`: the days are those of GET /v1/usage. */
 function summaryOf(query: string, nowMs: number): Checked<unknown> {
-  const parameters = new URLSearchParams(query);
+  const parameters = queryParameters(query);
   for (const name of parameters.keys()) {
     if (!summaryParameters.includes(name))
       return bad(

@@ -2,11 +2,13 @@
  * The query parameters of GET /v1/usage (docs/reference/http-api.md, "Usage"), checked in a fixed
  * order: the answer is the first problem.
  */
+
 import { usageDaysMax } from "../../../shared/bounds.js";
 import { type Checked, show } from "../../../shared/checked.js";
 import { type Failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { dayMs, dayOf, parseDay } from "../../../shared/utc-day.js";
 import { type Grouping, groupings } from "../../../shared/wire/admin-op.js";
+import { queryParameters } from "../../http/query-parameters.js";
 
 export type UsageQuery =
   | {
@@ -21,7 +23,7 @@ const daysDefault = 30;
 
 /** The window of a query (without its question mark); `nowMs` gives today's date. */
 export function parseUsageQuery(query: string, nowMs: number): UsageQuery {
-  const parameters = new URLSearchParams(query);
+  const parameters = queryParameters(query);
   if (isRepeated(parameters, "days")) return repeated("days");
   const rawDays = parameters.get("days");
   const days =
@@ -59,7 +61,7 @@ export function parseUsageQuery(query: string, nowMs: number): UsageQuery {
  * operators only, since a path has several callers.
  */
 export function parseGroups(query: string, isOperator: boolean): Checked<Grouping | null> {
-  const parameters = new URLSearchParams(query);
+  const parameters = queryParameters(query);
   const raw = parameters.get("by");
   if (raw === null) return { ok: true, value: null };
   const by = isRepeated(parameters, "by") ? undefined : groupings.find((known) => known === raw);

@@ -2,6 +2,7 @@
  * The lists of the admin API (docs/reference/admin-api.md, "Lists"): all items in one body, or one
  * page with `limit` or `after`. The daemon validates the parameters, also for the command line.
  */
+
 import type { BudgetList } from "../../../shared/api/budget-item.js";
 import type { KeyPage, ListedKeys } from "../../../shared/api/key-item.js";
 import type { LeasePage } from "../../../shared/api/lease-item.js";
@@ -15,6 +16,7 @@ import type { Failure } from "../../../shared/error-code.js";
 import { append } from "../../../shared/long-lists.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { Exchange } from "../../http/exchange.js";
+import { queryParameters } from "../../http/query-parameters.js";
 import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin } from "./admin-json.js";
@@ -57,7 +59,7 @@ const numbers: ReadonlySet<string> = new Set(["limit", "period_seconds"]);
 /** The parameters of a query by name; an invalid number stays a string. */
 export function listParameters(query: string): Checked<Parameters> {
   const parameters: Record<string, unknown> = {};
-  for (const [name, text] of new URLSearchParams(query)) {
+  for (const [name, text] of queryParameters(query)) {
     if (name === "__proto__") return bad(`unknown field ${name}`, name);
     if (Object.hasOwn(parameters, name)) return bad(`${name} is given more than once`, name);
     parameters[name] = numbers.has(name) && /^\d{1,9}$/.test(text) ? Number(text) : text;
