@@ -24,7 +24,7 @@ t.test("the dialog of a limit", { skip: noBrowser }, async (t) => {
       await ask.click();
       await page.getByText(/It would have refused \d+ of \d+ requests/).waitFor();
       await page.getByText(/Lowest caps that would have refused nothing: \d+ requests/).waitFor();
-      await page.getByText(/those that were refused then aren't among them/).waitFor();
+      await page.getByText(/without those refused at the time/).waitFor();
       const look = `${theme}, ${width}`;
       t.same(await violationsOf(page), [], `${look}: no violation of accessibility`);
       t.ok((await overflowOf(page)) <= 0, `${look}: nothing is wider than the screen`);
