@@ -5,7 +5,7 @@ import t from "tap";
 import { programs, readSources, root } from "../../tidy/source-tree.js";
 
 const page = readFileSync(join(root, "docs/reference/logs.md"), "utf8");
-const section = page.split("## What asks for attention\n")[1]!.split("\n## ")[0]!;
+const section = page.split("## Warnings and errors\n")[1]!.split("\n## ")[0]!;
 const messages = [...section.matchAll(/^\| ([^|`]+) \| /gm)].map(([, message = ""]) => message);
 
 t.test("each message of the page is one of the code, and has one row", async (t) => {
