@@ -309,7 +309,7 @@ export const cases: readonly Case[] = [
   {
     name: "what the page removes is gone, what is the operator's is left",
     async play(machine, { page }) {
-      machine.sh(`set -e\n${block(page, "## Away with it")}`);
+      machine.sh(`set -e\n${block(page, "## Uninstall")}`);
       requireThat(
         machine.sh("systemctl list-units --all --no-legend 'sluice*'").trim() === "",
         "units are left",

@@ -38,7 +38,7 @@ export const packageCases: readonly Case[] = [
   {
     name: "the Debian package installs a gateway that serves",
     async play(machine, { page }) {
-      machine.sh(block(page, "## Away with it"));
+      machine.sh(block(page, "## Uninstall"));
       machine.sh("rm -rf /etc/sluice /var/lib/sluice /var/lib/sluice-proxy /run/sluice");
       const folder = mkdtempSync(join(tmpdir(), "sluice-machine-package-"));
       try {

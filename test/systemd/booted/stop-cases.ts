@@ -167,7 +167,7 @@ export const stopCases: readonly Case[] = [
       } finally {
         rmSync(folder, { recursive: true });
       }
-      machine.sh(block(page, "## Away with it"));
+      machine.sh(block(page, "## Uninstall"));
       machine.sh("dpkg --force-confold --install /root/sluice.deb 2>&1");
       return "";
     },

@@ -81,7 +81,7 @@ export const upgradeCases: readonly Case[] = [
       } finally {
         rmSync(folder, { recursive: true });
       }
-      installAnew(machine, files.before, block(texts.page, "## Away with it"));
+      installAnew(machine, files.before, block(texts.page, "## Uninstall"));
       requireThat(versions(machine) === versionBefore, "the release before runs");
       const said = await underLoad(
         machine,
@@ -113,7 +113,7 @@ export const upgradeCases: readonly Case[] = [
       } finally {
         rmSync(folder, { recursive: true });
       }
-      installAnew(machine, files.current, block(texts.page, "## Away with it"));
+      installAnew(machine, files.current, block(texts.page, "## Uninstall"));
       await underLoad(machine, 1, "true");
       const before = counted(machine);
       const up = [unpack(files.after), daemon, olderProxies(1), proxy, olderProxies(0), configure];
