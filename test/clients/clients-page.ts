@@ -22,7 +22,7 @@ export function verdictOf(cell: CellResult): Verdict {
 
 const intro = `# Clients
 
-How to point an agent or an SDK at Sluice, and [which works with which provider](#what-works). Set the base URL and a [managed key](keys.md). The model is any that Sluice knows: a provider's, as \`provider/model\`, a [virtual one](failover.md) or an alias. The client and the provider may speak different APIs.
+How to point an agent or an SDK at Sluice, and [which works with which provider](#what-works). Set the base URL and a [managed key](keys.md). Use any model that Sluice knows: a provider's, as \`provider/model\`, a [virtual one](failover.md) or an alias. The client and the provider may speak different APIs.
 
 ## Set-up
 `;
@@ -30,11 +30,11 @@ How to point an agent or an SDK at Sluice, and [which works with which provider]
 const works = `
 ## What works
 
-The real clients talk to a real Sluice, and behind it are servers that refuse what each provider's API would refuse. \`npm run heavy -- clients --write\` makes this table.
+The real clients call a real Sluice. Behind it, simulated providers refuse what each provider's API would refuse. \`npm run heavy -- clients --write\` makes this table.
 
-Each client reads three notes with its tools, one first and then two at once, says what they make up, and says it again from the conversation in a second turn. SDKs do it whole and as a stream, and ask for an object by a schema. The providers' own SDKs and Codex show OpenAI, Anthropic and Gemini a picture; SDKs that count tokens, and Claude Code, get the count. Afterwards Sluice must have recorded exactly the requests and tokens that the provider has counted, and hold no slot.
+Each client reads three notes with its tools, one first and then two at once, combines their contents into an answer, and repeats it in a second turn. SDKs do this with and without streaming, and ask for structured output. The providers' own SDKs and Codex show OpenAI, Anthropic and Gemini a picture; SDKs that count tokens, and Claude Code, get the count. Afterwards Sluice must have recorded exactly the requests and tokens that the provider has counted, and hold no slot.
 
-On OpenAI and Anthropic each client also leaves in the middle of a stream (the provider's stream ends, the slot is free), finds its only slot taken (it waits), and finds its limit of the day used up (it stops at once and shows the limit; Continue tries for two minutes first). [What each is answered](reference/http-api.md#clients-that-need-other-words).
+On OpenAI and Anthropic each client also leaves in the middle of a stream (the provider's stream ends, the slot is free), meets a full concurrency limit (it waits), and a daily limit that is used up (it stops and shows the limit; Continue retries for two minutes first). [The answers that each client gets](reference/http-api.md#clients-that-need-other-words).
 
 | sign | meaning |
 |---|---|
