@@ -101,7 +101,7 @@ export const errorCodes: Readonly<
   overloaded: {
     status: 503,
     type: "internal_error",
-    meaning: "The proxy or the daemon holds as much as it can; the message says of what.",
+    meaning: "The proxy or the daemon has reached a bound, which the message names.",
   },
   usage_status_failed: {
     status: 503,
@@ -116,7 +116,7 @@ export const errorCodes: Readonly<
   model_not_allowed: {
     status: 403,
     type: "permission_error",
-    meaning: "The key or token isn't for this model.",
+    meaning: "The key or token may not use this model.",
   },
   model_unpriced: {
     status: 403,
@@ -127,7 +127,7 @@ export const errorCodes: Readonly<
     status: 502,
     type: "provider_error",
     meaning:
-      "The provider can't be reached, or its response has no answer. As a 503: the model may be one of a provider that hasn't listed its models yet.",
+      "The provider can't be reached, or its response has no answer. As a 503: a provider that may have the model hasn't listed its models yet.",
   },
   provider_credentials: {
     status: 502,
@@ -143,7 +143,7 @@ export const errorCodes: Readonly<
   request_too_large: {
     status: 413,
     type: "invalid_request_error",
-    meaning: "The body is too large, as it comes or decoded.",
+    meaning: "The body is too large, as sent or decoded.",
   },
 };
 

@@ -48,7 +48,10 @@ export function addUp(program: Command, session: Session): void {
     .option(...flagOptions.port)
     .option(...flagOptions.dataDir)
     .option(...flagOptions.logLevel)
-    .option("-v, --verbose", "print every log line of both, one for each request among them")
+    .option(
+      "-v, --verbose",
+      "print every log line of both processes, including one for each request",
+    )
     .action((_options, command: Command) => runUp(session, command.optsWithGlobals<UpFlags>()));
 }
 

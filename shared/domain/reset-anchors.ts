@@ -37,7 +37,7 @@ export const anchorFields: readonly Anchor[] = [
     fallback: 0,
     meaning: "hour at which the day of daily budgets begins",
   },
-  { name: "daily_reset_minute", min: 0, max: 59, fallback: 0, meaning: "minute of it" },
+  { name: "daily_reset_minute", min: 0, max: 59, fallback: 0, meaning: "minute of that hour" },
   {
     name: "weekly_reset_weekday",
     min: 0,
@@ -47,7 +47,7 @@ export const anchorFields: readonly Anchor[] = [
       "weekday on which the week of weekly budgets begins, from 0 for Sunday to 6 for Saturday",
   },
   { name: "weekly_reset_hour", min: 0, max: 23, fallback: 0, meaning: "hour of it" },
-  { name: "weekly_reset_minute", min: 0, max: 59, fallback: 0, meaning: "minute of it" },
+  { name: "weekly_reset_minute", min: 0, max: 59, fallback: 0, meaning: "minute of that hour" },
   {
     name: "monthly_reset_day",
     min: 1,
@@ -56,7 +56,7 @@ export const anchorFields: readonly Anchor[] = [
     meaning: "day on which the month of monthly budgets begins; in a shorter month its last day",
   },
   { name: "monthly_reset_hour", min: 0, max: 23, fallback: 0, meaning: "hour of it" },
-  { name: "monthly_reset_minute", min: 0, max: 59, fallback: 0, meaning: "minute of it" },
+  { name: "monthly_reset_minute", min: 0, max: 59, fallback: 0, meaning: "minute of that hour" },
 ];
 
 export const defaultAnchors: ResetAnchors = anchorsOf(anchorFields.map(({ fallback }) => fallback));

@@ -78,8 +78,8 @@ const requests: readonly Row[] = [
     "413",
   ],
   ["window of a Zstandard frame", mib(2 ** zstdWindowLogMax), "400"],
-  ["head of a request on its way", "30 s", "408"],
-  ["body on its way", "5 min", "408"],
+  ["time to receive a request's head", "30 s", "408"],
+  ["time to receive a body", "5 min", "408"],
   [
     "body read before its key is checked",
     kib(credentials.unauthorizedBodyBytesMax),
@@ -110,7 +110,7 @@ const answers: readonly Row[] = [
     kib(bounds.heldHeadBytesMax),
     "it is sent; no failover",
   ],
-  ["time for which it is held", time(bounds.heldHeadMs), "it is sent; no failover"],
+  ["time for which that start is held", time(bounds.heldHeadMs), "it is sent; no failover"],
   [
     "translated answer",
     mib(bounds.readableResponseBytesMax),
