@@ -2,7 +2,7 @@
  * Clients that sleep through a long wait, for hours and without a word, because they follow
  * `retry-after` however far away it is, and don't read `x-should-retry`. They are recognized by
  * their User-Agent, and get a refusal in the words at which they stop and tell their user
- * (docs/reference/http-api.md, "Clients that need other words").
+ * (docs/reference/http-api.md, "Clients that need another answer").
  *
  * Seen with the clients themselves: Codex 0.169, opencode 1.18.
  */

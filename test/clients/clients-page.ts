@@ -34,7 +34,7 @@ The real clients call a real Sluice. Behind it, simulated providers refuse what 
 
 Each client reads three notes with its tools, one first and then two at once, combines their contents into an answer, and repeats it in a second turn. SDKs do this with and without streaming, and ask for structured output. The providers' own SDKs and Codex show OpenAI, Anthropic and Gemini a picture; SDKs that count tokens, and Claude Code, get the count. Afterwards Sluice must have recorded exactly the requests and tokens that the provider has counted, and hold no slot.
 
-On OpenAI and Anthropic each client also leaves in the middle of a stream (the provider's stream ends, the slot is free), meets a full concurrency limit (it waits), and a daily limit that is used up (it stops and shows the limit; Continue retries for two minutes first). [The answers that each client gets](reference/http-api.md#clients-that-need-other-words).
+On OpenAI and Anthropic each client also leaves in the middle of a stream (the provider's stream ends, the slot is free), meets a full concurrency limit (it waits), and a daily limit that is used up (it stops and shows the limit; Continue retries for two minutes first). [The answers that each client gets](reference/http-api.md#clients-that-need-another-answer).
 
 | sign | meaning |
 |---|---|
