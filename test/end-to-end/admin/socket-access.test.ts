@@ -74,8 +74,8 @@ t.test("the group asks for requests, the daemon's user alone administers", { ski
   const table: readonly (readonly [User, readonly string[], number, RegExp])[] = [
     [users.daemon, limits, 0, /\/team/],
     [users.daemon, explain, 0, /admitted/i],
-    [users.member, limits, 1, /for administration is open to the daemon's user alone/],
-    [users.member, issue, 1, /for administration is open to the daemon's user alone/],
+    [users.member, limits, 1, /only the daemon's user can open its socket for administration/],
+    [users.member, issue, 1, /only the daemon's user can open its socket for administration/],
     [users.member, explain, 0, /admitted/i],
     [users.stranger, limits, 69, /permission denied/],
     [users.stranger, explain, 69, /permission denied/],
