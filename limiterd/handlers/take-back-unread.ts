@@ -4,7 +4,8 @@
  * wants.
  */
 import type { Target } from "../../shared/domain/target-name.js";
-import { uncountedLsn, type VerdictsRead } from "../../shared/wire/message-to-daemon.js";
+import { uncountedLsn } from "../../shared/wire/lsn.js";
+import type { VerdictsRead } from "../../shared/wire/message-to-daemon.js";
 import type { KnownProxy, PeerState } from "../peer.js";
 import { countSince } from "../rules/charge.js";
 import { matchTarget } from "../rules/rule-book.js";

@@ -5,12 +5,8 @@
  */
 import { unreachable } from "../../shared/assert.js";
 import { tokensPerResponseMax } from "../../shared/bounds.js";
-import {
-  isUnnumbered,
-  type Settle,
-  uncountedLsn,
-  unlimitedLsn,
-} from "../../shared/wire/message-to-daemon.js";
+import { isUnnumbered, uncountedLsn, unlimitedLsn } from "../../shared/wire/lsn.js";
+import type { Settle } from "../../shared/wire/message-to-daemon.js";
 import type { Counter } from "../counters/counter.js";
 import type { HeldLease, KnownProxy } from "../peer.js";
 import { isLost } from "../store/epochs.js";

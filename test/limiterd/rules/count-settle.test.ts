@@ -6,11 +6,8 @@ import { countSettle, settleFacts } from "../../../limiterd/rules/count-settle.j
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import { tokensPerResponseMax } from "../../../shared/bounds.js";
 import type { Target } from "../../../shared/domain/target-name.js";
-import {
-  type SettledPart,
-  uncountedLsn,
-  unlimitedLsn,
-} from "../../../shared/wire/message-to-daemon.js";
+import { uncountedLsn, unlimitedLsn } from "../../../shared/wire/lsn.js";
+import type { SettledPart } from "../../../shared/wire/message-to-daemon.js";
 import {
   ask,
   askFor,

@@ -92,7 +92,7 @@ export const cases: readonly Case[] = [
         const text = machine.try(`systemd-analyze security --no-pager ${unit}`).stdout;
         return /exposure level for \S+: ([\d.]+)/.exec(text)?.[1];
       });
-      const claim = `\`systemd-analyze security\` says ${exposure[0]} for the daemon and ${exposure[1]} for the proxy`;
+      const claim = `\`systemd-analyze security\` rates the daemon's exposure ${exposure[0]} and the proxy's ${exposure[1]}`;
       requireThat(page.includes(claim), `it is: ${claim}`);
       for (const unit of units)
         for (const [name, value] of [
