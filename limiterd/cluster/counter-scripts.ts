@@ -1,20 +1,20 @@
 /**
- * What the engine does with a counter, in Lua: `sync` restates one host's row and grants units and
- * slots, `read` sums. Both judge all rows of the counter by the engine's clock. The twin of the
- * tests (`test/support/cluster/counter-twin.ts`) says the same in TypeScript, and is compared with
- * these.
+ * The engine's Lua scripts for a counter: `sync` replaces one host's row and grants units and
+ * slots, `read` adds up the rows. Both use the engine's clock for all rows.
+ * `test/support/cluster/counter-twin.ts` implements them in TypeScript, and tests compare the two.
  *
- * A counter is one hash: `g` its generation, `b` when it was made, `s` until when nothing is
- * granted, and in `h:<host>` a row of integers (`row` below). No sum is stored. What counts in the
- * row's window and the one before it is rolled by whoever reads it.
+ * A counter is one hash: `g` is its generation, `b` its creation time, `s` the time until which
+ * nothing is granted, and each `h:<host>` a row of integers (`row` below). No sum is stored. A row
+ * has the counts of its window and of the one before it; each reader rolls them to the current
+ * window.
  */
 
 import type { EngineScript } from "./engine/engine.js";
 
-/** How far ahead of the engine's clock a moment in a counter may be: clocks are set back. */
+/** How far a time in a counter may be ahead of the engine's clock, in ms: clocks are set back. */
 const aheadMsMax = 60_000;
 
-/** Lua 5.1 has doubles alone: every number here is an integer of at most 2^53 − 1. */
+/** Lua 5.1 has only doubles, so every number here is an integer of at most 2^53 − 1. */
 const common = `
 local most = 9007199254740991
 local function add(a, b) return math.min(a + b, most) end

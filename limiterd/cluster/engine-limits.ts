@@ -1,6 +1,6 @@
 /**
- * The shared counters on an engine: each question is one script call on one key, and all calls of a
- * turn travel together. What the scripts do is in `counter-scripts.ts`.
+ * Implements the shared counters on an engine: each question is one script call on one key, and the
+ * calls of one turn of the event loop are sent together. The scripts are in `counter-scripts.ts`.
  */
 import { isCount } from "../../shared/checked.js";
 import { isMoment } from "../../shared/time.js";
@@ -26,11 +26,11 @@ interface EngineLimitsOptions {
   readonly hostId: string;
   /** The start number of this host's daemon. */
   readonly start: number;
-  /** The engine refuses one of the counters: a sentence for the log. */
+  /** Called when the engine refuses a counter; `reason` is a sentence for the log. */
   onRefused(reason: string): void;
 }
 
-/** In the order of the script's numbers. */
+/** The status numbers of the script are indexes in this list. */
 const statuses: readonly SyncStatus[] = ["synced", "stale", "stale_generation", "superseded"];
 
 const nothing: Omit<SyncReply, "status"> = {
@@ -82,15 +82,15 @@ export function createEngineLimits(
 }
 
 /**
- * Rejects when the engine is away. A single unanswered question gets a status of its own: its part
- * of a Cluster is away. So does one whose key or answer isn't understood.
+ * Rejects if the engine is away. If one server of a Cluster is away, its questions get the status
+ * `away`. A question whose key or answer has an unexpected form gets `unusable`.
  */
 async function inOrder<Q, R>(
   asked: readonly Q[],
   ask: (each: Q) => Promise<R>,
   { isReached, onRefused }: { isReached(): boolean; onRefused(reason: string): void },
 ): Promise<(R | SyncReply)[]> {
-  // Waits for all, so that no question is still on its way.
+  // Waits for all, so that no question is pending afterwards.
   const settled = await Promise.allSettled(asked.map(ask));
   return settled.map((each) => {
     if (each.status === "fulfilled") return each.value;

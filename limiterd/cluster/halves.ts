@@ -16,9 +16,9 @@ export function addCount(a: number, b: number): number {
 }
 
 /**
- * Moves the halves to `window`: one window on, current becomes previous; later than that, both are
- * 0. For an earlier window, as after a clock step back, everything counts as current: too much
- * rather than too little.
+ * Moves the halves to `window`. In the next window, `current` becomes `previous`; in later ones,
+ * both are 0. In an earlier window, as after the clock was set back, everything counts as current,
+ * which counts too much rather than too little.
  */
 export function rollHalves({ window: own, current, previous }: Halves, window: number): Halves {
   if (own === window) return { window, current, previous };

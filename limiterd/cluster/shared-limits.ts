@@ -1,8 +1,8 @@
 /**
  * The port to the counters that all hosts share. Every question reports all that this host counts,
  * in absolute values, so that repeated questions, lost replies and lost data of the engine need no
- * memory of earlier questions. How the engine answers is in `counter-scripts.ts`; how the host uses
- * an answer isn't here.
+ * memory of earlier questions. Not here: how the engine answers (`counter-scripts.ts`), and how the
+ * host uses an answer.
  */
 
 import type { Halves } from "./halves.js";
@@ -15,44 +15,47 @@ export interface CounterName {
 
 export interface SyncQuestion extends CounterName {
   /**
-   * The rule's generation, which each reset raises: a higher one drops everything counted below it.
+   * The rule's generation, which each reset raises. A higher one drops everything counted under a
+   * lower one.
    */
   readonly generation: number;
   /** Grows with each question since the daemon's start; from 1. */
   readonly seq: number;
   /**
-   * The engine's time in the last reply `synced` about this counter, under this generation and
-   * since the daemon's start; 0 before the first. An engine that doesn't know of that reply has
-   * lost data.
+   * The engine's time in the last `synced` reply about this counter, under this generation and
+   * since the daemon's start; 0 before the first. If the engine's data is older than that reply,
+   * the engine has lost data.
    */
   readonly syncedMs: number;
-  /** 0 for a rule of the kind `concurrent`: its only window is 0, and never ends. */
+  /** 0 for a rule of kind `concurrent`, whose only window is 0 and never ends. */
   readonly periodMs: number;
-  /** Null: no cap, and everything wanted is granted. */
+  /** Null: no cap, so everything wanted is granted. */
   readonly capRequests: number | null;
   readonly capSlots: number | null;
   readonly units: UnitsStated;
-  /** Charged tokens in this host's own windows: `window` follows its own clock. */
+  /** Charged tokens; `window` follows this host's clock. */
   readonly tokens: Halves;
   readonly slots: {
-    /** Slots that requests of this host hold, and granted ones that it still keeps. */
+    /** Slots of this host's requests in flight, and granted slots that it keeps. */
     readonly inUse: number;
     readonly wanted: number;
   };
 }
 
-/** Units are granted requests. All but `wanted` is of `window` and the one before it. */
+/**
+ * Units are granted requests. All fields but `wanted` are counts of `window` and the one before it.
+ */
 interface UnitsStated {
-  /** The window of the last reply, or the host's own reckoning before there was one. */
+  /** The window of the last reply; before the first reply, of the host's own clock. */
   readonly window: number;
-  /** Used since the daemon's start, granted or not. */
+  /** Used in `window` since the daemon's start, granted or not. */
   readonly spent: number;
   readonly spentBefore: number;
-  /** Granted in `window`, neither used nor given back: they end with it. */
+  /** Granted in `window`, neither used nor returned; they expire with `window`. */
   readonly held: number;
   /**
-   * The counts of earlier runs of the daemon: from the last reply, or before that, from its disk.
-   * The engine keeps the larger of these and its own.
+   * The counts of earlier runs of the daemon, from the last reply or, before the first reply, from
+   * the store. The engine keeps the larger of these and its own.
    */
   readonly frozen: number;
   readonly frozenBefore: number;
@@ -60,15 +63,16 @@ interface UnitsStated {
 }
 
 /**
- * - `synced`: done as asked. Nothing is granted while `settlingMs` is above 0.
- * - `stale`: a later question of this host has been answered. Nothing has changed.
- * - `stale_generation`: the rule was reset, and this host doesn't know. Nothing has changed.
- * - `superseded`: a later start of a daemon with this host's id has asked. Nothing has changed.
- * - `unusable`: the engine keeps something else under the counter's name. Nothing has changed.
- * - `away`: the counter's part of the engine doesn't answer, and others do. Whether it has heard of
- *   the question isn't known.
+ * - `synced`: applied. Nothing is granted while `settlingMs` is above 0.
+ * - `stale`: the engine has already answered a later question of this host. Nothing has changed.
+ * - `stale_generation`: the rule was reset, and this host doesn't know it yet. Nothing has changed.
+ * - `superseded`: a daemon with this host's id that started later has asked. Nothing has changed.
+ * - `unusable`: the counter's key in the engine has other content. Nothing has changed.
+ * - `away`: the server of this counter doesn't answer, while others of the Cluster do. It may have
+ *   applied the question.
  *
- * `nowMs`, `window` and `totals` are true in all but the last two, the rest in `synced` alone.
+ * `nowMs`, `window` and `totals` are valid for all but the last two, the other fields only for
+ * `synced`.
  */
 export type SyncStatus =
   | "synced"
@@ -85,7 +89,7 @@ export interface SyncReply extends CounterTotals {
   readonly slotsGranted: number;
   readonly frozen: number;
   readonly frozenBefore: number;
-  /** How long the engine grants nothing of this counter because it has lost data. */
+  /** How long the engine still grants nothing of this counter, because it has lost data. */
   readonly settlingMs: number;
 }
 
@@ -93,8 +97,8 @@ export interface SyncReply extends CounterTotals {
 export interface CounterTotals {
   readonly nowMs: number;
   /**
-   * The engine's window: floor(nowMs ÷ periodMs). When it is below that of the question (the
-   * engine's clock was set back), all that was stated counts in it.
+   * The engine's window: floor(nowMs ÷ periodMs). If it is below the question's window (the
+   * engine's clock was set back), all stated counts count in it.
    */
   readonly window: number;
   readonly totals: {
@@ -113,8 +117,8 @@ export interface CounterRead extends CounterName {
 }
 
 /**
- * Both methods reject with `EngineAwayError` if nothing is answered within about a second: the
- * engine may or may not have received the questions. Answers can't come later.
+ * Both methods reject with `EngineAwayError` if the engine answers nothing within about a second;
+ * it may have received the questions. No answer arrives later.
  */
 export interface SharedLimits {
   /** One reply to each, in order. Questions of one call have different counters. */

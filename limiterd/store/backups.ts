@@ -1,7 +1,8 @@
 /**
- * Copies of the store for backups, made while the daemon runs: one at a time, for the connection
- * that asks for it, which reads it in pieces. The copy is removed when that connection ends or the
- * store can't be written, because settles come first. The port makes the copy.
+ * Copies of the store for backups, made while the daemon runs. There is one copy at a time, for the
+ * connection that asks for it and reads it in pieces. The copy is removed when that connection
+ * ends. One in the making is also removed when the store can't be written: settles need the room.
+ * The port makes the copy.
  */
 import { type Checked, good } from "../../shared/checked.js";
 import { failure, plainFailure } from "../../shared/error-code.js";
@@ -22,7 +23,7 @@ export interface StoreCopy {
 export interface CopyInProgress {
   /** Rejects with `StoreFailingError`. */
   readonly made: Promise<StoreCopy>;
-  /** How much of the store must be copied, estimated, and how much is done. */
+  /** The estimated number of bytes to copy. */
   readonly storeBytes: number;
   copiedBytes(): number;
   /** Stops it and removes what was copied. */
@@ -36,7 +37,7 @@ export interface BackupPorts {
   schedule(ms: number, run: () => void): void;
 }
 
-/** The answer while a copy is being made, and when it is done: `bytes` is then its size. */
+/** The answer while a copy is being made and when it is done; then `bytes` is its size. */
 interface BackupProgress {
   readonly ready: boolean;
   /** When it was begun: the name of the backup once it is kept. */
@@ -51,7 +52,7 @@ interface Current {
   readonly copying: CopyInProgress;
   copy: StoreCopy | null;
   failing: Error | null;
-  /** Resolves when it is made or has failed. */
+  /** Resolves when the copy is made or has failed. */
   readonly settled: Promise<void>;
 }
 
@@ -69,8 +70,8 @@ export class Backups {
   }
 
   /**
-   * Begins a copy for a connection without one. Resolves when it is made, or after a moment with
-   * its progress.
+   * Begins a copy for a connection without one. Resolves when the copy is made, or after
+   * `backupWaitMs` with its progress.
    */
   async progress(asker: object, nowMs: number): Promise<Checked<BackupProgress>> {
     try {
@@ -124,7 +125,7 @@ export class Backups {
     if (this.#current?.asker === asker) this.#end(this.#current);
   }
 
-  /** Stops a copy in the making, because its room is needed; its client gets the error. */
+  /** Stops a copy in the making, because its disk space is needed; its client gets the error. */
   giveUp(reason: Error): void {
     const current = this.#current;
     if (current === null || current.copy !== null) return;

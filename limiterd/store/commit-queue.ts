@@ -37,7 +37,7 @@ export class CommitQueue {
     this.#retryMs = retryMs;
   }
 
-  /** Whether a commit runs or is to be retried. */
+  /** Whether a commit runs or waits to be retried. */
   get committing(): boolean {
     return this.#committing;
   }

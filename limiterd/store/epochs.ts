@@ -14,7 +14,7 @@ export interface Epochs {
   readonly lost: readonly LostNumbers[];
 }
 
-/** The numbers between the two. */
+/** The numbers between the two, both excluded. */
 export interface LostNumbers {
   readonly afterLsn: number;
   readonly beforeLsn: number;
@@ -38,7 +38,9 @@ export function nextLost(
   return all.slice(-epochsMax);
 }
 
-/** Whether an earlier epoch has assigned this number and the disk has no count of it. */
+/**
+ * Whether an earlier epoch has assigned this number and nothing counted under it is on the disk.
+ */
 export function isLost({ lost }: Epochs, lsn: number): boolean {
   if (lsn <= unlimitedLsn) return false;
   return lost.some(({ afterLsn, beforeLsn }) => afterLsn < lsn && lsn < beforeLsn);

@@ -9,7 +9,7 @@ import { isMoment } from "../../shared/time.js";
 import { type Change, type Store, throwMalformed } from "./store.js";
 
 export interface LastBackup {
-  /** The moment that it captures; null: none was made since `sinceMs`. */
+  /** The time that the last backup captures; null: none was made since `sinceMs`. */
   readonly atMs: number | null;
   /** Since when backups are noted. */
   readonly sinceMs: number;
@@ -17,7 +17,10 @@ export interface LastBackup {
 
 const markKey = "backups";
 
-/** What is known at a start; `changes` note when that began. Throws `StoreUnreadableError`. */
+/**
+ * Reads the note at a start; if there is none, `changes` write a new one. Throws
+ * `StoreUnreadableError`.
+ */
 export function storedLastBackup(
   store: Store,
   nowMs: number,
@@ -32,7 +35,10 @@ export function storedLastBackup(
   return { lastBackup: { atMs: atMs === 0 ? null : atMs, sinceMs }, changes: [] };
 }
 
-/** After one of `atMs` was kept: the latest, unless the clock was set back since. */
+/**
+ * The note after a backup of `atMs` was kept: the later of both, unless the known one is in the
+ * future because the clock was set back.
+ */
 export function laterBackup(last: LastBackup, atMs: number, nowMs: number): LastBackup {
   const known = last.atMs !== null && last.atMs <= nowMs ? last.atMs : 0;
   return { atMs: Math.max(known, atMs), sinceMs: last.sinceMs };

@@ -14,9 +14,9 @@ interface Slices {
 const lastKey = "\u{10ffff}";
 
 /**
- * Passes on the entries of a table with text keys, in key order, each as it is when its slice is
- * read; of entries added meanwhile, those further on. Resolves with whether it read all of them.
- * Rejects with `StoreUnreadableError`.
+ * Passes the entries of a table with text keys to `take`, in key order, each with the value that it
+ * has when its slice is read. Entries added meanwhile are included if their keys come later.
+ * Resolves with whether it read the whole table. Rejects with `StoreUnreadableError`.
  */
 export async function readSlices(
   store: Store,

@@ -34,7 +34,7 @@ export class StorePlace {
     this.#look = look;
   }
 
-  /** Looks. */
+  /** Checks now. */
   isKept(nowMs: number): boolean {
     const isKept = this.#look();
     this.#seenAtMs = isKept ? nowMs : Number.NEGATIVE_INFINITY;
@@ -42,8 +42,8 @@ export class StorePlace {
   }
 
   /**
-   * Whether these changes may be committed. Checks unless a check is recent and they are of no such
-   * table.
+   * Whether these changes may be committed. Checks again, unless the last check is recent and no
+   * change is of a defining table.
    */
   takes(changes: readonly Pick<Change, "table">[], nowMs: number): boolean {
     const isBelieved = nowMs - this.#seenAtMs < believedMs;

@@ -32,7 +32,7 @@ const largestNamed = 3;
 
 /** Returns whether records must be removed. Call it periodically. */
 export function createStoreSize({ store, bytesMax, onFill }: SizePorts): () => boolean {
-  /** How many of `fills` were reported. */
+  /** How many of `fills` have been reported. */
   let said = 0;
   return () => {
     if (bytesMax === null) return false;

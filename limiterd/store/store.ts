@@ -67,7 +67,9 @@ export interface Store {
    * `StoreFailingError`, after which it may be retried, or with `StoreBrokenError`.
    */
   commit(changes: readonly Change[]): Promise<void>;
-  /** Whether the next daemon will find what is committed: the file is still in its place. */
+  /**
+   * Whether the file is still in its place, so that the next daemon will find what is committed.
+   */
   isInPlace(): boolean;
   /** Bytes of the file; null if unknown. */
   sizeBytes(): number | null;

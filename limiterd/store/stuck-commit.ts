@@ -1,6 +1,7 @@
 /**
- * Detects a commit that never ends, neither written nor failed. Failed commits are retried and
- * don't count. A new daemon can read what is on the disk; this one can't write any more.
+ * Detects a commit that neither succeeds nor fails. Failed commits are retried and don't count.
+ * After a stuck commit this daemon can't write any more, but a new one can read what is on the
+ * disk.
  */
 import type { CommitQueue } from "./commit-queue.js";
 

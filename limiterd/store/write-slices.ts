@@ -12,8 +12,8 @@ export async function writeSlices(writer: Writer, changes: readonly Change[]): P
 }
 
 /**
- * As `Writer.tryWrite`, for any number of changes, in slices and in order: after a crash, the first
- * of them are written.
+ * As `Writer.tryWrite`, for any number of changes, in slices and in order: after a crash, a prefix
+ * of them is written.
  */
 export function tryWriteSlices(writer: Writer, changes: readonly Change[]): Promise<Error | null> {
   let at = 0;

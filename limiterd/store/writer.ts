@@ -1,8 +1,8 @@
 /**
- * Writes all changes to the store, in one order. What is settled and counted gathers in the open
- * batch of the journal; closing it gives the batch its log sequence number (lsn) and opens the
- * next. Batches and other changes are committed in the order in which they are queued
- * (`commit-queue.ts`), so that the disk always holds a prefix of what happened.
+ * Writes all changes to the store, in one order. Settles and counts gather in the open batch of the
+ * journal; closing it gives the batch its log sequence number (lsn) and opens the next. Batches and
+ * other changes are committed in the order in which they are queued (`commit-queue.ts`), so that
+ * the disk always holds a prefix of what happened.
  */
 import {
   changesWaitingMax,
@@ -16,7 +16,7 @@ import { isCount } from "../../shared/checked.js";
 import { CommitQueue } from "./commit-queue.js";
 import type { Change, Store } from "./store.js";
 
-/** What the open batch has counted. */
+/** The counts of the open batch. */
 interface CountedPort {
   readonly size: number;
   /** Set by the writer: counts are dropped, not logged. */
@@ -57,7 +57,7 @@ export class Writer {
   /** Bytes of each batch in the journal, estimated, in the order of their numbers. */
   readonly #batchBytes: Map<number, number>;
   #journalBytes = 0;
-  /** After how long the open batch is committed, if nothing closes it before. */
+  /** The delay after which the open batch is committed, unless something closes it earlier. */
   #scheduledMs = Number.POSITIVE_INFINITY;
   #commitDue = false;
   #closed = false;
@@ -82,7 +82,7 @@ export class Writer {
     this.#batchBytes = new Map(options.journaled.map((lsn) => [lsn, 0]));
   }
 
-  /** The log sequence number of the open batch: changes made now are part of it. */
+  /** The lsn of the open batch: changes made now are part of it. */
   get lsn(): number {
     return this.#lsn;
   }
@@ -102,7 +102,7 @@ export class Writer {
     return this.#queue;
   }
 
-  /** The store fails and so many changes wait that callers should add none if they can. */
+  /** The store fails and so many changes wait that callers should avoid adding more. */
   get isFull(): boolean {
     return this.#queue.failing !== null && this.#queue.length >= changesWaitingMax;
   }
@@ -116,9 +116,9 @@ export class Writer {
   }
 
   /**
-   * Adds a settle to the open batch, and with it what is counted from now on in this turn. Once the
-   * batch is committed, `onDurable`, one function for each proxy, gets the last number in it.
-   * False: it was not taken, so nothing that it causes may be written either.
+   * Adds a settle to the open batch; what is counted from now on in this turn is in the same batch.
+   * Once the batch is committed, `onDurable`, one function for each proxy, gets the proxy's last
+   * number in it. False: the settle was not added, so its effects must not be written either.
    */
   journal(proxyId: string, seq: number, onDurable: (seq: number) => void): boolean {
     if (this.#closed) return false;
@@ -143,7 +143,8 @@ export class Writer {
   }
 
   /**
-   * Closes and queues the open batch. Returns its lsn: everything until now is at or below it.
+   * Closes and queues the open batch. Returns its lsn: everything counted until now is at or below
+   * it.
    */
   closeBatch(): number {
     const lsn = this.#lsn++;
@@ -173,7 +174,8 @@ export class Writer {
   }
 
   /**
-   * Queues changes. Resolves when they are committed; never after `close`, which drops them.
+   * Queues changes. Resolves when they are committed. After `close`, changes are dropped and the
+   * promise never resolves.
    */
   write(changes: readonly Change[]): Promise<void> {
     return new Promise((resolve) => {
@@ -189,7 +191,7 @@ export class Writer {
    * it works again.
    */
   tryWrite(changes: readonly Change[]): Promise<Error | null> {
-    // What is queued is tried again and again.
+    // The queue retries its commits; an empty change needs none of its own.
     const { failing } = this.#queue;
     if (changes.length === 0 && failing !== null) return Promise.resolve(failing);
     return new Promise((resolve) => {
@@ -230,7 +232,7 @@ export class Writer {
       this.#queue.failing !== null && this.#pendingEntries >= journalEntriesMax;
   }
 
-  /** Ensures that the open batch is committed within this time. */
+  /** Commits the open batch within this time. */
   #commitWithin(ms: number): void {
     if (this.#scheduledMs <= ms) return;
     this.#scheduledMs = ms;
@@ -243,8 +245,8 @@ export class Writer {
   }
 
   /**
-   * While a commit runs or is retried, the batch stays open: fewer, fuller batches write the same
-   * sums less often. The queue is pumped after it.
+   * Closes the open batch if it is due. While a commit runs or is retried, the batch stays open:
+   * fewer, fuller batches write the same sums less often. Callers pump the queue afterwards.
    */
   #commitBatch(): void {
     if (this.#commitDue && !this.#queue.committing && !this.#closed) this.closeBatch();
@@ -254,7 +256,7 @@ export class Writer {
 /** The settles of a batch before its commit: how many, and the last one of each proxy. */
 export class BatchSettles {
   size = 0;
-  /** By callback: a proxy that was forgotten and came back may be in it twice. */
+  /** By callback: a proxy that was forgotten and has reconnected may have two entries. */
   readonly #last = new Map<(seq: number) => void, { readonly proxyId: string; seq: number }>();
 
   /** `onDurable`, one function for each proxy, gets the number of its last settle. */
@@ -301,13 +303,13 @@ export function batchFromStored(value: readonly unknown[]): JournalBatch | null 
 }
 
 /**
- * Adds changes to the journal's commits: what a batch changed reaches the disk in the
- * batch's own commit, or not at all.
+ * Adds changes to the journal's commits: a batch's other changes reach the disk in the batch's own
+ * commit, or not at all.
  */
 export interface Contributor {
   /**
-   * A batch that isn't empty closes: what else changed with it since the last call, to be committed
-   * with it.
+   * Called when a batch that isn't empty closes. Returns what else has changed since the last call,
+   * to be committed with the batch.
    */
   changes(lsn: number): readonly Change[];
   /** The batch is committed; batches are committed in their order. */

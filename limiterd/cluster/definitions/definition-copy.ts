@@ -1,8 +1,8 @@
 /**
  * This host's copy of the engine's definitions with their stamps: table `cluster`, key
- * `definition:` and field, [stamp, value or null]. How far it has read is under `definitions`:
- * [order, clusterId, trimmed, sum, live]. It is written in the commit of the changes that it
- * causes.
+ * `definition:` and field, [stamp, value or null]. The key `definitions` has the state up to which
+ * the host has read: [order, clusterId, trimmed, sum, live]. Both are written in the commit of the
+ * changes that they cause.
  */
 import { isCount } from "../../../shared/checked.js";
 import { type Change, type Store, throwMalformed } from "../../store/store.js";
@@ -16,7 +16,7 @@ import {
 } from "./definition-engine.js";
 
 const prefix = "definition:";
-/** The keys with this prefix. */
+/** All keys with this prefix. */
 const everyOne = { from: prefix, before: "definition;", limit: Number.POSITIVE_INFINITY };
 const stateKey = "definitions";
 const resetsKind = "rule_resets";
@@ -35,7 +35,7 @@ export class DefinitionCopy {
     for (const one of this.all()) this.#noteReset(one);
   }
 
-  /** How far it has read, and what it has. */
+  /** The state up to which this host has read, with the sum and number of its definitions. */
   get state(): DefinitionsState {
     return this.#state;
   }
@@ -73,8 +73,8 @@ export class DefinitionCopy {
   }
 
   /**
-   * Adds and removes definitions; `state` is how far it has read then. Returns the changes to
-   * commit with what they cause, and a function to call after the commit.
+   * Adds and removes definitions; `state` is the state that this host has read with them. Returns
+   * the changes, to be committed with their effects, and a function to call after the commit.
    */
   take(
     definitions: readonly Stamped[],

@@ -1,4 +1,4 @@
-/** Reads and writes the engine's definitions. What the scripts do is in `definition-scripts.ts`. */
+/** Reads and writes the engine's definitions with the scripts in `definition-scripts.ts`. */
 import { isCount, parseJson } from "../../../shared/checked.js";
 import { type EngineConnection, EngineRefusedError, type EngineValue } from "../engine/engine.js";
 import { rowsOfThree } from "../engine/rows-of-three.js";
@@ -15,10 +15,10 @@ export interface Stamped extends Definition {
 export interface DefinitionsState {
   /** The order of the last change. */
   readonly order: number;
-  /** A host compares it to notice missing definitions, as in `stampSum`. */
+  /** The sum of all stamps (`stampSum`). Hosts compare it to detect missing definitions. */
   readonly sum: number;
   readonly live: number;
-  /** A missing definition with this stamp or an earlier one was deleted. */
+  /** A definition that is missing and has this stamp or an earlier one was deleted. */
   readonly trimmed: number;
   /** Null: the engine is empty. */
   readonly clusterId: string | null;
@@ -26,9 +26,9 @@ export interface DefinitionsState {
 
 export interface DefinitionPage extends DefinitionsState {
   readonly changed: readonly Stamped[];
-  /** The fields of entries that can't be read: another release wrote them. */
+  /** The fields of entries that this release can't read, because another release wrote them. */
   readonly unreadable: readonly string[];
-  /** The order at the end of this page; there is more unless it equals `order`. */
+  /** The order at the end of this page; if it equals `order`, this is the last page. */
   readonly upTo: number;
 }
 
@@ -41,7 +41,7 @@ type WriteAnswer =
 export interface DefinitionEngine {
   write(base: number, definitions: readonly Definition[]): Promise<WriteAnswer>;
   read(after: number): Promise<DefinitionPage>;
-  /** How many were refused. */
+  /** Returns how many the engine refused. */
   restate(known: KnownState, definitions: readonly Stamped[]): Promise<number>;
   trim(beforeStamp: number): Promise<number>;
 }
@@ -125,23 +125,25 @@ export function fieldOf({ kind, key }: Pick<Definition, "kind" | "key">): string
   return `${kind}:${key}`;
 }
 
-/** Null for a field that no definition has. */
+/** Null if it isn't a definition's field. */
 export function nameOfField(field: string): Pick<Definition, "kind" | "key"> | null {
   const at = field.indexOf(":");
   const kind = definitionKinds.find((known) => known === field.slice(0, at));
   return kind === undefined ? null : { kind, key: field.slice(at + 1) };
 }
 
-/** Null for what isn't a definition's value. */
+/** Null if it isn't a definition's value. */
 function parseValue(json: string): Pick<Definition, "value"> | null {
   const value = json.length <= valueMax ? parseJson(json) : undefined;
   if (value === null) return { value };
   return Array.isArray(value) && depthOf(value, depthMax) <= depthMax ? { value } : null;
 }
 
-/** The size of one definition, in characters. */
+/** The maximum size of one definition, in characters. */
 const valueMax = 2 ** 20;
-/** Deeper values than any definition's couldn't be written as JSON again. */
+/**
+ * No definition is nested deeper, and values that are nested too deeply can't be written as JSON.
+ */
 const depthMax = 10;
 
 /** Looks at most `max` levels deep. */
@@ -183,7 +185,7 @@ function pageOf(answer: readonly EngineValue[], after: number): DefinitionPage {
   };
 }
 
-/** A number for this host's store, which must hold only valid ones. */
+/** Checks a number before this host stores it. */
 function count(value: EngineValue | undefined, answer: EngineValue): number {
   const number = typeof value === "string" && value !== "" ? Number(value) : value;
   if (!isCount(number)) throw unexpected(answer);

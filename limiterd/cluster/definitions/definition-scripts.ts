@@ -1,17 +1,18 @@
 /**
- * What the engine does with definitions, each in one step. All keys share a slot:
+ * The engine's scripts for definitions; each runs as one step. All keys share a slot:
  *
- * - `…:definitions`, a hash: `stamp:value` by field, the value as JSON, `null` if it is deleted;
- * - `…:order`, a sorted set: fields by when the engine last took them, which is what hosts read on
- *   from;
- * - `…:deleted`, a sorted set: the fields that are deleted, by their stamps;
+ * - `…:definitions`, a hash: `stamp:value` by field, the value as JSON, `null` if the definition is
+ *   deleted;
+ * - `…:order`, a sorted set: fields by when the engine last took them; hosts read the changes after
+ *   an order;
+ * - `…:deleted`, a sorted set: the deleted fields by their stamps;
  * - `…:state`, a hash: `order` of the last change; `sum` of the stamps of all that aren't deleted
- *   and `live`, their number, by which hosts notice that an engine has lost something; `trimmed`,
- *   the last stamp of a deleted one that is forgotten; `id` of the cluster.
+ *   and `live`, their number, with which hosts detect that an engine has lost definitions;
+ *   `trimmed`, the latest stamp of a deleted field that was removed; `id` of the cluster.
  *
- * Stamps and orders are microseconds of the engine's clock, each above all before it, so that those
- * of an engine that has lost its data are above what it had given out. Of two values of one field
- * the one with the later stamp is in force.
+ * Stamps and orders are microseconds of the engine's clock. Each is higher than all before it, so
+ * an engine that has lost its data never assigns an old one again. Of two values of one field, the
+ * one with the later stamp applies.
  */
 import type { EngineScript } from "../engine/engine.js";
 
@@ -78,10 +79,10 @@ local next_order = function(above) return math.max(now, read('order') + 1, above
 `;
 
 /**
- * Writes fields together if none of them was changed after `base`, the order up to which the host
- * has all. Arguments: base, the channel, then field and value of each. Answers `behind` if the
- * engine's last change is before `base`, `conflict`, or `written`, the order before, and the stamp,
- * which is the order too.
+ * Writes all fields, unless one of them was changed after `base`, the order up to which the host
+ * has read. Arguments: base, the channel, then field and value of each. Answers `behind` if the
+ * engine's last change is before `base`; `conflict` if a field was changed; or `written`, the order
+ * before, and the stamp, which is also the order.
  */
 export const writeScript: EngineScript = {
   name: "definitions-write",
@@ -105,9 +106,9 @@ return {'written', text(before), text(at)}`,
 };
 
 /**
- * What changed after an order. Arguments: the order, about how many fields at most: those that were
- * written together stay together. Answers with the state (order, sum, live, trimmed, id), then
- * field, order, and `stamp:value` of each, in their order.
+ * Reads the changes after an order. Arguments: the order, and about how many fields to return at
+ * most: fields that were written together stay together. Answers with the state (order, sum, live,
+ * trimmed, id), then field, order, and `stamp:value` of each, in ascending order.
  */
 export const readScript: EngineScript = {
   name: "definitions-read",
@@ -139,10 +140,10 @@ return answer`,
 };
 
 /**
- * Takes over what a host knows and the engine doesn't, or knows an earlier value of. Arguments: the
- * channel, the id of the cluster, the last stamp that is trimmed, an order that the host knows;
- * field, stamp and value of each. Answers with how many were refused: the engine has another value
- * of the same or a later stamp.
+ * Takes over a host's definitions that the engine lacks or has with an earlier stamp. Arguments:
+ * the channel, the id of the cluster, the last trimmed stamp, an order that the host knows; then
+ * field, stamp and value of each. Answers with how many it refused, because the engine has another
+ * value with the same stamp or a later one.
  */
 export const restateScript: EngineScript = {
   name: "definitions-restate",
@@ -183,8 +184,8 @@ return refused`,
 };
 
 /**
- * Forgets fields that were deleted before a stamp. Arguments: the stamp, how many at most. Answers
- * with how many it were.
+ * Removes fields that were deleted before a stamp. Arguments: the stamp, and how many to remove at
+ * most. Answers with how many it took.
  */
 export const trimScript: EngineScript = {
   name: "definitions-trim",

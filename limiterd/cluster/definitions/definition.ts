@@ -1,7 +1,7 @@
 /**
- * What admin operations define, as values: each has a key among those of its kind, and what the
- * store keeps of it, without what belongs to one host alone. All that an operation changes is such
- * a list, so that it can be applied on every host in the same way.
+ * Definitions: what admin operations define, as values. Each has a key, unique among its kind, and
+ * the value that the store keeps, without what belongs to one host. An operation's changes are a
+ * list of definitions, which every host applies in the same way.
  */
 
 import type { Change } from "../../store/store.js";
@@ -20,23 +20,26 @@ type DefinitionKind = (typeof definitionKinds)[number];
 
 export interface Definition {
   readonly kind: DefinitionKind;
-  /** As in the table of this kind: the id of a rule or budget, a key's number as a text. */
+  /**
+   * The key in the table of this kind: the id of a rule or budget, or a managed key's number as a
+   * text.
+   */
   readonly key: string;
-  /** Null: it is deleted. */
+  /** Null: deleted. */
   readonly value: readonly unknown[] | null;
 }
 
-/** The definition that makes this change of the store on every host. */
+/** The definition that makes this change in the store of every host. */
 export function definitionOf(kind: DefinitionKind, { key, value }: Change): Definition {
   return { kind, key: String(key), value: value ?? null };
 }
 
-/** As the key of a reset: of all rules. */
+/** The key of a reset of all rules. */
 export const allRules = "*";
 
-/** What an admin operation wants to do, judged by what is known now. */
+/** The changes of an admin operation, checked against the current definitions. */
 export interface Proposal {
   readonly definitions: readonly Definition[];
-  /** The answer, once they are applied. */
+  /** The operation's answer, once the definitions are applied. */
   answer(): unknown;
 }

@@ -1,37 +1,37 @@
 /**
- * What a host and the engine make of each other's definitions when they may both have something
- * that the other hasn't: the host joins, was away for long, or the engine has lost data. Of each
- * definition the value with the later stamp wins.
+ * Plans how a host and the engine reconcile their definitions when each may have some that the
+ * other lacks: the host joins or was away for long, or the engine has lost data. Of each
+ * definition, the value with the later stamp wins.
  */
 import { outlineOf } from "../../keys/stored-key.js";
 import type { Definition } from "./definition.js";
 import { type DefinitionsState, fieldOf, type Stamped } from "./definition-engine.js";
 
-/** A definition that this host made before it shared any. */
+/** A definition that this host made before it joined the cluster. */
 export interface OwnDefinition extends Definition {
-  /** In ms; when it was last changed. */
+  /** When it was last changed. */
   readonly changedAtMs: number;
 }
 
 interface Sides {
   readonly engine: { readonly state: DefinitionsState; readonly all: readonly Stamped[] };
   readonly copy: { readonly clusterId: string | null; readonly all: Iterable<Stamped> };
-  /** Definitions of this host that its copy hasn't. */
+  /** Definitions of this host that aren't in its copy. */
   readonly own: readonly OwnDefinition[];
 }
 
 interface Reconciling {
-  /** The engine's, which this host hasn't. */
+  /** Definitions of the engine that this host lacks, or has with an earlier stamp. */
   readonly taken: readonly Stamped[];
-  /** Of this host's copy, which the engine hasn't. */
+  /** Definitions of this host's copy that the engine lacks, or has with an earlier stamp. */
   readonly told: readonly Stamped[];
-  /** Its own, which are everybody's from now on. */
+  /** The host's own definitions, which all hosts share from now on. */
   readonly joined: readonly Stamped[];
-  /** What was deleted while the host was away, and the engine has forgotten. */
+  /** Definitions that were deleted while the host was away and that the engine has trimmed. */
   readonly deleted: readonly Stamped[];
-  /** Own definitions in whose place the engine's were taken. */
+  /** The host's own definitions that the engine's replaced. */
   readonly replaced: readonly Definition[];
-  /** Own keys that got another number, since another key has theirs. */
+  /** The host's own keys that got a new number, because another key has theirs. */
   readonly renumbered: readonly Renumbered[];
 }
 
@@ -40,7 +40,10 @@ export interface Renumbered {
   readonly to: number;
 }
 
-/** Below every stamp that an engine gives: what joins never replaces what is there. */
+/**
+ * Below every stamp that an engine assigns, so a joining definition never replaces one in the
+ * engine.
+ */
 const joiningStamp = 1;
 
 export function planReconciling({ engine, copy, own }: Sides): Reconciling {
@@ -65,7 +68,7 @@ export function planReconciling({ engine, copy, own }: Sides): Reconciling {
   return { ...join(own, theirs, mine), taken, told, deleted };
 }
 
-/** Whether what the engine has is to be applied in the place of a copy. */
+/** Whether the engine's definition replaces the host's copy. */
 export function isInForce(read: Stamped, known: Stamped): boolean {
   return (
     read.stamp > known.stamp ||
@@ -92,7 +95,7 @@ function join(
       if (known === undefined) {
         if (hash === null || !hashes.has(hash)) joined.push({ ...one, stamp: joiningStamp });
       } else if (outlineOf(known.value).createdAtMs === createdAtMs) {
-        // It is one key, and what has ended on either side has ended.
+        // Both are the same key, so it has ended if it has ended on either side.
         if (hasEnded && !outlineOf(known.value).hasEnded)
           joined.push({ ...one, stamp: known.stamp + 1 });
       } else if (hash !== null && !hashes.has(hash)) {
@@ -107,7 +110,7 @@ function join(
   return { joined, replaced, renumbered };
 }
 
-/** A key's hash; null for a deleted key, and for everything else. */
+/** A key's hash; null for a deleted key and for other kinds. */
 function hashOf({ kind, value }: Definition): string | null {
   return kind === "keys" ? outlineOf(value).hash : null;
 }

@@ -1,9 +1,9 @@
 /**
- * Definitions that all hosts share. A change is decided by the engine, in one step that fails if
- * another host has changed the same meanwhile; then every host applies it in the same way, the one
- * that asked too. What a host has missed it reads when it hears of it, and each second; where both
- * sides may have something that the other hasn't, they are reconciled. One thing at a time, so that
- * each change is judged by all that is known.
+ * Shares definitions between all hosts. The engine decides each change in one step, which fails if
+ * another host has changed the same definition meanwhile; then every host applies the change in the
+ * same way, including the one that asked. A host reads missed changes when they are announced and
+ * once a second. If both sides may have definitions that the other lacks, they are reconciled. One
+ * operation runs at a time, so that each change is checked against all known definitions.
  */
 
 import type { Change } from "../../store/store.js";
@@ -25,7 +25,10 @@ import {
   type Renumbered,
 } from "./plan-reconciling.js";
 
-/** What was applied to memory; both resolve as in `handlers/definitions/apply-definitions.ts`. */
+/**
+ * The result of applying definitions in memory; both promises resolve as in
+ * `handlers/definitions/apply-definitions.ts`.
+ */
 export interface AppliedHere {
   readonly written: Promise<Error | null>;
   readonly followed: Promise<unknown>;
@@ -34,20 +37,20 @@ export interface AppliedHere {
 interface Ports {
   readonly engine: DefinitionEngine;
   readonly copy: DefinitionCopy;
-  /** Applies definitions in memory at once; `also` is in their commit. */
+  /** Applies definitions in memory immediately; their commit includes `also`. */
   apply(definitions: readonly Definition[], also: readonly Change[]): AppliedHere;
-  /** Those that this host has made without the engine. */
+  /** The definitions that this host has made without the engine. */
   own(): readonly OwnDefinition[];
   /** An id for a cluster that has none. */
   newClusterId(): string;
-  /** Whether the engine was reached when it was last heard of. */
+  /** Whether the engine was reachable at its last check. */
   isReached(): boolean;
-  /** Resolved once what follows from a change can be applied. */
+  /** Resolves once the effects of a change can be applied. */
   readonly ready: Promise<void>;
   readonly log: DefinitionsLog;
 }
 
-/** What is said in the log. */
+/** The log messages about definitions. */
 export interface DefinitionsLog {
   joined(counts: { readonly taken: number; readonly told: number }): void;
   replaced(definitions: readonly Definition[]): void;
@@ -57,21 +60,21 @@ export interface DefinitionsLog {
 
 /** The outcome of a change. */
 export type Decided =
-  /** The proposal was withdrawn: it has failed. */
+  /** `propose` returned null. */
   | { readonly kind: "withdrawn" }
   | { readonly kind: "applied"; readonly proposal: Proposal; readonly applied: AppliedHere }
-  /** `mayHold`: the engine may have taken it before its answer was lost. */
+  /** `mayHold`: the engine may have applied the change although its answer was lost. */
   | { readonly kind: "away"; readonly reason: string; readonly mayHold: boolean }
-  /** Other hosts have changed the same again and again. */
+  /** Other hosts have changed the same definitions in every attempt. */
   | { readonly kind: "contended" };
 
-/** How far the copy reads once it has taken something. */
+/** The state of the copy after it has taken definitions. */
 interface Reading {
   readonly state: Pick<DefinitionsState, "order" | "clusterId" | "trimmed">;
   readonly forgotten?: readonly Stamped[];
 }
 
-/** Attempts to change what other hosts change at the same time. */
+/** Attempts at a change that conflicts with other hosts' changes. */
 const attemptsMax = 10;
 
 export class SharedDefinitions {
@@ -90,15 +93,15 @@ export class SharedDefinitions {
     return this.#ports.copy.state;
   }
 
-  /** Of a rule's counters, raised by each reset of it; 0 before the first one. */
+  /** The generation of a rule's counters, which each reset raises; 0 before the first. */
   generationOf(ruleId: string): number {
     const { copy } = this.#ports;
     return Math.max(copy.resetOf(ruleId), copy.resetOf(allRules));
   }
 
   /**
-   * Makes a change: `propose` judges what is known, and is asked again when that has changed. It
-   * returns null to withdraw.
+   * Makes a change. `propose` checks the current definitions and is called again if they have
+   * changed. It returns null to withdraw.
    */
   change(propose: () => Proposal | null): Promise<Decided> {
     return this.#exclusively(async () => {
@@ -126,11 +129,11 @@ export class SharedDefinitions {
   }
 
   /**
-   * Reads what has changed. Resolved: this host has all that the engine had, or a later call will
-   * see to it. Rejects as `EngineConnection.call`.
+   * Reads what has changed. Resolves when this host has everything that the engine had, or when a
+   * later call will read the rest. Rejects as `EngineConnection.call`.
    */
   refresh(): Promise<void> {
-    // One that waits reads all that is there when its turn comes.
+    // The waiting call will read everything.
     if (this.#queued) return this.#last.then(() => {});
     this.#queued = true;
     return this.#exclusively(async () => {
@@ -141,12 +144,12 @@ export class SharedDefinitions {
     });
   }
 
-  /** To be called when the engine may have lost data: what it has is compared before it is used. */
+  /** Call when the engine may have lost data: the next operation reconciles first. */
   distrust(): void {
     this.#isJoined = false;
   }
 
-  /** Forgets what was deleted before a stamp, a page at a call. */
+  /** Removes definitions that were deleted before a stamp, one page per call. */
   trim(beforeStamp: number): Promise<unknown> {
     return this.#exclusively(() => this.#ports.engine.trim(beforeStamp));
   }
@@ -157,7 +160,7 @@ export class SharedDefinitions {
     return done;
   }
 
-  /** Null: it must be proposed again. */
+  /** Null: the change must be proposed again. */
   async #write(definitions: readonly Definition[]): Promise<AppliedHere | null> {
     const { engine, copy } = this.#ports;
     if (definitions.length === 0) return this.#apply([], { state: copy.state });
@@ -167,7 +170,8 @@ export class SharedDefinitions {
     if (answer.kind !== "written") return null;
     const { before, stamp } = answer;
     const { order, clusterId, trimmed } = copy.state;
-    // What other hosts have changed before is read first; then this comes again, and is known.
+    // If other hosts have changed definitions before, the next read starts with those; it returns
+    // this change again, which is known then.
     const state = { order: before === order ? stamp : order, clusterId, trimmed };
     const stamped = definitions.map((one) => ({ ...one, stamp }));
     return this.#apply(stamped, { state });
@@ -186,7 +190,7 @@ export class SharedDefinitions {
         await this.#apply(news, { state: { order: page.upTo, clusterId, trimmed } }).written;
       if (page.upTo !== page.order) continue;
       const { sum, live } = copy.state;
-      // It holds something that it was never told of here, or has lost something.
+      // The engine has definitions that this host never read, or has lost some.
       if ((sum !== page.sum || live !== page.live) && this.#unreadable === 0)
         await this.#reconcile();
       return;
@@ -198,7 +202,7 @@ export class SharedDefinitions {
     return known === null || isInForce(one, known);
   }
 
-  /** Resolved: both sides have the same. */
+  /** Resolves when both sides have the same definitions. */
   async #reconcile(): Promise<void> {
     const { copy, engine, log } = this.#ports;
     const isFirst = copy.state.clusterId === null;
@@ -218,7 +222,8 @@ export class SharedDefinitions {
         refused += await engine.restate(known, told.slice(i, i + definitionsPerPage));
       if (refused > 0) continue;
       const forgotten = plan.deleted.map((one) => ({ ...one, value: null }));
-      // The engine's first: a key of this host may have made room for one of them.
+      // Applies the engine's definitions first: a key of this host may have been renumbered because
+      // one of them has its number.
       await this.#apply([...plan.taken, ...plan.joined], {
         state: { order: state.order, clusterId, trimmed },
         forgotten,

@@ -1,10 +1,11 @@
 /**
- * Checks that published messages arrive: each second a message is published on a channel of this
- * connection's own. Pure.
+ * Checks that published messages arrive: each second, the connection publishes a message on a
+ * channel of its own. Pure.
  */
 
 /**
- * How many messages in a row, one a second, may be missing before the connection subscribes again.
+ * If this many messages in a row are missing, the connection subscribes again. One is sent a
+ * second.
  */
 const lateMax = 3;
 
@@ -12,7 +13,7 @@ export interface Echo {
   readonly channel: string;
   /** Whether the last message but one has arrived, or a later one. */
   readonly isHeard: boolean;
-  /** Whether so many messages are missing that the subscription counts as lost. */
+  /** Whether `lateMax` messages are missing, so the subscription counts as lost. */
   readonly isLost: boolean;
   /** The message to publish now. */
   next(): string;

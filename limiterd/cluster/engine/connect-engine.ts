@@ -166,7 +166,7 @@ async function stand(
   if (attempt.isOver) throw new EngineFault("the engine hasn't answered in time");
   link.refusing = null;
   link.replicationIds = new Map();
-  // New subscriptions are made on this connection from here on.
+  // From here on, new subscriptions use this connection.
   link.client = client;
   await listen(link, client, false);
   await probe(link, client);
@@ -229,7 +229,7 @@ function warnOf(link: Link, warnings: readonly string[]): void {
 
 type Work<T> = (client: EngineClient) => Promise<T>;
 
-/** Turns failures into the port's errors, which never contain the words of a command. */
+/** Converts failures into the port's errors, which never contain a command's arguments. */
 async function ask<T>(link: Link, asked: Asked, work: Work<T>): Promise<T> {
   const { client, state } = link;
   if (client === null || state.kind !== "connected")
@@ -310,12 +310,14 @@ function subscribe(link: Link, channel: string, heard: (message: string) => void
   if (isFirst) subscribeNow(link, channel);
   return () => {
     all.delete(heard);
-    // Messages that still arrive have no listener.
+    // The subscription stays: later messages have no listener.
     if (all.size === 0) link.channels.delete(channel);
   };
 }
 
-/** If it fails, the connection is given up; the next one subscribes before it is used. */
+/**
+ * If subscribing fails, the connection is closed; the next connection subscribes before it is used.
+ */
 function subscribeNow(link: Link, channel: string): void {
   const { client } = link;
   client?.subscribe([channel], false).catch((error: unknown) => {

@@ -1,16 +1,16 @@
 /**
- * The port to one connection to the engine, or to the nodes of a Cluster. After it breaks another
- * one is opened. Nothing is sent twice, nothing waits for a connection, and no answer arrives after
- * its end. The adapter is `open-client.ts`.
+ * The port to one connection to the engine, or to the nodes of a Cluster. A broken connection is
+ * replaced by a new one. No command is resent or queued, and no answer arrives after the connection
+ * has ended. The adapter is `open-client.ts`.
  */
 
 export interface ClientOptions {
   /**
-   * Whether the addresses are nodes of a Cluster; otherwise one of them, or its Sentinels, is
-   * asked.
+   * Whether the addresses are nodes of a Cluster; otherwise they are servers or Sentinels, of which
+   * one is used.
    */
   readonly asCluster: boolean;
-  /** Counts the attempts: several addresses are tried in turn. */
+  /** The number of earlier attempts: several addresses are tried in turn. */
   readonly attempt: number;
   /** Called once when the connection breaks. */
   readonly broken: (error: Error) => void;

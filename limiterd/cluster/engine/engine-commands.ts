@@ -36,7 +36,7 @@ end
 return answer`,
 };
 
-/** The most words of one command: a Lua function takes some 8,000. */
+/** The maximum number of words of one command: Lua's `unpack` takes about 8,000. */
 const wordsMax = 1000;
 
 export function createCommands(ask: Ask): EngineCommands {
@@ -123,10 +123,10 @@ return {answer, redis.sha1hex(table.concat(words, '\\n'))}`;
 type Run = (client: EngineClient, script: EngineScript, words: Words) => Promise<EngineValue>;
 
 /**
- * Runs scripts by their digests, and sends the source to an engine that doesn't know one. So
- * scripts need no installation, and hosts of several versions share an engine. Each answer carries
- * a digest of itself and of the question's number: rejects with an `EngineFault` if an answer was
- * changed on its way or belongs to another question.
+ * Runs scripts by their digests and sends the source if the engine doesn't know a script. So
+ * scripts need no installation, and hosts of several releases can share an engine. Each answer
+ * carries a digest of itself and of the question's number. Rejects with an `EngineFault` if an
+ * answer was changed in transit or belongs to another question.
  */
 export function createScriptRunner(): Run {
   const wrapped = new Map<string, { readonly source: string; readonly digest: string }>();

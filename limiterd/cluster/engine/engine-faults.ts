@@ -1,9 +1,9 @@
 /**
- * What is wrong with the engine, as one sentence for the log and for people. It never contains a
- * password or a command's words: only an error's code and the engine's own words.
+ * Describes a fault of the engine in one sentence for the log and for users. The sentence never
+ * contains a password or a command's arguments, only an error's code and the engine's own message.
  */
 
-/** A fault whose message is shown as it is. */
+/** A fault whose message is shown unchanged. */
 export class EngineFault extends Error {
   override readonly name = "EngineFault";
 }
@@ -83,7 +83,7 @@ export function faultOf(error: unknown): string {
   return command === undefined ? known[1] : `${known[1]}: ${command} is refused`;
 }
 
-/** The question, for messages about its refusal. */
+/** A command or script, for messages about its refusal. */
 export interface Asked {
   /** A command's name, or a script's. */
   readonly what: string;
@@ -97,7 +97,7 @@ export function refusalOf(error: unknown, { what, keys }: Asked): string {
   return `${what} fails in the engine, on the key ${key}: ${said.replace(/ script: .*$/, "")}`;
 }
 
-/** Whether the engine answers but refuses writes until something changes there. */
+/** Whether the engine answers but refuses writes until its state changes. */
 export function refusesWrites(error: unknown): boolean {
   return error instanceof Error && /^(?:OOM|MISCONF|NOREPLICAS) /.test(error.message);
 }

@@ -1,6 +1,6 @@
 /**
  * The port to the engine, the Valkey or Redis server that all hosts of a cluster share: commands,
- * scripts, channels, and whether it can be reached. Keys are declared with their subjects.
+ * scripts, channels and the connection's state. Each key is declared in the module that uses it.
  * `connect-engine.ts` implements it; the tests have an engine in memory.
  */
 
@@ -8,8 +8,9 @@
 export type EngineValue = string | number | null | readonly EngineValue[];
 
 /**
- * A Lua script that the engine runs as one step. All of its keys are in `keys` and in one slot: the
- * text in braces is the same. `name` is for messages and for the twins of the tests.
+ * A Lua script that the engine runs as one step. All of its keys are passed in `keys` and share one
+ * slot, because their text in braces is the same. `name` is for messages and for the tests'
+ * TypeScript versions of scripts.
  */
 export interface EngineScript {
   readonly name: string;
@@ -21,7 +22,7 @@ export interface EngineScript {
  * - `connected`: `epoch` changes if, and only if, the engine may have lost its data: it was
  *   restarted or emptied, or another server took over. Compare it with the epoch to which you last
  *   sent everything, also across restarts of the daemon.
- * - `away`: `reason` is a sentence for the log and for people.
+ * - `away`: `reason` is a sentence for the log and for users.
  */
 export type EngineState =
   | { readonly kind: "connecting" }
@@ -34,16 +35,16 @@ export type EngineState =
   | { readonly kind: "away"; readonly reason: string; readonly sinceMs: number };
 
 /**
- * The engine can't be asked, or hasn't answered in time and may or may not have done what it was
- * asked. The answer can't come later.
+ * The engine is unreachable, or hasn't answered in time and may have run the command. No answer
+ * arrives later.
  */
 export class EngineAwayError extends Error {
   override readonly name = "EngineAwayError";
 }
 
 /**
- * The engine has answered this command with an error, or not as expected. The message is a sentence
- * for the log and for people, or the engine's own.
+ * The engine has answered this command with an error or in an unexpected form. The message is a
+ * sentence for the log and for users, or the engine's own message.
  */
 export class EngineRefusedError extends Error {
   override readonly name = "EngineRefusedError";
@@ -79,7 +80,7 @@ export interface Reception {
 export interface EngineConnection {
   readonly state: EngineState;
   readonly commands: EngineCommands;
-  /** As a command: numbers in `args` are integers. */
+  /** Rejects as a command. Numbers in `args` are integers. */
   call(
     script: EngineScript,
     keys: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Examines whether an engine can be used: its version and role, whether its user may run the needed
- * commands, and what to warn an operator of. It reads and writes only a key of its own.
+ * Examines whether an engine can be used: its version and role, and whether the user may run the
+ * needed commands. Returns warnings for the operator. It reads and writes only a key of its own.
  */
 import type { EngineClient } from "./engine-client.js";
 import { readTime } from "./engine-commands.js";
@@ -17,10 +17,16 @@ export interface EngineFindings {
 
 /** The oldest Redis version; Valkey began as 7.2. */
 const majorMin = 7;
-/** Two clocks must agree on tokens, slots and the ends of windows. */
+/**
+ * Maximum difference between the engine's clock and this host's, in ms, without a warning: tokens,
+ * slots and the ends of windows use both clocks.
+ */
 const clockMsMax = 10_000;
 
-/** Runs every kind of command that is used, in one step: it fails with the first that fails. */
+/**
+ * Runs every kind of command that Sluice uses in one step, which fails with the first failing
+ * command.
+ */
 const tryout = `
 local key = KEYS[1]
 redis.call('DEL', key)

@@ -1,5 +1,5 @@
 /**
- * Identifies the engine's data: the epoch changes when the engine was emptied or restarted, or
+ * Identifies the engine's data: the epoch changes when the engine was emptied or restarted, or when
  * another server has taken over.
  */
 import type { EngineClient } from "./engine-client.js";
@@ -36,7 +36,7 @@ export async function identifyEngine(
   ]);
   let epoch = told;
   if (epoch === null) {
-    // Of several hosts, the first one sets it.
+    // Of several hosts, the first sets the epoch.
     await client.send("SET", [key, newId(), "NX"]);
     epoch = await client.send("GET", [key]);
   } else if (!isText(epoch)) {
@@ -79,7 +79,7 @@ async function idsOf(
   const replicationIds = new Map(
     servers.map(([address], i) => {
       const each = told[i]!;
-      // A server of a Cluster that is away will come back, or another one in its place.
+      // A Cluster's server that is away keeps its last id until it or its replacement answers.
       if (each.status === "rejected") return [address, known.get(address) ?? ""];
       const info = readInfo(each.value);
       if (info.get("role") !== "master") throw new Error("READONLY a replica");

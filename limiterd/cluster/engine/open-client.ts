@@ -308,7 +308,7 @@ async function openCluster(
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     maxRedirections: 3,
-    // Certificates name hosts, not the addresses that DNS returns.
+    // Don't resolve names: certificates name hosts, not addresses.
     dnsLookup: (host, found) => found(null, host),
   });
   cluster.on("+node", (node: Redis) => {
@@ -329,7 +329,7 @@ async function openCluster(
   cluster.once("end", () => {
     if (!ends.isDropped) broken(lastError());
   });
-  // A message published on one server reaches all. The list of servers changes.
+  // One random server is enough: a message published on one server reaches all.
   const subscriber = createSubscriber(
     async () => {
       const nodes = cluster.nodes("master");
@@ -418,7 +418,7 @@ async function login(client: Redis, username: string | null, password: string): 
   try {
     await client.call("AUTH", username === null ? [password] : [username, password]);
   } catch (error) {
-    // The engine needs no password: nothing is lost.
+    // The engine needs no password, so the connection is usable.
     if (/without any password configured|no password is set/.test(String(error))) return;
     client.disconnect();
     throw error;

@@ -1,6 +1,6 @@
 /**
  * Checks the engine's bytes before the client's parser reads them: RESP2 replies, their depth, size
- * and number of values. The parser would recurse and allocate as the reply announces.
+ * and number of values. The parser recurses and allocates as much as a reply announces.
  */
 
 import type { Socket } from "node:net";
@@ -9,12 +9,13 @@ import { EngineFault } from "./engine-faults.js";
 /** `CLUSTER SLOTS` has four levels. */
 const depthMax = 8;
 /**
- * Values of a reply, counting names and values of hashes: the announced lengths of all its arrays.
+ * Maximum number of values in a reply: the sum of the announced lengths of its arrays, where a hash
+ * counts names and values.
  */
 const valuesMax = 1_000_000;
-/** Size of a reply, in bytes. */
+/** Maximum size of a reply, in bytes. */
 const replyMax = 64 * 2 ** 20;
-/** Size of errors and short texts, in bytes. */
+/** Maximum size of an error or a short text, in bytes. */
 const lineMax = 64 * 2 ** 10;
 const slotMax = 16_383;
 const portMax = 65_535;

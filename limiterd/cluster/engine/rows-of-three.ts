@@ -1,4 +1,4 @@
-/** Splits the flat list that a script returns into rows of three words; a rest is dropped. */
+/** Splits a script's flat answer into rows of three words and drops an incomplete last row. */
 export function* rowsOfThree(
   words: readonly string[],
 ): Generator<readonly [string, string, string]> {

@@ -3,13 +3,13 @@ import type { EngineCommands, EngineState, Reception } from "../engine/engine.js
 import type { HostBoard } from "./host-board.js";
 
 export interface ClusterMember {
-  /** Of the cluster. */
+  /** The name of the cluster. */
   readonly name: string;
   /** `cluster.failure_mode`. */
   readonly failureMode: string;
   readonly board: HostBoard;
   readonly commands: EngineCommands;
   engineState(): EngineState;
-  /** Of changes to definitions. */
+  /** Whether changes to definitions arrive from other hosts. */
   reception(): Reception;
 }

@@ -116,7 +116,7 @@ export class HostBoard {
   }
 }
 
-/** Null for what no host writes. */
+/** Null for a text that no host writes. */
 function factsFromText(text: string): HostFacts | null {
   const value = parseJson(text);
   if (!Array.isArray(value)) return null;
@@ -127,10 +127,10 @@ function factsFromText(text: string): HostFacts | null {
 }
 
 /**
- * Arguments: the host's id, start and random number, what it says, for how many ms a silent host
- * counts as alive, after how many its row is removed. Answers with `heard`, or `taken` if a daemon
- * with this id is alive that isn't an earlier start of this one; the engine's time; and id, time
- * and text of each host.
+ * Arguments: the host's id, start number, mark and facts; for how many ms a silent host counts as
+ * alive; after how many ms its row is removed. Answers with `heard`, or `taken` if another daemon
+ * with this id is alive and isn't an earlier start of this one; the engine's time; and id, time and
+ * facts of each host.
  */
 export const hostScript: EngineScript = {
   name: "host",

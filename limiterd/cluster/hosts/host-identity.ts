@@ -1,7 +1,7 @@
 /**
- * This host's identity in the cluster: a random id, and how often its daemon was started under it.
- * Table `cluster`, key `host`: [id, start, when it replaced an earlier id], without the last field
- * if it never did.
+ * This host's identity in the cluster: a random id, and the number of its daemon's starts under it.
+ * Table `cluster`, key `host`: [id, start, when it replaced an earlier id]; the last field is
+ * missing if it never did.
  */
 import { isCount } from "../../../shared/checked.js";
 import { isMoment } from "../../../shared/time.js";
@@ -17,7 +17,7 @@ export interface HostIdentity {
 
 const identityKey = "host";
 
-/** For a daemon that starts now; commit it before the first report to others. */
+/** The identity of a daemon that starts now; commit it before the first report to others. */
 export function nextIdentity(store: Store, newId: () => string): HostIdentity {
   const value = store.get("cluster", identityKey);
   if (value === undefined) return { id: newId(), start: 1, takenAtMs: null };
@@ -26,7 +26,7 @@ export function nextIdentity(store: Store, newId: () => string): HostIdentity {
   return { id, start: start + 1, takenAtMs: isMoment(takenAtMs) ? takenAtMs : null };
 }
 
-/** For a host whose id another host has too. */
+/** A new identity for a host whose id another host also has. */
 export function freshIdentity(newId: () => string, nowMs: number): HostIdentity {
   return { id: newId(), start: 1, takenAtMs: nowMs };
 }
@@ -37,9 +37,9 @@ export function identityChange({ id, start, takenAtMs }: HostIdentity): Change {
 }
 
 /**
- * For a store that a backup replaces: its start number is from the past, so the engine would take
- * the daemon for a dead one. Seconds since the epoch exceed all numbers assigned since, because a
- * daemon can't start once a second for long.
+ * The identity for a store that was restored from a backup. The backup's start number is outdated,
+ * so the engine would take the daemon for a superseded one. Seconds since 1970 exceed all numbers
+ * assigned since, because no daemon starts once a second for long.
  */
 export function identityAfterRestore(store: Store, nowMs: number): readonly Change[] {
   if (store.get("cluster", identityKey) === undefined) return [];

@@ -1,7 +1,7 @@
 /**
- * When managed keys were last used, on whichever host: a hash for each key, `key` and the hashes of
- * its old secrets with the moment of their last use. Each host tells what it has seen, and asks for
- * the keys that it lists.
+ * When managed keys were last used on any host: one hash per key, with the time of the last use
+ * under `key` and under the hash of each old secret. Each host reports the uses that it has seen,
+ * and reads those of the keys that it lists.
  */
 import { isMoment } from "../../../shared/time.js";
 import type { EngineCommands, EngineConnection, EngineScript } from "../engine/engine.js";
@@ -13,11 +13,11 @@ interface SeenKey {
   readonly oldSecrets: readonly { readonly hash: string; readonly lastUsedAtMs: number | null }[];
 }
 
-/** Of one key. */
+/** The last uses of one key on all hosts. */
 interface HeardUses {
   readonly number: number;
   readonly lastUsedAtMs: number | null;
-  /** By the hashes of its old secrets. */
+  /** By the hash of the old secret. */
   readonly oldSecrets: ReadonlyMap<string, number>;
 }
 
@@ -28,8 +28,8 @@ function nameOf(clusterName: string, number: number): string {
 }
 
 /**
- * Keeps the later one of two moments. Arguments: field and moment of each. A host whose clock is
- * ahead is believed up to the engine's time.
+ * Keeps the later of the stored and the reported time. Arguments: field and time of each. A time
+ * after the engine's own counts as the engine's.
  */
 export const keyUseScript: EngineScript = {
   name: "key-use",
@@ -50,7 +50,7 @@ end
 return 0`,
 };
 
-/** Rejects as the engine's calls: then nothing is known to be told. */
+/** Rejects as the engine's calls; each use may or may not have been reported then. */
 export async function tellKeyUses(
   engine: Pick<EngineConnection, "call" | "commands">,
   clusterName: string,

@@ -1,7 +1,7 @@
 /**
- * Who has made what a provider keeps, as all hosts remember it: a hash by the object's id, with
- * [user path, when it is forgotten] by provider. It is asked when a host doesn't know an owner
- * itself, so hosts needn't keep each other's. The first one to say so is the owner.
+ * The owners of objects at providers, shared by all hosts: one hash per object id, with [user path,
+ * expiry] by provider. A host reads it when it doesn't know an owner itself, so no host stores the
+ * owners of other hosts. The first path that is written is the owner.
  */
 import { parseJson } from "../../../shared/checked.js";
 import { isNormalUserPath } from "../../../shared/domain/user-path.js";
@@ -35,7 +35,7 @@ export async function tellMade(
   );
 }
 
-/** At each provider that has an object of this id. Rejects as the commands. */
+/** The owners of this id, one per provider that has such an object. Rejects as the commands. */
 export async function askOwners(
   commands: Commands,
   clusterName: string,
@@ -52,7 +52,7 @@ function ownersOf(fields: ReadonlyMap<string, string>, nowMs: number): readonly 
   });
 }
 
-/** Null: it is forgotten, or nothing that a host wrote. */
+/** Null for an expired entry, or one that no host wrote. */
 function ownerFromText(text: string, nowMs: number): string | null {
   const value = parseJson(text);
   if (!Array.isArray(value)) return null;

@@ -1,7 +1,7 @@
 /**
- * The dashboard's sessions, as all hosts know them: [the body that opened it, whether by the master
- * key, when], under the hash of its token, for as long as it is used. A host keeps its own beside
- * it, for while the engine is away.
+ * The dashboard's sessions, shared by all hosts: [whether the master key opened it, the body that
+ * opened it, when], under the hash of its token, until it is idle for too long. Each host also
+ * keeps its own sessions in memory, for when the engine is away.
  */
 import { parseJson } from "../../../shared/checked.js";
 import { isMoment } from "../../../shared/time.js";
@@ -24,7 +24,7 @@ function keyOf(clusterName: string, hash: string): string {
   return `sluice:${clusterName}:session:{${hash}}`;
 }
 
-/** Rejects as the commands, as do all of these. */
+/** All of these functions reject as the commands. */
 export async function tellSession(
   commands: Commands,
   clusterName: string,
@@ -34,7 +34,7 @@ export async function tellSession(
   await commands.set(keyOf(clusterName, opening.hash), text, { expiresMs: sessionIdleMs });
 }
 
-/** The session, which is used now; null: it has ended, or was never told. */
+/** Returns the session and extends it; null if it has ended or was never shared. */
 export async function askSession(
   commands: Commands,
   clusterName: string,
@@ -56,7 +56,7 @@ export async function endSession(
   await commands.del(keyOf(clusterName, hash));
 }
 
-/** As `shared/wire/dashboard-session.ts` reads it. */
+/** The body in the form that `shared/wire/dashboard-session.ts` parses. */
 function bodyOf({ hash, credential }: SessionOpening): object {
   switch (credential.kind) {
     case "admin":
@@ -71,7 +71,7 @@ function bodyOf({ hash, credential }: SessionOpening): object {
   }
 }
 
-/** Null for what no host wrote. */
+/** Null for a text that no host wrote. */
 function sessionFromText(text: string): OpenedSession | null {
   const value = parseJson(text);
   if (!Array.isArray(value)) return null;

@@ -1,6 +1,4 @@
-/**
- * Begins to share what is spent on budgets, and what is used, with the other hosts of a cluster.
- */
+/** Shares the spend of budgets and the usage with the other hosts of a cluster. */
 
 import { dayMs } from "../../../shared/utc-day.js";
 import type { DaemonState } from "../../state.js";
@@ -22,18 +20,21 @@ export interface SpendingPorts {
   readonly machine: string;
   readonly usageRetentionDays: number;
   nowMs(): number;
-  /** The engine's clock, not later than it shows; null: it isn't known. */
+  /** A lower bound of the engine's clock; null if unknown. */
   engineMs(): number | null;
   monoMs(): number;
-  /** Runs `run` every `ms`; returns what ends it. */
+  /** Runs `run` every `ms`; returns a function that stops it. */
   every(ms: number, run: () => void): () => void;
   /** Runs `run` once after `ms`. */
   after(ms: number, run: () => void): void;
-  /** For the log: the engine has answered with an error. */
+  /** Called when the engine has answered with an error; `reason` is a sentence for the log. */
   onRefused(reason: string): void;
 }
 
-/** Returns what ends it, when the engine has been told all that it can be told in a moment. */
+/**
+ * Returns a function that stops sharing, after it has reported to the engine what it can within
+ * about a second.
+ */
 export function shareSpending(state: DaemonState, ports: SpendingPorts): () => Promise<void> {
   const { engine } = ports;
   const spend = new SpendExchange({
@@ -59,7 +60,7 @@ export function shareSpending(state: DaemonState, ports: SpendingPorts): () => P
   ];
   return async () => {
     for (const end of ends) end();
-    // Each question ends within a second, and the first that isn't answered is the last.
+    // Each question ends within a second. After the first unanswered one, no other follows.
     if ((await spend.tick()) && !spend.isSent) await spend.tick();
     await publisher?.tick();
   };

@@ -1,7 +1,7 @@
 /**
- * Shares what is spent on budgets: reports this host's spend to the engine and reads what the other
- * hosts have spent, twice a second, soon after an account is first needed, and for lists that show
- * one. Verdicts use the last known figures and never wait.
+ * Shares the spend of budgets: reports this host's spend to the engine and reads the other hosts'
+ * spend, twice a second, soon after an account is first needed, and for lists. Verdicts use the
+ * last known figures and never wait.
  */
 
 import { accountsPerTick } from "../../bounds.js";
@@ -21,24 +21,24 @@ import type { SpendAnswer, SpendBoard, SpendQuestion } from "./spend-board.js";
 import { addRows, atLeast, periodsInRow, rowText } from "./spend-row.js";
 
 /**
- * Between two ticks: a host reports its spend within this time, and the others read it within as
- * much again, so that it is at most a second old.
+ * Interval of ticks, in ms: a host reports its spend within this time and the others read it within
+ * the same time again, so figures are at most a second old.
  */
 export const spendTickMs = 500;
-/** Accounts in one question to the engine: its answer is read in less than a millisecond. */
+/** Accounts in one question to the engine: reading its answer takes less than a millisecond. */
 const perQuestion = 200;
-/** Between the first verdict on an account and the question about it. */
+/** Time between the first verdict on an account and the question about it, in ms. */
 const soonMs = 20;
 /** How long a list waits for fresh figures before it shows the last known ones. */
 const listWaitMs = 500;
 /** Accounts that one list asks about. */
 const listedMax = 1000;
-/** Accounts that one tick looks at while everything is reported again. */
+/** Accounts that one tick checks while everything is reported again. */
 const walkedPerTick = 5000;
 
-/** A question with what is needed to take its answer. */
+/** A question, with what is needed to apply its answer. */
 interface Asked extends SpendQuestion {
-  /** Of the budget, when it was asked. */
+  /** The budget's last reset at the time of the question. */
   readonly resetAtMs: number | null;
   readonly generation: number;
   /** The account that the question reports; repeated if the question fails. */
@@ -57,7 +57,9 @@ interface SpendPorts {
   after(ms: number, run: () => void): void;
   /** Whether accounts are still being read from the store. */
   isLoading(): boolean;
-  /** The engine refuses to write or read an account: a sentence for the log. */
+  /**
+   * Called when the engine refuses to write or read an account; `reason` is a sentence for the log.
+   */
   onRefused(reason: string): void;
 }
 
@@ -78,7 +80,7 @@ export class SpendExchange implements OtherHosts {
     this.tellAll();
   }
 
-  /** What is done each half second. False: the engine didn't answer. */
+  /** Call each half second. Resolves with false if the engine didn't answer. */
   tick(): Promise<boolean> {
     this.#running ??= this.#ask(this.#takeQuestions(accountsPerTick)).finally(() => {
       this.#running = null;
@@ -86,7 +88,7 @@ export class SpendExchange implements OtherHosts {
     return this.#running;
   }
 
-  /** Resolved when the others' spend on these accounts is fresh, or reading it takes too long. */
+  /** Resolves when the other hosts' spend on these accounts is fresh, or after `listWaitMs`. */
   async refresh(accounts: Iterable<Account>): Promise<void> {
     const asked: Asked[] = [];
     for (const account of accounts) {

@@ -9,7 +9,7 @@ import type { BudgetBook } from "../../budgets/budget-book.js";
 import type { PeriodSpend } from "../../budgets/spend.js";
 import { spendKey } from "../../budgets/stored-budget.js";
 
-/** How many ticks after its last verdict an account is still followed. */
+/** How many ticks an account is followed after its last verdict. */
 const followedTicks = 120;
 /** How long figures are kept after their period, in ms: clocks differ. */
 export const graceMs = 3_600_000;
@@ -33,14 +33,14 @@ export interface Known {
 interface KnownPorts {
   readonly book: Pick<BudgetBook, "boundsOf">;
   nowMs(): number;
-  /** `takeNew` has something; called once until it is asked. */
+  /** Called once when `takeNew` has accounts, until it is called. */
   onNew(): void;
 }
 
 export class KnownAccounts {
   readonly #ports: KnownPorts;
   readonly #known = new Map<string, Known>();
-  /** Accounts that verdicts have used recently, the longest waiting first. */
+  /** Accounts that verdicts have used recently, the longest unread first. */
   readonly #followed = new Set<Known>();
   readonly #new = new Set<Known>();
   #sweep: Iterator<Known> | null = null;

@@ -15,8 +15,8 @@ export interface SpendQuestion {
 }
 
 /**
- * The rows of all hosts, by host; or why the engine has refused the question, such as a full
- * memory.
+ * The rows of all hosts, by host; or why the engine refused the question, for example because its
+ * memory is full.
  */
 export type SpendAnswer =
   | { readonly ok: true; readonly rows: ReadonlyMap<string, string> }
@@ -24,8 +24,8 @@ export type SpendAnswer =
 
 export interface SpendBoard {
   /**
-   * One answer for each question, in order. Rejects with `EngineAwayError`: any row may have been
-   * written.
+   * One answer for each question, in order. Rejects with `EngineAwayError`; some rows may have been
+   * written then.
    */
   exchange(questions: readonly SpendQuestion[]): Promise<readonly SpendAnswer[]>;
 }

@@ -33,7 +33,8 @@ export function sumFromText(text: string): MoneySum | null {
 }
 
 /**
- * The periods of a row, without those whose reset the host hasn't heard of yet. Null: not a row.
+ * The periods of a row, without those that the budget's last reset cleared and whose host didn't
+ * know of the reset when it wrote the row. Null if the text isn't a row.
  */
 export function periodsInRow(
   text: string,

@@ -1,7 +1,7 @@
 /**
- * Publishes this host's sums of usage: each second what has changed, and all that is kept once an
- * engine has lost it, or after a start what may not have been published before it. In slices:
- * between two of them the daemon does its other work.
+ * Publishes this host's sums of usage: each second the changed ones; after the engine has lost
+ * data, all of them; after a start, those that may not have been published before it. It works in
+ * slices, so that the daemon does its other work between two of them.
  */
 import { rollupDaysMin } from "../../../shared/bounds.js";
 import { isCount } from "../../../shared/checked.js";
@@ -15,15 +15,15 @@ import { placeOf, rollupText } from "./usage-pieces.js";
 
 /** Sums that are read and published in one turn of the event loop. */
 const perSlice = 100;
-/** Keys of the store that a walk looks at in one turn. */
+/** Keys of the store that a walk reads in one turn. */
 const keysPerSlice = 500;
-/** A late record counts for a day up to a week back. */
+/** How many days a walk goes back: a late record counts for a day up to a week ago. */
 const lateDays = 8;
 const markPrefix = "published ";
 /** Above every key of a table. */
 const end = "\u{10ffff}";
 
-/** How long sums are published and kept behind their day, in days. */
+/** How long sums are published and kept after their day, in days. */
 export function sharedDays(retentionDays: number): number {
   return Math.max(retentionDays, rollupDaysMin);
 }
@@ -36,23 +36,23 @@ interface PublisherPorts {
   readonly name: string;
   readonly retentionDays: number;
   nowMs(): number;
-  /** The engine's clock, not later than it shows; null: it isn't known. */
+  /** A lower bound of the engine's clock; null if unknown. */
   engineMs(): number | null;
-  /** Resolved in the next turn of the event loop, after all that waits for it. */
+  /** Resolves in the next turn of the event loop, after everything that already waits for it. */
   yieldToEventLoop(): Promise<void>;
   write(changes: readonly Change[]): void;
-  /** The engine refuses what is published: a sentence for the log. */
+  /** Called when the engine refuses sums; `reason` is a sentence for the log. */
   onRefused(reason: string): void;
 }
 
 export class UsagePublisher {
   readonly #ports: PublisherPorts;
   #changed = new Set<string>();
-  /** More has changed than is remembered. */
+  /** Whether more sums changed than `#changed` may hold. */
   #overflown = false;
   #walk: { from: string; readonly sinceDay: string } | null = null;
   #epoch = "";
-  /** The day on which all was published, as the store has it. */
+  /** The day up to which everything is published, as noted in the store. */
   #markedDay = "";
   #running: Promise<boolean> | null = null;
 
@@ -61,15 +61,15 @@ export class UsagePublisher {
     ports.rollups.changed = this;
   }
 
-  /** A sum has changed. */
+  /** Notes a changed sum. */
   add(key: string): void {
     if (this.#changed.size < changedSumsMax) this.#changed.add(key);
     else this.#overflown = true;
   }
 
   /**
-   * The engine is connected, under this epoch: all is published again unless it knows what an
-   * earlier start has published under it.
+   * Call when the engine is connected. Publishes everything again, unless the store notes what an
+   * earlier start has published under this epoch.
    */
   begin(epoch: string): void {
     if (epoch === this.#epoch) return;
@@ -84,7 +84,7 @@ export class UsagePublisher {
     return this.#walk === null && !this.#overflown;
   }
 
-  /** What is done each second. False: the engine hasn't taken all of it. */
+  /** Call each second. Resolves with false if the engine hasn't taken everything. */
   tick(): Promise<boolean> {
     this.#running ??= this.#publishAll().finally(() => {
       this.#running = null;
@@ -117,7 +117,7 @@ export class UsagePublisher {
     }
   }
 
-  /** Removes from `keys` what is published. */
+  /** Publishes the sums of `keys` and removes them from it. */
   async #publishKeys(keys: Set<string>): Promise<void> {
     let sums: PublishedSum[] = [];
     let slice: string[] = [];
@@ -136,7 +136,10 @@ export class UsagePublisher {
     await publish();
   }
 
-  /** Null: it isn't published. A damaged sum isn't either: reports on this host say so. */
+  /**
+   * Null for a sum that isn't published: one of another kind, an old one, or a damaged one, which
+   * this host's own reports name.
+   */
   #read(key: string): PublishedSum | null {
     const place = placeOf(key);
     if (place === null || place.day < this.#oldestDay()) return null;
@@ -154,11 +157,11 @@ export class UsagePublisher {
     return dayOf(Math.max(0, nowMs() - sharedDays(retentionDays) * dayMs));
   }
 
-  /** Null: all that is kept. */
+  /** Begins a walk over the sums since a day; null: over all sums. */
   #walkSince(day: string | null): void {
     const sinceDay = day === null ? "" : dayOf(Math.max(0, Date.parse(day) - lateDays * dayMs));
     this.#walk = { from: "", sinceDay };
-    // The store doesn't have them, so a walk wouldn't find them.
+    // A walk reads the store, which doesn't have these yet.
     for (const key of this.#ports.rollups.unstored()) this.add(key);
   }
 
@@ -176,12 +179,12 @@ export class UsagePublisher {
         return;
       }
       walk.from = `${keys.at(-1)!}\u0000`;
-      // Where nothing was published, nothing was waited for.
+      // Publishing awaits the engine; without it, yield here.
       if (since.length === 0) await this.#ports.yieldToEventLoop();
     }
   }
 
-  /** `marks`: [days since 1970] by epoch: all that was recorded by then is published. */
+  /** `marks`: [days since 1970] by epoch: everything recorded up to that day is published. */
   #mark(day: string): void {
     const { store, write } = this.#ports;
     const old = store.keys("marks", {

@@ -1,6 +1,6 @@
 /**
- * Reads what the other hosts have published of their usage, for reports: in slices, as exact sums,
- * with how old each host's part is. When the engine can't be asked, a report is of this host alone.
+ * Reads the usage that the other hosts have published, for reports: in slices, as exact sums, with
+ * the age of each host's part. If the engine is away, a report covers only this host.
  */
 import type { ReportHost, ReportHosts } from "../../../shared/api/usage-report.js";
 import { greatest } from "../../../shared/long-lists.js";
@@ -12,12 +12,12 @@ import { EngineAwayError, EngineRefusedError } from "../engine/engine.js";
 import type { PublishedHost, UsageBoard } from "./usage-board.js";
 import { keyOf, pieceOf, placeOf, rollupFromText } from "./usage-pieces.js";
 
-/** Fields that are asked for in one turn. */
+/** Fields that are read in one turn. */
 const fieldsPerTurn = 100;
-/** Pieces that are asked for in one turn: each has some hundred sums. */
+/** Pieces that are read in one turn: each has a few hundred sums. */
 const piecesPerTurn = 8;
 
-/** Damaged sums that are reported, one for each host and day. */
+/** Maximum number of reported damaged sums, at most one per host and day. */
 const damagedMax = 100;
 
 interface ReaderPorts {
@@ -25,11 +25,11 @@ interface ReaderPorts {
   readonly host: string;
   readonly name: string;
   monoMs(): number;
-  /** Something that was published can't be read. */
+  /** Called when a published sum can't be read. */
   onUnreadable(error: Error): void;
 }
 
-/** Of which pieces a question needs which fields. */
+/** The pieces and fields that a question needs. */
 interface Wanted {
   readonly kind: "t" | "m" | "o";
   /** Null: every piece of the kind. */
@@ -39,9 +39,12 @@ interface Wanted {
 
 export class OtherUsage implements OtherHostsUsage {
   readonly #ports: ReaderPorts;
-  /** As they were last seen: an engine that has lost its data doesn't know them at once. */
+  /**
+   * The hosts as last seen: after an engine has lost its data, hosts are missing until they publish
+   * again.
+   */
   readonly #seen = new Map<string, PublishedHost>();
-  /** The damaged sums that were reported. */
+  /** The damaged sums that have been reported. */
   readonly #damaged = new Set<string>();
 
   constructor(ports: ReaderPorts) {
@@ -204,7 +207,7 @@ function wantedBy({ kind, userPath }: SumsQuestion): Wanted {
   };
 }
 
-/** A host that has published nothing for days has nothing of those days. */
+/** The days of a question, up to a day after the host last published: it has nothing later. */
 function daysOf({ fromDay, toDay }: SumsQuestion, { asOfMs }: PublishedHost): string[] {
   const days: string[] = [];
   const lastMs = Math.min(parseDay(toDay)!, asOfMs + dayMs);

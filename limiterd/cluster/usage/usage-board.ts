@@ -1,7 +1,7 @@
 /**
- * Where all hosts publish their sums of usage, in the engine: for each host and day an index of its
- * pieces and the pieces; and for each host how far it has published. Everything is absolute and
- * under the host's own id, so that a repeat changes nothing.
+ * The sums of usage that all hosts publish in the engine: for each host and day, its pieces and an
+ * index of them; and for each host, how far it has published. All values are absolute and under the
+ * host's own id, so a repeated write changes nothing.
  */
 import { isObject, parseJson } from "../../../shared/checked.js";
 import { isMoment } from "../../../shared/time.js";
@@ -9,34 +9,36 @@ import { dayMs, parseDay } from "../../../shared/utc-day.js";
 import type { EngineCommands } from "../engine/engine.js";
 import type { SumPlace } from "./usage-pieces.js";
 
-/** One sum, where it belongs and as text. */
+/** One sum as text, with its place. */
 export interface PublishedSum extends SumPlace {
   readonly sum: string;
 }
 
-/** What a host says of itself, and when by the engine's clock. */
+/** What a host reports about itself; times are by the engine's clock. */
 export interface PublishedHost {
   readonly host: string;
   /** The name of its machine. */
   readonly name: string;
-  /** All that it had recorded by then is published. */
+  /** Everything that it had recorded by then is published. */
   readonly asOfMs: number;
-  /** False while it publishes everything anew: parts of earlier days are missing. */
+  /** False while it publishes everything again: parts of earlier days are missing. */
   readonly complete: boolean;
 }
 
 export interface UsageBoard {
-  /** Rejects with `EngineAwayError` or `EngineRefusedError`: any of them may be published. */
+  /**
+   * Rejects with `EngineAwayError` or `EngineRefusedError`; some of the sums may be published then.
+   */
   publish(sums: readonly PublishedSum[]): Promise<void>;
-  /** The engine may have lost what was published. */
+  /** Call when the engine may have lost what was published. */
   forget(): void;
-  /** Says how far this host has published. */
+  /** Reports how far this host has published. */
   announce(state: Pick<PublishedHost, "name" | "asOfMs" | "complete">): Promise<void>;
   /** The engine's clock. */
   timeMs(): Promise<number>;
-  /** How long a host is remembered that publishes nothing more, in ms. */
+  /** How long a host that publishes nothing more is kept, in ms. */
   readonly keepMs: number;
-  /** All hosts, this one too, and the engine's clock. */
+  /** All hosts including this one, and the engine's clock. */
   hosts(): Promise<{ readonly nowMs: number; readonly hosts: readonly PublishedHost[] }>;
   /** The names of the pieces of a host's day. */
   pieces(host: string, day: string): Promise<readonly string[]>;
@@ -53,12 +55,12 @@ type Commands = Pick<EngineCommands, "hset" | "hget" | "hgetall" | "hdel" | "pex
 interface BoardOptions {
   readonly clusterName: string;
   readonly host: string;
-  /** How long a day is kept behind its end. */
+  /** How long a day is kept after its end. */
   readonly keepMs: number;
   nowMs(): number;
 }
 
-/** Pieces of which a host remembers that the engine keeps them: some 2 MB. */
+/** Maximum number of pieces in `kept`: about 2 MB. */
 const keptMax = 10_000;
 
 export function createUsageBoard(
@@ -69,7 +71,7 @@ export function createUsageBoard(
   const dayKey = (of: string, day: string): string => `sluice:${clusterName}:usage:${of}:${day}`;
   const pieceKey = (of: string, day: string, piece: string): string =>
     `${dayKey(of, day)}:${piece}`;
-  /** Those that are in their day's index, and are kept as long as they should be. */
+  /** Keys of pieces that are in their day's index and have their expiry. */
   const kept = new Set<string>();
   return {
     forget: () => kept.clear(),
@@ -86,7 +88,8 @@ export function createUsageBoard(
           const leftMs = Math.max(dayMs, (parseDay(day) ?? 0) + dayMs + keepMs - nowMs());
           const index = dayKey(host, day);
           const told = commands.hset(key, Object.fromEntries(texts));
-          // One that may end soon must not be made again without an end.
+          // A piece that may expire soon gets its expiry again: `HSET` after its end would create
+          // it without one.
           if (kept.has(key) && leftMs > 2 * dayMs) return [told];
           return [
             told,

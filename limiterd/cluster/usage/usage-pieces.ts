@@ -1,17 +1,16 @@
 /**
- * How a host's sums of usage are laid out in the engine: for each day a few dozen hashes, its
- * pieces, so that no one of them is large and a report reads few of them. A sum's piece follows
- * from the path that it is about. Pure.
+ * The layout of a host's sums of usage in the engine: each day has a few dozen hashes, its pieces,
+ * so that each is small and a report reads few of them. A sum's path determines its piece. Pure.
  */
 import { type Rollup, rollupFromStored, rollupToStored } from "../../usage/rollup.js";
 
-/** Sums of a path, of a path by model, of a path by key and requested model. */
+/** Sums of a path, of a path by model, and of a path by key and requested model. */
 type SumKind = "t" | "m" | "o";
 
-/** Pieces of each kind and day. */
+/** Pieces per kind and day. */
 const piecesPerKind = 32;
 
-/** Where a sum is: `field` is the rest of its key in the store. */
+/** The place of a sum: `field` is the rest of its key in the store. */
 export interface SumPlace {
   readonly day: string;
   readonly piece: string;
@@ -37,7 +36,7 @@ export function placeOf(key: string): SumPlace | null {
   return null;
 }
 
-/** The key that a field of a piece stands for. */
+/** The key in the store of a piece's field. */
 export function keyOf({ day, piece, field }: SumPlace): string {
   if (piece.startsWith("t")) return `t\n${field}\n${day}`;
   if (piece.startsWith("o")) return `o\n${day}\n${field}`;
@@ -45,7 +44,7 @@ export function keyOf({ day, piece, field }: SumPlace): string {
   return `m\n${field.slice(0, end)}\n${day}${field.slice(end)}`;
 }
 
-/** The piece with a path's sums of one kind. */
+/** The piece that has a path's sums of one kind. */
 export function pieceOf(kind: SumKind, path: string): string {
   let hash = 0;
   for (let i = 0; i < path.length; i++) hash = (Math.imul(hash, 31) + path.charCodeAt(i)) | 0;
@@ -56,7 +55,10 @@ function childPath(parent: string, name: string): string {
   return parent === "" || parent === "/" ? `/${name}` : `${parent}/${name}`;
 }
 
-/** Decimal counts and limbs of money, in the order of the store; zeros are left out. */
+/**
+ * Counts and parts of money sums as decimals, in the store's order; zeros are empty, and trailing
+ * ones are left out.
+ */
 export function rollupText(sum: Rollup): string {
   const counts = rollupToStored({ ...sum, models: 0 }, 0);
   const length = counts.findLastIndex((count) => count !== 0) + 1;

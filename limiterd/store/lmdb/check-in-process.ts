@@ -1,8 +1,8 @@
 /**
- * Checks a store in a process of its own before the daemon opens it, which a damaged file could end
- * without a word. It takes time, so it is left out where the file is as the last owner left it:
- * that owner has read and written it without trouble, and the check of its pages is enough. What
- * the process does is in `check-process.ts`, how the last owner left the file in `store-mark.ts`.
+ * Checks a store in a process of its own before the daemon opens it, because LMDB may end a process
+ * that reads a damaged file, without an error. The check takes time, so it is skipped if the file
+ * hasn't changed since its last owner used it; then the check of its pages is enough. The process
+ * runs `check-process.ts`; `store-mark.ts` tells whether the file has changed.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -13,7 +13,7 @@ import { DamagedStoreError } from "./check-store-file.js";
 export async function checkInProcess(file: string): Promise<void> {
   const child = fork(new URL("./check-process.js", import.meta.url), [file], {
     execArgv: [],
-    // LMDB prints what it finds; the message says it in our words.
+    // LMDB prints what it finds; the error message replaces that.
     stdio: ["ignore", "ignore", "ignore", "ipc"],
   });
   let said: unknown = null;
@@ -33,7 +33,10 @@ interface Verdict {
   readonly problem: string;
 }
 
-/** What the process's end means. `code`: its exit code, null when a signal ended it. */
+/**
+ * The problem that the process's end means; null if there is none. `code`: the exit code, null if a
+ * signal ended the process.
+ */
 export function problemOf(
   file: string,
   said: unknown,

@@ -1,9 +1,9 @@
 /**
- * Reads the pages of a store's file as LMDB lays them out, without LMDB, which maps its file and
- * trusts it: a wrong number in it ends the process, or leads to a store with less in it. Here each
- * number is compared with the others that it must agree with: a page with its place and its parent,
- * a table's head with its pages and entries, keys with their order, free pages with those in use.
- * What an entry means isn't looked at: `onEntry` gets each.
+ * Reads the pages of a store's file in LMDB's layout, without LMDB. LMDB maps its file and trusts
+ * it: a wrong number ends the process or makes entries disappear. This check compares each number
+ * with those that it must agree with: a page with its place and its parent, a table's head with its
+ * pages and entries, keys with their order, free pages with used ones. It doesn't interpret
+ * entries: `onEntry` gets each.
  *
  * The layout is that of the version of `lmdb` in `package.json`, with 64 bits, the low byte first.
  */
@@ -21,7 +21,7 @@ interface CheckOptions {
   readonly tables: ReadonlySet<string>;
   /** Called with each entry of each table; the bytes are valid within the call. */
   onEntry?(table: string, key: Buffer, value: Buffer): void;
-  /** The pages that hold the entries of these tables aren't read. */
+  /** Tables whose leaf pages, which hold the entries, aren't read. */
   readonly skipped?: ReadonlySet<string>;
 }
 
@@ -50,7 +50,7 @@ interface Tree {
 
 const treeBytes = 48;
 
-/** What a commit left. */
+/** The state of the file after a commit. */
 interface Snapshot {
   readonly free: Tree;
   readonly main: Tree;
@@ -58,7 +58,10 @@ interface Snapshot {
   readonly txn: number;
   readonly boot: bigint;
   readonly isFlushed: boolean;
-  /** Of a copy that LMDB made and no commit has changed since: its pages have no numbers. */
+  /**
+   * Whether the file is a copy that LMDB made and no commit has changed since: its pages have no
+   * commit numbers.
+   */
   readonly isCopy: boolean;
 }
 
@@ -67,9 +70,9 @@ interface Place {
   readonly level: number;
   /** The number of the commit that wrote the page above. */
   readonly txn: number;
-  /** Its keys are from this one on. */
+  /** The lower bound of its keys, included. */
   readonly from: Buffer | null;
-  /** And before this one. */
+  /** The upper bound of its keys, excluded. */
   readonly before: Buffer | null;
 }
 
@@ -79,7 +82,7 @@ interface Walk {
   readonly isSkipped: boolean;
   compare(a: Buffer, b: Buffer): number;
   onNode(flags: number, key: Buffer, value: Buffer): void;
-  /** What was met. */
+  /** The counts so far. */
   branchPages: number;
   leafPages: number;
   overflowPages: number;
@@ -92,7 +95,7 @@ const nodeHeadBytes = 8;
 /** Where a long value is: its first page, its commit, its pages. */
 const bigValueBytes = 24;
 const nodeFlags = { big: 1, tree: 2 } as const;
-/** Of a tree with many more levels than any that fits on a disk. */
+/** Maximum depth of a tree: far more levels than any tree that fits on a disk. */
 const depthMax = 32;
 
 class PageCheck {
@@ -101,12 +104,12 @@ class PageCheck {
   readonly #pageBytes: number;
   readonly #snapshot: Snapshot;
   readonly #filePages: number;
-  /** 1 for a page that was met. */
+  /** 1 for a page that has been found, used or free. */
   readonly #met: Uint8Array;
-  /** Those behind the file's end: they were taken and given back in one commit. */
+  /** Pages after the file's end that have been found: one commit has allocated and freed them. */
   readonly #metBehind = new Set<number>();
   #metCount = 0;
-  /** One page of each level of a tree is looked at. */
+  /** A buffer for one page of each level of a tree. */
   readonly #pages: Buffer[] = [];
 
   constructor(descriptor: number, options: CheckOptions) {
@@ -141,13 +144,13 @@ class PageCheck {
       });
     }
     this.#walk("its free pages", free, compareNumbers, (flags, key, value) => {
-      // By the commit that freed them.
+      // The key is the commit that freed the pages.
       const freed = key.length === 8 ? readCount(key, 0) : 0;
       must(flags === 0 && freed > 0 && freed <= txn, "the list of its free pages is damaged");
       for (const { first, pages } of freePages(value)) this.#meet(first, pages);
     });
     const isAllRead = ![...trees.keys()].some((name) => this.#isSkipped(name));
-    // The first two are its head.
+    // The first two pages are the head.
     must(
       !isAllRead || this.#metCount === lastPage - 1,
       "some of its pages are neither used nor free",
@@ -158,18 +161,18 @@ class PageCheck {
     return this.#options.skipped?.has(name) === true;
   }
 
-  /** As LMDB picks one when it opens the file. */
+  /** Picks the same snapshot as LMDB when it opens the file. */
   #pickSnapshot(): Snapshot {
     const even = this.#readSnapshot(0);
     const odd = this.#readSnapshot(this.#pageBytes);
     const [older, latest] = even.txn > odd.txn ? [odd, even] : [even, odd];
     const flushed = this.#readSnapshot(this.#pageBytes / 2);
-    // The flushed one is a copy of one of the two, or of an earlier one.
+    // The flushed snapshot is a copy of one of the two, or of an earlier one.
     must(flushed.txn <= latest.txn, "the numbers of its last commits are damaged");
     for (const head of [even, odd])
       must(head.txn !== flushed.txn || isSame(head, flushed), "its heads contradict each other");
     if (latest.isFlushed || latest.boot === bootOfLmdb()) {
-      // The two are written in turns; a copy begins with one.
+      // LMDB writes the two alternately; a copy begins with only one.
       const isCopy = older.txn === 0 && older.main.root === null;
       must(
         isCopy || (latest.txn - older.txn === 1 && even.txn % 2 === 0),
@@ -177,7 +180,7 @@ class PageCheck {
       );
       return { ...latest, isCopy };
     }
-    // The host has booted since: what was flushed before.
+    // The host has booted since, so only the flushed snapshot counts.
     return flushed.txn > 0 ? flushed : older;
   }
 
@@ -188,7 +191,8 @@ class PageCheck {
     const free = readTree(meta, metaAt.free);
     const main = readTree(meta, metaAt.main);
     const txn = readCount(meta, metaAt.txn);
-    // The copy of the flushed one is within the first page, without a head, and may not be there.
+    // The copy of the flushed snapshot is within the first page, without a head, and may be
+    // missing.
     const isCopy = at % this.#pageBytes !== 0;
     must(
       isCopy ||
@@ -258,7 +262,8 @@ class PageCheck {
     this.#pages[place.level] ??= Buffer.allocUnsafe(this.#pageBytes);
     const page = this.#pages[place.level]!;
     const txn = this.#readHead(page, at, isLeaf ? pageKinds.leaf : pageKinds.branch);
-    // Each commit writes the first page of the tables, so that no other passes for the latest.
+    // Each commit writes the root page of the main tree, so its number must be that of the latest
+    // commit.
     const { main, isCopy } = this.#snapshot;
     const isLatest = walk.tree === main && place.level === 1 && !isCopy;
     must(isLatest ? txn === place.txn : txn <= place.txn, damagedPage(at));
@@ -267,7 +272,7 @@ class PageCheck {
     let { from } = place;
     for (const [n, node] of nodes.entries()) {
       const { key } = node;
-      // The first one of a branch has no key of its own.
+      // The first node of a branch has no key of its own.
       if (isLeaf || n > 0) {
         const isAbove = from === null || walk.compare(key, from) > (isLeaf && n === 0 ? -1 : 0);
         const isBelow = place.before === null || walk.compare(key, place.before) < 0;
@@ -284,7 +289,7 @@ class PageCheck {
     }
   }
 
-  /** A long value has pages of its own. */
+  /** The value of a node; a long one has pages of its own. */
   #valueOf(walk: Walk, { flags, value, valueBytes }: PageNode, leafTxn: number): Buffer {
     if ((flags & nodeFlags.big) === 0) return value;
     const at = readCount(value, 0);
@@ -294,13 +299,13 @@ class PageCheck {
     this.#meet(at, pages);
     walk.overflowPages += pages;
     const bytes = Buffer.allocUnsafe(headBytes + valueBytes);
-    // In LMDB's copies the page keeps the number of the old commit; beside the key is a new one.
+    // In LMDB's copies the page keeps the old commit's number; the node has a new one.
     this.#readHead(bytes, at, pageKinds.overflow);
     must(txn <= leafTxn && bytes.readUInt32LE(20) === pages, damagedPage(at));
     return bytes.subarray(headBytes);
   }
 
-  /** Notes that pages are used, or free; none is twice. */
+  /** Notes that pages are used or free; fails if a page appears twice. */
   #meet(first: number, pages: number): void {
     must(Number.isSafeInteger(first + pages), `there is no page ${first}`);
     for (let at = first; at < first + pages; at++) {
@@ -313,7 +318,7 @@ class PageCheck {
     }
   }
 
-  /** Reads a page; the number of the commit that wrote it. */
+  /** Reads a page and returns the number of the commit that wrote it. */
   #readHead(page: Buffer, at: number, kind: number): number {
     must(this.#readInto(page, at * this.#pageBytes) === page.length, "it was cut short");
     must(readCount(page, 0) === at && page.readUInt16LE(18) === kind, damagedPage(at));
@@ -325,19 +330,19 @@ class PageCheck {
   }
 }
 
-/** What an entry of a page is, in a leaf; in a branch, the page below. */
+/** A node of a page: an entry in a leaf, a reference to the page below in a branch. */
 interface PageNode {
   readonly flags: number;
   readonly key: Buffer;
-  /** Of a long one, where it is. */
+  /** For a long value, its place. */
   readonly value: Buffer;
   readonly valueBytes: number;
   readonly page: number;
 }
 
-/** Null when they don't fill the page as its head says. */
+/** Null if the nodes don't fill the page as its head says. */
 function readNodes(page: Buffer, isLeaf: boolean): readonly PageNode[] | null {
-  // All that a page says is counted from the end of its head.
+  // Offsets in a page start at the end of its head.
   const body = page.subarray(headBytes);
   const lower = page.readUInt16LE(20);
   const upper = page.readUInt16LE(22);
@@ -380,11 +385,11 @@ function* freePages(list: Buffer): Iterable<{ readonly first: number; readonly p
   }
 }
 
-/** Where a snapshot has what, behind the head of its page. */
+/** The offsets of a snapshot's fields after the head of its page. */
 const metaAt = { free: 24, main: 72, lastPage: 120, txn: 128, boot: 136 } as const;
 const metaBytes = 144;
 const lmdbDataVersion = 2;
-/** NOSUBDIR, which LMDB keeps, is one of them. */
+/** The flags of the free tree; LMDB stores NOSUBDIR there. */
 const freeFlags = { integerKeys: 8, unflushed: 0x1000, noSubdirectory: 0x4000 } as const;
 const freeFlagsMask = freeFlags.integerKeys | freeFlags.unflushed | freeFlags.noSubdirectory;
 
@@ -408,12 +413,12 @@ function isSame(a: Snapshot, b: Snapshot): boolean {
   return a.txn === 0 || told(a) === told(b);
 }
 
-/** A number of 64 bits. One above 2^53 isn't exact, but larger than any count of a store. */
+/** A number of 64 bits. Numbers above 2^53 aren't exact, but exceed any count of a store. */
 function readCount(bytes: Buffer, at: number): number {
   return bytes.readUInt32LE(at) + bytes.readUInt32LE(at + 4) * 2 ** 32;
 }
 
-/** What LMDB keeps of the host's boot: the first group of its digits. */
+/** The part of the boot id that LMDB stores: the first group of digits. */
 function bootOfLmdb(): bigint {
   return BigInt(`0x${hostBoot().split("-")[0]}`);
 }

@@ -1,8 +1,7 @@
 /**
- * A process that checks a store's file, opens it as the daemon would, reads all of it and writes
- * nothing, and says whether that went well. LMDB maps its file and trusts it: damage that the check
- * doesn't find may end the process, which is then this one and not the daemon. Started by
- * `check-in-process.ts`.
+ * A process that checks a store's file, opens it as the daemon would, reads all of it without
+ * writing, and reports the result. LMDB maps its file and trusts it, so damage that the check
+ * doesn't find may end this process instead of the daemon. Started by `check-in-process.ts`.
  */
 import { checkWholeStore, DamagedStoreError } from "./check-store-file.js";
 import { openRoot, readAll } from "./lmdb-file.js";

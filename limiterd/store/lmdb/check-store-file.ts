@@ -1,7 +1,7 @@
 /**
- * Whether a file is a whole store, checked before LMDB opens it: its head, then each page
- * (`check-pages.ts`) and each entry. How it is laid out says nothing about what a start needs:
- * whether a table is missing is found when it is opened.
+ * Checks whether a file is a whole store before LMDB opens it: its head, then each page
+ * (`check-pages.ts`) and each entry. Not here: missing tables, which are detected when the store is
+ * opened.
  */
 import { closeSync, constants, openSync } from "node:fs";
 import { StoreUnreadableError, type Table, tables } from "../store.js";
@@ -12,8 +12,8 @@ import { isSealed } from "./sealed-value.js";
 import { flawOfOpenFile } from "./store-file.js";
 
 /**
- * Throws `DamagedStoreError` for a file that isn't a store, the operating system's error for one
- * that can't be read at all.
+ * Throws `DamagedStoreError` for a file that isn't a store, and the operating system's error for
+ * one that can't be read.
  */
 export function checkStoreFile(file: string): void {
   const flaw = flawOfStoreFile(file);
@@ -21,7 +21,7 @@ export function checkStoreFile(file: string): void {
 }
 
 /**
- * Throws `StoreUnreadableError` unless all that is in a file is as a store wrote it. `skipped`:
+ * Throws `StoreUnreadableError` unless all pages and entries are as a store wrote them. `skipped`:
  * tables whose entries aren't read.
  */
 export function checkWholeStore(
@@ -46,7 +46,7 @@ function checkPagesOf(file: string, options: Parameters<typeof checkPages>[1]): 
 const tableNames: ReadonlySet<string> = new Set([...tables, "meta"]);
 
 function requireWholeEntry(table: string, keyBytes: Buffer, sealed: Buffer): void {
-  // What is known of the store itself has a form of its own.
+  // The entries about the store itself aren't sealed.
   if (table === "meta") return;
   const key = keyFromBytes(keyBytes);
   if (key === null || !isSealed(table as Table, keyBytes, sealed))
@@ -55,7 +55,7 @@ function requireWholeEntry(table: string, keyBytes: Buffer, sealed: Buffer): voi
     );
 }
 
-/** Why a file can't be a store; null: it may be one. Throws the operating system's error. */
+/** Why a file can't be a store; null if it may be one. Throws the operating system's error. */
 function flawOfStoreFile(file: string): string | null {
   // Opening a FIFO without a writer would block.
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -72,8 +72,8 @@ export function requireStoreFile(file: string): void {
 }
 
 /**
- * As `requireStoreFile`, and checks the pages of a file that isn't written to meanwhile. Its
- * entries are checked when they are read.
+ * As `requireStoreFile`, and checks the pages. The file must not be written meanwhile. Its entries
+ * are checked when they are read.
  */
 export function requireStorePages(file: string): void {
   withReason(file, () => {
@@ -95,7 +95,7 @@ function withReason(file: string, check: () => void): void {
   }
 }
 
-/** A file that isn't, or is no longer, a whole store. */
+/** The file isn't a whole store, or no longer is. */
 export class DamagedStoreError extends StoreUnreadableError {
   readonly flaw: string;
 
@@ -105,7 +105,7 @@ export class DamagedStoreError extends StoreUnreadableError {
   }
 }
 
-/** The error of a daemon that finds one at its start. */
+/** The error of a daemon that finds a damaged store at its start. */
 export function damaged(file: string, flaw: string): StoreUnreadableError {
   return new StoreUnreadableError(
     `${file} can't be read: ${flaw}. Restore a backup with sluice restore, or, to begin with a new store without the keys, the limits and the usage that were in it, move it away and remove ${file}.mark`,

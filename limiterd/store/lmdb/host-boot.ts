@@ -1,7 +1,7 @@
-/** Which boot of the host this is. */
+/** Identifies the host's current boot. */
 import { readFileSync } from "node:fs";
 
-/** A text that is another one after each boot; the same in all containers. */
+/** A text that differs after each boot and is the same in all containers. */
 export function hostBoot(): string {
   return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
 }

@@ -1,12 +1,11 @@
 /**
- * A key of a table as bytes of the store and back. Every text comes back as it went in, whatever
- * characters it holds, and numbers are in their order. lmdb's own encoding isn't used for texts:
- * it takes control characters for marks of its own, so that some keys can't be read again.
+ * Converts a table's keys to bytes of the store and back. Every text can be read back, whatever its
+ * characters, and the bytes of numbers sort in numeric order. lmdb's own encoding isn't used for
+ * texts: it interprets control characters, so some keys couldn't be read back.
  *
- * A text is its UTF-8, where a surrogate without its other half takes three bytes of its own. One
- * that begins with a control character, or is empty, has the byte 27 before it; a number begins
- * with a byte below that. A number is its 64 bits of IEEE 754, four bits to the right of a mark,
- * without what is zero at its end.
+ * A text becomes its UTF-8, where a lone surrogate takes three bytes. If the text is empty or
+ * begins with a control character, the byte 27 precedes it; a number begins with a lower byte. A
+ * number becomes a four-bit mark and its 64 bits of IEEE 754, without trailing zeros.
  */
 
 const loneSurrogate = /\p{Cs}/u;
@@ -20,7 +19,7 @@ export function keyToBytes(key: string | number): Buffer {
   const text = loneSurrogate.test(key)
     ? Buffer.concat([...key].map(characterBytes))
     : Buffer.from(key);
-  // False for an empty text, too.
+  // Also false for an empty text.
   return text[0]! >= firstUnmarked ? text : Buffer.concat([Buffer.of(textMark), text]);
 }
 
@@ -34,7 +33,7 @@ export function keyFromBytes(bytes: Uint8Array): string | number | null {
   if (first < textMark) return numberFromBytes(stored);
   if (first === textMark && stored[1]! >= firstUnmarked) return null;
   const key = textFromBytes(first === textMark ? stored.subarray(1) : stored);
-  // What Node couldn't decode has become this character, and is decoded with more care.
+  // Node replaces what it can't decode by this character; then decode lone surrogates too.
   return !key.includes(replacement) || keyToBytes(key).equals(stored)
     ? key
     : looseTextFromBytes(stored);
@@ -46,7 +45,7 @@ function textFromBytes(bytes: Buffer): string {
   return bytes.toString("utf8");
 }
 
-/** As `textFromBytes`, with surrogates that lack their other half. */
+/** As `textFromBytes`, with lone surrogates; null for invalid bytes. */
 function looseTextFromBytes(stored: Buffer): string | null {
   const bytes = stored[0] === textMark ? stored.subarray(1) : stored;
   let key = "";
@@ -77,26 +76,27 @@ function numberToBytes(key: number): Buffer {
   return bytes.subarray(0, numberBytes(bits));
 }
 
-/** How many of the nine bytes are written: lmdb's own steps. */
+/** How many of the nine bytes are written, in the same steps as lmdb. */
 function numberBytes(bits: bigint): number {
   if ((bits & 0xfn) !== 0n) return 9;
   if ((bits & 0xfffffn) !== 0n) return 8;
   return (bits & 0xfffffffffn) !== 0n ? 6 : 4;
 }
 
-/** Where a number is put together from its bytes. */
+/** A buffer in which a number is assembled. */
 const bits = Buffer.alloc(8);
 
 function numberFromBytes(stored: Buffer): number | null {
   const { length } = stored;
-  // The steps of `numberBytes`, each of which was needed: the bytes that the one before lacks.
+  // The lengths of `numberBytes`. Bytes `from` to `to` mustn't all be zero: otherwise a shorter
+  // length would have been written.
   const [from, to] = length === 4 ? [0, 4] : length === 6 ? [4, 6] : length === 8 ? [6, 8] : [8, 9];
   if (length !== to || stored[0]! >> 4 !== 1 || (length === 9 && (stored[8]! & 15) !== 0))
     return null;
   if (stored.subarray(from, to).every((byte) => byte === 0)) return null;
-  // What was left out at the end is zero.
+  // Bytes that were left out are zero.
   for (let i = 0; i < 8; i++) bits[i] = ((stored[i]! & 15) << 4) | (stored[i + 1]! >> 4);
   const key = bits.readDoubleBE();
-  // There is one NaN among those that we have written, and nothing below 0.
+  // Of all NaNs, `keyToBytes` writes one; it writes no number below 0.
   return bits[0]! < 128 && (!Number.isNaN(key) || keyToBytes(key).equals(stored)) ? key : null;
 }

@@ -1,6 +1,6 @@
 /**
- * The file of the store as LMDB opens it: its tables, and all that is in them, as bytes. What the
- * bytes mean, and how changes are committed, is in `lmdb-store.ts`.
+ * The store's file as LMDB opens it: its tables with their entries as bytes. Not here: what the
+ * bytes mean and how changes are committed (`lmdb-store.ts`).
  */
 import { existsSync } from "node:fs";
 import { ABORT, type Database, open, type RootDatabase } from "lmdb";
@@ -10,12 +10,12 @@ import { damageReason, plainReason } from "./probe-disk.js";
 
 export type Bytes = Database<Buffer, Buffer>;
 export type Root = RootDatabase<Buffer, string>;
-/** What is known of the store itself. */
+/** The table of facts about the store itself, such as its schema. */
 export type Meta = Database<Buffer, string>;
 
-/** Throws `StoreUnreadableError`. `readOnly`: nothing of the file is changed, nor made. */
+/** Throws `StoreUnreadableError`. `readOnly`: the file is neither changed nor created. */
 export function openRoot(file: string, { readOnly = false } = {}): Root {
-  // LMDB creates its files by the mask: they are readable by their owner alone.
+  // LMDB creates its files by the mask, so that only their owner can read them.
   const mask = process.umask(0o077);
   try {
     if (existsSync(file)) checkStoreFile(file);
@@ -35,8 +35,8 @@ export function openRoot(file: string, { readOnly = false } = {}): Root {
 }
 
 /**
- * Opens each table. `make`: of a store that is made or migrated, those that aren't there; otherwise
- * throws `StoreUnreadableError` when one is missing.
+ * Opens each table. `make`: creates missing tables, for a store that is created or migrated.
+ * Without it, throws `StoreUnreadableError` if a table is missing.
  */
 export function openTables(
   file: string,
@@ -52,21 +52,21 @@ export function openTables(
   );
 }
 
-/** As `openTables`, what is known of the store itself. */
+/** As `openTables`, for the table of facts about the store itself. */
 export function openMeta(file: string, root: Root, { make = false } = {}): Meta {
   if (!make) requireTables(file, root, ["meta"]);
   return root.openDB<Buffer, string>({ name: "meta", encoding: "binary" });
 }
 
-/** LMDB would make an empty one. */
+/** LMDB would create an empty table in place of a missing one. */
 function requireTables(file: string, root: Root, names: readonly string[]): void {
-  // The root's own keys are the names of its tables.
+  // The root's keys are the names of its tables.
   const there = new Set(root.getKeys());
   const missing = names.find((name) => !there.has(name));
   if (missing !== undefined) throw new DamagedStoreError(file, `its table ${missing} is missing`);
 }
 
-/** How much a table holds. */
+/** The entries of a table and the bytes of its pages. */
 export function tableSize(table: Bytes): { readonly entries: number; readonly bytes: number } {
   const stats = table.getStats() as Readonly<Record<string, number>>;
   const count = (name: string): number => stats[name] ?? 0;
@@ -74,7 +74,7 @@ export function tableSize(table: Bytes): { readonly entries: number; readonly by
   return { entries: count("entryCount"), bytes: pages * count("pageSize") };
 }
 
-/** How much all of the tables hold, or one of them. */
+/** The bytes of all tables, or of one. */
 export function usedBytes(all: ReadonlyMap<Table, Bytes>, of?: Table): number {
   let bytes = 0;
   for (const [name, table] of all)
@@ -90,7 +90,7 @@ export function storedSchema(file: string, meta: Meta): number {
   return Number(schema);
 }
 
-/** Reads every byte of every table, and what LMDB needs to write; writes nothing. */
+/** Reads every byte of every table and the pages that LMDB reads before a write; writes nothing. */
 export function readAll(root: Root): void {
   for (const name of root.getKeys())
     for (const _ of root.openDB({ name, encoding: "binary", keyEncoding: "binary" }).getRange({}));
@@ -100,7 +100,7 @@ export function readAll(root: Root): void {
   });
 }
 
-/** That LMDB can't open the file. */
+/** The error for a file that LMDB can't open. */
 export function unreadable(file: string, cause: unknown): StoreUnreadableError {
   const damage = damageReason(cause);
   return damage === null
@@ -109,8 +109,8 @@ export function unreadable(file: string, cause: unknown): StoreUnreadableError {
 }
 
 /**
- * Why a commit failed. lmdb reports it by a promise of its own, which must be handled or it ends
- * the process.
+ * Why a commit failed. lmdb reports the reason by a separate promise, whose rejection ends the
+ * process unless it is handled.
  */
 export async function commitFailure(error: unknown): Promise<unknown> {
   const reported =

@@ -1,7 +1,7 @@
 /**
- * The store port on LMDB: one file, a table of LMDB for each of ours. Here it is read and
- * committed; how it is opened is in `open-lmdb-store.ts`, the bytes of a key and a value are in
- * `key-bytes.ts` and `sealed-value.ts`, the trial of a full disk in `probe-disk.ts`.
+ * The store port on LMDB: one file, with an LMDB table for each of the store's tables. Reads and
+ * commits are here. Not here: opening it (`open-lmdb-store.ts`), the bytes of keys and values
+ * (`key-bytes.ts`, `sealed-value.ts`), and the trial of a full disk (`probe-disk.ts`).
  */
 import { windowsPerSlice } from "../../../shared/bounds.js";
 import { Turns } from "../../../shared/long-lists.js";
@@ -33,7 +33,7 @@ import { markClosed, markInUse, touchMark, touchMs } from "./store-mark.js";
 import { ownerMark } from "./store-owner.js";
 
 /**
- * While the disk fails, one commit in so many goes to LMDB whatever the trial finds: one in a
+ * While the disk fails, one in this many commits goes to LMDB whatever the trial finds: about one a
  * minute.
  */
 const commitsPerUntried = 60;
@@ -42,7 +42,7 @@ interface Opened {
   readonly root: Root;
   readonly meta: Meta;
   readonly lock: StoreLock | null;
-  /** Whether the store says that this process has it. */
+  /** Whether the store names this process as its owner. */
   readonly owned: boolean;
   readonly tables: ReadonlyMap<Table, Bytes>;
 }
@@ -54,7 +54,7 @@ export class LmdbStore implements Store {
   readonly #meta: Meta;
   readonly #lock: StoreLock | null;
   #owned: boolean;
-  /** The mark says so. */
+  /** Whether the mark notes keys. */
   #hasKeys: boolean;
   #touchedAtMs = 0;
   readonly #tables: ReadonlyMap<Table, Bytes>;
@@ -63,7 +63,7 @@ export class LmdbStore implements Store {
 
   constructor(file: string, { root, meta, lock, owned, tables }: Opened) {
     this.file = file;
-    // The file's, which stays the same for as long as it is this file.
+    // The inode identifies the file.
     const inode = inodeOf(file);
     this.#place = new StorePlace(() => inodeOf(file) === inode && lock?.isHeld() !== false);
     this.#root = root;
@@ -154,15 +154,15 @@ export class LmdbStore implements Store {
     return { key, value };
   }
 
-  /** In words, when it is LMDB that finds the file damaged. */
+  /** Throws the error, as a `DamagedStoreError` if LMDB finds the file damaged. */
   #failRead(error: unknown): never {
     const damage = damageReason(error);
     throw damage === null ? error : new DamagedStoreError(this.file, damage);
   }
 
   async commit(changes: readonly Change[]): Promise<void> {
-    // What can fail by itself is done before the first write, and `batch` puts the writes into one
-    // transaction: a commit is complete or nothing.
+    // Everything that can fail on its own runs before the first write, and `batch` puts the writes
+    // into one transaction, so a commit is complete or has no effect.
     const sealed: SealedChange[] = [];
     const turns = new Turns(windowsPerSlice);
     for (const change of changes) {
@@ -176,8 +176,8 @@ export class LmdbStore implements Store {
       });
     if (!this.#place.takes(changes, performance.now()))
       this.#fail("the file or its lock was deleted, moved or replaced while the daemon runs");
-    // LMDB prints each of its failures: while the disk is full a commit reaches it now and then
-    // only, in case the trial is wrong.
+    // LMDB prints each of its failures, so while the disk is full a commit rarely reaches it, in
+    // case the trial is wrong.
     if (this.#failed % commitsPerUntried !== 0)
       await tryDisk().catch((error: unknown) => this.#fail(error));
     try {
@@ -189,7 +189,7 @@ export class LmdbStore implements Store {
           void (value === undefined ? db.remove(keyBytes) : db.put(keyBytes, value));
         }
       });
-      // Committed survives this process, flushed survives the machine.
+      // Committed data survives this process, flushed data survives the machine.
       await this.#root.flushed;
       this.#failed = 0;
       this.#owned = true;
@@ -206,7 +206,7 @@ export class LmdbStore implements Store {
           `${this.file} can't be trusted any more: ${why}, then start the daemon again; the proxies keep what isn't acknowledged`,
           { cause: failure },
         );
-      // The disk's own reason is better: LMDB calls it an I/O error when only a part found room.
+      // Prefer the trial's reason: LMDB reports an I/O error if only a part of the data found room.
       this.#fail(
         await tryDisk().then(
           () => failure,
@@ -249,7 +249,7 @@ export class LmdbStore implements Store {
     try {
       if (this.#meta.get("owner")?.toString() === ownerMark()) await this.#meta.remove("owner");
     } catch (error) {
-      // The disk takes nothing: the next daemon finds that this process has ended.
+      // The disk can't be written: the next daemon detects that this process has ended.
       await commitFailure(error);
     }
     await this.#root.flushed;

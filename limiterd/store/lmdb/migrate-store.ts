@@ -1,7 +1,7 @@
 /**
- * Brings a store of an earlier release to this one's schema, before anything else reads it. The
- * file from before is kept beside it; each migration is one transaction, so that a process that is
- * killed leaves the schema that it came to.
+ * Migrates a store of an earlier release to this release's schema before anything else reads it. A
+ * copy of the earlier file is kept beside it. Each migration is one transaction, so a killed
+ * process leaves the schema of the last complete one.
  */
 import { renameSync, rmSync } from "node:fs";
 import type { Migration } from "../migrations.js";
@@ -11,7 +11,9 @@ import { LmdbStore } from "./lmdb-store.js";
 import { plainReason } from "./probe-disk.js";
 import { sealChange } from "./sealed-value.js";
 
-/** Rejects with `StoreUnreadableError` when there is no room for the copy: nothing is changed. */
+/**
+ * Rejects with `StoreUnreadableError` if there is no room for the copy; then nothing is changed.
+ */
 export async function migrateStore(
   file: string,
   { root, meta }: { readonly root: Root; readonly meta: Meta },
@@ -38,8 +40,9 @@ export async function migrateStore(
 }
 
 /**
- * Of the schema that it had. One that is there already gives way: it is from a start that was
- * interrupted, or from before an upgrade that was taken back, and lacks what came after that.
+ * Keeps a copy of the file before the migration, named by its schema. It replaces an existing copy,
+ * which is from an interrupted start or from before an upgrade that was undone, and lacks later
+ * changes.
  */
 async function keepCopy(file: string, root: Root, schema: number): Promise<void> {
   const kept = `${file}.schema-${schema}`;

@@ -1,6 +1,6 @@
 /**
- * Opens the store in a data directory: makes one where there is none, and takes it for this
- * process. The store itself is in `lmdb-store.ts`, the file and those beside it in `store-file.ts`.
+ * Opens the store in a data directory: creates one if there is none, and locks it for this process.
+ * Not here: the store itself (`lmdb-store.ts`), and its file and those beside it (`store-file.ts`).
  */
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
@@ -32,7 +32,7 @@ import { isAsLeft, markInUse, requireKeys, requireStoreOrNone } from "./store-ma
 import { isOtherOwnerAlive, ownerMark, ownerPid } from "./store-owner.js";
 
 /**
- * Opens the store in `dataDir`, a directory that is created if it isn't there. Rejects with
+ * Opens the store in `dataDir`, a directory that is created if it is missing. Rejects with
  * `StoreLockedError` or `StoreUnreadableError`.
  */
 export async function openLmdbStore(
@@ -53,12 +53,12 @@ export async function openLmdbStore(
   }
 }
 
-/** A file of at most this size is read completely at each start, in some tenths of a second. */
+/** A file of at most this size is read completely at each start, in a few tenths of a second. */
 const alwaysReadBytes = 64 * 1024 * 1024;
 
 /**
- * What a start doesn't read of a larger one that is as its last owner left it: tables that grow
- * with the use. Their entries are checked when they are read.
+ * Tables that grow with use. A start doesn't read their entries in a larger file that is unchanged
+ * since its last owner; they are checked when they are read.
  */
 const growing: ReadonlySet<Table> = new Set<Table>([
   "windows",
@@ -69,7 +69,9 @@ const growing: ReadonlySet<Table> = new Set<Table>([
   "spends",
 ]);
 
-/** A disk may damage a file between two starts. */
+/**
+ * Checks a file that is unchanged since its last owner: a disk may damage it between two starts.
+ */
 function checkAsLeft(file: string): void {
   const skipped = (fileBytes(file) ?? 0) > alwaysReadBytes ? { skipped: growing } : {};
   checkWholeStore(file, skipped);
@@ -87,7 +89,7 @@ async function takeStore(
     const tables = openTables(file, root, { make: needed.length > 0 });
     const hasKeys = tableSize(tables.get("keys")!).entries > 0;
     requireKeys(file, hasKeys);
-    // One transaction: of two daemons that start at once, the second sees the first.
+    // One transaction: of two daemons that start together, the second sees the first.
     const owned = await written(file, lock, () => root.transactionSync(() => claim(file, meta)));
     removeUnfinished(dirname(file));
     await migrateStore(file, { root, meta }, needed);
@@ -102,8 +104,9 @@ async function takeStore(
 }
 
 /**
- * Whether the owner's mark was written. On a disk that takes nothing, the lock alone says who has
- * the store: the first commit that succeeds writes the mark. Without a lock it is the only sign.
+ * Runs `claim` and returns whether it wrote the owner's mark. If the disk can't be written, the
+ * lock alone protects the store, and the first successful commit writes the mark. Without a lock,
+ * the mark is required.
  */
 export async function written(
   file: string,
@@ -141,7 +144,7 @@ async function makeStore(file: string): Promise<void> {
   }
 }
 
-/** Throws when another process has the store; otherwise writes down that this one has it. */
+/** Throws if another process owns the store; otherwise notes this one as its owner. */
 function claim(file: string, meta: Meta): void {
   const owner = meta.get("owner")?.toString();
   if (owner !== undefined && isOtherOwnerAlive(owner))

@@ -1,6 +1,6 @@
 /**
- * Why a disk can't be written, in plain words, and whether it can be by now; LMDB's own messages
- * are not for users.
+ * Describes in plain words why a disk can't be written, and tests whether it can. LMDB's own
+ * messages are not for users.
  */
 import { open, rm } from "node:fs/promises";
 import { getSystemErrorMap } from "node:util";
@@ -12,13 +12,13 @@ import { getSystemErrorMap } from "node:util";
 export function plainReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code, errno = code } = error as { readonly code?: unknown; readonly errno?: unknown };
-  // Node's numbers are negative, LMDB passes on positive ones; its own are far below.
+  // Node's numbers are negative and LMDB passes on positive ones; LMDB's own are far lower.
   const known = typeof errno === "number" ? getSystemErrorMap().get(-Math.abs(errno)) : undefined;
   if (known !== undefined) return known[1];
   return error.message.replace(/: Attempting to write page.*$/s, "");
 }
 
-/** Whether an error is EIO, in the words of LMDB or of Node. */
+/** Whether an error is EIO, from LMDB or from Node. */
 export function isIoError(error: unknown): boolean {
   const { code } = (error ?? {}) as { readonly code?: unknown };
   return code === ioErrorNumber || code === "EIO";
@@ -27,36 +27,39 @@ export function isIoError(error: unknown): boolean {
 const ioErrorNumber = 5;
 
 /**
- * What LMDB says of a file or of a state of its own that it finds wrong: MDB_PAGE_NOTFOUND,
- * MDB_CORRUPTED, MDB_PANIC, MDB_BAD_TXN and MDB_PROBLEM. No full disk is behind it, and what it has
- * in memory stays wrong.
+ * LMDB's codes for a wrong file or a wrong state of its own: MDB_PAGE_NOTFOUND, MDB_CORRUPTED,
+ * MDB_PANIC, MDB_BAD_TXN and MDB_PROBLEM. A full disk isn't the cause, and LMDB's state in memory
+ * stays wrong.
  */
 const wrongStates: ReadonlySet<unknown> = new Set([-30797, -30796, -30795, -30782, -30779]);
 /** MDB_PAGE_NOTFOUND, MDB_CORRUPTED, MDB_VERSION_MISMATCH and MDB_INVALID. */
 const damages: ReadonlySet<unknown> = new Set([-30797, -30796, -30794, -30793]);
 
-/** What LMDB finds wrong with a file, in words; null: its error is about something else. */
+/** What LMDB finds wrong with a file, in words; null if its error is about something else. */
 export function damageReason(error: unknown): string | null {
   const { code, message = "" } = (error ?? {}) as { readonly code?: unknown; message?: string };
   if (!damages.has(code)) return null;
   return `it is damaged, as LMDB finds (${/MDB_\w+/.exec(message)?.[0] ?? String(code)})`;
 }
 
-/** A commit that a full disk cut short may leave one behind, but not several in a row. */
+/**
+ * Maximum number of tolerated wrong states in a row: a commit that a full disk cut short may leave
+ * one.
+ */
 const wrongStatesMax = 2;
 
 interface FailedCommit {
-  /** Whether the disk takes a file. */
+  /** Rejects if the disk can't be written. */
   readonly tryDisk: () => Promise<void>;
   /** How many commits in a row have failed before. */
   readonly failedBefore: number;
 }
 
 /**
- * Why a store whose commit failed mustn't be written any more, and what to do; null: it may be
- * tried again. The kernel reports once that it couldn't write a page, and may drop it then: a flush
- * that is tried again succeeds without it. LMDB calls it the same when only a part of a page found
- * room; then the trial finds none.
+ * Why a store whose commit failed must not be written any more, and what to do; null if the commit
+ * may be retried. The kernel reports once that it couldn't write a page and may then drop the page,
+ * so a repeated flush succeeds without it. LMDB reports the same error if only a part of a page
+ * found room; then the trial also fails for lack of room.
  */
 export async function whyUntrusted(
   failure: unknown,
@@ -76,8 +79,8 @@ export async function whyUntrusted(
 }
 
 /**
- * Writes `bytes` to a file and removes it. Rejects with the operating system's error. `at`: how far
- * out in the file, so that a bound on a file's size is met as the store meets it.
+ * Writes `bytes` to a file and removes it. Rejects with the operating system's error. `at`: the
+ * offset in the file, so that a limit on file sizes applies as it does to the store.
  */
 export async function probeDisk(
   file: string,
@@ -86,7 +89,7 @@ export async function probeDisk(
   const trial = await open(file, "w", 0o600);
   try {
     const content = Buffer.alloc(bytes, 1);
-    // What a disk takes in part is no error until the rest is written.
+    // A partial write is no error until the rest is written.
     for (let done = 0; done < bytes; )
       done += (await trial.write(content, done, bytes - done, at + done)).bytesWritten;
     await trial.datasync();

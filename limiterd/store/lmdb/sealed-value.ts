@@ -1,25 +1,27 @@
 /**
- * A value as bytes of the store: a version, a checksum, msgpack. The checksum is of the entry's
- * table and key too: one that got to another place is damaged. What the values of each table mean
- * is declared with their subjects.
+ * A value as bytes of the store: a version, a checksum, msgpack. The checksum also covers the
+ * entry's table and key, so an entry in a wrong place counts as damaged. Not here: what the values
+ * of each table mean.
  */
 import { crc32 } from "node:zlib";
 import { decodeValue, encodeValue } from "../../../shared/wire/codec.js";
 import { type Change, type Table, tables } from "../store.js";
 import { keyToBytes } from "./key-bytes.js";
 
-/** Of this envelope. What the values are, the schema's number says (`migrations.ts`). */
+/**
+ * The version of this envelope. The schema's number is the version of the values (`migrations.ts`).
+ */
 const sealVersion = 1;
 
 const headBytes = 5;
 
-/** What lmdb takes with pages of 4 KiB, less a little. */
+/** A little less than lmdb accepts with pages of 4 KiB. */
 const keyBytesMax = 1970;
 
 /** A change in the bytes of the store. */
 export interface SealedChange {
   readonly keyBytes: Buffer;
-  /** Undefined: it is removed. */
+  /** Undefined: the entry is removed. */
   readonly value: Buffer | undefined;
 }
 

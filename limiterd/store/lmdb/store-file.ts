@@ -1,6 +1,6 @@
 /**
- * The store's file and those beside it: how a new store gets to its place as a complete file, and
- * what is removed that a killed process has left. What is in the file is LMDB's.
+ * The store's file and those beside it: puts a new store in its place as a complete file, and
+ * removes what killed processes have left. Not here: the content of the file, which is LMDB's.
  */
 import {
   existsSync,
@@ -18,32 +18,32 @@ import { noDirectoryReason } from "../../../shared/text/system-reason.js";
 import { StoreUnreadableError } from "../store.js";
 import { plainReason, probeDisk } from "./probe-disk.js";
 
-/** What a trial writes beside values: pages on their way. */
+/** Bytes that a trial writes in addition to values, for pages that change with them. */
 export const trialBytes = 64 * 1024;
 
 /**
- * Files of a process that was killed within a first start, a trial, a backup or a restore; a trial
- * may seem as large as the store.
+ * Files of a process that was killed during a first start, a trial, a backup or a restore; a
+ * trial's file may appear as large as the store.
  */
 const unfinished =
   /^limiterd\.(?:mdb\.\d+\.(?:new(?:-lock)?|trial|backup|restored(?:-lock)?)|mdb\.mark\.new|lock\.\d+\.\w+(?:\.old)?)$/;
 
 /**
- * The store's file in `dataDir`, a directory that is created if it isn't there. Rejects with
- * `StoreUnreadableError` when it can't be, or the disk has no room to open a store.
+ * The store's file in `dataDir`, a directory that is created if it is missing. Rejects with
+ * `StoreUnreadableError` if the directory can't be created or the disk has no room to open a store.
  */
 export async function prepareStoreFile(dataDir: string): Promise<string> {
   const file = join(dataDir, "limiterd.mdb");
   makeStoreDirectory(dataDir);
-  // LMDB maps its lock file too: when that doesn't exist yet, a disk without room for it would end
-  // the process without a word.
+  // LMDB also maps its lock file: if that doesn't exist yet, a full disk would end the process
+  // without an error.
   if (!existsSync(`${file}-lock`)) await requireRoom(dataDir, file);
   return file;
 }
 
 /**
- * Makes the directory unless it is there; the first of those that were made, if any. Throws
- * `StoreUnreadableError`.
+ * Creates the directory if it is missing. Returns the topmost directory that was created, if any.
+ * Throws `StoreUnreadableError`.
  */
 export function makeStoreDirectory(dataDir: string): string | undefined {
   try {
@@ -65,7 +65,7 @@ async function requireRoom(dataDir: string, file: string): Promise<void> {
     throw new StoreUnreadableError(`${dataDir} can't be written: ${plainReason(cause)}`, { cause });
 }
 
-/** Why the disk takes nothing beside the file; null: it does. */
+/** Why the disk of the file can't be written; null if it can. */
 export async function diskFault(file: string): Promise<unknown> {
   try {
     await probeDisk(trialFile(file), { at: fileBytes(file) ?? 0, bytes: trialBytes });
@@ -76,8 +76,8 @@ export async function diskFault(file: string): Promise<unknown> {
 }
 
 /**
- * Lets `make` create an empty store beside its place and puts it there complete, so that a file
- * which is empty or short is always a damaged one, wherever a first start was interrupted.
+ * Lets `make` create an empty store beside its place, then moves it there complete. So an empty or
+ * short file is always a damaged one, even if a first start was interrupted.
  */
 export async function placeStoreFile(
   file: string,
@@ -87,53 +87,52 @@ export async function placeStoreFile(
   // What an earlier process with this number left.
   for (const end of ["", "-lock"]) rmSync(`${fresh}${end}`, { force: true });
   await make(fresh);
-  // Never over a store that another daemon has created meanwhile.
+  // Never replaces a store that another daemon has created meanwhile.
   try {
     linkSync(fresh, file);
   } catch {
-    // A file system without links; there, two first starts at the very same moment may
-    // overwrite each other.
+    // A file system without links, on which two simultaneous first starts may overwrite each other.
     if (!existsSync(file)) renameSync(fresh, file);
   }
 }
 
 /**
- * Removes what first starts and trials have left. Those of a second daemon too that starts at this
- * moment: it finds that there is a store now.
+ * Removes what first starts and trials have left, including the files of another daemon that starts
+ * at this moment: it will find this store.
  */
 export function removeUnfinished(dataDir: string): void {
   for (const name of readdirSync(dataDir))
     if (unfinished.test(name)) rmSync(join(dataDir, name), { force: true });
 }
 
-/** Where a trial of the disk writes, beside the store. */
+/** The file that a trial of the disk writes, beside the store. */
 export function trialFile(file: string): string {
   return `${file}.${process.pid}.trial`;
 }
 
-/** The inode of the file, and its device's; null when it isn't there. */
+/** The device and inode of the file; null if the file is missing. */
 export function inodeOf(file: string): string | null {
   const stat = statSync(file, { throwIfNoEntry: false });
   return stat === undefined ? null : `${stat.dev} ${stat.ino}`;
 }
 
-/** Bytes of the file; null when it isn't there. */
+/** Bytes of the file; null if the file is missing. */
 export function fileBytes(file: string): number | null {
   try {
     return statSync(file).size;
   } catch {
-    // It was removed while the daemon runs, which continues with the file that it has open.
+    // The file was removed; the daemon continues with the file that it has open.
     return null;
   }
 }
 
-/** Why an open file can't be a store, by its head; null: it may be one. */
+/** Why an open file can't be a store, by its head; null if it may be one. */
 export function flawOfOpenFile(descriptor: number): string | null {
   const head = Buffer.alloc(smallestPageBytes);
   const stat = fstatSync(descriptor);
   if (!stat.isFile()) return "it is not a regular file";
   readSync(descriptor, head, { position: 0 });
-  // A store is put in its place complete, so none is ever empty because it is new.
+  // A new store is moved to its place complete, so it is never empty.
   if (stat.size === 0) return "it is empty: its content is lost";
   const pageBytes = readPageBytes(head);
   if (pageBytes === null) return "it is not a Sluice store";
@@ -149,7 +148,7 @@ export const lmdbMagic = 0xbeefc0de;
 const magicOffsets = [16, 24];
 const noPage = 2n ** 64n - 1n;
 
-/** From LMDB's MDB_meta; null when it isn't one. */
+/** From LMDB's MDB_meta; null if it isn't one. */
 function readPageBytes(head: Buffer): number | null {
   const meta = magicOffsets.find((at) => head.readUInt32LE(at) === lmdbMagic);
   if (meta === undefined) return null;

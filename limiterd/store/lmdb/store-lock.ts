@@ -1,10 +1,11 @@
 /**
- * The lock of a data directory: a Unix socket in it, on which its owner listens. It holds across
- * containers that share a volume, where process numbers say nothing: whoever connects finds the
- * owner, as long as both are on one kernel. The kernel ends it with the process, however that ends.
+ * The lock of a data directory: a Unix socket in it, on which its owner listens. It works across
+ * containers that share a volume, where process numbers aren't comparable: a process that connects
+ * finds the owner if both run on the same kernel. The kernel closes the socket when the owner ends
+ * in any way.
  *
- * A socket gets to its place by a link, which fails when another is there. One that nobody listens
- * on is moved away first, and probed again there, so that of two daemons that start at once neither
+ * A link puts a socket in its place and fails if another is there. A socket without a listener is
+ * moved away first and probed again there, so that of two daemons that start together neither
  * removes the other's.
  */
 import { closeSync, constants, linkSync, openSync, renameSync, rmSync, unlinkSync } from "node:fs";
@@ -15,24 +16,24 @@ import { StoreLockedError } from "../store.js";
 import { inodeOf } from "./store-file.js";
 
 export interface StoreLock {
-  /** Whether the socket in its place is still this one. */
+  /** Whether the socket in the lock's place is still this one. */
   isHeld(): boolean;
   release(): void;
 }
 
 const lockName = "limiterd.lock";
-/** Attempts to get the place, each after another daemon has changed something there. */
+/** Attempts to take the place, each after another daemon has changed something there. */
 const attemptsMax = 5;
-/** How long an owner may take to say its name; it is the owner all the same. */
+/** How long an owner may take to send its name, in ms; without a name it is still the owner. */
 const nameDeadlineMs = 500;
 const nameCharsMax = 256;
 
 /**
- * Rejects with `StoreLockedError` when another daemon has the directory. Null: its file system has
- * no sockets, and only processes that see each other are told apart (`store-owner.ts`).
+ * Rejects with `StoreLockedError` if another daemon has the directory. Null: its file system has no
+ * sockets, so only `store-owner.ts` protects the store, among processes that see each other.
  */
 export async function lockDirectory(dataDir: string): Promise<StoreLock | null> {
-  // A socket's address is short; a directory's path may be long.
+  // A directory's path may be too long for a socket's address.
   const directory = openSync(dataDir, constants.O_RDONLY | constants.O_DIRECTORY);
   const addressOf = (name: string): string => `/proc/self/fd/${directory}/${name}`;
   const own = `${lockName}.${process.pid}.${Math.random().toString(36).slice(2)}`;
@@ -88,7 +89,7 @@ async function takePlace({ dataDir, own, addressOf }: Place): Promise<void> {
       unlinkSync(join(dataDir, moved));
       continue;
     }
-    // In between, another daemon has taken the place: it gets it back.
+    // Another daemon has taken the place in between: move its socket back.
     links(join(dataDir, moved), place);
     unlinkSync(join(dataDir, moved));
     throw locked(place, movedOwner);
@@ -96,7 +97,7 @@ async function takePlace({ dataDir, own, addressOf }: Place): Promise<void> {
   throw locked(place, "");
 }
 
-/** `owner`: its process number and host; empty when it didn't say. */
+/** `owner`: its process number and host; empty if unknown. */
 function locked(place: string, owner: string): StoreLockedError {
   const [pid = "", host = ""] = owner.split(" ");
   const name = /^\d+$/.test(pid) ? `the process ${pid}` : "another daemon";
@@ -111,7 +112,7 @@ function links(from: string, to: string): boolean {
     linkSync(from, to);
     return true;
   } catch (error) {
-    // ENOENT: another daemon that has the directory now has tidied up.
+    // ENOENT: another daemon has locked the directory and removed unfinished files.
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EEXIST" || code === "ENOENT") return false;
     throw error;
@@ -125,7 +126,7 @@ function listens(server: net.Server, path: string): Promise<boolean> {
   });
 }
 
-/** Who listens at an address; null: nobody. */
+/** The name of the process that listens at an address; null if none does. */
 function ownerAt(path: string): Promise<string | null> {
   return new Promise((resolve) => {
     let name = "";
@@ -142,7 +143,7 @@ function ownerAt(path: string): Promise<string | null> {
     });
     socket.once("end", () => finish(name));
     socket.once("error", ({ code }: NodeJS.ErrnoException) =>
-      // Whatever else it is, somebody may be there.
+      // After any other error, there may be an owner.
       finish(code === "ECONNREFUSED" || code === "ENOENT" || code === "ENOTSOCK" ? null : name),
     );
   });

@@ -1,29 +1,29 @@
 /**
- * The mark beside a store says three things: that there is a store, so that a data directory whose
- * store is gone doesn't silently begin with an empty one; how its last owner left the file, so that
- * a large file that hasn't changed since isn't checked completely; and whether the store has had
- * keys, because a gateway that only they close would be open without them.
+ * The mark beside a store notes three facts: that there is a store, so that a data directory that
+ * has lost its store doesn't silently begin with an empty one; the state in which its last owner
+ * left the file, so that a large unchanged file isn't checked completely; and whether the store has
+ * had keys, because a gateway that only managed keys protect would be open without them.
  */
 import { existsSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { StoreUnreadableError } from "../store.js";
 import { damaged } from "./check-store-file.js";
 import { hostBoot } from "./host-boot.js";
 
-/** Between two touches of the mark. */
+/** Interval of touches of the mark, in ms. */
 export const touchMs = 1000;
 
-/** Beside `file`. */
+/** The mark's file, beside `file`. */
 function markFile(file: string): string {
   return `${file}.mark`;
 }
 
-/** Throws `StoreUnreadableError` when there was a store here, and isn't any more. */
+/** Throws `StoreUnreadableError` if the store of this directory is gone. */
 export function requireStoreOrNone(file: string): void {
   if (existsSync(file) || !existsSync(markFile(file))) return;
   throw damaged(file, "it is gone, though this directory has had a store");
 }
 
-/** Throws `StoreUnreadableError` when a store here has had keys, and this one hasn't. */
+/** Throws `StoreUnreadableError` if a store here has had keys and this one has none. */
 export function requireKeys(file: string, hasKeys: boolean): void {
   if (hasKeys || !hadKeys(file)) return;
   throw new StoreUnreadableError(
@@ -31,30 +31,30 @@ export function requireKeys(file: string, hasKeys: boolean): void {
   );
 }
 
-/** Notes that a store is there, in use, and that it has keys; the note of keys stays. */
+/** Notes that a store exists and is in use, and whether it has keys; the note of keys stays. */
 export function markInUse(file: string, hasKeys: boolean): void {
   writeMark(file, ownedText(file), hasKeys || hadKeys(file));
 }
 
-/** Notes that its owner wrote it just now; to be called every `touchMs` while it does. */
+/** Notes that the owner has just written the store; call every `touchMs` while it writes. */
 export function touchMark(file: string): void {
   const now = new Date();
   try {
     utimesSync(markFile(file), now, now);
   } catch {
-    // It was taken away: the next start checks the file.
+    // The mark was removed: the next start checks the file.
   }
 }
 
-/** Notes that its owner has closed it whole. */
+/** Notes that the owner has closed the complete store. */
 export function markClosed(file: string): void {
   writeMark(file, stateOf(file), hadKeys(file));
 }
 
 /**
- * Whether the file is as its last owner left it: closed, or killed while it had it. What the kernel
- * had taken from a killed process is in the file, unless the machine went down with it; whoever
- * copies another file over it does so later.
+ * Whether the file is as its last owner left it when that closed it or was killed. What a killed
+ * process had passed to the kernel is in the file, unless the machine also stopped. A file that was
+ * copied over it changed later than the mark.
  */
 export function isAsLeft(file: string): boolean {
   try {
@@ -70,7 +70,7 @@ export function isAsLeft(file: string): boolean {
   }
 }
 
-/** Whether what changed the file was its owner, by when it and the mark were changed. */
+/** Whether only the owner has changed the file, judged by when the file and the mark changed. */
 export function isUntouched(fileMs: number, markMs: number): boolean {
   return fileMs <= markMs + 2 * touchMs;
 }
@@ -97,19 +97,22 @@ function hadKeys(file: string): boolean {
   }
 }
 
-/** Its lines. Throws without a mark. */
+/** The mark's lines. Throws without a mark. */
 function readMark(file: string): readonly string[] {
   return readFileSync(markFile(file), "utf8").split("\n");
 }
 
-/** In one step: half a mark would be one. On a disk without room the old one stays. */
+/**
+ * Replaces the mark in one step, because an incomplete mark would be read as one. On a full disk
+ * the old mark stays.
+ */
 function writeMark(file: string, state: string, keys: boolean): void {
   const fresh = `${markFile(file)}.new`;
   try {
     writeFileSync(fresh, `${state}\n${keys ? `${keysLine}\n` : ""}`, { mode: 0o600 });
     renameSync(fresh, markFile(file));
   } catch {
-    // A full disk: the file is checked at the next start; a mark that is there still says that
-    // there is a store.
+    // A full disk: the next start checks the file, and an existing mark still notes that there is a
+    // store.
   }
 }
