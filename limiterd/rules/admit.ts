@@ -1,6 +1,6 @@
 /**
- * Admits a request: judges it, and counts it on every rule that it meets, or on none. One
- * synchronous step; the clock is an argument. The decision itself is in `judge.ts`.
+ * Admits a request: judges it, and counts it on every rule that applies to it or on none. This is
+ * one synchronous step; the clock is an argument. Not here: the decision itself (`judge.ts`).
  */
 import { assert } from "../../shared/assert.js";
 import type { Target } from "../../shared/domain/target-name.js";
@@ -27,7 +27,7 @@ export interface Exceeded {
 
 export type Verdict = AdmittedVerdict | Refused | Exceeded;
 
-/** The engine must be asked first; nothing was counted. */
+/** The engine must be asked before the decision; nothing was counted. */
 interface Unsure {
   readonly kind: "unsure";
 }
@@ -43,7 +43,7 @@ export function admit(
   request: JudgedRequest,
   options: Omit<AdmissionOptions, "turn">,
 ): Verdict;
-/** The same, with counters shared between hosts. */
+/** As above, with counters that hosts share. */
 export function admit(
   book: Matching & Pick<RuleBook, "count">,
   request: JudgedRequest,
@@ -76,8 +76,8 @@ export function admit(
 
 /**
  * Admits a request whose target has failed to the first of `targets` with room. Only that target's
- * rules count it, and `counters` are only theirs: the path's were counted at the admission and
- * aren't judged again. The headers cover both, as the rules are now.
+ * rules count it, and `counters` are only theirs: the path's rules counted it at the admission and
+ * aren't judged again. The headers cover both with their current counts.
  */
 export function readmit(
   book: RuleBook,

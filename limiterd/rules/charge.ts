@@ -1,6 +1,6 @@
 /**
- * What happens to counters outside an admission: slots are held again or released, tokens are
- * charged, and requests whose counts a crash has lost are counted again. Nothing is judged here.
+ * Changes of counters outside an admission: slots are taken again or released, tokens are charged,
+ * and requests whose counts a crash has lost are counted again. Nothing is judged here.
  */
 
 import type { Lease } from "../../shared/wire/message-to-daemon.js";
@@ -34,15 +34,15 @@ interface Charge {
   readonly requests: number;
   readonly tokens: number;
   /**
-   * The batch of the journal that counted the requests before, if one has: then the cluster's
-   * counters hold them.
+   * The batch of the journal that counted the requests before, if any; the cluster's counters
+   * include them then.
    */
   readonly lsn?: number;
-  /** Left out: every counter is charged. */
+  /** Without it, every counter is charged. */
   readonly appliesTo?: (counter: Counter) => boolean;
 }
 
-/** Adds a charge to the window of its moment, on each counter that it applies to. */
+/** Adds a charge to the window of its time, on each counter that it applies to. */
 export function charge(
   book: Pick<RuleBook, "count">,
   counters: readonly Counter[],
@@ -54,10 +54,10 @@ export function charge(
     const { window } = counter;
     const { periodMs } = counter.rule;
     if (periodMs === 0 || (appliesTo !== undefined && !appliesTo(counter))) continue;
-    // A child that isn't kept has counted nothing that could be taken back.
+    // A child that isn't kept has no counts to take back.
     if (requests >= 0) keepChild(counter);
     rollWindow(window, periodMs, nowMs);
-    // After a clock step back, a moment ahead of the clock belongs to the current half.
+    // After a clock step back, a time ahead of the clock belongs to the current half.
     const chargedAtMs = atMs >= nowMs ? Math.max(atMs, window.startMs) : atMs;
     book.count(counter, chargedAtMs, requests, tokens);
     const share = shareOf(counter);
@@ -74,7 +74,10 @@ export interface Ledger {
   readonly epochs: Epochs;
 }
 
-/** Whether no window counts this request: it had no admission (0), or a crash lost its count. */
+/**
+ * Whether no window counts this request, because it had no admission (`lsn` 0) or a crash lost its
+ * count.
+ */
 export function isRequestForgotten(epochs: Epochs, lsn: number, again?: Recounted): boolean {
   return lsn === 0 || (isLost(epochs, lsn) && again?.path !== true);
 }
@@ -92,8 +95,8 @@ export function isAttemptForgotten(
 }
 
 /**
- * Counts the request of a lease that a proxy reports after a crash, and its attempt at a target, if
- * a crash has lost their counts: once, however often the lease is reported. Returns whether
+ * Counts the request of a lease that a proxy reports, and its attempt at a target, if a crash has
+ * lost their counts. Counts each once, however often the lease is reported. Returns whether
  * anything was counted.
  */
 export function recountLease(

@@ -1,7 +1,7 @@
 /**
  * What a settle changes in the windows. Requests are counted at the admission, or at the reroute
  * for the target that took over. A settle charges tokens, and counts a request only if a crash has
- * lost its count or there was no admission. Slots are not here.
+ * lost its count or there was no admission. Not here: slots (`release-slots.ts`).
  */
 import { unreachable } from "../../shared/assert.js";
 import { tokensPerResponseMax } from "../../shared/bounds.js";
@@ -72,7 +72,7 @@ function withdrawAttempt(
   { targetLsn, targetAtMs }: SettleFacts,
   nowMs: number,
 ): void {
-  // A crash has lost the count, and no hello names such an attempt, so it was not counted again.
+  // A crash has lost the count. It was not counted again, because no hello names such an attempt.
   if (isLost(epochs, targetLsn)) return;
   countSince(
     book,
@@ -127,7 +127,10 @@ function stillMet(held: HeldLease | undefined, book: RuleBook): readonly Counter
     : null;
 }
 
-/** Without a log sequence number it was never counted, so every rule of today counts it. */
+/**
+ * Counts a request or attempt that no window counts. Without a log sequence number it was never
+ * counted, so every current rule counts it.
+ */
 function countForgotten(
   book: RuleBook,
   counters: readonly Counter[],
@@ -138,7 +141,7 @@ function countForgotten(
   else countSince(book, counters, { lsn, atMs, requests: 1 }, nowMs);
 }
 
-/** A settle, the proxy that sent it, and the lease that it ends, as it was before. */
+/** A settle, the proxy that sent it, and the lease that it ends, in its state before. */
 interface ArrivedSettle {
   readonly proxy: KnownProxy;
   readonly message: Settle;
@@ -147,10 +150,10 @@ interface ArrivedSettle {
 }
 
 interface SettleFacts {
-  /** The admission's; 0: there was none, and this settle counts the request. */
+  /** The admission's log sequence number; 0: there was none, so this settle counts the request. */
   readonly lsn: number;
   readonly requestAtMs: number;
-  /** The attempt's at this target; 0: as for `lsn`. */
+  /** The log sequence number of the attempt at this target; 0: as for `lsn`. */
   readonly targetLsn: number;
   readonly targetAtMs: number;
   readonly endedAtMs: number;
@@ -162,7 +165,7 @@ interface SettleFactsOptions {
   readonly book: Pick<RuleBook, "sinceMs">;
 }
 
-/** What a settle says, in the daemon's time. While rate limits are off, no window counts it. */
+/** The facts of a settle, in the daemon's time. While rate limits are off, no window counts it. */
 export function settleFacts(
   { settings, book }: SettleFactsOptions,
   { message }: ArrivedSettle,
@@ -174,9 +177,9 @@ export function settleFacts(
     message.targetStartedAgoMs === undefined
       ? startedAtMs
       : Math.max(0, nowMs - message.targetStartedAgoMs);
-  // No rule counts a request that began before all of them. One that began later was sent by a
-  // proxy that hadn't heard of the rules yet. If the clock has stepped back behind the rules, the
-  // two can't be told apart: the request is counted.
+  // No rule counts a request that began before all rules. A request that began later was sent by a
+  // proxy that didn't know the rules yet, so they count it. After a clock step to before the rules,
+  // the two can't be distinguished, so the request is counted.
   const unlimited = startedAtMs < book.sinceMs && book.sinceMs <= nowMs ? uncountedLsn : 0;
   const requestLsn = message.lsn === unlimitedLsn ? unlimited : message.lsn;
   const targetLsn = message.targetLsn === unlimitedLsn ? unlimited : message.targetLsn;
@@ -186,7 +189,8 @@ export function settleFacts(
     targetLsn: rateLimitsEnabled ? targetLsn : uncountedLsn,
     targetAtMs: isUnnumbered(message.targetLsn) ? targetStartedAtMs : message.targetAtMs,
     endedAtMs: Math.max(0, nowMs - message.endedAgoMs),
-    // More is a bug of the proxy. It is cut: a proxy that was refused would only send it again.
+    // More tokens are a bug of the proxy. They are cut, because a proxy would resend a refused
+    // settle.
     tokens:
       rateLimitsEnabled && usageEnabled ? Math.min(message.tokens, 2 * tokensPerResponseMax) : 0,
   };

@@ -1,7 +1,7 @@
 /**
  * The decision on one request: the rules of its path and of the first target with room must all
- * admit it, and then its budgets. One synchronous step that changes no count; the clock is an
- * argument. `admit.ts` counts what is admitted here. `explain-verdict.ts` judges copies of the
+ * admit it, and then its budgets. This is one synchronous step that changes no count; the clock is
+ * an argument. `admit.ts` counts what is admitted here. `explain-verdict.ts` judges copies of the
  * counters with the same function, so an explanation can't differ from an admission.
  */
 
@@ -16,24 +16,26 @@ import { hasWindow, inOrder, type Matching } from "./rule-book.js";
 
 export interface JudgedRequest {
   readonly userPath: string;
-  /** In order of preference; without any, path and budgets are judged and nothing is counted. */
+  /**
+   * In order of preference. If empty, the path and the budgets are judged and nothing is counted.
+   */
   readonly targets: readonly Target[];
   /**
-   * Work that is done elsewhere, such as a batch: counted as one request of the path, at no target,
-   * and without a slot.
+   * Whether the request hands in work for later, such as a batch: it counts as one request of the
+   * path, at no target and without a slot.
    */
   readonly submission: boolean;
 }
 
 export interface AdmissionOptions extends BreachOptions {
   /**
-   * The budgets, and the labels of the caller's key. Null or absent if no budget is judged: budgets
-   * are off, or have admitted this request before.
+   * The budgets, and the labels of the caller's key. Null or absent if no budget is judged, because
+   * budgets are off or have already admitted this request.
    */
   readonly budgets?: { readonly book: BudgetMatching; readonly labels: readonly string[] } | null;
   /**
-   * With counters shared between hosts: whether one of them lacked fresh counts for this decision.
-   * Absent: last known counts are used.
+   * With shared counters: whether one of them lacked fresh counts for this decision. Null or
+   * absent: the last known counts are used.
    */
   readonly turn?: { readonly isUnsure: boolean } | null;
 }
@@ -57,9 +59,7 @@ export type Judgement =
       readonly counters: readonly Counter[];
     };
 
-/**
- * Decides. Rolls the windows that it reads to the current time and changes no count.
- */
+/** Decides on a request. Rolls the windows that it reads to now and changes no count. */
 export function judge(
   matching: Matching,
   request: JudgedRequest,
@@ -88,7 +88,7 @@ export function judge(
   return { kind: "refused", breach: reportBreach(worst) };
 }
 
-/** Gauges don't count a submission. */
+/** A submission is judged without gauges. */
 function judgeSubmission(
   matching: Matching,
   request: JudgedRequest,
@@ -122,7 +122,9 @@ export interface BreachOptions {
   readonly tokensEnforced: boolean;
 }
 
-/** An estimate, like the second of a gauge: the sweep examines each idle child within a minute. */
+/**
+ * The estimated wait for room for a new child: the sweep examines each idle child within a minute.
+ */
 const childWaitSeconds = secondsToSweepAll;
 
 /** A counter that refuses a request. */

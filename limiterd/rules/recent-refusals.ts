@@ -1,7 +1,7 @@
 /**
  * The last refusals, so that a 429 can be explained by its request id. The daemon knows what it
- * refused and why; the proxy reports afterwards which request that was. Only in memory: a restart
- * forgets them.
+ * refused and why; the proxy reports the request's id afterwards. They are only in memory and lost
+ * with a restart.
  */
 import { refusalBytesMax, refusalsMax } from "../../shared/bounds.js";
 import type { Target } from "../../shared/domain/target-name.js";
@@ -23,7 +23,10 @@ export interface RecentRefusal {
   readonly breach: Breach | BudgetBreach;
   /** Null until the proxy has reported it. */
   requestId: string | null;
-  /** The model as the request named it, a virtual one or not; empty when it named none. */
+  /**
+   * The model as the request named it, virtual or not; empty if it named none; null until the proxy
+   * has reported it.
+   */
   model: string | null;
 }
 
@@ -37,15 +40,15 @@ export interface RecentRefusals {
       "atMs" | "proxyId" | "admitId" | "userPath" | "keyId" | "targets" | "submission" | "breach"
     >,
   ): void;
-  /** Names the request of a refusal, unless it was dropped. */
+  /** Adds the request to a refusal, unless the refusal was dropped. */
   name(
     proxyId: string,
     admitId: number,
     request: { readonly requestId: string; readonly model: string },
   ): void;
   /**
-   * The latest refusal with this request id: callers may choose their ids, so it needn't be the
-   * only one.
+   * The latest refusal with this request id: callers may choose their ids, so several may have the
+   * same.
    */
   find(requestId: string): RecentRefusal | null;
   /**
@@ -56,16 +59,16 @@ export interface RecentRefusals {
 }
 
 /**
- * Keeps the last `max` refusals. There are no indexes: a proxy reports the request right after the
- * refusal, so it is found among the newest, and only a person searches by request id. Two maps
- * would cost each refusal of a storm several times what the ring does.
+ * Keeps the last `max` refusals in a ring without indexes. A proxy reports the request right after
+ * the refusal, so a search finds it among the newest, and only users search by request id. In a
+ * burst of refusals, two maps would cost several times as much as the ring.
  */
 export function createRecentRefusals(max = refusalsMax): RecentRefusals {
   const ring: RecentRefusal[] = [];
   let next = 0;
   let added = 0;
 
-  /** The newest that satisfies. */
+  /** The newest refusal that satisfies a condition. */
   function newest(satisfies: (refusal: RecentRefusal) => boolean): RecentRefusal | null {
     for (let back = 1; back <= ring.length; back++) {
       const refusal = ring[(next - back + ring.length) % ring.length]!;

@@ -1,6 +1,6 @@
 /**
  * The rules and their live counters: put, delete, reset, and which counters a request has. Not
- * here: verdicts (`judge.ts`), what is written to the store (`snapshot.ts`).
+ * here: verdicts (`judge.ts`), writing to the store (`snapshot.ts`).
  */
 import { childrenPerTemplateMax } from "../../shared/bounds.js";
 import type { ModelNamings } from "../../shared/config/model-name.js";
@@ -23,7 +23,7 @@ import { type FindChild, RuleIndex } from "./rule-index.js";
 import { RuleSet } from "./rule-set.js";
 import { type Forgotten, Templates } from "./templates.js";
 
-/** When and by whom a rule is written. */
+/** The source and time of a change of a rule. */
 interface RuleWriting {
   readonly source: RuleSource;
   readonly nowMs: number;
@@ -39,16 +39,16 @@ export class RuleBook {
   readonly #counterPool: CounterPool;
   readonly #templates: Templates;
   readonly #dirty: DirtyWindows;
-  /** What the open batch of the journal has counted. */
+  /** The counts of the open batch of the journal. */
   readonly counted = new CountedLog();
   /** Null once all windows of the store are in memory. */
   unread: UnreadWindows | null = null;
-  /** The shares of a rule that is made or read. */
+  /** Returns the shares of a rule that is created or loaded. */
   sharesOf = (_rule: Rule): Rule["shares"] => null;
-  /** Called when a rule becomes shared, or this host's alone. */
+  /** Called when a rule becomes shared or host-only. */
   shareAnew = (_rule: Rule): void => {};
   #version = 0;
-  /** How often all rules were reset, and under which number the last time. */
+  /** How often all rules were reset, and the lsn of the last time. */
   #resets = 0;
   #lastResetLsn = 0;
   readonly #childrenOf = (rule: Rule): Children => new Children(rule, this.#counterPool);
@@ -58,8 +58,8 @@ export class RuleBook {
     this.#templates.copyOf(rule, child, nowMs);
 
   /**
-   * An empty book. `hashKey`: of the hash by which children are found. `providers`: the configured
-   * ones. `childrenMax` bounds the children of each template.
+   * Creates an empty book. `hashKey` is the key of the hash by which children are found,
+   * `providers` are the configured ones, and `childrenMax` bounds the children of each template.
    */
   constructor(
     hashKey: HashKey = [0, 0],
@@ -89,7 +89,7 @@ export class RuleBook {
     return this.ruleSet.all;
   }
 
-  /** Grows with each change of the set of rules: earlier matches may be stale. */
+  /** Grows with each change of the set of rules; earlier matches may be stale then. */
   get version(): number {
     return this.#version;
   }
@@ -104,7 +104,7 @@ export class RuleBook {
     return this.#counterPool.size;
   }
 
-  /** Creates a rule, or edits what it has; live counters stay unless `perChild` changes. */
+  /** Creates a rule or edits it. An edit keeps the counters unless `perChild` changes. */
   put(definition: RuleDefinition, { source, nowMs, lsn, createdAtMs = nowMs }: RuleWriting): Rule {
     const known = this.find(definition);
     const times = { updatedAtMs: nowMs, sinceLsn: lsn };
@@ -117,7 +117,7 @@ export class RuleBook {
     return this.#make({ definition, source, createdAtMs: known.createdAtMs, ...times }, nowMs);
   }
 
-  /** Adds a rule of the store under its id, before any reset; its windows are loaded lazily. */
+  /** Adds a rule from the store under its id, before any reset; its windows are loaded lazily. */
   restore(fields: RuleFields, nowMs: number, id?: string): Rule {
     const rule = this.#make(fields, nowMs, id);
     rule.resets = ownUnread;
@@ -132,8 +132,8 @@ export class RuleBook {
   }
 
   /**
-   * Clears a rule's windows; gauges stay, and are released as their requests end. Takes the same
-   * time however many children it has.
+   * Clears a rule's windows; gauges stay until their requests end. The time doesn't depend on the
+   * number of children.
    */
   reset(rule: Rule, lsn: number): void {
     this.#clear(this.fresh(rule), lsn);
@@ -150,7 +150,7 @@ export class RuleBook {
     this.#version++;
   }
 
-  /** The rule as it counts: after the last reset of all if there was one, with its own window. */
+  /** Returns the rule after applying the last reset of all rules and loading its own window. */
   fresh(rule: Rule): Rule {
     const { resets } = rule;
     if (resets === this.#resets) return rule;
@@ -195,7 +195,10 @@ export class RuleBook {
     return this.#templates.childOf(rule, child, nowMs);
   }
 
-  /** Call at the end of a message: children's counters without a request must not be used again. */
+  /**
+   * Call at the end of a message. Counters of children without a request must not be used
+   * afterwards.
+   */
   reclaim(): void {
     this.#counterPool.reclaim();
   }
@@ -269,8 +272,8 @@ export const noRules: Matching & Pick<RuleBook, "count" | "copyPath"> = {
 };
 
 /**
- * Finds only the target's counters, for a request that moves to its next target. Its path has
- * admitted it before.
+ * Finds only the target's counters, for a request that moves to its next target: its path has
+ * already admitted it.
  */
 export class TargetRules implements Matching {
   readonly #book: RuleBook;

@@ -38,7 +38,7 @@ export class RuleIndex {
     const bySubject = this.#ofScope(rule);
     for (const subject of this.subjectsOf(rule.definition)) {
       const others = bySubject.get(subject);
-      // The usual case: a start adds 100,000.
+      // The usual case, kept fast because a start may add 100,000 rules.
       if (others === undefined) bySubject.set(subject, [rule]);
       else
         bySubject.set(
@@ -61,7 +61,7 @@ export class RuleIndex {
   matchPath(userPath: string, nowMs: number, findChild: FindChild): Counter[] {
     if (this.#byPath.size === 0) return noCounters;
     const matched: Counter[] = [];
-    // The root, the path's other ancestors, the path itself: each ends at `end`.
+    // `end` is the end of the root, then of each other ancestor, then of the path itself.
     for (let end = 0; end !== -1; end = nextEnd(userPath, end)) {
       const rules = this.#byPath.get(end === 0 ? "/" : userPath.slice(0, end));
       if (rules === undefined) continue;
@@ -85,7 +85,7 @@ export class RuleIndex {
     if (byModel.size > 0) {
       const bare = target.model.toLowerCase();
       const qualified = `${provider}/${bare}`;
-      // A rule on `openai/gpt-4o` is about OpenAI's model, not about groq's `openai/gpt-4o`.
+      // A rule on `openai/gpt-4o` applies to OpenAI's model, not to groq's `openai/gpt-4o`.
       const ofAny = namesProvider(bare, this.#ports.providers) ? undefined : byModel.get(bare);
       this.#collect(merged(ofAny, byModel.get(qualified)), matched);
     }

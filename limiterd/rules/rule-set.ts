@@ -1,8 +1,8 @@
 /**
- * The rules of a book by id and in order: those in memory, and those on user paths that a start has
- * left in the store. A request uses few of 100,000, so rules that may cover its path are loaded
- * lazily, and the others in slices once the daemon answers (`lifecycle/load-unread.ts`). Rules on
- * models and providers are always loaded.
+ * The rules of a book by id and in order: those in memory, and rules on user paths that a start has
+ * left in the store. A request uses few of up to 100,000 rules, so those that may cover its path
+ * are loaded lazily, and the others in slices once the daemon answers requests
+ * (`lifecycle/load-unread.ts`). A start loads all rules on models and providers.
  */
 import { compareRules, type RuleKey, type Scope } from "../../shared/domain/rule.js";
 import { SortedList } from "../../shared/long-lists.js";
@@ -21,7 +21,7 @@ const behindPeriods = ":";
 /** The rules that a start has left in the store. */
 interface UnreadRules {
   readonly store: Pick<Store, "get" | "range" | "entries">;
-  /** How many aren't in memory yet. */
+  /** How many rules aren't in memory yet. */
   left: number;
   /** Makes and adds the rule of an entry. */
   readonly restore: (entry: Entry) => void;
@@ -95,9 +95,9 @@ export class RuleSet {
   remove(rule: Rule): void {
     this.#rules.delete(rule.id);
     this.#sorted.remove(rule);
-    // Rules in the store may be as old.
+    // Rules in the store may be as old, so `sinceMs` stays.
     if (this.#unread !== null) this.#removed.add(rule.id);
-    // Computed on demand: of rules made by one file, each may be the oldest.
+    // Computed on demand, because all rules of one file may be equally old.
     else if (rule.createdAtMs === this.#sinceMs) this.#sinceMs = null;
   }
 
@@ -106,7 +106,7 @@ export class RuleSet {
     this.#sinceLsn = Math.max(this.#sinceLsn, lsn);
   }
 
-  /** Notes the rules left in the store; none is older or was reset later than given. */
+  /** Notes the rules left in the store. `since`: no rule is older or was reset later. */
   leave(unread: UnreadRules, since: { readonly ms: number; readonly lsn: number }): void {
     this.#unread = unread;
     this.#sinceMs = Math.min(this.sinceMs, since.ms);

@@ -26,7 +26,7 @@ interface StoredRule {
   readonly sinceLsn: number;
 }
 
-/** Writes a rule as it is now. */
+/** The change that writes a rule as it is now. */
 export function ruleChange(rule: StoredRule & { readonly id: string }): Change {
   const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly } =
     rule.definition;
@@ -100,8 +100,8 @@ export function ruleFromStored(value: readonly unknown[]): StoredRule | null {
 }
 
 /**
- * The id of a rule that was read under a key: the key itself, unless something else was written
- * there. A text that is put together would have to be hashed and copied.
+ * The id of a rule that was read under a key: the key itself, unless it doesn't match the rule.
+ * Reusing the key avoids copying and hashing a new text.
  */
 export function storedRuleId(key: string | number, { definition }: StoredRule): string {
   const { scope, subject, periodSeconds } = definition;
@@ -119,35 +119,35 @@ export function storedRuleId(key: string | number, { definition }: StoredRule): 
 /** In `epochs`, [lsn]: the last reset of all rules. It counts as the `sinceLsn` of each of them. */
 export const resetKey = "reset";
 
-/** Writes that all rules were reset at this log sequence number. */
+/** The change that notes a reset of all rules at this log sequence number. */
 export function resetAllChange(lsn: number): Change {
   return { table: "epochs", key: resetKey, value: [lsn] };
 }
 
-/** In `epochs`, [startLsn, configured, count, sinceMs, sinceLsn]: what is known of all rules. */
+/** In `epochs`, [startLsn, configured, count, sinceMs, sinceLsn]: the note on all rules. */
 export const rulesKey = "rules";
 
-/** What is true of the rules in the store, if the last epoch has written it. */
+/** Facts about the rules in the store, valid if the last epoch has written them. */
 export interface RulesNote {
-  /** Where that epoch began: a release that doesn't know of this leaves one of an earlier epoch. */
+  /** The first lsn of the epoch that wrote the note; a note of an earlier epoch is outdated. */
   readonly startLsn: number;
   /**
-   * Of the configuration whose rules the store has: what `configuredText` was made into. Empty:
-   * they must be compared.
+   * The digest of the `configuredText` whose rules the store has. Empty: the rules must be
+   * compared.
    */
   readonly configured: string;
   readonly count: number;
-  /** As `RuleSet` has them. */
+  /** As in `RuleSet`. */
   readonly sinceMs: number;
   readonly sinceLsn: number;
 }
 
-/** What the next start must know; to be committed with every change of a rule. */
+/** The change that writes the note for the next start; commit it with every change of a rule. */
 export function rulesNoteChange(
   { size, sinceMs, sinceLsn }: Pick<RuleSet, "size" | "sinceMs" | "sinceLsn">,
   { startLsn, configured }: Pick<RulesNote, "startLsn" | "configured">,
 ): Change {
-  // Without any rule there is no moment.
+  // Without rules, `sinceMs` is infinite, so there is no note.
   const value = size === 0 ? undefined : [startLsn, configured, size, sinceMs, sinceLsn];
   return { table: "epochs", key: rulesKey, value };
 }
@@ -161,8 +161,8 @@ export function rulesNoteFromStored(value: readonly unknown[]): RulesNote | null
 }
 
 /**
- * All that a configuration says of rules, as a text: another one for each list of rules, for no
- * subject holds the end of a line.
+ * The rules of a configuration as a text. Different lists have different texts, because no subject
+ * contains a line feed.
  */
 export function configuredText(rules: readonly RuleDefinition[]): string {
   let text = "";

@@ -1,6 +1,6 @@
 /**
- * The numbers of the success headers: what the rules have left after the request. The proxy adds
- * names and texts.
+ * The numbers of the success headers: what the rules have left after the request. Not here: the
+ * names and texts, which the proxy adds.
  */
 import type { SuccessHeaders } from "../../shared/domain/verdict.js";
 import type { Counter } from "../counters/counter.js";

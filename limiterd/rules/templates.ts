@@ -1,8 +1,8 @@
 /**
- * The children of all templates: found, made, dropped by a reset or a deletion, and forgotten when
- * they are idle. Dropping is done at once however many they are; what was dropped is processed
- * later, some at a time, and a child with requests in flight is moved back. How children are kept
- * is in `counters/children.ts`.
+ * The children of all templates: finds and creates them, drops them at a reset or a deletion, and
+ * removes idle ones. Dropping takes the same time for any number of children; dropped children are
+ * processed later, in slices, and one with requests in flight is moved back. Not here: how children
+ * are stored in memory (`counters/children.ts`).
  */
 import type { Walk } from "../counters/child-blocks.js";
 import { Children } from "../counters/children.js";
@@ -10,7 +10,7 @@ import { type ChildCounters, Counter, type Rule } from "../counters/counter.js";
 import type { CounterPool } from "../counters/counter-pool.js";
 import { clearWindow, newWindow } from "../counters/window.js";
 
-/** A forgotten child, whose entry in the store must be removed. */
+/** A removed child, whose entry in the store must also be removed. */
 export interface Forgotten {
   readonly rule: Rule;
   readonly child: string;
@@ -25,7 +25,7 @@ interface TemplatesPorts {
   read(rule: Rule, child: string): boolean;
 }
 
-/** The children being processed, and how far. */
+/** The children being processed, and the position among them. */
 interface Sweep {
   readonly rule: Rule;
   readonly children: ChildCounters;
@@ -36,9 +36,9 @@ export class Templates {
   readonly #ports: TemplatesPorts;
   readonly #counterPool: CounterPool;
   readonly #rules = new Set<Rule>();
-  /** Dropped children, each list with what is still to process. */
+  /** Dropped children that aren't all processed yet. */
   readonly #dropped: Sweep[] = [];
-  /** The templates that the sweep has yet to visit; null: it starts again. */
+  /** The templates that the sweep hasn't visited yet; null: it starts again. */
   #toSweep: Iterator<Rule> | null = null;
   #sweep: Sweep | null = null;
 
@@ -57,7 +57,7 @@ export class Templates {
     this.drop(rule);
   }
 
-  /** Takes all children away from a rule. */
+  /** Drops all children of a rule. */
   drop(rule: Rule): void {
     const { children } = rule;
     if (children.size === 0) return;
@@ -67,7 +67,7 @@ export class Templates {
   }
 
   /**
-   * The counter of one child. A new one isn't kept before it counts something (`keepChild`), so a
+   * The counter of one child. A new one is kept only when it counts something (`keepChild`), so a
    * refused request leaves nothing.
    */
   childOf(rule: Rule, child: string, nowMs: number): Counter {
@@ -79,7 +79,7 @@ export class Templates {
     return new Counter(rule, child, newWindow(rule.periodMs, nowMs));
   }
 
-  /** A copy of what `childOf` would return; nothing is made or moved. */
+  /** A copy of what `childOf` would return; no child is created or moved. */
   copyOf(rule: Rule, child: string, nowMs: number): Counter {
     const known = rule.children.copy(child);
     if (known !== undefined) return known;
@@ -91,8 +91,9 @@ export class Templates {
   }
 
   /**
-   * Examines up to `examined` children, dropped ones first, and forgets those that nothing holds or
-   * counts any more, or that are idle for two periods. Returns them. The next call continues.
+   * Examines up to `examined` children, dropped ones first. Removes and returns those that were
+   * dropped without requests in flight, and those that have been idle for two periods. The next
+   * call continues.
    */
   forgetIdle(nowMs: number, examined: number): Forgotten[] {
     const forgotten: Forgotten[] = [];
@@ -105,7 +106,7 @@ export class Templates {
     return forgotten;
   }
 
-  /** Goes through the next dropped child; null when there is nothing of it to be removed. */
+  /** Processes the next dropped child; null if its entry in the store stays. */
   #forgetDropped({ rule, children, walk }: Sweep): Forgotten | null {
     const place = walk.next();
     if (place === -1) {
@@ -121,15 +122,15 @@ export class Templates {
     }
     const child = children.name(place);
     children.delete(place);
-    // When there is such a child again, the store's entry is its own: written over or removed in
-    // its time.
+    // If there is a new child of this name, the store's entry belongs to it and is overwritten or
+    // removed with it.
     return now?.children.has(child) ? null : { rule, child };
   }
 
   /**
-   * Looks at the next child that is counted: forgotten, or null. A step from one template to the
-   * next is null too, so that many without a child are looked at in slices. Undefined after the
-   * last one.
+   * Examines the next counted child and returns it if it was removed, else null. A step to the next
+   * template also returns null, so that many templates without children are visited in slices.
+   * Undefined after the last one.
    */
   #forgetNext(nowMs: number): Forgotten | null | undefined {
     const sweep = this.#sweep;
@@ -161,7 +162,7 @@ export class Templates {
   }
 }
 
-/** The retired children of which this one still has requests in flight. */
+/** The retired children among which this child still has requests in flight. */
 function retiredWith(rule: Rule, child: string): ChildCounters | undefined {
   return rule.retired.find((retired) => retired.busy(child) !== null);
 }

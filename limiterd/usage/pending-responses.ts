@@ -1,7 +1,8 @@
 /**
- * Background responses, on which a provider works without a client. Each is charged an estimate
- * until its usage is known or it is too old. They are in memory and in the table `objects`, beside
- * the owners of objects; a change is committed with its batch of the journal.
+ * Background responses, on which a provider works without a client. Each is charged an estimate,
+ * which the reported usage replaces; if a response gets too old, the estimate stays. They are kept
+ * in memory and in the table `objects`, beside the owners of objects; a change is committed with
+ * its batch of the journal.
  */
 import type { BackgroundConfig } from "../../shared/config/config.js";
 import { isMoment } from "../../shared/time.js";
@@ -18,7 +19,10 @@ export interface PendingResponse {
   dueAtMs: number;
 }
 
-/** The prefix of the keys of pending responses. No object id has it, and all ids sort after it. */
+/**
+ * The prefix of the keys of pending responses. No object id begins with it, and all ids sort after
+ * it.
+ */
 const mark = "!";
 /** The first key after the prefix. */
 const behind = '"';
@@ -30,7 +34,7 @@ export class PendingResponses implements Contributor {
   readonly #bounds: BackgroundConfig;
   readonly #pending = new Map<string, PendingResponse>();
   #changes: Change[] = [];
-  /** The number left out for lack of room. */
+  /** How many responses weren't added because there were too many. */
   leftOut = 0;
 
   constructor(bounds: BackgroundConfig) {
@@ -41,7 +45,7 @@ export class PendingResponses implements Contributor {
     return this.#pending.size;
   }
 
-  /** Restores them at a start. Throws `StoreUnreadableError`. */
+  /** Reads the pending responses at a start. Throws `StoreUnreadableError`. */
   restore(store: Store, nowMs: number): void {
     const range = { from: mark, before: behind, limit: this.#bounds.max };
     for (const { key, value } of store.range("objects", range)) {
@@ -55,8 +59,8 @@ export class PendingResponses implements Contributor {
   }
 
   /**
-   * Adds a response, with its record in the open batch. False: there are too many, and the estimate
-   * stays.
+   * Adds a response whose record is in the open batch. False if there are too many, so that the
+   * estimate stays, or if it is known already.
    */
   add(id: string, record: UsageRecord, nowMs: number): boolean {
     if (this.#pending.size >= this.#bounds.max) {
@@ -76,7 +80,7 @@ export class PendingResponses implements Contributor {
     return this.#pending.get(nameOf(provider, id));
   }
 
-  /** Removes a response, in the open batch. Undefined: it isn't or is no longer pending. */
+  /** Removes a response, in the open batch. Undefined if it isn't pending. */
   take(provider: string, id: string): PendingResponse | undefined {
     const name = nameOf(provider, id);
     const found = this.#pending.get(name);
@@ -86,7 +90,10 @@ export class PendingResponses implements Contributor {
     return found;
   }
 
-  /** The next due responses, at most `max`. No other proxy gets them until they are due again. */
+  /**
+   * Returns up to `max` due responses and postpones them, so that no other proxy gets them
+   * meanwhile.
+   */
   due(nowMs: number, max: number): readonly PendingResponse[] {
     const { lookMs } = this.#bounds;
     const found: PendingResponse[] = [];
@@ -137,7 +144,7 @@ function nameOf(provider: string, id: string): string {
   return `${id} ${provider}`;
 }
 
-/** The record that takes an estimate back, at the path and time of the estimate. */
+/** The record that cancels an estimate, at the estimate's path and time. */
 export function withdrawalOf(record: UsageRecord): UsageRecord {
   const { atMost } = record;
   return {

@@ -1,6 +1,6 @@
 /**
- * Reads the sums of whole days as a view shows them, in slices: of one path or label, or of every
- * direct child of a path. Between two slices the daemon does its other work.
+ * Reads the sums of whole days as a view shows them: of one path or label, or of every direct child
+ * of a path. It works in slices, so that the daemon does its other work between two of them.
  */
 import { rollupsPerSlice } from "../../shared/bounds.js";
 import { Turns } from "../../shared/long-lists.js";
@@ -11,16 +11,16 @@ import { childrenPrefix, dayIn, nameIn, under } from "./rollup-keys.js";
 import type { RollupView } from "./rollups.js";
 import { type Days, readUnstored, type UsageReader } from "./usage-reader.js";
 
-/** From a midnight to the day of a later moment, both included. */
+/** From a midnight to the day of `toMs`, both included. */
 interface DaySpan {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** What a look at the store costs, beside the keys that it returns: as much as so many keys. */
+/** The cost of a query of the store in addition to the keys that it returns, in keys. */
 const keysPerLook = 4;
 
-/** Hands over the sums under a prefix. Rejects with `StoreUnreadableError`. */
+/** Passes the sums under a prefix to `each`. Rejects with `StoreUnreadableError`. */
 export async function readDays(
   reader: UsageReader,
   view: RollupView,
@@ -37,9 +37,9 @@ export async function readDays(
 }
 
 /**
- * Hands over the sums of every direct child of a path. Rejects as `readDays`. Keys are read in a
- * row, those of children with few days many at a time, and what a child has outside of the span is
- * leapt over: so it takes time in line with the sums that are handed over, and with the children.
+ * Passes the sums of every direct child of a path to `each`. Rejects as `readDays`. Keys are read
+ * in sequence, many at a time if children have few days, and a child's days outside of the span are
+ * skipped. So the time is proportional to the number of sums passed and of children.
  */
 export async function readChildDays(
   reader: UsageReader,
@@ -88,7 +88,7 @@ export async function readChildDays(
   }
 }
 
-/** Where the next key may lie that is in the days: it may be this one again. */
+/** The lower bound of the next key that may be in the days; it may be this key again. */
 function fromBehind(key: string, prefix: string, { fromDay, toDay }: Days): string {
   const ofChild = `${prefix}${nameIn(key, prefix)}\n`;
   const day = dayIn(key, ofChild);

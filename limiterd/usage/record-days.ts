@@ -1,8 +1,8 @@
 /**
- * An index of usage records by day. Record keys are ascending numbers that say nothing about time,
- * so a clock step neither blocks them nor makes them go backwards. A run is a range of keys with
- * the days in which its records ended. A new run begins with each day and with each clock step, so
- * there is about one for each day of the retention.
+ * An index of usage records by day. Record keys are ascending numbers that don't depend on the
+ * time, so a clock step neither blocks them nor makes them go backwards. A run is a range of keys
+ * with the days in which its records ended. A new run begins with each day and with each clock
+ * step, so there is about one for each day of the retention.
  */
 import { recordLatenessMs } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
@@ -40,10 +40,10 @@ export class RecordDays {
   }
 
   /**
-   * Takes in a batch. Returns the changes to commit with it, usually none.
+   * Adds a batch. Returns the changes to commit with it, usually none.
    *
-   * @param fromMs when the first of its records ended
-   * @param latestMs the latest moment at which one was recorded
+   * @param fromMs when the first of its records ended @param latestMs the latest moment at which
+   * one was recorded
    */
   add(key: number, fromMs: number, latestMs: number): Change[] {
     const [fromDay, toDay] = [dayNumber(fromMs), dayNumber(latestMs)];
@@ -59,7 +59,9 @@ export class RecordDays {
     return [runChange(run)];
   }
 
-  /** Where records that ended in these moments may be, ascending; below `beforeKey`. */
+  /**
+   * The ascending ranges of keys below `beforeKey` whose records may have ended in this time range.
+   */
   keysOf({ fromMs, beforeMs }: Moments, beforeKey: number): RecordKeys[] {
     const fromDay = fromMs === null ? -Infinity : dayNumber(fromMs);
     const toDay = beforeMs === null ? Infinity : dayNumber(beforeMs - 1);
@@ -70,9 +72,8 @@ export class RecordDays {
   }
 
   /**
-   * The runs whose records all ended before a moment, with their keys below `beforeKey`.
-   * `complete`: no further record will be among them, so that the run can be forgotten without
-   * them.
+   * The runs whose records all ended before `ms`, with their keys below `beforeKey`. `complete`:
+   * the run gets no further records, so it can be removed with them.
    */
   endedBefore(
     ms: number,
@@ -86,7 +87,7 @@ export class RecordDays {
       .filter(({ run }) => run.toDay < dayNumber(ms));
   }
 
-  /** Forgets a run that holds no records any more. */
+  /** Removes a run that has no records any more. */
   forget(run: KeyRun): Change {
     this.#runs.splice(this.#runs.indexOf(run), 1);
     return { table: "days", key: run.firstKey, value: undefined };

@@ -1,6 +1,6 @@
 /**
- * Restores how far the sums of usage were written, and adds the records after that to them again.
- * Each sum holds the number of the last record in it, and so takes only those that it lacks.
+ * Restores the progress of the stored sums of usage, and adds the later records to them again. Each
+ * sum has the key of the last record in it, so it takes only the records that it lacks.
  */
 
 import { isCount } from "../../shared/checked.js";
@@ -10,10 +10,7 @@ import { type RollupPorts, Rollups } from "./rollups.js";
 import { createUsageLog, type UsageLog } from "./usage-log.js";
 import { recordsFromStored } from "./usage-records.js";
 
-/**
- * Reads what was recorded since all sums were last written, and nothing else. Throws
- * `StoreUnreadableError`.
- */
+/** Reads only the records since all sums were last written. Throws `StoreUnreadableError`. */
 export function restoreUsage(ports: RollupPorts): UsageLog {
   const { store } = ports;
   const rollups = new Rollups(ports);
@@ -44,7 +41,10 @@ export function rollupProgressChange(recordKey: number): Change {
   return { table: "marks", key: markKey, value: [recordKey] };
 }
 
-/** 0 before any were written. Throws `StoreUnreadableError`. */
+/**
+ * The key of the last record that all stored sums include; 0 before sums were written. Throws
+ * `StoreUnreadableError`.
+ */
 export function storedRollupProgress(store: Store): number {
   const mark = store.get("marks", markKey);
   if (mark === undefined) return 0;

@@ -71,13 +71,13 @@ export function dayOfKey(key: string): string {
   return parts[key.startsWith("t") ? 3 : key.startsWith("o") ? 1 : 2] ?? "";
 }
 
-/** Who requested which model, under which name. */
+/** The path and key that requested a model, and the requested name. */
 export interface Origin {
   readonly day: string;
   readonly userPath: string;
   /** Empty without a managed key. */
   readonly keyId: string;
-  /** Empty: the name is that of a virtual model or an alias. */
+  /** Empty if `model` is a virtual model or an alias. */
   readonly provider: string;
   readonly model: string;
 }
@@ -85,9 +85,9 @@ export interface Origin {
 const keyIdBytesMax = 32;
 
 /**
- * The key of a sum by origin. `asked`: what the client named, with `modelSuffix`; it is the sum of
- * the path by model that the record is in, so that there are no more origins than those, for each
- * key and each configured name.
+ * The key of a sum by origin. `asked`: the `modelSuffix` of the name that the client requested. If
+ * that name isn't configured, it is the suffix of the record's sum by model, so that the bound on
+ * those also limits the sums by origin.
  */
 export function originKey(
   day: string,
@@ -97,7 +97,7 @@ export function originKey(
   return `o\n${day}\n${userPath}\n${cut(printableName(keyId), keyIdBytesMax)}${asked}`;
 }
 
-/** Null for another kind of key, or a damaged one. */
+/** Null for a key of another kind or a damaged one. */
 export function originIn(key: string): Origin | null {
   if (!key.startsWith("o\n")) return null;
   const [, day = "", userPath = "", keyId = "", provider = "", model] = key.split("\n");
@@ -111,7 +111,7 @@ export function originsUnder(
 ): readonly { readonly from: string; readonly before: string }[] {
   if (userPath === "/") return [under(`o\n${day}\n`)];
   const path = `o\n${day}\n${userPath}`;
-  // What follows a slash is a zero.
+  // `0` is the character after `/`.
   return [under(`${path}\n`), { from: `${path}/`, before: `${path}0` }];
 }
 
@@ -119,7 +119,7 @@ export function isAtOrBelow(path: string, top: string): boolean {
   return top === "/" || path === top || path.startsWith(`${top}/`);
 }
 
-/** With the longest path, a key is within what LMDB accepts. */
+/** Bounds with which a key with the longest path is short enough for LMDB. */
 const providerBytesMax = 256;
 const modelBytesMax = 600;
 

@@ -1,6 +1,6 @@
 /**
- * One sum of usage records: what they counted and cost, exactly. Its key holds what it is the sum
- * of, and for which day (`rollup-keys.ts`).
+ * One sum of usage records: their exact counts and costs. Its key names its subject and its day
+ * (`rollup-keys.ts`).
  */
 import { isCount } from "../../shared/checked.js";
 import {
@@ -19,7 +19,7 @@ import {
 import { interimStatus } from "../../shared/wire/execution.js";
 import type { UsageRecord } from "./usage-records.js";
 
-/** Cache hits aren't in it. Counts are safe integers, which stop at the largest. */
+/** A sum without cache hits. Counts are safe integers and stop at the largest one. */
 export interface Rollup {
   requests: number;
   inputTokens: number;
@@ -29,26 +29,26 @@ export interface Rollup {
   /** Records without a price, whose costs aren't in the sums. */
   unpricedRequests: number;
   rewriteTokensSaved: number;
-  /** Records with a priced saving: without any, the sum of savings isn't 0 but unknown. */
+  /** Records with a priced saving; if there are none, the sum of savings is unknown, not 0. */
   rewritesPriced: number;
   /**
-   * Sums by model that this one is split into, for their bound; kept with the total of a path and
-   * day alone.
+   * The number of sums by model that this one is split into, for their bound; only for the total of
+   * a path and day.
    */
   models: number;
-  /** Null: none of its records tells any. */
+  /** Null: no record has any. */
   details: Record<DetailName, number> | null;
   readonly inputCost: MoneySum;
   readonly outputCost: MoneySum;
   readonly totalCost: MoneySum;
   readonly rewriteCostSaved: MoneySum;
-  /** Records whose usage isn't known, and what it may be at most. */
+  /** Records with unknown usage, and their upper bounds. */
   unknownCalls: number;
   tokensAtMost: number;
   readonly costAtMost: MoneySum;
 }
 
-/** One to be read: its parts may be those of others too. */
+/** A read-only sum, which may share its parts with others. */
 export type ReadRollup = { readonly [Part in keyof Rollup]: Readonly<Rollup[Part]> };
 
 export function emptyRollup(): Rollup {
@@ -73,7 +73,7 @@ export function emptyRollup(): Rollup {
   };
 }
 
-/** Whether nothing was added. What a request that goes on has used counts no request. */
+/** Whether the sum is empty. Usage without a request, as of a request in progress, isn't empty. */
 export function isEmptyRollup({ requests, inputTokens, outputTokens, totalCost }: Rollup): boolean {
   if (requests > 0 || inputTokens + outputTokens > 0) return false;
   return totalCost.microUsd === 0 && totalCost.picoUsd === 0;
@@ -113,8 +113,8 @@ function sumOf(cost: PicoUsd): Readonly<MoneySum> {
 }
 
 /**
- * Adds another sum, in place, but not its number of models. Whether the cost has reached its bound
- * with it.
+ * Adds another sum in place, without its number of models. Returns whether the cost has reached its
+ * bound.
  */
 export function addRollup(sum: Rollup, other: ReadRollup): boolean {
   sum.requests = bounded(sum.requests + other.requests);
@@ -139,7 +139,7 @@ export function addRollup(sum: Rollup, other: ReadRollup): boolean {
   return addSum(sum.totalCost, other.totalCost);
 }
 
-/** As `addRollup` to an empty one. */
+/** Copies a sum, without its number of models. */
 export function copyRollup(sum: Rollup): Rollup {
   const copy = emptyRollup();
   addRollup(copy, sum);
@@ -151,9 +151,8 @@ function bounded(count: number): number {
 }
 
 /**
- * `rollups`: the nine counts, each cost as micro-dollars and pico-dollars, and the key of the last
- * records that may be in it: it holds all up to there. Then the details, and what isn't known, if
- * there is any of it.
+ * `rollups`: the nine counts, each cost as micro-dollars and pico-dollars, and the record key up to
+ * which the sum includes every record; then the details and the unknown usage, if there are any.
  */
 export function rollupToStored(sum: Rollup, recordKey: number): readonly unknown[] {
   return [
@@ -184,7 +183,7 @@ export function rollupToStored(sum: Rollup, recordKey: number): readonly unknown
   ];
 }
 
-/** Before the details. */
+/** The number of fields before the details. */
 const fixedFields = 18;
 const unknownFrom = fixedFields + detailNames.length;
 
@@ -233,7 +232,7 @@ export function rollupFromStored(value: readonly unknown[]): Rollup | null {
   };
 }
 
-/** The key of the last records in what `rollupFromStored` has read. */
+/** The record key in a value that `rollupFromStored` accepts. */
 export function recordKeyIn(value: readonly unknown[]): number {
   return value[17] as number;
 }

@@ -1,8 +1,8 @@
 /**
  * The sums of usage, under the keys of `rollup-keys.ts`. A record is added in memory immediately;
  * changed sums are written periodically (`flush-usage.ts`), each with the key of the last record in
- * it, and after a crash later records are added again. Below are the cache of sums in memory and
- * the choice of the sums that a record is added to.
+ * it, and after a crash later records are added again. Also here: the cache of sums in memory, and
+ * the choice of a record's sums.
  */
 import type { ReportHosts } from "../../shared/api/usage-report.js";
 import { modelsPerDayMax, rollupCellsMax } from "../../shared/bounds.js";
@@ -37,19 +37,19 @@ export interface RollupPorts {
    * exists.
    */
   labelsOf(keyId: string): readonly string[];
-  /** A sum in the store is damaged: it isn't counted any further, nor written over. */
+  /** Called when a sum in the store is damaged; it is neither changed nor overwritten. */
   onDamaged(error: Error): void;
 }
 
 /** Sums as a reader sees them. */
 export interface RollupView {
-  /** The sum under a key; undefined when it isn't in memory, and then the store's is right. */
+  /** The sum under a key; undefined if it isn't in memory, so that the store's is current. */
   held(key: string): Rollup | undefined;
-  /** The keys that the store has never held; all of them are held in memory. */
+  /** The keys that the store doesn't have yet; their sums are in memory. */
   unstored(): Iterable<string>;
 }
 
-/** Called for each sum: take from it at once what is needed. */
+/** Called for each sum; copy what you need, because the sum may change later. */
 export type EachSum = (key: string, sum: Rollup) => void;
 
 /** Sums about a path: its own, those by model, of its direct children, or by origin below it. */
@@ -63,15 +63,15 @@ export interface SumsQuestion {
 
 /** The sums of the other hosts. */
 export interface OthersSums {
-  /** Hands over each host's sums under the keys that they have in its store. */
+  /** Passes each host's sums to `each`, under the keys that they have in that host's store. */
   read(question: SumsQuestion, each: EachSum): Promise<void>;
 }
 
 /** The other hosts that usage is shared with. */
 export interface OtherHostsUsage {
   /**
-   * Makes a report with the sums of the other hosts; or with null, from its beginning, if those
-   * can't be read. Rejects as `report` does.
+   * Makes a report with the sums of the other hosts. If those can't be read, starts again with
+   * null. Rejects as `report` does.
    */
   withOthers<T>(
     report: (others: OthersSums | null) => Promise<T>,
@@ -82,11 +82,11 @@ export class Rollups implements RollupView {
   readonly #cells: RollupCache;
   readonly #recordSums: RollupsOfRecord;
   readonly #unstored = new Set<Cell>();
-  /** For each open view the sums that have changed since, as they were. */
+  /** For each open view, the earlier values of the sums that have changed since it was opened. */
   readonly #views = new Set<Map<string, Rollup>>();
   #dirty: Cell[] = [];
   #saturated = 0;
-  /** Told of the key of each sum that changes; null without a cluster. */
+  /** Gets the key of each sum that changes; null without a cluster. */
   changed: { add(key: string): void } | null = null;
 
   constructor({ store, labelsOf, onDamaged }: RollupPorts) {
@@ -101,8 +101,8 @@ export class Rollups implements RollupView {
   }
 
   /**
-   * Adds a record that an earlier epoch of the daemon has written under `recordKey` to the sums
-   * that don't hold it yet.
+   * Adds a record that an earlier epoch has written under `recordKey` to the sums that don't
+   * include it yet.
    */
   replay(record: UsageRecord, recordKey: number): void {
     if (record.cacheHit) return;
@@ -126,24 +126,26 @@ export class Rollups implements RollupView {
     if (!cell.stored) this.#unstored.add(cell);
   }
 
-  /** Sums whose cost has reached its bound since the start, and may be more than they say. */
+  /** How often a sum's cost has reached its bound since the start; its real cost may be higher. */
   get saturated(): number {
     return this.#saturated;
   }
 
-  /** How many sums changed and aren't handed out yet. */
+  /** How many changed sums `takeDirty` hasn't returned yet. */
   get dirty(): number {
     return this.#dirty.length;
   }
 
-  /** Hands them out. They continue to change until `changes` is called for them. */
+  /** Returns the changed sums. They may change further until `changes` is called for them. */
   takeDirty(): Cell[] {
     const taken = this.#dirty;
     this.#dirty = [];
     return taken;
   }
 
-  /** Writes sums as they are now, when they hold every record up to `recordKey`. */
+  /**
+   * The changes that write sums as they are now. They must include every record up to `recordKey`.
+   */
   changes(cells: readonly Cell[], recordKey: number): Change[] {
     return cells.map((cell) => {
       cell.dirty = false;
@@ -151,7 +153,7 @@ export class Rollups implements RollupView {
     });
   }
 
-  /** What `changes` returned for them is in the store. */
+  /** Call when what `changes` returned for these sums is in the store. */
   committed(cells: readonly Cell[]): void {
     for (const cell of cells) {
       if (cell.stored) continue;
@@ -168,7 +170,10 @@ export class Rollups implements RollupView {
     if (this.#cells.forget()) this.#recordSums.forget();
   }
 
-  /** Shows the sums as they are at this moment, whatever is added meanwhile; until it is closed. */
+  /**
+   * Opens a view, which shows the sums as they are now until it is closed, even if records are
+   * added.
+   */
   open(): RollupView & { close(): void } {
     const before = new Map<string, Rollup>();
     this.#views.add(before);
@@ -197,24 +202,24 @@ export class Rollups implements RollupView {
 export interface Cell {
   readonly key: string;
   readonly sum: Rollup;
-  /** Changed since it was last handed to the writer. */
+  /** Whether it has changed since it was last written. */
   dirty: boolean;
   /** Whether the store has it. */
   stored: boolean;
-  /** The record up to which the store's entry held all when it was read. */
+  /** The record key up to which the store's entry included every record when it was read. */
   readonly restoredKey: number;
 }
 
 /**
- * The sums in memory: those that aren't written yet and, up to a bound, recently used ones. Others
- * are read from the store.
+ * The sums in memory: unwritten ones and, up to a bound, recently used ones. Others are read from
+ * the store.
  */
 export class RollupCache {
   readonly #store: Store;
   readonly #onDamaged: (error: Error) => void;
-  /** Those that were needed since `forget` last made room. */
+  /** Cells that were needed since `forget` last made room. */
   #cells = new Map<string, Cell>();
-  /** Those that were needed in the time before that. */
+  /** Cells that were needed in the time before that. */
   #previousGeneration = new Map<string, Cell>();
   readonly #damaged = new Set<string>();
 
@@ -242,7 +247,7 @@ export class RollupCache {
     return old;
   }
 
-  /** From the store, or new. Null for a damaged one. */
+  /** Reads a cell from the store, or makes a new one. Null if it is damaged. */
   load(key: string): Cell | null {
     if (this.#damaged.has(key)) return null;
     try {
@@ -264,7 +269,7 @@ export class RollupCache {
     }
   }
 
-  /** From memory, from the store, or new. Null for a damaged one. */
+  /** The cell from memory, from the store, or new. Null if it is damaged. */
   get(key: string): Cell | null {
     return this.known(key) ?? this.load(key);
   }
@@ -275,13 +280,13 @@ export class RollupCache {
   }
 
   /**
-   * Everything that was dirty before the last call is in the store. Forgets what wasn't needed
-   * since then, if there is much. False: there isn't.
+   * Removes cells that weren't needed since the last removal, if there are many cells. Call only
+   * when everything that was dirty at the last call is in the store. Returns whether it made room.
    */
   forget(): boolean {
     if (this.#cells.size < rollupCellsMax) return false;
-    // What is in the previous generation alone hasn't been touched since the last time, so it has
-    // been written by now: it can be read again.
+    // Cells that are only in the previous generation haven't changed since the last removal, so
+    // they are in the store and can be read again.
     this.#previousGeneration = this.#cells;
     this.#cells = new Map();
     return true;
@@ -306,11 +311,11 @@ interface Group {
 }
 
 /**
- * Kinds of records of one path whose sums are kept at hand; beyond them they are looked up again.
+ * Maximum number of groups that are cached for one path; the sums of others are looked up again.
  */
 const groupsPerPathMax = 16;
 
-/** Where the models of a day are added up when there are too many. */
+/** The sum of a day's models beyond the bound. */
 const otherModels = modelSuffix("other", "other");
 
 interface RecordSumsPorts {
@@ -330,7 +335,7 @@ interface RecordSumsPorts {
  */
 export class RollupsOfRecord {
   readonly #ports: RecordSumsPorts;
-  /** By user path, what its records are added to. All of it is in the cells. */
+  /** The groups of each user path. All of their sums are in the cells. */
   #groups = new Map<string, Group[]>();
   #dayNumber = -1;
   #day = "";
@@ -339,12 +344,12 @@ export class RollupsOfRecord {
     this.#ports = ports;
   }
 
-  /** The cells are forgotten, and with them what was kept at hand. */
+  /** Call when cells were removed: clears the cached groups. */
   forget(): void {
     this.#groups = new Map();
   }
 
-  /** `replaying`: the record is one that an earlier epoch has written. */
+  /** The sums of a record. `replaying`: an earlier epoch has written the record. */
   of(record: UsageRecord, replaying: boolean): readonly Cell[] {
     const dayNumber = Math.floor(record.atMs / dayMs);
     if (dayNumber !== this.#dayNumber) {
@@ -384,7 +389,7 @@ export class RollupsOfRecord {
       if (total !== null) found.push(total);
       const ofModel = this.#ofModel(path, suffix, total);
       if (ofModel !== null) found.push(ofModel);
-      // Of models beyond the bound there is one sum by origin too.
+      // Models beyond the bound also share one sum by origin.
       if (path === userPath && requestedModel === "" && ofModel?.key.endsWith(otherModels) === true)
         asked = otherModels;
       if (path === "/") break;
@@ -399,8 +404,8 @@ export class RollupsOfRecord {
   }
 
   /**
-   * After a crash a total may have been written before its sums by model or after them:
-   * `replaying`, these are counted.
+   * The total of a path. After a crash it may be older or newer than its sums by model, so
+   * `replaying` counts those.
    */
   #totalOf(userPath: string, replaying: boolean): Cell | null {
     const { cells, store } = this.#ports;

@@ -1,6 +1,6 @@
 /**
- * Removes usage beyond its retention or the store's cap, a slice at a call: records by day, sums in
- * a daily walk over all.
+ * Removes usage beyond its retention or the store's cap, one slice per call: records by day, sums
+ * in a daily walk over all sums.
  */
 import { batchesPerTrim, rollupDaysMin, sumsPerTrim } from "../../shared/bounds.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
@@ -11,8 +11,8 @@ import { dayOfKey } from "./rollup-keys.js";
 
 interface UsageTrimmer {
   /**
-   * The next removals. Records after `rolledUpKey` stay, however old: a start may need them for the
-   * sums. `isFull`: removes the oldest records whatever their age.
+   * The next removals. Records after `rolledUpKey` stay at any age, because a start may need them
+   * for the sums. `isFull`: removes the oldest records at any age.
    */
   next(nowMs: number, rolledUpKey: number, isFull?: boolean): Change[];
 }
@@ -25,7 +25,7 @@ export function createUsageTrimmer(
   days: RecordDays,
   retentionDays: number,
 ): UsageTrimmer {
-  /** The day of the last walk, and the key where it continues; null: it is done. */
+  /** The day of the last walk, and the key at which it continues; null: the walk is complete. */
   let walkedDay = "";
   let cursor: string | null = null;
 
@@ -40,7 +40,7 @@ export function createUsageTrimmer(
       .keys("rollups", { from: cursor, before: end, limit: sumsPerTrim })
       .map(String);
     cursor = keys.length < sumsPerTrim ? null : keys.at(-1)!;
-    // Days are kept whole, and a year's worth of them in any case: GET /v1/usage answers for 365.
+    // Removes only whole days, and keeps at least a year, because GET /v1/usage covers 365 days.
     const oldest = dayOf(Math.max(0, nowMs - Math.max(retentionDays, rollupDaysMin) * dayMs));
     return keys
       .filter((key) => dayOfKey(key) < oldest)

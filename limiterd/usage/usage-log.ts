@@ -1,8 +1,8 @@
 /**
- * The records of executed requests on their way into the store, and how far their sums are there. A
- * record counts in the sums at once, and reaches the disk in the commit of its settle; a repeated
- * settle adds nothing, so a record never gets here twice. One number, the record's key, which
- * ascends with recording, separates the records that the sums on the disk hold from the others.
+ * The records of executed requests on their way to the store, and the progress of their sums. A
+ * record is added to the sums immediately and reaches the disk in the commit of its settle. A
+ * repeated settle adds nothing, so a record never arrives here twice. Record keys ascend with
+ * recording, so one key separates the records that the stored sums include from the others.
  */
 import { rollupRecordsMax, rollupsDirtyMax } from "../../shared/bounds.js";
 import type { Contributor } from "../store/writer.js";
@@ -21,7 +21,7 @@ export interface UsageLog extends Contributor {
   readonly days: RecordDays;
   /** The other hosts that usage is shared with; null without a cluster. */
   others: OtherHostsUsage | null;
-  /** The key of the last batch that was closed, in this epoch or an earlier one; 0 before any. */
+  /** The key of the last closed batch, in this epoch or an earlier one; 0 before the first. */
   readonly lastKey: number;
   /** The stored sums include every record up to this key, so no start needs these records. */
   rolledUpKey: number;
@@ -31,9 +31,9 @@ export interface UsageLog extends Contributor {
   readonly open: UnwrittenRecords;
   /** The records of closed batches. */
   unwritten(): readonly UnwrittenRecords[];
-  /** Returns the changed sums, and counts changes from zero again. */
+  /** Returns the changed sums and starts counting records from 0. */
   takeDirty(): Cell[];
-  /** Calls `run` when there is much to write, and with each further record until it is taken. */
+  /** Calls `run` when there is much to write, and for each further record until `takeDirty`. */
   onFlushDue(run: () => void): void;
 }
 
@@ -76,7 +76,7 @@ export function createUsageLog(rollups: Rollups, before: UsageKeys): UsageLog {
       return { key: lastKey + 1, records: open };
     },
     add(record, nowMs) {
-      // A batch stays open while the store fails, for days and steps of the clock.
+      // A batch stays open while the store fails, possibly for days and across clock steps.
       const first = open.length === 0;
       fromMs = first ? record.atMs : Math.min(fromMs, record.atMs);
       latestMs = first ? nowMs : Math.max(latestMs, nowMs);

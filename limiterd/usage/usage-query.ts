@@ -18,9 +18,9 @@ export interface RecordPlace {
   readonly index: number;
 }
 
-/** `beforeMs`: the first moment behind the window. */
+/** `beforeMs` is the end of the window, excluded. */
 export interface ExportPage extends Moments {
-  /** The `next` of the page before, or null to begin. */
+  /** The `next` of the previous page; null for the first page. */
   readonly after: RecordPlace | null;
   readonly userPath: string;
   readonly limit: number;

@@ -1,6 +1,6 @@
 /**
- * Reads sums and records of usage while more of them arrive: in slices, with what isn't written
- * yet, each once. Between two slices the daemon does its other work.
+ * Reads sums and records of usage while more arrive: each once, including unwritten ones, in slices
+ * between which the daemon does its other work.
  */
 import { rollupsPerSlice, unstoredPerSlice } from "../../shared/bounds.js";
 import { Turns } from "../../shared/long-lists.js";
@@ -15,7 +15,7 @@ import { recordsFromStored, type UsageRecord } from "./usage-records.js";
 export interface UsageReader {
   readonly store: Store;
   readonly usage: UsageLog;
-  /** Resolved in the next turn of the event loop, after all that waits for it. */
+  /** Resolves in the next turn of the event loop, after everything that already waits for it. */
   yieldToEventLoop(): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ interface KeyRange {
   readonly view: RollupView;
 }
 
-/** Hands the sums of a range to `each`. Rejects with `StoreUnreadableError`. */
+/** Passes the sums of a range to `each`. Rejects with `StoreUnreadableError`. */
 export async function readRollups(
   reader: UsageReader,
   range: SumRange,
@@ -69,8 +69,8 @@ export async function readRollups(
 }
 
 /**
- * Hands over every sum that the store has never held, before `readStored` hands over the others:
- * what is written in between, that one finds too.
+ * Passes every sum that the store doesn't have yet to `each`. Call `readStored` afterwards for the
+ * others; it also finds sums that are written in between, so skip those.
  */
 export async function readUnstored(
   { yieldToEventLoop }: UsageReader,
@@ -86,7 +86,7 @@ export async function readUnstored(
 }
 
 /**
- * Hands over the sums of a range that the store holds, as they are in memory if they are there.
+ * Passes the stored sums of a range to `each`, with their values in memory if they are there.
  * Rejects with `StoreUnreadableError`.
  */
 export function readStored(
@@ -97,7 +97,7 @@ export function readStored(
   return readRange(reader, { ...daysUnder(prefix, days.fromDay, days.toDay), view }, each);
 }
 
-/** The same for any range of keys. */
+/** As `readStored`, for any range of keys. */
 export async function readRange(
   { store, yieldToEventLoop }: UsageReader,
   { from, before, view }: KeyRange,
@@ -112,7 +112,7 @@ export async function readRange(
       if (key === last) continue;
       const sum =
         view.held(key) ?? rollupFromStored(value) ?? throwMalformed(store, "rollups", key);
-      // A view shows what was added after it was opened as nothing.
+      // In a view, sums that were added after it was opened are empty.
       if (!isEmptyRollup(sum)) each(key, sum);
     }
     if (slice.length < rollupsPerSlice) return;
@@ -123,7 +123,7 @@ export async function readRange(
 }
 
 /**
- * The sum of a few days under a prefix, in one synchronous step: for a month at the most. Throws
+ * The sum of a few days under a prefix, at most a month, in one synchronous step. Throws
  * `StoreUnreadableError`.
  */
 export function sumDays(usage: UsageLog, prefix: string, days: readonly string[]): Rollup {
@@ -136,8 +136,8 @@ export function sumDays(usage: UsageLog, prefix: string, days: readonly string[]
 }
 
 /**
- * Hands every record up to a key, of a batch that is closed, that ended at `fromMs` or later to
- * `each`, once. Rejects with `StoreUnreadableError`.
+ * Passes every record of closed batches up to `lastKey` that ended at `fromMs` or later to `each`,
+ * once. Rejects with `StoreUnreadableError`.
  */
 export async function readRecords(
   { store, usage, yieldToEventLoop }: UsageReader,
@@ -161,9 +161,9 @@ export async function readRecords(
 }
 
 /**
- * The batches of records from the newest one to the oldest, from the key `from` on downwards: what
- * isn't written yet, too, as of the first; of the others those that may hold records that ended in
- * these moments. Throws `StoreUnreadableError`.
+ * The batches of records in descending order, from the key `from` on: all batches that were
+ * unwritten at the first call, then the stored ones that may have records of this time range.
+ * Throws `StoreUnreadableError`.
  */
 export function* newestBatches(
   { store, usage }: Pick<UsageReader, "store" | "usage">,
@@ -181,7 +181,7 @@ export function* newestBatches(
       for (const key of keys.map(Number)) {
         const value = store.get("usage", key);
         before = key;
-        // Removed meanwhile, with all before it.
+        // Undefined if it was removed meanwhile, with all earlier ones.
         if (value !== undefined) yield { key, records: storedRecords(store, key, value) };
       }
     }
@@ -194,8 +194,8 @@ function storedRecords(store: Store, key: number, value: readonly unknown[]): Us
 }
 
 /**
- * The batches of records in ranges of keys, from `fromKey` on: one short look at the store for each
- * as it is asked for. Throws `StoreUnreadableError`.
+ * The batches of records in ranges of keys, from `fromKey` on. Each is read by a short query of the
+ * store when it is requested. Throws `StoreUnreadableError`.
  */
 export function* batchesIn(
   store: Store,

@@ -1,6 +1,6 @@
 /**
- * The record of one executed request, and the records of one commit as the store keeps them: as one
- * entry, under a number that ascends with recording. When they ended is in `record-days.ts`.
+ * The record of one executed request. The store keeps the records of one commit as one entry, under
+ * a number that ascends with recording. Not here: the index by day (`record-days.ts`).
  */
 import { recordLatenessMs } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
@@ -12,8 +12,8 @@ import type { Execution } from "../../shared/wire/execution.js";
 import type { Settle } from "../../shared/wire/message-to-daemon.js";
 
 /**
- * It never changes once it is written, and refers to its key by id alone. One that takes an
- * estimate back has negative tokens and costs.
+ * A written record never changes, and it refers to its managed key only by id. A record that
+ * cancels an estimate has negative tokens and costs.
  */
 export interface UsageRecord extends Omit<Execution, "responseId"> {
   /** When the response ended. */
@@ -23,9 +23,9 @@ export interface UsageRecord extends Omit<Execution, "responseId"> {
 }
 
 /**
- * The record of a settle that has just arrived for the first time. One that arrives later than a
- * week after its request ended is recorded as of a week ago, so that the records of a day are a
- * bounded part of the table.
+ * The record of a settle that arrives for the first time. If it arrives more than a week after its
+ * request ended, it is recorded as of a week ago, so that the records of a day are in a bounded
+ * part of the table.
  */
 export function recordOf(
   { userPath, estimated, endedAgoMs }: Settle,
@@ -62,7 +62,7 @@ export function recordOf(
 }
 
 /**
- * `usage`: [lsn, record, …] by key; the records of one batch of the journal, in the order of their
+ * `usage`: [lsn, record, …] by key: the records of one batch of the journal, in the order of their
  * settles.
  */
 export function recordsToStored(lsn: number, records: readonly UsageRecord[]): readonly unknown[] {
@@ -93,7 +93,7 @@ export function recordsToStored(lsn: number, records: readonly UsageRecord[]): r
       r.firstByteMs,
     ];
     const { atMost } = r;
-    // Most records have none of them.
+    // Most records have none of these.
     if (r.requestedModel !== "" || r.details !== null || atMost !== null)
       stored.push(r.requestedModel, detailsToFlat(r.details));
     if (atMost !== null) stored.push(atMost.tokens, atMost.cost);
@@ -214,7 +214,7 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
   };
 }
 
-/** Negative in a record that takes an estimate back. */
+/** Negative in a record that cancels an estimate. */
 function isTokens(value: unknown): value is number {
   return Number.isSafeInteger(value);
 }

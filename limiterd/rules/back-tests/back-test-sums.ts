@@ -1,4 +1,6 @@
-/** What a back-test has found so far: how many were refused, why, when and whose. */
+/**
+ * The result of a back-test so far: how many requests were refused, why, when, and of which paths.
+ */
 import type { BackTestReport, RefusedFor, RuleCaps } from "../../../shared/api/rule-item.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { Breach } from "../../../shared/domain/verdict.js";
@@ -38,7 +40,7 @@ export class BackTestSums {
   #refused = 0;
   #firstMs: number | null = null;
   #lastMs: number | null = null;
-  /** The most that requests have met, themselves included, and the most tokens. */
+  /** The highest count of requests, including the request itself, and of tokens. */
   #mostRequests = 0;
   #mostTokens = 0;
 
@@ -46,7 +48,7 @@ export class BackTestSums {
     this.#definition = definition;
   }
 
-  /** A request that is judged; `breach` is null if the rule would have admitted it. */
+  /** Adds a judged request; `breach` is null if the rule would have admitted it. */
   add({ userPath }: PastRequest, breach: Breach | null, nowMs: number): void {
     const day = dayOf(nowMs);
     const ofDay = this.#days.get(day) ?? { requests: 0, refused: 0 };
@@ -64,7 +66,7 @@ export class BackTestSums {
     if (known !== undefined || this.#paths.size < pathsMax) this.#paths.set(path, (known ?? 0) + 1);
   }
 
-  /** The counters of a request, which they count already, where nothing is ever refused. */
+  /** Adds the counts of the rule without caps, which include the request already. */
   addUse(counters: readonly Counter[], nowMs: number): void {
     for (const { rule, window, inFlight } of counters) {
       const { periodMs } = rule;
@@ -92,7 +94,10 @@ export class BackTestSums {
     };
   }
 
-  /** A cap refuses what finds it reached, so it must be above what the tokens were. */
+  /**
+   * The lowest caps that refuse nothing. A request is refused once tokens have reached the cap, so
+   * the lowest token cap is one above the highest count.
+   */
   #lowestCaps(): RuleCaps {
     if (this.#requests === 0) return {};
     const { maxRequests, maxTokens } = this.#definition;
@@ -102,7 +107,10 @@ export class BackTestSums {
     };
   }
 
-  /** A direct child of the rule's path, or that path; of other rules, a path's first segment. */
+  /**
+   * The direct child of the rule's path, or that path itself; for rules on models and providers,
+   * the path's first segment.
+   */
   #groupOf(userPath: string): string {
     const { scope, subject } = this.#definition;
     const base = scope === "user_path" && subject !== "/" ? subject.length : 0;

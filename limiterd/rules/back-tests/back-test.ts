@@ -1,6 +1,6 @@
 /**
- * One back-test: reads the records of a range, some of them with each call, and plays them. What it
- * has found so far is its report.
+ * One back-test: reads the records of a time range, some with each call, and replays them. Its
+ * report is the result so far.
  */
 import type { BackTestReport } from "../../../shared/api/rule-item.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
@@ -15,19 +15,19 @@ import type { UsageRecord } from "../../usage/usage-records.js";
 import { Replay } from "./replay.js";
 import type { PastRequest, RuleNames } from "./replayed-rule.js";
 
-/** How long requests may have held slots that are in flight when the range begins. */
+/** How long before the range requests may start that are still in flight when it begins, in ms. */
 const slotsWarmMs = 3_600_000;
 
-/** What a rule is to be judged by. */
+/** The rule to test, and the time range. */
 export interface BackTestQuestion {
   readonly definition: RuleDefinition;
-  /** So many days until now. */
+  /** The number of days until now. */
   readonly days: number;
 }
 
 interface BackTestOptions {
   readonly names: RuleNames;
-  /** Why the rule would do nothing; null if it does what it says. */
+  /** Why the rule would be inert; null if it is enforced as written. */
   readonly inert: string | null;
   readonly nowMs: number;
 }
@@ -39,18 +39,18 @@ export class BackTest {
   readonly #inert: string | null;
   readonly #fromMs: number;
   readonly #toMs: number;
-  /** Starts before it can't matter. */
+  /** Requests that started earlier don't matter. */
   readonly #warmFromMs: number;
   readonly #ranges: readonly RecordKeys[];
   #nextKey: number;
   #oldestMs: number | null = null;
   #taken = 0;
   #isRead = false;
-  /** A call is at work. */
+  /** Whether a call is running. */
   isBusy = false;
   askedMs: number;
 
-  /** Of the records that are in the store by now. */
+  /** Tests against the records that are in the store now. */
   constructor(
     reader: UsageReader,
     question: BackTestQuestion,
@@ -82,13 +82,13 @@ export class BackTest {
     return this.#isRead && this.#replay.held === 0;
   }
 
-  /** Goes on, in slices. Rejects with `StoreUnreadableError`. */
+  /** Continues, in slices. Rejects with `StoreUnreadableError`. */
   async advance(): Promise<void> {
     const left = await this.#read(recordsPerCall);
     if (this.#isRead) await this.#play(left);
   }
 
-  /** Reads up to so many records; returns how many fewer it has read. */
+  /** Reads about `count` records; returns how many are left of `count`. */
   async #read(count: number): Promise<number> {
     const { store, yieldToEventLoop } = this.#reader;
     let left = count;
@@ -115,7 +115,7 @@ export class BackTest {
     }
   }
 
-  /** What the cache answered met no rule. */
+  /** Adds a record, except a cache hit, to which no rule applied. */
   #take(record: UsageRecord): void {
     if (record.cacheHit) return;
     const request = pastRequest(record);
@@ -130,7 +130,7 @@ export class BackTest {
     this.#oldestMs = first.done === true ? null : (first.value.records[0]?.atMs ?? null);
   }
 
-  /** `next`: by what the rest can be asked for. */
+  /** `next`: the cursor for the next call. */
   report(next: string, nowMs: number): BackTestReport {
     const { sums, late, held } = this.#replay;
     const first = this.#ranges[0]?.from ?? 0;
@@ -151,7 +151,7 @@ export class BackTest {
   }
 }
 
-/** The endpoints whose requests hold no slot, as records name them. */
+/** The endpoints of submissions, which hold no slot, as in records. */
 const submissions: ReadonlySet<string> = new Set(["/v1/batches", "/v1/messages/batches"]);
 
 function pastRequest(record: UsageRecord): PastRequest {

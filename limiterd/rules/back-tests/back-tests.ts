@@ -1,6 +1,6 @@
 /**
- * The back-tests that are under way. Each is asked for again and again until it is complete, so
- * that no call takes long: what is between two calls is here.
+ * The running back-tests. A client calls repeatedly until its back-test is complete, so that no
+ * call takes long; this keeps the state between calls.
  */
 import type { BackTestReport } from "../../../shared/api/rule-item.js";
 import { bad, type Checked, good, isCount, isObject, show } from "../../../shared/checked.js";
@@ -14,7 +14,7 @@ import type { RuleNames } from "./replayed-rule.js";
 const daysByDefault = 7;
 
 interface BackTestsPorts extends UsageReader {
-  /** Resolved when all that was recorded before is in the store; rejects when it can't be. */
+  /** Resolves when everything recorded before is in the store; rejects if it can't be written. */
   recordsWritten(): Promise<void>;
   readonly perChildEntitled: boolean;
   inertReason(definition: RuleDefinition): string | null;
@@ -30,8 +30,8 @@ export class BackTests {
   }
 
   /**
-   * Begins one, for `{…rule, days?}`, or with `after` goes on with one. Rejects with
-   * `StoreUnreadableError`, or with `StoreFailingError` when records can't be written.
+   * Begins a back-test for `{…rule, days?}`, or continues one with `after`. Rejects with
+   * `StoreUnreadableError`, or with `StoreFailingError` if records can't be written.
    */
   answer(ports: BackTestsPorts, body: unknown, nowMs: number): Checked<Promise<BackTestReport>> {
     const asked = parseBackTest(body, ports);
@@ -42,7 +42,7 @@ export class BackTests {
       : this.#continue(after, question, nowMs);
   }
 
-  /** Forgets those that nobody has asked for lately. */
+  /** Removes back-tests without a recent call. */
   forgetIdle(nowMs: number): void {
     for (const [id, { askedMs, isBusy }] of this.#running)
       if (!isBusy && Math.abs(nowMs - askedMs) > forgottenAfterMs) this.#running.delete(id);
@@ -111,11 +111,11 @@ export class BackTests {
 
 interface Asked {
   readonly question: BackTestQuestion;
-  /** The number of the one to go on with; null: it begins. */
+  /** The number of the back-test to continue; null: begin one. */
   readonly after: number | null;
 }
 
-/** The body of a PUT of the rule, with `days`, and with `after` to go on. */
+/** Parses the body of a PUT of the rule, with `days`, and with `after` to continue. */
 export function parseBackTest(
   body: unknown,
   options: { readonly perChildEntitled: boolean },

@@ -1,11 +1,11 @@
 /**
- * Requests of the past, played again in the order of their events against a proposed rule: which of
- * them it would have refused. What it refuses is gone with its tokens and its slots, as an enforced
- * rule would have kept it from running. Beside it, the same rule without caps counts all of them:
- * what it has reached is the lowest cap that refuses nothing.
+ * Replays past requests in the order of their events against a proposed rule, to find those that it
+ * would have refused. The tokens and slots of a refused request don't count, because an enforced
+ * rule would have prevented the request. The same rule without caps counts all requests; its
+ * highest counts give the lowest caps that refuse nothing.
  *
- * Records come in the order in which requests ended, and are held until so many later ones are
- * known that no earlier start is to be expected.
+ * Records are in the order in which requests ended. They are buffered until enough later ones are
+ * known that no earlier start is likely.
  */
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { Breach } from "../../../shared/domain/verdict.js";
@@ -16,15 +16,15 @@ import { type PastRequest, ReplayedRule, type RuleNames } from "./replayed-rule.
 import { TimeQueue } from "./time-queue.js";
 
 interface ReplayOptions {
-  /** Earlier requests warm the counters up and aren't told of. */
+  /** Earlier requests warm up the counters and aren't reported. */
   readonly fromMs: number;
   readonly heldMax?: number;
 }
 
-/** What an admitted request holds until its end. */
+/** A running request, with the counters that count it until its end. */
 interface Running {
   readonly request: PastRequest;
-  /** Null: the rule has refused it. */
+  /** Null: the rule has refused the request. */
   readonly counters: readonly Counter[] | null;
   readonly freeCounters: readonly Counter[];
 }
@@ -39,7 +39,7 @@ export class Replay {
   readonly #heldMax: number;
   readonly #starts = new TimeQueue<PastRequest>();
   readonly #ends = new TimeQueue<Running>();
-  /** When the last event was that has been played. */
+  /** The time of the last replayed event. */
   #nowMs = 0;
 
   constructor(definition: RuleDefinition, names: RuleNames, options: ReplayOptions) {
@@ -52,19 +52,23 @@ export class Replay {
     this.sums = new BackTestSums(definition);
   }
 
-  /** How many requests wait for their turn. */
+  /** How many requests are buffered. */
   get held(): number {
     return this.#starts.size;
   }
 
-  /** Takes a request, in the order of recording, and plays the first one if enough are held. */
+  /**
+   * Adds a request, in the order of recording, and replays the first one if enough are buffered.
+   */
   add(request: PastRequest): void {
     if (!this.#covers(request)) return;
     this.#starts.add(request.kind === "part" ? request.endMs : request.startMs, request);
     if (this.#starts.size > this.#heldMax) this.playNext();
   }
 
-  /** Plays the first that is held, and every end before it: at the same moment, ends come first. */
+  /**
+   * Replays the first buffered request, and every end before it: at the same time, ends come first.
+   */
   playNext(): void {
     const startMs = this.#starts.firstMs;
     const request = this.#starts.take();
@@ -90,7 +94,10 @@ export class Replay {
     this.#free.end(request, freeCounters, this.#nowMs);
   }
 
-  /** In the windows in which it began and ended, as far as they still count. */
+  /**
+   * Counts a request without a judgement in the windows in which it began and ended, as far as
+   * these still count.
+   */
   #count(request: PastRequest): void {
     const isLate = request.kind !== "part";
     if (!isLate) this.#nowMs = Math.max(this.#nowMs, request.endMs);
@@ -98,7 +105,7 @@ export class Replay {
     if (isLate && request.startMs >= this.#fromMs) this.late++;
   }
 
-  /** Whether the rule is about the request. */
+  /** Whether the rule applies to the request. */
   #covers({ userPath, target, kind }: PastRequest): boolean {
     const { scope, subject, perChild } = this.#definition;
     if (scope !== "user_path") return kind !== "submission" && this.#rule.isOf(target);

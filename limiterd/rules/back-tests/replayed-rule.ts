@@ -1,7 +1,7 @@
 /**
- * One rule by itself, with counters of its own, that judges requests of the past: by the same
- * functions as the daemon's, so that a back-test can't differ from an admission. Nothing of it
- * reaches the store.
+ * One rule with counters of its own that judges past requests, with the same functions as the
+ * daemon's rules, so that a back-test can't differ from an admission. It writes nothing to the
+ * store.
  */
 import { assert } from "../../../shared/assert.js";
 import type { ModelNamings } from "../../../shared/config/model-name.js";
@@ -14,13 +14,13 @@ import { admit } from "../admit.js";
 import { charge, release } from "../charge.js";
 import { RuleBook } from "../rule-book.js";
 
-/** What the names of children and of models mean, as in the daemon's own rules. */
+/** How names of children and models are resolved, as for the daemon's own rules. */
 export interface RuleNames {
   readonly hashKey: HashKey;
   readonly providers: ModelNamings;
 }
 
-/** What a record tells of a request. */
+/** A request, as its record describes it. */
 export interface PastRequest {
   readonly startMs: number;
   readonly endMs: number;
@@ -28,13 +28,14 @@ export interface PastRequest {
   readonly target: Target;
   readonly tokens: number;
   /**
-   * `part`: a part of a request that has a record of its own; it has tokens, and isn't judged.
-   * `submission`: such as a batch, which holds no slot and meets the rules of its path alone.
+   * `part`: a part of a request with a record of its own; it has tokens and isn't judged.
+   * `submission`: for example a batch, which holds no slot and to which only the rules of its path
+   * apply.
    */
   readonly kind: "request" | "submission" | "part";
 }
 
-/** Children that are looked at for each request, so that idle ones are forgotten. */
+/** Children that are examined for each request, so that idle ones are removed. */
 const sweptPerRequest = 4;
 
 export class ReplayedRule {
@@ -48,13 +49,13 @@ export class ReplayedRule {
     this.#counting = {
       matchPath: (path, atMs) => book.matchPath(path, atMs),
       matchTarget: (target) => book.matchTarget(target),
-      // What is counted goes to no journal.
+      // Counts don't go to the journal.
       count: (counter, atMs, requests, tokens) =>
         void book.countAgain(counter, atMs, requests, tokens),
     };
   }
 
-  /** The counters that count the request from now on, or why it is refused. */
+  /** Returns the counters that count the request from now on, or why it is refused. */
   admit({ userPath, target, kind }: PastRequest, nowMs: number): readonly Counter[] | Breach {
     const submission = kind === "submission";
     const verdict = admit(
@@ -68,7 +69,7 @@ export class ReplayedRule {
     return verdict.kind === "admitted" ? verdict.counters : verdict.breach;
   }
 
-  /** An admitted request ends: its slots are free, and its tokens are charged. */
+  /** Ends an admitted request: frees its slots and charges its tokens. */
   end(request: PastRequest, counters: readonly Counter[], nowMs: number): void {
     if (request.kind === "submission") return this.count(request, 0, nowMs);
     release(counters);
@@ -76,7 +77,7 @@ export class ReplayedRule {
     this.#book.reclaim();
   }
 
-  /** Counts what isn't judged. */
+  /** Counts a request that isn't judged. */
   count(request: PastRequest, requests: number, nowMs: number): void {
     const { userPath, target, kind, startMs, endMs, tokens } = request;
     const counters = [
@@ -88,7 +89,7 @@ export class ReplayedRule {
     this.#book.reclaim();
   }
 
-  /** Whether the rule is one of a target that this one is. */
+  /** Whether the rule covers this target. */
   isOf(target: Target): boolean {
     return this.#book.matchTarget(target).length > 0;
   }

@@ -1,4 +1,4 @@
-/** A queue of what is to happen, by its time; at the same time, in the order of being added. */
+/** A queue of events by time; events of the same time are in the order in which they were added. */
 
 interface Entry<T> {
   readonly atMs: number;
@@ -15,7 +15,7 @@ export class TimeQueue<T> {
     return this.#heap.length;
   }
 
-  /** The time of the first; infinite when nothing is to happen. */
+  /** The time of the first event; infinite if the queue is empty. */
   get firstMs(): number {
     return this.#heap[0]?.atMs ?? Number.POSITIVE_INFINITY;
   }
@@ -33,7 +33,7 @@ export class TimeQueue<T> {
     heap[at] = entry;
   }
 
-  /** Takes the first out; undefined when there is none. */
+  /** Removes and returns the first event; undefined if the queue is empty. */
   take(): T | undefined {
     const heap = this.#heap;
     const first = heap[0];

@@ -1,20 +1,19 @@
 /**
- * Who reads the records on as they come (docs/usage-follow.md), and how far each has got, as it
- * said when it asked last: for the status and the metrics. A start forgets them; each asks again
- * within a second.
+ * The followers (docs/usage-follow.md) with their places at their last request, for the status and
+ * the metrics. They are only in memory; after a start, each asks again within a second.
  */
 import type { RecordPlace } from "../usage-query.js";
 import type { StoreId } from "./store-ids.js";
 
-/** Followers that are known at once. */
+/** Maximum number of followers in memory. */
 const followersMax = 16;
 
 interface Follower {
   readonly name: string;
-  /** All before it was handed on. */
+  /** The follower has passed on all records before it. */
   readonly place: RecordPlace;
   readonly askedAtMs: number;
-  /** It has handed all on and ended: what comes later waits for its next start. */
+  /** Whether it has passed on all records and ended; later records wait for its next start. */
   readonly finished: boolean;
 }
 
@@ -30,7 +29,10 @@ export class Followers {
     this.host = host;
   }
 
-  /** One has asked; of too many, the one that asked longest ago is forgotten. */
+  /**
+   * Notes a follower's request. If there are too many followers, the one with the oldest request is
+   * removed.
+   */
   note(follower: Follower): void {
     this.#byName.delete(follower.name);
     this.#byName.set(follower.name, follower);
@@ -38,7 +40,7 @@ export class Followers {
     if (this.#byName.size > followersMax) this.#byName.delete(oldest!);
   }
 
-  /** By their names. */
+  /** All followers, by name. */
   all(): readonly Follower[] {
     return [...this.#byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }

@@ -1,31 +1,33 @@
 /**
- * By which id the records of a store are known elsewhere: with a record's place, it is unique over
- * all hosts. A store that a backup was put back into gives its places out again, so it has another
- * id from then on, and keeps the one that its earlier records have. Pure.
+ * The ids of a store, by which its records are known elsewhere: an id and a record's place are
+ * unique across all hosts. A store that was restored from a backup assigns places again, so it gets
+ * a new id for its later records and keeps the earlier id for its earlier records. Pure.
  *
  * `marks`, [id, firstKey, id, firstKey, …] under `store_ids`.
  */
 import { isCount } from "../../../shared/checked.js";
 import { type Change, type Store, throwMalformed } from "../../store/store.js";
 
-/** The id of the records from a key on, up to the next id's. */
+/** The id of the records from `firstKey` up to the `firstKey` of the next id. */
 export interface StoreId {
   readonly id: string;
   readonly firstKey: number;
 }
 
 const markKey = "store_ids";
-/** More than a store is ever restored; of more, the oldest are forgotten. */
+/**
+ * Maximum number of ids, far more than any store is restored; beyond it, the oldest are removed.
+ */
 const storeIdsMax = 100;
 
-/** Ascending; none in a store that never had one. Throws `StoreUnreadableError`. */
+/** The ids in ascending order; empty in a new store. Throws `StoreUnreadableError`. */
 export function storedStoreIds(store: Store): readonly StoreId[] {
   const mark = store.get("marks", markKey);
   if (mark === undefined) return [];
   return storeIdsFromStored(mark) ?? throwMalformed(store, "marks", markKey);
 }
 
-/** Null for what was never written. */
+/** Null for what `storeIdsChange` never wrote. */
 export function storeIdsFromStored(mark: readonly unknown[]): readonly StoreId[] | null {
   const ids: StoreId[] = [];
   for (let i = 0; i < mark.length; i += 2) {
@@ -41,17 +43,17 @@ function storeIdsChange(ids: readonly StoreId[]): Change {
   return { table: "marks", key: markKey, value };
 }
 
-/** What is committed when a copy takes the place of a store: its next records have a new id. */
+/** The change for a store that is restored from a backup: its next records get a new id. */
 export function nextStoreId(store: Store, id: string, lastKey: number): Change {
   return storeIdsChange([...storedStoreIds(store), { id, firstKey: lastKey + 1 }]);
 }
 
-/** Whose id a key has. `ids` isn't empty. */
+/** The id of a record key. `ids` isn't empty. */
 export function storeIdAt(ids: readonly StoreId[], key: number): StoreId {
   return ids.findLast(({ firstKey }) => firstKey <= key) ?? ids[0]!;
 }
 
-/** The ids of a store at its start; `changes` give it the one that it lacks. */
+/** The ids of a store at a start; `changes` give a new store its first id. */
 export function identify(
   store: Store,
   newId: string,

@@ -1,6 +1,6 @@
 /**
- * What a path used, split by day, model, provider, direct child, or by who asked for what. From
- * sums alone, in slices, as they were when the operation began.
+ * The usage of a path, split by day, model, provider, direct child or origin. It reads only sums,
+ * in slices, with their values when the operation began.
  */
 import type { UsageGroup, UsageSummary } from "../../../shared/api/usage-report.js";
 import { usageGroupsMax } from "../../../shared/bounds.js";
@@ -47,8 +47,8 @@ import {
 import { usageTotals } from "./usage-totals.js";
 
 /**
- * `groups` are empty without `by`; days in their order, everything else by cost, then by requests.
- * Rejects with `StoreUnreadableError`.
+ * Without `by`, `groups` are empty. Days are in ascending order, other groups by cost, then by
+ * requests. Rejects with `StoreUnreadableError`.
  */
 export async function summarizeUsage(
   state: DaemonState,
@@ -64,7 +64,7 @@ export async function summarizeUsage(
   return { ...answer, hosts };
 }
 
-/** What a summary is about: of this host, and the others if there are any. */
+/** The window of a summary, and the other hosts' sums if there are any. */
 interface Asked {
   readonly window: UsageWindow;
   readonly others: OthersSums | null;
@@ -111,11 +111,11 @@ async function summarize(
   }
 }
 
-/** Where a summary reads from. */
+/** What a summary reads. */
 interface Source {
   readonly window: UsageWindow;
   readonly view: RollupView;
-  /** Hands over the sums of the other hosts, if there are any. */
+  /** Passes the sums of the other hosts to `each`, if there are any. */
   readOthers(kind: SumsQuestion["kind"], each: EachSum): Promise<void>;
 }
 
@@ -135,12 +135,12 @@ async function targets(
   return sums.groups(state);
 }
 
-/** The group of what has no key, or no label. */
+/** The group of usage without a key, or without a label. */
 const noneOf = "(none)";
 
 /**
- * Usage without a sum by origin is in the group of the rest. A request of a key with several labels
- * is in the group of each.
+ * The groups by requested model, key or label. Usage without a sum by origin is in the group of the
+ * rest. A request of a key with several labels is in the group of each label.
  */
 async function origins(
   state: DaemonState,
@@ -168,7 +168,7 @@ async function origins(
   return sums.groups(state);
 }
 
-/** A key's name, which a deleted key has no longer. */
+/** The name of a key; null for a deleted key. */
 function nameOf(
   { keys }: DaemonState,
   by: Grouping | null,
@@ -180,8 +180,8 @@ function nameOf(
 }
 
 /**
- * Each direct child is looked up by name, so that days outside the window cost nothing; the rest of
- * the total was used at the path itself.
+ * The groups by direct child. Each child is looked up by name, so days outside the window aren't
+ * read. The rest of the total was used at the path itself.
  */
 async function children(
   state: DaemonState,
@@ -199,7 +199,7 @@ async function children(
     largest.push([`${userPath === "/" ? "" : userPath}/${name}`, sum]);
     keepLargest(largest, rest, 2 * usageGroupsMax);
   };
-  /** Of the children's sums those that this host's store doesn't have. */
+  /** The children's sums that this host's store doesn't have. */
   const unstored = new Map<string, Rollup>();
   await readOthers("children", (key, sum) => addTo(unstored, nameIn(key, prefix), sum));
   const early = new Set<string>();
@@ -232,7 +232,7 @@ async function children(
   return inOrder(largest, rest);
 }
 
-/** Hands over every sum of the window. Rejects with `StoreUnreadableError`. */
+/** Passes every sum by origin in the window to `each`. Rejects with `StoreUnreadableError`. */
 export async function readOrigins(
   reader: UsageReader,
   view: RollupView,

@@ -1,6 +1,6 @@
 /**
- * The groups of a report: a name and its sum each, the largest of them, and what all others add up
- * to. Pure.
+ * The groups of a report: the largest ones, each with a name and a sum, and the sum of all others.
+ * Pure.
  */
 import type { UsageGroup } from "../../../shared/api/usage-report.js";
 import { usageGroupsHeldMax, usageGroupsMax } from "../../../shared/bounds.js";
@@ -11,7 +11,7 @@ import { unknownIn } from "./usage-totals.js";
 
 export type Group = [key: string, sum: Rollup];
 
-/** The group of all that are left out where there are too many. */
+/** The group of the rest if there are too many groups. */
 const others = "other";
 
 export function addTo(groups: Map<string, Rollup>, name: string, sum: Rollup): void {
@@ -21,8 +21,8 @@ export function addTo(groups: Map<string, Rollup>, name: string, sum: Rollup): v
 }
 
 /**
- * A total without its parts, as far as a group shows them. It is never negative, though parts may
- * be kept longer than the total.
+ * A total minus its parts, only with the fields that a group shows. It is never negative, although
+ * parts may be kept longer than the total.
  */
 export function differenceOfSums(total: Rollup, below: Rollup): Rollup {
   const own = emptyRollup();
@@ -42,8 +42,8 @@ function bySize([aKey, a]: Group, [bKey, b]: Group): number {
 }
 
 /**
- * When there are `max` groups or more, what is beyond the largest is added to `rest`. Sorts only
- * then: true.
+ * If there are at least `max` groups, sorts them and adds all but the largest to `rest`. Returns
+ * whether it did.
  */
 export function keepLargest(groups: Group[], rest: Rollup, max: number): boolean {
   if (groups.length < max) return false;
@@ -70,7 +70,7 @@ export function groupItem([key, sum]: Group): UsageGroup {
   };
 }
 
-/** Sums by name, up to a bound, and one sum of the rest. */
+/** Sums by name, up to a bound, and the sum of the rest. */
 export class NamedSums {
   readonly rest = emptyRollup();
   readonly #byName = new Map<string, Rollup>();

@@ -1,4 +1,4 @@
-/** All that a path used, as the API names it: of this host, and of those that share their usage. */
+/** The totals of a path in the API's form, of this host and of the hosts that share their usage. */
 import type { ReportHosts, UnknownUsage, UsageTotals } from "../../../shared/api/usage-report.js";
 import { sumUsd } from "../../../shared/domain/money.js";
 import {
@@ -12,7 +12,7 @@ import { totalPrefix } from "../rollup-keys.js";
 import type { UsageWindow } from "../usage-query.js";
 import { type Days, readRollups } from "../usage-reader.js";
 
-/** Of all hosts that share their usage. */
+/** The totals of all hosts that share their usage. */
 export async function usageOf(
   state: DaemonState,
   window: UsageWindow,
@@ -27,14 +27,12 @@ export async function usageOf(
   return { usage: usageTotals(answer, window), hosts: forCallers(hosts) };
 }
 
-/** Callers aren't told which machines there are. */
+/** Omits the list of hosts, which callers don't get. */
 export function forCallers({ parts: _, ...hosts }: ReportHosts): ReportHosts {
   return hosts;
 }
 
-/**
- * All that this host's records at or below a path add up to. Rejects with `StoreUnreadableError`.
- */
+/** The sum of this host's records at or below a path. Rejects with `StoreUnreadableError`. */
 async function sumOf(state: DaemonState, window: UsageWindow): Promise<Rollup> {
   const total = emptyRollup();
   await readRollups(
@@ -46,8 +44,8 @@ async function sumOf(state: DaemonState, window: UsageWindow): Promise<Rollup> {
 }
 
 /**
- * A sum by the names of docs/reference/http-api.md, with the number of requests whose cost isn't
- * in it.
+ * A sum with the field names of docs/reference/http-api.md, and the number of requests whose cost
+ * isn't in it.
  */
 export function usageTotals(sum: Rollup, { fromDay, toDay }: Days): UsageTotals {
   return {
@@ -71,7 +69,7 @@ export function usageTotals(sum: Rollup, { fromDay, toDay }: Days): UsageTotals 
   };
 }
 
-/** What isn't known, where there is such usage. */
+/** The fields of unknown usage, if there is any. */
 export function unknownIn(sum: Rollup): UnknownUsage {
   return sum.unknownCalls === 0
     ? {}
@@ -82,7 +80,7 @@ export function unknownIn(sum: Rollup): UnknownUsage {
       };
 }
 
-/** What answers told beside their tokens, where they told anything. */
+/** The details that providers reported in addition to tokens, where they are above 0. */
 function detailFieldsOf({ details }: Rollup): Partial<Record<DetailField, number>> {
   const fields: Partial<Record<DetailField, number>> = {};
   if (details !== null)
