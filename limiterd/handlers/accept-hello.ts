@@ -1,7 +1,7 @@
 /**
- * A hello: which peer connects, and which leases a proxy still holds. Each lease takes its slots
- * again and, after a restart, is counted in the windows that lack it. `reconnect-grace.ts` decides
- * when the peer is welcomed.
+ * A hello names the peer that connects and the leases that a proxy still holds. Each lease takes
+ * its slots again and, after a restart, is counted in the windows that lack it.
+ * `reconnect-grace.ts` decides when the peer is welcomed.
  */
 import { leasesPerPeerMax } from "../../shared/bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
@@ -114,14 +114,14 @@ function attachProxy(
 ): void {
   peer.proxy = proxy;
   proxy.seenAtMs = nowMs;
-  // The connection with the earlier hello is the one that the proxy has left, whichever is read
-  // first; the daemon hasn't noticed its end yet.
+  // The proxy has left the connection with the earlier hello, whichever is read first; the daemon
+  // hasn't noticed its end yet.
   const other = proxy.peer;
   if (other !== null && other.helloId > peer.helloId) return;
   if (other !== null) releaseAllLeases(other);
   proxy.peer = peer;
-  // Now, not with the next snapshot: a daemon that starts after a crash waits for the proxies that
-  // it finds.
+  // Write the proxy now, not with the next snapshot: after a crash, the next daemon waits for the
+  // proxies in the store.
   writer.closeBatch();
   if (writer.isFull) proxies.markDirty(proxy);
   else void writer.write([proxyChange(proxy, nowMs)]);

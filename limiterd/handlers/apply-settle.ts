@@ -1,6 +1,6 @@
 /**
- * A settle: it releases the slots that it ends, charges what was used, and is acknowledged once the
- * journal holds it. One that was applied before is acknowledged and counts no more.
+ * Applies a settle: releases the slots that it ends, charges the usage, and acknowledges it once
+ * the journal has it. A settle that was applied before is only acknowledged.
  */
 
 import { addCost } from "../../shared/domain/money.js";
@@ -27,7 +27,7 @@ export function applySettle(
   const maySettle = (peer.role === "proxy" && peer.welcomed) || peer.role === "settler";
   if (!maySettle || proxy === null) return false;
   const { counts, writer, settings } = state;
-  // Under 0, without an admission, there is none.
+  // The lease number 0, for a request without an admission, has no lease.
   const held = peer.leases.get(message.lease);
   if (held !== undefined && endsSlots(message)) releaseSettled(peer, held, message);
   if (message.seq <= proxy.settledSeq) {
@@ -39,7 +39,7 @@ export function applySettle(
   counts.settledParts[message.part]++;
   counts.tokens = Math.min(counts.tokens + message.tokens, Number.MAX_SAFE_INTEGER);
   const arrived = { proxy, message, held };
-  // First: what is counted now is in the batch that holds the settle.
+  // Journal first, so that the counts are in the settle's batch.
   const taken = writer.journal(proxy.id, message.seq, proxy.onDurable);
   countSettle(state, arrived, settleFacts(state, arrived, nowMs), nowMs);
   state.proxies.markDirty(proxy);
@@ -47,21 +47,24 @@ export function applySettle(
   return true;
 }
 
-/** Where nothing was sent the slot has moved on, by a hold, or ends with the request. */
+/**
+ * Whether a settle ends slots. An untried target's slot was moved by a `hold` or ends with the
+ * request.
+ */
 function endsSlots({ part }: Settle): boolean {
   return part !== "progress" && part !== "untried";
 }
 
 function releaseSettled(peer: PeerState, held: HeldLease, message: Settle): void {
   if (message.part !== "attempt") return releaseLease(peer, message.lease, held);
-  // A repeated settle may arrive when the next target is already at work.
+  // A repeated settle may arrive after the next target has taken over.
   if (isSameTarget(held.target, message.target))
     peer.leases.set(message.lease, releaseTarget(held));
 }
 
 /**
- * The settle is in the open batch of the journal. An invalid record is dropped: its request is
- * counted all the same.
+ * Call when the settle is in the open batch of the journal. An invalid record is dropped; its
+ * request is still counted.
  */
 function recordUsage(state: DaemonState, proxyId: string, settle: Settle, nowMs: number): void {
   if (settle.record === null) return;
@@ -85,9 +88,8 @@ interface FinalUsage {
 }
 
 /**
- * The usage of a response that was charged an estimate: the estimate is taken back where it was
- * charged, and the usage counts now, when it is known. A response that isn't waited for any more
- * has been settled, or given up.
+ * Records the reported usage of a background response: cancels the estimate at its own time and
+ * counts the usage now. A response that is no longer pending has been settled or has expired.
  */
 function recordFinal(
   state: DaemonState,
@@ -103,7 +105,7 @@ function recordFinal(
   const moreCost = (final.totalCost ?? 0) - (charged.totalCost ?? 0);
   if (moreCost > 0) addCost(state.counts.cost, moreCost);
   const tokens = totalOf(final) - totalOf(charged);
-  // Windows are short, and what they have counted too much has mostly passed.
+  // Windows aren't reduced: they are short, so most of an overestimate has already left them.
   if (tokens <= 0 || !state.settings.rateLimitsEnabled) return;
   const { userPath, model } = charged;
   const counters = matchAll(state.book, userPath, { provider, model }, nowMs);
@@ -114,7 +116,7 @@ function totalOf({ inputTokens, outputTokens }: UsageRecord): number {
   return inputTokens + outputTokens;
 }
 
-/** First to the budgets, which may look up in the sums what was spent before this. */
+/** Budgets first: they may look up earlier spend in the sums. */
 function add(state: DaemonState, record: UsageRecord, nowMs: number): void {
   state.budgets.charge(record, state.labelsOf(record.keyId), nowMs);
   state.usage.add(record, nowMs);

@@ -37,7 +37,7 @@ export function sendAuthorized(
   });
 }
 
-/** `ended`: for the log and for the holder of the key. */
+/** `ended`: the ended key, for the log and for its holder. */
 export function deny(
   state: DaemonState,
   peer: PeerState,

@@ -1,7 +1,7 @@
 /**
- * The operation `backup`. Without an offset it starts a copy of the store or waits for it; with one
- * it answers the piece at that offset. The copy includes everything acknowledged before. `kept`
- * reports that the command has stored a whole copy, and of which moment.
+ * The operation `backup`. Without an offset it starts a copy of the store or waits for it; with an
+ * offset it answers with the piece there. The copy includes everything acknowledged before. `kept`
+ * reports that the command has stored a complete copy, with the time that the copy captures.
  */
 import { type Checked, isCount, isObject } from "../../shared/checked.js";
 import { failure, invalid } from "../../shared/error-code.js";
@@ -44,7 +44,7 @@ async function answerOf(
   if (!backups.isOf(peer)) {
     writer.closeBatch();
     const failing = await writer.tryWrite([]);
-    // A disk without room for settles has none for a copy.
+    // If the disk has no room for settles, it has none for a copy.
     if (failing !== null)
       return {
         ok: false,
@@ -53,7 +53,7 @@ async function answerOf(
           `the backup can't be made: the store can't be written (${failing.message})`,
         ),
       };
-    // The peer has gone, so no disconnect would end the copy.
+    // If the peer has disconnected, no disconnect would end the copy.
     if (!state.peers.has(peer))
       return { ok: false, failure: failure("limiter_unavailable", "the connection is gone") };
   }

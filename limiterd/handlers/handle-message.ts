@@ -80,7 +80,7 @@ function handleMessage(
   }
 }
 
-/** A newer release asks: it keeps its connection and its leases. */
+/** Refuses an operation of a newer release; the peer keeps its connection and its leases. */
 function refuseOperation(
   { settings }: DaemonState,
   peer: PeerState,
@@ -125,8 +125,8 @@ function runAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: nu
 }
 
 /**
- * Runs one read of a peer at a time, the next when the peer has taken the answer. So verdicts run
- * between reads however many are asked for, and no answer is made before its peer can take it.
+ * Runs one read of a peer at a time, and the next when the peer has taken the answer. So verdicts
+ * run between any number of reads, and no answer is made before its peer can take it.
  */
 function read(state: DaemonState, peer: PeerState, message: Admin, nowMs: number): true {
   const { id, op, body } = message;

@@ -7,8 +7,8 @@ import type { DaemonState } from "../state.js";
 import { welcomePeer } from "./welcome-peer.js";
 
 /**
- * Welcomes a proxy after its hello, or makes it wait for the others; the last of them ends the
- * period.
+ * Welcomes a proxy after its hello, or makes it wait for the others; the last expected proxy ends
+ * the period.
  */
 export function welcomeOrWait(state: DaemonState, peer: PeerState, proxy: KnownProxy): void {
   state.expectedProxies?.delete(proxy.id);
@@ -20,7 +20,8 @@ export function welcomeOrWait(state: DaemonState, peer: PeerState, proxy: KnownP
 export function endReconnectGrace(state: DaemonState): void {
   if (state.expectedProxies === null) return;
   for (const id of state.expectedProxies) {
-    // The next snapshot writes it as disconnected, so that the next start doesn't wait for it.
+    // The next snapshot writes the proxy as disconnected, so that the next start doesn't wait for
+    // it.
     const missing = state.proxies.all.get(id);
     if (missing !== undefined) state.proxies.markDirty(missing);
   }

@@ -1,6 +1,6 @@
 /**
  * Frees slots: when a settle ends a lease, when the target of a lease has failed, and when a
- * connection ends, so that a dead proxy holds nothing.
+ * connection ends, so that a dead proxy holds no slots.
  */
 import type { HeldLease, PeerState } from "../peer.js";
 import { release } from "../rules/charge.js";

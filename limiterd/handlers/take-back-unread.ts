@@ -1,7 +1,6 @@
 /**
- * Takes back the counts of verdicts that a proxy never read, because its connection broke or the
- * daemon ended first: when the proxy reconnects, before it repeats the requests that it still
- * wants.
+ * Takes back the counts of unread verdicts, which a proxy never read because its connection broke
+ * or the daemon ended first. This happens when the proxy reconnects, before it repeats requests.
  */
 import type { Target } from "../../shared/domain/target-name.js";
 import { uncountedLsn } from "../../shared/wire/lsn.js";

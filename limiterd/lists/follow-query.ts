@@ -1,28 +1,28 @@
-/** What GET /admin/usage/follow is asked for: a cursor, how many records, and by whom. */
+/** The query of GET /admin/usage/follow: a cursor, the number of records, and the follower. */
 import { exportedRecordsMax } from "../../shared/bounds.js";
 import { asQuery, bad, type Checked, good, isAbsent, show } from "../../shared/checked.js";
 import { parseRecordsPage, type RecordPlace } from "../usage/usage-query.js";
 
-/** The first record that wasn't handed on, of the store with an id. */
+/** The place of the first record that wasn't passed on, and the id of its store. */
 interface Cursor extends RecordPlace {
   readonly storeId: string;
 }
 
 export interface FollowQuery {
-  /** Null: it begins with the first record, or behind the last. */
+  /** Null: begin as `from` says, with the first record or after the last. */
   readonly after: Cursor | null;
   readonly from: "start" | "now";
   readonly limit: number;
   /** The follower's name; null: an anonymous reader, which the status doesn't list. */
   readonly follower: string | null;
-  /** It has all and ends. */
+  /** Whether the follower has passed on all records and ends. */
   readonly finished: boolean;
 }
 
 const fieldsKnown = ["after", "from", "limit", "follower", "finished"];
-/** The store's id, and a place as in other pages of records. */
+/** The store's id, and a place as in the cursors of other lists of records. */
 const cursorForm = /^([\w-]{1,64})\/(.*)$/;
-/** As a label of a metric, and a key of a table. */
+/** Restricted, because it is a metric's label and a table's key. */
 const nameForm = /^[\w.-]{1,64}$/;
 
 export function parseFollowQuery(body: unknown): Checked<FollowQuery> {
@@ -42,7 +42,7 @@ export function parseFollowQuery(body: unknown): Checked<FollowQuery> {
       `follower must be a name of 1 to 64 letters, digits, -, _ and ., not ${show(follower)}`,
       "follower",
     );
-  // A query has texts.
+  // A URL query has the texts `true` and `false`.
   if (typeof finished !== "boolean" && finished !== "true" && finished !== "false")
     return bad(`finished must be true or false, not ${show(finished)}`, "finished");
   const { after: behind } = page.value;

@@ -1,7 +1,6 @@
 /**
- * The usage records, oldest first, from a cursor on: for those who hand each of them on elsewhere.
- * Only what is on the disk: a record that a crash could lose isn't handed on, and its place may be
- * another's after it.
+ * Lists usage records for followers, oldest first, from a cursor on. It lists only records on the
+ * disk: a crash could lose others and then assign their places again.
  */
 import type { FollowedRecords, FollowerItem, RecordItem } from "../../shared/api/record-item.js";
 import { recordsPerTurn } from "../../shared/bounds.js";
@@ -17,13 +16,12 @@ import { batchesIn } from "../usage/usage-reader.js";
 import { type FollowQuery, showCursor } from "./follow-query.js";
 import { recordItem } from "./show-record.js";
 
-/** What it takes to find an entry of the store, in records that are read. */
+/** The cost of finding an entry of the store, in records. */
 const recordsPerEntry = 4;
 
 /**
- * A page, of records of one id of the store. A cursor that is beyond the last record is refused:
- * the store was exchanged for an older one by hand. Its promise rejects with
- * `StoreUnreadableError`.
+ * One page, of records with one store id. A cursor after the last record is refused, because the
+ * store was manually replaced by an older one. The promise rejects with `StoreUnreadableError`.
  */
 export function followRecords(
   state: DaemonState,
@@ -52,7 +50,7 @@ async function pageFrom(
   const { records, next } = await readPage(state, begin, { limit: query.limit, end });
   const unreadMs = unreadSinceMs(state, next);
   return {
-    // A record's id, where there is one: the page after the last of an id is empty.
+    // The id of the page's records; an empty page has the id of its place.
     store_id: storeIdAt(storeIds, next.firstKey).id,
     store_ids: storeIds.map(({ id }) => id).reverse(),
     host,
@@ -75,12 +73,15 @@ const beyondTheEnd: Checked<never> = {
   ),
 };
 
-/** Keys below it are on the disk. */
+/** The end of the keys that are on the disk, excluded. */
 function committedEnd({ usage }: Pick<DaemonState, "usage">): number {
   return usage.unwritten()[0]?.key ?? usage.lastKey + 1;
 }
 
-/** Where a page begins. `isOther`: the cursor is of a store that this one doesn't come from. */
+/**
+ * Where a page begins. `isOther`: the cursor's store isn't this one or one that it was restored
+ * from.
+ */
 interface Begin extends RecordPlace {
   readonly isOther: boolean;
 }
@@ -89,20 +90,24 @@ function placeOf({ followers }: DaemonState, { after, from }: FollowQuery, end: 
   if (after === null) return { key: from === "now" ? end : 0, index: 0, isOther: false };
   const at = followers.storeIds.findIndex(({ id }) => id === after.storeId);
   if (at < 0) return { key: 0, index: 0, isOther: true };
-  // What a replaced store recorded after the backup was made was handed on, and isn't here.
+  // If the cursor is beyond the backup from which the store was restored, continue after the
+  // backup's records.
   const { firstKey: endOfId = Infinity } = followers.storeIds[at + 1] ?? {};
   return after.key < endOfId
     ? { key: after.key, index: after.index, isOther: false }
     : { key: endOfId, index: 0, isOther: false };
 }
 
-/** Keys ascend one by one, and are removed from the first on. */
+/**
+ * How many commits were removed before the follower read them. Keys are consecutive, and the oldest
+ * are removed first.
+ */
 function missedCommits({ store }: DaemonState, from: number, end: number): number {
   const [first = end] = store.keys("usage", { from: 0, before: end, limit: 1 }).map(Number);
   return Math.max(0, first - from);
 }
 
-/** `firstKey`: of the page's first record, or where it would be. */
+/** `firstKey`: the key of the page's first record, or its place if the page is empty. */
 async function readPage(
   { store, keys, labelsOf, followers, yieldToEventLoop }: DaemonState,
   begin: RecordPlace,
@@ -136,7 +141,7 @@ async function readPage(
   return { records, next: { key: endOfId, index: 0, firstKey: firstKey ?? endOfId } };
 }
 
-/** When the first record at a place or behind it ended; null: there is none. */
+/** When the first record at a place or after it ended; null if there is none. */
 function unreadSinceMs(
   state: Pick<DaemonState, "store" | "usage">,
   { key: from, index }: RecordPlace,
@@ -152,7 +157,7 @@ function lagSeconds(sinceMs: number | null, nowMs: number): number {
   return sinceMs === null ? 0 : Math.max(0, nowMs - sinceMs) / 1000;
 }
 
-/** The followers, each with how far it is behind now. */
+/** The followers, each with its current lag. */
 export function listFollowers(
   state: Pick<DaemonState, "store" | "usage" | "followers">,
   nowMs: number,

@@ -1,6 +1,6 @@
 /**
- * The names of which most is used: of a million children of a template, or of 100,000 rules. They
- * are looked at in slices, and no more are kept than are listed.
+ * Finds the fullest of up to a million children of a template, or of 100,000 rules. It examines
+ * them in slices and keeps only a few times as many as it lists.
  */
 import { childrenPerSweep } from "../../shared/bounds.js";
 import { Turns } from "../../shared/long-lists.js";
@@ -15,12 +15,12 @@ interface Ranked {
   readonly usedRatio: number;
 }
 
-/** Some 5 ms of the event loop. */
+/** About 5 ms of the event loop. */
 const namesPerSlice = childrenPerSweep / 10;
 
 /**
- * Up to `limit` names, the fullest first, and the equally full by name. `usedRatio` says how full
- * one is; null leaves it out.
+ * Up to `limit` names, the fullest first, equally full ones by name. `usedRatio` returns the used
+ * ratio of a name, or null to leave it out.
  */
 export async function fullest(
   names: Iterable<string>,
@@ -28,7 +28,7 @@ export async function fullest(
   usedRatio: (name: string) => number | null,
   { yieldToEventLoop }: Pick<Slices, "yieldToEventLoop">,
 ): Promise<readonly string[]> {
-  // By name: a walk may come to a child twice.
+  // By name, because a walk may visit a child twice.
   let found = new Map<string, Ranked>();
   let last: Ranked | null = null;
   const turns = new Turns(namesPerSlice);

@@ -1,6 +1,6 @@
 /**
- * The children of a budget's template that have spent most of their amounts, as GET
- * /admin/budgets/children lists them (docs/reference/admin-api.md). Reading changes nothing.
+ * The children of a budget's template that have spent most of their amounts, for GET
+ * /admin/budgets/children (docs/reference/admin-api.md). Reading changes nothing.
  */
 import type { BudgetChildList } from "../../shared/api/budget-item.js";
 import { bad, type Checked, good } from "../../shared/checked.js";
@@ -17,7 +17,7 @@ import { fullest } from "./fullest.js";
 import { type ListQuery, matches, parseChildrenQuery } from "./list-query.js";
 import { money } from "./spend/budget-money.js";
 
-/** The body: a budget as in a reset of one, with `limit` and `search`. */
+/** The body has the fields of `budgets.reset-one`, and `limit` and `search`. */
 export function listBudgetChildren(
   state: DaemonState,
   body: unknown,
@@ -71,7 +71,7 @@ async function fullestOf(
   };
 }
 
-/** For a client, who names it so: `daily budget on user_path /team`. */
+/** A budget's name in messages to clients: `daily budget on user_path /team`. */
 export function nameOfBudget({ scope, subject, periodSeconds }: BudgetKey): string {
   return `${budgetPeriodLabel(periodSeconds)} budget on ${scope} ${subject}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Budgets as the API shows them (docs/reference/admin-api.md): items of the admin list, the
- * statuses of GET /v1/usage, and what an explanation shows of them. Reading changes nothing.
+ * Budgets as the API shows them (docs/reference/admin-api.md): items of the admin list, statuses of
+ * GET /v1/usage, and items of explanations. Reading changes nothing.
  */
 
 import type { BudgetItem, BudgetPage, BudgetStatus } from "../../shared/api/budget-item.js";
@@ -29,7 +29,7 @@ import {
 } from "./list-query.js";
 import { hasUsage, money, refreshOthers } from "./spend/budget-money.js";
 
-/** What the list can be narrowed by. */
+/** The filters of the list. */
 export const budgetChoices = { scope: budgetScopes, source: sources, order: orders } as const;
 
 /** One page of all budgets in the order scope, subject, period. */
@@ -42,7 +42,7 @@ export function listBudgets(state: DaemonState, query: ListQuery, nowMs: number)
   };
 }
 
-/** The same, after reading what other hosts have spent on its budgets. */
+/** As `listBudgets`, after reading the other hosts' spend on its budgets. */
 export async function listFreshBudgets(
   state: DaemonState,
   query: ListQuery,
@@ -62,7 +62,7 @@ function budgetsOn({ budgets }: DaemonState, query: ListQuery) {
   );
 }
 
-/** The budgets of which most is spent, as `listFullestRules`. */
+/** The budgets with the highest used ratio, as `listFullestRules`. */
 export async function listFullestBudgets(
   state: DaemonState,
   query: ListQuery,
@@ -111,7 +111,7 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number): BudgetItem
     ...(scope === "user_path" ? { user_path: subject } : {}),
     per_child: perChild,
     amount: amountUsd,
-    // A template has no account of its own: what its children share is the period.
+    // A template has no account of its own, only a period.
     ...(budget.own === null ? { spent: 0, usage_ratio: 0 } : money(state, budget.own, nowMs)),
     period_ratio: Math.min(1, Math.max(0, (nowMs - startMs) / (bounds.endMs - startMs))),
     period_label: budgetPeriodLabel(periodSeconds),
@@ -129,7 +129,7 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number): BudgetItem
   };
 }
 
-/** As of a rule. */
+/** The configuration's budget that a manual budget overrides. */
 function overridden(
   { declared: all, settings }: DaemonState,
   budget: Budget,
@@ -148,7 +148,7 @@ function overridden(
 }
 
 /**
- * The budgets that a caller with this path and these labels meets, for GET /v1/usage; none while
+ * The budgets that apply to a caller with this path and these labels, for GET /v1/usage; none while
  * budgets are disabled.
  */
 export function budgetStatuses(
@@ -160,7 +160,7 @@ export function budgetStatuses(
   return met(state, userPath, labels, nowMs).map((account) => statusOf(state, account, nowMs));
 }
 
-/** Reads again what other hosts have spent on them, with a cluster. */
+/** In a cluster, reads again the other hosts' spend on these budgets. */
 export async function refreshStatuses(
   state: DaemonState,
   userPath: string,
@@ -205,8 +205,8 @@ function statusOf(state: DaemonState, account: Account, nowMs: number): BudgetSt
 }
 
 /**
- * The budgets that a request meets, as `explain` shows them: `retry_after` is 0 where one has
- * something left, or isn't enforced.
+ * The budgets that apply to a request, for `explain`. `retry_after` is 0 if a budget has something
+ * left or isn't enforced.
  */
 export function explainBudgets(
   state: DaemonState,

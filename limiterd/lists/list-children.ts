@@ -1,5 +1,5 @@
 /**
- * The fullest children of a rule's template, as GET /admin/rate-limits/children lists them
+ * The fullest children of a template, for GET /admin/rate-limits/children
  * (docs/reference/admin-api.md). Reading changes nothing.
  */
 import type { ChildItem, ChildList } from "../../shared/api/rule-item.js";
@@ -10,8 +10,8 @@ import { type ListQuery, matches } from "./list-query.js";
 import { liveCounts, usedRatio } from "./list-rules.js";
 
 /**
- * Up to `limit` children, the fullest first; `after` means nothing here. Children that this host
- * hasn't met aren't listed.
+ * Up to `limit` children, the fullest first; `after` is ignored. Children without requests on this
+ * host aren't listed.
  */
 export async function listChildren(
   { children, shares }: Rule,
@@ -30,7 +30,7 @@ export async function listChildren(
   const counters = names.map((name) => children.copy(name)).filter((child) => child !== undefined);
   await others?.refresh(counters);
   const items = names.flatMap((name) => {
-    // One that has been forgotten meanwhile is full no more.
+    // A child that was removed meanwhile is no longer full.
     const child = children.copy(name);
     return child === undefined ? [] : [childItem(child, nowMs)];
   });
@@ -44,7 +44,7 @@ export async function listChildren(
 
 export interface OtherHosts {
   readonly count: number;
-  /** Learns what they count of these. */
+  /** Reads the other hosts' counts of these counters. */
   refresh(counters: readonly Counter[]): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The requests in flight as GET /admin/in-flight lists them (docs/reference/admin-api.md): who
- * holds slots, where, and since when.
+ * The requests in flight, for GET /admin/in-flight (docs/reference/admin-api.md): which paths hold
+ * slots, at which targets, and since when.
  */
 import type { LeaseItem, LeasePage } from "../../shared/api/lease-item.js";
 import { targetName } from "../../shared/domain/target-name.js";
@@ -8,22 +8,22 @@ import { formatMillis } from "../../shared/time.js";
 import type { HeldLease, PeerState } from "../peer.js";
 import { type ListQuery, matches } from "./list-query.js";
 
-/** One of them: its proxy and its number there are its name. */
+/** One request in flight, identified by its proxy and its lease's number there. */
 interface InFlight {
   readonly proxyId: string;
   readonly lease: number;
   readonly held: HeldLease;
 }
 
-/** Where a page begins: behind the request of this time and name. */
+/** Where a page begins: after the request with this time, proxy and lease. */
 type Place = Pick<InFlight, "proxyId" | "lease"> & { readonly atMs: number };
 
-/** One page, the longest running first. Submissions aren't among them: they hold no slot. */
+/** One page, the longest running first, without submissions, which hold no slot. */
 export function listLeases(peers: Iterable<PeerState>, query: ListQuery, nowMs: number): LeasePage {
   const from = placeOf(query.after);
   const first: InFlight[] = [];
   let left = false;
-  /** Those that were admitted later than this aren't on the page. */
+  /** Requests that were admitted later than this aren't on the page. */
   let latestMs = Number.POSITIVE_INFINITY;
   for (const { proxy, leases } of peers) {
     if (proxy === null) continue;
@@ -50,7 +50,10 @@ export function listLeases(peers: Iterable<PeerState>, query: ListQuery, nowMs: 
   };
 }
 
-/** When there are more than `max`, sorts them and keeps the first `limit`: whether any went. */
+/**
+ * If there are more than `max`, sorts them and keeps the first `limit`. Returns whether any were
+ * dropped.
+ */
 function keepFirst(list: InFlight[], limit: number, max: number): boolean {
   if (list.length <= max) return false;
   list.sort((a, b) => compare(placeIn(a), placeIn(b)));

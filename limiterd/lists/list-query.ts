@@ -1,5 +1,5 @@
 /**
- * What a list of rules, budgets or keys is asked for: where to begin, how many items, and which
+ * The query of a list of rules, budgets or keys: where to begin, how many items, and which filters
  * (docs/reference/admin-api.md, "Lists"); and the page of a sorted list that answers it.
  */
 import { itemsPerPage } from "../../shared/bounds.js";
@@ -16,31 +16,34 @@ import {
 import { declaredAtText, declaredLine } from "../../shared/config/limits/declared-at.js";
 import type { DeclaredAt } from "../../shared/domain/rule.js";
 
-/** What lists are narrowed by beside `search`: each field's name with the values it may have. */
+/** The filters in addition to `search`: each field's name with its allowed values. */
 type ListChoices = Readonly<Record<string, readonly string[]>>;
 
 export interface ListQuery {
-  /** The `next` of the page before, or null to begin. */
+  /** The `next` of the previous page; null for the first page. */
   readonly after: string | null;
-  /** Items of one page, at most. */
+  /** Maximum number of items of the page. */
   readonly limit: number;
-  /** In lower case; an item is listed if one of its names has it in it. Empty: all are. */
+  /** In lower case; an item is listed if one of its names contains it. Empty: no filter. */
   readonly search: string;
-  /** The value asked for, by field; a field that isn't here takes all. */
+  /** The required value by field; a missing field isn't a filter. */
   readonly chosen: Readonly<Record<string, string>>;
 }
 
 const searchCharsMax = 200;
-/** Rules, budgets or keys that one page of a narrowed list looks at: a millisecond or two. */
+/** Rules, budgets or keys that one page of a filtered list examines: about two milliseconds. */
 export const itemsExaminedMax = 10_000;
 
-/** Where a rule or a budget comes from. */
+/** The sources of rules and budgets. */
 export const sources = ["manual", "config"] as const;
 
-/** `use`: the fullest first, and of these one page. */
+/** `use`: one page with the fullest first. */
 export const orders = ["name", "use"] as const;
 
-/** A list's body: `{after?, limit?, search?}` and the fields of `choices`; null asks for all. */
+/**
+ * Parses a list's body: `{after?, limit?, search?}` and the fields of `choices`. A null body has no
+ * filter.
+ */
 export function parseListQuery(body: unknown, choices: ListChoices): Checked<ListQuery> {
   const known = ["after", "limit", "search", ...Object.keys(choices)];
   const fields = asQuery(body, known);
@@ -70,7 +73,7 @@ export function parseListQuery(body: unknown, choices: ListChoices): Checked<Lis
   });
 }
 
-/** The body of a list of children: what names the template, and `{limit?, search?}`. */
+/** Parses the body of a list of children: the template's key, and `{limit?, search?}`. */
 export function parseChildrenQuery(
   body: unknown,
 ): Checked<{ readonly key: object; readonly query: ListQuery }> {
@@ -79,12 +82,12 @@ export function parseChildrenQuery(
   return query.ok ? good({ key, query: query.value }) : query;
 }
 
-/** Whether the fullest are asked for, and not the first by name. */
+/** Whether the query is for the fullest items, not for the first by name. */
 export function isByUse({ chosen }: Pick<ListQuery, "chosen">): boolean {
   return chosen["order"] === "use";
 }
 
-/** Whether a name has the text of a query in it, in capitals or not. */
+/** Whether a name contains the query's text, ignoring case. */
 export function matches(query: Pick<ListQuery, "search">, name: string): boolean {
   return query.search === "" || name.toLowerCase().includes(query.search);
 }
@@ -95,7 +98,7 @@ interface Listed {
   readonly source: string;
 }
 
-/** Where the configuration declares a rule or a budget: the fields of an item, if it is known. */
+/** The item's fields for where the configuration declares a rule or a budget, if known. */
 export function declared(
   { definition, source, declaredAt }: Listed & { readonly declaredAt: DeclaredAt | null },
   where: DeclaredIn,
@@ -113,7 +116,7 @@ interface DeclaredPlace {
   readonly declared_line?: number;
 }
 
-/** The same for what the configuration declares in its place. */
+/** As `declared`, for the configuration's rule or budget that a manual one overrides. */
 export function placed(
   { scope }: Listed["definition"],
   at: DeclaredAt | null,
@@ -127,7 +130,7 @@ export function placed(
   };
 }
 
-/** Whether a rule or a budget is among those that a query asks for. */
+/** Whether a rule or a budget satisfies a query. */
 export function isListed({ definition, source }: Listed, query: ListQuery): boolean {
   const { scope = definition.scope, source: chosenSource = source } = query.chosen;
   return (
@@ -137,13 +140,13 @@ export function isListed({ definition, source }: Listed, query: ListQuery): bool
 
 interface Page<T> {
   readonly items: readonly T[];
-  /** The last item that was looked at while others follow, or null at the end of the list. */
+  /** The last examined item if others follow it; null at the end of the list. */
   readonly last: T | null;
 }
 
 /**
- * Up to `limit` items from an index on that are listed. It looks at a bounded number of them, so a
- * page may be short, or empty, and yet not be the last.
+ * Up to `limit` items that satisfy `isListed`, from an index on. It examines a bounded number of
+ * items, so a page may be short or empty and not be the last.
  */
 export function pageOf<T>(
   sorted: readonly T[],

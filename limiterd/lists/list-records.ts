@@ -1,7 +1,7 @@
 /**
- * Usage records as GET /admin/usage/records lists them (docs/reference/admin-api.md): newest
- * first, those that aren't written yet included. It looks back in slices, so that no admission
- * waits for it, and no further than a bounded number of records at once.
+ * Usage records for GET /admin/usage/records (docs/reference/admin-api.md): newest first, including
+ * unwritten ones. It reads backwards in slices, so that no admission waits for it, and examines a
+ * bounded number of records per page.
  */
 import type { RecordItem, RecordPage } from "../../shared/api/record-item.js";
 import { recordsPerTurn } from "../../shared/bounds.js";
@@ -13,14 +13,16 @@ import type { UsageRecord } from "../usage/usage-records.js";
 import { isWanted, type RecordQuery } from "./record-query.js";
 import { recordItem } from "./show-record.js";
 
-/** Records that one page looks at; an entry of the store counts as some of them itself. */
+/**
+ * Maximum number of records that one page examines; each entry of the store counts as a few more.
+ */
 const examinedMax = 20_000;
-/** What it takes to find an entry of the store, in records that are read. */
+/** The cost of finding an entry of the store, in records. */
 const recordsPerEntry = 4;
 
 /**
- * One page, from the record before `after` on. Pages stay right when records come, and when old
- * ones are removed, between them. Rejects with `StoreUnreadableError`.
+ * One page, from the record before `after` on. Pages stay consistent if records are added or old
+ * ones removed between them. Rejects with `StoreUnreadableError`.
  */
 export async function listRecords(
   state: Pick<DaemonState, "store" | "usage" | "keys" | "labelsOf" | "yieldToEventLoop">,

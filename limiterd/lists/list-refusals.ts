@@ -1,6 +1,6 @@
 /**
- * The last refusals as GET /admin/refusals lists them (docs/reference/admin-api.md), and one of
- * them as an explanation shows it.
+ * The last refusals for GET /admin/refusals (docs/reference/admin-api.md), and one refusal as an
+ * explanation shows it.
  */
 import type { BreachItem, RefusalItem, RefusalPage } from "../../shared/api/refusal-item.js";
 import { budgetPeriodLabel } from "../../shared/domain/budget.js";
@@ -12,14 +12,14 @@ import { formatMillis } from "../../shared/time.js";
 import type { RecentRefusal, RecentRefusals } from "../rules/recent-refusals.js";
 import { itemsExaminedMax, type ListQuery, matches } from "./list-query.js";
 
-/** What the list can be narrowed by. */
+/** The filters of the list. */
 export const refusalChoices = {
   dimension: ["requests", "tokens", "concurrent", "children", "budget"],
 } as const;
 
 /**
- * One page, newest first. `after` is the number of the last one that was looked at; refusals that
- * were forgotten since are left out.
+ * One page, newest first. `after` is the number of the last examined refusal; refusals that were
+ * dropped since are left out.
  */
 export function listRefusals(
   refusals: Pick<RecentRefusals, "newestFirst">,
@@ -48,7 +48,7 @@ export function listRefusals(
   }
 }
 
-/** The number in an `after`; text that isn't one begins with the newest. */
+/** The number in an `after`; null, for the newest, if it isn't a number. */
 function numberOf(after: string | null): number | null {
   return after !== null && /^\d{1,15}$/.test(after) ? Number(after) : null;
 }
@@ -79,8 +79,8 @@ export function refusalItem({
 }
 
 /**
- * A breach as it was, or would be, reported: message, rule, dimension, cap and wait; or the budget,
- * with what was spent of what.
+ * A breach as it was or would be reported: message, rule, dimension, cap and wait; or the budget
+ * with its spend and amount.
  */
 export function explainBreach(breach: Breach | BudgetBreach): BreachItem {
   if (breach.dimension === "budget") {

@@ -1,6 +1,6 @@
 /**
- * Rules as GET /admin/rate-limits lists them (docs/reference/admin-api.md). Reading changes
- * nothing, except that windows are advanced to the current time.
+ * Rules for GET /admin/rate-limits (docs/reference/admin-api.md). Reading changes nothing, except
+ * that it rolls windows to now.
  */
 
 import type { RuleCounts, RuleItem, RulePage } from "../../shared/api/rule-item.js";
@@ -33,18 +33,18 @@ import {
 interface ListOptions {
   readonly nowMs: number;
   readonly inertReason: InertReason;
-  /** The configuration's. */
+  /** The configuration file. */
   readonly configFile: string | null;
   readonly declared: Pick<DeclaredLimits<RuleDefinition>, "get">;
   readonly query: ListQuery;
 }
 
-/** What the list can be narrowed by. */
+/** The filters of the list. */
 export const ruleChoices = { scope: scopes, source: sources, order: orders } as const;
 
 /**
- * One page of all rules in the order scope, subject, period. Pages stay right when rules come and
- * go between them.
+ * One page of all rules in the order scope, subject, period. Pages stay consistent if rules are
+ * made or deleted between them.
  */
 export function listRules(book: RuleBook, options: ListOptions): RulePage {
   const { nowMs, query } = options;
@@ -59,8 +59,8 @@ export function listRules(book: RuleBook, options: ListOptions): RulePage {
 }
 
 /**
- * The rules of which most is used, the fullest first: one page, whose `next` is null. They are
- * looked at in slices, and then written as they are at that moment.
+ * The rules with the highest used ratio, the fullest first: one page, whose `next` is null. Rules
+ * are examined in slices and then shown with their values at the end.
  */
 export async function listFullestRules(
   book: RuleBook,
@@ -121,7 +121,7 @@ function listItem(book: RuleBook, rule: Rule, options: ListOptions): RuleItem {
   };
 }
 
-/** What the configuration declares in the place of a rule that was edited by hand. */
+/** The configuration's rule that a manual rule overrides. */
 function overridden(
   rule: Rule,
   { declared: all, configFile: file }: ListOptions,
@@ -140,15 +140,12 @@ function overridden(
   };
 }
 
-/** A rule that nothing has counted by yet has no counter, and a template's are its children's. */
+/** The used ratio of a rule; 0 for a template, and for a rule that has counted nothing yet. */
 function ratioOf({ counted }: Rule, nowMs: number): number {
   return counted === null ? 0 : usedRatio(counted, nowMs);
 }
 
-/**
- * The used share of the cap of which most is used; above 1 where tokens went beyond it. Its window
- * is advanced to the current time.
- */
+/** The used ratio of the fullest cap; above 1 if tokens exceed the cap. Rolls the window to now. */
 export function usedRatio(counter: Counter, ownNowMs: number): number {
   const { rule } = counter;
   const { maxRequests, maxTokens } = rule.definition;
@@ -161,7 +158,7 @@ export function usedRatio(counter: Counter, ownNowMs: number): number {
   );
 }
 
-/** The counts of a counter, by the names of the API. Its window is advanced to the current time. */
+/** The counts of a counter with the API's names. Rolls the window to now. */
 export function liveCounts(counter: Counter, ownNowMs: number): RuleCounts {
   const { rule } = counter;
   const { maxRequests, maxTokens } = rule.definition;

@@ -1,4 +1,4 @@
-/** What GET /admin/usage/records is asked for: the filters of a list of usage records. */
+/** The query of GET /admin/usage/records: the filters of a list of usage records. */
 import { itemsPerPage } from "../../shared/bounds.js";
 import { asQuery, bad, type Checked, good, isAbsent, show } from "../../shared/checked.js";
 import { parseUserPath } from "../../shared/domain/limit-key.js";
@@ -8,13 +8,13 @@ import { type ExportPage, parseMoments, parseRecordsPage } from "../usage/usage-
 import type { UsageRecord } from "../usage/usage-records.js";
 import { isWithin } from "./show-record.js";
 
-/** Null of a filter: all. */
+/** A filter that is null doesn't apply. */
 export interface RecordQuery extends ExportPage {
-  /** In lower case: what was executed, with its provider or without it, or what was asked for. */
+  /** In lower case: the executed model, with or without its provider, or the requested model. */
   readonly model: string | null;
   /** In lower case. */
   readonly provider: string | null;
-  /** The id of a managed key; empty: those without one. */
+  /** The id of a managed key; empty: records without a key. */
   readonly keyId: string | null;
   /** Both included. */
   readonly statuses: { readonly from: number; readonly to: number } | null;
@@ -34,10 +34,10 @@ const fieldsKnown = [
   "request_id",
 ];
 const nameCharsMax = 1000;
-/** In place of a key's id. */
+/** The value of `key` for records without a key. */
 const withoutKey = "none";
 
-/** The body: the parameters of the endpoint by their names. */
+/** The body has the endpoint's parameters by name. */
 export function parseRecordQuery(body: unknown): Checked<RecordQuery> {
   const fields = asQuery(body, fieldsKnown);
   if (!fields.ok) return fields;
@@ -77,7 +77,7 @@ function parseName(value: unknown, field: string): Checked<string | null> {
     : bad(`${field} must be a text of 1 to ${nameCharsMax} characters, not ${show(value)}`, field);
 }
 
-/** What isn't an id isn't repeated: it could be a key. */
+/** The error doesn't repeat an invalid id, because it could be a secret. */
 function parseKeyId(value: unknown): Checked<string | null> {
   if (isAbsent(value)) return good(null);
   if (value === withoutKey) return good("");
@@ -86,7 +86,7 @@ function parseKeyId(value: unknown): Checked<string | null> {
     : bad(`key must be a key's id such as key_7, or ${withoutKey}`, "key");
 }
 
-/** `429`, or all of a class: `4xx`. */
+/** A status such as `429`, or a class such as `4xx`. */
 function parseStatuses(value: unknown): Checked<RecordQuery["statuses"]> {
   if (isAbsent(value)) return good(null);
   const text = typeof value === "string" ? value.toLowerCase() : "";
@@ -100,7 +100,7 @@ function parseStatuses(value: unknown): Checked<RecordQuery["statuses"]> {
   return good({ from, to: from + 99 });
 }
 
-/** Whether a record is one that was asked for. */
+/** Whether a record satisfies a query. */
 export function isWanted(record: UsageRecord, query: RecordQuery): boolean {
   const { model, provider, keyId, statuses, requestId } = query;
   if (keyId !== null && record.keyId !== keyId) return false;

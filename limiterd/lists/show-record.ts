@@ -1,4 +1,4 @@
-/** A usage record as exports and lists show it, and which records are of a path and some days. */
+/** A usage record as exports and lists show it, and the filter by path and time. */
 import type { RecordItem } from "../../shared/api/record-item.js";
 import { keyNumber } from "../../shared/domain/managed-key.js";
 import { costUsd } from "../../shared/domain/money.js";
@@ -8,7 +8,7 @@ import type { DaemonState } from "../state.js";
 import type { ExportPage } from "../usage/usage-query.js";
 import type { UsageRecord } from "../usage/usage-records.js";
 
-/** Whether a record is at a path or below it, and ended in these moments. */
+/** Whether a record is at a path or below it and ended in this time range. */
 export function isWithin(
   { atMs, userPath }: UsageRecord,
   { fromMs, beforeMs, userPath: path }: Pick<ExportPage, "fromMs" | "beforeMs" | "userPath">,
@@ -18,8 +18,8 @@ export function isWithin(
 }
 
 /**
- * Costs are US dollars, null where there was no price. The key's name and labels are those that it
- * has now: a deleted one has no name.
+ * Costs are US dollars, null without a price. The key's name and labels are the current ones; a
+ * deleted key has no name.
  */
 export function recordItem(
   { keys, labelsOf }: Pick<DaemonState, "keys" | "labelsOf">,

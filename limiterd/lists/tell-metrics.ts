@@ -1,6 +1,6 @@
 /**
- * The metrics of the daemon, for GET /metrics/limiter (docs/reference/metrics.md): what it counts
- * anyway, as `sluice status` shows it, and what its rules and budgets have used.
+ * The metrics of the daemon, for GET /metrics/limiter (docs/reference/metrics.md): the counts that
+ * `sluice status` shows, and the use of rules and budgets.
  */
 import type { DaemonStatus } from "../../shared/api/gateway-status.js";
 import { budgetPeriodLabel } from "../../shared/domain/budget.js";
@@ -16,7 +16,7 @@ type Name = keyof typeof limiterMetrics;
 
 interface Question {
   readonly status: DaemonStatus;
-  /** The most rules, and the most budgets, with metrics of their own. */
+  /** Maximum number of rules, and of budgets, with metrics of their own. */
   readonly rulesMax: number;
   readonly nowMs: number;
 }
@@ -45,7 +45,7 @@ function told(name: Name, labels: readonly string[], value: number): ToldSeries 
   return toldAll(name, labels, [value]);
 }
 
-/** Of a histogram or a summary. */
+/** The series of a histogram or a summary. */
 function toldAll(name: Name, labels: readonly string[], values: readonly number[]): ToldSeries {
   return [limiterMetrics[name].name, labels, values];
 }
@@ -168,14 +168,17 @@ interface ToldLimits {
   readonly leftOut: number;
 }
 
-/** In the order of all lists. A template has no counter of its own. */
+/**
+ * The metrics of rules, in the order of lists, without templates, which have no counter of their
+ * own.
+ */
 function tellRules({ book }: DaemonState, max: number, nowMs: number): ToldLimits {
-  // After a start those in the store are read in slices; to list them would read all at once.
+  // After a start, rules are loaded in slices; `sorted` would load all of them in one turn.
   if (!book.ruleSet.isRead) return { series: [], leftOut: book.ruleSet.size };
   const series: ToldSeries[] = [];
   let rules = 0;
   for (const listed of book.sorted()) {
-    // To ask for the counter of one that is left out would make it.
+    // Skip rules that are left out, because reading `own` would create their counters.
     if (listed.definition.perChild || rules++ >= max) continue;
     const { definition, own } = book.fresh(listed);
     const { scope, subject, periodSeconds, maxRequests, maxTokens } = definition;

@@ -162,10 +162,7 @@ export class Rollups implements RollupView {
     }
   }
 
-  /**
-   * Everything that was dirty before the last call is in the store. Forgets what wasn't needed
-   * since then, if there is much.
-   */
+  /** As `RollupCache.forget`; also clears the cached groups of records. */
   forget(): void {
     if (this.#cells.forget()) this.#recordSums.forget();
   }

@@ -18,7 +18,7 @@ export interface AdminRequest<Op extends AdminOp> {
   readonly body: unknown;
 }
 
-/** All operations but `backup`, which belongs to a connection: it is in `handlers/back-up.ts`. */
+/** All operations except `backup`, which is bound to a connection (`handlers/back-up.ts`). */
 export type PlainOp = Exclude<AdminOp, "backup">;
 
 /** The ports for the answer; call one of the two, once. */
@@ -39,14 +39,14 @@ export function checkedValue<T>(checked: Checked<T>, ports: Pick<AnswerPorts, "f
   return null;
 }
 
-/** Fails, and proposes nothing. */
+/** Fails the operation and returns null, for `propose`. */
 export function failed(ports: Pick<AnswerPorts, "fail">, failure: Failure): null {
   ports.fail(failure);
   return null;
 }
 
 /**
- * Makes a change: applies what `propose` returns, then answers. `propose` judges the current state,
+ * Makes a change: applies what `propose` returns, then answers. `propose` checks the current state,
  * and returns null after it has failed the operation.
  */
 export function makeChange(
@@ -93,8 +93,8 @@ function undecided(decided: Extract<Decided, { kind: "away" | "contended" }>): F
 }
 
 /**
- * Writes to the other hosts or reads from them, if there are any, and continues whether the engine
- * answers or not: while it is away, each host works alone.
+ * In a cluster, writes to the other hosts or reads from them. Continues even if the engine doesn't
+ * answer: while it is away, each host works alone.
  */
 export function askHosts(
   cluster: ClusterMember | null,

@@ -1,4 +1,4 @@
-/** The daemon's own status, for `sluice status` and /health, and which limits are inert. */
+/** The daemon's status, for `sluice status` and /health, and the inert limits. */
 import type {
   ClusterHost,
   ClusterStatus,
@@ -89,10 +89,7 @@ export function daemonStatus(state: DaemonState, nowMs: number): DaemonStatus {
 const inertNamedMax = 100;
 const proxiesNamedMax = 100;
 
-/**
- * The rules and budgets that are loaded but do nothing, each with its reason; at most 100 of
- * either.
- */
+/** The inert rules and budgets, each with its reason; at most 100 of each. */
 export function inertOnes({ book, budgets, inertRules, settings }: DaemonState): readonly Inert[] {
   const rules: Inert[] = [];
   for (const id of inertRules) {
@@ -111,7 +108,7 @@ export function inertOnes({ book, budgets, inertRules, settings }: DaemonState):
   ];
 }
 
-/** How many budgets do nothing: all or none. */
+/** The number of inert budgets: all or none of them. */
 export function countInertBudgets({
   budgets,
   settings,
@@ -119,7 +116,7 @@ export function countInertBudgets({
   return budgetsInert(settings.usageEnabled) === null ? 0 : budgets.budgets.size;
 }
 
-/** The ids of the rules of a book that do nothing. */
+/** The ids of the inert rules of a book. */
 export function findInertRules(book: RuleBook, inertReason: InertReason): Set<string> {
   const inert = new Set<string>();
   for (const { id, definition } of book.rules.values())

@@ -1,7 +1,7 @@
 /**
  * Explains what would happen to a request now, and why: its rules, their counts, and the verdict,
- * with the same function as for admissions (`rules/judge.ts`). It uses copies: no request is
- * consumed, no window moves, and no child of a template is made.
+ * with the same function as for admissions (`rules/judge.ts`). It uses copies: it counts no
+ * request, rolls no window and creates no child of a template.
  */
 import type {
   ExplainedRule,
@@ -30,7 +30,7 @@ import {
 } from "../../rules/judge.js";
 import { hasWindow, type RuleBook } from "../../rules/rule-book.js";
 
-/** Explains a request under the rules and counters as they are. */
+/** Explains a request with the current rules and counters. */
 export function explainVerdict(
   book: Pick<RuleBook, "copyPath" | "matchTarget">,
   request: JudgedRequest,

@@ -1,6 +1,6 @@
 /**
- * The usage records, page by page in the order in which they were recorded: for the command line,
- * in bounded memory on both sides.
+ * Exports the usage records in pages, in the order of recording, for the command line. Both sides
+ * need only bounded memory.
  */
 import type { RecordExport, RecordItem } from "../../../shared/api/record-item.js";
 import { recordsPerTurn } from "../../../shared/bounds.js";
@@ -12,12 +12,15 @@ import { StoreFailingError } from "../../store/store.js";
 import type { ExportPage } from "../../usage/usage-query.js";
 import { batchesIn } from "../../usage/usage-reader.js";
 
-/** How many records one page examines, so that a filter that leaves out most delays no page. */
+/**
+ * Maximum number of records that one page examines, so that a page isn't delayed by a filter that
+ * excludes most records.
+ */
 const examinedMax = 20_000;
 
 /**
- * `next` is null after the last page; a page may be empty and yet not be the last. Rejects with
- * `StoreUnreadableError`, or with `StoreFailingError` when records can't get there.
+ * `next` is null after the last page; an empty page needn't be the last. Rejects with
+ * `StoreUnreadableError`, or with `StoreFailingError` if records can't be written.
  */
 export async function exportRecords(
   state: DaemonState,
@@ -25,8 +28,7 @@ export async function exportRecords(
   nowMs: number,
 ): Promise<RecordExport> {
   const { store, usage } = state;
-  // Everything settled before the operation is on disk, and so among the records, before it is
-  // answered.
+  // Writes everything settled before the operation, so that the export includes it.
   if (page.after === null) await recordsWritten(state);
   const ranges = usage.days.keysOf(page, usage.lastKey + 1);
   const first = ranges[0]?.from ?? 0;

@@ -1,6 +1,6 @@
 /**
- * The admin operations, for the HTTP API and the command line alike: which of them does what. Each
- * checks its whole body before it changes anything, and is answered once the change is committed.
+ * Dispatches the admin operations of the HTTP API and the command line. Each checks its whole body
+ * before it changes anything, and is answered once the change is committed.
  */
 import { unreachable } from "../../../shared/assert.js";
 import { type Failure, failure } from "../../../shared/error-code.js";
@@ -108,7 +108,7 @@ export function handleAdmin(
       const answer = checkedValue(handleExplain(state, body, nowMs), ports);
       if (answer === null) return;
       if (state.shares === null) return ports.answer(answer);
-      // The counters it used are read from the engine, then it is explained again.
+      // Reads the counters that the explanation used from the engine, then explains again.
       return void state.shares.refreshLooked().then(() => {
         const again = checkedValue(handleExplain(state, body, nowMs), ports);
         if (again !== null) ports.answer(again);
@@ -168,7 +168,7 @@ function tooManyWaiting(failing: Error | null): Failure {
   );
 }
 
-/** For each id, what this host knows, or else what the other hosts know. */
+/** For each id, the owners that this host knows; if none, those that the other hosts know. */
 function ownersOf(
   { objects, cluster }: DaemonState,
   ids: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * The admin operations on budgets, for the HTTP API and the command line alike. Each checks its
- * whole body before it changes anything, and is answered once the change is committed.
+ * The admin operations on budgets, for the HTTP API and the command line. Each checks its whole
+ * body before it changes anything, and is answered once the change is committed.
  */
 
 import type { BudgetSettings } from "../../../shared/api/budget-item.js";
@@ -62,7 +62,7 @@ const handlers: Readonly<Record<BudgetOp, Handler>> = {
   "budgets.put-settings": putSettings,
 };
 
-/** What may make accounts of the store stale, which therefore must be known. */
+/** Operations that may make stored accounts stale, so they need all accounts in memory. */
 const beginsAnew: ReadonlySet<BudgetOp> = new Set<BudgetOp>([
   "budgets.put",
   "budgets.delete",
@@ -171,8 +171,8 @@ function resetAll(state: DaemonState, body: unknown, nowMs: number, ports: Admin
 }
 
 /**
- * A crash leaves the first of them, so they needn't be in force in one turn either. Each is of the
- * moment of its turn: what was spent before that is forgotten.
+ * Resets budgets in slices. After a crash some may be reset and others not, so they needn't apply
+ * in one turn either. Each reset has the time of its turn and clears earlier spend.
  */
 async function resetInSlices(
   state: DaemonState,
@@ -187,7 +187,7 @@ async function resetInSlices(
     const resets = ids.slice(i, i + limitsPerTurn).map((id) => budgetReset(id, nowMs));
     ({ written } = applyDefinitions(state, resets, nowMs));
   }
-  // They are written in their order.
+  // Commits are in order, so the last one is enough.
   answerWritten(written, ports, () => ports.answer({}));
 }
 

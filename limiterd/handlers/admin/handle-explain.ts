@@ -1,7 +1,6 @@
 /**
- * The admin operation `explain`: a user path or a managed key and the candidate targets, or the id
- * of a request that was refused. The proxy or the command line has resolved the model before; rules
- * and refusals are here.
+ * The admin operation `explain`, for a user path or a managed key with candidate targets, or for
+ * the id of a refused request. The proxy or the command line has resolved the model before.
  */
 import type { Explanation } from "../../../shared/api/explanation.js";
 import { candidatesMax } from "../../../shared/bounds.js";
@@ -57,7 +56,10 @@ export function handleExplain(
   };
 }
 
-/** An active key: the requests of any other are rejected before the rules. */
+/**
+ * The key of a body. It must be active, because requests with other keys are rejected before the
+ * rules.
+ */
 function readKey(state: DaemonState, given: unknown, nowMs: number): Checked<ManagedKey> {
   const fields = isObject(given) ? given : {};
   const key = findKey(state, fields);
@@ -68,7 +70,7 @@ function readKey(state: DaemonState, given: unknown, nowMs: number): Checked<Man
     : wrong(`the key ${key.id} is ${status}: its requests are answered with 401`, "key");
 }
 
-/** `keyId`: whose labels' budgets count too; empty for a caller without a managed key. */
+/** `keyId`: the key whose labels' budgets also apply; empty for a caller without a managed key. */
 function explainNow(
   state: DaemonState,
   request: JudgedRequest,

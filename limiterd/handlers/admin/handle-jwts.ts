@@ -1,6 +1,6 @@
 /**
- * The admin operations on denied JWTs. Each is sent to every proxy before it is answered, and is on
- * disk by then.
+ * The admin operations on denied JWTs. Each change is committed and sent to every proxy before it
+ * is answered.
  */
 
 import type { DeniedJwt, DeniedJwtPage } from "../../../shared/api/denied-jwt.js";
@@ -25,7 +25,7 @@ import {
 type JwtOp = Extract<AdminOp, `jwts.${string}`>;
 
 /**
- * The bodies: `jwts.list` {after?: the `next` of the page before}; `jwts.deny` {jwt: what PUT
+ * The bodies: `jwts.list` {after?: the `next` of the previous page}; `jwts.deny` {jwt: what PUT
  * /admin/denied-jwts takes, expires_in_seconds?}; `jwts.allow`: what DELETE takes.
  */
 export function handleJwts(

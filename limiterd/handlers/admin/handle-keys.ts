@@ -40,9 +40,9 @@ type KeyOp = Extract<AdminOp, `keys.${string}`>;
 
 /**
  * The bodies: `keys.issue` {key_hash, redacted_value, expires_in_seconds?, key: what POST
- * /admin/auth-keys takes}; `keys.list` what `list-query.ts` says; `keys.rotate`
- * {new_hash, redacted_value, rotation: what POST /admin/auth-keys/{id}/rotate takes}, with {id} or
- * {key_hash} as `keys.deactivate` and `keys.delete`.
+ * /admin/auth-keys takes}; `keys.list` as in `list-query.ts`; `keys.rotate` {new_hash,
+ * redacted_value, rotation: what POST /admin/auth-keys/{id}/rotate takes}, with {id} or {key_hash}
+ * as `keys.deactivate` and `keys.delete`.
  */
 export function handleKeys(
   state: DaemonState,
@@ -156,7 +156,7 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
     server_time: formatMillis(nowMs),
   });
   if (cluster === null) return ports.answer(page());
-  // While the engine is away, this host's own knowledge is used.
+  // While the engine is away, the list shows this host's own uses.
   const asked = askKeyUses(cluster.commands, cluster.name, items).catch(() => []);
   void asked.then((heard) => {
     keys.hearUses(heard);
@@ -180,7 +180,7 @@ function rotate(
   const rotation = parseKeyRotation(fields["rotation"]);
   if (!rotation.ok) return ports.fail(rotation.failure);
   const { overlapSeconds, models } = rotation.value;
-  // In whole seconds, as it is shown.
+  // In whole seconds, as shown to users.
   const untilMs = nowMs - (nowMs % 1000) + overlapSeconds * 1000;
   makeChange(state, nowMs, ports, () => {
     const key = findKey(state, fields);
@@ -210,7 +210,10 @@ function deactivate(
   changeKey(state, fields, { nowMs, become: deactivatedKey }, ports);
 }
 
-/** Refuses its requests from now on. Its id stays taken, and the gateway closed. */
+/**
+ * Deletes a key: its requests are refused from now on. Its id stays taken, and an only key's
+ * deletion doesn't open the gateway.
+ */
 function remove(
   state: DaemonState,
   fields: Readonly<Record<string, unknown>>,

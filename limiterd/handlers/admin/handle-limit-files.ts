@@ -1,7 +1,7 @@
 /**
- * Files of rules and budgets (docs/reference/admin-api.md, "Files of limits"): `limits.stage`
- * takes a piece of one, `limits.plan` says in pages what it would change, `limits.apply` makes
- * that in one change that is committed as a whole.
+ * Files of rules and budgets (docs/reference/admin-api.md, "Files of limits"): `limits.stage` adds
+ * a piece of a file, `limits.plan` returns in pages what the file would change, `limits.apply`
+ * makes these changes in one commit.
  */
 import { isCount, isObject } from "../../../shared/checked.js";
 import { type Failure, invalid, plainFailure } from "../../../shared/error-code.js";
@@ -130,7 +130,7 @@ interface Prepared {
   readonly definitions: readonly Definition[];
 }
 
-/** It may be stale at its end, if rules or budgets have changed meanwhile. */
+/** The result may be outdated if rules or budgets have changed meanwhile. */
 async function prepareInSlices(
   state: DaemonState,
   file: HeldLimitFile,
@@ -154,7 +154,7 @@ function prepareAtOnce(
   return { plan, definitions: runAtOnce(definitionsOf(state, plan, nowMs)) };
 }
 
-/** The body: {id, revision}: the plan that was answered, if it would be the same now. */
+/** Applies a plan. The body: {id, revision}. Fails if the plan would be different now. */
 async function carryOut(
   state: DaemonState,
   { file, fields }: Asked,

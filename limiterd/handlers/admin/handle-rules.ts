@@ -1,6 +1,6 @@
 /**
- * The admin operations on rate-limit rules, for the HTTP API and the command line alike. Each
- * checks its whole body before it changes anything, and is answered once the change is committed.
+ * The admin operations on rate-limit rules, for the HTTP API and the command line. Each checks its
+ * whole body before it changes anything, and is answered once the change is committed.
  */
 
 import type { RulePage } from "../../../shared/api/rule-item.js";
@@ -107,7 +107,7 @@ function ownCounters(book: RuleBook, { rate_limits: items }: RulePage): readonly
   );
 }
 
-/** The body: a rule as in a reset of one, with `limit` and `search`. */
+/** The body has the fields of `rate-limits.reset-one`, and `limit` and `search`. */
 function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const asked = checkedValue(parseChildrenQuery(body), ports);
   if (asked === null) return;
@@ -135,7 +135,7 @@ function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminP
   void listChildren(rule, asked.query, slices, others).then(ports.answer);
 }
 
-/** The body: that of a put with `days`, or `after` to go on. */
+/** The body is that of a put with `days`, or with `after` to continue. */
 function test(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const { settings, store, usage, yieldToEventLoop } = state;
   if (!settings.usageEnabled) return answerRead(state, usageIsOff(state), ports);
@@ -195,7 +195,7 @@ function remove(state: DaemonState, body: unknown, nowMs: number, ports: AdminPo
   });
 }
 
-/** `name`: of the rule or budget that was to be reverted. */
+/** `name`: the name of the rule or budget to revert. */
 export function notOverridden(name: string): string {
   return `the configuration has no other ${name}`;
 }

@@ -1,7 +1,7 @@
 /**
- * The operations on sessions of the dashboard. Each use of a session judges the credential that
- * opened it as a request with that credential would be judged, so that a session ends with its key
- * on every proxy. Nothing is stored; hosts that share limits know each other's sessions.
+ * The operations on sessions of the dashboard. Each use of a session checks the credential that
+ * opened it in the same way as a request, so that a session ends with its key on every proxy.
+ * Sessions aren't stored; hosts that share limits share them.
  */
 import type { Checked } from "../../../shared/checked.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
@@ -76,8 +76,8 @@ function open(
 }
 
 /**
- * Reads what other hosts know of a session before it continues. A session that this host couldn't
- * report is its own.
+ * Reads a session from the other hosts before it is used. A session that this host couldn't report
+ * stays its own.
  */
 function learnt(
   { cluster, sessions }: DaemonState,

@@ -1,5 +1,5 @@
 /**
- * The admin operations on usage: they only read, in slices, so that no admission waits for them.
+ * The admin operations on usage. They only read, in slices, so that no admission waits for them.
  */
 import type { UsageStatus } from "../../../shared/api/usage-report.js";
 import { unreachable } from "../../../shared/assert.js";
@@ -35,7 +35,7 @@ export function handleUsage(
   answerRead(state, answerOf(state, op, body, nowMs), ports);
 }
 
-/** Answers with what is read, or with why it can't be. */
+/** Answers with the result of a read, or with the reason why it failed. */
 export function answerRead(
   state: Pick<DaemonState, "onUnreadable">,
   read: Checked<Promise<unknown>>,
@@ -86,7 +86,7 @@ function answerOf(
   return by.ok ? { ok: true, value: summarizeUsage(state, window.value, by.value, nowMs) } : by;
 }
 
-/** The status of a path; split as a summary is, if that is wanted and usage is tracked. */
+/** The status of a path, with a summary's groups if the body asks for them and usage is tracked. */
 async function statusWithGroups(
   state: DaemonState,
   window: UsageWindow,
@@ -99,7 +99,7 @@ async function statusWithGroups(
   return { ...status, usage, groups, ...(hosts === undefined ? {} : { hosts: forCallers(hosts) }) };
 }
 
-/** The `key_id` of a body: of the managed key that asks about itself; empty without one. */
+/** The `key_id` of a body: the managed key that asks about itself; empty without one. */
 function keyIdOf(body: unknown): string {
   const keyId = isObject(body) ? body["key_id"] : "";
   return typeof keyId === "string" ? keyId : "";

@@ -1,6 +1,6 @@
 /**
- * The plan of a file of limits: what it would change of the rules and budgets that there are now,
- * as people are shown it, and as definitions.
+ * The plan of a file of limits: its changes to the current rules and budgets, in the form shown to
+ * users and as definitions.
  */
 import { budgetsInert } from "../../../shared/config/inert-rule.js";
 import {
@@ -110,8 +110,8 @@ export function* planLimitFile(
 }
 
 /**
- * The definitions of a plan if it is still valid after all its turns: between them, rules may have
- * gone.
+ * The definitions of a plan. Check afterwards that the plan is still valid: rules may have been
+ * deleted between the turns.
  */
 export function* definitionsOf(
   state: DaemonState,

@@ -1,6 +1,6 @@
 /**
- * The body of GET /v1/usage (docs/reference/http-api.md, "Usage"): what a user path used in a
- * window of days, and where its budgets and rate limits are now. Reading changes nothing.
+ * The body of GET /v1/usage (docs/reference/http-api.md, "Usage"): the usage of a user path in a
+ * range of days, and the current state of its budgets and rate limits. Reading changes nothing.
  */
 import type { RateLimitStatus, UsageStatus } from "../../../shared/api/usage-report.js";
 import { periodLabel } from "../../../shared/domain/rule.js";
@@ -14,9 +14,8 @@ import { usageOf } from "../../usage/reports/usage-totals.js";
 import type { UsageWindow } from "../../usage/usage-query.js";
 
 /**
- * A plain object, ready for the wire. `keyId`: whose labels' budgets are listed too; empty for a
- * caller without a managed key. Rejects with
- * `StoreUnreadableError`.
+ * A plain object, ready for the wire. `keyId`: the key whose labels' budgets are also listed; empty
+ * for a caller without a managed key. Rejects with `StoreUnreadableError`.
  */
 export async function usageStatus(
   state: DaemonState,
@@ -28,7 +27,7 @@ export async function usageStatus(
   const { book, settings, shares } = state;
   if (shares !== null && settings.rateLimitsEnabled)
     await shares.refresh(book.copyPath(userPath, nowMs));
-  // Counters as of now, whatever happens while the sums are read.
+  // Reads the counters now, before the sums, which take several turns.
   const rateLimits = rateLimitStatuses(state, userPath, nowMs);
   const labels = state.labelsOf(keyId);
   await refreshStatuses(state, userPath, labels, nowMs);
@@ -47,8 +46,8 @@ export async function usageStatus(
 }
 
 /**
- * The user-path rules that cover a path, in the order (subject, period): a template as the path's
- * own child of it.
+ * The user-path rules that cover a path, in the order (subject, period); for a template, the path's
+ * own child.
  */
 function rateLimitStatuses(
   { book, settings }: DaemonState,

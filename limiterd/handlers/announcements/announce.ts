@@ -19,8 +19,8 @@ export function announceLimited(state: DaemonState, before: boolean): void {
 }
 
 /**
- * Notes that a commit has failed, or with null that one has succeeded again. Returns true, and
- * tells the proxies, when failures begin, change their reason, or end.
+ * Notes that a commit has failed, or with null that one has succeeded again. Announces it to the
+ * proxies and returns true if failures begin, change their reason, or end.
  */
 export function noteStoreState(
   state: Pick<DaemonState, "counts" | "peers" | "storeFailing">,
@@ -51,8 +51,8 @@ export function announceLastBackup(state: Pick<DaemonState, "peers" | "lastBacku
 }
 
 /**
- * Sends a welcomed proxy why the store can't be written or the engine can't be reached, if so, and
- * when the last backup was made.
+ * Sends a welcomed proxy the reasons why the store can't be written or the engine can't be reached,
+ * if any, and the time of the last backup.
  */
 export function sendNotices(
   {

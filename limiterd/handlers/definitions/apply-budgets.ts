@@ -1,4 +1,4 @@
-/** Definitions of budgets and of their periods, and what applying them does. */
+/** Definitions of budgets and of their periods, and how they are applied. */
 import { budgetsInert, inertBudget } from "../../../shared/config/inert-rule.js";
 import { type BudgetDefinition, type BudgetKey, budgetId } from "../../../shared/domain/budget.js";
 import { anchorsFromStored, type ResetAnchors } from "../../../shared/domain/reset-anchors.js";
@@ -17,7 +17,7 @@ import { type Definition, definitionOf } from "../../cluster/definitions/definit
 import type { DaemonState } from "../../state.js";
 import type { Applying } from "./applying.js";
 
-/** A budget that an operation makes or edits; it replaces `known`. */
+/** The definition of a budget that an operation makes or edits; it replaces `known`. */
 export function budgetDefinition(
   definition: BudgetDefinition,
   known: Pick<Budget, "createdAtMs"> | null,
@@ -37,7 +37,7 @@ export function budgetDefinition(
   );
 }
 
-/** The configuration's budget, which replaces one that was edited. */
+/** The definition that reverts an edited budget to the configuration's. */
 export function budgetReversion(known: Budget, nowMs: number): Definition {
   return budgetDefinition(known.definition, known, nowMs, "config");
 }
@@ -55,7 +55,7 @@ export function anchorsDefinition(anchors: ResetAnchors): Definition {
   return definitionOf("settings", anchorsChange(anchors));
 }
 
-/** Applies it. Returns null, or what is wrong with it. */
+/** Applies a definition. Returns null, or what is wrong with it. */
 export function applyBudget(
   state: DaemonState,
   { key: id, value }: Definition,
@@ -96,7 +96,10 @@ function noteBudget(
   if (inert !== null) onInert(inertBudget(budget.definition, inert));
 }
 
-/** As for a rule: its spend is kept. */
+/**
+ * Replaces an edited budget by the configuration's; its spend is kept. False: the configuration has
+ * none.
+ */
 function putBackBudget(state: DaemonState, known: Budget | undefined, applying: Applying): boolean {
   const theirs = known?.source === "manual" ? state.declared.budgets.find(known.id) : null;
   if (theirs === null) return false;
@@ -118,7 +121,7 @@ function removeBudget(
   stale.push(spendKeys(known));
 }
 
-/** A budget that doesn't exist has nothing to reset. */
+/** Applies a reset; a budget that doesn't exist has nothing to reset. */
 export function applyBudgetReset(
   { budgets }: DaemonState,
   { key: id, value }: Definition,
@@ -135,7 +138,7 @@ export function applyBudgetReset(
   return null;
 }
 
-/** Budgets whose running period has new bounds look up what it has cost. */
+/** Applies anchors. Budgets whose running period gets new bounds look up its cost. */
 export function applySettings(
   { budgets: book }: DaemonState,
   { key, value }: Definition,

@@ -1,4 +1,4 @@
-/** Definitions of managed keys and of denied JWTs, and what applying them does. */
+/** Definitions of managed keys and of denied JWTs, and how they are applied. */
 import { type JwtName, jwtNameKey } from "../../../shared/domain/jwt-denial.js";
 import { type Definition, definitionOf } from "../../cluster/definitions/definition.js";
 import {
@@ -16,7 +16,10 @@ export function keyDefinition(fields: KeyFields): Definition {
   return definitionOf("keys", keyChange(fields));
 }
 
-/** Applies it. Returns null, or what is wrong with it. A deleted key always leaves a tombstone. */
+/**
+ * Applies a definition. Returns null, or what is wrong with it. A deleted key always leaves a
+ * tombstone.
+ */
 export function applyKey(
   { keys }: { readonly keys: KeyRing },
   { key, value }: Definition,
@@ -36,7 +39,7 @@ export function denialDeletion(name: JwtName): Definition {
   return { kind: "denials", key: jwtNameKey(name), value: null };
 }
 
-/** Null after it is applied; else what is wrong with it. */
+/** Applies a definition. Returns null, or what is wrong with it. */
 export function applyDenial(
   { denials }: { readonly denials: JwtDenials },
   { key, value }: Definition,

@@ -25,8 +25,8 @@ interface Applied {
    */
   readonly written: Promise<Error | null>;
   /**
-   * Resolves once verdicts count everything that budgets look up because of it, and once the same
-   * is true of earlier calls. Writing the look-ups and removing stale accounts happens later.
+   * Resolves once verdicts count everything that budgets must look up because of this and earlier
+   * calls. Writing the look-ups and removing stale accounts happen later.
    */
   readonly followed: Promise<unknown>;
   /** The definitions that were skipped, each with what is wrong with it. */
@@ -73,13 +73,14 @@ function write(
 ): Pick<Applied, "written" | "followed"> {
   const { writer } = state;
   const backfill = beginBackfill(state, incomplete, nowMs);
-  // The mark of the look-up comes first: after a crash before the new anchors are written, it uses
-  // the former ones.
+  // The mark of the look-up comes first: after a crash before the new anchors are written, the
+  // look-up uses the former ones.
   const all = [...incomplete.map(budgetChange), ...changes];
   // The note on all rules, which a start reads, is in the commit of their changes.
   const hasRules = definitions.some(({ kind }) => kind === "rules" || kind === "rule_resets");
   const together = [...all, ...(hasRules ? [noteOfRules(state)] : []), ...also];
-  // One commit: after a crash, all rules and budgets of one call are there, or none.
+  // One commit, so that after a crash the store has all rules and budgets of one call or none of
+  // them.
   const written =
     hasRules || definitions.some(({ kind }) => kind === "budgets")
       ? writer.tryWrite(together)
@@ -119,7 +120,7 @@ function apply(state: DaemonState, definition: Definition, applying: Applying): 
   }
 }
 
-/** The facts that proxies hear of. */
+/** The facts that are announced to proxies. */
 interface Situation {
   readonly limited: boolean;
   readonly inertRules: number;

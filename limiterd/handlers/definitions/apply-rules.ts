@@ -1,4 +1,4 @@
-/** Definitions of rules, and what applying them does. */
+/** Definitions of rules, and how they are applied. */
 import { inertRule } from "../../../shared/config/inert-rule.js";
 import { type RuleDefinition, type RuleKey, ruleId } from "../../../shared/domain/rule.js";
 import { allRules, type Definition, definitionOf } from "../../cluster/definitions/definition.js";
@@ -15,8 +15,8 @@ import type { Change } from "../../store/store.js";
 import type { Applying } from "./applying.js";
 
 /**
- * A rule that an operation makes or edits; it replaces `known`. A new rule starts to count on every
- * host with a reset.
+ * The definitions of a rule that an operation makes or edits; it replaces `known`. A new rule comes
+ * with a reset, so that it starts to count on every host.
  */
 export function ruleDefinitions(
   definition: RuleDefinition,
@@ -38,7 +38,7 @@ export function ruleDeletions(rule: RuleKey): readonly Definition[] {
   ];
 }
 
-/** The configuration's rule, which replaces one that was edited. */
+/** The definition that reverts an edited rule to the configuration's. */
 export function ruleReversion({ id, definition, createdAtMs }: Rule, nowMs: number): Definition {
   const times = { createdAtMs, updatedAtMs: nowMs, sinceLsn: 0 };
   return definitionOf("rules", ruleChange({ id, definition, source: "config", ...times }));
@@ -49,7 +49,7 @@ export function ruleReset(key: string, nowMs: number): Definition {
   return { kind: "rule_resets", key, value: [nowMs] };
 }
 
-/** Applies it. Returns null, or what is wrong with it. */
+/** Applies a definition. Returns null, or what is wrong with it. */
 export function applyRule(
   state: DaemonState,
   { key: id, value }: Definition,
@@ -110,7 +110,7 @@ function removeRule(state: DaemonState, id: string, to: Applying): void {
   for (const change of ruleRemovals(id)) to.changes.push(change);
 }
 
-/** A rule that doesn't exist has nothing to reset. */
+/** Applies a reset; a rule that doesn't exist has nothing to reset. */
 export function applyRuleReset(
   { book }: DaemonState,
   { key: id, value }: Definition,
@@ -118,7 +118,7 @@ export function applyRuleReset(
 ): null {
   if (value === null) return null;
   if (id === allRules) {
-    // One number in the store, however many rules there are: windows up to it are stale.
+    // One number in the store for all rules: windows up to it are stale.
     book.resetAll(lsn);
     changes.push(resetAllChange(lsn));
     return null;

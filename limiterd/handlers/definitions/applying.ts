@@ -1,6 +1,4 @@
-/**
- * Collects what follows while definitions are applied to memory: changes of the store and effects.
- */
+/** Collects the changes of the store and the effects while definitions are applied to memory. */
 import type { JwtName } from "../../../shared/domain/jwt-denial.js";
 import type { Budget } from "../../budgets/budget-account.js";
 import type { StoredDenial } from "../../keys/jwt-denials.js";
@@ -8,7 +6,9 @@ import type { Change } from "../../store/store.js";
 
 export interface Applying {
   readonly nowMs: number;
-  /** The batch closed before: everything counted until now is at or below it. */
+  /**
+   * The lsn of the batch that was closed before: everything counted until now is at or below it.
+   */
   readonly lsn: number;
   readonly changes: Change[];
   /** Stale accounts of budgets, by key. */

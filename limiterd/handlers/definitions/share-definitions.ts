@@ -1,6 +1,6 @@
 /**
- * Shares the definitions of a daemon with other hosts: when it asks the engine, and what it brings
- * along when it joins.
+ * Shares the definitions of a daemon with other hosts: decides when to ask the engine, and collects
+ * this host's own definitions when it joins.
  */
 
 import { defaultAnchors } from "../../../shared/domain/reset-anchors.js";
@@ -32,7 +32,7 @@ interface SharingPorts {
   readonly engine: EngineConnection;
   readonly clusterName: string;
   nowMs(): number;
-  /** Runs `run` every `ms`; returns what ends it. */
+  /** Runs `run` every `ms`; returns a function that stops it. */
   every(ms: number, run: () => void): () => void;
   /** A random id. */
   newId(): string;
@@ -50,14 +50,14 @@ export interface SharingLog extends DefinitionsLog {
   refused(reason: string): void;
 }
 
-/** Interval of questions about changes that weren't published here, in ms. */
+/** Interval of questions about changes whose announcement didn't arrive, in ms. */
 const refreshMs = 1000;
 /** How long deletions are remembered. */
 const deletedDays = 30;
 /** Interval at which old deletions are removed, in ms. */
 const trimMs = 10 * 60_000;
 
-/** Begins to share definitions; returns what ends it. */
+/** Begins to share definitions; returns a function that stops it. */
 export function shareDefinitions(state: DaemonState, ports: SharingPorts): () => void {
   const { engine, clusterName, log, nowMs } = ports;
   const definitions = new SharedDefinitions({
@@ -85,7 +85,7 @@ export function shareDefinitions(state: DaemonState, ports: SharingPorts): () =>
       else ports.onBroken(error as Error);
     });
   const refresh = (): void => {
-    // Nothing more should wait for a failing store.
+    // A failing store must not get more waiting changes.
     if (engine.state.kind === "connected" && !state.writer.isFull) attempt(definitions.refresh());
   };
   let epoch: string | null = null;
@@ -111,8 +111,8 @@ export function shareDefinitions(state: DaemonState, ports: SharingPorts): () =>
 }
 
 /**
- * What this host has defined alone. Rules and budgets of its configuration stay its own and aren't
- * included.
+ * The definitions that this host has made alone. Rules and budgets of its configuration stay its
+ * own and aren't included.
  */
 function ownDefinitions({ book, budgets, keys, denials }: DaemonState): OwnDefinition[] {
   const own: OwnDefinition[] = [];

@@ -1,6 +1,6 @@
 /**
- * Files of limits that arrive in pieces. Each piece is checked as it arrives; nothing applies
- * before all are there. A restart forgets them.
+ * Files of limits that arrive in pieces. Each piece is checked when it arrives; nothing applies
+ * before the file is complete. The files are only in memory.
  */
 import {
   bad,
@@ -28,7 +28,7 @@ import {
 import type { LimitChangeItem, LimitCounts } from "../../../shared/limit-files/limits-plan.js";
 import type { LimitChange, PlanOptions } from "./plan-limits.js";
 
-/** A section of a file, by the ids of what it holds. */
+/** The rules or budgets of a file, by id. */
 type Section<D> = Map<string, D>;
 
 /** The last plan of a file. */
@@ -37,17 +37,17 @@ export interface HeldPlan {
   readonly changes: readonly LimitChangeItem[];
   readonly counts: LimitCounts;
   readonly revision: string;
-  /** Of which rules and budgets it was made, and of how much of the file. */
+  /** The version of the rules and budgets, and the number of pieces, from which it was made. */
   readonly madeOf: { readonly limitsVersion: number; readonly part: number };
-  /** The same changes as they are made. */
+  /** The changes in the form in which they are applied. */
   readonly rules: readonly LimitChange<RuleDefinition>[];
   readonly budgets: readonly LimitChange<BudgetDefinition>[];
 }
 
 export interface HeldLimitFile {
-  /** The next piece. */
+  /** The number of the next piece. */
   part: number;
-  /** Null: the file says nothing about them. */
+  /** Null: the file has no such section. */
   rules: Section<RuleDefinition> | null;
   budgets: Section<BudgetDefinition> | null;
   plan: HeldPlan | null;
@@ -58,7 +58,7 @@ interface Entitled {
 }
 
 export class HeldLimitFiles {
-  /** Counts each change of rules and budgets: a plan that was made before may be out of date. */
+  /** Grows with each change of rules and budgets; an earlier plan may be outdated then. */
   limitsVersion = 0;
   /** The least recently used file is first. */
   readonly #files = new Map<string, HeldLimitFile>();
@@ -67,7 +67,10 @@ export class HeldLimitFiles {
     return this.#files.size;
   }
 
-  /** The body: {id, part, rate_limits?, budgets?}, in their order; part 0 begins a file. */
+  /**
+   * Adds a piece. The body: {id, part, rate_limits?, budgets?}; pieces come in order, and part 0
+   * begins a file.
+   */
   take(body: unknown, entitled: Entitled): Checked<HeldLimitFile> {
     const { id, part, rate_limits: rules, budgets } = isObject(body) ? body : {};
     if (typeof id !== "string" || !/^[\w-]{1,64}$/.test(id))
@@ -76,7 +79,7 @@ export class HeldLimitFiles {
     if (part === 0) this.#begin(id);
     const file = this.find(id);
     if (file === null || file.part < part) return { ok: false, failure: unknownFile };
-    // The piece was taken before, and its answer was lost.
+    // The piece was added before and its answer was lost.
     if (part < file.part) return good(file);
     const problem =
       addRules(file, rules, entitled) ??
@@ -92,7 +95,7 @@ export class HeldLimitFiles {
     return good(file);
   }
 
-  /** Null: the file isn't held. */
+  /** Null if the file isn't in memory. */
   find(id: unknown): HeldLimitFile | null {
     const file = typeof id === "string" ? this.#files.get(id) : undefined;
     if (file === undefined) return null;
@@ -113,7 +116,7 @@ export class HeldLimitFiles {
   }
 }
 
-/** It was dropped by a restart or to make room for others. */
+/** The error for a file that a restart or the bound on files has dropped. */
 export const unknownFile: Failure = failure(
   "overloaded",
   "nothing was changed: the daemon has restarted or received too many files meanwhile; try again",

@@ -1,6 +1,6 @@
 /**
- * `replaces` in the body of a PUT (docs/reference/admin-api.md): which rule or budget the written
- * one takes the place of.
+ * `replaces` in the body of a PUT (docs/reference/admin-api.md): the rule or budget that the
+ * written one replaces.
  */
 import { type Checked, good, isObject } from "../../../shared/checked.js";
 import { type KeyGrammar, type LimitKey, parseKey } from "../../../shared/domain/limit-key.js";
@@ -8,11 +8,11 @@ import { type KeyGrammar, type LimitKey, parseKey } from "../../../shared/domain
 interface Move<S extends string> {
   /** The body without its `replaces`. */
   readonly body: unknown;
-  /** Null: it takes no other's place. */
+  /** Null: it replaces no other. */
   readonly replaced: LimitKey<S> | null;
 }
 
-/** Takes `replaces` out of a body: scope, subject and period, as in the body of a DELETE. */
+/** Separates `replaces` from a body: scope, subject and period, as in the body of a DELETE. */
 export function parseMove<S extends string>(
   grammar: KeyGrammar<S>,
   body: unknown,

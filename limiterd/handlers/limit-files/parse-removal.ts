@@ -1,6 +1,6 @@
 /**
- * `revert` in the body of a DELETE (docs/reference/admin-api.md): the configuration's rule or
- * budget takes the place of one that was edited by hand.
+ * `revert` in the body of a DELETE (docs/reference/admin-api.md): reverts a manually edited rule or
+ * budget to the configuration's.
  */
 import { type Checked, good, isObject } from "../../../shared/checked.js";
 import { invalid } from "../../../shared/error-code.js";

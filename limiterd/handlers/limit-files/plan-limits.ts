@@ -1,12 +1,12 @@
 /**
- * Plans the changes that make rules or budgets equal to a file. Pure; how changes are shown is in
- * `handlers/admin/handle-limit-files.ts`.
+ * Plans the changes that make rules or budgets equal to a file. Pure. Not here: how changes are
+ * shown (`handlers/admin/plan-limit-file.ts`).
  */
 import type { RuleSource } from "../../../shared/domain/rule.js";
 import type { LimitAction } from "../../../shared/limit-files/limits-plan.js";
 import type { SlicedWork, Turns } from "../../../shared/long-lists.js";
 
-/** Works for rules and budgets: how they are identified and when two are equal. */
+/** What differs between rules and budgets: their ids, equality and order. */
 interface LimitSort<D> {
   readonly idOf: (limit: D) => string;
   readonly isSame: (a: D, b: D) => boolean;
@@ -18,26 +18,26 @@ interface Present<D> {
   readonly source: RuleSource;
 }
 
-/** What there is, by ids. */
+/** The existing rules or budgets. */
 interface PresentLimits<D> {
   readonly present: ReadonlyMap<string, Present<D>>;
-  /** What the configuration has in the place of one that was made by hand. */
+  /** The configuration's rule or budget with an id; null if there is none. */
   readonly declared: (id: string) => D | null;
 }
 
 export interface PlanOptions {
-  /** Whether manual ones that the file doesn't name are removed. */
+  /** Whether manual rules and budgets that the file doesn't name are removed. */
   readonly prune: boolean;
-  /** Whether the file takes over those of the configuration that it names. */
+  /** Whether the file takes over rules and budgets of the configuration that it names. */
   readonly takeOver: boolean;
 }
 
 export interface LimitChange<D> {
   readonly action: LimitAction;
   readonly id: string;
-  /** Null: it is added. */
+  /** Null: added. */
   readonly before: D | null;
-  /** Null: it is removed. */
+  /** Null: removed. */
   readonly after: D | null;
 }
 
@@ -45,12 +45,12 @@ interface SortPlan<D> {
   /** In the order of lists. */
   readonly changes: readonly LimitChange<D>[];
   readonly unchanged: number;
-  /** Made by hand, not in the file, and left as they are. */
+  /** The number of manual ones that aren't in the file and stay. */
   readonly kept: number;
 }
 
 /**
- * `wanted`: no two have the same id. If the present ones change between the turns, the plan is
+ * `wanted` has unique ids. If the existing rules or budgets change between the turns, the plan is
  * invalid and must be made again.
  */
 export function* planLimits<D>(
@@ -84,7 +84,7 @@ export function* planLimits<D>(
   changes.sort((a, b) => compare((a.before ?? a.after)!, (b.before ?? b.after)!));
   return { changes, unchanged, kept };
 
-  /** Null: it is as the file has it. */
+  /** Null if it is as in the file. */
   function actionOn({ source }: Present<D>, isAsWanted: boolean): LimitAction | null {
     if (source === "config" && takeOver) return "take_over";
     if (isAsWanted) return null;

@@ -1,4 +1,4 @@
-/** What was spent of budgets, as lists show it: here, and on the other hosts that share them. */
+/** The spend of budgets as lists show it, on this host and on the other hosts. */
 import type { AccountMoney } from "../../../shared/api/budget-item.js";
 import { sumUsd } from "../../../shared/domain/money.js";
 import type { Account, Budget } from "../../budgets/budget-account.js";
@@ -6,7 +6,10 @@ import type { BudgetBook } from "../../budgets/budget-book.js";
 import { spentOf } from "../../budgets/judge-budgets.js";
 import type { DaemonState } from "../../state.js";
 
-/** What is left is negative once more was spent than the amount; the ratio isn't clamped either. */
+/**
+ * The spend, the rest and the ratio of an account. If more than the amount was spent, the rest is
+ * negative and the ratio above 1.
+ */
 export function money(
   { budgets: book }: DaemonState,
   account: Account,
@@ -17,14 +20,15 @@ export function money(
   const remaining = Math.round((amountUsd - spentUsd) * 1e6) / 1e6;
   return {
     spent: spentUsd,
-    // Rounding leaves a −0 of what is less than half a micro-dollar too much.
+    // Converts −0, which rounding leaves if the spend exceeds the amount by less than half a
+    // micro-dollar.
     remaining: remaining + 0,
     usage_ratio: spentUsd / amountUsd,
     ...otherHosts(book, account, nowMs),
   };
 }
 
-/** What the other hosts have spent of it, and how old that is; nothing where there are none. */
+/** The other hosts' spend and its age; empty without a cluster. */
 function otherHosts(
   book: BudgetBook,
   account: Account,
@@ -46,7 +50,7 @@ export function hasUsage(book: BudgetBook, account: Account, nowMs: number): boo
   return requests > 0 || (book.others?.spentIn(account, startMs)?.requests ?? 0) > 0;
 }
 
-/** Reads again what the other hosts have spent on listed budgets, with a cluster. */
+/** In a cluster, reads again the other hosts' spend on these budgets. */
 export async function refreshOthers(
   { others }: BudgetBook,
   budgets: readonly Budget[],
