@@ -1,8 +1,8 @@
 /**
- * Writes what records have changed, in slices: sums of usage and accounts of budgets. Then it
- * writes up to which record all of them are complete, and removes the log of spends up to there.
- * Each entry has the key of the last records that it may include, so a crash between two slices
- * loses and doubles nothing.
+ * Writes the sums of usage and the accounts of budgets that records have changed, in slices. Then
+ * it writes the record key up to which all of them are complete, and removes the log of spends up
+ * to there. Each entry has the key of the last records that it may include, so a crash between two
+ * slices neither loses nor duplicates anything.
  */
 import { windowsPerSlice } from "../../shared/bounds.js";
 import { spendChange } from "../budgets/stored-budget.js";
@@ -11,8 +11,8 @@ import { writeSlices } from "../store/write-slices.js";
 import { rollupProgressChange } from "../usage/restore-usage.js";
 
 /**
- * Resolves when the sums and accounts in the store include every record of the time of the call.
- * The caller runs one at a time.
+ * Resolves when the sums and accounts in the store include every record from before the call. Run
+ * one at a time.
  */
 export async function flushUsage(
   { usage, budgets, spendLog, writer }: DaemonState,
@@ -40,7 +40,7 @@ export async function flushUsage(
   rollups.forget();
 }
 
-/** Lazy: there may be 200,000. */
+/** Makes slices lazily, because there may be 200,000 items. */
 function* slicesOf<T>(items: Iterable<T>, perSlice: number): Generator<T[]> {
   let slice: T[] = [];
   for (const item of items) {

@@ -1,6 +1,6 @@
 /**
- * Loads what a start has left in the store, in slices, while the daemon already answers: rules,
- * their windows, and accounts of budgets. What is needed earlier is loaded lazily
+ * Loads the rules, windows and accounts of budgets that a start has left in the store, in slices,
+ * while the daemon already answers requests. What a request needs earlier is loaded lazily
  * (`rules/rule-set.ts`, `counters/unread-windows.ts`, `Budget.unread`).
  */
 import { windowsPerSlice } from "../../shared/bounds.js";
@@ -35,8 +35,8 @@ export async function loadRules(state: DaemonState, perSlice: number): Promise<v
 }
 
 /**
- * Resolves when all windows are in memory, or the daemon stops, with the keys of those that nothing
- * counts any more. No child may be forgotten meanwhile: its entry would come back. Rejects with
+ * Resolves when all windows are in memory, or the daemon stops, with the keys of stale windows. No
+ * child may be removed meanwhile, because its stored window would be loaded again. Rejects with
  * `StoreUnreadableError`.
  */
 export async function loadWindows(state: DaemonState, perSlice: number): Promise<string[]> {
@@ -50,8 +50,8 @@ export async function loadWindows(state: DaemonState, perSlice: number): Promise
 }
 
 /**
- * As `loadWindows`, for accounts: none may be forgotten meanwhile, and no budget made, deleted or
- * cleared.
+ * As `loadWindows`, for accounts. Meanwhile no account may be removed, and no budget made, deleted
+ * or cleared.
  */
 export async function loadAccounts(
   state: DaemonState,
@@ -67,7 +67,7 @@ export async function loadAccounts(
   return stale;
 }
 
-/** `take` returns false for an entry that nothing counts any more. */
+/** `take` returns false for a stale entry. */
 async function load(
   state: DaemonState,
   table: "windows" | "spends",
@@ -85,11 +85,11 @@ async function load(
   return { all, stale };
 }
 
-/** Loads an account unless it has been read or charged since. False: nothing counts it any more. */
+/** Loads an account unless it has been read or charged since. False if it is stale. */
 export function loadAccount(book: BudgetBook, key: string, stored: StoredSpend): boolean {
   const { budgetId, child } = splitSpendKey(key);
   const budget = book.budgets.get(budgetId);
-  // The budget doesn't exist, or has become or is no longer a template.
+  // The budget doesn't exist any more, or has become or stopped being a template.
   if (budget === undefined || (budget.own !== null) !== (child === "")) return false;
   const account = budget.own ?? budget.children.get(child);
   if (account !== undefined && account.spends.length > 0) return true;

@@ -1,6 +1,6 @@
 /**
- * Restores the rules of the store and applies the configuration's. Their windows are restored in
- * `restore.ts`.
+ * Restores the rules of the store and applies the configuration's. Not here: their windows
+ * (`restore.ts`).
  */
 import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import { append } from "../../shared/long-lists.js";
@@ -25,8 +25,8 @@ interface RestoreOptions {
 }
 
 /**
- * Makes the rules of the store. With a note, only those on models and providers; the others are
- * loaded lazily. Returns whether each rule has its own id as its key.
+ * Restores the rules of the store. With a note, it restores only those on models and providers; the
+ * others are loaded lazily. Returns whether each restored rule has its id as its key.
  */
 export function restoreRules(
   store: Store,

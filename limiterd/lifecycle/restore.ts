@@ -59,14 +59,14 @@ interface Restored {
   readonly configured: string;
   /** The batches of the journal that were applied, ascending. */
   readonly journaled: readonly number[];
-  /** Commit these first: this epoch's number, and what the configuration changes. */
+  /** Commit these changes first: this epoch's number, and the changes of the configuration. */
   readonly changes: readonly Change[];
 }
 
 interface RestoreOptions {
-  /** Of the text of the configured rules. */
+  /** The digest of the text of the configured rules. */
   readonly digest?: string;
-  /** Secret; only a daemon that serves requests needs one. */
+  /** The secret key of the hash of children; only a daemon that serves requests needs one. */
   readonly hashKey?: HashKey;
   /** The configured providers. */
   readonly providers?: ModelNamings;
@@ -156,7 +156,7 @@ function restoreEpochs(store: Store): StoredEpochs {
     }
     if (key === rulesKey) {
       stored.note = rulesNoteFromStored(value) ?? throwMalformed(store, "epochs", key);
-      // It may be of a rule that was deleted since.
+      // It may be from a rule that was deleted since.
       stored.lastLsn = Math.max(stored.lastLsn, stored.note.sinceLsn);
       continue;
     }
@@ -209,7 +209,7 @@ function replayJournal(store: Store, book: RuleBook, proxies: Proxies, nowMs: nu
   return batches;
 }
 
-/** Adds what a batch has counted to a window that doesn't hold it. */
+/** Adds a batch's counts to a window that doesn't include them. */
 function countAgain(book: RuleBook, counted: Counted, lsn: number, nowMs: number): void {
   const { period, requests, tokens } = counted;
   const counter = counterOf(book, counted, nowMs);
@@ -220,7 +220,7 @@ function countAgain(book: RuleBook, counted: Counted, lsn: number, nowMs: number
   book.countAgain(counter, period * periodMs, requests, tokens);
 }
 
-/** Null when its rule doesn't exist any more, or has become or is no longer a template. */
+/** Null if the rule doesn't exist any more, or has become or stopped being a template. */
 function counterOf(book: RuleBook, { ruleId, child }: Counted, nowMs: number): Counter | null {
   const known = book.ruleSet.get(ruleId);
   if (known === undefined || (known.own !== null) !== (child === "")) return null;

@@ -1,7 +1,8 @@
 /**
- * Writes changes in slices: the windows that changed since the last snapshot, then what each proxy
- * has settled, and removes the journal that is covered. Each window has the log sequence number up
- * to which it is complete, so a crash between two slices loses and doubles nothing.
+ * Writes the windows that changed since the last snapshot, in slices, then each changed proxy's
+ * last settle, and removes the covered batches of the journal. Each window has the log sequence
+ * number up to which it is complete, so a crash between two slices neither loses nor duplicates
+ * anything.
  */
 import { settledRetentionMs, windowsPerSlice } from "../../shared/bounds.js";
 import type { DirtyWindow } from "../counters/dirty-windows.js";
@@ -13,15 +14,12 @@ import { writtenChange } from "../store/epochs.js";
 import type { Change } from "../store/store.js";
 import { writeSlices } from "../store/write-slices.js";
 
-/**
- * Resolves when everything that had happened at the call is in the store. The caller runs one at a
- * time.
- */
+/** Resolves when everything from before the call is in the store. Run one at a time. */
 export async function snapshot(state: DaemonState, nowMs: number): Promise<void> {
   const { book, writer } = state;
   const dirty = book.takeDirty();
   const proxies = state.proxies.takeDirty();
-  // At rest nothing is written and no number is used.
+  // When nothing has changed, nothing is written and no lsn is used.
   const atRest = dirty === null && proxies.length === 0 && writer.journalBytes === 0;
   if (!atRest) await writeAll(state, dirty, proxies, nowMs);
   state.lastSnapshotAtMs = nowMs;

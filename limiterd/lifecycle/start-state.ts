@@ -1,4 +1,4 @@
-/** Makes the daemon's state: restores it from the store and writes down the new epoch. */
+/** Makes the daemon's state: restores it from the store and writes the new epoch. */
 
 import { windowsPerSlice } from "../../shared/bounds.js";
 import type { Inert } from "../../shared/config/inert-rule.js";
@@ -55,15 +55,15 @@ interface StartPorts extends LaterPorts {
    * after that.
    */
   onStoreState(error: Error | null): void;
-  /** Called once what budgets have spent is read. */
+  /** Called once the spend of budgets is loaded. */
   onAccountsLoaded?(): void;
-  /** Called for each inert rule and budget, at the start and when it is written. */
+  /** Called for each inert rule and budget, at the start and when one is written. */
   onInert(inert: Inert): void;
   /** Called with the stored templates if the entitlement for them is missing. */
   onUnentitled(templates: readonly string[]): void;
-  /** The store can't be read: the daemon must exit immediately. */
+  /** Called when the store can't be read: the daemon must exit immediately. */
   onBroken(error: Error): void;
-  /** Without it nothing is measured. */
+  /** Without these ports nothing is measured. */
   readonly measures?: MeasurePorts;
 }
 
@@ -71,15 +71,15 @@ interface StartOptions {
   readonly settings: DaemonSettings;
   /** The rules of the configuration. */
   readonly rules: readonly RuleDefinition[];
-  /** A digest of their text. */
+  /** A digest of the text of the rules. */
   readonly digest: string;
-  /** Its budgets. */
+  /** The budgets of the configuration. */
   readonly budgets: readonly BudgetDefinition[];
-  /** Where each of them is declared, in their order, if known. */
+  /** Where each rule and budget is declared, in their order, if known. */
   readonly declaredAt?: DeclaredPlaces;
-  /** Its providers. */
+  /** The providers of the configuration. */
   readonly providers: ModelNamings;
-  /** Two secret random 32-bit integers. */
+  /** The key of the hash of children: two secret random 32-bit integers. */
   readonly hashKey: HashKey;
   /** The name of the machine. */
   readonly host: string;
@@ -90,13 +90,13 @@ interface StartOptions {
 }
 
 const unplaced: DeclaredPlaces = { rules: [], budgets: [] };
-/** Between two attempts to write to a failing store, in ms. */
+/** Interval of attempts to write to a failing store, in ms. */
 const retryMs = 1000;
 
 /**
- * Resolves before anything is answered, when everything that answers depend on is committed. If the
- * store can't be written, these changes are queued first, before anything that follows from them
- * and before any removal.
+ * Resolves when everything that answers depend on is committed; the daemon answers nothing before.
+ * If the store can't be written, it resolves with these changes queued, ahead of their consequences
+ * and of any removal.
  */
 export async function startState(
   {
@@ -216,7 +216,7 @@ export async function startState(
     lastBackup: noted.lastBackup,
     lastSnapshotAtMs: null,
   };
-  // The store gets the mark of each look-up before anything is spent on top of it.
+  // The mark of each look-up must be in the store before later spend.
   const backfill = beginBackfill(state, incomplete, nowMs);
   await writer.tryWrite([
     ...restored.changes,
@@ -245,8 +245,8 @@ export async function startState(
 }
 
 /**
- * Templates that were written while the entitlement existed. They keep counting per child, never as
- * one shared counter, and can't be written again.
+ * Stored templates without the entitlement for them. They keep counting per child and can't be
+ * written again.
  */
 function unentitledTemplates({ settings, book, budgets }: DaemonState): readonly string[] {
   if (settings.quotaTemplatesEntitled) return [];
@@ -269,8 +269,8 @@ interface DeclaredPlaces {
 }
 
 /**
- * Notes where rules and budgets are declared, in slices, since there may be 100,000. Resolves when
- * all are noted, or the daemon stops.
+ * Notes where rules and budgets are declared, in slices, because there may be 100,000. Resolves
+ * when all are noted or the daemon stops.
  */
 export async function placeDeclared(state: DaemonState): Promise<void> {
   const { rules, budgets } = state.declared;
@@ -284,7 +284,7 @@ export async function placeDeclared(state: DaemonState): Promise<void> {
   for (const [i, definition] of rules.all.entries()) {
     const id = ruleId(definition);
     const rule = state.book.rules.get(id);
-    // The rule's own string, so that the text is kept once.
+    // Uses the rule's own string, so that memory has the text only once.
     rules.note(rule?.id ?? id, i);
     if (rule?.source === "config") rule.declaredAt = rules.at(i);
     if (turns.isOver()) await state.yieldToEventLoop();

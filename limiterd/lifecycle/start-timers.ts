@@ -1,6 +1,6 @@
 /**
- * The daemon's timers: snapshots, the sweep of idle children, the end of the reconnect grace
- * period; and the order in which it stops.
+ * The daemon's timers, such as for snapshots, sweeps and the end of the reconnect grace period; and
+ * the order in which it stops.
  */
 import { journalBytesMax, reconnectGraceMs, windowsPerSlice } from "../../shared/bounds.js";
 import { keysMax, keyUsesPerFlush } from "../../shared/domain/credential-bounds.js";
@@ -25,31 +25,31 @@ import {
 interface TimerPorts {
   /** Wall time in ms since the epoch. */
   nowMs(): number;
-  /** Runs `run` every `ms`; returns a function that ends it. */
+  /** Runs `run` every `ms`; returns a function that stops it. */
   every(ms: number, run: () => void): () => void;
   /** Runs `run` once after `ms`; returns a function that cancels it. */
   after(ms: number, run: () => void): () => void;
-  /** The store can't be read: the daemon must exit immediately. */
+  /** Called when the store can't be read: the daemon must exit immediately. */
   onBroken(error: Error): void;
   /** Called with the number of proxies of the last run that haven't reconnected in time. */
   onMissing(proxies: number): void;
   /** Called when the store is nearly full, or over its cap. */
   onFill(fill: StoreFill, usedBytes: number, largest: LargestTables): void;
-  /** Stops listening and closes every peer, once it has read what was sent to it. */
+  /** Stops listening and closes every peer once the peer has read everything sent to it. */
   closeListener(): Promise<void>;
 }
 
 export interface Timers {
   /**
-   * Writes everything and closes every peer. False: the store can't be written, and something is
-   * lost.
+   * Writes everything and closes every peer. False if the store can't be written, so that something
+   * is lost.
    */
   stop(): Promise<boolean>;
 }
 
-/** Between two checks of silent peers, idle children and the journal's size. */
+/** Interval of checks of silent peers, idle children and the journal's size, in ms. */
 const tickMs = 1000;
-/** How long a stopping daemon tries to write to its store. */
+/** How long a stopping daemon tries to write to its store, in ms. */
 const stopWriteMs = 5_000;
 
 interface TimerSettings {
@@ -58,9 +58,9 @@ interface TimerSettings {
   readonly usageRetentionDays: number;
   /** The cap of the store in bytes; null: none. */
   readonly storeBytesMax: number | null;
-  /** How often sums and accounts are written, if there isn't much to write before. */
+  /** Maximum interval at which sums and accounts are written, in ms. */
   readonly usageFlushMs: number;
-  /** Rules, or windows, that are read in one turn of the event loop after the start. */
+  /** Rules or windows that are loaded in one turn of the event loop after the start. */
   readonly loadedPerSlice?: number;
 }
 
@@ -98,7 +98,7 @@ export function startTimers(
     return flushing;
   };
   state.usage.onFlushDue(() => void flush());
-  // Before any child is forgotten.
+  // Runs before the first sweep of children.
   if (state.book.unread !== null)
     sweep(async () => {
       await loadRules(state, loadedPerSlice);
@@ -111,7 +111,7 @@ export function startTimers(
     onFill: ports.onFill,
   });
   const trim = (nowMs: number): void => {
-    // What waits for a store that fails needn't grow.
+    // A failing store must not get more waiting changes.
     if (state.writer.failing !== null) return;
     void writeSlices(state.writer, trimmer.next(nowMs, state.usage.rolledUpKey, isFull()));
   };
@@ -121,7 +121,7 @@ export function startTimers(
   stops.push(
     ports.every(tickMs, () => {
       if (state.writer.journalBytes > journalBytesMax) void takeSnapshot();
-      // Without commits nothing else would notice.
+      // An empty commit reports the missing file even if nothing else is written.
       if (!state.store.isInPlace()) void state.writer.tryWrite([]);
       closeTimedOutPeers(state, ports.nowMs());
       sweepDenials(state, ports.nowMs());
@@ -143,7 +143,7 @@ export function startTimers(
       }),
     );
   }
-  /** False: it wasn't done in time. */
+  /** Resolves with false if the work isn't done in time. */
   const within = (ms: number, done: Promise<void>): Promise<boolean> =>
     new Promise((resolve, reject) => {
       const cancel = ports.after(ms, () => resolve(false));
@@ -160,7 +160,7 @@ export function startTimers(
     async stop() {
       state.stopping = true;
       for (const stop of stops) stop();
-      // Written while the proxies are connected, so that the next epoch waits for them.
+      // Write while the proxies are connected, so that the next start waits for them.
       const written = await within(stopWriteMs, lastSnapshot());
       await ports.closeListener();
       return written && (await within(stopWriteMs, state.writer.close()));
@@ -172,7 +172,7 @@ function flushKeyUses(
   { keys, writer }: Pick<DaemonState, "keys" | "writer">,
   count = keyUsesPerFlush,
 ): void {
-  // What waits for a store that fails needn't grow.
+  // A failing store must not get more waiting changes.
   if (writer.failing !== null) return;
   void writeSlices(writer, keys.takeUsed(count).map(keyChange));
 }

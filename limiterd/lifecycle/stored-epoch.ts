@@ -1,11 +1,11 @@
 /**
- * The log sequence numbers of an epoch: each start uses numbers above all that earlier ones
- * assigned, including those of an epoch that a full disk kept from being written.
+ * The log sequence numbers of an epoch: each start uses numbers above all numbers that earlier
+ * epochs assigned, including epochs that a full disk prevented from being written.
  */
 import { isCount } from "../../shared/checked.js";
 import type { Change } from "../store/store.js";
 
-/** The host's uptime, which no process and no step of the wall clock sets back. */
+/** The host's uptime, which neither a process nor a step of the wall clock sets back. */
 export interface HostUptime {
   /** Differs after each boot. */
   readonly boot: string;
@@ -19,14 +19,14 @@ export interface StoredEpoch extends HostUptime {
 
 /**
  * In `epochs`, [epochStartLsn, boot, upMs]: the first log sequence number of the last epoch, and
- * when it began.
+ * the uptime at which it began.
  */
 export const epochStartKey = "lsn";
 
-/** More than an epoch assigns before its next millisecond. */
+/** More numbers than an epoch assigns before its next millisecond. */
 const lsnGap = 1_000_000;
 
-/** More than an epoch assigns in a millisecond; 2^53 of them last for 285 years. */
+/** More numbers than an epoch assigns in a millisecond; 2^53 numbers last for 285 years. */
 const lsnsPerMs = 1000;
 
 /** Null for what `epochChange` never wrote. */
@@ -35,9 +35,9 @@ export function epochFromStored([lsn, boot, upMs]: readonly unknown[]): StoredEp
 }
 
 /**
- * The first number of an epoch that begins now. `lastLsn`: the highest on the disk. Since the last
- * epoch on the disk there may have been others that never reached it, whose leases proxies still
- * hold; after a reboot no proxy holds any.
+ * The first number of an epoch that begins now. `lastLsn`: the highest number on the disk. After
+ * the last epoch on the disk there may have been others that never reached it and whose leases
+ * proxies still hold; after a reboot no proxy holds any.
  */
 export function nextEpochLsn(lastLsn: number, last: StoredEpoch | null, now: HostUptime): number {
   const sinceMs = last?.boot === now.boot ? Math.max(0, now.upMs - last.upMs) : now.upMs;

@@ -1,7 +1,7 @@
 /**
  * Removes what is no longer needed from memory and store, in slices: idle children of rules and
- * budgets, windows that no rule counts, expired denials of JWTs, and owners of objects that
- * providers no longer have.
+ * budgets, stale windows, expired denials of JWTs, and owners of objects that providers no longer
+ * have.
  */
 import { childrenPerSweep, secondsToSweepAll, windowsPerSlice } from "../../shared/bounds.js";
 import { spendKey } from "../budgets/stored-budget.js";
@@ -17,10 +17,9 @@ export function examinedPerSweep(childCount: number): number {
 }
 
 /**
- * Forgets idle and dropped children. Resolves when they are gone from memory and store. The caller
- * runs one at a time. `pause` yields to the event loop. The clock is read for each slice: a sweep
- * may wait long for a failing store, and with the time of its start, later counts would seem to be
- * in the future.
+ * Removes idle and dropped children. Resolves when they are removed from memory and store. Run one
+ * at a time. `pause` yields to the event loop. Each slice reads the clock: a sweep may wait long
+ * for a failing store, and with the time of its start, later counts would seem to be in the future.
  */
 export async function sweepChildren(
   state: DaemonState,
@@ -45,8 +44,8 @@ export async function sweepChildren(
 }
 
 /**
- * Removes windows that restore found stale, in slices. Resolves when they are gone. A window that
- * is counted again by then stays: the next snapshot overwrites it.
+ * Removes windows that `loadWindows` found stale, in slices. Resolves when they are removed. A
+ * window that is in use again by then stays: the next snapshot overwrites it.
  */
 export async function removeStaleWindows(
   { book, writer }: DaemonState,
@@ -62,7 +61,7 @@ export async function removeStaleWindows(
   }
 }
 
-/** Accepts JWTs again whose denial has expired. */
+/** Removes expired denials, so that their JWTs are accepted again. */
 export function sweepDenials(state: DaemonState, nowMs: number): void {
   const { denials, writer } = state;
   const expired = denials.expired(nowMs);
@@ -72,14 +71,11 @@ export function sweepDenials(state: DaemonState, nowMs: number): void {
   void writeSlices(writer, expired.map(denialRemoval));
 }
 
-/**
- * Forgets children of budgets whose periods are all over, in memory and in the store, in slices, as
- * `sweepChildren` does.
- */
+/** As `sweepChildren`, for children of budgets whose periods are all over. */
 export async function sweepSpends(state: DaemonState, nowMs: () => number): Promise<void> {
   const { accountsLoading, budgets, writer } = state;
-  // While accounts load, a forgotten one would be read again. Nothing more should wait for a
-  // failing store.
+  // While accounts load, a removed one would be loaded again. A failing store must not get more
+  // waiting changes.
   if (accountsLoading || writer.failing !== null) return;
   let children = 0;
   for (const budget of budgets.budgets.values()) children += budget.children.size;
@@ -99,11 +95,11 @@ export async function sweepSpends(state: DaemonState, nowMs: () => number): Prom
 }
 
 /**
- * Forgets the owners of expired objects, a slice at a call, and responses whose usage has been
- * awaited long enough.
+ * Removes the owners of expired objects, one slice per call, and pending responses that are too
+ * old.
  */
 export function sweepObjects({ objects, pending, writer }: DaemonState, nowMs: number): void {
-  // What waits for a store that fails needn't grow.
+  // A failing store must not get more waiting changes.
   if (writer.failing !== null) return;
   const expired = [...objects.expired(nowMs), ...pending.expire(nowMs)];
   if (expired.length > 0) void writer.write(expired);

@@ -1,7 +1,7 @@
 /**
- * Prepares a copy of a store to replace another: it has no owner, and its epochs continue above
- * every number that either store has assigned. A request that was admitted after the backup and
- * still runs is then counted once more by the daemon that starts with the copy.
+ * Prepares a copy of a store to replace another: removes its owner, and makes its epochs continue
+ * above every number that either store has assigned. A daemon that starts with the copy then counts
+ * requests again that were admitted after the backup and are still in flight.
  */
 import { randomUUID } from "node:crypto";
 import { identityAfterRestore } from "../cluster/hosts/host-identity.js";
@@ -42,8 +42,8 @@ export async function adoptStore(
 }
 
 /**
- * Adds an empty epoch that starts at `lsn` or above. The next epoch then counts all numbers between
- * the last one in this store and its own as lost.
+ * Adds an empty epoch that starts at `lsn` or above. For the next epoch, all numbers between the
+ * last one in this store and its own are lost.
  */
 export function beginsAbove(store: Store, lsn: number, uptime: HostUptime): Change[] {
   const { epochs } = restore(store, null, {
@@ -58,14 +58,14 @@ export function beginsAbove(store: Store, lsn: number, uptime: HostUptime): Chan
   ];
 }
 
-/** The highest key of a batch of records; 0 without any. */
+/** The highest key of a batch of records; 0 if there is none. */
 function lastRecordKey(store: Store): number {
   const range = { from: 0, before: Number.MAX_SAFE_INTEGER, limit: 1 };
   const [last = 0] = store.lastKeys("usage", range);
   return Math.max(Number(last), storedRollupProgress(store));
 }
 
-/** A number above all that a store's daemons have assigned; 0 when it can't be read. */
+/** A number above all that a store's daemons have assigned; 0 if the store can't be read. */
 async function nextLsnOf(file: string, uptime: HostUptime): Promise<number> {
   const reading = readingDirectory();
   try {
@@ -77,7 +77,7 @@ async function nextLsnOf(file: string, uptime: HostUptime): Promise<number> {
     await close();
     return epochs.startLsn;
   } catch (error) {
-    // Damage may be the reason for replacing it.
+    // The store may be replaced because it is damaged.
     if (error instanceof StoreUnreadableError) return 0;
     throw error;
   } finally {

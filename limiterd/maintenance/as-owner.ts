@@ -1,12 +1,12 @@
 /**
- * Makes root work on a store with the rights of the directory's owner, so that links or other files
- * which that user puts there lead no further than the user's own rights. It can't be undone, so use
- * it for commands that exit afterwards.
+ * Makes a process of root work on a store with the rights of the directory's owner, so that links
+ * or other files that the owner puts there give no more access than the owner has. It can't be
+ * undone, so use it for commands that exit afterwards.
  */
 import { constants, openSync, type Stats, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 
-/** What `process` has of it where there are users. */
+/** The functions of `process` on systems with users. */
 export interface Privileges {
   getuid(): number;
   setgroups(groups: readonly number[]): void;
@@ -21,13 +21,13 @@ const ownPrivileges: Privileges = {
   setgid: (id) => process.setgid?.(id),
   setuid(id) {
     process.setuid?.(id);
-    // Root's own may be shut to others.
+    // The owner may have no access to root's temporary directories.
     for (const name of ["TMPDIR", "TMP", "TEMP"]) delete process.env[name];
   },
   seteuid: (id) => process.seteuid?.(id),
 };
 
-/** Others than the owner can write to the directory, so no user's rights are low enough. */
+/** Users other than the owner can write to the directory, so the owner's rights are too high. */
 export class OpenDirectoryError extends Error {
   override name = "OpenDirectoryError";
 }
@@ -36,9 +36,9 @@ const writableByOthers = 0o022;
 const sticky = 0o1000;
 
 /**
- * From now on this process has the rights of the owner of `directory`, or, where it isn't there
- * yet, of the nearest one above. Nothing changes for those who aren't root, and where the owner is
- * root. Throws `OpenDirectoryError`.
+ * Gives this process the rights of the owner of `directory` or, if it doesn't exist, of its nearest
+ * existing parent. Changes nothing if the process isn't root's or the owner is root. Throws
+ * `OpenDirectoryError`.
  */
 export function becomeOwnerOf(directory: string, privileges = ownPrivileges): void {
   if (privileges.getuid() !== 0) return;
@@ -54,8 +54,8 @@ export function becomeOwnerOf(directory: string, privileges = ownPrivileges): vo
 }
 
 /**
- * Opens a file to be read: root with the rights of the owner of its directory, who may have put a
- * link there.
+ * Opens a file for reading. A process of root uses the rights of the owner of its directory, who
+ * may have put a link there.
  */
 export function openAsOwner(file: string, privileges = ownPrivileges): number {
   // Opening a FIFO without a writer would block.

@@ -1,7 +1,7 @@
 /**
- * Copies the store of a running daemon for a backup: a process of its own writes the copy beside
- * the store, the only place where a daemon may write, and this one reads it from there. The copy
- * has no name any more once it is complete, so that nothing is left of it whoever dies.
+ * Copies the store of a running daemon for a backup: a separate process writes the copy beside the
+ * store, the only place where a daemon may write, and this process reads it there. A complete copy
+ * is unlinked, so that nothing is left if a process dies.
  */
 import { rmSync, statfsSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
@@ -12,14 +12,14 @@ import { fileBytes } from "../store/lmdb/store-file.js";
 import { type Store, StoreFailingError } from "../store/store.js";
 import { runStoreProcess } from "./run-store-process.js";
 
-/** Throws `StoreFailingError` when the disk has no room for it. */
+/** Throws `StoreFailingError` if the disk has no room for the copy. */
 export function copyInProcess(store: Pick<Store, "file" | "holdPages">): CopyInProgress {
   const { file } = store;
   const storeBytes = fileBytes(file) ?? 0;
   requireRoom(dirname(file), storeBytes);
   const to = `${file}.${process.pid}.backup`;
   rmSync(to, { force: true });
-  // The process reads without the lock file, so LMDB doesn't see it.
+  // The process reads without the lock file, so LMDB doesn't know that it reads.
   const release = store.holdPages();
   const work = runStoreProcess(["copy", file, to]);
   return {

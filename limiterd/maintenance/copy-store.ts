@@ -1,11 +1,10 @@
 /**
- * Copies a store that a daemon has open, as of one commit: LMDB's own copy. It neither waits for
- * the daemon's commits nor holds them up; the daemon holds the pages that it reads.
+ * Copies a store that a daemon has open, as of one commit, with LMDB's own copy function. It
+ * neither waits for the daemon's commits nor delays them; the daemon keeps the pages that it reads.
  *
- * The file is opened by a name of its own, so with a lock file of its own. LMDB writes the number
- * of the latest commit, as it has just read it from the file, into the lock file of whatever it
- * opens: in the daemon's lock file, that takes back a commit made in between, and the next one is
- * written over its pages.
+ * It opens the file by another name, so with another lock file. When LMDB opens a file, it reads
+ * the number of the latest commit and writes it into the lock file. In the daemon's lock file, that
+ * would undo a commit made in between, and the next commit would overwrite its pages.
  */
 import { rmSync, statSync, symlinkSync } from "node:fs";
 import { resolve } from "node:path";
@@ -14,10 +13,10 @@ import { openRoot, type Root } from "../store/lmdb/lmdb-file.js";
 import { damageReason, plainReason } from "../store/lmdb/probe-disk.js";
 import { StoreUnreadableError } from "../store/store.js";
 
-/** LMDB's word for free pages that don't add up: it can copy them then, but not leave them out. */
+/** LMDB's error for inconsistent free pages: then it can copy the file only with them. */
 const notCompactable = /MDB_INCOMPATIBLE/;
 
-/** Resolved with the copy's bytes. Rejects with `StoreUnreadableError`; then there is no copy. */
+/** Resolves with the copy's size. Rejects with `StoreUnreadableError`; then there is no copy. */
 export async function copyStore(file: string, to: string): Promise<{ readonly bytes: number }> {
   process.umask(0o077);
   requireStoreFile(file);
@@ -40,7 +39,7 @@ export async function copyStore(file: string, to: string): Promise<{ readonly by
   }
 }
 
-/** `name`: of a link beside the file, that is gone once it is open. */
+/** `name`: the name of a link beside the copy, which is removed once the file is open. */
 function openApart(file: string, name: string): Root {
   const remove = (): void => {
     for (const made of [name, `${name}-lock`]) rmSync(made, { force: true });

@@ -18,8 +18,8 @@ interface Places {
 }
 
 /**
- * Rejects with `StoreLockedError` or `SocketTakenError` when a daemon runs, with
- * `StoreUnreadableError` without a directory.
+ * Rejects with `StoreLockedError` or `SocketTakenError` if a daemon runs, and with
+ * `StoreUnreadableError` if there is no directory.
  */
 export async function holdStore({ dataDir, socket, adminSocket }: Places): Promise<HeldStore> {
   for (const path of [adminSocket, socket])

@@ -1,21 +1,21 @@
 /**
  * Lowers the priority of this process, so that processes that answer requests come first. Call it
  * when the work begins, not earlier: on a busy host, a process of low priority takes ten times as
- * long to start, and does no work meanwhile.
+ * long to start.
  */
 import { readdirSync } from "node:fs";
 import { getPriority, setPriority } from "node:os";
 
-/** At 10 a host whose processors are all busy gives it next to nothing. */
+/** At 10, a host whose processors are all busy gives the process almost no time. */
 export const politePriority = 5;
 
-/** Of all threads of this process; those that are made later have the priority of their maker. */
+/** Lowers the priority of all threads of this process; later threads inherit it. */
 export function lowerPriority(): void {
   for (const thread of threadsOfThis()) {
     try {
       setPriority(Number(thread), Math.max(politePriority, getPriority(Number(thread))));
     } catch {
-      // It has ended already, or this system doesn't allow it.
+      // The thread has ended, or this system doesn't allow it.
     }
   }
 }

@@ -1,6 +1,7 @@
 /**
- * A store's file opened to be read alone: nothing of it is changed, and nothing is made beside it,
- * whoever's it is. Of no use for a store that a daemon may have.
+ * Opens a store's file only for reading: the file isn't changed and no other file is created beside
+ * it, so its directory may belong to another user. Don't use it for a store that a daemon may have
+ * open.
  */
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,9 +20,9 @@ import { type Store, StoreUnreadableError } from "../store/store.js";
 
 interface ReadStore {
   readonly store: Store;
-  /** The version of its records' formats. */
+  /** The version of the formats of its entries. */
   readonly schema: number;
-  /** How many entries it has in all. */
+  /** The total number of entries. */
   readonly entries: number;
   close(): Promise<void>;
 }
@@ -29,7 +30,7 @@ interface ReadStore {
 /** Throws `StoreUnreadableError`. `directory`: from `readingDirectory`. */
 export function readLmdbStore(file: string, directory: string): ReadStore {
   requireStorePages(file);
-  // LMDB makes its lock file beside the name by which it opens a file.
+  // LMDB creates its lock file beside the name by which it opens a file.
   const name = join(directory, "store.mdb");
   symlinkSync(resolve(file), name);
   const root = openRoot(name, { readOnly: true });
@@ -47,7 +48,7 @@ export function readLmdbStore(file: string, directory: string): ReadStore {
   }
 }
 
-/** A directory for one `readLmdbStore`, and what removes it. */
+/** A directory for one `readLmdbStore`, and a function that removes it. */
 export function readingDirectory(): { readonly directory: string; remove(): void } {
   const directory = mkdtempSync(join(tmpdir(), "sluice-reading-"));
   return { directory, remove: () => rmSync(directory, { recursive: true, force: true }) };

@@ -1,7 +1,7 @@
 /**
- * Checks the usage records of a store in one pass: the index by day must lead to each of them, and
- * the daily sums of all usage must match them. Sums of single paths and models are not checked:
- * they are written in the same commits, and checking them would need memory for each.
+ * Checks the usage records of a store in one pass: the index by day must cover each of them, and
+ * the daily sums of all usage must match them. Sums of single paths and models aren't checked: they
+ * are written in the same commits, and checking them would need memory for each.
  */
 import { isSaturated } from "../../shared/domain/money.js";
 import { dayMs, dayOf } from "../../shared/utc-day.js";
@@ -23,10 +23,10 @@ interface Run {
   readonly toDay: number;
 }
 
-/** A day's sum of all paths in the store, and what its records add up to. */
+/** A day's stored sum of all paths, and the sum of its records. */
 interface DaySum {
   readonly stored: Rollup;
-  /** The key of the last records in it. */
+  /** The key of the last records in the stored sum. */
   readonly upTo: number;
   readonly counted: Rollup;
 }
@@ -48,7 +48,7 @@ export class RecordCheck {
     this.#store = store;
   }
 
-  /** Takes the records under the next key. Throws `StoreUnreadableError`. */
+  /** Checks the records under the next key. Throws `StoreUnreadableError`. */
   take(key: string | number, value: readonly unknown[]): void {
     const records = recordsFromStored(value) ?? throwMalformed(this.#store, "usage", key);
     const at = Number(key);
@@ -83,9 +83,9 @@ export class RecordCheck {
     }
   }
 
-  /** The first day of which no record was removed: those of a run are removed together. */
+  /** The first day of which no record was removed; the records of a run are removed together. */
   #completeFrom(): number {
-    // The first record that a store ever has is 1.
+    // The first record key of a store is 1.
     if (this.#firstKey === 1) return Number.NEGATIVE_INFINITY;
     const first = this.#runs?.[0];
     return first === undefined ? Number.POSITIVE_INFINITY : first.toDay + 1;
@@ -105,7 +105,7 @@ export class RecordCheck {
     return run;
   }
 
-  /** Null: there is none, because nothing was written since the day began, or it was removed. */
+  /** Null if there is no sum, because none was written since the day began or it was removed. */
   #sumOf(day: number, atMs: number): DaySum | null {
     const known = this.#days.get(day);
     if (known !== undefined) return known;

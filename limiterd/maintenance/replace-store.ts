@@ -1,7 +1,7 @@
 /**
- * Puts a backup in the place of a store: a copy beside it first, which is verified and made ready
- * there, so that what takes the place is what was looked at; then one rename. The store that was
- * there keeps another name.
+ * Replaces a store by a backup: first makes a copy beside the store, which is verified and prepared
+ * there, so that exactly what was verified takes the store's place; then renames it. The replaced
+ * store is kept under another name.
  */
 import {
   closeSync,
@@ -28,19 +28,21 @@ export interface Backup {
 }
 
 export interface StagedStore {
-  /** The copy, for a look at it. */
+  /** The copy's file, for its verification. */
   readonly file: string;
-  /** Puts it in place; returns the name of the store that was there, null: there was none. */
+  /**
+   * Puts the copy in place; returns the new name of the replaced store, or null if there was none.
+   */
   place(nowMs: number): Promise<string | null>;
-  /** Removes it. */
+  /** Removes the copy. */
   discard(): void;
 }
 
 const pieceBytes = 1024 * 1024;
 
 /**
- * On a machine that has never had a store. Returns what takes those directories back that were made
- * and that are empty.
+ * Creates the data directory on a machine that has never had a store. Returns a function that
+ * removes the created directories if they are empty.
  */
 export function makeDataDirectory(dataDir: string): () => void {
   const first = makeStoreDirectory(dataDir);
@@ -50,7 +52,7 @@ export function makeDataDirectory(dataDir: string): () => void {
     try {
       for (let each = resolve(dataDir); each !== above; each = dirname(each)) rmdirSync(each);
     } catch {
-      // Something is in it, such as the store that was restored.
+      // The directory isn't empty; it may have the restored store.
     }
   };
 }
@@ -70,7 +72,7 @@ export function openBackup(file: string): Backup {
   }
 }
 
-/** Copies a backup beside the store that it is for. Throws the operating system's errors. */
+/** Copies a backup beside the store that it will replace. Throws the operating system's errors. */
 export function stageStore(backup: Backup, storeFile: string): StagedStore {
   const staged = `${storeFile}.${process.pid}.restored`;
   const discard = (): void => {
@@ -90,7 +92,7 @@ export function stageStore(backup: Backup, storeFile: string): StagedStore {
       const replaced = existsSync(storeFile);
       await runStoreProcess(["adopt", staged, replaced ? storeFile : ""]).done;
       const kept = replaced ? keepStore(storeFile, nowMs) : null;
-      // Of the store that goes: LMDB makes another one.
+      // The lock file of the replaced store; LMDB creates a new one.
       rmSync(`${storeFile}-lock`, { force: true });
       renameSync(staged, storeFile);
       discard();
@@ -100,7 +102,7 @@ export function stageStore(backup: Backup, storeFile: string): StagedStore {
   };
 }
 
-/** The store under a second name: the first is taken from it by the rename alone. */
+/** Gives the store a second name, which it keeps when the rename takes the first one. */
 function keepStore(storeFile: string, nowMs: number): string {
   const time = new Date(nowMs)
     .toISOString()
@@ -119,14 +121,14 @@ function keepStore(storeFile: string, nowMs: number): string {
   }
 }
 
-/** Copies into a file that is new: to nothing that is there already, such as a link, is written. */
+/** Copies into a new file, so that nothing is written to an existing one, such as a link. */
 function copyToNew(source: number, to: string): void {
   const made = openSync(to, "wx", 0o600);
   try {
     const piece = Buffer.allocUnsafe(pieceBytes);
     for (let read = -1, at = 0; read !== 0; at += read) {
       read = readSync(source, piece, { position: at });
-      // A disk that is nearly full takes a part.
+      // A disk that is nearly full may accept only a part.
       for (let written = 0; written < read; )
         written += writeSync(made, piece, written, read - written);
     }

@@ -1,6 +1,6 @@
 /**
- * Runs work on a store in a process of its own (`store-process.ts`): LMDB maps its file, and a page
- * that is missing or torn ends the process that meets it.
+ * Runs work on a store in a separate process (`store-process.ts`): LMDB maps its file, and a
+ * missing or torn page ends the process that reads it.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -8,14 +8,14 @@ import { isObject } from "../../shared/checked.js";
 import { StoreUnreadableError } from "../store/store.js";
 
 interface StoreWork {
-  /** What it says at its end. Rejects with `StoreUnreadableError`. */
+  /** Resolves with the result of the work. Rejects with `StoreUnreadableError`. */
   readonly done: Promise<unknown>;
   cancel(): void;
 }
 
 /**
- * `work`: its name and its arguments, the first of which is the store's file. `onProgress` is told
- * how much of it is done, from 0 to 1.
+ * `work`: its name and its arguments, the first of which is the store's file. `onProgress` is
+ * called with the completed part, from 0 to 1.
  */
 export function runStoreProcess(
   work: readonly [name: "copy" | "verify" | "adopt", file: string, ...rest: string[]],
@@ -23,7 +23,7 @@ export function runStoreProcess(
 ): StoreWork {
   const child = fork(new URL("./store-process.js", import.meta.url), work, {
     execArgv: [],
-    // LMDB prints what it finds; the message says it in our words.
+    // LMDB prints what it finds; the error message replaces that.
     stdio: ["ignore", "ignore", "ignore", "ipc"],
   });
   let said: unknown = null;
@@ -38,7 +38,10 @@ export function runStoreProcess(
   };
 }
 
-/** What the process's end means. `code`: its exit code, null when a signal ended it. */
+/**
+ * The result of the process's end. `code`: the exit code, null if a signal ended the process.
+ * Throws `StoreUnreadableError`.
+ */
 export function resultOf(file: string, said: unknown, code: unknown): unknown {
   const { result, problem } = isObject(said) ? said : {};
   if (typeof problem === "string") throw new StoreUnreadableError(problem);

@@ -1,6 +1,6 @@
 /**
- * A process that works on a store for another one, because a damaged file could end it: copies or
- * verifies the store, or prepares a copy to replace it. Started by `run-store-process.ts`.
+ * A process that copies or verifies a store for another process, or prepares a copy to replace it,
+ * because a damaged file may end the process that reads it. Started by `run-store-process.ts`.
  */
 
 import { StoreUnreadableError } from "../store/store.js";
@@ -25,7 +25,7 @@ async function work(): Promise<unknown> {
   }
 }
 
-/** LMDB's own words don't name the file. */
+/** Adds the file to errors, because LMDB's messages don't name it. */
 function problemOf(error: unknown): string {
   const reason = error instanceof Error ? error.message : String(error);
   return error instanceof StoreUnreadableError ? reason : `${file} can't be read: ${reason}`;

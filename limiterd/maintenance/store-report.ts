@@ -12,16 +12,16 @@ export interface StoreReport {
   /** Managed keys, without those that were deleted. */
   readonly keys: number;
   readonly records: number;
-  /** When the first and the last of them ended, in ms since the epoch; null without any. */
+  /** When the first and the last record ended, in ms since the epoch; null without records. */
   readonly firstRecordMs: number | null;
   readonly lastRecordMs: number | null;
   /** Days of which the sum of all usage was compared with the records. */
   readonly daysCompared: number;
-  /** The problems, the first of each kind; empty if the store is whole. */
+  /** The problems, only the first of each kind; empty if the store is whole. */
   readonly problems: readonly string[];
 }
 
-/** Null for what isn't a report. */
+/** Null if the value isn't a report. */
 export function parseStoreReport(value: unknown): StoreReport | null {
   if (!isObject(value)) return null;
   const report = value as unknown as StoreReport;

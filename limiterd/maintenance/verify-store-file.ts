@@ -1,11 +1,11 @@
-/** Verifies the file of a store, or a backup of one, of which nothing is changed. */
+/** Verifies the file of a store or of a backup without changing it. */
 
 import { refuseNewerSchema } from "../store/migrations.js";
 import { readingDirectory, readLmdbStore } from "./read-lmdb-store.js";
 import type { StoreReport } from "./store-report.js";
 import { verifyStore } from "./verify-store.js";
 
-/** Rejects with `StoreUnreadableError` for what isn't a store that this release can read. */
+/** Rejects with `StoreUnreadableError` if it isn't a store that this release can read. */
 export async function verifyStoreFile(
   file: string,
   onProgress: (ratio: number) => void,

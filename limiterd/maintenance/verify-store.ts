@@ -1,7 +1,7 @@
 /**
- * Reads everything in a store and says what is in it and what is wrong: checksums, the form of each
- * entry, what a start would read, the index of the records' days, and sums against records. Nothing
- * is changed.
+ * Reads everything in a store and reports its contents and its problems. It checks the checksums,
+ * the form of each entry, everything that a start would read, the index of records by day, and sums
+ * against records. Nothing is changed.
  */
 import { isCount } from "../../shared/checked.js";
 import { emptySum } from "../../shared/domain/money.js";
@@ -26,16 +26,16 @@ interface VerifyOptions {
   readonly schema: number;
   readonly entries: number;
   readonly nowMs: number;
-  /** Told how much is done, from 0 to 1. */
+  /** Called with the completed part, from 0 to 1. */
   onProgress(ratio: number): void;
 }
 
-/** Between two reports of progress. */
+/** Entries between two reports of progress. */
 const entriesPerReport = 5_000;
 
 /**
- * Whether a value has the form of its table; of the others a start's own reading says so.
- * `usage` is read by `RecordCheck`.
+ * Whether a value has the form of its table. Other tables are checked by the same functions as at a
+ * start, `usage` by `RecordCheck`.
  */
 const forms: Partial<Record<Table, (value: readonly unknown[]) => boolean>> = {
   rules: (value) => ruleFromStored(value) !== null,
@@ -49,7 +49,10 @@ const forms: Partial<Record<Table, (value: readonly unknown[]) => boolean>> = {
   settings: (value) => anchorsFromStored(value) !== null,
 };
 
-/** A damaged store is a report with problems; only the process's end is worse. */
+/**
+ * Returns a report, which has the problems of a damaged store. Severe damage may end the process
+ * instead.
+ */
 export function verifyStore(store: Store, options: VerifyOptions): StoreReport {
   const problems: string[] = [];
   const records = new RecordCheck(store);
@@ -87,7 +90,7 @@ export function verifyStore(store: Store, options: VerifyOptions): StoreReport {
   };
 }
 
-/** Reads what every start reads, as it does. Throws `StoreUnreadableError`. */
+/** Reads what every start reads, in the same way. Throws `StoreUnreadableError`. */
 function startReads(store: Store, nowMs: number): void {
   restore(store, null, {
     nowMs,
@@ -114,7 +117,7 @@ function keysIn(store: Store): number {
     const keys = restoreKeys(store);
     return keys.size - keys.deleted;
   } catch {
-    // It is one of the problems already.
+    // The error is already among the problems.
     return 0;
   }
 }

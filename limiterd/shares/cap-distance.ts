@@ -1,7 +1,7 @@
 /**
- * How far a counter is from its caps. For tokens this depends on what all hosts have charged, and
- * how fast: far from the cap, hosts exchange reports less often. Tokens aren't granted before they
- * are used, so a cap that could be reached between two reports is never far.
+ * How far a counter is from its caps. For tokens, the distance depends on how many all hosts have
+ * charged, and how fast. Far from the cap, hosts exchange reports less often. Tokens aren't granted
+ * before they are used, so a cap that could be reached between two reports is never far.
  */
 
 import { farPeriodMs, farReserveMs, renewMs } from "../bounds.js";
@@ -10,10 +10,13 @@ import type { CounterTotals } from "../cluster/shared-limits.js";
 import type { Rule } from "../counters/counter.js";
 import { estimateRequests, newWindow } from "../counters/window.js";
 
-/** One batch of charges may be a large part of what is left: then the cap is near. */
+/**
+ * The cap is near if less than this part of it is left, because one batch of charges may be as
+ * large.
+ */
 const partLeft = 1 / 4;
 
-/** Requests left of a counter, by an answer; infinite without a cap, and for slots. */
+/** The requests left of a counter according to an answer; infinite without a cap and for gauges. */
 export function requestsLeft(
   { periodMs, definition }: Pick<Rule, "periodMs" | "definition">,
   { nowMs, window, totals }: CounterTotals,
@@ -29,7 +32,7 @@ export class CapDistance {
   readonly #periodMs: number;
   /** An answer old enough to show how fast the counter grows; null: there is none. */
   #before: { readonly nowMs: number; readonly tokens: Halves } | null = null;
-  /** What all hosts were charged; null: not known yet. */
+  /** The tokens that all hosts are charged per ms; null if not known yet. */
   #perMs: number | null = null;
   #isFar = false;
 
@@ -41,7 +44,7 @@ export class CapDistance {
     return this.#isFar;
   }
 
-  /** `cap` and `left` are infinite where there is none. */
+  /** Notes an answer. `cap` and `left` are infinite without a cap. */
   heard({ nowMs, window, totals }: CounterTotals, left: number, cap: number): void {
     const tokens = { window, current: totals.tokens, previous: totals.tokensBefore };
     this.#measure(nowMs, tokens);

@@ -1,19 +1,20 @@
 /**
  * The context of all shares of a host while one message is handled: the time, whether the engine
- * can be asked, and which shares a verdict lacked. Set at the begin of each turn of the event loop.
+ * can be asked, and which shares a verdict lacked. It is set at the beginning of each turn of the
+ * event loop.
  */
 import type { ClusterFailureMode } from "../../shared/cluster/cluster-config.js";
 
 /**
  * - `look`: an explanation or a list. What the engine would grant counts as granted.
  * - `ask`: an admission that can still wait for the engine.
- * - `decide`: an admission that can't wait: the failure mode decides what isn't known.
+ * - `decide`: an admission that can't wait; the failure mode decides if counts are unknown.
  */
 type Purpose = "look" | "ask" | "decide";
 
 /** A counter that may lack what a judgement needs. */
 interface Unsure {
-  /** Whether no fresh answer of the engine is known. */
+  /** Whether there is no fresh answer of the engine. */
   readonly isUnknown: boolean;
   /** Whether the engine will grant nothing before a waiting request times out. */
   readonly willTimeOut: boolean;
@@ -25,12 +26,13 @@ export class ClusterTurn<Share extends Unsure = Unsure> {
   monoMs = 0;
   /** The open batch of the journal. */
   lsn = 0;
-  /** How many hosts there are, this one included. */
+  /** The number of hosts, including this one. */
   hosts = 1;
-  /** The engine doesn't answer. */
+  /** Whether the engine doesn't answer. */
   away = false;
   /**
-   * Until then no host asks for units, so that each can report again after the engine lost data.
+   * Until this time no host asks for units, so that all hosts can report again after the engine has
+   * lost data.
    */
   settledAtMonoMs = 0;
   purpose: Purpose = "look";
@@ -69,8 +71,8 @@ export class ClusterTurn<Share extends Unsure = Unsure> {
   }
 
   /**
-   * Whether the judgement is not valid: the engine must be asked first, or it can't be asked and
-   * nothing may be admitted without it.
+   * Whether the judgement is invalid: the engine must be asked first, or it is away and the failure
+   * mode admits nothing without it.
    */
   get isUnsure(): boolean {
     if (this.purpose === "look" || this.lacking.length === 0) return false;

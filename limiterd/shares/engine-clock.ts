@@ -1,6 +1,6 @@
 /**
- * The engine's clock, estimated from its last answer: it showed that time at some moment between
- * the question and the answer.
+ * The engine's clock, estimated from its last answer: it showed that time at some point between the
+ * question and the answer.
  */
 
 /** When the question was sent and the answer received, on the monotonic clock. */

@@ -1,7 +1,7 @@
 /**
- * How fast this host uses a counter, and so how much of it to ask for in advance. If that is a
- * small part of what is left, so that other hosts lose nothing, more is asked for and kept longer;
- * otherwise nothing that other hosts may need is held.
+ * How fast this host uses a counter, and so how many units to ask for in advance. If these are a
+ * small part of what is left, so that other hosts lose nothing, the host asks for more and keeps it
+ * longer. Otherwise it holds nothing that other hosts may need.
  */
 import { aheadMs, farAheadMs, farPeriodMs, forgottenMs, idleMs, lookMs } from "../bounds.js";
 
@@ -10,20 +10,23 @@ interface Left {
   /** Infinite without a cap. */
   readonly left: number;
   readonly hosts: number;
-  /** 0 of a gauge. */
+  /** 0 for a gauge. */
   readonly periodMs: number;
 }
 
-/** The part of what is left that all hosts together hold at most where they hold it longer. */
+/** All hosts together hold at most one `fewOf`th of what is left if they hold it longer. */
 const fewOf = 16;
-/** A pause this many times as long as usual is no chance. */
+/** A pause this many times as long as usual counts as idle. */
 const gapsOfIdle = 8;
 
 export class ShareDemand {
   #perMs = 0;
   #used = 0;
   #sinceMonoMs: number;
-  /** Little is expected beyond what was seen: four times as far each time. */
+  /**
+   * How far ahead use is expected, in ms: at first little beyond what was observed, then four times
+   * as far each time.
+   */
   #horizonMs = aheadMs;
   #surprising = Number.POSITIVE_INFINITY;
   #isFew = false;
@@ -45,7 +48,10 @@ export class ShareDemand {
     this.#isFew = false;
   }
 
-  /** Whether the cap was far at the last question, so that this host's units are few of it. */
+  /**
+   * Whether the cap was far at the last question, so that this host's units are a small part of
+   * what is left.
+   */
   get isFew(): boolean {
     return this.#isFew;
   }
@@ -55,22 +61,22 @@ export class ShareDemand {
     return this.#used > this.#surprising;
   }
 
-  /** Units that are unused for this long are given back. */
+  /** Units that are unused for this long are given back, in ms. */
   get idleMs(): number {
     if (!this.#isFew) return idleMs;
     return Math.min(Math.max(gapsOfIdle / this.#perMs, idleMs), forgottenMs);
   }
 
   /**
-   * How many units to hold after a question sent now: the expected use of the next second, by the
-   * last tenth of one or more, or of the next few seconds. Fewer for a counter that has just come
-   * into use.
+   * How many units to hold after a question that is sent now: the expected use of the next second,
+   * or of the next few seconds, measured over the last tenth of a second or more. Fewer for a
+   * counter that has just come into use.
    */
   ahead(monoMs: number, { left, hosts, periodMs }: Left): number {
     this.#measure(monoMs);
     const soon = Math.ceil(this.#perMs * aheadMs);
     const few = 0 < periodMs && periodMs < farPeriodMs ? 0 : Math.floor(left / (fewOf * hosts));
-    // Slots are returned: far fewer are needed than are taken.
+    // Slots are returned, so far fewer are needed than are taken.
     const needed = periodMs === 0 ? Math.ceil(this.#perMs * idleMs) : soon;
     this.#isFew = few > 0 && needed <= few;
     if (!this.#isFew) {
@@ -84,7 +90,7 @@ export class ShareDemand {
     return Math.min(expected, few);
   }
 
-  /** Whether the units held since the last answer are no small part of what it says is left. */
+  /** Whether the held units are no longer a small part of what the last answer says is left. */
   isMuch(held: number, left: number, hosts: number): boolean {
     if (!this.#isFew || held * fewOf * hosts <= left + held) return false;
     this.#isFew = false;

@@ -1,17 +1,17 @@
 /** When a question about one counter is due, and when the share may be dropped. */
 import { forgottenMs, freshMs, keptMs, retryMs } from "../bounds.js";
 
-/** What this host has that the engine should know. */
+/** The state of a share that determines when its next question is due. */
 export interface Standing {
-  /** It has counts that differ from the last report. */
+  /** Whether it has counts that differ from the last report. */
   readonly isUnsent: boolean;
-  /**
-   * Units are held that no request uses: they are given back after this time; infinite: none are.
-   */
+  /** After how long without use the held units are given back, in ms; infinite if none are held. */
   readonly idleMs: number;
-  /** Something is held or unreported: it is reported after this time; infinite: nothing is. */
+  /**
+   * After how long the next report is due if something is held or unreported, in ms; else infinite.
+   */
   readonly renewMs: number;
-  /** The engine has counts of this share. */
+  /** Whether the engine has counts of this share. */
   readonly isSent: boolean;
 }
 
@@ -19,7 +19,7 @@ export class ShareSchedule {
   #usedAtMonoMs: number;
   #forgottenAtMonoMs: number;
   #sentMonoMs = Number.NEGATIVE_INFINITY;
-  /** When to ask again a part of the engine that doesn't answer; null: it answers. */
+  /** When to ask a server of the engine that doesn't answer again; null if it answers. */
   #retryMonoMs: number | null = null;
 
   constructor(monoMs: number) {
@@ -27,7 +27,7 @@ export class ShareSchedule {
     this.#forgottenAtMonoMs = monoMs + forgottenMs;
   }
 
-  /** A request was counted. */
+  /** Notes a counted request. */
   used(monoMs: number): void {
     this.#usedAtMonoMs = monoMs;
     this.#forgottenAtMonoMs = monoMs + forgottenMs;
@@ -37,7 +37,10 @@ export class ShareSchedule {
     this.#sentMonoMs = monoMs;
   }
 
-  /** A part that doesn't answer is asked again only after a while, like an engine that is away. */
+  /**
+   * Notes an answer. `isLost`: the share's server of the engine doesn't answer and is asked again
+   * after `retryMs`, like an engine that is away.
+   */
   answered(monoMs: number, isLost: boolean): void {
     this.#retryMonoMs = isLost ? monoMs + retryMs : null;
   }
@@ -55,7 +58,7 @@ export class ShareSchedule {
     this.#forgottenAtMonoMs = monoMs + keptMs;
   }
 
-  /** Makes a report of everything due now. */
+  /** Makes a complete report due now. */
   restate(): void {
     this.#sentMonoMs = Number.NEGATIVE_INFINITY;
   }

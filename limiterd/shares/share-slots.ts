@@ -1,4 +1,6 @@
-/** The slots of one gauge that the engine has granted to this host, and those of the others. */
+/**
+ * The slots of one gauge that the engine has granted to this host, and those of the other hosts.
+ */
 import { slotsValidMs } from "../bounds.js";
 import { addCount } from "../cluster/halves.js";
 
@@ -29,19 +31,22 @@ export class ShareSlots {
     return addCount(this.#others, inFlight);
   }
 
-  /** Notes a report of the slots in use; at most so many others are kept. */
+  /** Notes a report of the slots in use; `kept` is the maximum number of kept slots in addition. */
   tell(inFlight: number, kept: number): void {
     this.#told = inFlight;
     this.#granted = Math.min(this.#granted, inFlight + kept);
   }
 
-  /** A host stops admitting long before the engine gives its slots to others. */
+  /** Notes a grant. A host stops using slots long before the engine gives them to others. */
   granted(inUse: number, granted: number, sentMonoMs: number): void {
     this.#granted = inUse + granted;
     this.#endMonoMs = sentMonoMs + slotsValidMs / 2;
   }
 
-  /** While the engine settles, no less than was known before it lost its data. */
+  /**
+   * Notes the slots of all hosts. While the engine settles, they don't fall below the known ones
+   * from before it lost its data.
+   */
   seen(total: number, settling: boolean): void {
     this.#others = Math.max(settling ? this.#others : 0, total - this.#granted);
   }

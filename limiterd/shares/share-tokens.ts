@@ -1,4 +1,7 @@
-/** The tokens of one counter: this host's, which its own window has, and those of the others. */
+/**
+ * The tokens of one counter: this host's, which are in its own window, and those of the other
+ * hosts.
+ */
 import { addCount, type Halves, rollHalves } from "../cluster/halves.js";
 import type { CounterTotals } from "../cluster/shared-limits.js";
 import type { Rule } from "../counters/counter.js";
@@ -11,12 +14,14 @@ export class ShareTokens {
   readonly #rule: Pick<Rule, "periodMs" | "definition">;
   /** What other hosts have charged. */
   #others: Halves = none;
-  /** What the engine counts of this host. */
+  /** The tokens of this host that the engine counts. */
   #told: Halves = none;
-  /** Charged since the last report to the engine, and how much may stay unreported. */
+  /** Tokens charged since the last report to the engine, and how many may stay unreported. */
   #unsent = 0;
   #waitingMax = 0;
-  /** The cap at the last answer: under a lower one neither this nor the distance is valid. */
+  /**
+   * The cap at the last answer. After it was lowered, `#waitingMax` and the distance are invalid.
+   */
   #cap = Number.POSITIVE_INFINITY;
   readonly #distance: CapDistance;
 
@@ -25,7 +30,7 @@ export class ShareTokens {
     this.#distance = new CapDistance(rule.periodMs);
   }
 
-  /** Whether nothing likely to happen within seconds reaches the cap. */
+  /** Whether nothing that is likely within seconds reaches the cap. */
   get isFar(): boolean {
     return this.#distance.isFar && !this.#isLowered;
   }
@@ -39,7 +44,7 @@ export class ShareTokens {
     return this.#rule.definition.maxTokens ?? Number.POSITIVE_INFINITY;
   }
 
-  /** False: the engine must hear of it soon. */
+  /** Notes charged tokens. False: they must be reported to the engine soon. */
   charged(tokens: number): boolean {
     this.#unsent += tokens;
     return this.#unsent <= this.#waitingMax && !this.#isLowered;
@@ -49,20 +54,20 @@ export class ShareTokens {
     return this.#unsent > 0;
   }
 
-  /** What to report to the engine; nothing for a gauge. */
+  /** Begins a report and returns its tokens; none for a gauge. */
   tell(own: Window): Halves {
     this.#unsent = 0;
     return this.#halvesOf(own);
   }
 
-  /** The engine has received this report. */
+  /** Notes that the engine has received this report. */
   told(halves: Halves): void {
     this.#told = halves;
   }
 
   /**
-   * How many tokens may stay unreported: far from the cap, as many as keep all other hosts together
-   * within a quarter of what is left. While the engine settles, the distance is unknown.
+   * Sets how many tokens may stay unreported: so many that those of all hosts together are at most
+   * a quarter of what is left. While the engine settles, the distance is unknown.
    */
   letWait(answer: CounterTotals, hosts: number, settling: boolean): void {
     const { periodMs } = this.#rule;
@@ -82,7 +87,10 @@ export class ShareTokens {
     else this.#distance.heard(answer, left, cap);
   }
 
-  /** While the engine settles, no less than was known before it lost its data. */
+  /**
+   * Notes the tokens of all hosts. While the engine settles, those of others don't fall below the
+   * known ones from before it lost its data.
+   */
   seen({ window, totals }: CounterTotals, settling: boolean): void {
     const told = rollHalves(this.#told, window);
     const known = settling ? rollHalves(this.#others, window) : none;

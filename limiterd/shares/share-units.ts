@@ -1,8 +1,8 @@
 /**
- * The granted requests (units) of one counter on this host, in the engine's windows: which are
- * held, which were used, and how long a unit is valid. A unit is valid until the end of the window
- * in which it was granted. That end is computed on the monotonic clock, from the moment the
- * question was sent: the engine's clock can't be further ahead.
+ * The granted requests (units) of one counter on this host, in the engine's windows: how many are
+ * held and used, and how long they are valid. A unit is valid until the end of the window in which
+ * it was granted. That end is computed on the monotonic clock from the time at which the question
+ * was sent, because the engine's clock can't be further ahead.
  */
 import { addCount, type Halves, rollHalves } from "../cluster/halves.js";
 import type { CounterTotals, SyncQuestion, SyncReply } from "../cluster/shared-limits.js";
@@ -12,9 +12,11 @@ import { EngineClock, type Exchange } from "./engine-clock.js";
 type UnitsStated = SyncQuestion["units"];
 
 interface UnitsExchange extends Exchange {
-  /** The open batch of the journal. */
+  /** The lsn of the open batch of the journal. */
   readonly lsn: number;
-  /** The engine has lost the reports of other hosts and may not have received them again. */
+  /**
+   * Whether the engine has lost the reports of other hosts and may not have received them again.
+   */
   readonly settling: boolean;
 }
 
@@ -28,8 +30,8 @@ export class ShareUnits {
   #spentBefore = 0;
   #held = 0;
   /**
-   * What earlier runs of the daemon, or earlier shares of this counter, added to the engine's
-   * totals.
+   * The part of the engine's totals that is from earlier runs of the daemon or earlier shares of
+   * this counter.
    */
   #frozen: number;
   #frozenBefore: number;
@@ -38,14 +40,16 @@ export class ShareUnits {
   #othersBefore = 0;
   /** The last report to the engine, and the grants since. */
   #told: Halves;
-  /** How many units were held after the last grant, of those that were asked for in advance. */
+  /** How many units were held in advance after the last grant. */
   #aim = 0;
   #isFew = false;
-  /** The batch of the journal that was open when the window began here, and the one before. */
+  /**
+   * The lsns of the batches that were open when this window and the one before began on this host.
+   */
   #windowLsn: number;
   #windowBeforeLsn: number;
 
-  /** `own`: what this host has counted so far, including the windows on disk. */
+  /** `own`: the window of this host so far, including stored counts. */
   constructor(periodMs: number, own: Window, lsn: number) {
     this.#periodMs = periodMs;
     this.#window = periodMs === 0 ? 0 : Math.floor(own.startMs / periodMs);
@@ -80,8 +84,8 @@ export class ShareUnits {
   }
 
   /**
-   * What all hosts have counted in a window of the engine, without the units that this host holds.
-   * The tokens are 0.
+   * The counts of all hosts in a window of the engine, without this host's held units. The tokens
+   * are 0.
    */
   view(window: number): Window {
     const current = addCount(this.#others, this.#spent);
@@ -101,7 +105,7 @@ export class ShareUnits {
   /** Whether a unit may be used now. */
   has(monoMs: number): boolean {
     if (this.#held === 0) return false;
-    // The engine's time is in whole milliseconds: it may be one further.
+    // The engine's time is in whole milliseconds, so its clock may be up to one millisecond ahead.
     return this.#clock.latestMs(monoMs) + 1 <= (this.#window + 1) * this.#periodMs;
   }
 
@@ -120,7 +124,7 @@ export class ShareUnits {
     return this.#aim > 1 && this.#held * 8 < this.#aim * (this.#isFew ? 1 : 2);
   }
 
-  /** Notes how many units were asked for in advance; `isFew`: for some seconds. */
+  /** Notes how many units were asked for in advance; `isFew`: for several seconds. */
   aim(ahead: number, isFew: boolean): void {
     this.#aim = Math.min(this.#held, ahead);
     this.#isFew = isFew;
@@ -139,14 +143,14 @@ export class ShareUnits {
     this.#spent = addCount(this.#spent, 1);
   }
 
-  /** Takes back the unit that was used in this batch of the journal, if its window is known. */
+  /** Takes back a unit that was used in this batch of the journal, if its window is known. */
   takeBack(lsn: number): void {
     if (lsn > this.#windowLsn) this.#spent = Math.max(0, this.#spent - 1);
     else if (lsn < this.#windowLsn && lsn > this.#windowBeforeLsn)
       this.#spentBefore = Math.max(0, this.#spentBefore - 1);
   }
 
-  /** Moves on to the window that has certainly begun. */
+  /** Rolls to the latest window that has certainly begun. */
   pass(monoMs: number, lsn: number): void {
     if (!this.#clock.isKnown || this.#periodMs === 0) return;
     const window = Math.floor(this.#clock.earliestMs(monoMs) / this.#periodMs);
@@ -164,7 +168,7 @@ export class ShareUnits {
     return current !== this.#spent + this.#held || previous !== this.#spentBefore;
   }
 
-  /** Adds everything used to the counts of earlier runs; nothing is held afterwards. */
+  /** Adds all used units to the counts of earlier runs; no units are held afterwards. */
   fold(): void {
     this.#frozen = addCount(this.#frozen, this.#spent);
     this.#frozenBefore = addCount(this.#frozenBefore, this.#spentBefore);
@@ -179,12 +183,12 @@ export class ShareUnits {
    * The units of a question that wants `desired` to be held after it; the others are given back.
    */
   state(desired: number, monoMs: number): UnitsStated {
-    // Units whose window has ended, or may have, are unused: reported as used they would block the
-    // requests that this question is for.
+    // Drop units whose window has ended or may have ended: reported as used, they would block the
+    // requests that need this question.
     this.#held = this.has(monoMs) ? Math.min(this.#held, desired) : 0;
     const used = addCount(this.#spent, this.#held);
     this.#told = { window: this.#window, current: used, previous: this.#spentBefore };
-    // Held units may be used before the next report: they are reported as used until then.
+    // Held units may be used before the next report, so they are reported as used.
     return {
       window: this.#window,
       spent: used,
@@ -212,7 +216,8 @@ export class ShareUnits {
   }
 
   /**
-   * Takes what all hosts count from an answer; while the engine settles, no less than was known.
+   * Notes the counts of all hosts from an answer. While the engine settles, those of others don't
+   * fall below the known ones.
    */
   seen(
     { nowMs, window, totals }: CounterTotals,

@@ -1,9 +1,9 @@
 /**
- * This host's share of one counter that all hosts count in: what the engine has granted, what this
- * host has used of it, and what the others count. Verdicts use units that are already granted, so
- * they need no fresh view of the other hosts. One question to the engine at a time reports this
- * host's use in absolute values and asks for what it needs. The arithmetic of a window is in
- * `counters/window.ts`; when a question is due, in `share-schedule.ts`.
+ * This host's share of one counter that all hosts share: the grants of the engine, this host's use
+ * of them, and the counts of the other hosts. Verdicts use units that are already granted, so they
+ * need no fresh view of the other hosts. One question to the engine at a time reports this host's
+ * use in absolute values and asks for what it needs. Not here: the arithmetic of a window
+ * (`counters/window.ts`), and when a question is due (`share-schedule.ts`).
  */
 import { assert } from "../../shared/assert.js";
 import {
@@ -33,7 +33,7 @@ import { ShareSlots } from "./share-slots.js";
 import { ShareTokens } from "./share-tokens.js";
 import { ShareUnits } from "./share-units.js";
 
-/** What this host alone counts, as a question reports it. */
+/** This host's own counts, as a question reports them. */
 export interface OwnCounts {
   readonly window: Window;
   readonly inFlight: number;
@@ -65,10 +65,10 @@ export class Share implements CounterShare {
   #generation: number;
   #settledAtMonoMs = 0;
   #asked: SyncQuestion | null = null;
-  /** How many units it asks for in advance, and the cap at the last question. */
+  /** The number of units asked for in advance, and the cap, at the last question. */
   #ahead = 0;
   #cap = never;
-  /** The engine must hear of a change soon, or an answer hasn't confirmed one. */
+  /** Whether a change must be reported to the engine soon, or no answer has confirmed one. */
   #isUrgent = false;
   /** Requests that wait for an answer. */
   waiting = 0;
@@ -90,12 +90,12 @@ export class Share implements CounterShare {
     return this.units.ageMs(this.#turn.monoMs) <= freshMs;
   }
 
-  /** Whether no fresh answer of the engine is known. */
+  /** Whether there is no usable fresh answer of the engine. */
   get isUnknown(): boolean {
     return !this.isFresh || this.#settlingMs > 0;
   }
 
-  /** How long the engine, after losing data, still collects what hosts have used; 0: it doesn't. */
+  /** How long the engine still collects the hosts' use after it has lost data; 0 if it doesn't. */
   get #settlingMs(): number {
     const { monoMs, settlingMs } = this.#turn;
     return Math.max(settlingMs, this.#settledAtMonoMs - monoMs);
@@ -111,7 +111,7 @@ export class Share implements CounterShare {
     return this.isAway || (this.isFresh && this.#settlingMs > parkedMs);
   }
 
-  /** Whether the held units were granted under a higher cap than today's. */
+  /** Whether the held units were granted under a higher cap than the current one. */
   get isLowered(): boolean {
     return this.#capNow < this.#cap;
   }
@@ -120,23 +120,24 @@ export class Share implements CounterShare {
     return this.rule.definition.maxRequests ?? never;
   }
 
-  /** How often the rule was reset, as this host knows. */
+  /** The rule's generation, as known to this host. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** What decides in place of the engine: the failure mode; null while the engine can be asked. */
+  /** The failure mode if it decides in place of the engine; null while the engine can be asked. */
   get #mode(): ClusterTurn["failureMode"] | null {
     const { away, purpose, failureMode } = this.#turn;
     if (away || this.isAway) return failureMode;
-    // What other hosts have reported since the engine lost its data is worth an answer.
+    // While hosts report again, a first answer is still useful, because it has their reports so
+    // far.
     if (this.#settlingMs > 0) return purpose !== "ask" || this.isFresh ? failureMode : null;
     return purpose === "decide" && !this.isFresh ? failureMode : null;
   }
 
   /**
    * Whether the use of other hosts counts although the failure mode decides: the engine answers,
-   * and this host remembers what the engine has lost, or the hosts are reporting it again.
+   * and this host remembers what it has lost, or the hosts are reporting it again.
    */
   get #recalls(): boolean {
     return this.#settlingMs > 0 && !this.#turn.away && !this.isAway;
@@ -189,7 +190,7 @@ export class Share implements CounterShare {
     return Math.max(1, waitSeconds);
   }
 
-  /** The part of the cap that this host may use alone. */
+  /** The part of the cap that this host may use on its own. */
   #localCap(cap: number): number {
     return Math.max(1, Math.floor(cap / this.#turn.hosts));
   }
@@ -230,7 +231,7 @@ export class Share implements CounterShare {
     return { window, nowMs: engineMs, inFlight };
   }
 
-  /** When the next question is due; infinite while one is open, or nothing is to report. */
+  /** When the next question is due; infinite while one is pending or there is nothing to report. */
   get dueMonoMs(): number {
     if (this.#asked !== null) return never;
     if (this.waiting > 0) return 0;
@@ -240,7 +241,8 @@ export class Share implements CounterShare {
   get #standing(): Standing {
     const { rule, units, slots, tokens, demand, isLowered } = this;
     const hasCap = rule.definition.maxRequests !== null;
-    // Far from the caps seconds suffice: no other host would decide otherwise if it knew.
+    // Far from the caps, reports every few seconds suffice, because they wouldn't change another
+    // host's verdict.
     const isFar = demand.isFew && tokens.isFar && !slots.holds;
     const keeps = units.held > 0 || slots.keeps;
     return {
@@ -253,12 +255,12 @@ export class Share implements CounterShare {
     };
   }
 
-  /** Whether there is anything that the engine hasn't heard of, urgent or not. */
+  /** Whether there is anything unreported, urgent or not. */
   get #hasNews(): boolean {
     return this.#isUrgent || this.tokens.isUnsent || this.units.isUnsent;
   }
 
-  /** Whether a host that stops must still report something, or give something back. */
+  /** Whether a stopping host must still report something or give something back. */
   get owes(): boolean {
     return this.units.held > 0 || this.slots.holds || this.#hasNews;
   }
@@ -276,19 +278,19 @@ export class Share implements CounterShare {
     return this.canAsk && this.units.isHalfUsed;
   }
 
-  /** Whether the engine may be asked about it now. */
+  /** Whether the engine may be asked about this counter now. */
   get canAsk(): boolean {
     return this.#asked === null && this.#schedule.mayAsk(this.#turn.monoMs);
   }
 
-  /** Whether its part of the engine doesn't answer, although others do. */
+  /** Whether this counter's server of the engine doesn't answer although others do. */
   get isAway(): boolean {
     return this.#schedule.isLost;
   }
 
   /**
-   * Whether the share can be dropped without loss, because the engine has all of it; provided that
-   * no request of this host runs.
+   * Whether the share can be dropped without loss because nothing of it is unreported, provided
+   * that no request of this host is in flight.
    */
   get isForgettable(): boolean {
     return (
@@ -307,8 +309,8 @@ export class Share implements CounterShare {
   }
 
   /**
-   * The question to send now. Units that it gives back are no longer used from here on; the last
-   * question gives back all.
+   * The question to send now. From here on, units that it gives back aren't used; the last question
+   * gives back all of them.
    */
   question({ window: own, inFlight }: OwnCounts, seq: number, isLast = false): SyncQuestion {
     const { monoMs, lsn, hosts } = this.#turn;
@@ -350,7 +352,7 @@ export class Share implements CounterShare {
     return this.#asked;
   }
 
-  /** Takes the engine's answer. False: it isn't an answer to this question. */
+  /** Applies the engine's answer. False if it isn't a `synced` answer to the pending question. */
   answered(question: SyncQuestion, reply: SyncReply, exchange: Exchange): boolean {
     if (!this.#ends(question)) return false;
     const isLost = reply.status === "away" || reply.status === "unusable";
@@ -376,7 +378,7 @@ export class Share implements CounterShare {
     return true;
   }
 
-  /** Takes what all hosts count from an answer that was only for display. */
+  /** Notes the counts of all hosts from an answer that was only for display. */
   seen(totals: CounterTotals, exchange: Exchange): void {
     if (this.#asked !== null) return;
     const settling = this.#settlingMs > 0;
@@ -385,7 +387,7 @@ export class Share implements CounterShare {
     this.slots.seen(totals.totals.slots, settling);
   }
 
-  /** The engine hasn't answered; it may or may not have received the question. */
+  /** Call when the engine hasn't answered; it may have received the question. */
   unanswered(question: SyncQuestion): void {
     if (this.#ends(question)) this.#isUrgent = true;
   }
@@ -396,7 +398,7 @@ export class Share implements CounterShare {
     return true;
   }
 
-  /** Sends everything to the engine again. */
+  /** Makes the share report everything again. */
   restate(): void {
     this.#isUrgent = true;
     this.#schedule.restate();

@@ -1,4 +1,7 @@
-/** Makes a daemon one of several hosts: its id, what it reports and reads, and what it shares. */
+/**
+ * Makes a daemon one of several hosts: takes an id, reports itself, and shares definitions, limits
+ * and usage.
+ */
 import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
 import { DefinitionCopy } from "../../cluster/definitions/definition-copy.js";
 import { definitionsChannel } from "../../cluster/definitions/definition-engine.js";
@@ -29,24 +32,27 @@ interface ClusterPorts {
   monoMs(): number;
   /** Runs `run` once after `ms`; at 0, in the next turn of the event loop. */
   after(ms: number, run: () => void): void;
-  /** Runs `run` every `ms`; returns what ends it. */
+  /** Runs `run` every `ms`; returns a function that stops it. */
   every(ms: number, run: () => void): () => void;
   /** A random id. */
   newId(): string;
   readonly accountsLoaded: Promise<void>;
   readonly log: ClusterLog;
-  /** The daemon must end, and start again. */
+  /** Called when the daemon must exit and be restarted. */
   onBroken(error: Error): void;
 }
 
 interface ClusterLog extends SharingLog {
-  /** A line for each living host that is set up in another way than this one. */
+  /** Logs a line for each live host that is configured differently from this one. */
   differing(hosts: readonly string[]): void;
-  /** Another daemon lives under the id that the store has. */
+  /** Logs that another live daemon has the id in this host's store. */
   copiedDisk(id: string): void;
 }
 
-/** Resolved: it has joined, or will when the engine is reached. Returns what ends it. */
+/**
+ * Resolves when the host has joined, or will join once the engine is reached. Returns a function
+ * that leaves the cluster.
+ */
 export async function joinCluster(
   state: DaemonState,
   ports: ClusterPorts,
@@ -93,7 +99,8 @@ export async function joinCluster(
         return;
       }
       log.copiedDisk(board.identity.id);
-      // While the disk is full, the next start would have the same id again.
+      // Keep the daemon running while the disk is full: the next start would have the same id
+      // again.
       const fresh = identityChange(freshIdentity(ports.newId, ports.nowMs()));
       if ((await state.writer.tryWrite([fresh])) !== null) return;
       ports.onBroken(new Error("another host has this host's id: it starts under another one"));
@@ -143,12 +150,13 @@ function partAway({ serversAway }: { readonly serversAway: readonly string[] }):
   return `a part of the engine's Cluster is away: ${serversAway.join(", ")}`;
 }
 
-/** Under an id that no other daemon has, as far as the engine can say. */
+/** Returns a board with an id that no other live daemon has, as far as the engine knows. */
 async function firstBoard({ store, writer }: DaemonState, ports: ClusterPorts): Promise<HostBoard> {
   let identity = nextIdentity(store, ports.newId);
   const mark = ports.newId();
   for (;;) {
-    // On a full disk it goes on, and is taken for another host after the next start.
+    // On a full disk it continues without writing its id, so the next start may count as another
+    // host.
     await writer.tryWrite([identityChange(identity)]);
     const board = new HostBoard({ ...ports, identity, mark });
     const status = await board.beat().catch(() => "away" as const);
@@ -159,8 +167,8 @@ async function firstBoard({ store, writer }: DaemonState, ports: ClusterPorts): 
 }
 
 /**
- * What a host that shares nothing any more forgets of what it shared: when it joins again, what it
- * has changed alone is its own, as at the first time.
+ * Removes the stored cluster state of a host that has left. If the host joins again, its
+ * definitions are its own, as at its first join.
  */
 export async function leaveCluster({ store, writer }: DaemonState): Promise<void> {
   const changes = [...new DefinitionCopy(store).removals(), ...forgetEpoch(store)];

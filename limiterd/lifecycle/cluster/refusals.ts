@@ -1,35 +1,38 @@
-/** What the log and /health say of an engine that refuses what hosts share. */
+/** Throttles the log lines and the /health reports about an engine that refuses shared data. */
 
 interface RefusalPorts {
   /** A clock that is never set. */
   monoMs(): number;
-  /** For the log. */
+  /** Called for each line of the log. */
   onRefused(reason: string): void;
-  /** What it refuses at present; null: nothing. */
+  /** Called with the current reason for refusals; null once there is none. */
   onRefusing(reason: string | null): void;
 }
 
 interface Refusals {
   refused(reason: string): void;
-  /** To be called each second. */
+  /** Call each second. */
   check(): void;
 }
 
-/** Between two log lines about the same refusal of the engine. */
+/** Interval of log lines about the same refusal, in ms. */
 const refusedAgainMs = 60_000;
-/** What was refused is tried again within a second or two: by then it is said again, or over. */
+/**
+ * How long a refusal counts as current, in ms: a refused operation is retried within about two
+ * seconds, so an ongoing refusal is reported again by then.
+ */
 const refusingMs = 3000;
-/** The number of reasons that are distinguished in that time: an engine may produce any number. */
+/** Maximum number of reasons logged within `refusedAgainMs`: an engine may produce any number. */
 const reasonsMax = 20;
 
-/** In the log each reason once a minute at most. */
+/** Logs each reason at most once a minute. */
 export function refusals({ monoMs, onRefused, onRefusing }: RefusalPorts): Refusals {
   const saidMs = new Map<string, number>();
   const last: { reason: string | null; monoMs: number } = { reason: null, monoMs: 0 };
   return {
     refused(reason) {
       const now = monoMs();
-      // Of several reasons that come again and again the first one is shown.
+      // Of several recurring reasons, the first one is shown.
       if (last.reason === null) {
         last.reason = reason;
         onRefusing(reason);

@@ -14,16 +14,16 @@ import type { DaemonState } from "../../state.js";
 interface KeyUsePorts {
   readonly engine: EngineConnection;
   readonly clusterName: string;
-  /** Runs `run` every `ms`; returns what ends it. */
+  /** Runs `run` every `ms`; returns a function that stops it. */
   every(ms: number, run: () => void): () => void;
-  /** The engine refuses a report: for the log. It is tried again. */
+  /** Called when the engine refuses a report, which is retried; `reason` is for the log. */
   onRefused(reason: string): void;
   onBroken(error: Error): void;
 }
 
 const tellMs = 1000;
 
-/** Returns what ends it. */
+/** Returns a function that stops it. */
 export function shareKeyUses(
   { keys }: Pick<DaemonState, "keys">,
   { engine, clusterName, every, onRefused, onBroken }: KeyUsePorts,
@@ -33,7 +33,7 @@ export function shareKeyUses(
   const tell = async (): Promise<void> => {
     const { state } = engine;
     if (isTelling || state.kind !== "connected") return;
-    // Another engine, or one that may have lost data, gets everything.
+    // A different engine, or one that may have lost data, gets all uses.
     if (state.epoch !== epoch) keys.shareUses();
     epoch = state.epoch;
     const used = keys.takeUnsentUses(keyUsesPerTick);

@@ -1,6 +1,6 @@
 /**
- * Shares a daemon's counters with other hosts: the engine, this host's id, and what happens when
- * the engine may have lost its data.
+ * Shares a daemon's counters with other hosts, and reports all of them again when the engine may
+ * have lost its data.
  */
 import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
 import { settleMs } from "../../bounds.js";
@@ -22,18 +22,20 @@ interface SharingPorts {
   monoMs(): number;
   /** Runs `run` once after `ms`; at 0, in the next turn of the event loop. */
   after(ms: number, run: () => void): void;
-  /** Runs `run` every `ms`; returns what ends it. */
+  /** Runs `run` every `ms`; returns a function that stops it. */
   every(ms: number, run: () => void): () => void;
   onBroken(error: Error): void;
-  /** The engine refuses a counter: a sentence for the log. */
+  /** Called when the engine refuses a counter; `reason` is a sentence for the log. */
   onRefused(reason: string): void;
 }
 
-/** Which engine this host has told all to: [epoch] in the table `cluster`. */
+/**
+ * [epoch] in the table `cluster`: the engine's epoch to which this host has reported everything.
+ */
 const epochKey = "epoch";
 const hostsMs = 1000;
 
-/** Returns what ends it: units that are held are given back. */
+/** Returns a function that stops sharing and gives held units back. */
 export function shareLimits(state: DaemonState, ports: SharingPorts): () => Promise<void> {
   const { engine, clusterName, board, failureMode, onBroken } = ports;
   const { book, writer, store, sharedDefinitions, yieldToEventLoop } = state;
@@ -85,7 +87,7 @@ export function shareLimits(state: DaemonState, ports: SharingPorts): () => Prom
   };
 }
 
-/** For a host that shares nothing any more. */
+/** The changes for a host that has left the cluster. */
 export function forgetEpoch(store: Pick<Store, "get">): Change[] {
   return store.get("cluster", epochKey) === undefined
     ? []

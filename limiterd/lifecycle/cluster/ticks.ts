@@ -1,19 +1,21 @@
 /**
- * One timer for all that a host does every second or so: what it asks the engine then travels
- * together, and the process wakes once.
+ * One timer for all periodic work of a host, so that its questions to the engine are sent together
+ * and the process wakes up only once.
  */
 
-/** Every period is a multiple of it. */
+/** The interval of ticks, in ms; every period is a multiple of it. */
 export const tickMs = 500;
 
 interface Ticks {
-  /** Runs `run` every `ms`, at the same moments as all else; returns what ends it. */
+  /**
+   * Runs `run` every `ms`, in the same ticks as all other work; returns a function that stops it.
+   */
   every(ms: number, run: () => void): () => void;
-  /** Resolved at the next of these moments. */
+  /** Resolves at the next tick after `ms`. */
   next(ms: number): Promise<void>;
 }
 
-/** `begin` runs its argument every `tickMs`, and returns what ends that. */
+/** `begin` runs its argument every `tickMs` and returns a function that stops it. */
 export function createTicks(begin: (tick: () => void) => () => void): Ticks {
   const jobs = new Set<{ readonly ticks: number; readonly run: () => void }>();
   let end: (() => void) | null = null;

@@ -1,6 +1,6 @@
 /**
  * Requests that wait for the engine's answers about some counters. Each is judged again when all of
- * these are answered, or when its time is up. Nothing is held for a waiting request.
+ * these are answered, or when its time is up. A waiting request holds no slots or units.
  */
 
 import { parkedMax, parkedMs, roundsMax } from "../../bounds.js";
@@ -14,13 +14,13 @@ interface Parked {
   readonly judgeAgain: JudgeAgain;
   readonly atMonoMs: number;
   readonly round: number;
-  /** How many of its shares have no answer yet. */
+  /** The number of its shares without an answer. */
   missing: number;
 }
 
 export class ParkedRequests {
   readonly #parked = new Set<Parked>();
-  /** By share: the requests that wait for a question that isn't sent yet, and for one that is. */
+  /** By share: the requests that wait for the next question, and for the pending one. */
   readonly #next = new Map<Share, Parked[]>();
   readonly #asked = new Map<Share, Parked[]>();
   /** The request that is being judged again. */
@@ -34,7 +34,7 @@ export class ParkedRequests {
     return this.#parked.size >= parkedMax;
   }
 
-  /** Parks a request, or parks the one that is being judged once more. */
+  /** Parks a request. If it is the one that is being judged again, keeps its time and round. */
   park(shares: Iterable<Share>, monoMs: number, judgeAgain: JudgeAgain): void {
     const unique = [...new Set(shares)];
     const parked = {
@@ -53,7 +53,7 @@ export class ParkedRequests {
     }
   }
 
-  /** A question about a share is sent. */
+  /** Call when a question about a share is sent. */
   sent(share: Share): void {
     const waiting = this.#next.get(share);
     if (waiting === undefined) return;
@@ -61,7 +61,10 @@ export class ParkedRequests {
     this.#asked.set(share, waiting);
   }
 
-  /** The questions about these shares are answered: judges the requests that waited for them. */
+  /**
+   * Call when the questions about these shares are answered: judges the requests that waited for
+   * them.
+   */
   ended(shares: Iterable<Share>, monoMs: number): void {
     const ready = new Set<Parked>();
     for (const share of shares) {

@@ -1,6 +1,6 @@
 /**
- * Reports all counters with counts on this host to the engine, including those without a share:
- * after the engine has lost its data, or for one rule that was this host's alone.
+ * Reports all counters with counts on this host to the engine, including those without a share: all
+ * rules after the engine has lost its data, or one rule that was host-only.
  */
 import { windowsPerSlice } from "../../../shared/bounds.js";
 import { Turns } from "../../../shared/long-lists.js";

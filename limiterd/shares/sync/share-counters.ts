@@ -7,14 +7,11 @@ import { ClusterTurn } from "../cluster-turn.js";
 import type { Share } from "../share.js";
 import { ClusterCounts, ShareSync, type SyncPorts } from "./share-sync.js";
 
-/**
- * Shares every rule of the book, also rules made later, unless a rule is counted by each host
- * alone.
- */
+/** Shares every rule of the book except host-only rules, including rules that are made later. */
 export function shareCounters(
   book: RuleBook,
   ports: Omit<SyncPorts, "ownCounts"> & {
-    /** A rule that was this host's alone is now shared: its counts must be reported. */
+    /** Called when a host-only rule becomes shared: its counts must be reported. */
     readonly onShared: (rule: Rule) => void;
   },
   failureMode: ClusterFailureMode,
@@ -23,7 +20,7 @@ export function shareCounters(
     ...ports,
     ownCounts(share) {
       const { rule, child } = share;
-      // The rule is gone, has new shares, or is this host's alone now.
+      // The rule was deleted, has new shares, or is host-only now.
       if (book.ruleSet.get(rule.id) !== rule || rule.shares?.find(child) !== share) return null;
       const nowMs = ports.nowMs();
       const { window, inFlight } = book.fresh(rule).own ?? book.childOf(rule, child, nowMs);

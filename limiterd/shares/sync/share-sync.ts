@@ -1,7 +1,8 @@
 /**
  * Asks the engine for what this host's shares need and reports what they have used: immediately for
- * requests that wait, ten times a second for urgent changes, twice a second or less for the rest.
- * One question about a counter at a time; the questions that are due in one turn go in one batch.
+ * waiting requests, ten times a second for urgent changes, twice a second or less for the rest. At
+ * most one question per counter is pending; questions that are due in one turn are sent in one
+ * batch.
  */
 import { limiterMetrics } from "../../../shared/metrics/limiter-metrics.js";
 import { newSeries, observe, type Series } from "../../../shared/metrics/series.js";
@@ -24,21 +25,24 @@ export interface SyncPorts {
   readonly shared: SharedLimits;
   monoMs(): number;
   nowMs(): number;
-  /** The open batch of the journal. */
+  /** The lsn of the open batch of the journal. */
   lsn(): number;
   /** Runs `run` after `ms`. */
   schedule(ms: number, run: () => void): void;
-  /** What this host has counted, its window rolled to now; null: the rule no longer exists. */
+  /**
+   * This host's counts, with the window rolled to now; null if the rule no longer exists or isn't
+   * shared.
+   */
   ownCounts(share: Share): OwnCounts | null;
   /** A number that grows with each reset of the rule. */
   generationOf(rule: Rule): number;
 }
 
-/** What happened between this host and the engine since the start. */
+/** Statistics of the exchange with the engine since the start. */
 export class ClusterCounts {
   /** Questions, each about one counter. */
   questions = 0;
-  /** Units and slots. */
+  /** Granted units and slots. */
   granted = 0;
   /** How often a request has waited. */
   parked = 0;
@@ -64,7 +68,7 @@ export class ShareSync {
   readonly #parked = new ParkedRequests();
   /** All shares in use. */
   readonly #live = new Set<Share>();
-  /** Shares that the next batch must ask about. */
+  /** Shares that the next batch must include. */
   readonly #due = new Set<Share>();
   #seq = 0;
   #looks = 0;
@@ -87,12 +91,12 @@ export class ShareSync {
       });
     this.#askSoon = later(0, () => this.#ask());
     this.#lookLater = later(lookMs, () => this.#look());
-    // A late process first reads the answers that have arrived, then gives requests up.
+    // A delayed process first reads the answers that have arrived, then expires requests.
     const expireNow = later(0, () => this.#expire());
     this.#expireLater = later(parkedMs, () => expireNow.begin());
   }
 
-  /** How many counters this host has used recently. */
+  /** The number of counters that this host has used recently. */
   get size(): number {
     return this.#live.size;
   }
@@ -128,15 +132,15 @@ export class ShareSync {
   }
 
   /**
-   * For lists: resolved once these counters show what all hosts count now, if they are shared and
-   * the engine answers. Reports nothing to the engine and gets no units.
+   * For lists: resolves once these counters show the current counts of all hosts, if they are
+   * shared and the engine answers. Reports nothing to the engine and gets no units.
    */
   refresh(counters: Iterable<Counter>): Promise<void> {
     for (const { rule, child, window } of counters) rule.shares?.of(child, window).look();
     return this.refreshLooked();
   }
 
-  /** As `refresh`, for the counters that an explanation has met. */
+  /** As `refresh`, for the counters that an explanation has used. */
   async refreshLooked(): Promise<void> {
     const shares = [...this.turn.looked];
     for (let i = 0; i < shares.length; i += questionsPerBatch)
@@ -159,14 +163,17 @@ export class ShareSync {
     }
   }
 
-  /** Asks about a share with the next batch. */
+  /** Adds a share to the next batch. */
   need(share: Share): void {
     this.#due.add(share);
     if (this.turn.away) this.#lookLater.begin();
     else this.#askSoon.begin();
   }
 
-  /** Makes a request wait for the shares that its judgement lacked. False: too many wait. */
+  /**
+   * Parks a request until the shares that its judgement lacked are answered. False if too many
+   * wait.
+   */
   park(judgeAgain: JudgeAgain): boolean {
     if (this.#parked.isFull) {
       this.counts.refusedFull++;
@@ -186,7 +193,10 @@ export class ShareSync {
     for (const share of this.turn.lacking) this.need(share);
   }
 
-  /** Sends everything again: the engine may have lost it. Meanwhile hosts ask for no units. */
+  /**
+   * Reports everything again, because the engine may have lost it. For `settleMs`, this host asks
+   * for no units.
+   */
   restateAll(settleMs: number): void {
     this.enter();
     this.turn.settledAtMonoMs = Math.max(this.turn.settledAtMonoMs, this.turn.monoMs + settleMs);
@@ -202,7 +212,7 @@ export class ShareSync {
     if (share instanceof Share) this.need(share);
   }
 
-  /** Gives back what is held and reports what is unsent; nothing is asked afterwards. */
+  /** Gives back what is held and reports what is unsent. No question follows. */
   async stop(): Promise<void> {
     this.enter();
     this.#stopped = true;
@@ -246,12 +256,13 @@ export class ShareSync {
 
   #ask(): void {
     const asked: Asked[] = [];
-    // A part of the engine that may not answer must not delay questions to the others.
+    // Questions to a server that may not answer are sent apart, so that they don't delay the
+    // others.
     const doubtful: Asked[] = [];
     for (const share of this.#due) {
       if (asked.length >= questionsPerBatch) {
         this.#send(asked.splice(0));
-        // While the engine is away, one batch is enough to find out whether it is back.
+        // While the engine is away, one batch is enough to test it.
         if (this.turn.away) return;
       }
       if (doubtful.length >= questionsPerBatch) this.#send(doubtful.splice(0));
