@@ -1,34 +1,34 @@
 /**
- * The daemon's bounds, each with its reason. Bounds that the
- * proxy or the wire needs too are in `shared/bounds.ts`.
+ * The daemon's bounds, each with its reason. Not here: bounds that the proxy or the wire also needs
+ * (`shared/bounds.ts`).
  */
 
 /* Backups and a full store. */
 
 /** Bytes of a backup in one frame to the command line: they take a millisecond to read. */
 export const backupPieceBytes = 1024 * 1024;
-/** How long an answer waits for a copy to be made, before it says how far that is. */
+/** How long an answer waits for a copy before it returns the progress, in ms. */
 export const backupWaitMs = 500;
-/** What a copy of the store leaves free on the disk, for what is settled while it is there. */
+/** Bytes that a copy of the store leaves free on the disk, for settles while the copy exists. */
 export const backupSpareBytes = 64 * 1024 * 1024;
-/** Batches of records that a full store gives up per second: more than can be written. */
+/** Batches of records that are removed from a full store per second: more than can be written. */
 export const batchesPerTrimWhenFull = 200;
 
 /* Back-tests. */
 
-/** Concurrent back-tests, of some 10 MB each; a new one replaces the least recently used. */
+/** Concurrent back-tests, of about 10 MB each; a new one replaces the least recently used. */
 export const backTestsMax = 2;
 /** A back-test that is not polled for this long is dropped, in ms. */
 export const forgottenAfterMs = 60_000;
-/** Days of a back-test's range; each reads as many records as there are. */
+/** Days of a back-test's range; a back-test reads all records of its range. */
 export const backTestDaysMax = 31;
 /** Records that one call reads or replays: they take about a tenth of a second. */
 export const recordsPerCall = 20_000;
 /** Records that are read and replayed in one slice: they take about 3 ms. */
 export const recordsPerStep = 500;
 /**
- * Requests that are held to be replayed in order, of some 200 bytes each: a request that ended
- * while this many others ended is put in its place.
+ * Requests that are buffered to be replayed in order, of about 200 bytes each: a request is still
+ * sorted in if at most this many others ended while it ran.
  */
 export const heldMax = 50_000;
 /** Paths whose refusals are counted; further ones aren't listed. */
@@ -43,30 +43,30 @@ export const pathsMax = 10_000;
 export const slotsValidMs = 10_000;
 
 /**
- * The same for a host whose daemon was killed and asks again, in ms: twice the time that it waits
- * for its proxies to come back and take their slots again.
+ * As `slotsValidMs`, for a host whose daemon was killed and asks again, in ms: twice the reconnect
+ * grace period, in which its proxies take their slots again.
  */
 export const leftSlotsMs = 1000;
 
 /**
- * How long the engine grants nothing of a counter whose data it has lost, in ms. Hosts report what
- * they hold each second, and a reconnect may take another second.
+ * How long the engine grants nothing of a counter whose data it has lost, in ms. Hosts report each
+ * second, and a reconnect may take another second.
  */
 export const settleMs = 3000;
 
-/** Accounts whose spend on other hosts is kept in memory: some 60 MB. */
+/** Accounts whose spend on other hosts is kept in memory: about 60 MB. */
 export const knownAccountsMax = 200_000;
 
-/** Accounts that are reported or read twice a second: some 10 ms of the event loop, in slices. */
+/** Accounts that are reported or read twice a second: about 10 ms of the event loop, in slices. */
 export const accountsPerTick = 2000;
 
-/** Changed sums of usage that are kept while the engine is away: some 40 MB. */
+/** Changed sums of usage that are kept while the engine is away: about 40 MB. */
 export const changedSumsMax = 200_000;
 
 /** Keys of sums that are examined per second while a host publishes all of them again. */
 export const publishedPerTick = 20_000;
 
-/** Managed keys whose last use is reported per second: the others wait for the next. */
+/** Managed keys whose last use is reported per second; others are reported in the next one. */
 export const keyUsesPerTick = 1000;
 
 /**
@@ -77,39 +77,40 @@ export const otherUsageMs = 3000;
 /* A host's shares of counters. */
 
 /**
- * How long a request waits for the engine's answer about its counters, in ms: longer than a busy
- * processor stalls, and far less than a model takes. Requests don't wait for an engine that is
- * known to be away.
+ * How long a request waits for the engine's answer about its counters, in ms: longer than stalls of
+ * a busy processor, and far shorter than a model's answer. Requests don't wait for an engine that
+ * is known to be away.
  */
 export const parkedMs = 500;
 /** Requests that wait for the engine concurrently: beyond them this host refuses requests. */
 export const parkedMax = 10_000;
 /** How often a request is judged before it is refused because other hosts took the units. */
 export const roundsMax = 4;
-/** Counters of which a host holds a share: at about 600 bytes each. */
+/** Counters of which a host has a share: at about 600 bytes each. */
 export const sharesMax = 200_000;
 /** Questions in one batch: at about 200 bytes each, one write of the client. */
 export const questionsPerBatch = 500;
 /** Interval at which shares in use are checked, in ms: as long as an answer is fresh. */
 export const lookMs = 100;
 /**
- * Every this many checks, all shares with news or used units are asked about: a batch of ten costs
- * little more than one question. The other checks ask only about urgent shares.
+ * At one in this many checks, the host asks about all shares with changes or used units: a batch of
+ * ten costs little more than one question. Other checks ask only about urgent shares.
  */
 export const looksPerRound = 5;
 /**
- * How long an answer is fresh, in ms: also that a counter is full, since other hosts give units
- * back.
+ * How long an answer is fresh, in ms, also one that a counter is full, because other hosts give
+ * units back.
  */
 export const freshMs = 100;
 /**
  * How old the tokens of other hosts may be when a request is judged, in ms: each host reports twice
- * as often while it charges any, and ten times as often when they are much of what is left.
+ * as often while it charges tokens, and ten times as often if they are a large part of what is
+ * left.
  */
 export const tokensFreshMs = 1000;
 /**
- * The time whose expected use is asked for in advance, in ms: far longer than the engine takes to
- * answer, so that requests don't wait for it.
+ * The time for whose expected use a host asks in advance, in ms: far longer than the engine takes
+ * to answer, so that requests don't wait for it.
  */
 export const aheadMs = 1000;
 /**
@@ -119,30 +120,32 @@ export const idleMs = 200;
 /** Interval of reports while units are held, in ms: the engine keeps slots ten times as long. */
 export const renewMs = 1000;
 /**
- * The same as `aheadMs` far from a cap, in ms, where reports are rarer: the next question is sent
+ * As `aheadMs`, far from a cap, where reports are less frequent, in ms: the next question is sent
  * in the middle of this time.
  */
 export const farAheadMs = 5000;
 /** Longest interval of reports far from a cap while a host uses a counter, in ms. */
 export const farRenewMs = 4000;
 /**
- * How old tokens of other hosts may be far from a cap, in ms: a little more, because the answer is
- * on its way.
+ * How old the tokens of other hosts may be far from a cap, in ms: a little more than `farRenewMs`,
+ * because the answer takes time.
  */
 export const farTokensFreshMs = 5000;
 /** A cap of tokens is far if all hosts could continue for this long, in ms. */
 export const farReserveMs = 100_000;
-/** Windows shorter than this may pass between two reports: their caps are always near, in ms. */
+/**
+ * Periods shorter than this, in ms, may pass between two reports, so their caps are always near.
+ */
 export const farPeriodMs = 60_000;
 /** A share that is unused for this long is dropped, in ms. */
 export const forgottenMs = 5000;
 /**
- * The same while requests of this host run, in ms: they are charged when they end, which may take
- * minutes.
+ * As `forgottenMs`, while requests of this host are in flight, in ms: they are charged when they
+ * end, which may take minutes.
  */
 export const keptMs = 60_000;
 /**
- * Between two attempts to reach an engine that is away, in ms: one batch finds out; meanwhile
+ * Interval of attempts to reach an engine that is away, in ms. Each sends one batch; meanwhile
  * requests are decided without the engine.
  */
 export const retryMs = 250;

@@ -1,12 +1,12 @@
 /**
- * What the configuration declares, by id of rule or budget: lists show it for edited ones, and
- * `revert` restores it. Only an index is kept for each of up to 100,000.
+ * The rules or budgets that the configuration declares, by id: lists show them for edited ones, and
+ * `revert` restores them. Only an index is kept for each, because there may be 100,000.
  */
 import type { DeclaredAt } from "../shared/domain/rule.js";
 
 export interface Declared<Definition> {
   readonly definition: Definition;
-  /** Null if it isn't known. */
+  /** Where it is declared; null if unknown. */
   readonly at: DeclaredAt | null;
 }
 
@@ -45,7 +45,7 @@ export class DeclaredLimits<Definition> {
     return this.#declared(this.#byId.get(id) ?? -1);
   }
 
-  /** As `find`, also before all are noted: then it searches all definitions. */
+  /** As `get`, but also works before all ids are noted, by searching all definitions. */
   find(id: string): Declared<Definition> | null {
     const known = this.#byId.get(id);
     if (known === undefined && this.#byId.size === this.#definitions.length) return null;

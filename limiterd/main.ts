@@ -1,6 +1,6 @@
 /**
- * Wires the daemon: store, memory, sockets, timers, and the order in which they start and stop.
- * Every decision is made elsewhere.
+ * Wires the daemon: store, memory, sockets, timers, and the order in which they start and stop. Not
+ * here: decisions.
  */
 import { hash, randomInt, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
@@ -274,7 +274,7 @@ function logFill(log: Log): (fill: StoreFill, usedBytes: number, largest: Larges
 
 /** What the supervisor reads. */
 interface DaemonHealth {
-  /** One line for people. */
+  /** One line for users. */
   readonly status: string;
   /** What hangs so that only a restart helps; usually null. */
   readonly stuck: string | null;

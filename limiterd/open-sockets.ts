@@ -1,6 +1,6 @@
 /**
- * Opens the daemon's two sockets and connects them to the handlers. Bytes and frames are behind the
- * ports; what a frame does is in `handlers/`.
+ * Opens the daemon's two sockets and connects them to the handlers. Not here: bytes and frames,
+ * which are behind the ports, and what a frame does (`handlers/`).
  */
 import type { Config } from "../shared/config/config.js";
 import type { Listener, listen } from "../shared/socket/ipc.js";
@@ -25,7 +25,7 @@ interface SocketPorts {
   readonly encode: (message: FromDaemon) => Buffer;
   readonly newReader: () => FrameReader;
   readonly nowMs: () => number;
-  /** The store can't be read: the daemon must exit immediately. */
+  /** Called when the store can't be read: the daemon must exit immediately. */
   readonly onUnreadable: (error: Error) => void;
 }
 
@@ -81,7 +81,7 @@ export async function openSockets(
   };
 }
 
-/** Undefined: none was passed on. */
+/** Undefined if no socket was passed on. */
 function onlyOne({ byName }: InheritedSockets, name: string): number | undefined {
   const [first, ...others] = byName.get(name) ?? [];
   if (others.length > 0)

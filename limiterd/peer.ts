@@ -1,6 +1,6 @@
 /**
- * What the daemon knows of a connection, of its leases, and of a proxy across connections. Only
- * types: `handlers/connection.ts` makes peers, `proxies.ts` keeps the proxies.
+ * The state of a connection, of its leases, and of a proxy across connections. Only types:
+ * `handlers/connection.ts` makes peers, `proxies.ts` keeps the proxies.
  */
 import type { Target } from "../shared/domain/target-name.js";
 import type { IdMap } from "../shared/id-map.js";
@@ -15,12 +15,12 @@ export interface PeerState {
   readonly connectedAtMs: number;
   /** Whether it connected to the socket for administration. */
   readonly mayAdminister: boolean;
-  /** When it last asked for an operation; first, when it connected. */
+  /** When it last requested an operation; before the first, when it connected. */
   askedAtMs: number;
   readonly send: (message: FromDaemon) => void;
   /**
    * For large messages, which don't delay verdicts. `then` runs with the time once the peer has
-   * room for the next message; not if the peer goes first.
+   * room for the next message, unless the peer disconnects first.
    */
   readonly sendBulk: (message: FromDaemon, then: (nowMs: number) => void) => void;
   readonly close: () => void;
@@ -53,8 +53,8 @@ export interface PeerState {
 }
 
 /**
- * What the daemon knows of a lease. Its target is where it was admitted; a proxy that stopped
- * waiting for the verdict may have used another target.
+ * A lease in the daemon. Its target is the admitted one; a proxy that stopped waiting for the
+ * verdict may have used another target.
  */
 export interface HeldLease extends Omit<Lease, "lease"> {
   /**
@@ -69,15 +69,15 @@ export interface HeldLease extends Omit<Lease, "lease"> {
 /** A proxy that has connected before, connected now or not. */
 export interface KnownProxy {
   readonly id: string;
-  /** The number of the last applied settle: repeats are at or below it. */
+  /** The number of the last applied settle; repeated settles have this number or a lower one. */
   settledSeq: number;
   /** The number of the last durable settle, which the next welcome reports. */
   durableSeq: number;
   /** Its settles up to this number are durable. */
   readonly onDurable: (seq: number) => void;
   /**
-   * Its current connection; null without one. Acknowledgements go there, and only there it may ask
-   * for admissions.
+   * Its current connection; null without one. Acknowledgements are sent there, and it may request
+   * admissions only there.
    */
   peer: PeerState | null;
   /** The number that the next acknowledgement will report; 0 for none. */
@@ -89,7 +89,7 @@ export interface KnownProxy {
    * no later epoch counts them once more.
    */
   readonly recounted: Map<number, Recounted>;
-  /** Written with each batch that counts an admission of it. */
+  /** Its verdicts that may be unread; written with each batch that counts one of its admissions. */
   readonly unread: UnreadVerdicts;
 }
 

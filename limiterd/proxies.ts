@@ -1,6 +1,6 @@
 /**
- * The proxies that the daemon knows, across connections and restarts, and which of them must be
- * written. State of a single connection is in `peer.ts`.
+ * The known proxies, across connections and restarts, and which of them must be written. Not here:
+ * the state of a single connection (`peer.ts`).
  */
 import { isCount } from "../shared/checked.js";
 import type { KnownProxy, Recounted, RecountedAttempt } from "./peer.js";
@@ -22,7 +22,7 @@ export interface Proxies extends Contributor {
   /** Marks that its unread verdicts differ from the store. */
   markUnread(proxy: KnownProxy): void;
   takeDirty(): KnownProxy[];
-  /** Forgets proxies last seen before `beforeMs`; returns their ids. */
+  /** Removes proxies last seen before `beforeMs`; returns their ids. */
   forget(beforeMs: number): string[];
 }
 

@@ -90,7 +90,10 @@ function reached(engine: EngineConnection): Promise<void> {
   });
 }
 
-/** Waits for the work within the time of a start; what fails or takes longer continues later. */
+/**
+ * Waits for the work for at most `startWaitMs`; work that fails or takes longer is retried or
+ * continues later.
+ */
 async function withinStart(work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {
@@ -100,7 +103,7 @@ async function withinStart(work: Promise<void>): Promise<void> {
   clearTimeout(timer);
 }
 
-/** What the configuration declares; hosts compare a digest of it. */
+/** The declared rules and budgets; hosts compare a digest of this text. */
 function declaredText({ rateLimits, budgets }: Config): string {
   return JSON.stringify([rateLimits.enabled, rateLimits.rules, budgets.enabled, budgets.budgets]);
 }

@@ -48,7 +48,7 @@ export interface DaemonSettings {
   readonly background: BackgroundConfig;
   readonly quotaTemplatesEntitled: boolean;
   readonly budgetsEnabled: boolean;
-  /** Why a rule does nothing under this configuration, if it does. */
+  /** Why a rule is inert under this configuration; null if it isn't. */
   readonly inertReason: InertReason;
   /** The path of the configuration file. */
   readonly configFile: string | null;
@@ -94,15 +94,15 @@ export interface DaemonState {
   readonly yieldToEventLoop: () => Promise<void>;
   /** The wall clock, for work in a later turn than its message. */
   readonly wallMs: () => number;
-  /** Accounts of budgets are still being read from the store. */
+  /** Whether accounts of budgets are still being loaded from the store. */
   accountsLoading: boolean;
   /**
    * Resolves when stale accounts are removed from the store and look-ups are written. The next
-   * operation that needs either is answered after that, so they can't pile up.
+   * operation that needs either is answered after that, so that they don't accumulate.
    */
   accountsWritten: Promise<unknown>;
   readonly peers: Set<PeerState>;
-  /** The daemon is stopping and ignores what arrives. */
+  /** Whether the daemon is stopping; it ignores messages then. */
   stopping: boolean;
   readonly epochs: Epochs;
   readonly startedAtMs: number;
@@ -134,7 +134,7 @@ export interface DaemonState {
   lastSnapshotAtMs: number | null;
 }
 
-/** Which configuration's rules the store has, for the next start. */
+/** The configuration whose rules the store has, for the next start. */
 interface ConfiguredRules {
   /**
    * As in `RulesNote`; empty once one of its rules was deleted, so that the next start restores it.

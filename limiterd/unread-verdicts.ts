@@ -1,8 +1,8 @@
 /**
- * The counts of verdicts that one proxy may not have read: those not acknowledged on its current
- * connection, and those left from earlier ones. They are written with the batch that counts them
- * (`proxies.ts`), so that they survive a restart. When the proxy reconnects it reports what it has
- * read (`handlers/take-back-unread.ts`).
+ * The counts of one proxy's verdicts that may be unread: those not acknowledged on its current
+ * connection, and those left from earlier connections. They are written with the batch that counts
+ * them (`proxies.ts`), so that they survive a restart. When the proxy reconnects it reports what it
+ * has read (`handlers/take-back-unread.ts`).
  */
 import { leasesPerPeerMax } from "../shared/bounds.js";
 import { isCount } from "../shared/checked.js";
@@ -23,7 +23,10 @@ export interface CountedVerdict {
 
 /** The number of fields of a verdict in the store. */
 const fieldsPerVerdict = 7;
-/** Read verdicts stay in the list until it is copied: each is copied once. */
+/**
+ * Read verdicts are dropped by copying the rest of the list, once at least this many and at least
+ * half of the list are read.
+ */
 const readBeforeCopy = 256;
 
 export class UnreadVerdicts {
@@ -42,8 +45,8 @@ export class UnreadVerdicts {
   }
 
   /**
-   * The proxy has read this many verdicts on its current connection, the only one with verdicts
-   * here.
+   * Notes that the proxy has read this many verdicts on its current connection, the only one with
+   * verdicts here.
    */
   acknowledge(read: number): void {
     while (this.size > 0 && this.#verdicts[this.#first]!.number <= read) this.#first++;
@@ -52,7 +55,7 @@ export class UnreadVerdicts {
     this.#first = 0;
   }
 
-  /** Returns all verdicts and forgets them. */
+  /** Removes and returns all verdicts. */
   take(): readonly CountedVerdict[] {
     const taken = this.#verdicts.slice(this.#first);
     this.#verdicts = [];
@@ -60,7 +63,7 @@ export class UnreadVerdicts {
     return taken;
   }
 
-  /** `unread`, by proxy id. */
+  /** `unread`: the fields of all verdicts, by proxy id. */
   toStored(): readonly unknown[] {
     const fields: unknown[] = [];
     for (let i = this.#first; i < this.#verdicts.length; i++) {

@@ -1,7 +1,7 @@
 /**
- * The periods of accounts: which one is running, what was spent in it, and in which one a record
- * counts. An account without its running period looks up the spend on whole days. Which accounts
- * exist is in `budget-book.ts`; the calculation of periods in `budget-period.ts`.
+ * The periods of accounts: the running period, its spend, and the period in which a record counts.
+ * An account without its running period looks up the spend on whole days. Not here: the accounts
+ * (`budget-book.ts`), and the calculation of periods (`budget-period.ts`).
  */
 import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import type { UsageRecord } from "../usage/usage-records.js";
@@ -18,8 +18,8 @@ import {
 } from "./spend.js";
 
 /**
- * What was spent on whole days, from the first midnight at or after `fromMs` to the day of `toMs`,
- * by the requests that the account covers; null when it isn't known.
+ * Returns the account's spend on whole days, from the first midnight at or after `fromMs` to the
+ * day of `toMs`; null if it isn't known.
  */
 export type SpentOnDays = (account: Account, fromMs: number, toMs: number) => Found | null;
 
@@ -37,8 +37,8 @@ export class AccountPeriods {
   }
 
   /**
-   * Returns the budgets whose running period has new bounds. Bounds are computed once for each
-   * length: there may be very many budgets.
+   * Sets the anchors and returns the budgets whose running period gets new bounds. Computes bounds
+   * once per period length, because there may be very many budgets.
    */
   setAnchors(anchors: ResetAnchors, budgets: Iterable<Budget>, nowMs: number): Budget[] {
     const former = this.#anchors;
@@ -55,7 +55,7 @@ export class AccountPeriods {
       const known = movedLengths.get(periodSeconds) ?? isMoved(periodSeconds);
       movedLengths.set(periodSeconds, known);
       if (known) moved.push(budget);
-      // Past bounds follow the former anchors.
+      // The bounds of an unmoved budget follow the former anchors, so compute them again.
       else this.boundsOf(budget, nowMs);
     }
     return moved;
@@ -69,9 +69,9 @@ export class AccountPeriods {
   }
 
   /**
-   * Whether a new account looks up what its running period has cost, because the budget has
-   * forgotten it after a clock step back. A budget younger than its period is looked up as a whole
-   * (`backfill-budget.ts`).
+   * Whether a new account must look up its spend in the running period, because the budget has
+   * removed it and the clock was set back. For a budget younger than its period, a backfill looks
+   * up all accounts (`backfill-budget.ts`).
    */
   isLookedUp(budget: Budget, nowMs: number): boolean {
     return (
@@ -79,7 +79,7 @@ export class AccountPeriods {
     );
   }
 
-  /** What the account has spent in the running period. */
+  /** The account's spend in the running period. */
   running(account: Account, nowMs: number): PeriodSpend {
     const { budget, spends } = account;
     const bounds = this.boundsOf(budget, nowMs);
@@ -96,7 +96,7 @@ export class AccountPeriods {
   }
 
   /**
-   * Adds a record to the period in which it ended. False: that period isn't kept, or was reset
+   * Adds a record to the period in which it ended. False if that period isn't kept or was reset
    * after the record ended.
    */
   charge(account: Account, { atMs, totalCost }: UsageRecord, nowMs: number): boolean {

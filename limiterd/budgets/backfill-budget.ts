@@ -1,8 +1,7 @@
 /**
- * Looks up what was spent before a budget existed: a new budget begins with what its period has
- * cost so far (docs/budgets.md), also for all children of a template. Whole days come from the sums
- * of usage, a partial first day from its records. Both are read in slices, so that no verdict reads
- * the store.
+ * Backfills a budget: a new budget begins with the cost of its period so far (docs/budgets.md),
+ * also for all children of a template. Whole days come from the sums of usage, a partial first day
+ * from its records. Both are read in slices, so that no verdict reads the store.
  */
 import { windowsPerSlice } from "../../shared/bounds.js";
 import { addCost, emptySum } from "../../shared/domain/money.js";
@@ -21,7 +20,7 @@ import type { BudgetBook } from "./budget-book.js";
 import { addFound } from "./spend.js";
 import { budgetChange, spendChange } from "./stored-budget.js";
 
-/** What a backfill reads and writes. */
+/** The ports of a backfill. */
 interface BackfillPorts extends UsageReader {
   readonly settings: { readonly usageEnabled: boolean };
   readonly budgets: BudgetBook;
@@ -36,8 +35,8 @@ function midnightFrom(ms: number): number {
 }
 
 /**
- * Looks up spend for the budget book after the clock has stepped back beyond the periods that an
- * account keeps. A damaged sum counts nothing and is reported.
+ * Returns the look-up of spend for the budget book after the clock was set back beyond the periods
+ * that an account keeps. A damaged sum is reported and not counted.
  */
 export function createSpentOnDays(usage: UsageLog, onDamaged: (error: Error) => void): SpentOnDays {
   return ({ budget, subject }, fromMs, toMs) => {
@@ -59,23 +58,23 @@ export function createSpentOnDays(usage: UsageLog, onDamaged: (error: Error) => 
   };
 }
 
-/** A running look-up. Both promises reject with `StoreUnreadableError`. */
+/** A running backfill. Both promises reject with `StoreUnreadableError`. */
 interface Backfill {
-  /** Resolves when everything found counts. */
+  /** Resolves when verdicts count everything found. */
   readonly found: Promise<void>;
   /**
-   * Writes what was found, then the mark that it is complete. Call it after the former accounts are
+   * Writes the result, then the mark that it is complete. Call it after the former accounts are
    * removed from the store.
    */
   finish(): Promise<void>;
 }
 
 /**
- * Begins to look up what the running periods of new, reset or cleared budgets had cost before this
- * moment; the batch of the journal is closed. Records that arrive later are charged as usual. Until
+ * Begins to look up the cost so far of the running periods of new, reset or cleared budgets. Call
+ * it when the batch of the journal is closed. Records that arrive later are charged as usual. Until
  * the look-up is done, verdicts count the spend since the budget was made and what the look-up has
- * added so far. `backfill` stays true in the store until the result is written: a daemon that
- * starts in between looks it up again. Null: there is nothing to look up.
+ * added so far. `backfill` stays true in the store until the result is written, so a daemon that
+ * starts in between looks it up again. Null if there is nothing to look up.
  */
 export function beginBackfill(
   ports: BackfillPorts,
@@ -90,7 +89,7 @@ export function beginBackfill(
     budget.backfill = true;
     gaps.push({ budget, generation: budget.generation, fromMs, nowMs });
   }
-  // While usage is off, the look-up waits for a start with usage.
+  // While usage is off, the look-up is left to a start with usage.
   if (!settings.usageEnabled || gaps.length === 0) return null;
   const view = usage.rollups.open();
   const lastKey = usage.lastKey;
@@ -119,7 +118,7 @@ interface Gap {
   readonly nowMs: number;
 }
 
-/** The records and sums at the begin of the backfill. */
+/** The records and sums when the backfill began. */
 interface Before {
   readonly view: RollupView;
   readonly lastKey: number;
@@ -129,7 +128,7 @@ function isOver({ budgets }: BackfillPorts, { budget, generation }: Gap): boolea
   return budgets.budgets.get(budget.id) !== budget || budget.generation !== generation;
 }
 
-/** Adds what it finds to the accounts in memory. */
+/** Adds the found spend to the accounts in memory. */
 async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before): Promise<void> {
   const { budget, fromMs, nowMs } = gap;
   const { scope, subject } = budget.definition;
@@ -161,8 +160,8 @@ async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before)
 }
 
 /**
- * Writes the accounts and, after those of each budget, that they are complete. A slice may hold
- * accounts of many budgets in one commit.
+ * Writes the accounts and, after those of each budget, the mark that they are complete. One slice
+ * may have accounts of many budgets.
  */
 async function write(ports: BackfillPorts, gaps: readonly Gap[]): Promise<void> {
   const { writer } = ports;
@@ -192,7 +191,7 @@ async function write(ports: BackfillPorts, gaps: readonly Gap[]): Promise<void> 
   if (slice.length > 0) await writeSlice();
 }
 
-/** From the begin of this period on, the spend of every account is known. */
+/** Notes that from the beginning of this period on, the spend of every account is known. */
 function completed({ budget, fromMs }: Gap, { others }: BudgetBook): Change {
   budget.backfill = false;
   budget.sinceMs = Math.max(0, fromMs - 1);
@@ -201,8 +200,8 @@ function completed({ budget, fromMs }: Gap, { others }: BudgetBook): Change {
 }
 
 /**
- * Which account of the budget a record belongs to: a child's, `""` for the budget's own, null for
- * none.
+ * The account of the budget to which a record belongs: a child's name, `""` for the budget's own,
+ * or null for none.
  */
 function childIn(
   { definition, own }: Budget,

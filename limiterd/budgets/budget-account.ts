@@ -16,11 +16,11 @@ export interface Account {
   /** The child's segment below the template; empty for a budget's own. */
   readonly child: string;
   readonly spends: Spends;
-  /** Changed since the last batch of the journal. */
+  /** Whether it has changed since the last batch of the journal. */
   dirty: boolean;
   /**
-   * The restored account holds every record up to this key. Set when it is read from the store, 0
-   * otherwise.
+   * The key up to which the restored account includes every record; 0 if it wasn't read from the
+   * store.
    */
   restoredKey: number;
   /** The budget's `generation` up to which its resets are applied to this account. */
@@ -32,15 +32,15 @@ export interface BudgetReset {
   /** The start of the period that was running, before any reset. */
   readonly startMs: number;
   /**
-   * The key of the last records before it: an account in the store up to this key is from before
-   * the reset.
+   * The key of the last records before the reset: a stored account with this key or a lower one is
+   * from before the reset.
    */
   readonly recordKey: number;
-  /** The budget's `generation` after it. */
+  /** The budget's `generation` after the reset. */
   readonly generation: number;
 }
 
-/** An account in the store, with every record up to the key. */
+/** An account in the store, which includes every record up to `recordKey`. */
 export interface StoredSpend {
   readonly recordKey: number;
   readonly spends: Spends;
@@ -57,15 +57,15 @@ export const neverReset: KnownResets = { atMs: null, resets: [] };
 
 export interface Budget {
   readonly id: string;
-  /** The amount may be edited in place: everything else is the budget's identity. */
+  /** Only the amount may be edited in place; everything else is the budget's identity. */
   definition: BudgetDefinition;
   amount: MoneySum;
   source: RuleSource;
   readonly createdAtMs: number;
   updatedAtMs: number;
   /**
-   * Spend of periods that began by then is looked up if it isn't known: the budget didn't exist
-   * yet, or has forgotten it.
+   * If the spend of a period that began by then isn't known, it is looked up: the budget didn't
+   * exist yet or has removed it.
    */
   sinceMs: number;
   /**
@@ -79,23 +79,24 @@ export interface Budget {
    * True while the spend of its running period from before the budget existed is being looked up.
    */
   backfill: boolean;
-  /** Grows each time the spend is forgotten. */
+  /** Grows with each reset or clearing of the spend. */
   generation: number;
   /**
    * The last resets, oldest first, as many as an account keeps periods. An account applies them
-   * when it is next used: a template may have a million.
+   * when it is next used, because a template may have a million accounts.
    */
   resets: readonly BudgetReset[];
   /** Null for a template. */
   own: Account | null;
   children: AccountsByName<Account>;
   /**
-   * Loads the account of a child lazily after a start; null once all are in memory, or none counts.
+   * Loads the account of a child lazily after a start; null once all accounts are in memory, or
+   * stored ones no longer count.
    */
   unread: ((child: string) => StoredSpend | null) | null;
   /** The running period, as last computed. */
   bounds: PeriodBounds;
-  /** Where the configuration declares it; null: it doesn't, or it isn't known. */
+  /** Where the configuration declares it; null if it doesn't, or if the place isn't known. */
   declaredAt: DeclaredAt | null;
 }
 
@@ -109,11 +110,11 @@ export interface OthersSpend {
 
 /** The other hosts that share the budgets. Only `refresh` waits for them. */
 export interface OtherHosts {
-  /** Their known spend in the period that began at `startMs`, or null. */
+  /** The known spend of the other hosts in the period that began at `startMs`, or null. */
   spentIn(account: Account, startMs: number): PeriodSpend | null;
   /** As `spentIn`, with its age. */
   seen(account: Account, startMs: number): OthersSpend;
-  /** Reads it again; resolves within a moment whether or not the engine answers. */
+  /** Reads the spend again; resolves within half a second even if the engine doesn't answer. */
   refresh(accounts: Iterable<Account>): Promise<void>;
   /** Notes that this host's spend has changed. */
   charged(account: Account): void;
@@ -126,14 +127,17 @@ export interface Found {
   readonly requests: number;
 }
 
-/** When and by whom a budget is written; `createdAtMs`: when one made now was first made. */
+/**
+ * The source and time of a change of a budget; `createdAtMs`: when the budget was first made, by
+ * default `nowMs`.
+ */
 export interface BudgetWriting {
   readonly source: RuleSource;
   readonly nowMs: number;
   readonly createdAtMs?: number;
 }
 
-/** What a budget is made of. */
+/** The fields from which a budget is restored. */
 export type RestoredBudget = Pick<
   Budget,
   "definition" | "source" | "createdAtMs" | "updatedAtMs" | "sinceMs" | "sinceKey" | "backfill"
@@ -169,7 +173,7 @@ export function newBudget(
   return budget;
 }
 
-/** An account after the resets of its budget. */
+/** Returns the account after applying the resets of its budget. */
 export function freshAccount(account: Account): Account {
   const { budget, spends, generation } = account;
   if (generation === budget.generation) return account;
@@ -222,7 +226,7 @@ export function loadChild(budget: Budget, child: string, stored: StoredSpend): A
   return account;
 }
 
-/** Replaces what an account has spent, as of a key, by what the store has. */
+/** Replaces the spend of an account by its stored spend. */
 export function fill(account: Account, { recordKey, spends }: StoredSpend): void {
   account.restoredKey = recordKey;
   account.spends.length = 0;
@@ -234,7 +238,8 @@ export function fill(account: Account, { recordKey, spends }: StoredSpend): void
 }
 
 /**
- * Where the running period of a budget's accounts begins: with the calendar, or with a reset in it.
+ * When the running period of a budget's accounts begins: by the calendar, or at a reset within the
+ * period.
  */
 export function startOf(budget: Budget, bounds: PeriodBounds, nowMs: number): number {
   const { resetAtMs } = budget;

@@ -1,7 +1,7 @@
 /**
  * The budgets and their accounts: put, delete, reset, and which accounts a request has. Not here:
- * what an account has spent in a period (`account-periods.ts`), verdicts (`judge-budgets.ts`), and
- * what is written (`stored-budget.ts`).
+ * the spend of an account in a period (`account-periods.ts`), verdicts (`judge-budgets.ts`), and
+ * the form in the store (`stored-budget.ts`).
  */
 import { childrenPerTemplateMax } from "../../shared/bounds.js";
 import {
@@ -37,8 +37,8 @@ import { type PeriodSpend, periodsMax } from "./spend.js";
 export interface BudgetBookPorts {
   readonly spentOnDays: SpentOnDays;
   /**
-   * The key of the last records that the journal has taken; none is open when a budget is created
-   * or cleared.
+   * The key of the last records in a closed batch; no records are in the open batch when a budget
+   * is created or cleared.
    */
   lastRecordKey(): number;
 }
@@ -81,13 +81,13 @@ export class BudgetBook {
     return this.#periods.anchors;
   }
 
-  /** Returns the budgets whose running period has new bounds. */
+  /** Sets the anchors and returns the budgets whose running period gets new bounds. */
   setAnchors(anchors: ResetAnchors, nowMs: number): Budget[] {
     return this.#periods.setAnchors(anchors, this.#budgets.values(), nowMs);
   }
 
   /**
-   * Creates a budget, or edits the amount of the one with this identity; what was spent stays
+   * Creates a budget, or edits the amount of the one with this identity. An edit keeps the spend
    * unless `perChild` changes.
    */
   put(
@@ -146,7 +146,7 @@ export class BudgetBook {
     return this.#sorted.all(this.#budgets.values());
   }
 
-  /** When a budget was last reset, and its last resets; before the budget is restored. */
+  /** Restores the last resets of a budget; call it before the budget is restored. */
   restoreReset(
     id: string,
     atMs: number,
@@ -156,7 +156,7 @@ export class BudgetBook {
     this.#resets.set(id, { atMs, resets });
   }
 
-  /** Resets the running period: of each account when it is next used. */
+  /** Resets the running period; each account applies the reset when it is next used. */
   reset(budget: Budget, nowMs: number): void {
     const { startMs } = this.boundsOf(budget, nowMs);
     const generation = ++budget.generation;
@@ -168,7 +168,7 @@ export class BudgetBook {
     if (budget.own !== null) freshAccount(budget.own);
   }
 
-  /** Forgets what was spent, so that it is looked up again. */
+  /** Clears the spend, so that it is looked up again. */
   clear(budget: Budget, nowMs: number): void {
     budget.sinceMs = nowMs;
     budget.sinceKey = this.#lastRecordKey();
@@ -176,14 +176,14 @@ export class BudgetBook {
     budget.generation++;
     budget.bounds = unknownBounds;
     if (budget.own !== null) budget.own = newAccount(budget, "");
-    // Not cleared: the former children are still being removed from the store.
+    // Replaced, not emptied: the former children are still being removed from the store.
     budget.children = new ChildAccounts();
     budget.unread = null;
   }
 
   /**
-   * The accounts of a request. A new child's account is not kept, so that refused requests leave
-   * nothing behind, unless its past spend must be looked up, which happens once.
+   * The accounts of a request. A new child's account isn't kept, so that refused requests leave
+   * nothing behind, unless its past spend must be looked up, which should happen only once.
    */
   match(userPath: string, labels: readonly string[], nowMs: number): Account[] {
     return this.#index.collect(userPath, labels, nowMs, this.#judgedChild);
@@ -210,7 +210,7 @@ export class BudgetBook {
     }
   }
 
-  /** What the account has spent in the running period. */
+  /** The account's spend in the running period. */
   running(account: Account, nowMs: number): PeriodSpend {
     return this.#periods.running(account, nowMs);
   }
@@ -221,8 +221,8 @@ export class BudgetBook {
   }
 
   /**
-   * Whether this child's account can't be kept because its template has as many children as
-   * allowed.
+   * Whether this child's account can't be kept, because its template has reached the bound on
+   * children.
    */
   hasNoRoom({ budget, child }: Account): boolean {
     return this.#isFull(budget) && !budget.children.has(child);
@@ -240,7 +240,7 @@ export class BudgetBook {
     return taken;
   }
 
-  /** Whether this is still the account that a request would meet. */
+  /** Whether this is still the account that applies to requests. */
   isCurrent(account: Account): boolean {
     const { budget } = account;
     return (
@@ -250,8 +250,8 @@ export class BudgetBook {
   }
 
   /**
-   * Examines up to `examined` children of templates, continuing where the last call stopped, and
-   * forgets those whose periods are all over. Returns them.
+   * Examines up to `examined` children of templates, continuing where the last call stopped.
+   * Removes and returns those whose periods are all over.
    */
   forgetIdle(nowMs: number, examined: number): Account[] {
     const forgotten: Account[] = [];
@@ -268,7 +268,7 @@ export class BudgetBook {
       if (this.#budgets.get(budget.id) !== budget || budget.children.get(account.child) !== account)
         continue;
       const twoPeriodsMs = 2 * budget.definition.periodSeconds * 1000;
-      // A period far ahead was charged before the clock stepped back.
+      // A period far ahead is from before a clock step back.
       const isNear = spends.some(({ startMs }) => Math.abs(nowMs - startMs) < twoPeriodsMs);
       if (account.dirty || budget.backfill || isNear) continue;
       budget.children.delete(account.child);

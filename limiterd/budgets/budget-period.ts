@@ -1,6 +1,6 @@
 /**
  * When the periods of budgets begin and end (docs/budgets.md): in UTC, from the reset anchors.
- * Pure; what was spent in a period is in `account-periods.ts`.
+ * Pure. Not here: the spend of a period (`account-periods.ts`).
  */
 import { dailySeconds, monthlySeconds, weeklySeconds } from "../../shared/domain/budget.js";
 import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
@@ -11,7 +11,7 @@ export interface PeriodBounds {
   readonly endMs: number;
 }
 
-/** A period that holds no moment, for one that isn't calculated yet. */
+/** An empty period, in place of one that isn't calculated yet. */
 export const unknownBounds: PeriodBounds = { startMs: 0, endMs: 0 };
 
 const dayMs = 86_400_000;
@@ -19,8 +19,8 @@ const dayMs = 86_400_000;
 const epochWeekday = 4;
 
 /**
- * The period that holds `atMs`. An hour is the clock's; a length without anchors is counted from
- * the epoch.
+ * The period that contains `atMs`. Periods of an hour and of other lengths without anchors are
+ * aligned to the epoch.
  */
 export function periodBounds(
   periodSeconds: number,
@@ -68,7 +68,7 @@ function month(anchors: ResetAnchors, atMs: number): PeriodBounds {
 }
 
 /**
- * Where a month's anchor lies, its day no later than the month's last. An index outside 0…11 is a
+ * The time of a month's anchor; its day is at most the month's last. An index outside 0…11 is a
  * month of another year.
  */
 function monthAnchorMs(anchors: ResetAnchors, year: number, index: number): number {

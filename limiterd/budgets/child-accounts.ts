@@ -1,15 +1,15 @@
 /**
- * The accounts of a template's children by their names, as a Map. A Map that outgrows its table
- * copies all of it in one turn: 20 ms at 131,072 entries, 80 ms at 262,144, which every verdict
- * waits for. So beyond some thousands they are spread over many Maps, none of which becomes large.
+ * The accounts of a template's children by name, like a Map. A Map that outgrows its table copies
+ * all of it in one turn, for which every verdict waits: 20 ms at 131,072 entries, 80 ms at 262,144.
+ * So beyond a few thousand, accounts are spread over many small Maps.
  */
-/** What is used of a Map. */
+/** The used methods of a Map. */
 export interface AccountsByName<A>
   extends Pick<Map<string, A>, "get" | "has" | "delete" | "size" | "keys" | "values"> {
   set(name: string, account: A): void;
 }
 
-/** Those that came first; most templates have no more. */
+/** Maximum size of the first Map; most templates need no other. */
 const firstMax = 4096;
 const spreadOver = 256;
 
@@ -19,7 +19,7 @@ export class ChildAccounts<A> implements AccountsByName<A> {
   #others: readonly Map<string, A>[] = [];
   #size = 0;
 
-  /** `newMap`: tests watch how large each becomes. */
+  /** `newMap`: tests use it to observe the sizes of the Maps. */
   constructor(newMap: () => Map<string, A> = () => new Map()) {
     this.#newMap = newMap;
     this.#first = newMap();
@@ -76,7 +76,7 @@ export class ChildAccounts<A> implements AccountsByName<A> {
   }
 }
 
-/** Names that are chosen to be in one place make that Map a large one, as without this. */
+/** The hash isn't keyed: names chosen to collide make one Map large, as if there were only one. */
 function placeOf(name: string): number {
   let hash = 0;
   for (let i = 0; i < name.length; i++) hash = (Math.imul(hash, 31) + name.charCodeAt(i)) | 0;

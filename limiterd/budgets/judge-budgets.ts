@@ -1,7 +1,6 @@
 /**
  * Judges a request by its budgets (docs/budgets.md): each must have something left in its running
- * period, and room for an account of the request's path. The cost of the request itself isn't known
- * yet.
+ * period and room for an account of the request's path. The cost of the request isn't known yet.
  */
 import { secondsToSweepAll } from "../../shared/bounds.js";
 import { compareBudgets } from "../../shared/domain/budget.js";
@@ -29,7 +28,7 @@ export function matchCopies(book: BudgetBook): BudgetMatching {
 
 /**
  * The exceeded budget with the longest wait, the first on a tie; or a template whose children have
- * reached their bound, if its wait is longer. Null if none refuses.
+ * reached their bound, if its wait is longer. Null if no budget refuses the request.
  */
 export function judgeBudgets(
   book: BudgetMatching,
@@ -62,7 +61,10 @@ export function judgeBudgets(
   return breachOfChildren(full);
 }
 
-/** An estimate: idle accounts are forgotten all the time. */
+/**
+ * The estimated wait for room for a new account: the sweep examines each idle account within a
+ * minute.
+ */
 export const accountWaitSeconds = secondsToSweepAll;
 
 /** The breach of a child whose template has no room for its account. */
@@ -77,7 +79,7 @@ function breachOfChildren({ budget, subject }: Account): Breach {
   };
 }
 
-/** The spend of the running period: here, and on the other hosts as far as known. */
+/** The spend of the running period on this host and, as far as known, on the other hosts. */
 export function spentOf(book: BudgetMatching, account: Account, nowMs: number): MoneySum {
   const { startMs, spent } = book.running(account, nowMs);
   const others = book.others?.spentIn(account, startMs) ?? null;

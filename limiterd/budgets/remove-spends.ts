@@ -1,6 +1,6 @@
 /**
- * Removes the accounts of deleted or cleared budgets from the store, in slices. An account that
- * exists again meanwhile replaces its predecessor.
+ * Removes the accounts of deleted or cleared budgets from the store, in slices. If an account has
+ * been created again meanwhile, its entry is written instead.
  */
 import { windowsPerSlice } from "../../shared/bounds.js";
 import type { Change } from "../store/store.js";
@@ -29,13 +29,14 @@ function* keysOf(id: string, children: Iterable<string>): Generator<string> {
 }
 
 /**
- * Resolves when they are gone from the store. The change that made them stale is queued already.
+ * Resolves when the accounts are removed from the store. Call it when the change that made them
+ * stale is queued.
  */
 export async function removeSpends(ports: RemovalPorts, keys: Iterable<string>): Promise<void> {
   const { writer } = ports;
   let slice: Change[] = [];
   for (const key of keys) {
-    // Charges of the current account are in batches at or before the one that closes here.
+    // The batch that closes here, or an earlier one, has all charges of the current account.
     if (slice.length === 0) writer.closeBatch();
     slice.push(changeOf(ports, key));
     if (slice.length < windowsPerSlice) continue;

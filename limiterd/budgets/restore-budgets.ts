@@ -57,7 +57,7 @@ export function restoreBudgets(
   const logged: SpendsLogged = { keys: [], behind: new Set() };
   for (const { key, value } of store.entries("spendlog")) {
     const recordKey = Number(key);
-    // It is written with its records, so that none can be behind the last of them.
+    // An entry is written with its records, so its key can't be above the last record key.
     if (!isCount(recordKey) || recordKey > lastRecordKey) throwMalformed(store, "spendlog", key);
     logged.keys.push(recordKey);
     for (const image of spendLogFromStored(value) ?? throwMalformed(store, "spendlog", key)) {
@@ -86,7 +86,7 @@ export function restoreBudgets(
 
 /**
  * Reads a budget's own account. Accounts of children are loaded lazily or later
- * (`lifecycle/load-unread.ts`). No account counts if the budget is backfilled again.
+ * (`lifecycle/load-unread.ts`). If the budget is backfilled again, no stored account counts.
  */
 function readAccounts(store: Store, budget: Budget): void {
   if (budget.backfill) return;

@@ -13,7 +13,7 @@ import { spendKey } from "./stored-budget.js";
 
 /** Writes the spend in the commit of the settles that caused it. */
 export interface SpendLog extends Contributor {
-  /** Returns the accounts whose own entries are stale, however many there are. */
+  /** Returns all accounts whose own entries are stale. */
   takeBehind(): ReadonlySet<Account>;
   /** Removes the entries up to a key, once the accounts' own entries cover them. */
   removals(recordKey: number): Change[];
@@ -27,7 +27,7 @@ export interface SpendsLogged {
   readonly behind: Set<Account>;
 }
 
-/** It contributes after `usage`, whose batch gives its entries their keys. */
+/** Creates a contributor that must come after `usage`, whose batch gives the entries their keys. */
 export function createSpendLog(
   book: BudgetBook,
   usage: Pick<UsageLog, "lastKey">,
@@ -65,8 +65,8 @@ export function createSpendLog(
 }
 
 /**
- * `spendlog`: [account, …spends] of each account that a batch charged, as it was after it, by the
- * key of the batch's records. Null for what was never written.
+ * `spendlog`: [account, …spends] of each account that a batch charged, with the spend after it, by
+ * the key of the batch's records. Null for what a spend log never wrote.
  */
 export function spendLogFromStored(
   value: readonly unknown[],

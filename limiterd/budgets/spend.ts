@@ -1,6 +1,6 @@
 /**
- * The exact spend of one budget, or one child of a template, by period. The running period and the
- * two before it are kept, for late settles and clocks that step back.
+ * The exact spend of one budget, or one child of a template, by period. It keeps the running period
+ * and the two before it, for late settles and clock steps back.
  */
 import { isCount } from "../../shared/checked.js";
 import {
@@ -53,13 +53,13 @@ export function isFull(spends: Spends, startMs: number): boolean {
   return spends.length >= periodsMax && spends[0]!.startMs > startMs;
 }
 
-/** Adds one record, in place; `cost` null: it has no price. */
+/** Adds one record in place; `cost` is null without a price. */
 export function addSpend(period: PeriodSpend, cost: PicoUsd | null): void {
   period.requests++;
   if (cost !== null) addCost(period.spent, cost);
 }
 
-/** Adds what was found in records and their sums, in place. */
+/** Adds spend that a look-up has found, in place. */
 export function addFound(
   period: PeriodSpend,
   found: { readonly spent: MoneySum; readonly requests: number },

@@ -1,7 +1,7 @@
 /**
- * Budgets as the store keeps them: their definitions, what each account has spent, when they were
- * last reset, and the anchors. An account's own entry is written now and then (`flush-usage.ts`);
- * what was spent since is in the log of spends (`spend-log.ts`).
+ * Budgets as the store keeps them: definitions, the spend of each account, the last resets, and the
+ * anchors. An account's own entry is written periodically (`flush-usage.ts`); later spend is in the
+ * log of spends (`spend-log.ts`).
  */
 import { periodSecondsMax } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
@@ -93,7 +93,7 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
   return { definition, source, createdAtMs, updatedAtMs, sinceMs, sinceKey, backfill };
 }
 
-/** By budget id and child. */
+/** The key of an account, from its budget's id and its child. */
 export function spendKey(budgetId: string, child: string): string {
   return `${budgetId}\n${child}`;
 }
@@ -104,7 +104,7 @@ export function splitSpendKey(key: string): { readonly budgetId: string; readonl
   return { budgetId: key.slice(0, at), child: key.slice(at + 1) };
 }
 
-/** `spends`: [recordKey, …spends] by account: it holds every record up to this key. */
+/** `spends`: [recordKey, …spends] by account, including every record up to this key. */
 export function spendChange(account: Account, recordKey: number): Change {
   const { budget, child, spends } = freshAccount(account);
   return {
@@ -122,7 +122,7 @@ export function spendFromStored([recordKey, ...rest]: readonly unknown[]): Store
 
 /**
  * `resets`: [resetAtMs, …[startMs, recordKey] of the last resets] by budget id. It outlives the
- * budget: created again, the budget begins there.
+ * budget: a budget that is created again has the same resets.
  */
 export function resetChange({ id, resets }: Budget, atMs: number): Change {
   const periods = resets.flatMap(({ startMs, recordKey }) => [startMs, recordKey]);
@@ -134,7 +134,7 @@ interface StoredReset {
   readonly periods: readonly Pick<BudgetReset, "startMs" | "recordKey">[];
 }
 
-/** Null for what `resetChange` never wrote. Earlier versions wrote the moment alone. */
+/** Null for what `resetChange` never wrote. */
 export function resetFromStored([atMs, ...rest]: readonly unknown[]): StoredReset | null {
   if (!isMoment(atMs) || rest.length % 2 !== 0 || rest.length > 2 * periodsMax) return null;
   const periods: StoredReset["periods"][number][] = [];

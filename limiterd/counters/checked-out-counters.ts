@@ -5,7 +5,7 @@ export class CheckedOutCounters {
   readonly #counters: (Counter | null)[] = [];
   readonly #freeSlots: number[] = [];
 
-  /** The counter in a slot that is taken. */
+  /** The counter in a used slot. */
   at(slot: number): Counter {
     return this.#counters[slot]!;
   }

@@ -1,7 +1,7 @@
 /**
- * The blocks in which the records of a table of children lie: a record is written behind the last
- * one of the open block, and a block is given back once everything in it is gone. Which record is
- * found under which name is the table's (`child-table.ts`).
+ * The memory blocks with the records of a table of children. A record is written after the last one
+ * of the open block, and a block is freed once all of its records are removed. Not here: finding a
+ * record by name (`child-table.ts`).
  */
 import { nameWords } from "./child-name.js";
 import {
@@ -17,11 +17,11 @@ import {
 /** Most templates have few children, so the first block of a table begins small. */
 const smallestBlock = 32;
 
-/** How far a walk through a table has come. */
+/** A walk through a table. */
 export interface Walk {
   /**
-   * The place of the next record, −1 after the last one. Those that are added or moved meanwhile
-   * may be among them.
+   * The place of the next record, −1 after the last one. Records that are added or moved meanwhile
+   * may be included.
    */
   next(): number;
 }
@@ -30,7 +30,7 @@ export class RecordBlocks {
   readonly #blocks: (Block | null)[] = [new Block(smallestBlock)];
   /** The block that takes new records. */
   #open = 0;
-  /** Places in `#blocks` where there is none. */
+  /** Free indexes in `#blocks`. */
   readonly #free: number[] = [];
 
   /** The block of a place. */
@@ -39,13 +39,13 @@ export class RecordBlocks {
   }
 
   /**
-   * Whether most of a block is gone, so that its records should move out of it. Never the open one.
+   * Whether a block is mostly free, so that its records should be moved out; never the open block.
    */
   isSparse(place: number): boolean {
     return place >> blockShift !== this.#open && this.at(place).liveUnits * 2 <= unitsPerBlock;
   }
 
-  /** Writes a record behind the last one; the words of its name lie at `nameAt` of `from`. */
+  /** Writes a record after the last one; the words of its name begin at `nameAt` of `from`. */
   append(head: number, hash: number, from: Int32Array, nameAt: number): number {
     const units = recordUnits(head);
     const block = this.#blockFor(units);
@@ -60,7 +60,7 @@ export class RecordBlocks {
     return place;
   }
 
-  /** Marks a record as gone. */
+  /** Marks a record as removed. */
   remove(place: number): void {
     const block = this.at(place);
     block.liveUnits -= recordUnits(block.words[wordOf(place) + 2]!);
@@ -76,7 +76,7 @@ export class RecordBlocks {
     return {
       next() {
         for (;;) {
-          // A block that was given back on the way may have been followed by another one.
+          // A block that was freed meanwhile may have been replaced by another one.
           if (block !== null && blocks[index] === block && unit < block.usedUnits) {
             const head = block.words[(unit << 1) + 2]!;
             const place = (index << blockShift) | unit;
@@ -92,7 +92,7 @@ export class RecordBlocks {
     };
   }
 
-  /** The open block; when it has no room for this, it is enlarged or another one is opened. */
+  /** The open block; if it has no room for the units, it is enlarged or another block is opened. */
   #blockFor(units: number): Block {
     const open = this.#blocks[this.#open]!;
     while (open.usedUnits + units > open.numbers.length && open.numbers.length < unitsPerBlock)

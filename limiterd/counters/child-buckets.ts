@@ -1,7 +1,7 @@
 /**
- * The buckets of a table of children: the first record of each. There is one more or one less at a
- * time (linear hashing): the buckets up to `count` share out the hashes by their lowest bits, those
- * that aren't there yet by one bit less.
+ * The buckets of a table of children, each with its first record. Their number changes by one at a
+ * time (linear hashing): the lowest bits of a hash select its bucket; if that bucket doesn't exist
+ * yet, one bit less does.
  */
 
 const blockShift = 14;
@@ -10,9 +10,9 @@ export const smallestBuckets = 4;
 
 export class Buckets {
   count = smallestBuckets;
-  /** In blocks, so that nothing large is ever copied; −1 where a bucket is empty. */
+  /** In blocks, so that no large array is copied; −1 if a bucket is empty. */
   readonly #firsts: Int32Array[] = [new Int32Array(smallestBuckets).fill(-1)];
-  /** All ones; the smallest such number that no bucket's number is above. */
+  /** All ones: the smallest such number that is at least the highest bucket's number. */
   #mask = smallestBuckets - 1;
 
   /** The bucket of a hash. */
@@ -30,7 +30,7 @@ export class Buckets {
     this.#firsts[bucket >> blockShift]![bucket & (blockBuckets - 1)] = place;
   }
 
-  /** One more, empty. Returns the bucket some of whose records belong there now. */
+  /** Adds an empty bucket. Returns the bucket from which some records now belong there. */
   add(): number {
     const bucket = this.count++;
     if (bucket > this.#mask) this.#mask = 2 * this.#mask + 1;
@@ -47,7 +47,7 @@ export class Buckets {
     return bucket & (this.#mask >> 1);
   }
 
-  /** One less. Returns the first of the records that it held, which belong elsewhere now. */
+  /** Removes the last bucket. Returns the first of its records, which now belong elsewhere. */
   removeLast(): number {
     const bucket = --this.count;
     if (bucket === (this.#mask + 1) / 2) this.#mask >>= 1;

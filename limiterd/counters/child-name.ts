@@ -1,29 +1,29 @@
 /**
- * A child's name as the words in which a table keeps it, and their hash. Callers choose the names,
- * so the hash is keyed (HalfSipHash-1-3): names that share a bucket can't be found without the key.
+ * A child's name as a table's words, and their hash. Callers choose the names, so the hash is keyed
+ * (HalfSipHash-1-3): without the key, names that share a bucket can't be found.
  */
 import { assert } from "../../shared/assert.js";
 
 /** Two random 32-bit integers. */
 export type HashKey = readonly [number, number];
 
-/** A name takes no more: a user path has 1,024 bytes, a key of the store 1,970. */
+/** Maximum length of a name: a user path has at most 1,024 bytes, a key of the store 1,970. */
 const charsMax = 2048;
 
 /**
- * The lowest bits of a head are a record's marks; then comes whether a character takes two bytes,
- * then how many there are.
+ * The lowest bits of a head are a record's marks; the next bit is set if each character takes two
+ * bytes; the rest is the number of characters.
  */
 const wideBit = 8;
 const lengthShift = 4;
 
-/** How many words a name takes, by its head. */
+/** The number of words of a name, from its head. */
 export function nameWords(head: number): number {
   const length = head >>> lengthShift;
   return (head & wideBit) === 0 ? (length + 3) >> 2 : (length + 1) >> 1;
 }
 
-/** The name that lies at a byte. */
+/** The name at a byte offset. */
 export function readName(bytes: Buffer, from: number, head: number): string {
   const length = head >>> lengthShift;
   return (head & wideBit) === 0
@@ -31,7 +31,7 @@ export function readName(bytes: Buffer, from: number, head: number): string {
     : bytes.toString("utf16le", from, from + 2 * length);
 }
 
-/** Splits one name after the other into words. */
+/** Splits names into words, one at a time. */
 export class NameReader {
   /** The name's characters, a byte or two each, zeros after the last. */
   readonly words = new Int32Array(charsMax / 2);
@@ -47,7 +47,7 @@ export class NameReader {
     this.#key1 = key1 | 0;
   }
 
-  /** From now on words, head and hash are this name's. */
+  /** Sets words, head and hash to those of this name. */
   read(name: string): void {
     const { length } = name;
     assert(length <= charsMax, "a name has a bound");

@@ -1,7 +1,7 @@
 /**
- * What the six numbers of a child's record mean: its window, and up to which log sequence number it
- * was restored. While the child's counter is checked out they are out of date, and the first of
- * them is the counter's slot.
+ * The six numbers of a child's record: its window, and the log sequence number up to which it was
+ * restored. While the child's counter is checked out, they are outdated and the first is the
+ * counter's slot.
  */
 import type { ChildTable } from "./child-table.js";
 import type { Window } from "./window.js";

@@ -1,40 +1,40 @@
 /**
- * How the record of a child lies in a block of memory, in words of 4 bytes: the place of the next
+ * The layout of a child's record in a block of memory, in words of 4 bytes: the place of the next
  * record in its bucket, the hash of its name, the head (marks and the name's length), the name,
- * filled up to a whole unit, and six numbers. A place is the number of a block and a unit in it.
+ * padded to a whole unit, and six numbers. A place is the number of a block and of a unit in it.
  */
 import { type NameReader, nameWords } from "./child-name.js";
 
-/** Bits 0 to 2 of a head. */
+/** The marks: bits 0 to 2 of a head. */
 export const dirtyMark = 1;
 export const checkedOutMark = 2;
 export const goneMark = 4;
 
 export const numbersPerRecord = 6;
-/** Next, hash and head. */
+/** The words before the name: next, hash and head. */
 export const wordsAhead = 3;
 /** A unit has 8 bytes: one number or two words. */
 export const blockShift = 13;
 export const unitsPerBlock = 1 << blockShift;
 
 /**
- * A block of records, one behind the other. Its memory is a SharedArrayBuffer, though it isn't
- * shared: V8 counts other buffers against a limit of 64 MB, and beyond it every further buffer,
- * even a frame's, makes it collect garbage for 5 to 10 ms until it has been through all that lives.
+ * A block of consecutive records. Its memory is a SharedArrayBuffer although it isn't shared: V8
+ * counts other buffers against a limit of 64 MB; beyond it, every further buffer, even a frame's,
+ * causes 5 to 10 ms of garbage collection until all live objects have been visited.
  */
 export class Block {
   numbers!: Float64Array;
   words!: Int32Array;
   bytes!: Buffer;
   usedUnits = 0;
-  /** Without the records that are gone. */
+  /** The units without removed records. */
   liveUnits = 0;
 
   constructor(units: number) {
     this.#lay(new SharedArrayBuffer(units * 8));
   }
 
-  /** Doubles it. */
+  /** Doubles the block. */
   enlarge(): void {
     const { words } = this;
     this.#lay(new SharedArrayBuffer(words.byteLength * 2));

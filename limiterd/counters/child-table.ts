@@ -1,9 +1,9 @@
 /**
- * Names, each with six numbers and two marks, a million of them if need be, in a few hundred blocks
- * of memory instead of in objects: the garbage collector has nothing to walk through and nothing to
- * copy. Nothing is ever done to all of them at once: the table grows and shrinks by one bucket at a
- * time (linear hashing) and by blocks of one size. How a record lies in its block is in
- * `child-record.ts`, what the numbers mean in `child-numbers.ts`.
+ * A table of up to a million names, each with six numbers and two marks, in a few hundred blocks of
+ * memory instead of objects, so that the garbage collector has nothing to visit or copy. No
+ * operation touches all records: the table grows and shrinks by one bucket at a time (linear
+ * hashing) and by blocks of one size. Not here: the layout of a record (`child-record.ts`) and the
+ * meaning of its numbers (`child-numbers.ts`).
  */
 import { RecordBlocks, type Walk } from "./child-blocks.js";
 import { Buckets, smallestBuckets } from "./child-buckets.js";
@@ -30,7 +30,8 @@ export class ChildTable {
   }
 
   /**
-   * The place of a name, −1 when it isn't there. It is valid until the record is removed or moved.
+   * The place of a name, −1 if it isn't in the table. It is valid until the record is removed or
+   * moved.
    */
   find(name: string): number {
     const query = this.#query;
@@ -45,7 +46,7 @@ export class ChildTable {
     return -1;
   }
 
-  /** Adds a name that isn't there, without marks. Its numbers are to be set. */
+  /** Adds a new name without marks. The caller must set its numbers. */
   add(name: string): number {
     const query = this.#query;
     query.read(name);
@@ -60,7 +61,7 @@ export class ChildTable {
     this.#unlink(place);
     this.#blocks.remove(place);
     this.size--;
-    // Two buckets for one record, so that the buckets keep up from twice as many.
+    // Removes two buckets per record, because there may be twice as many buckets as records.
     for (
       let i = 0;
       i < 2 && this.#buckets.count > smallestBuckets && this.size < this.#buckets.count / 2;
@@ -70,8 +71,8 @@ export class ChildTable {
   }
 
   /**
-   * Moves a record out of a block of which most is gone, so that the block can be given back. A
-   * marked record stays: its place is kept elsewhere.
+   * Moves a record out of a block that is mostly free, so that the block can be freed. A marked
+   * record stays, because others have its place.
    */
   tidy(place: number): void {
     const block = this.#blocks.at(place);
@@ -94,7 +95,7 @@ export class ChildTable {
   }
 
   /**
-   * Where the six numbers of a record lie: here, from `numbersAt` on, until the next record is
+   * The array with the six numbers of a record, from `numbersAt` on; valid until the next record is
    * added.
    */
   numbers(place: number): Float64Array {
@@ -147,7 +148,7 @@ export class ChildTable {
     }
   }
 
-  /** One bucket more, for some of the records of one that was there. */
+  /** Adds a bucket and moves some records of an existing bucket to it. */
   #split(): void {
     const parent = this.#buckets.add();
     const place = this.#buckets.first(parent);
@@ -155,9 +156,7 @@ export class ChildTable {
     this.#share(place);
   }
 
-  /**
-   * Puts each record of a bucket that was taken apart, from its first one on, where it belongs now.
-   */
+  /** Puts each record of a former bucket, from its first one on, into its new bucket. */
   #share(place: number): void {
     while (place !== -1) {
       const { words } = this.#blocks.at(place);

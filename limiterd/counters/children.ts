@@ -1,8 +1,7 @@
 /**
- * The children of one template, a million of them if need be. A child is a record in a table and no
- * object. Its counter is checked out when a request meets it, and checked in when nothing holds it
- * any more: at the end of the message that met it, or when its last request ends. So the garbage
- * collector only has to look at what is in flight, however many children there are.
+ * The children of one template, up to a million. A child is a record in a table, not an object. Its
+ * counter is checked out when a request uses it, and checked in at the end of that message or when
+ * its last request ends. So the garbage collector only visits counters with requests in flight.
  */
 
 import { CheckedOutCounters } from "./checked-out-counters.js";
@@ -21,18 +20,18 @@ import { type ChildCounters, Counter, copyCounter, type Rule } from "./counter.j
 import type { CounterPool } from "./counter-pool.js";
 import { rollWindow, type Window } from "./window.js";
 
-/** Of templates that have children. */
+/** The data of a template with children. */
 interface Kept {
   readonly table: ChildTable;
   readonly checkedOut: CheckedOutCounters;
-  /** The places of those that changed since they were last handed to a snapshot, each once. */
+  /** The places of children that changed since the last snapshot took them, each once. */
   dirty: number[];
 }
 
 export class Children implements ChildCounters {
   readonly rule: Rule;
   readonly #counterPool: CounterPool;
-  /** Most rules have no child. */
+  /** Null without children, as for most rules. */
   #kept: Kept | null = null;
 
   constructor(rule: Rule, counterPool: CounterPool) {
@@ -163,7 +162,7 @@ export class Children implements ChildCounters {
     const startMs = counter === null ? readStartMs(table, place) : counter.window.startMs;
     const { periodMs } = this.rule;
     if (startMs <= nowMs + periodMs) return startMs;
-    // Since a clock that was ahead stepped back.
+    // The window is ahead, because the clock was set back.
     const window = counter?.window ?? readWindow(table, place);
     rollWindow(window, periodMs, nowMs);
     if (counter === null) writeNumbers(table, place, window, readRestoredLsn(table, place));

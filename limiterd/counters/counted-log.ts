@@ -1,21 +1,21 @@
 /**
- * The counts of the open batch of the journal: for each half of a window one sum of requests and
- * one of tokens, however many messages have changed it. The batch is written with what `take`
- * returns (`store/writer.ts`), and a restart counts it again (`lifecycle/restore.ts`).
+ * The counts of the open batch of the journal: for each half of a window, one sum of requests and
+ * one of tokens for any number of messages. The batch is written with the result of `take`
+ * (`store/writer.ts`), and a restart counts it again (`lifecycle/restore.ts`).
  */
 import { isCount } from "../../shared/checked.js";
 import type { Counter, Rule } from "./counter.js";
 
-/** Fields of a half in the store: rule id, child, number of the period, and two sums. */
+/** Fields of a half in the store: rule id, child, number of the period, requests and tokens. */
 const fieldsPerHalf = 5;
-/** In memory: its start, requests and tokens. */
+/** Numbers of a half in memory: start, requests and tokens. */
 const numbersPerHalf = 3;
 
 export class CountedLog {
-  /** Counts are dropped: the store fails and too much is waiting. */
+  /** Whether counts are dropped because the store fails and too much is waiting. */
   paused = false;
   size = 0;
-  /** By index of the half. Entries from `size` on are of an earlier batch. */
+  /** The counters by index of the half. Entries from `size` on are from an earlier batch. */
   readonly #counters: Counter[] = [];
   #numbers = new Float64Array(1024 * numbersPerHalf);
   /** The number of the batch: a counter's index is valid for one batch. */

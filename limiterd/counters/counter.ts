@@ -1,7 +1,7 @@
 /**
  * A rule with its live counts. Each counter is a window and a gauge of requests in flight: one for
- * the rule, or one for each direct child of a template. How rules are found is in
- * `rules/rule-book.ts`, how children are kept in `children.ts`.
+ * the rule, or one for each direct child of a template. Not here: how rules are found
+ * (`rules/rule-book.ts`) and how children are stored in memory (`children.ts`).
  */
 import {
   type DeclaredAt,
@@ -32,11 +32,11 @@ interface RuleMaking {
 const noChildren: readonly ChildCounters[] = [];
 
 /**
- * Fields that each request reads come first, here and in `Counter`: V8 lays objects out in this
- * order.
+ * A rule with its counters. Fields that each request reads come first, here and in `Counter`: V8
+ * lays out objects in this order.
  */
 export class Rule {
-  /** Caps may be edited in place: everything else is the rule's identity. */
+  /** Caps may be edited in place; everything else is the rule's identity. */
   definition: RuleDefinition;
   readonly periodMs: number;
   /**
@@ -45,14 +45,15 @@ export class Rule {
    */
   resets: number;
   #own: Counter | null = null;
-  /** Null: only this host counts by it. */
+  /** Null: only this host counts. */
   shares: RuleShares | null = null;
   readonly id: string;
   source: RuleSource;
   readonly createdAtMs: number;
   updatedAtMs: number;
   /**
-   * Charges up to this log sequence number don't count for this rule: it was made or reset then.
+   * Charges up to this log sequence number don't count for this rule, because it was made or reset
+   * there.
    */
   sinceLsn: number;
   readonly #nowMs: number;
@@ -63,10 +64,10 @@ export class Rule {
    * are moved back.
    */
   retired: readonly ChildCounters[] = noChildren;
-  /** Where the configuration declares it; null: nowhere, or unknown. */
+  /** Where the configuration declares it; null if it doesn't, or if the place isn't known. */
   declaredAt: DeclaredAt | null = null;
 
-  /** `id`: if it is known already. */
+  /** `id`: the rule's id if the caller has it, which avoids a new text. */
   constructor(
     fields: RuleFields,
     { resets, nowMs, childrenOf }: RuleMaking,
@@ -94,7 +95,7 @@ export class Rule {
     return this.#own;
   }
 
-  /** As `own`, but null while nothing has used it, so that nothing is counted by it. */
+  /** As `own`, but null while the counter is unused and has no counts. */
   get counted(): Counter | null {
     return this.#own;
   }
@@ -144,7 +145,7 @@ export class Counter {
   readonly child: string;
   /** The place of a child's record in its template; −1 for a rule's own counter. */
   place = -1;
-  /** Changed since it was last handed to a snapshot. */
+  /** Whether it has changed since the last snapshot took it. */
   dirty = false;
   /** Its index in the log of counts of a batch, and that batch. */
   loggedAt = 0;
@@ -178,7 +179,7 @@ export class Counter {
   }
 }
 
-/** Null: no other host counts in it. */
+/** The share of a counter; null if no other host counts in it. */
 export function shareOf(counter: Counter): CounterShare | null {
   const { shares } = counter.rule;
   if (shares === null) return null;
@@ -210,7 +211,7 @@ export function copyCounter(counter: Counter): Counter {
 
 /**
  * The counters of one template's children (`children.ts`). A child's counter is checked out when a
- * request uses it, and checked in when nothing holds it any more.
+ * request uses it, and checked in when it has no request in flight any more.
  */
 export interface ChildCounters {
   readonly rule: Rule;
@@ -235,7 +236,7 @@ export interface ChildCounters {
   isCheckedOut(counter: Counter): boolean;
   /** Notes that a counter has no request in flight: the next reclaim checks it in. */
   released(counter: Counter): void;
-  /** Checks a counter in, unless something holds it. */
+  /** Checks a counter in, unless it has a request in flight. */
   checkIn(counter: Counter): void;
   /** Marks a checked-out counter as changed. */
   markDirty(counter: Counter): void;

@@ -1,6 +1,6 @@
 /**
- * Which windows have changed since the last snapshot: those of rules as counters, those of children
- * as places among the children of their template.
+ * The windows that have changed since the last snapshot: those of rules as counters, those of
+ * children as places among the children of their template.
  */
 import type { ChildCounters, Counter, Rule } from "./counter.js";
 import type { CounterPool } from "./counter-pool.js";
@@ -39,8 +39,8 @@ export class DirtyWindows {
   }
 
   /**
-   * Those marked since the last call, each once and as it is when it is taken from the generator;
-   * what doesn't count any more by then is left out. Null: none.
+   * The windows marked since the last call, each once, with its value when the generator yields it
+   * and without windows that no longer count by then. Null if there are none.
    */
   take(): Generator<DirtyWindow> | null {
     const { dirty } = this.#counterPool;
@@ -66,7 +66,8 @@ export class DirtyWindows {
     for (const { children, places } of ofTemplates) {
       const { rule } = children;
       for (const place of places) {
-        // Deleted or reset meanwhile: their entries in the store are stale and must stay so.
+        // The children were deleted or reset meanwhile, so their entries in the store are stale and
+        // must stay so.
         if (!this.#isCurrent(rule) || rule.children !== children) break;
         const { child, window } = children.readDirty(place);
         yield { ruleId: rule.id, child, window };

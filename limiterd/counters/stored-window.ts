@@ -11,7 +11,7 @@ export interface StoredWindow {
   readonly currentRequests: number;
   readonly previousTokens: number;
   readonly currentTokens: number;
-  /** Every charge up to this log sequence number is in it. */
+  /** The window includes every charge up to this log sequence number. */
   readonly lsn: number;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Loads windows lazily after a start, since there may be a million: each when it is first needed,
- * the others in slices once the daemon answers (`lifecycle/load-unread.ts`). Until all are in
- * memory, a missing one may still count.
+ * Loads windows lazily after a start, because there may be a million: each when it is first needed,
+ * the others in slices once the daemon answers requests (`lifecycle/load-unread.ts`). Until all are
+ * in memory, a window that isn't there may still be in the store.
  */
 import type { Rule } from "./counter.js";
 import { type StoredWindow, splitWindowKey, windowKey } from "./stored-window.js";
@@ -33,7 +33,7 @@ export class UnreadWindows {
     return window === null || isStale(rule, window) ? null : window;
   }
 
-  /** Loads a rule's own window; once, before anything is counted in it. */
+  /** Loads a rule's own window. Call it once, before anything is counted in it. */
   readOwn(rule: Rule): void {
     const { own } = rule;
     const found = own === null ? null : this.find(rule, "");
@@ -43,7 +43,7 @@ export class UnreadWindows {
     own.restoredLsn = lsn;
   }
 
-  /** Loads the window of a child; false: there is none. */
+  /** Loads the window of a child; false if the store has none. */
   readChild(rule: Rule, child: string): boolean {
     const found = this.find(rule, child);
     if (found !== null) rule.children.load(child, found, found.lsn);
@@ -51,14 +51,11 @@ export class UnreadWindows {
   }
 }
 
-/**
- * Loads a window of the store, unless it was loaded or counted since. False: nothing counts it any
- * more.
- */
+/** Loads a window of the store, unless it is already in memory. False if it is stale. */
 export function loadWindow(book: Rules, key: string, window: StoredWindow): boolean {
   const { ruleId, child } = splitWindowKey(key);
   const known = book.rules.get(ruleId);
-  // Its rule doesn't exist, or has become or stopped being a template.
+  // The rule doesn't exist, or has become or stopped being a template.
   if (known === undefined || (known.own !== null) !== (child === "")) return false;
   const rule = book.fresh(known);
   if (rule.own !== null || rule.children.has(child)) return true;

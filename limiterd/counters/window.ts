@@ -1,11 +1,11 @@
 /**
  * The sliding-window estimate: two counts per dimension, of the current period and of the one
- * before it, aligned to the epoch, and the exact arithmetic of estimate and wait. Caps, rules and
- * clocks are not here.
+ * before it, aligned to the epoch, and the exact arithmetic of estimate and wait. Not here: caps,
+ * rules and clocks.
  */
 import { assert } from "../../shared/assert.js";
 
-/** Requests and tokens of one counter; both dimensions share the period and so the bounds. */
+/** Requests and tokens of one counter; both dimensions have the same period and bounds. */
 export interface Window {
   startMs: number;
   previousRequests: number;
@@ -15,14 +15,14 @@ export interface Window {
 }
 
 /**
- * The share of a counter that several hosts count in, as verdicts, charges and lists use it: what
+ * This host's share of a counter that several hosts share, for verdicts, charges and lists: what
  * the engine has granted to this host, and what all hosts have counted. The counter's own window
- * still counts this host alone.
+ * still counts only this host.
  */
 export interface CounterShare {
-  /** The wait for a request; 0 while one may be counted. */
+  /** The wait for a request, in seconds; 0 if it may be counted now. */
   waitOfRequests(own: Window, cap: number, nowMs: number): number;
-  /** The same for tokens. */
+  /** As `waitOfRequests`, for tokens. */
   waitOfTokens(own: Window, cap: number, nowMs: number): number;
   /** Whether a gauge with this many requests of this host in flight is full. */
   isFull(inFlight: number, cap: number): boolean;
@@ -58,12 +58,12 @@ export interface SharedView {
 }
 
 /**
- * Up to this product, a quotient of two integers rounded to a double is on the right side of every
- * integer: two bits below 2^53.
+ * Up to this product, two bits below 2^53, rounding the quotient of two integers to a double
+ * doesn't cross an integer.
  */
 const exactQuotientMax = 2 ** 51;
 
-/** An empty window that holds `nowMs`. */
+/** An empty window that contains `nowMs`. */
 export function newWindow(periodMs: number, nowMs: number): Window {
   return {
     startMs: alignedStart(periodMs, nowMs),
@@ -89,8 +89,8 @@ function alignedStart(periodMs: number, nowMs: number): number {
 
 /**
  * Rolls a window to `nowMs`: one period later, current becomes previous; later than that, both are
- * 0. A clock that steps back within a period leaves the window unchanged; one that steps back
- * further moves the bounds with it. No count is lost either way.
+ * 0. A clock step back within a period leaves the window unchanged; a larger one moves the bounds
+ * back. Neither loses a count.
  */
 export function rollWindow(window: Window, periodMs: number, nowMs: number): void {
   const ageMs = nowMs - window.startMs;
@@ -116,7 +116,7 @@ export function halfOf({ startMs }: Window, periodMs: number, atMs: number): num
   return atMs >= startMs - periodMs ? startMs - periodMs : null;
 }
 
-/** Adds to the half with this start, as `halfOf` found it. */
+/** Adds to the half with this start, which `halfOf` has returned. */
 export function addCounts(window: Window, startMs: number, requests: number, tokens: number): void {
   if (startMs === window.startMs) {
     window.currentRequests = bounded(window.currentRequests + requests);
@@ -172,7 +172,7 @@ function estimate(previous: number, current: number, leftMs: number, periodMs: n
 
 /**
  * Whole seconds until the request estimate is below `cap`; 0 if it is now. The window must be
- * rolled.
+ * rolled to `nowMs`.
  */
 export function waitForRequests(
   window: Window,
@@ -210,10 +210,9 @@ function wholeSeconds(ms: number): number {
 }
 
 /**
- * When the estimate is below the cap, in milliseconds from the end of the current half. It only
- * falls while nothing is counted, so the moment can be solved for: before the end as long as
- * `current` alone is below the cap, else in the next period, where `current` has become what
- * decays.
+ * When the estimate will be below the cap, in milliseconds from the end of the current half.
+ * Without new counts the estimate only falls, so the time can be calculated: before that end if
+ * `current` alone is below the cap, else in the next period, in which `current` decays.
  */
 function msToRoom(previous: number, current: number, periodMs: number, cap: number): number {
   return current < cap
@@ -222,8 +221,8 @@ function msToRoom(previous: number, current: number, periodMs: number, cap: numb
 }
 
 /**
- * The largest remaining ms for which floor(count × remaining ÷ period) is below `room`, both at
- * least 1; the whole period when it always is.
+ * The largest remaining ms for which floor(count × remaining ÷ period) is below `room`; the whole
+ * period if it always is. `count` and `room` are at least 1.
  */
 function remainingBelow(count: number, room: number, periodMs: number): number {
   if (count < room) return periodMs;

@@ -1,8 +1,8 @@
 /**
  * One connection to the daemon, from its first byte to its end: cuts frames from its bytes and
- * handles them, closes it when it breaks the grammar or sends no hello in time, and releases
- * everything it held when it ends. What a frame does is in `handle-message.ts`; the sockets are in
- * `open-sockets.ts`.
+ * handles them, closes it when it breaks the grammar or sends no hello in time, and releases its
+ * leases and its backup when it ends. What a frame does is in `handle-message.ts`; the sockets are
+ * in `open-sockets.ts`.
  */
 import { commandIdleMs, helloDeadlineMs } from "../../shared/bounds.js";
 import { IdMap } from "../../shared/id-map.js";

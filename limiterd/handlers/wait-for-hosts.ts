@@ -1,7 +1,6 @@
 /**
  * Requests whose verdict needs fresh counts of other hosts: they wait for the engine's answer and
- * are judged again. Nothing is held for them meanwhile, and a request whose peer disconnects is
- * dropped.
+ * are judged again. They hold no slots meanwhile, and a request whose peer disconnects is dropped.
  */
 import { failure } from "../../shared/error-code.js";
 import type { PeerState } from "../peer.js";

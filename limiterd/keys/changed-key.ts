@@ -1,4 +1,4 @@
-/** What becomes of a managed key that is rotated, deactivated or deleted, as a value. */
+/** The new values of a managed key that is rotated, deactivated or deleted. */
 import { oldSecretsMax } from "../../shared/domain/credential-bounds.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import { type KeyFields, keyStatus, type ManagedKey, workingOldSecrets } from "./key-ring.js";
@@ -8,7 +8,7 @@ interface NewSecret {
   readonly redacted: string;
 }
 
-/** What is left of a deleted key in place of what it was. */
+/** The fields of a deleted key that replace its former ones. */
 export const nothing = {
   hash: "",
   redacted: "",
@@ -20,7 +20,7 @@ export const nothing = {
   lastUsedAtMs: null,
 };
 
-/** Why a key can't be rotated; null: it can. */
+/** Why a key can't be rotated; null if it can. */
 export function rotationFlaw(
   key: ManagedKey,
   overlapSeconds: number,
@@ -38,7 +38,7 @@ export function rotationFlaw(
   );
 }
 
-/** A key with another secret; those until now work until `untilMs` at most. */
+/** A key with a new secret; the former secrets work until `untilMs` at most. */
 export function rotatedKey(
   key: KeyFields,
   { hash, redacted }: NewSecret,
@@ -56,7 +56,7 @@ export function rotatedKey(
   return { ...key, hash, redacted, oldSecrets };
 }
 
-/** A key that was deactivated at its first time. */
+/** The deactivated key; an earlier deactivation keeps its time. */
 export function deactivatedKey(key: KeyFields, nowMs: number): KeyFields {
   return { ...key, deactivatedAtMs: key.deactivatedAtMs ?? nowMs };
 }

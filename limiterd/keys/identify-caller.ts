@@ -1,7 +1,7 @@
 /**
  * Identifies the caller of a request: its user path, its managed key, and whether the key may use
- * the model (docs/authentication.md). The proxy has authenticated some callers itself; managed keys
- * are judged here.
+ * the model (docs/authentication.md). Managed keys are checked here; the proxy has authenticated
+ * other callers.
  */
 
 import { allowsModel, modelNotAllowed } from "../../shared/access/allowed-models.js";

@@ -1,7 +1,6 @@
 /**
- * The JWTs that are refused although they are genuine, as the daemon keeps them: in `denials`,
- * [claim, value, issuer, deniedAtMs, expiresAtMs] by their name. The proxies, which judge tokens,
- * are told of each.
+ * The valid JWTs that are refused: in `denials`, [claim, value, issuer, deniedAtMs, expiresAtMs] by
+ * name. The daemon announces each to the proxies, which check tokens.
  */
 import {
   deniedClaims,
@@ -27,7 +26,7 @@ export class JwtDenials {
     return this.#byName.has(jwtNameKey(name));
   }
 
-  /** By the text of its name. */
+  /** The denial with this text as its name. */
   get(key: string): StoredDenial | undefined {
     return this.#byName.get(key);
   }
@@ -42,7 +41,7 @@ export class JwtDenials {
     return this.#byName.values();
   }
 
-  /** In the place of one with the same name. */
+  /** Adds a denial, or replaces one with the same name. */
   put(denial: StoredDenial): void {
     const key = jwtNameKey(denial);
     this.#byName.delete(key);
@@ -53,7 +52,7 @@ export class JwtDenials {
     this.#byName.delete(jwtNameKey(name));
   }
 
-  /** Those that have expired. */
+  /** The expired denials. */
   expired(nowMs: number): readonly StoredDenial[] {
     return [...this.#byName.values()].filter(
       ({ expiresAtMs }) => expiresAtMs !== null && expiresAtMs <= nowMs,
@@ -74,7 +73,7 @@ export function denialRemoval(name: JwtName): Change {
   return { table: "denials", key: jwtNameKey(name), value: undefined };
 }
 
-/** Throws `StoreUnreadableError` when an entry isn't what it should be: its tokens would pass. */
+/** Throws `StoreUnreadableError` for an invalid entry, because its tokens would be accepted. */
 export function restoreDenials(store: Store): JwtDenials {
   const denials = new JwtDenials();
   for (const { key, value } of store.entries("denials")) {

@@ -1,8 +1,8 @@
 /**
  * The managed keys in memory, found by hash for each request and by number otherwise. Keys are
- * never removed: an id always names the same key, and a gateway that had a key never becomes open
- * to everyone. A deleted key leaves a tombstone with its number and its labels, to which requests
- * in flight are still charged.
+ * never removed, so that an id always names the same key and a gateway that had a key never becomes
+ * open. A deleted key leaves a tombstone with its number and its labels, to which requests in
+ * flight are still charged.
  */
 import { keyUseWrittenMs } from "../../shared/domain/credential-bounds.js";
 import { type KeyDefinition, type KeyStatus, keyId } from "../../shared/domain/managed-key.js";
@@ -20,7 +20,7 @@ export interface ManagedKey extends Omit<KeyDefinition, "models"> {
   readonly createdAtMs: number;
   /** Null while it is active. */
   readonly deactivatedAtMs: number | null;
-  /** Null unless it is deleted; then its hash, name and path are gone. */
+  /** Null unless it is deleted; a deleted key has no hash, name and path. */
   readonly deletedAtMs: number | null;
   /** When a request last used it; null: never. */
   lastUsedAtMs: number | null;
@@ -32,7 +32,7 @@ export interface ManagedKey extends Omit<KeyDefinition, "models"> {
 export interface OldSecret {
   readonly hash: string;
   readonly redacted: string;
-  /** It is refused from this moment on. */
+  /** It is refused from this time on. */
   readonly untilMs: number;
   lastUsedAtMs: number | null;
 }
@@ -49,7 +49,7 @@ export class KeyRing {
   readonly #byHash = new Map<string, ManagedKey>();
   /** By ascending number. */
   readonly #ordered: ManagedKey[] = [];
-  /** The keys whose last use is to be written. */
+  /** The keys whose last use must be written. */
   readonly #used = new Set<ManagedKey>();
   /** The keys whose last use the other hosts don't know yet; null without a cluster. */
   #unsentUses: Set<ManagedKey> | null = null;
@@ -71,7 +71,7 @@ export class KeyRing {
   }
 
   /**
-   * The key whose secret, or old secret, has this hash, whatever its status. The lookup is one map
+   * The key whose secret, or old secret, has this hash, with any status. The lookup is one map
    * access, whose time reveals nothing about a key to a caller without the whole secret.
    */
   find(hash: string): ManagedKey | undefined {
@@ -154,7 +154,7 @@ export class KeyRing {
     this.#unsentUses = new Set(this.#ordered.filter(({ lastUsedAtMs }) => lastUsedAtMs !== null));
   }
 
-  /** Up to `count` keys whose last use is to be sent now; they count as sent. */
+  /** Returns up to `count` keys whose last use must be sent now; they count as sent. */
   takeUnsentUses(count: number): readonly ManagedKey[] {
     const taken: ManagedKey[] = [];
     for (const key of this.#unsentUses ?? []) {
@@ -165,12 +165,12 @@ export class KeyRing {
     return taken;
   }
 
-  /** Takes keys back whose uses couldn't be sent. */
+  /** Notes keys whose uses couldn't be sent, so that they are sent later. */
   keepUnsent(keys: readonly ManagedKey[]): void {
     for (const { number } of keys) this.#unsentUses?.add(this.byNumber(number)!);
   }
 
-  /** Takes the uses of keys and old secrets on other hosts. */
+  /** Applies the uses of keys and old secrets on other hosts. */
   hearUses(heard: readonly HeardUses[]): void {
     for (const { number, lastUsedAtMs, oldSecrets } of heard) {
       const key = this.byNumber(number);
@@ -208,7 +208,7 @@ export class KeyRing {
 }
 
 function newManagedKey(fields: KeyFields): ManagedKey {
-  // Field by field: it is read with each of its requests (docs/decisions/field-copies.md).
+  // Field by field, because each request reads its key (docs/decisions/field-copies.md).
   return {
     number: fields.number,
     id: keyId(fields.number),

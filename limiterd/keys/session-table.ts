@@ -1,7 +1,7 @@
 /**
- * The dashboard's sessions, only in memory: a restart of the daemon ends them all. A session is as
- * good as the credential that opened it: `handle-sessions.ts` judges that credential with each
- * request, so a session ends with its key.
+ * The dashboard's sessions, only in memory: a restart of the daemon ends them all.
+ * `handle-sessions.ts` checks the credential that opened a session with each request, so a session
+ * ends with its key.
  */
 import {
   type SessionCredential,
@@ -16,7 +16,7 @@ export interface Session extends SessionOpening {
   readonly openedAtMs: number;
   readonly expiresAtMs: number;
   seenAtMs: number;
-  /** Whether other hosts know of it. */
+  /** Whether it is shared with other hosts. */
   isTold: boolean;
 }
 

@@ -107,16 +107,18 @@ export function keyFromStored(
   };
 }
 
-/** How hosts tell apart two keys with the same number. */
+/** The fields by which hosts distinguish two keys with the same number. */
 interface KeyOutline {
   /** Null for a deleted key. */
   readonly hash: string | null;
   readonly createdAtMs: unknown;
-  /** It is deactivated or deleted. */
+  /** Whether it is deactivated or deleted. */
   readonly hasEnded: boolean;
 }
 
-/** Of any value, also one that `keyChange` never wrote; null: the key is gone. */
+/**
+ * The outline of any value, even one that `keyChange` never wrote; null counts as a deleted key.
+ */
 export function outlineOf(value: readonly unknown[] | null): KeyOutline {
   if (value === null) return { hash: null, createdAtMs: undefined, hasEnded: true };
   if (value.length <= 3) return { hash: null, createdAtMs: value[1], hasEnded: true };

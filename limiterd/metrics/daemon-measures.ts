@@ -1,4 +1,4 @@
-/** What the daemon measures of itself, beside what it counts (`DaemonCounts`). */
+/** The daemon's measurements of itself, in addition to its counts (`DaemonCounts`). */
 import { limiterMetrics } from "../../shared/metrics/limiter-metrics.js";
 import type { ProcessReading } from "../../shared/metrics/process-reading.js";
 import { newSeries, observe, type Series } from "../../shared/metrics/series.js";
@@ -17,7 +17,7 @@ export class DaemonMeasures {
     this.#ports = ports;
   }
 
-  /** A commit begins; what it returns is called when it has succeeded. */
+  /** Call when a commit begins; call the returned function when it has succeeded. */
   timeCommit(): () => void {
     const ports = this.#ports;
     if (ports === null) return () => {};
@@ -28,7 +28,7 @@ export class DaemonMeasures {
     };
   }
 
-  /** Null: nothing is measured. */
+  /** Null without ports. */
   readProcess(): Promise<ProcessReading | null> {
     return this.#ports?.readProcess() ?? Promise.resolve(null);
   }

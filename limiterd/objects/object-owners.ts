@@ -1,7 +1,7 @@
 /**
  * Remembers which user path made a stored object of a provider: table `objects`, [userPath,
- * expiresAtMs] by id and provider. It is read from the store on request, which no verdict makes.
- * Once a day a walk removes expired entries, a slice at a call.
+ * expiresAtMs] by id and provider. Owners are read from the store when they are needed, which no
+ * verdict does. Once a day, a walk removes expired entries, one slice per call.
  */
 
 import { isMoment } from "../../shared/time.js";
@@ -9,9 +9,9 @@ import { dayMs, dayOf } from "../../shared/utc-day.js";
 import { type MadeObjects, type ObjectOwner, objectsMax } from "../../shared/wire/stored-object.js";
 import type { Change, Store } from "../store/store.js";
 
-/** The most providers that may have an object with the same id. */
+/** Maximum number of providers that may have an object with the same id. */
 const providersPerId = 64;
-/** Entries per slice of a walk: half a millisecond. */
+/** Entries per slice of a walk: about half a millisecond. */
 const walkedPerSlice = 500;
 /** Above every key of a table. */
 const end = "\u{10ffff}";
@@ -20,7 +20,8 @@ export class ObjectOwners {
   readonly #store: Store;
   readonly #max: number;
   /**
-   * The number of objects at the last walk, plus those added since; 0 until the first walk is done.
+   * The number of objects at the last complete walk plus those added since; before the first, only
+   * the added ones.
    */
   #count = 0;
   #walkedDay = "";
@@ -44,8 +45,8 @@ export class ObjectOwners {
   }
 
   /**
-   * The changes for objects that were made; null: there are too many already. An object of another
-   * path keeps its owner.
+   * The changes for new objects; null if there are too many already. An object that has an owner
+   * keeps it.
    */
   made({ userPath, objects, days }: MadeObjects, nowMs: number): readonly Change[] | null {
     const expiresAtMs = nowMs + days * dayMs;
@@ -84,7 +85,7 @@ export class ObjectOwners {
   }
 }
 
-/** Null: it has expired or can't be read, and has no owner. */
+/** The owner of an entry; null if it has expired or can't be read. */
 function ownerOf([userPath, expiresAtMs]: readonly unknown[], nowMs: number): string | null {
   return typeof userPath === "string" && isMoment(expiresAtMs) && expiresAtMs > nowMs
     ? userPath

@@ -49,7 +49,10 @@ export function ruleChange(rule: StoredRule & { readonly id: string }): Change {
   };
 }
 
-/** Removes a rule and its own window. Its children's windows are removed as they are forgotten. */
+/**
+ * Removes a rule and its own window. Its children's windows are removed when the children are
+ * removed from memory.
+ */
 export function ruleRemovals(id: string): Change[] {
   return [
     { table: "rules", key: id, value: undefined },

@@ -213,7 +213,7 @@ export class Share implements CounterShare {
   }
 
   changed(): void {
-    // Slots that are held are reported each second anyway.
+    // Held slots are reported each second anyway.
     if (!this.demand.isFew || !this.slots.holds) this.#isUrgent = true;
   }
 
@@ -372,7 +372,7 @@ export class Share implements CounterShare {
     this.tokens.letWait(reply, this.#turn.hosts, settling);
     this.slots.granted(question.slots.inUse, slotsGranted, exchange.sentMonoMs);
     this.slots.seen(reply.totals.slots, settling);
-    // Other hosts have used much meanwhile and may need what is held here: give it back soon.
+    // Other hosts have used much meanwhile and may need the units held here: give them back soon.
     if (this.demand.isMuch(this.units.held, requestsLeft(this.rule, reply), this.#turn.hosts))
       this.#isUrgent = true;
     return true;

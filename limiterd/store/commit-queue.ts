@@ -1,6 +1,6 @@
 /**
  * Commits to the store in order: a failed commit is retried and delays all that follow, so the disk
- * always holds a prefix of what was queued.
+ * always has a prefix of the queued changes.
  */
 import { windowsPerSlice } from "../../shared/bounds.js";
 import { type Change, type Store, StoreBrokenError } from "./store.js";

@@ -6,7 +6,7 @@ import { type Table, tables } from "./store.js";
 
 /**
  * `near`: 80 % of the cap. `over`: records are removed before their retention ends. `others`: the
- * rest of the store exceeds the cap alone, so no record is removed.
+ * store exceeds the cap even without its records, so no record is removed.
  */
 export type StoreFill = "near" | "over" | "others";
 

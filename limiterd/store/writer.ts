@@ -2,7 +2,7 @@
  * Writes all changes to the store, in one order. Settles and counts gather in the open batch of the
  * journal; closing it gives the batch its log sequence number (lsn) and opens the next. Batches and
  * other changes are committed in the order in which they are queued (`commit-queue.ts`), so that
- * the disk always holds a prefix of what happened.
+ * the disk always has a prefix of all changes.
  */
 import {
   changesWaitingMax,
@@ -256,7 +256,7 @@ export class Writer {
 /** The settles of a batch before its commit: how many, and the last one of each proxy. */
 export class BatchSettles {
   size = 0;
-  /** By callback: a proxy that was forgotten and has reconnected may have two entries. */
+  /** By callback: a proxy that was removed and has reconnected may have two entries. */
   readonly #last = new Map<(seq: number) => void, { readonly proxyId: string; seq: number }>();
 
   /** `onDurable`, one function for each proxy, gets the number of its last settle. */

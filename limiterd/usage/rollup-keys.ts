@@ -85,9 +85,9 @@ export interface Origin {
 const keyIdBytesMax = 32;
 
 /**
- * The key of a sum by origin. `asked`: the `modelSuffix` of the name that the client requested. If
- * that name isn't configured, it is the suffix of the record's sum by model, so that the bound on
- * those also limits the sums by origin.
+ * The key of a sum by origin. `asked`: the `modelSuffix` of the requested virtual model or alias;
+ * without one, the suffix of the record's sum by model. So for each key, the bound on models and
+ * the configured names limit the sums by origin.
  */
 export function originKey(
   day: string,

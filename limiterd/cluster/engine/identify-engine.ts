@@ -28,7 +28,7 @@ export async function identifyEngine(
   const key = `sluice:{${clusterName}}:epoch`;
   const [told, { replicationIds, serversAway }] = await Promise.all([
     client.send("GET", [key]).catch((error: unknown) => {
-      // The key holds something else: it is overwritten.
+      // The key has a value of another type, which is overwritten.
       if (String(error).includes("WRONGTYPE")) return undefined;
       throw error;
     }),

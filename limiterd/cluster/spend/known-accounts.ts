@@ -19,7 +19,7 @@ const sweptPerTick = 2000;
 export interface Known {
   readonly account: string;
   readonly budget: Budget;
-  /** The budget's generation at the question: spend that it has forgotten since doesn't count. */
+  /** The budget's generation at the question: after a later reset, the figures don't count. */
   generation: number;
   periods: readonly PeriodSpend[];
   /** On the monotonic clock; null: never. */
@@ -89,7 +89,7 @@ export class KnownAccounts {
     return taken;
   }
 
-  /** Advances the tick: stops following unused accounts and forgets expired ones. */
+  /** Advances the tick and removes expired accounts. */
   tick(): void {
     this.#tick++;
     this.#sweep ??= this.#known.values();

@@ -94,7 +94,7 @@ function undecided(decided: Extract<Decided, { kind: "away" | "contended" }>): F
 
 /**
  * In a cluster, writes to the other hosts or reads from them. Continues even if the engine doesn't
- * answer: while it is away, each host works alone.
+ * answer: while it is away, hosts work independently.
  */
 export function askHosts(
   cluster: ClusterMember | null,

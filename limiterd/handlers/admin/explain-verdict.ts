@@ -87,7 +87,8 @@ function describeJudgement(
     admitted: false,
     ...explainBreach(judgement.breach),
     admitted_at: formatMillis(nowMs + waitSeconds * 1000),
-    // Time frees no slot: the estimate holds only if a request in flight has ended by then.
+    // Waiting frees no slot, so the estimate is valid only if a request in flight has ended by
+    // then.
     needs_slot: waitsForSlot(rules) || !inTime,
   };
 }

@@ -211,8 +211,8 @@ function deactivate(
 }
 
 /**
- * Deletes a key: its requests are refused from now on. Its id stays taken, and an only key's
- * deletion doesn't open the gateway.
+ * Deletes a key: its requests are refused from now on. Its id isn't assigned again, and deleting
+ * the last key doesn't open the gateway.
  */
 function remove(
   state: DaemonState,

@@ -87,7 +87,8 @@ function write(
       : tryWriteSlices(writer, together);
   if (stale.length === 0 && backfill === null) return { written, followed: Promise.resolve() };
   const before = state.accountsWritten;
-  // Accounts that a crash leaves behind are dropped at the next start, or replaced by the backfill.
+  // Accounts that a crash leaves in the store are dropped at the next start or replaced by the
+  // backfill.
   const removed = removeSpends(state, allOf(stale));
   const ended = removed.then(() => backfill?.finish().catch(state.onUnreadable));
   state.accountsWritten = Promise.all([before, ended]);

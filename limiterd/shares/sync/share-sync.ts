@@ -212,7 +212,7 @@ export class ShareSync {
     if (share instanceof Share) this.need(share);
   }
 
-  /** Gives back what is held and reports what is unsent. No question follows. */
+  /** Gives back held units and slots and reports unsent counts. No question follows. */
   async stop(): Promise<void> {
     this.enter();
     this.#stopped = true;

@@ -142,7 +142,7 @@ export function flawOfOpenFile(descriptor: number): string | null {
 const smallestPageBytes = 4096;
 export const lmdbMagic = 0xbeefc0de;
 /**
- * Where a meta page keeps its magic number: behind the page header, whose length depends on LMDB's
+ * The offsets of a meta page's magic number: after the page header, whose length depends on LMDB's
  * build.
  */
 const magicOffsets = [16, 24];
