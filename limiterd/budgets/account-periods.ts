@@ -55,7 +55,7 @@ export class AccountPeriods {
       const known = movedLengths.get(periodSeconds) ?? isMoved(periodSeconds);
       movedLengths.set(periodSeconds, known);
       if (known) moved.push(budget);
-      // The bounds of an unmoved budget follow the former anchors, so compute them again.
+      // Bounds of a past period follow the former anchors, so replace them.
       else this.boundsOf(budget, nowMs);
     }
     return moved;

@@ -14,7 +14,7 @@ export type StoreFill = "near" | "over" | "others";
 export type LargestTables = readonly string[];
 
 interface SizePorts {
-  /** Of one table, or of all. */
+  /** Bytes used by one table, or by all. */
   readonly store: { usedBytes(table?: Table): number | null };
   /** Null: there is no cap. */
   readonly bytesMax: number | null;

@@ -52,7 +52,7 @@ export class Writer {
   readonly #contributors: readonly Contributor[];
   readonly #queue: CommitQueue;
   #lsn: number;
-  /** Of the open batch. */
+  /** The settles of the open batch. */
   #settles = new BatchSettles();
   /** Bytes of each batch in the journal, estimated, in the order of their numbers. */
   readonly #batchBytes: Map<number, number>;

@@ -28,7 +28,7 @@ export async function checkInProcess(file: string): Promise<void> {
 /** What the process reports: one of these. */
 interface Verdict {
   readonly readable: boolean;
-  /** Of a damaged store. */
+  /** The flaw of a damaged store. */
   readonly flaw: string;
   readonly problem: string;
 }
