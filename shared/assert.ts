@@ -1,15 +1,15 @@
 /**
- * Assertions about our own code. They stay on in production: a failed one ends the request on whose
- * way it is thrown, and in the daemon the process. Nothing from outside (a request, a frame, a
- * file) is judged here.
+ * Assertions about our own code. They stay on in production: in the proxy a failed assertion ends
+ * the request that runs into it, in the daemon the process. Not for input (a request, a frame, a
+ * file).
  */
 
-/** Throws when our own reasoning was wrong. */
+/** Throws if the condition is false: our own reasoning was wrong. */
 export function assert(condition: boolean, message: string): asserts condition {
   if (!condition) throw new Error(`assertion failed: ${message}`);
 }
 
-/** The end of an exhausted union: the compiler proves that it can't be reached. */
+/** The end of an exhausted union: the compiler proves that no value reaches it. */
 export function unreachable(value: never): never {
   throw new Error(`assertion failed: unreachable value ${JSON.stringify(value)}`);
 }

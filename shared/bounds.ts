@@ -1,74 +1,87 @@
 /**
- * Every bound in one place, each with its reason; `docs/reference/bounds.md` lists those that
- * callers and operators can meet. Those of keys and tokens are in `domain/credential-bounds.ts`,
- * those of retries and failing targets in `proxy/bounds.ts`. Settings that an
- * operator may change are not here but in `config/settings/settings.ts`.
+ * Every bound in one place, each with its reason. `docs/reference/bounds.md` lists the bounds that
+ * callers and operators can meet. The bounds of keys and tokens are in
+ * `domain/credential-bounds.ts`, those of retries and failing targets in `proxy/bounds.ts`. Not
+ * here: settings, which an operator may change (`config/settings/settings.ts`).
  */
 
 // The socket between proxy and daemon.
 
-/** A frame towards the daemon. An admission takes about 200 bytes; 64 KiB are a broken peer. */
+/**
+ * Bytes of a frame sent to the daemon. An admission takes about 200 bytes; a frame of 64 KiB means
+ * a broken peer.
+ */
 export const frameBytesMaxToDaemon = 64 * 1024;
-/** A frame from the daemon. A page of rules is the largest; the bound only stops broken frames. */
+/**
+ * Bytes of a frame sent by the daemon. The largest is a page of rules; the bound only stops broken
+ * frames.
+ */
 export const frameBytesMaxFromDaemon = 4 * 1024 * 1024;
-/** Frames that wait for one peer to read. A peer this slow is stuck, and is closed. */
+/** Bytes of frames queued for one peer. A peer this slow is stuck, and the daemon closes it. */
 export const peerBacklogBytesMax = 8 * 1024 * 1024;
 /**
- * Lists and sums that one peer waits for: of each peer the daemon makes one at a time. Bodies of
- * 64 KiB would be 64 MiB.
+ * Lists and sums queued for one peer: the daemon makes one at a time per peer. A thousand bodies of
+ * 64 KiB take 64 MiB.
  */
 export const readsWaitingMax = 1000;
 /** Connections to the daemon: the proxies and command lines of one host. */
 export const peersMax = 1024;
-/** Leases of one connection: four times as many requests as a proxy serves concurrently. */
+/** Leases of one connection: four times the requests that a proxy serves concurrently. */
 export const leasesPerPeerMax = 65_536;
 /** Leases in one hello, so that it fits into a frame; more follow in further hellos. */
 export const leasesPerHello = 200;
-/** What a Unix socket address holds beside its closing zero byte. */
+/** Bytes of a Unix socket address without the terminating zero byte. */
 export const socketPathBytesMax = 107;
-/** A new connection that sends no hello for this time isn't a peer. */
+/** A connection is closed if it sends no hello within this time: it isn't a peer. */
 export const helloDeadlineMs = 5_000;
-/** A command line that asks for nothing in this time is closed, and an export that isn't read. */
+/**
+ * The daemon closes a command-line connection that is idle, or doesn't read its export, for so
+ * long.
+ */
 export const commandIdleMs = 10 * 60_000;
 /**
- * How long a daemon that starts after a crash waits for the proxies that it expects: their slots
- * must be held before anything new is admitted.
+ * How long a daemon that starts after a crash waits for the proxies that it expects: it must
+ * restore their slots before it admits new requests.
  */
 export const reconnectGraceMs = 500;
 /** How long a stopping daemon waits for peers to read its last messages. */
 export const lingerMs = 500;
 /**
- * Between two attempts of a proxy to connect: well within the grace period above, and a connect on
- * a Unix socket costs microseconds.
+ * The interval at which a proxy tries to connect. It is well below the grace period above, and
+ * connecting to a Unix socket costs microseconds.
  */
 export const reconnectMs = 100;
-/** Connections of which a hello says what was read: more than break between two commits. */
+/** Connections whose read verdicts a hello reports: more than break between two commits. */
 export const connectionsNamedMax = 32;
-/** Settles that a proxy keeps while the daemon is away, at about 340 bytes of memory each. */
+/** Settles that a proxy keeps while the daemon is away; each takes about 340 bytes of memory. */
 export const settleOutboxMax = 200_000;
-/** Beyond so many it keeps them as bytes: more than ever wait for a daemon that answers. */
+/**
+ * Settles that a proxy keeps as objects; it keeps later ones as bytes. A daemon that answers never
+ * has so many outstanding.
+ */
 export const settlesKeptAsTheyAre = 2_000;
 /**
- * Frames that a proxy sends before the kernel has taken all of them: of its hello, and of the
- * admissions and the calls that have waited for the welcome. Two windows of 64 KiB each and one of
- * settles are fewer bytes than a peer may leave unread.
+ * Frames that a proxy sends before the kernel has accepted all of them: its hello, and the
+ * admissions and calls that waited for the welcome. Two windows of 64 KiB frames and one of settles
+ * are smaller than the backlog that the daemon allows a peer.
  */
 export const framesPerWindow = 50;
-/** Settles that a proxy sends before the kernel has taken all of them: twice `endsPerTurn`. */
+/** Settles that a proxy sends before the kernel has accepted all of them: twice `endsPerTurn`. */
 export const settlesPerWindow = 200;
 /**
- * Settles on their way to be acknowledged: other messages of a proxy wait behind so many at most,
- * some 30 ms of the daemon's time.
+ * Settles that a proxy has sent without an acknowledgement. Its other messages wait behind at most
+ * so many, about 30 ms of the daemon's time.
  */
 export const settlesUnacknowledgedMax = 1000;
 /**
- * How long a proxy waits for an acknowledgement before it sends as many more: 40,000 a second reach
- * a daemon whose store is slow or fails. It acknowledges nothing then, but it frees their slots.
+ * How long a proxy waits for an acknowledgement before it sends another `settlesUnacknowledgedMax`
+ * settles. A daemon whose store is slow or fails acknowledges nothing but frees the slots; this
+ * pace still sends it 40,000 settles a second.
  */
 export const acknowledgementWaitMs = 25;
-/** Settles that stopped proxies have left in a directory: restarts mustn't fill the disk. */
+/** Bytes of settles that stopped proxies leave in the spool: restarts must not fill the disk. */
 export const spoolBytesMax = 512 * 1024 * 1024;
-/** Admissions that wait in one proxy for the daemon: they must not fill its memory. */
+/** Admissions queued in one proxy for the daemon: they must not fill its memory. */
 export const admissionsWaitingMax = 20_000;
 
 // Names and rules.
@@ -76,47 +89,52 @@ export const admissionsWaitingMax = 20_000;
 /** Matching costs one look-up per segment of a path (`docs/reference/http-api.md`). */
 export const userPathBytesMax = 1024;
 export const userPathSegmentsMax = 32;
-/** A provider's or model's name. It is part of a key of the store, which holds 1,978 bytes. */
+/**
+ * Bytes of a provider's or model's name. It is part of a key of the store, which holds 1,978 bytes.
+ */
 export const subjectBytesMax = 512;
-/** One hundred years: the bounds of a window must be dates that can be printed. */
+/** One hundred years: the bounds of a window must be printable dates. */
 export const periodSecondsMax = 3_153_600_000;
 /** Targets of one admission: they share one frame. */
 export const candidatesMax = 64;
 /** Items in one page of a list: 200 rules take the daemon about 2 ms. */
 export const itemsPerPage = 200;
-/** Refusals that can be explained by their request id. */
+/** Refusals kept to be explained by request id. */
 export const refusalsMax = 10_000;
 /**
- * Names of targets kept with one refusal: a dozen of usual length. With path, model and id a
- * refusal is 3.7 kB at most, all of them 37 MB.
+ * Bytes of target names kept with one refusal: about a dozen names of usual length. With its path,
+ * model and id a refusal takes at most 3.7 kB, all refusals 37 MB.
  */
 export const refusalBytesMax = 2048;
-/** Children of one template, of some 100 bytes each: twice the largest number that is measured. */
+/** Children of one template, at about 100 bytes each: twice the largest number measured. */
 export const childrenPerTemplateMax = 2_000_000;
-/** Children of templates checked per second, at the least: this takes a millisecond or two. */
+/** Children of templates checked per second, at least: this takes 1 to 2 ms. */
 export const childrenPerSweep = 20_000;
-/** However many children exist, all are checked in this time: new ones can't outrun the check. */
+/** Seconds to check all children, however many exist: the check keeps up with new ones. */
 export const secondsToSweepAll = 60;
 
 // The store.
 
-/** Windows in one slice of a snapshot: 10,000 in one turn stall the event loop for 12 ms. */
+/** Windows in one slice of a snapshot: 10,000 in one turn block the event loop for 12 ms. */
 export const windowsPerSlice = 500;
-/** A settle waits so long to share its commit; only the proxy's memory waits for that. */
+/** How long a settle waits to share its commit. Only the memory of the proxy waits with it. */
 export const commitDelayMs = 10;
-/** An admission waits so long for a settle to share its commit; no caller waits. */
+/** How long an admission waits for a settle to share its commit. The caller doesn't wait. */
 export const countedCommitDelayMs = 50;
-/** Journal bytes that force a snapshot when the periodic one is off: a restart reads all. */
+/**
+ * Journal bytes that force a snapshot when periodic snapshots are off: a restart reads the whole
+ * journal.
+ */
 export const journalBytesMax = 64 * 1024 * 1024;
-/** Settles and halves of windows that wait for a store that fails, each of 850 bytes at most. */
+/** Settles and halves of windows queued while the store fails, each at most 850 bytes. */
 export const journalEntriesMax = 500_000;
-/** Changes of administrators, and of the daemon itself, that wait for such a store. */
+/** Changes by administrators and by the daemon queued while the store fails. */
 export const changesWaitingMax = 100_000;
-/** Settles in one batch of the journal: no entry of the store takes long to write or to read. */
+/** Settles in one batch of the journal: each entry stays quick to write and to read. */
 export const journalBatchMax = 1000;
-/** Halves of windows in one batch of the journal; for the same reason. */
+/** Halves of windows in one batch of the journal, for the same reason. */
 export const journalCountedMax = 5000;
-/** Starts of the daemon of which it is known what reached the disk and what didn't. */
+/** Starts of the daemon for which the store records what reached the disk. */
 export const epochsMax = 1000;
 /** How long a proxy's last settle number is remembered, to recognize repeats. */
 export const settledRetentionMs = 7 * 24 * 3600 * 1000;
@@ -124,138 +142,157 @@ export const settledRetentionMs = 7 * 24 * 3600 * 1000;
 // Usage and budgets.
 
 /**
- * A record counts for the day in which its response ended; one that arrives later than this counts
- * as if it had ended so long ago. As long as repeats are recognized.
+ * A usage record counts for the day in which its response ended. A record that arrives later than
+ * this counts as if it had ended this long ago. Repeats are recognized for the same time.
  */
 export const recordLatenessMs = 7 * 24 * 3600 * 1000;
-/** Roll-ups in each of two generations in memory, at about 700 bytes each; the store has all. */
+/**
+ * Roll-ups in each of two generations in memory, at about 700 bytes each; the store has all of
+ * them.
+ */
 export const rollupCellsMax = 50_000;
 /**
- * How often roll-ups and budget accounts are written, or before that at one of the next two bounds:
- * with each commit they would dominate it.
+ * How often roll-ups and budget accounts are written, unless one of the next two bounds is reached
+ * earlier. Writing them with each commit would dominate its cost.
  */
 export const usageFlushMs = 10_000;
-/** Roll-ups that have changed since the last write. */
+/** Changed roll-ups that force a write. */
 export const rollupsDirtyMax = 50_000;
-/** Records since the last write: a start after a crash adds them again, in half a second. */
+/**
+ * Records since the last write that force one: a start after a crash adds them again, in half a
+ * second.
+ */
 export const rollupRecordsMax = 100_000;
-/** Models of one path and day with a roll-up of their own: callers choose the names. */
+/** Models of one path and day with a roll-up of their own: callers choose these names. */
 export const modelsPerDayMax = 1000;
-/** Models of a provider and day that are recorded by name although no list has them. */
+/** Models of a provider and day recorded by name although no list contains them. */
 export const unlistedModelsMax = 100;
 /** Roll-ups read in one go: 100 take about a third of a millisecond. */
 export const rollupsPerSlice = 100;
-/** Unwritten roll-ups searched in one go: they take a tenth of a millisecond. */
+/** Unwritten roll-ups searched in one go: this takes 0.1 ms. */
 export const unstoredPerSlice = 1000;
 /** Days of one query, as the API promises (`docs/reference/http-api.md`). */
 export const usageDaysMax = 365;
-/** Roll-ups are kept for so many days at the least, so that a query for 365 finds all of them. */
+/** Days for which roll-ups are kept, at least: a query for 365 days finds all of them. */
 export const rollupDaysMin = 366;
-/** Batches removed per second when usage is trimmed: five times as many as can be written. */
+/**
+ * Batches removed per second when usage is trimmed: five times the rate at which they can be
+ * written.
+ */
 export const batchesPerTrim = 500;
 /** Roll-ups checked per second when usage is trimmed: a million take less than ten minutes. */
 export const sumsPerTrim = 2000;
-/** Groups in a summary, the largest: the answer is one frame. */
+/** Groups in a summary, the largest first: the answer must fit into one frame. */
 export const usageGroupsMax = 1000;
-/** Groups that are in memory while a summary is made; the rest is one group. */
+/** Groups in memory while a summary is computed; the rest is combined into one group. */
 export const usageGroupsHeldMax = 10_000;
 /** Records in one page of an export, at about 600 bytes each: a page fits into a frame. */
 export const exportedRecordsMax = 1000;
-/** Records read in one go: they take about 2 ms. */
+/** Records read in one go: this takes about 2 ms. */
 export const recordsPerTurn = 1000;
 /**
- * Input tokens of one response, and likewise its output tokens: ten times the largest context, with
- * room. More is invalid.
+ * Input tokens of one response, and likewise its output tokens: more than ten times the largest
+ * context. A larger number is invalid.
  */
 export const tokensPerResponseMax = 1_000_000_000;
 /**
- * The most output of a request that names no maximum, at a model whose maximum isn't known, where
- * its usage never came: more than any model gives in one answer.
+ * Output tokens assumed when the usage never arrived, the request sets no maximum and the model's
+ * maximum is unknown: more than any model produces in one answer.
  */
 export const outputTokensAssumed = 1_000_000;
 /**
- * What one response may cost, in pico-dollars: 9,000 USD, the largest round amount that is a safe
- * integer. More is invalid and isn't charged.
+ * The maximum cost of one response, in pico-dollars: 9,000 USD, the largest round amount that is a
+ * safe integer. A larger cost is invalid and isn't charged.
  */
 export const costPicoUsdMax = 9_000_000_000_000_000;
-/** Targets whose price a proxy remembers: callers choose the names. */
+/** Targets whose price a proxy caches: callers choose these names. */
 export const pricedTargetsMax = 10_000;
 
 // Connections.
 
 /**
- * Idle connections that stay open near the bound of all: a new one is closed after as many newer
- * ones at the earliest, which leaves a probe the time to send its request.
+ * Idle connections kept open when the total nears its maximum. A new connection is closed after at
+ * least this many newer ones, which leaves a probe the time to send its request.
  */
 export const connectionsReserveMax = 256;
 
 // Memory.
 
 /**
- * What a proxy holds of requests and answers, of the memory that it may use, unless
- * `server.max_held_bytes` says otherwise. The rest is for the program, and for what parsing and
- * copying leave to the garbage collector.
+ * The share of its available memory that a proxy uses for requests and answers, unless
+ * `server.max_held_bytes` is set. The rest is for the program and for garbage of parsing and
+ * copying.
  */
 export const heldMemoryShare = 1 / 4;
-/** As far as that goes: V8's heap, where parsed bodies are, doesn't grow with the machine. */
+/**
+ * The most that the share above may be: V8's heap, which holds parsed bodies, doesn't grow with the
+ * machine.
+ */
 export const heldBytesMaxByDefault = 2 * 1024 * 1024 * 1024;
-/** Of it, what answers may fill and requests may not: those that run must be able to end. */
+/** The share of that memory reserved for answers: running requests must be able to finish. */
 export const memoryForAnswersShare = 1 / 4;
-/** What a piece of a body takes beside its bytes: a Buffer, and what it is made of. */
+/** Memory overhead of one piece of a body: a Buffer and its backing objects. */
 export const heldPieceBytes = 256;
 /**
- * What a body takes that is translated, in multiples of its bytes: it is parsed, and written in
- * another dialect.
+ * The memory of a translated body as a multiple of its bytes: it is parsed, and written in another
+ * dialect.
  */
 export const translatedBodyFactor = 3;
 
 // Requests and answers.
 
-/** Responses that a proxy ends in one turn of its event loop, at some 30 microseconds each. */
+/** Responses that a proxy ends in one turn of its event loop, at about 30 microseconds each. */
 export const endsPerTurn = 100;
-/** An answer up to this size leaves in one write, after its settle; a larger one is streamed. */
+/** An answer up to this size is sent in one write, after its settle; a larger one is streamed. */
 export const heldResponseBytesMax = 1024 * 1024;
-/** A translation that must keep an answer ends a larger one in an error. */
+/** A translation that must buffer the answer fails if the answer is larger. */
 export const readableResponseBytesMax = 32 * 1024 * 1024;
 /**
- * What is kept of a stream's beginning while another target could still take over: comments, and
- * the results of content filters, which are about 1 KiB on Azure.
+ * Bytes buffered from the beginning of a stream while another target can still take over: comments
+ * and the results of content filters, which take about 1 KiB on Azure.
  */
 export const heldHeadBytesMax = 16 * 1024;
-/** How long it is kept: after that a client may need a keep-alive. */
+/** How long they are buffered: after this time a client may need a keep-alive. */
 export const heldHeadMs = 10_000;
-/** An event of a stream that is kept to be read; a larger one is read as it passes. */
+/** A stream event that is buffered to be read; a larger one is read as it passes. */
 export const streamEventBytesMax = 1024 * 1024;
 /**
- * An event of a stream that is translated. Some chat providers send pictures in one event, as
- * base64; a larger event ends the stream in an error.
+ * A stream event that is buffered to be translated. Some chat providers send an image in one event,
+ * as base64. A larger event ends the stream with an error.
  */
 export const translatedEventCharsMax = 16 * 1024 * 1024;
-/** What is kept in memory of an upload that can't be sent on yet; the rest waits on disk. */
+/** Bytes kept in memory of an upload that can't be sent yet; the rest goes to disk. */
 export const heldUploadBytesMax = 256 * 1024;
-/** Levels of JSON that is translated: writing it recurses, and the stack holds some thousand. */
+/**
+ * Nesting levels of translated JSON: the writer recurses, and the stack has room for some thousand
+ * levels.
+ */
 export const jsonDepthMax = 500;
-/** A body from this size on is let go once its answer begins; and the size of its pieces. */
+/** A body at least this large is released once its answer begins; also the size of its pieces. */
 export const largeBodyBytes = 64 * 1024;
-/** What a caller may send as X-Request-ID: it is written to the log. */
+/** Characters of X-Request-ID from a caller: the log contains it. */
 export const requestIdCharsMax = 128;
-/** A body that is looked for in the response cache: its digest takes about 2 ms per MiB. */
+/** A larger body isn't looked up in the response cache: its digest takes about 2 ms per MiB. */
 export const cacheableBodyBytesMax = 2 * 1024 * 1024;
 /**
- * What is read of a passthrough request's body before it is admitted, to find the model that it
- * names: some clients write the model after a conversation of half of this size.
+ * Bytes of a passthrough request's body that are read before admission to find its model: some
+ * clients write the model after a conversation of half this size.
  */
 export const peekedBodyBytesMax = 1024 * 1024;
 
 // Realtime sessions.
 
-/** A message that is kept to be read; a larger one is read as it passes. */
+/** A message that is buffered to be read; a larger one is read as it passes. */
 export const sessionMessageBytesMax = 1024 * 1024;
-/** What a client may send before its WebSocket is open; more waits in its own socket. */
+/**
+ * Bytes that a client may send before its WebSocket is open; the rest waits in the client's socket.
+ */
 export const earlyBytesMax = 64 * 1024;
-/** A session without messages for this time ends: its slot may be wanted, its peer be gone. */
+/**
+ * A session without messages for this time ends: others may need its slot, or its peer may be gone.
+ */
 export const sessionIdleMs = 10 * 60_000;
-/** How often in a second a session is charged; more responses than this are charged together. */
+/** How often per second a session is charged; further responses are charged together. */
 export const sessionChargesPerSecond = 20;
-/** How long the second side of a tunnel has to read what is on its way, once one has ended. */
+/** How long the other side of a tunnel has to read pending data once one side has ended. */
 export const tunnelLingerMs = 1_000;

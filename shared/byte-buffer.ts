@@ -1,6 +1,6 @@
 /**
- * Bytes gathered in one growing Buffer, so that a stream in tiny pieces costs neither a Buffer nor
- * a copy of everything for each piece. The owner bounds how many may gather.
+ * Collects bytes in one growing Buffer: a stream of tiny pieces costs neither a Buffer per piece
+ * nor a copy of everything per piece. The owner bounds the size.
  */
 
 /** The bytes of a stream so far. */
@@ -22,7 +22,7 @@ export class ByteBuffer {
     return this.#bytes.toString("latin1", start, this.length);
   }
 
-  /** Returns the bytes, and is empty again. */
+  /** Returns the bytes and empties the buffer. */
   take(): Buffer {
     const bytes = this.#bytes.subarray(0, this.length);
     this.#bytes = Buffer.alloc(0);

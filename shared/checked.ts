@@ -1,6 +1,6 @@
 /**
- * The result of checking a value from outside: the value, or a failure that names the field and
- * what was expected; and helpers that such checks share.
+ * The result of checking a value from outside: either the value or a failure that names the field
+ * and what was expected. Also helpers for such checks.
  */
 import { type Failure, invalid } from "./error-code.js";
 
@@ -17,7 +17,7 @@ export function bad(message: string, param: string): Checked<never> {
   return { ok: false, failure: invalid(message, param) };
 }
 
-/** Undefined: the text isn't JSON. */
+/** Undefined if the text isn't JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -26,7 +26,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Whether a value from outside is a safe integer from `min` up. */
+/** Whether a value from outside is a safe integer of at least `min`. */
 export function isCount(value: unknown, min = 0): value is number {
   return Number.isSafeInteger(value) && (value as number) >= min;
 }
@@ -41,19 +41,19 @@ export function isAbsent(value: unknown): value is null | undefined {
   return value === undefined || value === null;
 }
 
-/** Whether a field of a body has a value: an empty text is none. */
+/** Whether a field of a body has a value; the empty text doesn't count. */
 export function present(value: unknown): boolean {
   return value !== undefined && value !== null && value !== "";
 }
 
 interface ObjectForm {
-  /** What it is within: `limit_key.`; a body without it. */
+  /** The path of the enclosing object, such as `limit_key.`; empty for the body. */
   readonly at?: string;
   /** The fields that may be null. */
   readonly nullable?: readonly string[];
 }
 
-/** A body, or an object within it, of known fields. */
+/** Checks that a body, or an object in it, has known fields only. */
 export function asObject(
   body: unknown,
   known: readonly string[],
@@ -71,14 +71,14 @@ export function asObject(
         `unknown field ${field}: expected ${known.map((each) => at + each).join(", ")}`,
         field,
       );
-    // It mustn't count as left out: the field may be the one that guards a change.
+    // Null must not count as absent: the field may be the one that guards a change.
     if (value === null && !nullable.includes(name))
       return bad(`${field} must have a value, or be left out, not null`, field);
   }
   return good(body);
 }
 
-/** The parameters of a query. Clients of the socket may send null for one that is absent. */
+/** Checks the parameters of a query. Clients of the socket may send null for an absent one. */
 export function asQuery(
   body: unknown,
   known: readonly string[],
@@ -90,7 +90,7 @@ export function asQuery(
   );
 }
 
-/** The body of a reset of everything. */
+/** Checks the body of a request that resets everything. */
 export function parseConfirmation(body: unknown): Checked<true> {
   const fields = asObject(body, ["confirmation"]);
   if (!fields.ok) return fields;
@@ -102,7 +102,7 @@ export function parseConfirmation(body: unknown): Checked<true> {
 
 const nameCharsMax = 200;
 
-/** A field's name from outside, or the path of one, short enough for a message. */
+/** The name or path of a field from outside, short enough for a message. */
 export function shortName(name: string): string {
   return name.length > nameCharsMax ? `${name.slice(0, nameCharsMax)}...` : name;
 }
@@ -110,7 +110,7 @@ export function shortName(name: string): string {
 /** A value from outside, short enough for a message. */
 export function show(value: unknown): string {
   if (value === undefined) return "nothing";
-  // JSON has null for those that aren't finite.
+  // JSON writes numbers that aren't finite as null.
   if (typeof value === "number") return String(value);
   let text: string;
   try {
@@ -122,7 +122,7 @@ export function show(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }
 
-/** The same of a section or an entry, of which any part may be a secret: what it is alone. */
+/** Like `show`, for a section or an entry, which may contain a secret: its type only. */
 export function showKind(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (isObject(value)) return "a mapping";

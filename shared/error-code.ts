@@ -1,7 +1,6 @@
 /**
- * The closed list of error types and codes (`docs/reference/http-api.md`, "Errors"), and the one
- * shape that a failure has within Sluice, until it becomes an HTTP response or a line on the
- * terminal.
+ * The closed list of error types and codes (`docs/reference/http-api.md`, "Errors"), and the form
+ * of every failure within Sluice until it becomes an HTTP response or a line on the terminal.
  */
 
 export const errorTypes = [
@@ -49,7 +48,7 @@ export interface Failure {
   readonly provider: string | null;
 }
 
-/** What `docs/reference/http-api.md` says of each code, and what a failure with it has. */
+/** The status, type and meaning of each code, as `docs/reference/http-api.md` lists them. */
 export const errorCodes: Readonly<
   Record<ErrorCode, { readonly status: number; readonly type: ErrorType; readonly meaning: string }>
 > = {
@@ -158,12 +157,12 @@ export function invalid(message: string, param: string | null = null): Failure {
   return { status: 400, type: "invalid_request_error", message, code: null, param, provider: null };
 }
 
-/** A failure with a status and type of its own and no code. */
+/** A failure with the given status and type and no code. */
 export function plainFailure(status: number, type: ErrorType, message: string): Failure {
   return { status, type, message, code: null, param: null, provider: null };
 }
 
-/** The error type for a status that the provider answered with, but for 401, 402 and 403. */
+/** The error type for a provider's status. Not for 401, 402 and 403. */
 export function errorTypeForUpstreamStatus(status: number): ErrorType {
   if (status === 404) return "not_found_error";
   if (status === 429) return "rate_limit_error";

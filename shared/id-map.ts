@@ -1,20 +1,20 @@
 /**
- * Values by ascending ids, for what is added and removed with every request. A Map would do, but
- * each time it makes a new table V8 links the old one to it: once an old table is in the old
- * generation, all later ones and their values outlive their use, which cost a twentieth of the
- * proxy's CPU in garbage collection. These are two plain arrays with open addressing: consecutive
- * ids never collide.
+ * A map from ascending ids to values, for entries that are added and removed with every request. V8
+ * links each old table of a Map to the new one: once an old table is in the old generation, all
+ * later tables and their values outlive their use. That cost a twentieth of the proxy's CPU in
+ * garbage collection. This map uses two plain arrays with open addressing, in which consecutive ids
+ * never collide.
  */
 import { assert } from "./assert.js";
 
 const slotsMin = 64;
 
 export class IdMap<T> {
-  /** 0 is a free slot. As many as `#values`, a power of two. */
+  /** Ids by slot, 0 for a free one. As long as `#values`; the length is a power of two. */
   #ids: number[] = new Array<number>(slotsMin).fill(0);
   #values: (T | undefined)[] = new Array<T | undefined>(slotsMin).fill(undefined);
   #size = 0;
-  /** Entries that aren't at the slot of their id, because it was taken. */
+  /** Entries outside their home slot, which was taken. */
   #displaced = 0;
 
   get size(): number {
@@ -40,7 +40,7 @@ export class IdMap<T> {
     this.#values[slot] = value;
   }
 
-  /** Removes a value and returns it; undefined when there is none. */
+  /** Removes a value and returns it; undefined if the id is absent. */
   take(id: number): T | undefined {
     let free = this.#slotOf(id);
     const taken = this.#values[free];
@@ -48,8 +48,8 @@ export class IdMap<T> {
     this.#size--;
     const mask = this.#ids.length - 1;
     if (free !== (id & mask)) this.#displaced--;
-    // Entries that were pushed beyond the slot that is now free move back, so that a search may end
-    // at the first free slot. Thousands of consecutive ids are one long run, mostly without any.
+    // Displaced entries behind the freed slot move back, so that a search can stop at the first
+    // free slot. Thousands of consecutive ids form one long run, mostly without displaced entries.
     for (
       let next = (free + 1) & mask;
       this.#displaced > 0 && this.#ids[next] !== 0;
@@ -74,7 +74,7 @@ export class IdMap<T> {
     this.#displaced = 0;
   }
 
-  /** All values, in no order. Nothing may be added or taken meanwhile. */
+  /** All values, in no order. The map must not change during the iteration. */
   *values(): Generator<T> {
     for (let slot = 0; slot < this.#ids.length; slot++)
       if (this.#ids[slot] !== 0) yield this.#values[slot] as T;
@@ -88,7 +88,7 @@ export class IdMap<T> {
     return all.sort((a, b) => a[0] - b[0]);
   }
 
-  /** Where the id is, or where it would go. */
+  /** The slot of the id, or the free slot where it would go. */
   #slotOf(id: number): number {
     const mask = this.#ids.length - 1;
     let slot = id & mask;

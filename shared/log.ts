@@ -1,6 +1,6 @@
 /**
- * One line per event on standard output, by pino: JSON, or text for a person at a terminal. Secrets
- * never reach it: callers log names and ids, not headers or bodies.
+ * The log: pino writes one line per event to standard output, as JSON or, at a terminal, as text.
+ * Secrets never reach it: callers log names and ids, not headers or bodies.
  */
 import { fstatSync } from "node:fs";
 import { isatty } from "node:tty";
@@ -9,48 +9,49 @@ import { escapeControls } from "./logging/escape-controls.js";
 import { lineText } from "./logging/line-text.js";
 import { isText, type LogFormat } from "./logging/log-format.js";
 
-/** The least important lines that are written; `silent` writes none. */
+/** The least severe level that is logged; `silent` logs nothing. */
 export type LogLevel = "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
 
 export type LineLevel = "warn" | "info" | "debug";
 
 export interface Log extends Logger {
   /**
-   * A line whose fields are JSON already, without braces: for what is logged with every request. It
-   * has the form and the order of all lines, at a fifth of the cost of serializing an object.
+   * Logs a line from fields already serialized as JSON, without braces, for lines logged with every
+   * request. Form and order are those of all lines, at a fifth of the cost of serializing an
+   * object.
    */
   line(level: LineLevel, fields: string, message: string): void;
 }
 
-/** Lines that wait while the reader of standard output is slow; beyond it they are dropped. */
+/** Bytes of lines queued while the reader of standard output is slow; further lines are dropped. */
 const heldBytesMax = 8 * 1024 * 1024;
 
 /**
- * How long a request's line waits for others. Each write costs a turn of the thread pool, and the
- * destination measures and joins all that it holds: so what has gathered is one write, and the
- * destination holds lines only while the reader is slow.
+ * How long the line of a request is buffered. Each write costs a turn of the thread pool, and
+ * pino's destination measures and joins its queue: one write for all buffered lines keeps that
+ * queue empty unless the reader is slow.
  */
 const gatherMs = 100;
-/** A little below `maxWrite`, and what a pipe holds. */
+/** A little below `maxWrite` and the capacity of a pipe. */
 const gatherBytesMax = 60 * 1024;
-/** Of one UTF-16 unit in UTF-8, at most. */
+/** The most UTF-8 bytes of one UTF-16 unit. */
 const bytesPerCharMax = 3;
 
-/** Of texts pino's destination takes the length, writes a copy, and makes another to go on from. */
+/** pino's destination in buffer mode: for texts it would measure each one and copy it twice. */
 interface BytesDestination {
   write(bytes: Buffer): boolean;
   flush(done?: (error?: Error) => void): void;
 }
 
 /**
- * A logger for one process. Lines of requests are gathered and written a few times a second, others
- * at once, with those before them; `flush` writes what is left.
+ * Creates the logger of a process. Lines of requests are buffered and written a few times a second.
+ * Any other line is written immediately, after the buffered ones. `flush` writes the rest.
  */
 export function createLog(process_: string, level: LogLevel, format: LogFormat = "json"): Log {
   const destination = pino.destination({
     dest: 1,
     sync: false,
-    // At once; with 0, `flush` would not wait for what is being written.
+    // Write immediately; with 0, `flush` wouldn't wait for a write in progress.
     minLength: 1,
     maxWrite: 64 * 1024,
     maxLength: heldBytesMax,
@@ -60,7 +61,7 @@ export function createLog(process_: string, level: LogLevel, format: LogFormat =
   const inJournal = isJournal(process.env["JOURNAL_STREAM"]);
   const asText = isText(format, isatty(1));
   const ofProcess = `"process":"${process_}"`;
-  // Bytes from the start: a text that grows by pieces is copied with each collection of garbage.
+  // A Buffer from the start: the garbage collector copies a text that grows in pieces.
   const lines = Buffer.allocUnsafeSlow(gatherBytesMax);
   let bytes = 0;
   let gathering = false;
@@ -70,7 +71,7 @@ export function createLog(process_: string, level: LogLevel, format: LogFormat =
     destination.write(Buffer.from(lines.subarray(0, bytes)));
     bytes = 0;
   };
-  // Gathered lines go first, so that lines keep the order in which they were logged.
+  // Buffered lines go first, so that lines keep the order in which they were logged.
   const stream = {
     write(json: string): void {
       handOver();
@@ -109,12 +110,12 @@ export function createLog(process_: string, level: LogLevel, format: LogFormat =
   });
 }
 
-/** A line of this log with its end. */
+/** A line as text, with its line feed. */
 function textOf(process_: string, json: string): string {
   return `${lineText(process_, json.trimEnd(), "trace")}\n`;
 }
 
-/** The priorities of syslog(3), which the journal takes from the head of a line. */
+/** The priorities of syslog(3), which the journal reads from the beginning of a line. */
 const journalPriorities: Readonly<Record<string, string>> = {
   fatal: "<2>",
   error: "<3>",
@@ -124,12 +125,12 @@ const journalPriorities: Readonly<Record<string, string>> = {
   trace: "<7>",
 };
 
-/** Of a line, which begins with its level. */
+/** The priority of a line, which begins with its level. */
 function journalPriority(line: string): string {
   return journalPriorities[/^\{"level":"(\w+)"/.exec(line)?.[1] ?? ""] ?? "";
 }
 
-/** Whether standard output is what systemd says that its journal reads: a device and an inode. */
+/** Whether standard output is the journal's stream, which systemd names by device and inode. */
 function isJournal(stream: string | undefined): boolean {
   if (stream === undefined) return false;
   try {
@@ -141,7 +142,7 @@ function isJournal(stream: string | undefined): boolean {
   }
 }
 
-/** RFC 3339 with milliseconds; the part that is the same for a second is made once for it. */
+/** RFC 3339 with milliseconds; the part up to the seconds is computed once per second. */
 function createTimestamp(): () => string {
   let second = 0;
   let prefix = "";
@@ -156,13 +157,13 @@ function createTimestamp(): () => string {
   };
 }
 
-/** Between two reports of a frequent event. */
+/** The interval between two reports of a frequent event. */
 const reportIntervalMs = 10_000;
 
 /**
- * Counts an event that may happen thousands of times a second: the first one is reported
- * immediately, those of the seconds after it together. `report` gets how many there were since it
- * was called last.
+ * Returns a function that counts an event that may happen thousands of times a second. The first
+ * event is reported immediately, later ones together every `reportIntervalMs`. `report` gets the
+ * number of events since its last call.
  */
 export function createThrottledCount(
   schedule: (ms: number, run: () => void) => void,

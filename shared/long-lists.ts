@@ -1,6 +1,6 @@
 /**
- * What is done with a list of any length. A list that is spread into a call goes onto the stack,
- * item by item, and at some 120,000 items the stack is full; `test/tidy.test.ts` refuses it.
+ * Helpers for lists of any length. Spreading a list into a call puts every item on the stack, which
+ * overflows at about 120,000 items; `test/tidy.test.ts` refuses that.
  */
 
 /** Adds the items at the end. */
@@ -20,7 +20,7 @@ interface Defined<K> {
   readonly definition: K;
 }
 
-/** Where those after this key begin. */
+/** The index of the first item after this key. */
 export function firstAfter<K>(
   sorted: readonly Defined<K>[],
   key: K,
@@ -36,15 +36,18 @@ export function firstAfter<K>(
   return low;
 }
 
-/** Above so many new ones a list is sorted again: as it nearly is, that is one pass. */
+/**
+ * Above this number of new items the list is sorted again: it is nearly sorted, so that takes one
+ * pass.
+ */
 const insertedMax = 16;
-/** Changes that wait for the list to be asked for. */
+/** Pending changes; more are applied before the list is next read. */
 const changesMax = 10_000;
 
 /**
- * In the order of lists: 100,000 are sorted once. What comes and goes then is noted, and has its
- * place when the list is next asked for: each insertion would move all behind it, and a
- * file of limits may change ten thousand.
+ * A list that is sorted once and then kept in order. Additions and removals are only noted, and are
+ * applied when the list is next read: each insertion moves all items behind it, and a file of
+ * limits may change ten thousand.
  */
 export class SortedList<K, T extends Defined<K>> {
   readonly #compare: (a: K, b: K) => number;
@@ -56,7 +59,9 @@ export class SortedList<K, T extends Defined<K>> {
     this.#compare = compare;
   }
 
-  /** All of them. The first call sorts `items`; later ones know what was added and removed. */
+  /**
+   * All items in order. The first call sorts `items`; later calls apply the noted changes instead.
+   */
   all(items: Iterable<T>): readonly T[] {
     this.#sorted = this.#sorted === null ? this.#inOrder([...items]) : this.#upToDate(this.#sorted);
     return this.#sorted;
@@ -66,7 +71,7 @@ export class SortedList<K, T extends Defined<K>> {
     if (!this.#removed.delete(item)) this.#change(this.#added, item);
   }
 
-  /** One that is in the list. */
+  /** Removes an item that is in the list. */
   remove(item: T): void {
     if (!this.#added.delete(item)) this.#change(this.#removed, item);
   }
@@ -95,10 +100,10 @@ export class SortedList<K, T extends Defined<K>> {
   }
 }
 
-/** Work of any length that yields whenever a turn of the event loop is over. */
+/** Work of any length that yields at the end of each turn of the event loop. */
 export type SlicedWork<T> = Generator<void, T>;
 
-/** Others have their turns between those of the work. */
+/** Runs the work in slices, with other work of the event loop between them. */
 export async function runInSlices<T>(
   work: SlicedWork<T>,
   yieldToEventLoop: () => Promise<void>,
@@ -110,7 +115,7 @@ export async function runInSlices<T>(
   }
 }
 
-/** All of it in this turn. */
+/** Runs all of the work in this turn. */
 export function runAtOnce<T>(work: SlicedWork<T>): T {
   for (;;) {
     const slice = work.next();
@@ -119,8 +124,8 @@ export function runAtOnce<T>(work: SlicedWork<T>): T {
 }
 
 /**
- * How much one turn of the event loop does: a loop over much counts its work and yields whenever a
- * turn is over, so that others have theirs.
+ * Bounds the work of one turn of the event loop: a loop counts its work and yields once the turn is
+ * over, so that other work gets its turn.
  */
 export class Turns {
   readonly #workMax: number;
@@ -131,7 +136,7 @@ export class Turns {
     this.#workMax = workMax;
   }
 
-  /** Counts work that was done. True: the turn is over, and the next one begins. */
+  /** Counts work that was done. True if the turn is over; the next one begins with no work. */
   isOver(work = 1): boolean {
     this.#work += work;
     if (this.#work < this.#workMax) return false;

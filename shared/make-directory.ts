@@ -1,13 +1,13 @@
 /**
- * Makes a directory and those above it. Node's own `recursive` tries for ever where the system says
- * that a directory isn't there in which it makes none, as in `/proc`.
+ * Creates a directory and its missing parents. Node's own `recursive` never returns where creating
+ * a directory fails with ENOENT although its parent exists, as in `/proc`.
  */
 import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
- * Returns the first one that was made; undefined: all were there. Throws the system's error, or one
- * that says which directory takes none.
+ * Returns the first directory created, or undefined if all existed. Throws the system's error, or
+ * one that names the directory in which none can be created.
  */
 export function makeDirectory(path: string, mode: number): string | undefined {
   const first = isMade(path, mode);
@@ -18,7 +18,7 @@ export function makeDirectory(path: string, mode: number): string | undefined {
   return made ?? path;
 }
 
-/** False: it was there; null: the one above isn't. */
+/** True: created; false: it existed; null: its parent is missing. */
 function isMade(path: string, mode: number): boolean | null {
   try {
     mkdirSync(path, { mode });

@@ -1,9 +1,9 @@
 /**
- * A queue of work of which one piece runs at a time: the next begins when the one before it says
- * that it is done. What the work is, and how many pieces may wait, is the caller's.
+ * A queue that runs one piece of work at a time and starts the next when the current one calls
+ * `done`. The caller decides what the work is and bounds the queue.
  */
 
-/** `done` is called once, with the time at which it is done; it may be before this returns. */
+/** Calls `done` once, with the time of completion, possibly before it returns. */
 type Work = (nowMs: number, done: (nowMs: number) => void) => void;
 
 export class OneAtATime {
@@ -11,18 +11,18 @@ export class OneAtATime {
   #next = 0;
   #running = false;
 
-  /** How many wait for their turn. */
+  /** Pieces of work that haven't started. */
   get waiting(): number {
     return this.#waiting.length - this.#next;
   }
 
-  /** Runs `work` now, or when all that was added before it is done. */
+  /** Runs `work` now, or once all earlier work is done. */
   add(work: Work, nowMs: number): void {
     this.#waiting.push(work);
     if (!this.#running) this.#run(nowMs);
   }
 
-  /** A loop, not a recursion: thousands of pieces may be done before they return. */
+  /** Loops rather than recursing: thousands of pieces may call `done` before they return. */
   #run(startMs: number): void {
     let nowMs = startMs;
     while (!this.#running && this.#next < this.#waiting.length) {

@@ -1,5 +1,5 @@
 /**
- * What a provider can do, under the names that the configuration uses. The paths of the API are in
+ * The operations of providers, by their names in the configuration. The paths of the API are in
  * `proxy/http/match-route.ts`.
  */
 
@@ -35,7 +35,7 @@ export const operations = [
   "realtime",
 ] as const;
 
-/** Of Gemini's own API, by their names there. */
+/** The operations of Gemini's own API, with its names for them. */
 export const googleMethods = {
   generate_content: "generateContent",
   stream_generate_content: "streamGenerateContent",

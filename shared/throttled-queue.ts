@@ -1,17 +1,17 @@
 /**
- * Queues of callbacks that run in their order, at most so many in each turn of the event loop: when
- * thousands of streams end together, other work has its turn between them.
+ * Queues that run callbacks in order, with a maximum per turn of the event loop: when thousands of
+ * streams end together, other work gets its turn between them.
  */
 
 /**
- * Callbacks run after the turn in which they are added. `afterTurn` runs a callback after the
- * present turn.
+ * Returns a function that queues a callback to run after the current turn. `afterTurn` runs a
+ * callback after the current turn.
  */
 export function createThrottledQueue(
   afterTurn: (run: () => void) => void,
   perTurn: number,
 ): (run: () => void) => void {
-  /** Added in this turn. */
+  /** Callbacks added in this turn. */
   let added: (() => void)[] = [];
   let due: (() => void)[] = [];
   let next = 0;
@@ -25,7 +25,7 @@ export function createThrottledQueue(
 
   function runDue(): void {
     const end = Math.min(next + perTurn, due.length);
-    // One that throws must not take with it those that wait behind it.
+    // A callback that throws must not stop those queued behind it.
     try {
       while (next < end) due[next++]!();
     } finally {
@@ -43,7 +43,7 @@ export function createThrottledQueue(
   };
 }
 
-/** Runs callbacks immediately, at most `perTurn` in one turn; the rest wait in the queue. */
+/** Runs callbacks immediately, at most `perTurn` in one turn, and queues the rest. */
 export function createThrottledEnds(
   afterTurn: (run: () => void) => void,
   perTurn: number,

@@ -1,22 +1,20 @@
-/**
- * Timestamps of the API: RFC 3339 in UTC. No clock is read here.
- */
+/** Timestamps of the API: RFC 3339 in UTC. Reads no clock. */
 import { isCount } from "./checked.js";
 
-/** The end of the year 9999: what a timestamp can say. */
+/** The end of the year 9999, the last moment that a timestamp can express. */
 export const lastMs = 253_402_300_799_999;
 
-/** Whether a value from outside is a moment that can be shown, in ms since the epoch. */
+/** Whether a value from outside is a moment that a timestamp can express, in ms since the epoch. */
 export function isMoment(value: unknown): value is number {
   return isCount(value) && value <= lastMs;
 }
 
-/** With milliseconds, for `server_time`. */
+/** With milliseconds, for example for `server_time`. */
 export function formatMillis(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Whole seconds, for everything else. */
+/** In whole seconds. */
 export function formatSeconds(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
@@ -29,8 +27,8 @@ const timestamp = new RegExp(
 );
 
 /**
- * An RFC 3339 timestamp as ms since the epoch, the fraction of a second left out; null for anything
- * else, a 30th of February included.
+ * An RFC 3339 timestamp as ms since the epoch, truncated to seconds; null for anything else,
+ * including February 30.
  */
 export function parseTimestamp(text: string): number | null {
   const parts = timestamp.exec(text.trim());

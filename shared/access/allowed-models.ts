@@ -1,29 +1,27 @@
 /**
- * Lists of models that a caller may use (docs/authentication.md, "Models"): patterns, from an
- * operator or a token, and the names by which a request's model may be allowed. Which names those
- * are is known where models are resolved: `proxy/routing/allowable-names.ts`.
+ * The lists of models that a caller may use (docs/authentication.md, "Models"): patterns from an
+ * operator or a token, compared with the names of the requested model. Not here: the names of a
+ * requested model (`proxy/routing/allowable-names.ts`).
  */
 import { bad, type Checked, good, show } from "../checked.js";
 import { type Failure, failure } from "../error-code.js";
 import { utf8Bytes } from "../text/utf8-bytes.js";
 
-/** Patterns of one list: each request of its caller compares its model with all of them. */
+/** Patterns in one list: each request compares its model with all of them. */
 export const modelPatternsMax = 64;
-/** One pattern; all keys are in memory. */
+/** Bytes of one pattern; all keys are in memory. */
 export const modelPatternBytesMax = 256;
-/** Names of one request, told to the daemon: see `Admit`. */
+/** Model names of one request, sent to the daemon in `Admit`. */
 export const modelNamesMax = 5;
-/** Patterns that a refusal names. */
+/** Patterns that a refusal lists. */
 const shownMax = 8;
 
-/**
- * A model's name, or how names begin and an asterisk. In lower case: letter case doesn't matter.
- */
+/** A model's name, or a prefix and an asterisk, in lower case: letter case doesn't matter. */
 export type ModelPatterns = readonly string[];
 
 const expected = "a model's name such as gpt-4o or openai/gpt-4o, or how names begin and *";
 
-/** A list from outside, `param` being its name. An empty one allows no model. */
+/** Checks a list from outside, named `param`. An empty list allows no model. */
 export function parseModelPatterns(raw: unknown, param: string): Checked<ModelPatterns> {
   if (!Array.isArray(raw) || raw.length > modelPatternsMax)
     return bad(
@@ -46,7 +44,7 @@ function isPattern(text: string): boolean {
   return /^[^\s*\p{Cc}]*\*?$/u.test(text) && text !== "" && utf8Bytes(text) <= modelPatternBytesMax;
 }
 
-/** Whether a list allows a model that has these names: one of them is enough. */
+/** Whether a list allows a model by any of its names. */
 export function allowsModel(patterns: ModelPatterns, names: readonly string[]): boolean {
   return names.some((name) => {
     const lower = name.toLowerCase();
@@ -56,7 +54,7 @@ export function allowsModel(patterns: ModelPatterns, names: readonly string[]): 
   });
 }
 
-/** The 403 for a request that a list doesn't allow. `who`: for people, such as `key_7`. */
+/** The 403 for a model that the list doesn't allow. `who` names the caller, such as `key_7`. */
 export function modelNotAllowed(
   who: string,
   patterns: ModelPatterns,

@@ -1,4 +1,4 @@
-/** Budgets with what was spent, as GET /admin/budgets lists them (docs/budgets.md). */
+/** Budgets and their spend, as GET /admin/budgets lists them (docs/budgets.md). */
 import type { BudgetScope } from "../domain/budget.js";
 import type { ResetAnchors } from "../domain/reset-anchors.js";
 import type { RuleSource } from "../domain/rule.js";
@@ -18,32 +18,32 @@ export interface BudgetName extends BudgetPeriod {
   readonly subject: string;
 }
 
-/** What is known of the other hosts' spend, where several hosts share their budgets. */
+/** The spend of the other hosts, if hosts share their budgets. */
 interface OtherHostsSpend {
-  /** US dollars of the running period, which are in `spent` too. */
+  /** US dollars spent in the running period; `spent` of the budget includes them. */
   readonly spent: number;
-  /** Since that was read; null: it hasn't been read yet. */
+  /** Seconds since that was read; null if it hasn't been read yet. */
   readonly age_seconds: number | null;
 }
 
-/** Where an account is in its running period. */
+/** The spend of the running period. */
 interface BudgetMoney {
   /** US dollars; 0 for a template. */
   readonly spent: number;
-  /** `spent` of `amount`; not clamped. */
+  /** `spent` divided by `amount`; not clamped. */
   readonly usage_ratio: number;
-  /** What is left of the amount, negative once it is overspent; not for a template. */
+  /** The rest of the amount, negative after overspending; absent for a template. */
   readonly remaining?: number;
-  /** Only where several hosts share their budgets; not for a template. */
+  /** Present if several hosts share their budgets; absent for a template. */
   readonly other_hosts?: OtherHostsSpend;
 }
 
-/** As of an account. */
+/** The spend of an account, which a template doesn't have. */
 export type AccountMoney = Required<Omit<BudgetMoney, "other_hosts">> &
   Pick<BudgetMoney, "other_hosts">;
 
 interface RunningPeriod {
-  /** Whole seconds; the time of a reset if there was one in the period. */
+  /** In whole seconds. After a reset in the period, the time of that reset. */
   readonly period_start: string;
   readonly period_end: string;
 }
@@ -51,37 +51,40 @@ interface RunningPeriod {
 interface BudgetFacts {
   readonly scope: BudgetScope;
   readonly subject: string;
-  /** For that scope alone: the same as `subject`. */
+  /** Present for the scope `user_path`: the same as `subject`. */
   readonly user_path?: string;
-  /** A template: each direct child of the path has the amount for itself. */
+  /** Whether the budget is a template: each direct child of the path has the amount for itself. */
   readonly per_child: boolean;
   /** US dollars of one period. */
   readonly amount: number;
-  /** Only while budgets can't be enforced: why. */
+  /** The reason why budgets can't be enforced; present only then. */
   readonly inert?: string;
 }
 
 export interface BudgetItem extends BudgetFacts, BudgetMoney, BudgetPeriod, RunningPeriod {
   readonly effective_subject: string;
-  /** The elapsed share of the period, from 0 to 1. */
+  /** The elapsed part of the period, from 0 to 1. */
   readonly period_ratio: number;
-  /** Whole seconds; null: it never was. */
+  /** In whole seconds; null if it was never reset. */
   readonly last_reset_at: string | null;
   /** Whether anything was recorded in the period; false for a template. */
   readonly has_usage: boolean;
   readonly source: RuleSource;
-  /** Only from the configuration: the file and the place in it, or the variable. */
+  /**
+   * The file and the place in it, or the variable; present if the configuration declares the
+   * budget.
+   */
   readonly declared_at?: string;
-  /** Where it is a file: the line in it, from 1. */
+  /** The line in the file, from 1; present if a file declares the budget. */
   readonly declared_line?: number;
-  /** As of a rule. */
+  /** What the configuration declares, if a change by hand overrides it. */
   readonly overrides?: Overridden & { readonly amount: number };
-  /** Whole seconds. */
+  /** In whole seconds, as `updated_at`. */
   readonly created_at: string;
   readonly updated_at: string;
 }
 
-/** In the order scope, subject, period. */
+/** Sorted by scope, subject and period. */
 export interface BudgetList extends Timed {
   readonly budgets: readonly BudgetItem[];
 }
@@ -94,25 +97,25 @@ interface BudgetChildItem extends AccountMoney {
   readonly subject: string;
 }
 
-/** Of GET /admin/budgets/children: those first that have spent most of their amounts. */
+/** The answer to GET /admin/budgets/children, highest usage ratio first. */
 export interface BudgetChildList extends Timed {
   readonly children: readonly BudgetChildItem[];
-  /** How many children have spent anything lately, whatever was searched for. */
+  /** How many children have spent anything recently, ignoring the search. */
   readonly total: number;
   /**
-   * Where hosts share budgets: how many others live. Children that only they have met aren't
-   * listed, or counted in `total`.
+   * The number of other live hosts; present if hosts share the budget. Children that only those
+   * hosts have served are neither listed nor included in `total`.
    */
   readonly other_hosts?: number;
 }
 
-/** A budget as its caller sees it (GET /v1/usage): a template as the caller's own child of it. */
+/** A budget as its caller sees it (GET /v1/usage); for a template, the child of the caller. */
 export interface BudgetStatus extends BudgetFacts, AccountMoney, BudgetPeriod, RunningPeriod {
-  /** Whether its requests are refused. */
+  /** Whether the budget refuses its requests. */
   readonly exceeded: boolean;
-  /** Until the period ends; at least 1. */
+  /** Seconds until the period ends; at least 1. */
   readonly resets_in_seconds: number;
 }
 
-/** Of GET and PUT /admin/budgets/settings. */
+/** The answer to GET and PUT /admin/budgets/settings. */
 export interface BudgetSettings extends ResetAnchors, Timed {}

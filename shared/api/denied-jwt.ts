@@ -1,26 +1,26 @@
-/** JWTs that are denied, as /admin/denied-jwts shows them (docs/authentication.md). */
+/** Denied JWTs, as /admin/denied-jwts shows them (docs/authentication.md). */
 
 import type { Timed } from "./list-page.js";
 
-/** One of `jti` and `sub` is set. */
+/** Exactly one of `jti` and `sub` is set. */
 export interface DeniedJwt {
   readonly jti: string | null;
   readonly sub: string | null;
-  /** Null: of any issuer. */
+  /** Null for any issuer. */
   readonly issuer: string | null;
-  /** Whole seconds. */
+  /** In whole seconds. */
   readonly denied_at: string;
-  /** Null: for good. */
+  /** Null if the denial never expires. */
   readonly expires_at: string | null;
 }
 
-/** A page of the daemon's. */
+/** A page of the list, from the daemon. */
 export interface DeniedJwtPage extends DeniedJwtList, Timed {
-  /** What to give as `after` for the next page; null on the last one. */
+  /** The value of `after` for the next page; null on the last page. */
   readonly next: number | null;
 }
 
-/** The whole list. */
+/** The whole list, from the HTTP API. */
 export interface DeniedJwtList {
   readonly denied_jwts: readonly DeniedJwt[];
 }

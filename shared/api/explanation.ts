@@ -1,4 +1,4 @@
-/** What POST /admin/explain answers (docs/reference/admin-api.md). */
+/** The answer to POST /admin/explain (docs/reference/admin-api.md). */
 import type { RuleSource } from "../domain/rule.js";
 import type { BudgetStatus } from "./budget-item.js";
 import type { Timed } from "./list-page.js";
@@ -6,37 +6,37 @@ import type { BreachItem, RefusalItem } from "./refusal-item.js";
 import type { RuleCaps, RuleCounts, RuleHosts, RuleName } from "./rule-item.js";
 
 interface ExplainedLimit {
-  /** The subject of the template whose child `subject` is; only where there is one. */
+  /** The subject of the template if `subject` is its child; otherwise absent. */
   readonly template?: string;
   readonly source: RuleSource;
-  /** Seconds until this one alone would admit; 0 if it does now. */
+  /** Seconds until this limit alone would admit the request; 0 if it does now. */
   readonly retry_after: number;
 }
 
-/** A rule that the request meets. `subject` is what is counted: the child's path for a template. */
+/** A rule that applies to the request. For a template `subject` is the child's path. */
 export interface ExplainedRule extends RuleName, RuleCaps, RuleHosts, RuleCounts, ExplainedLimit {
-  /** `children`, `concurrent`, `requests`, `tokens`: what has no room for the request. */
+  /** The caps without room for the request: `children`, `concurrent`, `requests`, `tokens`. */
   readonly breached: readonly string[];
-  /** Only if its token limit isn't judged: why. */
+  /** The reason why its token limit isn't enforced; present only then. */
   readonly inert?: string;
 }
 
-/** A budget that the request meets. */
+/** A budget that applies to the request. */
 export interface ExplainedBudget extends BudgetStatus, ExplainedLimit {
-  /** `["children"]` where a template has no room for a new child; else left out. */
+  /** `["children"]` if a template has no room for a new child; otherwise absent. */
   readonly breached?: readonly string[];
 }
 
 export interface ExplainedTarget {
   /** `provider/model`. */
   readonly target: string;
-  /** Whether the request would go here. */
+  /** Whether the request would go to this target. */
   readonly chosen: boolean;
-  /** Whether its own rules have room. */
+  /** Whether the target's own rules have room. */
   readonly admits: boolean;
-  /** With what its rules would refuse the request; null if they admit it. */
+  /** The message with which its rules refuse the request; null if they admit it. */
   readonly message: string | null;
-  /** Seconds until its rules would admit; 0 if they do now. */
+  /** Seconds until its rules would admit the request; 0 if they do now. */
   readonly retry_after: number;
   readonly rules: readonly ExplainedRule[];
 }
@@ -44,35 +44,37 @@ export interface ExplainedTarget {
 export type ExplainedVerdict =
   | {
       readonly admitted: true;
-      /** `provider/model`; null for a submission, which goes to none. */
+      /** `provider/model`; null for a submission, which goes to no target. */
       readonly target: string | null;
       readonly retry_after: 0;
       readonly admitted_at: string;
     }
   | (BreachItem & {
       readonly admitted: false;
-      /** When it would be admitted if no other traffic came; with milliseconds. */
+      /** When it would be admitted without any other traffic; with milliseconds. */
       readonly admitted_at: string;
-      /** That time is right only if a request in flight has ended by then. */
+      /** Whether `admitted_at` requires that a request in flight has ended by then. */
       readonly needs_slot: boolean;
     });
 
-/** The verdict of the rules on a request, as of now. */
+/** The verdict that the rules give on the request now. */
 export interface RulesExplanation extends Timed {
   readonly user_path: string;
   readonly verdict: ExplainedVerdict;
   /** The user-path rules. */
   readonly rules: readonly ExplainedRule[];
-  /** In the order in which they are tried; none for a submission, which their rules don't judge. */
+  /**
+   * In the order in which they are tried; empty for a submission, to which their rules don't apply.
+   */
   readonly targets: readonly ExplainedTarget[];
 }
 
 export interface Explanation extends RulesExplanation {
-  /** As the question named it; not where it named a refused request. */
+  /** As named in the question; absent if the question names a refused request. */
   readonly model?: string;
-  /** The id of the managed key that the question named; else left out. */
+  /** The id of the managed key that the question names; otherwise absent. */
   readonly key?: string;
-  /** What was refused, as of then; only where the question named a refused request. */
+  /** The refusal as recorded; present if the question names a refused request. */
   readonly refusal?: RefusalItem;
   readonly budgets: readonly ExplainedBudget[];
 }

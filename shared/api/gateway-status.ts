@@ -1,17 +1,20 @@
 /**
  * The state of the daemon (GET /admin/status) and of one proxy (GET /health, /ready and
- * /admin/targets). Counts of events are since the start of their process.
+ * /admin/targets). Event counts begin with the start of the process.
  */
 import type { EffectiveSetting, FailureMode } from "../config/config.js";
 import type { Timed } from "./list-page.js";
 import type { FollowerItem } from "./record-item.js";
 
-/** Of GET /admin/status: the daemon's, and what the proxy that answers has seen of its targets. */
+/**
+ * The answer to GET /admin/status: the daemon's state and the targets that the answering proxy has
+ * seen fail.
+ */
 export interface GatewayStatus extends DaemonStatus {
   readonly targets: readonly TargetItem[];
 }
 
-/** Of `sluice status`. */
+/** The output of `sluice status`. */
 export interface DaemonStatus {
   readonly version: string;
   readonly pid: number;
@@ -20,7 +23,7 @@ export interface DaemonStatus {
   readonly enabled: boolean;
   readonly usage_enabled: boolean;
   readonly rules: number;
-  /** Windows of templates' children. */
+  /** Windows of the children of templates. */
   readonly child_windows: number;
   readonly inert_rules: number;
   readonly inert_budgets: number;
@@ -31,82 +34,85 @@ export interface DaemonStatus {
   readonly budgets: number;
   /** Connected proxies. */
   readonly proxies: number;
-  /** Their ids, which begin with the names that the log has; at most 100. */
+  /** Their ids, each beginning with the name that its log lines have; at most 100. */
   readonly proxy_ids: readonly string[];
-  /** Those of them that speak an older version of the wire protocol. */
+  /** Connected proxies that speak an older version of the wire protocol. */
   readonly older_proxies: number;
-  /** Targets whose circuit is open in a proxy, each with the reason; at most 100. */
+  /** Targets whose circuit is open in a proxy, each with its reason; at most 100. */
   readonly open_targets: readonly string[];
   readonly in_flight: number;
   readonly admitted: number;
-  /** By a rule or a budget. */
+  /** Requests refused by a rule or a budget. */
   readonly refused: number;
-  /** For want of a valid key. */
+  /** Requests denied for lack of a valid key. */
   readonly denied: number;
-  /** Refused by a budget: they are in `refused`, too. */
+  /** Requests refused by a budget; `refused` includes them. */
   readonly over_budget: number;
   readonly settled: number;
-  /** Of settled requests, answers from the cache left out. */
+  /** Tokens of settled requests, without answers from the cache. */
   readonly tokens: number;
-  /** Of settled requests that have a price. */
+  /** The cost of settled requests that have a price. */
   readonly cost: number;
   readonly repeated_settles: number;
   readonly dropped_records: number;
-  /** Responses in the background whose usage is waited for. */
+  /** Background responses whose usage is still unknown. */
   readonly pending_responses: number;
-  /** Those beyond `usage.background_max`: their usage stays unknown. */
+  /** Background responses beyond `usage.background_max`; their usage stays unknown. */
   readonly pending_responses_left_out: number;
-  /** Sums of usage that have reached the largest number that they can show. */
+  /** Sums of usage that have reached their maximum. */
   readonly saturated_sums: number;
-  /** Connections that were closed for a broken message. */
+  /** Connections closed because of a broken message. */
   readonly closed_peers: number;
-  /** Null on a host that shares nothing with others. */
+  /** Null if this host shares nothing. */
   readonly cluster: ClusterStatus | null;
-  /** Who hands the usage records on elsewhere, at most 16. */
+  /** The followers of the usage records, at most 16. */
   readonly followers: readonly FollowerItem[];
   readonly store: {
     /** The file's path. */
     readonly file: string;
-    /** Null when that is unknown. */
+    /** Null if unknown. */
     readonly bytes: number | null;
-    /** What of it holds entries; null likewise. */
+    /** The bytes in use within the file; null if unknown. */
     readonly used_bytes: number | null;
     readonly journal_bytes: number;
-    /** Whole seconds; null: not since the start. */
+    /** In whole seconds; null if there was none since the start. */
     readonly last_flush_at: string | null;
-    /** When the last backup was made that was kept; null: none since backups are noted. */
+    /** When the last kept backup was made; null if there was none since `backups_noted_since`. */
     readonly last_backup_at: string | null;
     readonly backups_noted_since: string;
-    /** Whether it has ever had usage records. */
+    /** Whether the store has ever had usage records. */
     readonly has_usage: boolean;
     readonly failed_commits: number;
-    /** Settles that a crash would lose: the store can't be written for too long. */
+    /** Settles that a crash would lose because the store hasn't been writable for too long. */
     readonly unjournaled: number;
     /** Why the store can't be written; null if it can. */
     readonly failing: string | null;
   };
 }
 
-/** What several hosts share, as one of them knows it. */
+/** The state of the cluster as this host knows it. */
 export interface ClusterStatus {
   readonly name: string;
   /** This host's id. */
   readonly host: string;
   readonly engine: "connecting" | "connected" | "away";
-  /** Why it isn't reached, or what it refuses; null if neither. */
+  /** Why the engine is unreachable, or what it refuses; null if neither. */
   readonly engine_failing: string | null;
   /**
-   * Whether changes of other hosts arrive immediately; if not, this host reads them each second.
+   * Whether changes by other hosts arrive immediately; otherwise this host polls for them each
+   * second.
    */
   readonly changes_heard: boolean;
-  /** Hosts that subscribe to changes, as the engine last reported; null: not yet. */
+  /** Hosts that subscribe to changes, as the engine last reported; null if it hasn't yet. */
   readonly changes_subscribers: number | null;
   readonly failure_mode: string;
-  /** When this host took its id because another host had its earlier one; null: it never did. */
+  /**
+   * When this host took a new id because another host had its earlier one; null if it never did.
+   */
   readonly id_taken_at: string | null;
-  /** Of the last change of a definition that this host has: a moment, in microseconds. */
+  /** The last change of a definition that this host has, as a time in microseconds. */
   readonly definitions_version: number;
-  /** As this host has last heard, itself included. */
+  /** The hosts as this host last heard of them, itself included. */
   readonly hosts: readonly ClusterHost[];
 }
 
@@ -115,28 +121,26 @@ export interface ClusterHost {
   /** The machine's name. */
   readonly name: string;
   readonly this_host: boolean;
-  /** Whether it was heard of within ten seconds. */
+  /** Whether this host has heard of it within the last ten seconds. */
   readonly alive: boolean;
   readonly version: string;
   readonly uptime_seconds: number;
-  /** Since it was last heard of. */
+  /** Seconds since this host last heard of it. */
   readonly silent_seconds: number;
-  /** Its configuration declares other rules or budgets than this host's. */
+  /** Whether its configuration declares other rules or budgets than this host's. */
   readonly configuration_differs: boolean;
-  /** Null: its release doesn't say. */
+  /** Null if its release doesn't report it. */
   readonly failure_mode: string | null;
   readonly failure_mode_differs: boolean;
 }
 
 /**
- * What a proxy knows of its daemon. `away`: there is no connection, or the daemon hasn't welcomed
- * the proxy, yet or at all. `silent`: there is one, and no answer.
+ * What a proxy knows of its daemon. `away`: there is no connection, or no welcome on it. `silent`:
+ * there is a connection, but no answer.
  */
 export type LinkState = "away" | "silent" | "connected";
 
-/**
- * Of GET /health: 200 as long as the proxy answers. All but `status` are left out for web pages.
- */
+/** The answer to GET /health: 200 as long as the proxy runs. Web pages get only `status`. */
 export interface Health {
   readonly status: "ok" | "degraded";
   readonly version?: string;
@@ -149,16 +153,19 @@ export interface Health {
     readonly unsettled: number;
     /** Why the daemon can't write its store; null if it can. */
     readonly store_failing: string | null;
-    /** What is wrong with the engine that hosts share; null: nothing, or the host shares none. */
+    /**
+     * The problem of the engine that hosts share; null if there is none, or this host shares
+     * nothing.
+     */
     readonly cluster_failing: string | null;
-    /** Null until the daemon has said, as `inert_budgets`. */
+    /** Null until the daemon reports it, as `inert_budgets`. */
     readonly inert_rules: number | null;
     readonly inert_budgets: number | null;
-    /** When the last backup was made; null: none is known. Whole seconds. */
+    /** When the last backup was made, in whole seconds; null if none is known. */
     readonly last_backup_at: string | null;
   };
   readonly targets?: {
-    /** Targets that failed at their last attempt, and those of them whose circuit is open. */
+    /** Targets whose last attempt failed. Those with an open circuit are counted in `open`, too. */
     readonly failing: number;
     readonly open: number;
   };
@@ -174,36 +181,36 @@ export interface Health {
   };
 }
 
-/** Of GET /ready: 200 if ready, else 503. */
+/** The answer to GET /ready: 200 if ready, else 503. */
 export interface Readiness {
   readonly status: "ready" | "not ready";
-  /** Only if it isn't ready, and not for web pages. */
+  /** Present if the proxy isn't ready; absent for web pages. */
   readonly reason?: "stopping" | "limiter" | "file_descriptors";
 }
 
-/** A target that has failed since its last answer, as this proxy has seen it. */
+/** A target that has failed since its last success, as this proxy has seen it. */
 export interface TargetItem {
   /** `provider/model`. */
   readonly target: string;
-  /** `open`: requests skip it for now. */
+  /** `open`: requests skip the target for now. */
   readonly state: "failing" | "open";
-  /** In a row. */
+  /** Consecutive failures. */
   readonly failures: number;
   /** Why the last attempt failed. */
   readonly reason: string;
-  /** Until the next request may try it; 0 unless it is open. */
+  /** Seconds until a request may try it again; 0 unless the circuit is open. */
   readonly retry_in_seconds: number;
 }
 
-/** Of GET /admin/targets. */
+/** The answer to GET /admin/targets. */
 export interface TargetList extends Timed {
   readonly targets: readonly TargetItem[];
 }
 
-/** Of GET /admin/config: the settings of one proxy as they are in force. */
+/** The answer to GET /admin/config: the settings in force in one proxy. */
 export interface SettingsList {
   readonly version: string;
-  /** The file that was read; null: there is none. */
+  /** The loaded file; null if there is none. */
   readonly file: string | null;
   /** The scalar settings, in the order of docs/reference/configuration.md. */
   readonly settings: readonly EffectiveSetting[];

@@ -1,25 +1,25 @@
-/** Managed keys as /admin/auth-keys shows them (docs/authentication.md): never what they are. */
+/** Managed keys as /admin/auth-keys shows them (docs/authentication.md), without their secrets. */
 import type { KeyStatus } from "../domain/managed-key.js";
 import type { ListPage } from "./list-page.js";
 
-/** A secret from before a rotation that still works. */
+/** A secret replaced by a rotation that still works. */
 interface OldSecretItem {
   readonly redacted_value: string;
-  /** Whole seconds, as all moments of keys. */
+  /** In whole seconds, as all times of keys. */
   readonly expires_at: string;
-  /** Null: it never was. */
+  /** Null if it was never used. */
   readonly last_used_at: string | null;
 }
 
 export interface KeyItem {
   /** `key_7`. */
   readonly id: string;
-  /** Null without one. */
+  /** Null if the key has no name. */
   readonly name: string | null;
-  /** What the key is bound to; null: its caller names the path. */
+  /** The path that the key is bound to; null if the caller names the path. */
   readonly user_path: string | null;
   readonly labels: readonly string[];
-  /** The models that it may use, in lower case; null: any. */
+  /** The models that the key may use, in lower case; null for any. */
   readonly models: readonly string[] | null;
   /** The beginning of the key, by which its owner recognizes it. */
   readonly redacted_value: string;
@@ -28,30 +28,30 @@ export interface KeyItem {
   /** Whether `status` is `active`. */
   readonly active: boolean;
   readonly created_at: string;
-  /** Null: it doesn't expire. */
+  /** Null if the key doesn't expire. */
   readonly expires_at: string | null;
   readonly deactivated_at: string | null;
-  /** When a request last called with the key; null if none did. */
+  /** When a request last used the key; null if none did. */
   readonly last_used_at: string | null;
   readonly old_secrets: readonly OldSecretItem[];
 }
 
-/** The answer to the making of a key, or of a new secret for one. */
+/** The answer when a key is issued or gets a new secret. */
 export interface IssuedKey extends KeyItem {
-  /** The key, shown this once. */
+  /** The secret, which only this answer shows. */
   readonly value: string;
-  /** Only with the first key of an open gateway: that it closes it. */
+  /** A notice that the first key closes an open gateway; present only with that key. */
   readonly notice?: string;
 }
 
-/** A page of the daemon's: newest first. */
+/** A page of the list, from the daemon, newest key first. */
 export interface ListedKeys extends ListPage {
   readonly keys: readonly KeyItem[];
-  /** How many keys were ever issued, deleted ones included. */
+  /** The number of keys ever issued, including deleted ones. */
   readonly issued: number;
 }
 
-/** The same by GET /admin/auth-keys. The whole list is a bare array of the items. */
+/** A page of GET /admin/auth-keys. Without paging its answer is a bare array of the items. */
 export interface KeyPage extends ListPage {
   readonly auth_keys: readonly KeyItem[];
 }

@@ -1,17 +1,17 @@
 /**
- * What the answers of the admin API have in common (docs/reference/admin-api.md). This room holds
- * types alone: the daemon makes what they describe, the proxy writes it, pages and clients read it.
- * Moments are RFC 3339 in UTC; costs and amounts are US dollars.
+ * What all answers of the admin API have in common (docs/reference/admin-api.md). This folder holds
+ * types only: the daemon produces the answers, the proxy writes them, the dashboard and clients
+ * read them. Times are RFC 3339 in UTC; costs and amounts are US dollars.
  */
 
-/** What every answer of the daemon tells. */
+/** The field that every answer of the daemon has. */
 export interface Timed {
-  /** When it was made, by the daemon's clock, with milliseconds. */
+  /** When the answer was made, by the daemon's clock, with milliseconds. */
   readonly server_time: string;
 }
 
-/** One page of a list. A list that is asked for as a whole has no `next`. */
+/** One page of a list. A list without paging has no `next`. */
 export interface ListPage extends Timed {
-  /** What to give as `after` for the next page; null on the last one. */
+  /** The value of `after` for the next page; null on the last page. */
   readonly next: string | null;
 }

@@ -1,6 +1,6 @@
 /**
- * The events of GET /admin/live (docs/reference/admin-api.md, "Live"): the data of each, by its
- * name.
+ * The events of GET /admin/live (docs/reference/admin-api.md, "Live"): the data of each event by
+ * its name.
  */
 
 import type { BudgetPage } from "./budget-item.js";
@@ -9,7 +9,7 @@ import type { Timed } from "./list-page.js";
 import type { RefusalItem } from "./refusal-item.js";
 import type { RulePage } from "./rule-item.js";
 
-/** `whole`: all items of the page as it is now; else those that have changed. */
+/** `whole`: the page has all items; otherwise only the changed ones. */
 interface LivePage {
   readonly whole: boolean;
 }
@@ -20,13 +20,15 @@ export interface LiveLists {
 }
 
 export interface LiveEvents extends LiveLists {
-  /** Once a second. Its counts only grow; smaller ones are those of another daemon. */
+  /**
+   * Sent once a second. Its counts only grow; a smaller count means that the daemon was restarted.
+   */
   readonly tick: Timed & { readonly status: DaemonStatus };
-  /** One refusal, or how many more there were since the last tick. */
+  /** One refusal, or the number of further refusals since the last tick. */
   readonly refused: RefusalItem | { readonly more: number };
-  /** The daemon doesn't answer; ticks go on after `back`. */
+  /** The daemon doesn't answer; ticks resume after `back`. */
   readonly lost: { readonly message: string };
   readonly back: Readonly<Record<string, never>>;
-  /** Who watches may no more, and the stream ends. */
+  /** The viewer's access has ended; the stream ends. */
   readonly ended: Readonly<Record<string, never>>;
 }

@@ -1,20 +1,20 @@
-/** The record of a request, as exports and lists show it (docs/reference/usage-record.md). */
+/** Usage records as exports and lists show them (docs/reference/usage-record.md). */
 import type { DetailField, ServiceTier } from "../usage/usage-details.js";
 import type { ListPage, Timed } from "./list-page.js";
 
-/** Details are 0 where the provider told nothing. */
+/** Details are 0 if the provider didn't report them. */
 export interface RecordItem extends Readonly<Record<DetailField, number>> {
-  /** Unique; ascends with recording, as a pair of numbers. */
+  /** Unique. Ids are pairs of numbers that ascend in the order of recording. */
   readonly id: string;
   /** When the response ended, with milliseconds. */
   readonly time: string;
   readonly request_id: string;
   readonly user_path: string;
-  /** Null for a caller without a managed key. */
+  /** Null if the caller has no managed key. */
   readonly key_id: string | null;
   readonly provider: string;
   readonly provider_type: string;
-  /** The model that was executed; null: the request named none. */
+  /** The model that executed the request; null if the request named none. */
   readonly model: string | null;
   readonly endpoint: string;
   /** The HTTP status of the response. */
@@ -24,91 +24,93 @@ export interface RecordItem extends Readonly<Record<DetailField, number>> {
   readonly total_tokens: number;
   readonly cached_input_tokens: number;
   readonly cache_write_input_tokens: number;
-  /** US dollars, as all costs; null if there was no price. */
+  /** US dollars, as all costs; null if unpriced. */
   readonly input_cost: number | null;
   readonly output_cost: number | null;
   readonly total_cost: number | null;
   readonly rewrite_tokens_saved: number;
   readonly rewrite_cost_saved: number | null;
-  /** Answered by the response cache. */
+  /** Whether the response cache answered. */
   readonly cache_hit: boolean;
-  /** The tokens were estimated: the provider reported none. */
+  /** Whether the tokens are an estimate, since the provider reported none. */
   readonly estimated: boolean;
-  /** The usage isn't known: what the tokens may be at most; null: it is known. */
+  /**
+   * The most tokens that a request with unknown usage may have used; null if the usage is known.
+   */
   readonly tokens_at_most: number | null;
-  /** The same of the total cost; null also if there was no price. */
+  /** Likewise the highest total cost; null also if unpriced. */
   readonly cost_at_most: number | null;
   readonly latency_ms: number;
-  /** Null if there was no answer. */
+  /** Null if no answer came. */
   readonly first_byte_ms: number | null;
-  /** As the request named it, a virtual model or an alias; null: it named none. */
+  /** The model, virtual model or alias that the request named; null if it named none. */
   readonly requested_model: string | null;
-  /** The key's name as of now; null without one. */
+  /** The key's current name; null if it has none. */
   readonly key_name: string | null;
-  /** The key's labels as of now. */
+  /** The key's current labels. */
   readonly labels: readonly string[];
-  /** Null: the provider didn't say. */
+  /** Null if the provider didn't report it. */
   readonly service_tier: ServiceTier | null;
 }
 
-/** Of GET /admin/usage/records, newest first. */
+/** The answer to GET /admin/usage/records, newest record first. */
 export interface RecordPage extends ListPage {
   readonly records: readonly RecordItem[];
   /**
-   * When the last record that was looked at ended, listed or not; null if there was none. With a
-   * filter that leaves out most, a page may be short, or empty, and yet not be the last.
+   * When the last examined record ended, whether listed or not; null if there was none. With a
+   * filter that excludes most records, a page may be short or empty without being the last.
    */
   readonly looked_back_to: string | null;
-  /** Only where several hosts share their usage: each keeps its records for itself. */
+  /** Present if several hosts share their usage: each keeps its own records. */
   readonly scope?: "this_host";
 }
 
 /** A page of the daemon's export, in the order of recording. */
 export interface RecordExport extends ListPage {
   readonly records: readonly RecordItem[];
-  /** How much of the records has been looked at, from 0 to 1. */
+  /** The examined part of the records, from 0 to 1. */
   readonly progress: number;
-  /** Only where several hosts share their usage: each keeps its records for itself. */
+  /** Present if several hosts share their usage: each keeps its own records. */
   readonly scope?: "this_host";
 }
 
 /**
- * Of GET /admin/usage/follow: records as they are read on from a cursor, oldest first
+ * The answer to GET /admin/usage/follow: records from a cursor on, oldest first
  * (docs/usage-follow.md).
  */
 export interface FollowedRecords extends Timed {
-  /** The records are the store's with this id: `id` of a record is unique with it. */
+  /** The id of the store: record ids are unique within it. */
   readonly store_id: string;
-  /** All ids of the store, the newest first: more than one after a backup was put back. */
+  /** All ids that the store has had, newest first; a restored backup adds one. */
   readonly store_ids: readonly string[];
   /** The name of the daemon's machine. */
   readonly host: string;
   readonly records: readonly RecordItem[];
-  /** Behind the last of them: what to give as `after` once they are handed on. */
+  /** The cursor after the last record, for `after` once the records are passed on. */
   readonly next: string;
-  /** Whether there are further records now. */
+  /** Whether more records are available now. */
   readonly more: boolean;
-  /** For how long the first of these has been recorded; 0 without any. */
+  /** The age of the first record here, in seconds since it was recorded; 0 if there is none. */
   readonly lag_seconds: number;
   /**
-   * Commits whose records were removed before they were read, each with at least one record; 0 if
+   * Commits whose records were deleted before they were read, each with at least one record; 0 if
    * none is missing.
    */
   readonly missed_commits: number;
-  /** Whether `after` is of another store: the records begin with the first of this one. */
+  /** Whether `after` belongs to another store; the records then start at the first of this one. */
   readonly is_other_store: boolean;
 }
 
-/** One that reads them, as the status tells of it. */
+/** A follower as the status reports it. */
 export interface FollowerItem {
   readonly name: string;
   /**
-   * For how long the first record that it hasn't handed on has been recorded; 0: it has all, or had
-   * all when it finished; null: the store can't be read.
+   * The age of the first record that it hasn't passed on, in seconds; 0 if it has passed on all, or
+   * had when it finished; null if the store can't be read.
    */
   readonly lag_seconds: number | null;
-  /** When it asked last, in whole seconds. */
+  /** When it last requested records, in whole seconds. */
   readonly asked_at: string;
-  /** It has ended because it had all, as `--once` does. */
+  /** Whether it has ended after passing on all records, as `--once` does. */
   readonly finished: boolean;
 }

@@ -1,46 +1,48 @@
-/** The last refusals, as GET /admin/refusals lists them (docs/reference/admin-api.md). */
+/** The latest refusals, as GET /admin/refusals lists them (docs/reference/admin-api.md). */
 import type { Dimension } from "../domain/verdict.js";
 import type { BudgetName } from "./budget-item.js";
 import type { ListPage } from "./list-page.js";
 import type { RuleName } from "./rule-item.js";
 
 interface BreachFacts {
-  /** As the 429 says it. */
+  /** The message of the 429. */
   readonly message: string;
-  /** Seconds until it would pass, if no other traffic came. */
+  /** Seconds until it would be admitted without any other traffic. */
   readonly retry_after: number;
 }
 
-/** What refuses a request: a rule by one of its caps, or a budget. */
+/** What refuses a request: a cap of a rule, or a budget. */
 export type BreachItem = BreachFacts &
   (
     | { readonly rule: RuleName; readonly dimension: Dimension; readonly cap: number }
     | {
         readonly budget: BudgetName;
         readonly dimension: "budget";
-        /** US dollars, both. */
+        /** US dollars, as `amount`. */
         readonly spent: number;
         readonly amount: number;
       }
   );
 
 export type RefusalItem = BreachItem & {
-  /** Null until its proxy has reported the request. */
+  /** Null until the proxy has reported the request. */
   readonly request_id: string | null;
   /** With milliseconds, as `admitted_at`. */
   readonly refused_at: string;
   readonly user_path: string;
-  /** The id of the caller's managed key; left out without one. */
+  /** The id of the caller's managed key; absent if it has none. */
   readonly key?: string;
-  /** As the request named it; null if it named none, or until it is reported. */
+  /**
+   * The model that the request named; null if it named none, or until the proxy has reported it.
+   */
   readonly model: string | null;
-  /** Only on the submission of a batch. */
+  /** Present for the submission of a batch. */
   readonly submission?: true;
-  /** `provider/model`, in the order in which they were judged. */
+  /** `provider/model`, in the order of judgement. */
   readonly targets: readonly string[];
-  /** Only if there were more than are kept: how many more. */
+  /** The number of targets not listed; present if there are any. */
   readonly targets_left_out?: number;
-  /** When it would have passed, if no other traffic came. */
+  /** When it would be admitted without any other traffic. */
   readonly admitted_at: string;
 };
 

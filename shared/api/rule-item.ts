@@ -1,11 +1,11 @@
 /**
- * Rules with their counts, as GET /admin/rate-limits lists them, the children of a template, and
- * what a rule would have refused (docs/reference/admin-api.md, "Rules").
+ * Rules and their counts as GET /admin/rate-limits lists them, the children of a template, and the
+ * report of what a rule would have refused (docs/reference/admin-api.md, "Rules").
  */
 import type { RuleSource, Scope } from "../domain/rule.js";
 import type { ListPage, Timed } from "./list-page.js";
 
-/** By what a rule is named; its scope may go without saying. */
+/** The period of a rule. */
 export interface RulePeriod {
   /** `minute`, `hour`, `day`, `concurrent`, else seconds such as `300s`. */
   readonly period_label: string;
@@ -13,42 +13,42 @@ export interface RulePeriod {
   readonly period_seconds: number;
 }
 
-/** The rule that a refusal, or an explanation, is about. */
+/** The rule of a refusal or an explanation. */
 export interface RuleName extends RulePeriod {
   readonly scope: Scope;
-  /** The child's path where the rule is a template. */
+  /** For a template, the child's path. */
   readonly subject: string;
 }
 
-/** The caps of a rule; one that isn't set is left out. */
+/** The caps of a rule; an unset one is absent. */
 export interface RuleCaps {
   readonly max_requests?: number;
   readonly max_tokens?: number;
 }
 
-/** Whose requests a rule's counters have. */
+/** Which hosts a rule's counters cover. */
 export interface RuleHosts {
-  /** True: of this host alone, although it shares limits with others. Else it is left out. */
+  /** True if each host counts for itself although hosts share limits; otherwise absent. */
   readonly host_only?: true;
 }
 
-/** What a counter has counted in its window, as verdicts see it. */
+/** The counts of a counter in its window, as verdicts use them. */
 export interface RuleCounts {
-  /** The sliding estimate; for `concurrent` the requests in flight. */
+  /** The sliding estimate; for `concurrent`, the requests in flight. */
   readonly requests_used: number;
-  /** Where `max_requests` is set; never below 0. */
+  /** Present if `max_requests` is set; at least 0. */
   readonly requests_remaining?: number;
   /** The sliding estimate; 0 for `concurrent`. */
   readonly tokens_used: number;
-  /** Where `max_tokens` is set; never below 0. */
+  /** Present if `max_tokens` is set; at least 0. */
   readonly tokens_remaining?: number;
   readonly in_flight: number;
-  /** Whole seconds; not for `concurrent`. */
+  /** In whole seconds; absent for `concurrent`. */
   readonly window_start?: string;
   readonly window_end?: string;
 }
 
-/** What the configuration declares, where an edit by hand differs. */
+/** What the configuration declares, if a change by hand overrides it. */
 export interface Overridden {
   readonly declared_at?: string;
   readonly declared_line?: number;
@@ -58,27 +58,31 @@ export interface Overridden {
 export interface RuleItem extends RulePeriod, RuleCaps, RuleHosts, RuleCounts {
   readonly scope: Scope;
   readonly subject: string;
-  /** As matching compares it: names of providers and models in lower case. */
+  /** The subject used for matching: names of providers and models are in lower case. */
   readonly effective_subject: string;
-  /** For that scope alone: the same as `subject`. */
+  /** Present for the scope `user_path`: the same as `subject`. */
   readonly user_path?: string;
-  /** A template: its children have the counts, its own are 0 and it has no window. */
+  /**
+   * Whether the rule is a template: its children have the counts; its own are 0, without a window.
+   */
   readonly per_child: boolean;
-  /** Only on a rule that isn't enforced as it is written: why. */
+  /** The reason why the rule isn't enforced as written; present only then. */
   readonly inert?: string;
   readonly source: RuleSource;
-  /** Only from the configuration: the file and the place in it, or the variable. */
+  /**
+   * The file and the place in it, or the variable; present if the configuration declares the rule.
+   */
   readonly declared_at?: string;
-  /** Where it is a file: the line in it, from 1. */
+  /** The line in the file, from 1; present if a file declares the rule. */
   readonly declared_line?: number;
-  /** Only on one that was edited by hand and that the configuration declares: what it declares. */
+  /** What the configuration declares, if a change by hand overrides it. */
   readonly overrides?: Overridden & RuleCaps & RuleHosts;
-  /** Whole seconds. */
+  /** In whole seconds, as `updated_at`. */
   readonly created_at: string;
   readonly updated_at: string;
 }
 
-/** In the order scope, subject, period. */
+/** Sorted by scope, subject and period. */
 export interface RuleList extends Timed {
   readonly rate_limits: readonly RuleItem[];
 }
@@ -89,18 +93,18 @@ export interface RulePage extends RuleList, ListPage {}
 export interface ChildItem extends RuleCounts {
   /** The child's path. */
   readonly subject: string;
-  /** The used share of the cap of which most is used; above 1 where tokens went beyond it. */
+  /** The highest used share of any cap; above 1 if tokens exceed theirs. */
   readonly used_ratio: number;
 }
 
-/** Of GET /admin/rate-limits/children, the fullest first. */
+/** The answer to GET /admin/rate-limits/children, fullest child first. */
 export interface ChildList extends Timed {
   readonly children: readonly ChildItem[];
-  /** How many children the template has in all, whatever was searched for. */
+  /** The number of children of the template, ignoring the search. */
   readonly total: number;
   /**
-   * Where hosts share the rule: how many others live. Children that only they have met aren't
-   * listed, or counted in `total`.
+   * The number of other live hosts; present if hosts share the rule. Children that only those hosts
+   * have served are neither listed nor included in `total`.
    */
   readonly other_hosts?: number;
 }
@@ -112,42 +116,43 @@ interface BackTestDay {
   readonly refused: number;
 }
 
-/** The longest wait decides, as in a refusal. */
+/** Refused requests by the cap with the longest wait, as in a refusal. */
 export interface RefusedFor {
   readonly requests: number;
   readonly tokens: number;
   readonly concurrent: number;
-  /** A template that was full. */
+  /** Requests for which the template had no room for a new child. */
   readonly children: number;
 }
 
 /**
- * Of POST /admin/rate-limits/test. Complete once `next` is null; until then, as far as it has got.
+ * The answer to POST /admin/rate-limits/test. Complete once `next` is null; until then a partial
+ * result.
  */
 export interface BackTestReport extends Timed {
-  /** The recorded requests that began in these moments are judged. */
+  /** The range: recorded requests that began in it are judged. */
   readonly start: string;
   readonly end: string;
-  /** When the first of all records ended; null: there is none. */
+  /** When the first record of all ended; null if there are no records. */
   readonly oldest_record_at: string | null;
-  /** Those that the rule covers. */
+  /** Requests that the rule covers. */
   readonly requests: number;
   readonly refused: number;
   readonly refused_for: RefusedFor;
   readonly first_refused_at: string | null;
   readonly last_refused_at: string | null;
-  /** The days of the range with requests. */
+  /** The days of the range that have requests. */
   readonly days: readonly BackTestDay[];
-  /** Where most were refused: paths below the rule's, or the first segments of paths. */
+  /** The paths with the most refusals: below the rule's path, or by their first segment. */
   readonly paths: readonly { readonly user_path: string; readonly refused: number }[];
-  /** The lowest caps that would have refused nothing, of those that the rule has. */
+  /** The lowest values of the rule's caps that would have refused nothing. */
   readonly lowest_caps: RuleCaps;
-  /** Counted, but not judged: their records came too late to be put in their place. */
+  /** Requests counted but not judged: their records arrived too late to be put in order. */
   readonly late: number;
-  /** Why the rule would do nothing, as in a list of rules. */
+  /** The reason why the rule would not be enforced, as in a list of rules. */
   readonly inert?: string;
   /** From 0 to 1. */
   readonly progress: number;
-  /** To be sent as `after` to continue. */
+  /** The value of `after` to continue; null once complete. */
   readonly next: string | null;
 }

@@ -1,15 +1,17 @@
-/** Who is signed in, as GET /dashboard/session answers (docs/contributing/dashboard.md). */
+/** The signed-in user, as GET /dashboard/session reports it (docs/contributing/dashboard.md). */
 
 interface SessionOwner {
   readonly signed_in_at: string;
   readonly expires_at: string;
 }
 
-/** Of a managed key or a JWT; without times at an open gateway that keeps /admin shut. */
+/**
+ * The session of a managed key or a JWT. Without times at an open gateway that restricts /admin.
+ */
 interface SelfSession extends Partial<SessionOwner> {
   readonly kind: "self";
   readonly user_path: string;
-  /** Of a managed key, as the next two. */
+  /** Present for a managed key, as the next two fields. */
   readonly key_id?: string;
   readonly key_name?: string | null;
   readonly labels?: readonly string[];
@@ -25,6 +27,6 @@ export type SignedIn =
 export type SessionStatus = SignedIn & {
   readonly server_time: string;
   readonly version: string;
-  /** Whether the request is known to have come over TLS. */
+  /** Whether the request is known to have used TLS. */
   readonly tls: boolean;
 };

@@ -1,5 +1,5 @@
 /**
- * Sums of usage: GET /admin/usage, and what callers see of their own by GET /v1/usage
+ * Sums of usage: GET /admin/usage, and GET /v1/usage for the caller's own
  * (docs/reference/http-api.md, "Usage").
  */
 
@@ -9,17 +9,17 @@ import type { BudgetStatus } from "./budget-item.js";
 import type { Timed } from "./list-page.js";
 import type { RuleCaps, RuleCounts, RuleHosts, RulePeriod } from "./rule-item.js";
 
-/** Usage that isn't known; left out without any. */
+/** Unknown usage; the fields are absent if there is none. */
 export interface UnknownUsage {
-  /** Calls of providers whose usage isn't known: the sums have an estimate of it. */
+  /** Provider calls with unknown usage; the sums contain an estimate for them. */
   readonly unknown_calls?: number;
-  /** What their tokens may be at most. */
+  /** The most tokens that they may have used. */
   readonly unknown_tokens_at_most?: number;
-  /** What they may cost at most, in US dollars, as far as they have a price. */
+  /** The most that they may cost, in US dollars; only those that have a price. */
   readonly unknown_cost_at_most?: number;
 }
 
-/** What the requests of some days used. A detail is left out while it is 0. */
+/** The usage of the requests of some days. A detail is absent if it is 0. */
 export interface UsageTotals extends UnknownUsage, Readonly<Partial<Record<DetailField, number>>> {
   /** Days in UTC, both included. */
   readonly start_date: string;
@@ -28,45 +28,47 @@ export interface UsageTotals extends UnknownUsage, Readonly<Partial<Record<Detai
   readonly total_input_tokens: number;
   readonly total_output_tokens: number;
   readonly total_tokens: number;
-  /** Of the input: read from a provider's cache. */
+  /** Input tokens read from a provider's cache. */
   readonly cached_input_tokens: number;
-  /** Of the input: written to a provider's cache. */
+  /** Input tokens written to a provider's cache. */
   readonly cache_write_input_tokens: number;
-  /** The rest of the input. */
+  /** All other input tokens. */
   readonly uncached_input_tokens: number;
-  /** US dollars, of the requests with a price. */
+  /** US dollars of the requests that have a price. */
   readonly total_input_cost: number;
   readonly total_output_cost: number;
   readonly total_cost: number;
-  /** Requests without a price, which aren't in the costs. */
+  /** Requests without a price; the costs don't include them. */
   readonly unpriced_requests: number;
   /** Tokens that rewriters removed from prompts. */
   readonly rewrite_tokens_saved: number;
-  /** US dollars; left out if no saving has a price. */
+  /** US dollars; absent if no saving has a price. */
   readonly rewrite_cost_saved?: number;
 }
 
-/** One host, and how much of it is in a report. */
+/** A host and the part of its usage in a report. */
 export interface ReportHost {
   readonly host: string;
   /** The name of its machine. */
   readonly name: string;
-  /** What it recorded since isn't in the report; null: nothing of it is. */
+  /**
+   * The report excludes what the host recorded in these last seconds; null if it has nothing of it.
+   */
   readonly age_seconds: number | null;
-  /** False while it publishes its earlier usage again. */
+  /** False while the host republishes its earlier usage. */
   readonly complete: boolean;
 }
 
-/** Whose usage the sums are, and of which hosts. */
+/** Which usage the sums contain, and of which hosts. */
 export interface ReportHosts extends CountedHosts {
-  /** In the admin API alone; this host first. */
+  /** Only in the admin API, this host first. */
   readonly parts?: readonly ReportHost[];
 }
 
 export interface UsageGroup extends UnknownUsage {
   /**
-   * A day, a model as `provider/model`, a provider, a path, a key's id or a label; `(none)` for
-   * what has no key or label, `other` for all groups that are too many.
+   * A day, `provider/model`, a provider, a path, a key's id or a label. `(none)` is for requests
+   * without a key or label, `other` for all groups beyond the maximum.
    */
   readonly key: string;
   readonly requests: number;
@@ -76,46 +78,46 @@ export interface UsageGroup extends UnknownUsage {
   /** US dollars. */
   readonly total_cost: number;
   readonly unpriced_requests: number;
-  /** With `by=key` alone: the key's name, null if it has none or is deleted. */
+  /** The key's name, with `by=key` only; null if it has none or is deleted. */
   readonly name?: string | null;
 }
 
-/** Of GET /admin/usage. */
+/** The answer to GET /admin/usage. */
 export interface UsageSummary extends Timed {
   readonly user_path: string;
   readonly usage: UsageTotals;
-  /** Days in their order, everything else by cost, then by requests; empty without `by`. */
+  /** Days in order; other groups by cost, then by requests. Empty without `by`. */
   readonly groups: readonly UsageGroup[];
-  /** Only where several hosts share their usage. */
+  /** Present if several hosts share their usage. */
   readonly hosts?: ReportHosts;
 }
 
-/** A user-path rule as its caller sees it: a template as the caller's own child of it. */
+/** A user-path rule as its caller sees it; for a template, the child of the caller. */
 export interface RateLimitStatus extends RulePeriod, RuleCaps, RuleHosts, RuleCounts {
-  /** Both are the path that is counted. */
+  /** The counted path, as `user_path`. */
   readonly subject: string;
   readonly user_path: string;
   readonly per_child: boolean;
-  /** Until the window ends, at least 1; not for `concurrent`. */
+  /** Seconds until the window ends, at least 1; absent for `concurrent`. */
   readonly resets_in_seconds?: number;
-  /** Where that cap is set; not clamped. */
+  /** Present if that cap is set, as `tokens_usage_ratio`; not clamped. */
   readonly requests_usage_ratio?: number;
   readonly tokens_usage_ratio?: number;
-  /** Whether nothing is left of an enforced cap. */
+  /** Whether an enforced cap has nothing left. */
   readonly exhausted: boolean;
-  /** Only on a rule that isn't enforced as it is written: why. */
+  /** The reason why the rule isn't enforced as written; present only then. */
   readonly inert?: string;
 }
 
-/** Of GET /v1/usage. */
+/** The answer to GET /v1/usage. */
 export interface UsageStatus extends Timed {
   readonly user_path: string;
-  /** Null while usage isn't tracked. */
+  /** Null if usage isn't tracked. */
   readonly usage: UsageTotals | null;
   readonly budgets: readonly BudgetStatus[];
   readonly rate_limits: readonly RateLimitStatus[];
-  /** With `by`, and while usage is tracked. */
+  /** Present with `by` if usage is tracked. */
   readonly groups?: readonly UsageGroup[];
-  /** Only where several hosts share their usage, without `parts`. */
+  /** Present if several hosts share their usage; without `parts`. */
   readonly hosts?: ReportHosts;
 }

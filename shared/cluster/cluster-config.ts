@@ -1,10 +1,11 @@
 /**
- * The configuration of what several hosts share (docs/several-hosts.md), and what of its settings
- * doesn't fit together. How the engine is reached is in `limiterd/cluster/engine/`.
+ * The configuration of the engine that several hosts share (docs/several-hosts.md), and the check
+ * that its settings fit together. Not here: the connection to the engine
+ * (`limiterd/cluster/engine/`).
  */
 import type { EngineAddress } from "./engine-url.js";
 
-/** What holds while the engine is away. */
+/** What a host does while the engine is unreachable. */
 export type ClusterFailureMode = "closed" | "local" | "open";
 
 interface Credentials {
@@ -14,21 +15,21 @@ interface Credentials {
 }
 
 export interface ClusterConfig {
-  /** Begins the names of all keys: clusters of other names on the same engine are separate. */
+  /** The prefix of all keys: clusters with different names on one engine are separate. */
   readonly name: string;
   /** The engine's servers, or its Sentinels; at least one. */
   readonly addresses: readonly { readonly host: string; readonly port: number }[];
   readonly tls: boolean;
-  /** Certificates that are trusted in place of the system's, an absolute path. */
+  /** Certificates trusted instead of the system's, an absolute path. */
   readonly caFile: string | null;
   readonly credentials: Credentials;
-  /** In place of the password: a file, an absolute path, read at each connection. */
+  /** A file with the password, an absolute path, read at each connection; replaces `password`. */
   readonly passwordFile: string | null;
-  /** Null: the addresses are the engine's own. */
+  /** Null if the addresses are the engine's own. */
   readonly sentinel: {
     readonly master: string;
     readonly credentials: Credentials;
-    /** In place of their password, as above. */
+    /** A file with the Sentinels' password; replaces their `password`. */
     readonly passwordFile: string | null;
   } | null;
   readonly failureMode: ClusterFailureMode;
@@ -36,11 +37,11 @@ export interface ClusterConfig {
 
 /** The part of the configuration that is about it. */
 export interface WithCluster {
-  /** Null: this host shares nothing. */
+  /** Null if this host shares nothing. */
   readonly cluster: ClusterConfig | null;
 }
 
-/** The settings as they are in force, with whole paths. */
+/** The settings in force, with absolute paths. */
 interface ClusterSettings {
   readonly clusterUrl: readonly EngineAddress[] | null;
   readonly clusterName: string;
@@ -53,7 +54,7 @@ interface ClusterSettings {
   readonly clusterSentinelPasswordFile: string | null;
 }
 
-/** `report` gets each setting that doesn't fit the others, with what is wrong with it. */
+/** `report` gets each setting that conflicts with another, and the problem. */
 export function buildCluster(
   values: ClusterSettings,
   report: (

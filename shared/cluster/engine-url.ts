@@ -12,7 +12,7 @@ export interface EngineAddress {
 
 const portDefault = 6379;
 
-/** Undefined for what is no such URL, or has a path, a query or a fragment. */
+/** Undefined if the text isn't such a URL, or has a path, a query or a fragment. */
 export function parseEngineUrl(text: string): EngineAddress | undefined {
   const [, scheme] = /^(valkeys?|rediss?):\/\/[^/?#]/i.exec(text) ?? [];
   if (scheme === undefined || !URL.canParse(text)) return undefined;
@@ -22,7 +22,7 @@ export function parseEngineUrl(text: string): EngineAddress | undefined {
   if (!/^[A-Za-z0-9_.-]+$/.test(host) && !/^[0-9A-Fa-f:.]+$/.test(host)) return undefined;
   const port = url.port === "" ? portDefault : Number(url.port);
   const [username, password] = [url.username, url.password].map(percentDecoded);
-  // A bare percent sign.
+  // A null here means a percent sign that encodes nothing.
   if (port === 0 || isAbsent(username) || isAbsent(password)) return undefined;
   const tls = /^(?:valkeys|rediss)$/i.test(scheme);
   return { host, port, tls, username: username || null, password: password || null };
