@@ -1,9 +1,12 @@
 /**
- * The "did you mean" of every message about an unknown name. The caller decides which names are
- * known, and whether an unknown one is an error or a warning.
+ * The hint "did you mean" in messages about unknown names. The caller passes the known names and
+ * decides whether an unknown name is an error or a warning.
  */
 
-/** A misspelling differs in a third of the letters, in two at most: more is another word. */
+/**
+ * The most differences of a misspelling: a third of the letters, at most two. More makes another
+ * word.
+ */
 function distanceMax(name: string): number {
   return Math.min(2, Math.floor(name.length / 3));
 }
@@ -25,7 +28,7 @@ export function closestName(name: string, known: readonly string[]): string | nu
   return best;
 }
 
-/** What other programs, or newcomers, call a key; the first that is known at a place is meant. */
+/** What other programs or newcomers call a key. The hint names the first one known at its place. */
 const synonyms: Readonly<Record<string, readonly string[]>> = {
   address: ["host", "base_url"],
   api_base: ["base_url"],
@@ -57,7 +60,7 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
   window: ["period"],
 };
 
-/** `; did you mean port?` if a known name is close or another word for it, else nothing. */
+/** `; did you mean port?` if a known name is close or a synonym, else nothing. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const words = Object.hasOwn(synonyms, plain(name)) ? synonyms[plain(name)]! : [];
   const close = closestName(name, known) ?? words.find((word) => known.includes(word)) ?? null;
@@ -77,7 +80,7 @@ function plain(name: string): string {
 
 /** The least number of inserted, deleted, replaced or swapped letters between two texts. */
 function editDistance(a: string, b: string): number {
-  // Names are short, but a file may hold a very long key: its length alone makes it another word.
+  // Names are short, but a file may contain a very long key; comparing lengths first is enough.
   if (Math.abs(a.length - b.length) > 2) return Infinity;
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -1,16 +1,16 @@
-/** By which two processes, or two scrapes, tell that they have the same configuration. Pure. */
+/** A hash by which two processes, or two scrapes, recognize the same configuration. Pure. */
 import { createHash } from "node:crypto";
 import type { Config } from "./config.js";
 
-/** Names of fields whose texts, or those within, are secrets or may be. */
+/** Names of fields that are or contain secrets, or may. */
 const secretNames = /key|secret|token|password|^headers$|spanHeaders|^url$/i;
 
-/** Twelve hexadecimal digits of what is in force. A short hash must not help to guess a secret. */
+/** Twelve hexadecimal digits. Secrets are excluded: a short hash must not help to guess one. */
 export function configHash(config: Config): string {
   const text = JSON.stringify(config, (name, value: unknown) => {
-    // Addresses of networks.
+    // Network addresses.
     if (typeof value === "bigint") return String(value);
-    // Numbers are caps of tokens.
+    // Numbers here are token caps.
     const mayBeSecret = typeof value === "string" || (typeof value === "object" && value !== null);
     return mayBeSecret && secretNames.test(name) ? "set" : value;
   });

@@ -1,7 +1,7 @@
 /**
- * The JSON Schema of `sluice.yaml` (docs/reference/configuration.md, "In an editor"), made of the
- * tables of settings: editors complete its keys, show what they mean and mark wrong ones. What
- * values mean together is for `sluice config check`.
+ * The JSON Schema of `sluice.yaml` (docs/reference/configuration.md, "In an editor"), generated
+ * from the tables of settings. Editors use it to complete keys, show what they mean and mark
+ * errors. Whether values fit together is for `sluice config check`.
  */
 import { candidatesMax, periodSecondsMax } from "../bounds.js";
 import { amountUsdMax } from "../domain/budget.js";
@@ -85,10 +85,10 @@ interface Row {
   readonly defaultValue?: unknown;
 }
 
-/** A row of any of the tables. */
+/** The schema of a row of any table. */
 function rowSchema({ kind, meaning, defaultText, defaultValue }: Row): JsonSchema {
   const words = defaultText === null ? "" : ` Default: ${withUnit(defaultText, kind)}.`;
-  // No list is an empty mapping in the file.
+  // In the file, an empty mapping stands for no list.
   const inFile = kind.label === "mapping" ? null : defaultInFile(defaultValue, defaultText);
   return {
     description: `${meaning}${words}`,
@@ -97,10 +97,10 @@ function rowSchema({ kind, meaning, defaultText, defaultValue }: Row): JsonSchem
   };
 }
 
-/** The default as the file would have it; null: the file can't say it. */
+/** The default as written in the file; null if the file can't express it. */
 function defaultInFile(value: unknown, text: string | null): unknown {
   if (value === undefined || value === null) return null;
-  // Milliseconds are seconds there.
+  // The file has seconds, the setting milliseconds.
   return typeof value === "number" ? Number(text) : value;
 }
 
@@ -181,7 +181,7 @@ const definitions: Readonly<Record<string, JsonSchema>> = {
   rewriter: mapping(tableSchemas(rewriterSettings), requiredOf(rewriterSettings)),
 };
 
-/** What the operator names. */
+/** The sections whose keys the operator chooses. */
 const namedEntries: Properties = {
   providers: {
     description: "The providers, by names of your own; some names are known with their addresses.",
@@ -217,7 +217,7 @@ const namedEntries: Properties = {
 
 type Section = typeof ruleSection | typeof budgetSection;
 
-/** By their section. */
+/** The limit lists by section. */
 function limitSchemas(): Readonly<Record<string, Properties>> {
   return {
     [ruleSection.name]: listsOf(ruleSection, ruleLimit),
@@ -256,7 +256,7 @@ const perChildSchema: JsonSchema = {
 
 const cap = numberSchema("integer", { min: 1, max: Number.MAX_SAFE_INTEGER });
 
-/** A period by name, or by its seconds in a text. */
+/** A period by name, or a text with its seconds. */
 function period(names: readonly string[]): JsonSchema {
   return {
     description: "The period; in its place period_seconds says another.",
@@ -301,7 +301,7 @@ const budgetLimit = mapping(
 
 type Properties = Readonly<Record<string, JsonSchema>>;
 
-/** A mapping of these keys and no others; an empty one may be left out. */
+/** A mapping with these keys only; it may be absent unless a key is required. */
 function mapping(properties: Properties, required: readonly string[] = []): JsonSchema {
   return {
     type: required.length === 0 ? ["object", "null"] : "object",
@@ -311,7 +311,7 @@ function mapping(properties: Properties, required: readonly string[] = []): Json
   };
 }
 
-/** One that must have an item can't be empty. */
+/** A list that must not be empty if it needs an item. */
 function listOf(
   items: JsonSchema,
   { min = 0, max }: { readonly min?: number; readonly max?: number } = {},

@@ -1,4 +1,4 @@
-/** The types of a checked configuration. Both processes load all and use what concerns them. */
+/** The types of a checked configuration. Each process loads all of it and uses its part. */
 import type { ModelPatterns } from "../access/allowed-models.js";
 import type { WithCluster } from "../cluster/cluster-config.js";
 import type { BudgetDefinition } from "../domain/budget.js";
@@ -33,70 +33,72 @@ export interface ProviderConfig {
   readonly operations: ReadonlySet<Operation>;
   /** Without a trailing slash; paths are appended. Empty for the simulator. */
   readonly baseUrl: string;
-  /** Null to send no credential. */
+  /** Null if no credential is sent. */
   readonly apiKey: string | null;
-  /** In place of `apiKey`; null: it isn't one of several. */
+  /** Several weighted keys instead of `apiKey`; null if there is only one key or none. */
   readonly apiKeys: readonly (WeightedKey | WeightedKeyFile)[] | null;
-  /** A file that holds the key, an absolute path; null: it is elsewhere. */
+  /** A file with the key, an absolute path; null if the key is elsewhere. */
   readonly apiKeyFile: string | null;
-  /** A command that prints the key; null: it is elsewhere. */
+  /** A command that prints the key; null if the key is elsewhere. */
   readonly apiKeyCommand: string | null;
   readonly credentialHeader: CredentialHeader;
   /** Sent with every request: flat names and values. */
   readonly headers: readonly string[];
-  /** Further ones, which a proxy reads when it starts. */
+  /** Further headers, with values that a proxy reads from files when it starts. */
   readonly headerFiles: readonly HeaderFile[];
   readonly account: string;
-  /** Azure's dated version; null to send none. */
+  /** Azure's dated version; null if none is sent. */
   readonly apiVersion: string | null;
-  /** What its chat completions take, and what its Responses API, if it offers that. */
+  /** What its chat completions, and its Responses API if it has one, accept. */
   readonly chat: ChatTraits;
   readonly responses: ResponsesTraits;
-  /** What the operator says of its models, and wants of requests to them: the first that fits. */
+  /** The operator's traits of its models and their requests; the first matching entry applies. */
   readonly modelTraits: readonly OwnModelTraits[];
   readonly perModel: readonly ModelOverrides[];
-  /** Whether a translation drops what the provider's dialect can't say, or refuses it. */
+  /**
+   * Whether a translation drops fields that the provider's dialect lacks, or refuses the request.
+   */
   readonly translation: TranslationMode;
-  /** Whether a request that isn't translated is fitted to what its provider refuses. */
+  /** Whether requests that aren't translated are adapted to what the provider refuses. */
   readonly nativeRequests: NativeMode;
-  /** The limit on output tokens if its dialect requires one and the caller sets none. */
+  /** The limit on output tokens if the dialect requires one and the caller sets none. */
   readonly maxTokensDefault: number;
-  /** Null: the provider's `/models` lists them. `*` stands for any id. */
+  /** Null if the provider's `/models` lists them. `*` allows any id. */
   readonly models: readonly string[] | null;
-  /** Null: as `server.passthrough` says. */
+  /** Null to use `server.passthrough`. */
   readonly passthrough: PassthroughAccess | null;
-  /** What the operator adds to the headers that are sent to every provider; in lower case. */
+  /** Headers forwarded to this provider in addition to the usual ones; in lower case. */
   readonly forwardHeaders: readonly string[];
   readonly connectTimeoutMs: number;
   readonly firstByteTimeoutMs: number;
   readonly idleTimeoutMs: number;
-  /** How long an idle connection is kept, unless the provider says for how long it keeps it. */
+  /** How long an idle connection is kept, unless the provider announces its own timeout. */
   readonly keepAliveMs: number;
   readonly connectionsMax: number;
-  /** The URL of the proxy that it is reached through, or the absolute path of a file with it. */
+  /** The URL of its outbound proxy, or the absolute path of a file with the URL. */
   readonly proxy: string | null;
   readonly proxyFile: string | null;
-  /** Further certificates that are trusted, an absolute path. */
+  /** Additional trusted certificates, an absolute path. */
   readonly caFile: string | null;
-  /** How often a request that failed is sent to the same target again. */
+  /** How often a failed request is retried at the same target. */
   readonly retries: number;
-  /** If a provider asks for a longer pause, the request isn't retried. */
+  /** A request isn't retried if the provider asks for a longer wait. */
   readonly retryWaitMaxMs: number;
-  /** Failures of a target in a row that open its circuit; 0: none do. */
+  /** Consecutive failures of a target that open its circuit; 0 to never open it. */
   readonly breakerFailures: number;
-  /** For how long, at first. */
+  /** How long the circuit first stays open. */
   readonly breakerOpenMs: number;
 }
 
 export type Strategy = "round_robin" | "cost" | "latency" | "least_busy" | "failover";
 
-/** What keeps going to the same target. */
+/** Requests of one conversation keep going to the same target. */
 export type Affinity = "conversation";
 
 export interface VirtualModelConfig {
   readonly source: string;
   readonly strategy: Strategy;
-  /** Absent: nothing. */
+  /** Absent if there is no affinity. */
   readonly affinity?: Affinity;
   readonly targets: readonly {
     readonly provider: string;
@@ -105,20 +107,20 @@ export interface VirtualModelConfig {
   }[];
 }
 
-/** Another name for a model, or for all models whose names begin alike. */
+/** Another name for a model, or for all models with a common prefix. */
 export interface AliasConfig {
-  /** As configured: a name, or how names begin, with an asterisk behind it. */
+  /** As configured: a name, or a prefix and an asterisk. */
   readonly name: string;
-  /** A virtual model, or a provider's; `model` null: the one that was asked for. */
+  /** A virtual model or a provider's model; `model` is null for the requested one. */
   readonly to:
     | { readonly kind: "virtual"; readonly source: string }
     | { readonly kind: "target"; readonly provider: string; readonly model: string | null };
 }
 
-/** A price that the operator sets; it overrides the price list. */
+/** A price set by the operator; it overrides the price list. */
 export interface PriceConfig {
   readonly provider: string;
-  /** Null: every model of the provider without a price of its own here. */
+  /** Null for every model of the provider without a price of its own here. */
   readonly model: string | null;
   readonly price: Price;
 }
@@ -126,18 +128,18 @@ export interface PriceConfig {
 /** An issuer whose tokens authenticate callers (docs/authentication.md). */
 export interface JwtIssuerConfig {
   readonly issuer: string;
-  /** A token's `aud` must hold one of these. */
+  /** A token's `aud` must contain one of these. */
   readonly audience: readonly string[];
   readonly algorithms: readonly string[];
   readonly keys:
     | { readonly kind: "file" | "secret-file"; readonly path: string }
     | { readonly kind: "url"; readonly url: string; readonly proxy: string | null }
     | { readonly kind: "secret"; readonly secret: string };
-  /** A claim's name, or a path with claims in braces. */
+  /** The name of a claim, or a path with claims in braces. */
   readonly userPath: string;
-  /** The models that its callers may use; null: any. */
+  /** The models that its callers may use; null for any. */
   readonly models: ModelPatterns | null;
-  /** The claim that names models which its caller may use; null: none does. */
+  /** The claim that lists the models that its caller may use; null if no claim does. */
   readonly modelsClaim: string | null;
 }
 
@@ -147,20 +149,20 @@ export type RewriterName = "collapse_white_space" | "minify_tool_json" | "drop_d
 /** A rewriter, which shortens prompts before they are sent, and where it applies. */
 interface RewriterConfig {
   readonly name: RewriterName;
-  /** Normalized paths, with all paths below them; null: every path. */
+  /** Normalized paths, each with all paths below it; null for every path. */
   readonly paths: readonly string[] | null;
-  /** In lower case, `provider/id` or `id`; null: every model. */
+  /** In lower case, `provider/id` or `id`; null for every model. */
   readonly models: readonly string[] | null;
 }
 
-/** A scalar setting as it is in force. */
+/** A scalar setting in force. */
 export interface EffectiveSetting {
-  /** In the file: `server.port`. */
+  /** Its path in the file, such as `server.port`. */
   readonly path: string;
-  /** As it was given, or the default; of a secret `set` or `not set`. */
+  /** As given, or the default; for a secret `set` or `not set`. */
   readonly value: string;
   readonly source: "flag" | "variable" | "file" | "default";
-  /** The flag's or the variable's; else null. */
+  /** The name of the flag or variable; otherwise null. */
   readonly name: string | null;
   readonly unit: string | null;
   readonly secret: boolean;
@@ -170,24 +172,24 @@ export interface EffectiveSetting {
 
 type ServerValues = SettingValuesOf<typeof serverSettings>;
 type LimiterValues = SettingValuesOf<typeof limiterSettings>;
-/** Absolute; without a setting, from the user and from each other. */
+/** Absolute paths. Their defaults depend on the user and on each other. */
 export type DerivedPath = "socket" | "adminSocket" | "dataDir" | "spoolDir";
 
 export interface Config extends TelemetryConfig, WithCluster {
   /** The file that was loaded, or null for the built-in default. */
   readonly file: string | null;
   readonly server: Omit<ServerValues, "adminHost" | "adminPort"> & {
-    /** Where /admin and the dashboard are served; null: with everything else. */
+    /** Where /admin and the dashboard are served; null if with everything else. */
     readonly admin: { readonly host: string; readonly port: number } | null;
   };
   readonly limiter: Omit<LimiterValues, DerivedPath> & Readonly<Record<DerivedPath, string>>;
   readonly providers: readonly ProviderConfig[];
   readonly virtualModels: readonly VirtualModelConfig[];
-  /** Unique by name, without case. */
+  /** Unique by name, ignoring case. */
   readonly aliases: readonly AliasConfig[];
   readonly prices: readonly PriceConfig[];
   readonly jwtIssuers: readonly JwtIssuerConfig[];
-  /** Null: off. */
+  /** Null if the cache is off. */
   readonly cache: {
     readonly ttlMs: number;
     readonly entriesMax: number;
@@ -201,7 +203,7 @@ export interface Config extends TelemetryConfig, WithCluster {
   readonly usageEnabled: boolean;
   readonly usageRetentionDays: number;
   readonly background: BackgroundConfig;
-  /** What the daemon's store may hold; null: it has no cap. */
+  /** The maximum size of the daemon's store; null for no limit. */
   readonly storeBytesMax: number | null;
   readonly quotaTemplatesEntitled: boolean;
   readonly rateLimits: LimitPlaces & {
@@ -223,11 +225,11 @@ export interface Config extends TelemetryConfig, WithCluster {
   readonly settings: readonly EffectiveSetting[];
 }
 
-/** How the usage of background responses is waited for. */
+/** How Sluice polls for the usage of background responses. */
 export interface BackgroundConfig {
-  /** Between two looks at one; 0: none. */
+  /** The polling interval of one response; 0 to not poll. */
   readonly lookMs: number;
   readonly waitMs: number;
-  /** At once. */
+  /** Responses that are polled at the same time. */
   readonly max: number;
 }

@@ -1,9 +1,10 @@
 /**
- * What a host of chat completions, or of the Responses API, takes beyond what all of them take.
- * Translated requests are fitted to it; a client's own only where what the host refuses is known.
+ * What a host of chat completions, or of the Responses API, accepts beyond what all hosts accept.
+ * Translated requests are adapted to it. A client's own requests are adapted only where the host is
+ * known to refuse something.
  *
- * The rows are from the hosts' own API references as of November 2026, else from their published
- * clients' types. What a *model* takes is in `proxy/dialects/fit/model-families.ts`.
+ * The rows follow the hosts' own API references as of November 2026, else the types of their
+ * published clients. What a *model* accepts is in `proxy/dialects/fit/model-families.ts`.
  *
  * For the Responses API: console.groq.com/docs/responses-api ("Unsupported Features"),
  * openrouter.ai/docs/api_reference/responses (stateless, `store: true` is a 400), xAI's
@@ -13,7 +14,7 @@
 /** The field of a chat completion that limits its output. */
 export type MaxTokensField = "max_tokens" | "max_completion_tokens";
 
-/** Fields that some hosts refuse, and that an answer can do without. */
+/** Fields that some hosts refuse; requests can do without them. */
 export type OptionalChatField =
   | "user"
   | "safety_identifier"
@@ -24,61 +25,65 @@ export type OptionalChatField =
   | "service_tier"
   | "parallel_tool_calls";
 
-/** What a host refuses in a message, from any client. */
+/** What a host refuses in requests that aren't translated. */
 export interface NativeRules {
-  /** Whether a field that it doesn't know, in a request or in a message, is refused. */
+  /** Whether it refuses unknown fields in a request or a message. */
   readonly refusesUnknown: boolean;
-  /** Of an assistant's message, beyond those that all take. */
+  /** Fields of an assistant's message that it accepts beyond the common ones. */
   readonly assistantFields: readonly string[];
-  /** Whether messages other than a tool's may have a `name`. */
+  /** Whether messages of roles other than `tool` may have a `name`. */
   readonly takesNames: boolean;
-  /** Whether it knows the role `developer`, which is OpenAI's name for `system`. */
+  /** Whether it accepts the role `developer`, OpenAI's name for `system`. */
   readonly takesDeveloper: boolean;
-  /** Whether it knows that name for the limit of the output, whichever its own is. */
+  /** Whether it accepts `max_completion_tokens`, whichever name is its own. */
   readonly takesMaxCompletionTokens: boolean;
 }
 
 export interface ChatTraits {
-  /** Whether it accepts `stream_options`; one that doesn't always reports the usage of a stream. */
+  /**
+   * Whether it accepts `stream_options`. A host that doesn't always reports the usage of a stream.
+   */
   readonly takesStreamOptions: boolean;
-  /** OpenAI's newer models refuse the old name, other servers don't know the new one. */
+  /** OpenAI's newer models refuse `max_tokens`; other servers don't know the newer name. */
   readonly maxTokensField: MaxTokensField;
   readonly optionalFields: ReadonlySet<OptionalChatField>;
   /**
-   * `reasoning_content` of the assistant's earlier messages: `required` where it called tools, or
-   * refused. Hosts that ignore it count as `refused`, which saves the tokens.
+   * How it treats `reasoning_content` of earlier assistant messages. `required`: needed where the
+   * assistant called tools. Hosts that ignore it count as `refused`, which saves the tokens.
    */
   readonly earlierReasoning: "required" | "taken" | "refused";
-  /** Whether the arguments of an earlier call may be any text; else they must be a JSON object. */
+  /**
+   * Whether the arguments of an earlier call may be any text; otherwise they must be a JSON object.
+   */
   readonly takesAnyArguments: boolean;
   /** Whether a message's content may be a list of text parts, rather than one string. */
   readonly takesTextParts: boolean;
   /**
-   * Where system messages may stand, and who may follow whom. `system_first`: one at the beginning,
-   * as most templates of open models want. `alternating`: that, and no user message directly after
-   * a tool's.
+   * The order of messages. `system_first`: one system message at the beginning, as most templates
+   * of open models require. `alternating`: also no user message directly after a tool's.
    */
   readonly messageOrder: "any" | "system_first" | "alternating";
-  /** Ids of calls: `any`, at most 40 characters, or nine letters and digits. */
+  /** The ids of calls: any, at most 40 characters, or nine letters and digits. */
   readonly callIds: "any" | "forty_characters" | "nine_characters";
   /** Whether `response_format` may have a schema. */
   readonly takesOutputSchema: boolean;
   /**
-   * Where OpenAI's newer models take tools and an effort together, which they do only in its
-   * Responses API: there, nowhere, or in chat completions, since the host translates itself.
+   * Where OpenAI's newer models accept tools together with an effort, which they do only in the
+   * Responses API: `in_responses`; `refused` by a host without it; `taken` in chat completions by a
+   * host that translates itself.
    */
   readonly reasoningWithTools: "in_responses" | "refused" | "taken";
-  /** Whether it counts the tokens of an input, as OpenAI does: many that offer all else don't. */
+  /** Whether it can count the tokens of an input, as OpenAI can; many compatible hosts can't. */
   readonly countsTokens: boolean;
-  /** Whether `tools` may be of the type `custom`, with free text as their input. */
+  /** Whether `tools` may have the type `custom`, with free text as their input. */
   readonly takesCustomTools: boolean;
-  /** Whether it reads Gemini's signatures of calls, which its models require back. */
+  /** Whether it accepts Gemini's call signatures, which Gemini models require back. */
   readonly takesSignatures: boolean;
-  /** Null: a request in its own dialect passes as it came. */
+  /** Null if a request in its own dialect passes unchanged. */
   readonly native: NativeRules | null;
 }
 
-/** For hosts that ignore fields they don't know. */
+/** For hosts that ignore unknown fields. */
 export const lenientHost: NativeRules = {
   refusesUnknown: false,
   assistantFields: [],
@@ -89,7 +94,7 @@ export const lenientHost: NativeRules = {
 
 export const strictHost: NativeRules = { ...lenientHost, refusesUnknown: true };
 
-/** A host of which nothing else is known, such as a server of open models. */
+/** A host without known traits, such as a server of open models. */
 export const plainChat: ChatTraits = {
   takesStreamOptions: true,
   maxTokensField: "max_tokens",
@@ -107,7 +112,7 @@ export const plainChat: ChatTraits = {
   native: null,
 };
 
-/** What OpenAI has added for itself, and its clients send unasked. */
+/** Fields that OpenAI has added for itself, and that its clients send by default. */
 export const openaiFields: readonly OptionalChatField[] = [
   "user",
   "safety_identifier",
@@ -117,7 +122,7 @@ export const openaiFields: readonly OptionalChatField[] = [
   "verbosity",
 ];
 
-/** OpenAI's own, also at Azure. */
+/** OpenAI itself, and Azure. */
 export const openaiChat: ChatTraits = {
   ...plainChat,
   maxTokensField: "max_completion_tokens",
@@ -132,18 +137,18 @@ export const openaiChat: ChatTraits = {
 };
 
 /**
- * The Responses API is OpenAI's; others have parts of it, and what they lack is mostly what Sluice
- * can do at the same host in chat completions.
+ * The Responses API is OpenAI's. Other hosts implement parts of it; most missing parts Sluice can
+ * translate to chat completions at the same host.
  */
 export interface ResponsesTraits {
   /**
-   * Whether it knows the tools that OpenAI has made for its own agents, and the items of their
-   * calls: `custom`, `namespace`, `tool_search`. `own_models`: where the model is OpenAI's.
+   * Whether it accepts the tools made for OpenAI's own agents, and the items of their calls:
+   * `custom`, `namespace`, `tool_search`. `own_models`: only for OpenAI's models.
    */
   readonly agentTools: "taken" | "refused" | "own_models";
-  /** Whether it keeps responses: a request may continue one, and refer to its items. */
+  /** Whether it stores responses, so that a request may continue one and refer to its items. */
   readonly stores: boolean;
-  /** Fields that it refuses, and that an answer can do without. */
+  /** Fields that it refuses; requests can do without them. */
   readonly refusedFields: readonly string[];
 }
 
@@ -153,5 +158,5 @@ export const openaiResponses: ResponsesTraits = {
   refusedFields: [],
 };
 
-/** A host of which nothing is known: a relay before OpenAI, or a server of open models. */
+/** A host without known traits: a relay to OpenAI, or a server of open models. */
 export const plainResponses: ResponsesTraits = { ...openaiResponses, agentTools: "own_models" };

@@ -1,13 +1,13 @@
 /**
- * Which rules and budgets are inert: loaded, but never enforced; and why. An operator must see such
- * limits. It depends on the configuration only: a rule without requests so far isn't inert.
+ * Which rules and budgets are inert, that is, loaded but never enforced, and why; an operator must
+ * see these. It depends on the configuration only: a rule that no request has met yet isn't inert.
  */
 import { type BudgetKey, budgetPeriodLabel } from "../domain/budget.js";
 import { namesProvider, periodLabel, type RuleDefinition } from "../domain/rule.js";
 import type { Config } from "./config.js";
 import { isMovingAlias, modelName, modelSubjects, namingsOf } from "./model-name.js";
 
-/** A rule or a budget that is inert; `name` is its name and the reason, on one line. */
+/** An inert rule or budget; `name` is its name and the reason, on one line. */
 export interface Inert {
   readonly kind: "rule" | "budget";
   readonly name: string;
@@ -16,10 +16,10 @@ export interface Inert {
 /** Why a rule is inert, or null if it is enforced. */
 export type InertReason = (rule: RuleDefinition) => string | null;
 
-/** In `models: ["*"]`: any id. */
+/** The id in `models: ["*"]`, which allows any id. */
 const anyId = "*";
 
-/** The reasons for one configuration. As in matching, letter case doesn't matter. */
+/** Returns the reasons for one configuration. As in matching, letter case doesn't matter. */
 export function createInertReason({
   usageEnabled,
   providers,
@@ -29,8 +29,8 @@ export function createInertReason({
   Partial<Pick<Config, "aliases">>): InertReason {
   const namings = namingsOf(providers);
   /**
-   * Whether any id may be a model: a provider accepts all, or lists them to proxies only; or names
-   * that begin alike are the same at a provider.
+   * Whether any id may be a model: a provider accepts any, or only proxies know its list, or an
+   * alias with a prefix passes names on unchanged.
    */
   const anyModel =
     providers.some(({ models }) => models === null || models.includes(anyId)) ||
@@ -74,14 +74,16 @@ export function createInertReason({
   };
 }
 
-/** Why a rule's token limit isn't enforced, or null if it is. */
+/** Why a rule's token limit isn't enforced; null if it is. */
 export function tokensInert({ maxTokens }: RuleDefinition, usageEnabled: boolean): string | null {
   return maxTokens !== null && !usageEnabled
     ? "token limits need usage tracking, which is off"
     : null;
 }
 
-/** Why no budget is enforced, or null: usage records are the only source of the spend. */
+/**
+ * Why budgets aren't enforced; null if they are. Usage records are the only source of the spend.
+ */
 export function budgetsInert(usageEnabled: boolean): string | null {
   return usageEnabled ? null : "budgets need usage tracking, which is off";
 }

@@ -1,6 +1,6 @@
 /**
- * IP addresses and networks of them: which network an address is in, and whose it is to count by.
- * An IPv4 address that is written as an IPv6 one (`::ffff:10.0.0.1`) is the IPv4 address.
+ * IP addresses and networks: which network contains an address, and to which client it counts. An
+ * IPv4-mapped IPv6 address (`::ffff:10.0.0.1`) is the IPv4 address.
  */
 
 export interface IpAddress {
@@ -8,7 +8,7 @@ export interface IpAddress {
   readonly address: bigint;
 }
 
-/** The addresses that have the first `prefix` bits in common. */
+/** All addresses with the same first `prefix` bits. */
 export interface Network extends IpAddress {
   readonly prefix: number;
 }
@@ -19,12 +19,12 @@ const charsMax = 45;
 /** `::ffff:0:0/96`. */
 const mappedV4 = 0xffffn;
 
-/** Null for what isn't an address, such as a name, or one with a port or a zone. */
+/** Null for a text that isn't an address, such as a name, or has a port or a zone. */
 export function parseIpAddress(text: string): IpAddress | null {
   if (text.length > charsMax) return null;
   if (v4Shape.test(text)) return parseV4(text);
   if (!v6Shape.test(text) || !URL.canParse(`http://[${text}]`)) return null;
-  // A URL has it in one form: no dots, the longest run of zeros as `::`.
+  // A URL normalizes it: no dots, the longest run of zeros as `::`.
   const [head = "", tail] = new URL(`http://[${text}]`).hostname.slice(1, -1).split("::");
   const before = groupsOf(head);
   const after = groupsOf(tail ?? "");
@@ -49,13 +49,13 @@ function groupsOf(text: string): readonly string[] {
   return text === "" ? [] : text.split(":");
 }
 
-/** An address, or one with the length of its network, such as `10.0.0.0/8`. */
+/** An address, or a network with its prefix length, such as `10.0.0.0/8`. */
 export function parseNetwork(text: string): Network | null {
   const [written = "", length] = text.trim().split("/", 2);
   const address = parseIpAddress(written);
   if (address === null || (text.match(/\//g) ?? []).length > 1) return null;
   if (length === undefined) return { ...address, prefix: address.bits };
-  // The length of a mapped address would count from its IPv6 form.
+  // The prefix length of a mapped address would refer to its IPv6 form.
   const isMapped = address.bits === 32 && written.includes(":");
   return /^(?:0|[1-9]\d{0,2})$/.test(length) && Number(length) <= address.bits && !isMapped
     ? { ...address, prefix: Number(length) }
@@ -67,7 +67,9 @@ export function isInNetwork({ bits, address }: IpAddress, network: Network): boo
   return bits === network.bits && address >> free === network.address >> free;
 }
 
-/** One text for each client: of IPv6 the first 64 bits, of which a host may have any address. */
+/**
+ * One text per client. For IPv6 only the first 64 bits: a host may use any address in that network.
+ */
 export function clientGroup({ bits, address }: IpAddress): string {
   return bits === 32 ? `4:${address.toString(16)}` : `6:${(address >> 64n).toString(16)}`;
 }

@@ -1,6 +1,6 @@
 /**
  * Loads the configuration of this process: finds the file, reads it and checks it
- * (docs/reference/configuration.md). What is checked is in `resolve/resolve-config.ts`.
+ * (docs/reference/configuration.md). The checks are in `resolve/resolve-config.ts`.
  */
 import { readFileSync, statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
@@ -10,7 +10,7 @@ import type { Flags } from "./settings/setting.js";
 import { configFileVariable } from "./settings/settings.js";
 
 interface ConfigInput {
-  /** The file that `--config` names. */
+  /** The file from `--config`. */
   readonly file?: string | undefined;
   readonly flags?: Flags | undefined;
   readonly env: Environment;
@@ -18,7 +18,7 @@ interface ConfigInput {
   readonly uid: number;
 }
 
-/** Finds, reads and checks the configuration. Mistakes of the operator are values, not errors. */
+/** Finds, reads and checks the configuration. Returns the operator's mistakes as values. */
 export function loadConfig(input: ConfigInput): ConfigResult {
   const read = readConfigFile(input);
   if (read.kind === "failed") return failed(read.path, read.problem);
@@ -35,7 +35,7 @@ function failed(path: string, message: string): ConfigResult {
   return { ok: false, file: path, problems: [{ kind: "file", place: path, message }] };
 }
 
-/** Ten thousand rules take about one megabyte: a larger file is not a configuration. */
+/** Ten thousand rules take about 1 MB: a larger file isn't a configuration. */
 const fileBytesMax = 16 * 1024 * 1024;
 
 type ConfigFileRead =
@@ -50,8 +50,8 @@ interface ConfigFileSearch {
 }
 
 /**
- * The paths to look at, in order (docs/reference/configuration.md). A path with `namedBy`, the
- * flag or the variable that names it, must exist.
+ * The paths to try, in order (docs/reference/configuration.md). A path with `namedBy`, its flag or
+ * variable, must exist.
  */
 export function searchOrder({
   file,
@@ -69,8 +69,8 @@ export function searchOrder({
 }
 
 /**
- * Reads the first file of the search order that exists. A file that exists but can't be read is a
- * failure and isn't skipped: its limits would be lost.
+ * Reads the first existing file of the search order. An unreadable file is a failure, not skipped:
+ * its limits would be lost.
  */
 function readConfigFile(search: ConfigFileSearch): ConfigFileRead {
   for (const { path, namedBy } of searchOrder(search)) {
@@ -93,7 +93,7 @@ function readConfigFile(search: ConfigFileSearch): ConfigFileRead {
   return { kind: "none" };
 }
 
-/** Null for bytes that are no UTF-8. */
+/** Null for bytes that aren't UTF-8. */
 function decodeText(bytes: Buffer): string | null {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -1,18 +1,19 @@
 /**
- * One name for one model: some providers know a model by several names, and rules, prices and usage
- * must know which are the same. The name is made when a request, a configuration or a provider's
- * list names a model; from there on it is the only one.
+ * The canonical name of a model: some providers accept several names for one model, and rules,
+ * prices and usage must treat them as the same. Names from a request, the configuration or a
+ * provider's list are made canonical once and used only in that form.
  *
- * Not here: which models a provider has, and how it spells them (`proxy/routing/resolve-model.ts`).
+ * Not here: which models a provider has, and the names that it is sent
+ * (`proxy/routing/resolve-model.ts`).
  */
 import { namesProvider } from "../domain/rule.js";
 import type { ProviderConfig } from "./config.js";
 import { presetOf, type SameModel } from "./presets.js";
 import type { ProviderType } from "./provider-type.js";
 
-/** What a type of provider leaves out, or takes as understood, in its models' names. */
+/** The parts of model names that a type of provider ignores or adds by default. */
 const understood: Readonly<Partial<Record<ProviderType, readonly RegExp[]>>> = {
-  // Its own API says `models/gemini-2.5-flash`, and its list of models too.
+  // Its own API and its list of models say `models/gemini-2.5-flash`.
   gemini: [/^(?:models\/)+/i],
   // Its names are those of a registry: host, namespace, model, tag.
   ollama: [/^(?:https?:\/\/)?(?:registry\.ollama\.ai\/)?(?:library\/)?/i, /:latest$/i],
@@ -20,8 +21,8 @@ const understood: Readonly<Partial<Record<ProviderType, readonly RegExp[]>>> = {
 
 /**
  * Aliases and snapshots that are one model at one price: `claude-sonnet-4-5-20250929`,
- * `claude-3-5-haiku-latest`, `gemini-2.0-flash-001`. OpenAI's snapshots, and its `…-latest`, have
- * prices of their own: they aren't here.
+ * `claude-3-5-haiku-latest`, `gemini-2.0-flash-001`. Not OpenAI's snapshots and its `…-latest`,
+ * which have prices of their own.
  */
 const sameAtType: Readonly<Partial<Record<ProviderType, SameModel>>> = {
   anthropic: [
@@ -55,7 +56,7 @@ export function namingOf({ name, type, baseUrl }: Named): ModelNaming {
 
 type Named = Pick<ProviderConfig, "name" | "type"> & Partial<Pick<ProviderConfig, "baseUrl">>;
 
-/** The name that a provider is sent: as it is written, without what means nothing to its type. */
+/** The name sent to a provider: as written, without the parts that its type ignores. */
 export function writtenName(type: ProviderType, written: string): string {
   return replaced(
     written,
@@ -63,17 +64,17 @@ export function writtenName(type: ProviderType, written: string): string {
   );
 }
 
-/** The one name of a provider's model, which rules, prices and usage know. */
+/** The canonical name of a provider's model, which rules, prices and usage use. */
 export function modelName({ type, sameModel }: ModelNaming, written: string): string {
   return replaced(writtenName(type, written), sameModel);
 }
 
-/** Whether this is an alias that the provider moves from model to model, and nothing beside it. */
+/** Whether this name is an alias that the provider moves from model to model. */
 export function isMovingAlias({ movingAlias }: ModelNaming, name: string): boolean {
   return movingAlias?.test(name) === true;
 }
 
-/** What is replaced may be there twice: `models/ models/x`, `x:latest:latest`. */
+/** A part may occur twice: `models/ models/x`, `x:latest:latest`. */
 function replaced(written: string, parts: SameModel): string {
   let [before, name] = ["", written.trim()];
   while (name !== before) {
@@ -84,7 +85,7 @@ function replaced(written: string, parts: SameModel): string {
   return name;
 }
 
-/** How the configured providers name models, by the providers' names in lower case. */
+/** The naming of each configured provider, by its name in lower case. */
 export type ModelNamings = ReadonlyMap<string, ModelNaming>;
 
 export function namingsOf(providers: readonly Named[]): ModelNamings {
@@ -92,8 +93,8 @@ export function namingsOf(providers: readonly Named[]): ModelNamings {
 }
 
 /**
- * What a rule's subject stands for, in lower case: a provider's model, by the one name that it has;
- * or a model's name, as it is at all providers, and as those call it that know it by another one.
+ * The names that a rule's subject matches, in lower case. With a provider, the canonical name of
+ * its model. Without one, the model's name, and the canonical names that providers give it.
  */
 export function modelSubjects(
   subject: string,

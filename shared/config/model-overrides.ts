@@ -1,10 +1,10 @@
 /**
- * What the operator says of requests to some models of a provider (docs/reference/configuration.md,
- * `per_model`): deadlines, and fields of the body.
+ * The operator's settings for requests to some models of a provider
+ * (docs/reference/configuration.md, `per_model`): deadlines, and fields of the body.
  */
 import type { Operation } from "../operation.js";
 
-/** Those whose parameters an entry may change; deadlines are for all requests to a model. */
+/** Operations whose parameters an entry may change; deadlines apply to all operations. */
 export const tunedOperations = [
   "chat_completions",
   "completions",
@@ -13,8 +13,8 @@ export const tunedOperations = [
 ] as const satisfies readonly Operation[];
 
 /**
- * Fields that no entry may change: which model executes the request, what it is asked, and whether
- * the answer is a stream, which Sluice meters.
+ * Fields that no entry may change: the model, the prompt, and whether the answer is a stream, which
+ * Sluice meters.
  */
 export const fixedFields: ReadonlySet<string> = new Set([
   "model",
@@ -26,25 +26,25 @@ export const fixedFields: ReadonlySet<string> = new Set([
   "background",
 ]);
 
-/** A field of a body, its value as JSON in ASCII. */
+/** A field of a body; its value is JSON in ASCII. */
 export interface SetField {
   readonly name: string;
   readonly json: string;
 }
 
 export interface ModelOverrides {
-  /** Names at the provider, in lower case; `*` stands for any characters. */
+  /** Model names at the provider, in lower case; `*` matches any characters. */
   readonly models: readonly string[];
-  /** Null: requests of any operation. */
+  /** Null for all operations. */
   readonly operations: readonly Operation[] | null;
-  /** Null: as the provider's. */
+  /** Null to use the provider's. */
   readonly firstByteTimeoutMs: number | null;
-  /** Of one attempt, from its connection to its last byte; null: none. */
+  /** For one attempt, from connecting to the last byte; null for none. */
   readonly totalTimeoutMs: number | null;
-  /** Instead of what the client says. */
+  /** Fields that replace the client's. */
   readonly set: readonly SetField[];
-  /** Unless the client says otherwise. */
+  /** Fields added if the client leaves them out. */
   readonly defaults: readonly SetField[];
-  /** Left out. */
+  /** Fields removed from the body. */
   readonly drop: readonly string[];
 }

@@ -1,32 +1,32 @@
 /**
- * The words for what a model takes, which the tables of families
- * (`proxy/dialects/fit/model-families.ts`) and the operator's entries share.
+ * The values for what a model accepts, shared by the tables of model families
+ * (`proxy/dialects/fit/model-families.ts`) and the operator's entries.
  */
 
-/** How much a model is to reason, in ascending order. */
+/** How much a model reasons, in ascending order. */
 export const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 export type Effort = (typeof efforts)[number];
 
 /**
- * Temperature, `top_p` and penalties. `one_of`: a temperature or `top_p`, but not both;
- * `without_reasoning`: all of them while it doesn't reason.
+ * Which of temperature, `top_p` and penalties a model accepts. `one_of`: a temperature or `top_p`,
+ * but not both; `without_reasoning`: all of them while it doesn't reason.
  */
 export const samplings = ["all", "one_of", "without_reasoning", "none"] as const;
 export type Sampling = (typeof samplings)[number];
 
-/** How a Claude thinks. `budget`: only with a number of tokens; `adaptive`: only without. */
+/** How a Claude model thinks. `budget`: only with a token budget; `adaptive`: only without one. */
 export const thinkings = ["none", "budget", "adaptive", "both"] as const;
 export type Thinking = (typeof thinkings)[number];
 
-/** In which of OpenAI's APIs a model takes tools and an effort together. */
+/** The OpenAI API in which a model accepts tools together with an effort. */
 export const reasoningApis = ["chat", "responses", "none"] as const;
 type ReasoningApi = (typeof reasoningApis)[number];
 
-/** What the operator says of some models of a provider; null: what the tables say. */
+/** The operator's traits for some models of a provider; null to use the tables. */
 export interface OwnModelTraits {
-  /** Names at the provider, in lower case; `*` stands for any characters. */
+  /** Model names at the provider, in lower case; `*` matches any characters. */
   readonly models: readonly string[];
-  /** The model whose family's traits apply otherwise. */
+  /** A model whose family supplies the other traits. */
   readonly like: string | null;
   readonly outputTokensMax: number | null;
   readonly efforts: readonly Effort[] | null;

@@ -1,8 +1,8 @@
 /**
- * The headers of a caller that no provider gets, whatever the operator adds
- * (docs/security.md): its credentials, what belongs to its connection, and what Sluice sets itself.
+ * Request headers that are never forwarded to a provider, whatever the operator adds
+ * (docs/security.md): credentials, headers of the connection, and headers that Sluice sets itself.
  */
 
-/** Tested with a name in any case. */
+/** Matches a header name in any case. */
 export const neverForwarded =
   /^(?:(?:authorization|x-api-key|api-key|x-goog-api-key|cookie|host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-length|expect|accept-encoding|x-request-id)$|proxy-|x-sluice-|sec-)/i;

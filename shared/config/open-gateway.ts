@@ -1,22 +1,25 @@
 /**
- * Whether a gateway is open, without any authentication; an open one may listen on loopback only
- * (docs/authentication.md). Whether a managed key closes it, only the daemon knows.
+ * Whether a gateway is open, that is, has no authentication; an open gateway may listen on loopback
+ * only (docs/authentication.md). Not here: whether a managed key closes it, which only the daemon
+ * knows.
  */
 import type { Config } from "./config.js";
 
-/** Whether the configuration has no way to authenticate callers. */
+/** Whether the configuration authenticates no callers. */
 export function isUnlocked({ server, jwtIssuers }: Pick<Config, "server" | "jwtIssuers">): boolean {
   const { masterKey, masterKeyFile } = server;
   return masterKey === null && masterKeyFile === null && jwtIssuers.length === 0;
 }
 
-/** Whether only this host can reach an address. Of names, only `localhost` is trusted. */
+/**
+ * Whether an address is reachable from this host only. The only name that counts is `localhost`.
+ */
 export function isLoopback(host: string): boolean {
   if (host === "localhost") return true;
   const isV6 = host.includes(":");
   const url = `http://${isV6 ? `[${host}]` : host}`;
   if (!URL.canParse(url)) return false;
-  // A URL has the address in its normal form.
+  // A URL normalizes the address.
   const { hostname } = new URL(url);
   return isV6
     ? hostname === "[::1]" || /^\[::ffff:7f[\da-f]{2}:/.test(hostname)
@@ -28,7 +31,7 @@ export class OpenGatewayError extends Error {
   override name = "OpenGatewayError";
 }
 
-/** Why the proxy doesn't start without a managed key, or null if it does. */
+/** Why the proxy doesn't start without a managed key; null if it does. */
 export function openBeyondLoopback(config: Pick<Config, "server" | "jwtIssuers">): string | null {
   const { host, admin, allowOpen } = config.server;
   if (!isUnlocked(config) || allowOpen) return null;

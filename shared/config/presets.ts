@@ -1,7 +1,7 @@
 /**
  * The providers that Sluice knows by name, one row each: API, address, variables
- * (docs/reference/configuration.md), and how they differ from their type. How they join the file's
- * providers is in `resolve/providers.ts`.
+ * (docs/reference/configuration.md) and differences from their type. `resolve/providers.ts` merges
+ * them with the providers of the file.
  */
 import type { Operation } from "../operation.js";
 import {
@@ -17,38 +17,38 @@ import {
 import { openaiOperations, type ProviderType, providerTraits } from "./provider-type.js";
 
 export interface Preset {
-  /** The instance name that its key registers. */
+  /** The name of the instance that its key registers. */
   readonly name: string;
   readonly type: ProviderType;
   readonly keyVariable: string;
-  /** What the names of its other variables begin with. */
+  /** The prefix of its other variables. */
   readonly variables: string;
-  /** How its keys begin, where that is known. */
+  /** The prefix of its keys, if known. */
   readonly keyPrefix: string | null;
-  /** Null: there is no common address, as with a server of one's own. */
+  /** Null if there is no common address, as for a self-hosted server. */
   readonly baseUrl: string | null;
   /** Whether it works without a key, so that its address or models alone register it. */
   readonly keyless: boolean;
   readonly operations: readonly Operation[];
   readonly listsModels: boolean;
-  /** How its chat completions differ from others'. */
+  /** How its chat completions differ from others. */
   readonly chat: ChatTraits;
   readonly responses: ResponsesTraits;
-  /** Its name in the price list (`proxy/routing/price-list.ts`); null: it has no prices there. */
+  /** Its name in the price list (`proxy/routing/price-list.ts`); null if it isn't there. */
   readonly priceListName: string | null;
   /**
    * Other ways to write a model's name here, and what they stand for: they choose a host or a
    * region, or are an alias. Not names of a product or price of their own, such as `:free`.
    */
   readonly sameModel: SameModel;
-  /** Names of no model, but of whichever is the newest: the provider's answers say which. */
+  /** Names that stand for the newest model of a family: the provider's answers say which one. */
   readonly movingAlias: RegExp | null;
 }
 
-/** Each match is replaced, until none is left. */
+/** Replacements, repeated until nothing matches. */
 export type SameModel = readonly (readonly [written: RegExp, name: string])[];
 
-/** Fields left out have the value of the type, or the preset's name. */
+/** Missing fields have the value of the type, or the preset's name. */
 type Row = Pick<Preset, "name" | "type" | "keyVariable"> & Partial<Preset>;
 
 const rows: readonly Row[] = [
@@ -121,7 +121,7 @@ const rows: readonly Row[] = [
       reasoningWithTools: "taken",
     },
     responses: { agentTools: "taken", stores: false, refusedFields: ["store"] },
-    // Listed on their own, and priced so, are `:free`, `:batch`, `:thinking`, `:extended`, `:beta`.
+    // `:free`, `:batch`, `:thinking`, `:extended` and `:beta` are listed and priced separately.
     sameModel: [[/(?:@preset\/[^:@]*|:(?:nitro|floor|exacto|online))$/i, ""]],
     movingAlias: /^~[\w.-]+\/[\w.-]+$/,
   },
@@ -163,7 +163,7 @@ const rows: readonly Row[] = [
     keyVariable: "MISTRAL_API_KEY",
     baseUrl: "https://api.mistral.ai/v1",
     operations: ["chat_completions", "embeddings", "moderations", "transcriptions", "files"],
-    // It refuses unknown fields, and its template two turns in a row.
+    // It refuses unknown fields, and its template refuses two turns of one role in a row.
     chat: {
       ...plainChat,
       takesStreamOptions: false,
@@ -266,7 +266,7 @@ const rows: readonly Row[] = [
       native: { ...lenientHost, takesDeveloper: false },
     },
   },
-  // Differ from their type in address and operations only, as far as is known.
+  // As far as known, these differ from their type only in address and operations.
   {
     name: "nvidia",
     type: "openai",
@@ -292,10 +292,10 @@ const rows: readonly Row[] = [
     priceListName: null,
     baseUrl: "https://router.huggingface.co/v1",
     operations: ["chat_completions"],
-    // The host that runs it, or how it is chosen: `:groq`, `:fastest`, `:cheapest`.
+    // The host that runs the model, or how it is chosen: `:groq`, `:fastest`, `:cheapest`.
     sameModel: [[/:[\w-]+$/, ""]],
   },
-  // Its list of models is at another address.
+  // Its list of models has another address.
   {
     name: "github-models",
     type: "openai",
@@ -322,7 +322,7 @@ const rows: readonly Row[] = [
     baseUrl: "https://api.tokenfactory.nebius.com/v1",
     operations: ["chat_completions", "embeddings"],
   },
-  // An experiment of theirs (docs.hetzner.com, "Inference API"), without a promise of how long.
+  // An experiment (docs.hetzner.com, "Inference API") without a promised lifetime.
   {
     name: "hetzner",
     type: "openai",
@@ -331,7 +331,7 @@ const rows: readonly Row[] = [
     baseUrl: "https://inference.hetzner.com/api/v1",
     operations: ["chat_completions", "completions"],
   },
-  // Its OpenAI-compatible endpoints: each region has addresses of its own.
+  // The OpenAI-compatible endpoints; each region has its own addresses.
   {
     name: "bedrock",
     type: "openai",
@@ -344,7 +344,7 @@ const rows: readonly Row[] = [
       [/^(?:us-gov|us|eu|apac|amer|global|jp|au|ca|sa)\.(?=[\w-]+\.)/i, ""],
     ],
   },
-  // Its OpenAI-compatible endpoint, in the address of a project; models are named google/….
+  // The OpenAI-compatible endpoint at a project's address; model names begin with google/.
   {
     name: "vertex",
     type: "openai",
@@ -369,7 +369,7 @@ const rows: readonly Row[] = [
     keyless: true,
     operations: ["chat_completions", "completions", "embeddings"],
   },
-  // By default it listens where Sluice does.
+  // By default it listens on the port of Sluice.
   {
     name: "llamacpp",
     type: "openai",
@@ -411,7 +411,7 @@ export function findPreset(name: string): Preset | undefined {
   return presets.find((preset) => preset.name === name);
 }
 
-/** The preset with this address, whatever the instance is named. */
+/** The preset with this address, regardless of the instance's name. */
 export function presetAt(baseUrl: string): Preset | undefined {
   return presets.find(
     (preset) =>
@@ -421,13 +421,13 @@ export function presetAt(baseUrl: string): Preset | undefined {
   );
 }
 
-/** Services whose address is of a region or a project. */
+/** Services whose address depends on a region or a project. */
 const hostsOf: readonly (readonly [host: RegExp, name: string])[] = [
   [/^bedrock[\w-]*\.[\w.-]+\.(?:amazonaws\.com|api\.aws)$/i, "bedrock"],
   [/(?:^|-)aiplatform\.googleapis\.com$/i, "vertex"],
 ];
 
-/** The service behind an instance, by its address or, behind a relay, by its name. */
+/** The service of an instance, by its address or, behind a relay, by its name. */
 export function presetOf({
   name,
   baseUrl,
@@ -442,17 +442,17 @@ export function presetOf({
 
 export const presetNames = presets.map(({ name }) => name);
 
-/** `OPENAI_API_KEY_FILE` beside `OPENAI_API_KEY`. */
+/** For example `OPENAI_API_KEY_FILE` for `OPENAI_API_KEY`. */
 export function keyFileVariable({ keyVariable }: Preset): string {
   return `${keyVariable}_FILE`;
 }
 
-/** `OPENAI_BASE_URL` beside `OPENAI_API_KEY`. */
+/** For example `OPENAI_BASE_URL` for `OPENAI_API_KEY`. */
 export function baseUrlVariable({ variables }: Preset): string {
   return `${variables}_BASE_URL`;
 }
 
-/** `OPENAI_MODELS` beside `OPENAI_API_KEY`. */
+/** For example `OPENAI_MODELS` for `OPENAI_API_KEY`. */
 export function modelsVariable({ variables }: Preset): string {
   return `${variables}_MODELS`;
 }

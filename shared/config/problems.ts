@@ -1,9 +1,9 @@
 /**
- * The problems of a configuration and their places. Each message begins with a path in the file, a
- * variable or a flag.
+ * The problems of a configuration and where they are. Each message begins with a path in the file,
+ * a variable or a flag.
  */
 
-/** In a text, counted from 1. */
+/** A position in a text, counted from 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
@@ -14,11 +14,11 @@ export interface Problem {
   /** The path of the file, `environment` or `flags`. */
   readonly place: string;
   readonly message: string;
-  /** In the file; absent where it isn't known. */
+  /** The position in the file; absent if unknown. */
   readonly position?: Position;
 }
 
-/** Messages while they are collected, by their places. */
+/** Collects messages by source. */
 export interface Problems {
   readonly file: string[];
   readonly environment: string[];
@@ -29,7 +29,7 @@ export function noProblems(): Problems {
   return { file: [], environment: [], flags: [] };
 }
 
-/** All problems. Without a file, those of the default configuration come from the environment. */
+/** All problems. Without a file, those of the default configuration are the environment's. */
 export function problemList(problems: Problems, file: string | null): readonly Problem[] {
   const places: readonly (readonly [kind: keyof Problems, place: string])[] = [
     ["file", file ?? "environment"],
@@ -41,7 +41,7 @@ export function problemList(problems: Problems, file: string | null): readonly P
   );
 }
 
-/** One with its own position, such as of a text that isn't YAML. */
+/** A problem with a known position, such as invalid YAML. */
 export function fileProblem(
   { message, position }: Required<Pick<Problem, "message" | "position">>,
   file: string | null,
@@ -55,16 +55,16 @@ export function problemLine({ place, message, position }: Problem): string {
   return `${place}${at}: ${message.replaceAll("\n", " ")}`;
 }
 
-/** The offset at which a value, or the key that it has, begins in the text. */
+/** The offset in the text at which a value, or its key, begins. */
 export interface Place {
   readonly at: number;
   readonly below: Places;
 }
 
-/** In a mapping by its keys, in a list by their numbers; null for any other value. */
+/** The places in a mapping by key, in a list by index; null for any other value. */
 export type Places = ReadonlyMap<string | number, Place> | null;
 
-/** Where each of the offsets is, which ascend. */
+/** The positions of offsets, which must ascend. */
 export function positionsOf(text: string, offsets: readonly number[]): readonly Position[] {
   let line = 1;
   let lineStart = 0;
@@ -81,7 +81,7 @@ export function positionsOf(text: string, offsets: readonly number[]): readonly 
   });
 }
 
-/** The problems, those of the file with their positions. */
+/** Adds positions to the problems in the file. */
 export function locateProblems(
   problems: readonly Problem[],
   { text, places }: { readonly text: string; readonly places: Places },
@@ -97,9 +97,9 @@ export function locateProblems(
   });
 }
 
-/** Where the longest path that a text begins with and the file holds is; null without one. */
+/** The place of the longest path in the file with which a text begins; null if there is none. */
 export function placeOf(text: string, places: Places): number | null {
-  /** A key, or a place of a list. */
+  /** A key or a list index. */
   const step = /\.?([\w-]+)|\[(?:(\d+)|("(?:[^"\\]|\\.)*"))\]/y;
   let found: number | null = null;
   let below = places;

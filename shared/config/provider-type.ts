@@ -1,4 +1,4 @@
-/** The types of providers, and for each the operations, the address and the header for the key. */
+/** The types of providers, each with its operations, address and credential header. */
 
 import { isGoogleOperation, type Operation, operations } from "../operation.js";
 import {
@@ -23,60 +23,60 @@ export const providerTypes = [
 
 export type ProviderType = (typeof providerTypes)[number];
 
-/** The request header that carries the key; `authorization` as a bearer token. */
+/** The request header with the key; `authorization` has it as a bearer token. */
 export type CredentialHeader = "authorization" | "x-api-key" | "api-key";
 
-/** Who may send requests to `/p/{provider}/…`; an open gateway's callers are as the master key. */
+/** Who may use `/p/{provider}/…`; callers of an open gateway count as the master key. */
 export type PassthroughAccess = "off" | "master_key" | "all";
 
-/** What happens to fields that the provider's dialect doesn't have: dropped, or refused. */
+/** Whether a translation drops fields that the provider's dialect lacks, or refuses them. */
 export const translationModes = ["lenient", "strict"] as const;
 
 export type TranslationMode = (typeof translationModes)[number];
 
-/** Whether a client's own request is fitted to what its host is known to refuse. */
+/** Whether a client's own request is adapted to what its host is known to refuse. */
 export const nativeModes = ["fitted", "untouched"] as const;
 
 export type NativeMode = (typeof nativeModes)[number];
 
 interface TypeTraits {
-  /** Null: there is no common address. */
+  /** Null if there is no common address. */
   readonly baseUrl: string | null;
   readonly credentialHeader: CredentialHeader;
   readonly operations: readonly Operation[];
-  /** Whether `GET /models` answers with the ids that requests may name. */
+  /** Whether `GET /models` lists the ids that requests may name. */
   readonly listsModels: boolean;
   readonly chat: ChatTraits;
   readonly responses: ResponsesTraits;
   /**
-   * How long an idle connection is kept, where the provider doesn't say how long it keeps it
-   * itself: uvicorn, which most Python servers run on, closes after 5 s.
+   * How long an idle connection is kept if the provider doesn't announce its own timeout: uvicorn,
+   * which most Python servers use, closes after 5 s.
    */
   readonly keepAliveMs: number;
 }
 
-/** Of the known services, whose load balancers close after a minute or later. */
+/** For the known services, whose load balancers close after a minute or later. */
 export const serviceKeepAliveMs = 30_000;
 const ownServerKeepAliveMs = 3_000;
 
-/** Of Anthropic's API. */
+/** The operations of Anthropic's API. */
 const messagesOperations: readonly Operation[] = [
   "messages",
   "count_tokens",
   "message_files",
   "message_batches",
 ];
-/** Of OpenAI's, and of servers that are compatible with it. */
+/** The operations of OpenAI's API and of compatible servers, with extensions. */
 const compatibleOperations = operations.filter(
   (operation) => !messagesOperations.includes(operation) && !isGoogleOperation(operation),
 );
-/** What others have added to it. */
+/** OpenAI's own, without the extensions of other servers. */
 export const openaiOperations = compatibleOperations.filter((operation) => operation !== "rerank");
 const googleOperations = operations.filter(isGoogleOperation);
 const notOfAzure: ReadonlySet<Operation> = new Set<Operation>(["moderations", "image_variations"]);
 
 export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
-  // Any OpenAI-compatible one. Its address is required: a typo must not send a key to OpenAI.
+  // Any OpenAI-compatible server. The address is required: a typo must not send a key to OpenAI.
   openai: {
     baseUrl: null,
     credentialHeader: "authorization",
@@ -95,13 +95,13 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     responses: plainResponses,
     keepAliveMs: serviceKeepAliveMs,
   },
-  // Google's OpenAI-compatible endpoint, and beside it its own API.
+  // Google's OpenAI-compatible endpoint, and its own API.
   gemini: {
     baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai",
     credentialHeader: "authorization",
     operations: ["chat_completions", "embeddings", "images", ...googleOperations],
     listsModels: true,
-    // An unknown field is a 400.
+    // It answers 400 to an unknown field.
     chat: {
       ...plainChat,
       optionalFields: new Set(),
@@ -112,7 +112,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     responses: plainResponses,
     keepAliveMs: serviceKeepAliveMs,
   },
-  // It lists the models of the region, not the deployments that requests name.
+  // Its list has the models of the region, not the deployments that requests name.
   azure: {
     baseUrl: null,
     credentialHeader: "api-key",
@@ -158,19 +158,19 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
   },
 };
 
-/** One of several keys, and how large its part of the calls is. */
+/** One of several keys, and its share of the calls. */
 export interface WeightedKey {
   readonly key: string;
   readonly weight: number;
 }
 
-/** One of several keys, in a file; its path is absolute in `ProviderConfig`. */
+/** One of several keys, in a file; in `ProviderConfig` its path is absolute. */
 export interface WeightedKeyFile {
   readonly keyFile: string;
   readonly weight: number;
 }
 
-/** A header whose value is in a file; its path is absolute in `ProviderConfig`. */
+/** A header whose value is in a file; in `ProviderConfig` its path is absolute. */
 export interface HeaderFile {
   readonly name: string;
   readonly path: string;

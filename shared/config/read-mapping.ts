@@ -1,6 +1,6 @@
 /**
- * Reads the mappings of a configuration: every unknown key is a problem, at any depth, and every
- * value has a path such as `rate_limits.models[0].limits`.
+ * Reads the mappings of a configuration. Reports every unknown key at any depth, and gives every
+ * value a path such as `rate_limits.models[0].limits`.
  */
 import { isObject, showKind } from "../checked.js";
 import { nameHint } from "./closest-name.js";
@@ -13,7 +13,7 @@ export function keyPath(at: string, key: string): string {
   return at === "" ? key : `${at}.${key}`;
 }
 
-/** The known entries of a mapping, or null if it is none. Unknown keys are problems. */
+/** The known entries of a mapping; null if the value isn't one. Reports unknown keys. */
 export function readMapping(
   raw: unknown,
   at: string,

@@ -1,12 +1,12 @@
 /** A setting and its value, named as in the source that set it, for errors. Pure. */
 import type { Config } from "./config.js";
 
-/** What texts need of a configuration. */
+/** The part of a configuration that the texts use. */
 export type SettingsInForce = Pick<Config, "file" | "settings">;
 
 /**
  * `RATE_LIMITS_ENABLED is false`, `--port is 80`, or `rate_limits.enabled is false in
- * /etc/sluice/sluice.yaml`. The path alone of a setting that isn't in the configuration.
+ * /etc/sluice/sluice.yaml`. Only the path for a setting that isn't in the configuration.
  */
 export function settingText({ file, settings }: SettingsInForce, path: string): string {
   const setting = settings.find((each) => each.path === path);
