@@ -311,7 +311,7 @@ function mapping(properties: Properties, required: readonly string[] = []): Json
   };
 }
 
-/** A list that must not be empty if it needs an item. */
+/** A list; with a `min` it must be present and not empty. */
 function listOf(
   items: JsonSchema,
   { min = 0, max }: { readonly min?: number; readonly max?: number } = {},

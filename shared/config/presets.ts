@@ -37,8 +37,8 @@ export interface Preset {
   /** Its name in the price list (`proxy/routing/price-list.ts`); null if it isn't there. */
   readonly priceListName: string | null;
   /**
-   * Other ways to write a model's name here, and what they stand for: they choose a host or a
-   * region, or are an alias. Not names of a product or price of their own, such as `:free`.
+   * Alternative spellings of its model names, which choose a host or a region or are aliases, and
+   * the name that each stands for. Not names of a product or price of their own, such as `:free`.
    */
   readonly sameModel: SameModel;
   /** Names that stand for the newest model of a family: the provider's answers say which one. */

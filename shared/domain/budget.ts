@@ -1,7 +1,7 @@
 /**
- * Budgets: their fields, and how bodies are checked and budgets named (`docs/budgets.md`). How a
- * body names one is in `limit-key.ts`; what was spent is the daemon's; when periods begin and end
- * is in `limiterd/budgets/budget-period.ts`.
+ * Budgets: their fields, the checks of bodies, and the names of budgets (`docs/budgets.md`). The
+ * key of a budget in a body is in `limit-key.ts`; the daemon owns the spend; the bounds of periods
+ * are in `limiterd/budgets/budget-period.ts`.
  */
 
 import { subjectBytesMax } from "../bounds.js";
@@ -22,11 +22,11 @@ import { isPrintable } from "./target-name.js";
 export const budgetScopes = ["label", "user_path"] as const;
 export type BudgetScope = (typeof budgetScopes)[number];
 
-/** What identifies a budget. A label is compared with its case. */
+/** The identity of a budget. Labels are case-sensitive. */
 export type BudgetKey = LimitKey<BudgetScope>;
 
 export interface BudgetDefinition extends BudgetKey {
-  /** US dollars as in the body: a pico-dollar or more, at most 10^15. */
+  /** US dollars as in the body: at least one pico-dollar, at most 10^15. */
   readonly amountUsd: number;
   /** User-path budgets only: each direct child of the path has the amount for itself. */
   readonly perChild: boolean;
@@ -35,7 +35,7 @@ export interface BudgetDefinition extends BudgetKey {
 const hourlySeconds = 3600;
 export const dailySeconds = 86_400;
 export const weeklySeconds = 604_800;
-/** Thirty days by its number; the calendar month by its meaning. */
+/** The number is thirty days, but the period is the calendar month. */
 export const monthlySeconds = 2_592_000;
 
 /** `hourly`, `daily`, `weekly`, `monthly`, else `300s`. */
@@ -54,12 +54,12 @@ export function budgetPeriodLabel(periodSeconds: number): string {
   }
 }
 
-/** One text per identity; also the key in the store. */
+/** The identity as one text; also the key in the store. */
 export function budgetId(key: BudgetKey): string {
   return `${key.scope}\n${key.subject}\n${key.periodSeconds}`;
 }
 
-/** The order of every list and every tie: scope, subject, period, ascending. */
+/** The order of all lists and ties: scope, subject, period, ascending. */
 export function compareBudgets(a: BudgetKey, b: BudgetKey): number {
   if (a.scope !== b.scope) return a.scope < b.scope ? -1 : 1;
   if (a.subject !== b.subject) return a.subject < b.subject ? -1 : 1;
@@ -72,8 +72,8 @@ export function budgetName({ scope, subject, periodSeconds }: BudgetKey): string
 }
 
 /**
- * The amount as spend is compared with it: exact to the pico-dollar below 9,000 dollars, to the
- * micro-dollar above, and never 0. An amount that no sum can hold is the largest sum.
+ * The amount in the form that spend is compared with: exact to the pico-dollar below 9,000 dollars,
+ * to the micro-dollar above, and never 0. An amount beyond the largest sum becomes the largest sum.
  */
 export function amountSum(amountUsd: number): MoneySum {
   const pico = picoFromUsd(amountUsd);
@@ -83,13 +83,13 @@ export function amountSum(amountUsd: number): MoneySum {
   return { microUsd: Math.floor(picoUsd / 1_000_000), picoUsd: picoUsd % 1_000_000 };
 }
 
-/** A pico-dollar: no cost is smaller. */
+/** A pico-dollar, the smallest cost. */
 const amountUsdMin = 1e-12;
-/** Far more than anybody can spend; up to here every figure of a budget is a finite number. */
+/** Far more than any spend; up to this amount every figure of a budget is a finite number. */
 export const amountUsdMax = 1e15;
 const smallestAmount = `${amountUsdMin} US dollars, a pico-dollar, which is the smallest amount that is counted`;
 
-/** An amount of US dollars: not below the smallest that can be spent, and at most 10^15. */
+/** Checks an amount of US dollars: at least a pico-dollar, at most 10^15. */
 export function parseAmount(value: unknown, param: string): Checked<number> {
   if (value === undefined || value === null)
     return bad(`${param} is required: US dollars, greater than 0`, param);
@@ -105,7 +105,7 @@ export function parseAmount(value: unknown, param: string): Checked<number> {
   );
 }
 
-/** A label: trimmed, compared with its case. */
+/** Checks a label: trimmed, case-sensitive. */
 function parseLabel(raw: unknown, param: string): Checked<string> {
   if (typeof raw !== "string" || raw.trim() === "")
     return bad(`${param} is required for the scope label`, param);
@@ -116,7 +116,7 @@ function parseLabel(raw: unknown, param: string): Checked<string> {
   return good(label);
 }
 
-/** How bodies name a budget. */
+/** The form of a budget's key in bodies. */
 export const budgetGrammar: KeyGrammar<BudgetScope> = {
   plural: "budgets",
   scopes: budgetScopes,
@@ -144,9 +144,7 @@ export const budgetGrammar: KeyGrammar<BudgetScope> = {
     scope === "user_path" ? parseUserPath(raw, param) : parseLabel(raw, param),
 };
 
-/**
- * The body of PUT /admin/budgets, checked. Whether `per_child` is allowed is for the caller to say.
- */
+/** Checks the body of PUT /admin/budgets. The caller decides whether `per_child` is allowed. */
 export function parseBudgetWrite(
   body: unknown,
   options: { readonly perChildEntitled: boolean },

@@ -1,6 +1,6 @@
 /**
- * JWTs that are refused although they are genuine (`docs/authentication.md`): one by its `jti`, all
- * of a subject by its `sub`.
+ * Denied JWTs, which are refused although they are genuine (`docs/authentication.md`): one token by
+ * its `jti`, or all of a subject by its `sub`.
  */
 import { asObject, bad, type Checked, show } from "../checked.js";
 import { utf8Bytes } from "../text/utf8-bytes.js";
@@ -11,25 +11,25 @@ import { isPrintable } from "./target-name.js";
 export const deniedClaims = ["jti", "sub"] as const;
 type DeniedClaim = (typeof deniedClaims)[number];
 
-/** Which tokens are meant. */
+/** Names the denied tokens. */
 export interface JwtName {
   readonly claim: DeniedClaim;
   readonly value: string;
-  /** Null: of any issuer. */
+  /** Null for any issuer. */
   readonly issuer: string | null;
 }
 
 export interface JwtDenial extends JwtName {
-  /** From this moment on they are accepted again; null: never. */
+  /** The tokens are accepted again from this time on; null for never. */
   readonly expiresAtMs: number | null;
 }
 
-/** One text for each name. */
+/** One text per name, for look-ups. */
 export function jwtNameKey({ claim, value, issuer }: JwtName): string {
   return JSON.stringify([claim, value, issuer]);
 }
 
-/** What a denial's names are looked up by, of a token with these claims. */
+/** The keys under which a denial of a token with these claims may be found. */
 export function namesOfToken(claims: Readonly<Record<string, unknown>>): readonly string[] {
   const issuer = claims["iss"];
   const keys: string[] = [];
@@ -83,7 +83,7 @@ function parseName(body: unknown, fields: readonly string[]): Checked<JwtName> {
     : issuer;
 }
 
-/** Compared with the claim of a token as it is, so nothing is trimmed. */
+/** Not trimmed: it is compared with the token's claim unchanged. */
 function parseClaim(raw: unknown, field: string): Checked<string> {
   if (typeof raw !== "string" || raw === "")
     return bad(`${field} must be a text that isn't empty, not ${show(raw)}`, field);

@@ -5,11 +5,11 @@ import { asObject, bad, type Checked, isCount, show } from "../checked.js";
 import { rotationOverlapSeconds } from "./credential-bounds.js";
 import { parseModels } from "./managed-key.js";
 
-/** What a rotation is asked for with. */
+/** What a request to rotate a key asks for. */
 interface KeyRotation {
-  /** How long the secrets until now go on working; 0: not at all. */
+  /** How long the earlier secrets keep working; 0 to end them immediately. */
   readonly overlapSeconds: number;
-  /** The models that the key may use from now on; null: any; undefined: as before. */
+  /** The models that the key may use from now on; null for any, undefined to keep them. */
   readonly models: ModelPatterns | null | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The plain text of managed keys: made from random bytes, and turned into the hash that identifies
- * the key everywhere else. It is stored nowhere.
+ * The plain text of managed keys: generates it from random bytes, and hashes it for all other uses.
+ * The plain text is never stored.
  */
 import { hash, randomBytes } from "node:crypto";
 import { managedKeyOf, redactKey } from "./managed-key.js";
@@ -19,8 +19,8 @@ export function newKey(): NewKey {
 }
 
 /**
- * SHA-256 in base64url. Without a salt and without a slow function: 256 random bits can't be
- * guessed, and each request's key is looked up by it.
+ * SHA-256 in base64url. No salt and no slow function: 256 random bits can't be guessed, and each
+ * request looks its key up by the hash.
  */
 export function hashKey(key: string): string {
   return hash("sha256", key, "base64url");

@@ -1,7 +1,7 @@
 /**
- * What identifies a rule or a budget, and how it is written in bodies: a scope, a subject and a
- * period (`docs/reference/http-api.md`). The two differ only in names and units: a `KeyGrammar`,
- * which is in `rule.ts` and in `budget.ts` with the values that a key limits.
+ * The key of a rule or a budget, and its form in bodies: scope, subject and period
+ * (`docs/reference/http-api.md`). Rules and budgets differ only in names and units: each has a
+ * `KeyGrammar`, in `rule.ts` and `budget.ts`, beside the values that it limits.
  */
 
 import { periodSecondsMax } from "../bounds.js";
@@ -10,7 +10,7 @@ import { type Failure, failure } from "../error-code.js";
 import { periodAdvice } from "../text/written-number.js";
 import { normalizeUserPath } from "./user-path.js";
 
-/** The subject is as in the body, a user path normalized. */
+/** The subject is the body's; a user path is normalized. */
 export interface LimitKey<S extends string> {
   readonly scope: S;
   readonly subject: string;
@@ -18,19 +18,19 @@ export interface LimitKey<S extends string> {
 }
 
 export interface KeyGrammar<S extends string> {
-  /** What is identified, in the plural. */
+  /** `rules` or `budgets`. */
   readonly plural: string;
-  /** `user_path` is one of them. */
+  /** Includes `user_path`. */
   readonly scopes: readonly S[];
   readonly scopesExpected: string;
-  /** The object that holds the period: `limit_key`. */
+  /** The object with the period: `limit_key`. */
   readonly periodField: string;
   /** In lower case. */
   readonly periodNames: Readonly<Record<string, number>>;
   readonly periodsExpected: string;
   readonly secondsMin: number;
   readonly secondsExpected: string;
-  /** A field of list items that identifies nothing, and may be sent back. */
+  /** Fields of list items that aren't part of the key; bodies may contain them. */
   readonly listedFields: readonly string[];
   readonly parseSubject: (scope: S, raw: unknown, param: string) => Checked<string>;
 }
@@ -47,8 +47,8 @@ export function namedPeriod<S extends string>(
 }
 
 /**
- * Exactly one of `period`, a name or a number of seconds in a text, and `period_seconds`; `at`
- * leads the names in messages (`limit_key.`, or empty).
+ * Exactly one of `period` (a name, or a number of seconds as text) and `period_seconds`. `at`
+ * prefixes the field names in messages (`limit_key.`, or empty).
  */
 export function parsePeriod<S extends string>(
   grammar: KeyGrammar<S>,
@@ -107,12 +107,12 @@ function parseScope<S extends string>(
     : good(scope);
 }
 
-/** Whether a subject or a path is given: white space alone is none. */
+/** Whether a subject or path has a value; white space alone doesn't count. */
 function isNamed(value: unknown): boolean {
   return typeof value === "string" ? value.trim() !== "" : present(value);
 }
 
-/** Scope and subject of a body; `user_path` is short for the scope and the subject of a path. */
+/** The scope and subject of a body; `user_path` abbreviates both for a path. */
 function parseTarget<S extends string>(
   grammar: KeyGrammar<S>,
   { scope: rawScope, subject, user_path: userPath }: Fields,
@@ -153,7 +153,7 @@ function parsePeriodField<S extends string>(
     : periodFields;
 }
 
-/** In a rule or a budget null counts as left out: clients write it for a field without a value. */
+/** In rules and budgets null counts as absent: clients write it for a field without a value. */
 function withoutNulls(body: unknown, known: readonly string[], at = ""): Checked<Fields> {
   return asObject(body, known, { at, nullable: known });
 }
@@ -166,7 +166,7 @@ function keyOf<S extends string>(
   return period.ok ? good({ ...target.value, periodSeconds: period.value }) : period;
 }
 
-/** The body of a DELETE: what identifies the one. */
+/** The body of a DELETE: a key. */
 export function parseKey<S extends string>(
   grammar: KeyGrammar<S>,
   body: unknown,
@@ -184,7 +184,7 @@ export function parseKey<S extends string>(
     : fields;
 }
 
-/** The body of a reset of one: the period at the top level, or in its object as elsewhere. */
+/** The body of a reset of one limit: the period is at the top level or in its object. */
 export function parseResetOne<S extends string>(
   grammar: KeyGrammar<S>,
   body: unknown,
@@ -207,15 +207,15 @@ export function parseResetOne<S extends string>(
   return keyOf(parseTarget(grammar, fields.value), parsePeriodField(grammar, fields.value));
 }
 
-/** What a key limits: its fields in a body, and their check. */
+/** The values of a limit: their fields in a body, and the check. */
 interface Values<V> {
   readonly fields: readonly string[];
   readonly parse: (fields: Fields, periodSeconds: number) => Checked<V>;
 }
 
 /**
- * The body of a PUT: a key, its values, and `per_child`, which is for user paths and needs the
- * entitlement.
+ * The body of a PUT: a key, its values, and `per_child`, which applies to user paths only and needs
+ * the entitlement.
  */
 export function parseWrite<S extends string, V extends object>(
   grammar: KeyGrammar<S>,
@@ -246,10 +246,10 @@ export function parseWrite<S extends string, V extends object>(
   return good({ ...key.value, ...limited.value, perChild });
 }
 
-/** What `notEntitled` asks for, as it is in the configuration. */
+/** The configuration line that `notEntitled` asks for. */
 export const entitlementLine = "entitlements: [quota_templates]";
 
-/** The one refusal of `per_child`, shared by the admin API and the configuration. */
+/** The only refusal of `per_child`, used by the admin API and the configuration. */
 export function notEntitled(subject: string): Failure {
   return failure(
     "quota_templates_not_entitled",

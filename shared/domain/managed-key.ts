@@ -1,7 +1,7 @@
 /**
- * Managed keys: their form, the fields with which one is issued, and what is shown of it afterwards
- * (`docs/authentication.md`). Only those who issue a key and those who call with it know its plain
- * text; everything else knows its hash and its id. Hashing is in `key-secret.ts`.
+ * Managed keys: their form, the fields to issue one, and what is shown of it afterwards
+ * (`docs/authentication.md`). Only issuers and callers know the plain text of a key; all other code
+ * uses its hash and id. Hashing is in `key-secret.ts`.
  */
 
 import { type ModelPatterns, parseModelPatterns } from "../access/allowed-models.js";
@@ -18,9 +18,7 @@ const hashShape = /^[\w-]{43}$/;
 const redactedShape = /^sk-sluice-[\w-]{4}…$/;
 const shownChars = 4;
 
-/**
- * Whether a token has the shape of a managed key: whatever it is, no other kind of token has it.
- */
+/** Whether a token has the form of a managed key, which no other kind of token has. */
 export function looksLikeManagedKey(token: string): boolean {
   return keyShape.test(token);
 }
@@ -36,35 +34,35 @@ export function isKeyHash(value: unknown): value is string {
 }
 
 /**
- * What may be shown of a key: four characters, by which its owner recognizes it; 232 unknown bits
- * are left.
+ * The part of a key that may be shown: its first four characters, by which its owner recognizes it.
+ * 232 bits remain unknown.
  */
 export function redactKey(key: string): string {
   return `${key.slice(0, managedKeyPrefix.length + shownChars)}…`;
 }
 
 /**
- * A text from outside for the log, with the keys in it redacted: one is easily pasted into the
+ * A text from outside for the log, with the keys in it redacted: people easily paste a key into the
  * wrong place.
  */
 export function redactKeys(text: string): string {
   return text.includes(managedKeyPrefix) ? text.replace(/sk-sluice-[\w-]{43}/g, redactKey) : text;
 }
 
-/** How a refusal ends where managed keys have closed the gateway and it has no master key. */
+/** The end of a refusal where managed keys have closed a gateway without a master key. */
 export const setMasterKey = "set SLUICE_MASTER_KEY";
 
-/** Whether a value from outside is what `redactKey` makes. */
+/** Whether a value from outside has the form that `redactKey` returns. */
 export function isRedactedKey(value: unknown): value is string {
   return typeof value === "string" && redactedShape.test(value);
 }
 
-/** The id by which a key is named, `key_7`: its number in the order of issue. */
+/** The public id of a key, such as `key_7`: its number in the order of issue. */
 export function keyId(number: number): string {
   return `key_${number}`;
 }
 
-/** What the first key of an open gateway changes, for who issues it. */
+/** The notice for the issuer of an open gateway's first key. */
 export const firstKeyNotice =
   "the first key closes this gateway for good: from now on callers without a key get 401, " +
   "and /admin over HTTP needs a master key";
@@ -74,37 +72,37 @@ export function isFirstKey(id: string): boolean {
   return id === keyId(1);
 }
 
-/** The number in a key's id, or null for a text that is none. */
+/** The number in a key's id; null for any other text. */
 export function keyNumber(id: string): number | null {
   const digits = /^key_([1-9]\d{0,15})$/.exec(id)?.[1];
   return digits !== undefined && isCount(Number(digits)) ? Number(digits) : null;
 }
 
-/** What a key is at a moment. */
+/** The status of a key at a given time. */
 export const keyStatuses = ["active", "expired", "deactivated"] as const;
 export type KeyStatus = (typeof keyStatuses)[number];
 
-/** What a key is issued with. */
+/** The fields of a key that its issuer chooses. */
 export interface KeyDefinition {
-  /** For people; null without one. */
+  /** For people; null if it has none. */
   readonly name: string | null;
   /**
-   * The only path that the key calls on; null: its caller names the path, as with the master key.
+   * The only path that the key may use; null if the caller names the path, as with the master key.
    */
   readonly userPath: string | null;
-  /** What label budgets and reports go by; none twice. */
+  /** Labels for budgets and reports, without duplicates. */
   readonly labels: readonly string[];
-  /** The models that it may use; null: any. */
+  /** The models that the key may use; null for any. */
   readonly models: ModelPatterns | null;
-  /** From this moment on it is refused; null: never. */
+  /** The key is refused from this time on; null for never. */
   readonly expiresAtMs: number | null;
 }
 
 const issueFields = ["name", "user_path", "labels", "models", "expires_at"];
 
 /**
- * The body of POST /admin/auth-keys. `nowMs` is the daemon's clock: a key that has expired already
- * is refused.
+ * The body of POST /admin/auth-keys. `nowMs` is the daemon's clock: an expiry in the past is
+ * refused.
  */
 export function parseKeyIssue(body: unknown, nowMs: number): Checked<KeyDefinition> {
   const fields = asObject(body, issueFields, { nullable: issueFields });
@@ -141,7 +139,7 @@ function parseName(raw: unknown): Checked<string | null> {
 
 const pathOrNone = "a path such as /team/app, or be left out for a key that is bound to none";
 
-/** An empty path would be the root, which an issuer shouldn't choose by leaving a field blank. */
+/** An empty path would be the root, which an issuer must not get by leaving a field blank. */
 function parsePath(raw: unknown): Checked<string | null> {
   if (raw === undefined || raw === null) return { ok: true, value: null };
   if (typeof raw !== "string" || raw.trim() === "")
@@ -168,8 +166,8 @@ function parseLabels(raw: unknown): Checked<readonly string[]> {
 }
 
 /**
- * The models that a key may use, null being any. An empty list would be a key for nothing, which an
- * issuer shouldn't make by a slip.
+ * The models that a key may use; null for any. An empty list is refused: such a key would allow
+ * nothing, and is most likely a mistake.
  */
 export function parseModels(raw: unknown): Checked<ModelPatterns | null> {
   if (raw === undefined || raw === null) return { ok: true, value: null };
@@ -191,7 +189,7 @@ function parseExpiry(raw: unknown, nowMs: number): Checked<number | null> {
     : bad(`expires_at must be in the future, not ${show(raw)}`, "expires_at");
 }
 
-/** Null when it is a text of 1 to `bytesMax` bytes without control characters. */
+/** Null if it is a text of 1 to `bytesMax` bytes without control characters. */
 function problemOfText(value: unknown, bytesMax: number): string | null {
   if (typeof value !== "string" || value.trim() === "")
     return `must be a text that isn't blank, not ${show(value)}`;

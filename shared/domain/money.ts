@@ -18,8 +18,8 @@ import { isCount } from "../checked.js";
 export type PicoUsd = number;
 
 /**
- * An exact sum. Both limbs are safe integers from 0; `picoUsd` is below a million. Plain, so that
- * it can be stored as it is.
+ * An exact sum. Both limbs are safe integers from 0; `picoUsd` is below a million. A plain object,
+ * which the store keeps unchanged.
  */
 export interface MoneySum {
   microUsd: number;
@@ -30,8 +30,8 @@ const picoPerMicro = 1_000_000;
 const picoPerUsd = 1_000_000_000_000;
 const microPerUsd = 1_000_000;
 /**
- * Where a sum stops: nine billion dollars are a provider's absurd figures, and no reason to end the
- * daemon, at the first time or at each replay.
+ * The maximum of a sum. Nine billion dollars come from absurd figures of a provider, which must not
+ * end the daemon, now or at each replay.
  */
 const sumMicroUsdMax = Number.MAX_SAFE_INTEGER;
 
@@ -43,12 +43,12 @@ export function emptySum(): MoneySum {
   return { microUsd: 0, picoUsd: 0 };
 }
 
-/** Of a record that takes an estimate back, too: then it is negative. */
+/** Whether a value is a cost; negative in a record that takes an estimate back. */
 export function isSignedPicoUsd(value: unknown): value is PicoUsd {
   return typeof value === "number" && isPicoUsd(Math.abs(value));
 }
 
-/** One cost as a sum; of a negative one `microUsd` is negative. */
+/** One cost as a sum; for a negative cost `microUsd` is negative. */
 export function sumOfCost(cost: PicoUsd): MoneySum {
   assert(isSignedPicoUsd(cost), "a cost is an integer of pico-dollars in its bounds");
   const microUsd = Math.floor(cost / picoPerMicro);
@@ -56,8 +56,8 @@ export function sumOfCost(cost: PicoUsd): MoneySum {
 }
 
 /**
- * Adds one cost, in place: roll-ups add to many sums per record. A negative one takes at most what
- * there is.
+ * Adds one cost in place: roll-ups add to many sums per record. A negative cost reduces the sum to
+ * 0 at most.
  */
 export function addCost(sum: MoneySum, cost: PicoUsd): void {
   assert(isSignedPicoUsd(cost), "a cost is an integer of pico-dollars in its bounds");
@@ -66,14 +66,14 @@ export function addCost(sum: MoneySum, cost: PicoUsd): void {
 }
 
 /**
- * Adds another sum, in place; a negative one takes at most what there is. Whether it has reached
- * its bound with it.
+ * Adds another sum in place; a negative one reduces the sum to 0 at most. Returns whether the sum
+ * has reached its maximum with it.
  */
 export function addSum(sum: MoneySum, other: Readonly<MoneySum>): boolean {
   return addLimbs(sum, other.microUsd, other.picoUsd);
 }
 
-/** A sum without a part of it, as a new sum; nothing where the part is more than the sum. */
+/** The sum minus a part of it, as a new sum; 0 if the part is larger. */
 export function differenceOf(sum: MoneySum, part: MoneySum): MoneySum {
   const borrow = sum.picoUsd < part.picoUsd ? 1 : 0;
   const microUsd = sum.microUsd - part.microUsd - borrow;
@@ -83,7 +83,7 @@ export function differenceOf(sum: MoneySum, part: MoneySum): MoneySum {
 }
 
 function addLimbs(sum: MoneySum, microUsd: number, picoUsd: number): boolean {
-  // Of most sums of a record there is nothing: they aren't even read.
+  // Most sums of a record get nothing added.
   if (microUsd === 0 && picoUsd === 0) return false;
   const before = sum.microUsd;
   const pico = sum.picoUsd + picoUsd;
@@ -100,12 +100,12 @@ function addLimbs(sum: MoneySum, microUsd: number, picoUsd: number): boolean {
   return before < sumMicroUsdMax;
 }
 
-/** Whether a sum is at its bound: what it is the sum of may be more. */
+/** Whether a sum is at its maximum: the true total may be larger. */
 export function isSaturated({ microUsd }: MoneySum): boolean {
   return microUsd >= sumMicroUsdMax;
 }
 
-/** Negative, 0 or positive, as sorting wants it. For `spent >= amount`, without floating point. */
+/** Negative, 0 or positive, for sorting and for `spent >= amount` without floating point. */
 export function compareSums(a: MoneySum, b: MoneySum): number {
   return a.microUsd - b.microUsd || a.picoUsd - b.picoUsd;
 }

@@ -27,7 +27,7 @@ export function refusalMessage(breach: Breach | BudgetBreach): string {
   return `rate limit exceeded for ${subject}: ${limit} limit of ${breach.cap} reached`;
 }
 
-/** The limit itself: `the day request limit of /team`, or `the monthly budget of /team`. */
+/** The limit in words: `the day request limit of /team`, or `the monthly budget of /team`. */
 export function limitInWords(breach: Breach | BudgetBreach): string {
   const { dimension, periodSeconds } = breach;
   if (dimension === "budget")

@@ -1,7 +1,7 @@
 /**
- * Rate limit rules: their fields, and how bodies are checked and rules named
- * (`docs/reference/admin-api.md`, "Rules"). How a body names one is in `limit-key.ts`; their
- * counters are the daemon's.
+ * Rate limit rules: their fields, the checks of bodies, and the names of rules
+ * (`docs/reference/admin-api.md`, "Rules"). The key of a rule in a body is in `limit-key.ts`; the
+ * daemon owns the counters.
  */
 
 import { subjectBytesMax } from "../bounds.js";
@@ -21,18 +21,18 @@ import { isPrintable } from "./target-name.js";
 export const scopes = ["model", "provider", "user_path"] as const;
 export type Scope = (typeof scopes)[number];
 
-/** What identifies a rule. `periodSeconds` 0 is `concurrent`. */
+/** The identity of a rule. `periodSeconds` 0 is `concurrent`. */
 export type RuleKey = LimitKey<Scope>;
 
 /**
- * A cap is an integer from 1 up, or null for none. For `concurrent`, `maxRequests` is the in-flight
- * cap.
+ * A cap is an integer of at least 1; null for none. For `concurrent`, `maxRequests` caps the
+ * requests in flight.
  */
 interface RuleCaps {
   readonly maxRequests: number | null;
   readonly maxTokens: number | null;
   readonly perChild: boolean;
-  /** Each host counts by it alone, although it shares limits with others. Left out: it is false. */
+  /** Whether each host counts for itself although hosts share limits. Absent if false. */
   readonly hostOnly?: boolean;
 }
 
@@ -43,19 +43,19 @@ export type RuleSource = "manual" | "config";
 /** A variable's name, or the place in the file as a number (`config/limits/declared-at.ts`). */
 export type DeclaredAt = number | string;
 
-/** Where limits are declared, beside their list and in its order. */
+/** Where limits are declared, in a list parallel to theirs. */
 export interface LimitPlaces {
   readonly declaredAt: readonly DeclaredAt[];
 }
 
 interface DeclaredPlace {
-  /** Without its directories, and with the line if it is known; null: a variable declares it. */
+  /** The file name without directories, with the line if known; null if a variable declares it. */
   readonly file: string | null;
-  /** The place in the file below its section, or the variable. */
+  /** The place within the file's section, or the variable. */
   readonly within: string;
 }
 
-/** What lists have as `declared_at` and `declared_line`, in as many words as fit into a row. */
+/** The short form of `declared_at` and `declared_line`, which fits into a table row. */
 export function declaredPlace(declaredAt: string, line?: number): DeclaredPlace {
   const colon = declaredAt.lastIndexOf(": ");
   if (colon === -1) return { file: null, within: declaredAt };
@@ -67,26 +67,26 @@ export function declaredPlace(declaredAt: string, line?: number): DeclaredPlace 
   };
 }
 
-/** The subject as it is matched: provider and model subjects compare without case. */
+/** The subject used for matching: provider and model subjects ignore case. */
 export function effectiveSubject(scope: Scope, subject: string): string {
   return scope === "user_path" ? subject : subject.toLowerCase();
 }
 
 /**
- * Whether a model's id begins with the name of one of these providers, in lower case: as a rule's
- * subject it is then that provider's model only.
+ * Whether a model's id begins with the name of one of these providers, in lower case; as a rule's
+ * subject it then means that provider's model only.
  */
 export function namesProvider(id: string, providers: Pick<ReadonlySet<string>, "has">): boolean {
   const slash = id.indexOf("/");
   return slash !== -1 && providers.has(id.slice(0, slash));
 }
 
-/** One text per identity; also the key in the store. */
+/** The identity as one text; also the key in the store. */
 export function ruleId(key: RuleKey): string {
   return `${key.scope}\n${effectiveSubject(key.scope, key.subject)}\n${key.periodSeconds}`;
 }
 
-/** The order of every list and every tie: scope, subject, period, ascending. */
+/** The order of all lists and ties: scope, subject, period, ascending. */
 export function compareRules(a: RuleKey, b: RuleKey): number {
   return (
     compareText(a.scope, b.scope) ||
@@ -128,8 +128,8 @@ function checkCap(value: unknown, param: string): Checked<number | null> {
 }
 
 /**
- * The caps of one period: `concurrent` needs `max_requests` and forbids `max_tokens`, any other
- * needs one of the two.
+ * The caps of one period: `concurrent` requires `max_requests` and forbids `max_tokens`; other
+ * periods require at least one of the two.
  */
 export function parseCaps(
   fields: Readonly<Record<string, unknown>>,
@@ -153,7 +153,7 @@ export function parseCaps(
   return good({ maxRequests, maxTokens });
 }
 
-/** Whether each host counts by a rule alone: `host_only`, false unless it is given. */
+/** Checks `host_only`, which defaults to false. */
 function checkHostOnly(value: unknown, at: string): Checked<{ readonly hostOnly?: true }> {
   if (value === true) return good({ hostOnly: true });
   const param = `${at}host_only`;
@@ -162,7 +162,7 @@ function checkHostOnly(value: unknown, at: string): Checked<{ readonly hostOnly?
     : bad(`${param} must be true or false, not ${show(value)}`, param);
 }
 
-/** What a rule has for one period beside its key: its caps, and `host_only`. */
+/** The values of a rule for one period: its caps and `host_only`. */
 export function parseRuleValues(
   fields: Readonly<Record<string, unknown>>,
   periodSeconds: number,
@@ -174,7 +174,7 @@ export function parseRuleValues(
   return hostOnly.ok ? good({ ...caps.value, ...hostOnly.value }) : hostOnly;
 }
 
-/** A provider or model subject: trimmed, as it will be reported. */
+/** A provider or model subject, trimmed, in the form in which it is reported. */
 export function parseSubject(
   scope: "provider" | "model",
   raw: unknown,
@@ -199,7 +199,7 @@ export function parseSubject(
   return good(subject);
 }
 
-/** How bodies name a rule. */
+/** The form of a rule's key in bodies. */
 export const ruleGrammar: KeyGrammar<Scope> = {
   plural: "rules",
   scopes,
@@ -227,10 +227,7 @@ export const ruleGrammar: KeyGrammar<Scope> = {
     scope === "user_path" ? parseUserPath(raw, param) : parseSubject(scope, raw, param),
 };
 
-/**
- * The body of PUT /admin/rate-limits, checked. Whether `per_child` is allowed is for the caller to
- * say.
- */
+/** Checks the body of PUT /admin/rate-limits. The caller decides whether `per_child` is allowed. */
 export function parseRuleWrite(
   body: unknown,
   options: { readonly perChildEntitled: boolean },

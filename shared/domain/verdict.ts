@@ -1,6 +1,6 @@
 /**
- * What a verdict holds beside yes or no: the numbers of the success headers, and the rule or budget
- * that refuses. Parts of the messages in `wire/`.
+ * The details of a verdict: the counts for the success headers, and the rule or budget that
+ * refuses. Messages in `wire/` contain them.
  */
 import type { BudgetScope } from "./budget.js";
 import type { Scope } from "./rule.js";
@@ -22,7 +22,7 @@ export interface SuccessHeaders {
   } | null;
 }
 
-/** `children`: a template has as many as it may have, so that a new one gets no counter. */
+/** `children`: a template has its maximum of children, so a new child gets no counter. */
 export const dimensions = ["requests", "tokens", "concurrent", "children"] as const;
 export type Dimension = (typeof dimensions)[number];
 
@@ -47,6 +47,6 @@ export interface BudgetBreach {
   readonly periodSeconds: number;
   readonly spentUsd: number;
   readonly amountUsd: number;
-  /** To the end of the period. */
+  /** Until the end of the period. */
   readonly waitSeconds: number;
 }

@@ -1,8 +1,9 @@
-/** Which text a scrape gets, by its `Accept`. */
+/** Chooses the format of a scrape by its `Accept` header. */
 import type { MetricsFormat } from "./write-metrics.js";
 
 /**
- * OpenMetrics if the client accepts it with at least the same weight; else Prometheus' own format.
+ * OpenMetrics if the client accepts it with at least the same weight; otherwise the text format of
+ * Prometheus.
  */
 export function chooseFormat(accept: string | undefined): MetricsFormat {
   let open = 0;

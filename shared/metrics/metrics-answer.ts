@@ -1,10 +1,10 @@
-/** The metrics of the limiter daemon as it tells them to a proxy, which writes the text. */
+/** The daemon's metrics as it sends them to a proxy, which writes the text. */
 import { bad, type Checked, good, isObject } from "../checked.js";
 import { limiterMetrics } from "./limiter-metrics.js";
 import type { Metric } from "./metric.js";
 import { type Family, newSeries, type Series } from "./series.js";
 
-/** The name of a metric, its labels, and the numbers of one series. */
+/** One series: the metric's name, its labels and its numbers. */
 export type ToldSeries = readonly [
   name: string,
   labels: readonly string[],
@@ -15,7 +15,7 @@ export interface MetricsAnswer {
   readonly series: readonly ToldSeries[];
 }
 
-/** What a proxy asks: how many rules, and how many budgets, have series. */
+/** The proxy's question: the maximum number of rules, and of budgets, that get series. */
 export function parseMetricsQuestion(body: unknown): Checked<number> {
   const max = isObject(body) ? body["rules_max"] : null;
   return typeof max === "number" && Number.isInteger(max) && max >= 0 && max <= 1000
@@ -24,8 +24,8 @@ export function parseMetricsQuestion(body: unknown): Checked<number> {
 }
 
 /**
- * The families of an answer, in the order of the table, the daemon's unless said otherwise. What
- * another release tells and the table doesn't have, or has otherwise, is ignored.
+ * The families of an answer in the order of the table, by default the daemon's. Series that the
+ * table doesn't have in this form come from another release and are ignored.
  */
 export function familiesOf(
   answer: unknown,

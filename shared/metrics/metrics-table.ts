@@ -4,8 +4,8 @@ import type { Metric } from "./metric.js";
 import { proxyMetrics } from "./proxy-metrics.js";
 
 /**
- * The OpenTelemetry semantic conventions for generative AI: the last version in their main
- * repository. Later drafts rename `gen_ai.client.token.usage`; the counters of our own stay.
+ * The version of the OpenTelemetry semantic conventions for generative AI: the last in their main
+ * repository. Later drafts rename `gen_ai.client.token.usage`; Sluice's own counters don't change.
  */
 export const semanticConventions = "1.41";
 

@@ -1,4 +1,4 @@
-/** What a process says of itself: CPU, memory, files, and how late its event loop is. */
+/** The measurements of a process: CPU, memory, open files and event loop lag. */
 import { readdir } from "node:fs/promises";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
@@ -7,18 +7,18 @@ export interface ProcessReading {
   readonly residentBytes: number;
   readonly heapBytes: number;
   readonly startedAtSeconds: number;
-  /** Null: this system doesn't say. */
+  /** Null if the system doesn't report it. */
   readonly openFiles: number | null;
-  /** The quantiles asked for, then the sum of all delays and their count, in seconds. */
+  /** The requested quantiles, then the sum and the count of all delays, in seconds. */
   readonly loopLag: readonly number[];
 }
 
-/** The timer of the measurement runs so often; what it measures holds that time. */
+/** The interval of the measuring timer; each measured delay includes it. */
 const resolutionMs = 20;
-/** Quantiles are of at least so long: several may ask. */
+/** Quantiles cover at least this time: several scrapers may ask. */
 const windowMsMin = 5_000;
 
-/** Measures from now on. */
+/** Starts measuring. */
 export function createProcessReading(quantiles: readonly number[]): () => Promise<ProcessReading> {
   const delays = monitorEventLoopDelay({ resolution: resolutionMs });
   delays.enable();
@@ -43,7 +43,7 @@ export function createProcessReading(quantiles: readonly number[]): () => Promis
     const { rss, heapUsed } = process.memoryUsage();
     const openFiles = await readdir("/proc/self/fd").then(
       (files) => files.length,
-      // Elsewhere than on Linux there is no such directory.
+      // This directory exists on Linux only.
       () => null,
     );
     return {
@@ -57,7 +57,7 @@ export function createProcessReading(quantiles: readonly number[]): () => Promis
   };
 }
 
-/** Of nanoseconds from one run of the timer to the next. */
+/** The lag, from the nanoseconds between two runs of the timer. */
 function late(ns: number): number {
   return Math.max(0, ns / 1e9 - resolutionMs / 1000);
 }

@@ -1,14 +1,14 @@
 /**
  * The metrics of a proxy (docs/reference/metrics.md). Names that begin with `gen_ai` and `http`
- * are those of the OpenTelemetry conventions, as Prometheus writes them; `metrics-table.ts` says
- * of which version.
+ * follow the OpenTelemetry conventions as Prometheus writes them; `metrics-table.ts` has the
+ * version.
  */
 import { buckets, metricsOf, shortSeconds } from "./metric.js";
 
 const target = ["provider", "model"];
 const generation = ["gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model"];
 
-/** Those that get the label `path` too, if `metrics.user_paths` is set. */
+/** Metrics that also have the label `path` if `metrics.user_paths` is set. */
 const perPath = [...target, "path"];
 
 export const proxyMetrics = metricsOf("proxy", {

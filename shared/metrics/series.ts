@@ -1,16 +1,16 @@
 /**
- * The series of a process: numbers in arrays of their own, so that code that has found its series
- * counts without looking anything up. However many sets of labels come, there are at most so many
- * series; further sets are counted together, as `other`.
+ * The series of a process: their numbers are in arrays, so that code with a reference to its series
+ * counts without a look-up. The number of series is bounded; further sets of labels are counted
+ * together, as `other`.
  */
 import type { Metric } from "./metric.js";
 
 /**
- * One set of labels. Of a counter and a gauge one number; of a histogram its buckets, what is above
- * them, and the sum; of a summary its quantiles, sum and count.
+ * The values of one set of labels. A counter or gauge has one number; a histogram its buckets, the
+ * count above them, and the sum; a summary its quantiles, sum and count.
  */
 export interface Series {
-  /** In the order of the metric's labels; an empty one is left out. */
+  /** In the order of the metric's labels; an empty label is omitted. */
   readonly labels: readonly string[];
   readonly values: Float64Array;
 }
@@ -20,7 +20,7 @@ export interface Family {
   readonly series: readonly Series[];
 }
 
-/** How many series Prometheus makes of one set of labels. */
+/** The number of Prometheus series for one set of labels. */
 export function linesOf({ kind, buckets, quantiles }: Metric): number {
   if (kind === "histogram") return buckets.length + 3;
   return kind === "summary" ? quantiles.length + 2 : 1;
@@ -45,13 +45,13 @@ export function observe({ values }: Series, bounds: readonly number[], value: nu
   values[bounds.length + 1]! += value;
 }
 
-/** How many series there may be, and how many of them are left. */
+/** The maximum number of series, and how many are left. */
 interface Room {
   max: number;
   left: number;
 }
 
-/** The families of one process, within a bound. A gauge that is NaN is unknown and left out. */
+/** The families of one process, with a bound on series. A gauge of NaN is unknown and omitted. */
 export class SeriesTable {
   readonly #families = new Map<
     Metric,
@@ -59,7 +59,7 @@ export class SeriesTable {
   >();
   #leftOut = 0;
 
-  /** `seriesMax` holds the `other` of each metric, too. */
+  /** `seriesMax` includes the series `other` of each metric. */
   constructor(metrics: readonly Metric[], seriesMax: number) {
     let forAll = seriesMax;
     const common: Room = { max: 0, left: 0 };
@@ -81,7 +81,7 @@ export class SeriesTable {
     return left > max / 2;
   }
 
-  /** Sets of labels that are counted as `other`. */
+  /** The number of label sets counted as `other`. */
   get leftOut(): number {
     return this.#leftOut;
   }
@@ -93,12 +93,12 @@ export class SeriesTable {
     }));
   }
 
-  /** That of a metric without labels. */
+  /** The series of a metric without labels. */
   of(metric: Metric): Series {
     return this.#families.get(metric)!.series[0]!;
   }
 
-  /** A new one for labels that have none yet; or the one for all others. */
+  /** A new series for labels that have none yet, or the series `other` if there is no room. */
   add(metric: Metric, labels: readonly string[]): Series {
     const family = this.#families.get(metric)!;
     const lines = linesOf(metric);

@@ -1,7 +1,7 @@
 /**
- * The metrics of proxies that one supervisor has, as they tell them to each other through it, or of
- * those that share a port, as they tell them to each other: any of them answers for all. A
- * supervisor adds up what each counts; what each reads of itself isn't added up.
+ * The metrics that proxies exchange, through their supervisor or directly if they share a port, so
+ * that any of them can answer a scrape for all. A supervisor adds up counters and histograms, but
+ * not gauges and summaries.
  */
 import { isObject } from "../checked.js";
 import type { Metric } from "./metric.js";
@@ -17,9 +17,9 @@ export interface ToldMetrics {
 }
 
 /**
- * What a proxy and its supervisor say to each other. `ask`: a proxy wants those of all; `all`: the
- * answer to it. `tell`: the supervisor wants a proxy's own; `told`: these. A proxy that ends tells
- * them unasked. `reload-failed`: the supervisor sends it to each proxy.
+ * Messages between a proxy and its supervisor. `ask`: a proxy requests the metrics of all; `all`:
+ * the answer. `tell`: the supervisor requests a proxy's own; `told`: the answer, which a stopping
+ * proxy also sends on its own. `reload-failed`: from the supervisor to each proxy.
  */
 export type MetricsMessage =
   | { readonly metrics: "ask" | "tell" | "reload-failed"; readonly id: number }
@@ -40,8 +40,8 @@ export function tellMetrics(families: readonly Family[]): ToldMetrics {
 }
 
 /**
- * The families of all proxies: what each has read of itself has the label `proxy`, and so has what
- * each has counted, unless these are sums.
+ * The families of all proxies. Gauges and summaries have the label `proxy`; so do counters and
+ * histograms, unless they are sums.
  */
 export function familiesOfAll({ counted, read }: ToldMetrics, areSums: boolean): readonly Family[] {
   const metrics = Object.values<Metric>(proxyMetrics).map((metric) =>
@@ -54,13 +54,13 @@ function isCounted({ kind }: Metric): boolean {
   return kind === "counter" || kind === "histogram";
 }
 
-/** A message as it came: `odd` counts the series that were left out because they make no sense. */
+/** A received message; `odd` is the number of invalid series, which were dropped. */
 type HeardMetrics = MetricsMessage & { readonly odd: number };
 
-/** Names of models and user paths are shorter. */
+/** Longer than any model name or user path. */
 const labelCharsMax = 4_096;
 
-/** Null for anything else that one process sends another. */
+/** Null for any other message between processes. */
 export function parseMetricsMessage(message: unknown): HeardMetrics | null {
   if (!isObject(message) || typeof message["id"] !== "number") return null;
   const { metrics, id } = message;
@@ -77,7 +77,7 @@ interface HeardSeries {
   readonly odd: number;
 }
 
-/** Those of one list that make sense, each set of labels once: of two, one is wrong. */
+/** The valid series of a list. A set of labels may occur once: of two, one is wrong. */
 function seriesIn(list: unknown, among: keyof ToldMetrics): HeardSeries {
   if (!Array.isArray(list)) return { fine: [], odd: 1 };
   const seen = new Set<string>();
@@ -89,7 +89,10 @@ function seriesIn(list: unknown, among: keyof ToldMetrics): HeardSeries {
   return { fine, odd: list.length - fine.length };
 }
 
-/** How many labels and values it has is another release's business, if this one doesn't know it. */
+/**
+ * Whether a value is a series; the number of labels and values of an unknown metric isn't checked,
+ * since another release may know it.
+ */
 function isToldSeries(one: unknown, among: keyof ToldMetrics): one is ToldSeries {
   if (!Array.isArray(one) || one.length !== 3) return false;
   const [name, labels, values] = one as unknown[];
@@ -106,7 +109,7 @@ function isLabels(labels: unknown): boolean {
   );
 }
 
-/** What is counted is never less than nothing; JSON has infinite numbers, as 1e999. */
+/** Counts must be ≥ 0 and finite; JSON can express infinity as 1e999. */
 function isValues(values: unknown, isCount: boolean): boolean {
   return (
     Array.isArray(values) &&

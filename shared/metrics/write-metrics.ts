@@ -1,6 +1,6 @@
 /**
- * Metrics as text, for scrapes: the text format of Prometheus (0.0.4), or OpenMetrics (1.0.0). It
- * is made a series at a time, so that the sender can yield in between.
+ * Writes metrics as text for scrapes: the text format of Prometheus (0.0.4) or OpenMetrics (1.0.0).
+ * It yields one series at a time, so that the sender can yield to the event loop.
  * https://prometheus.io/docs/instrumenting/exposition_formats/
  */
 import type { Metric } from "./metric.js";
@@ -13,7 +13,9 @@ export const contentTypes: Readonly<Record<MetricsFormat, string>> = {
   openmetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
 };
 
-/** One piece for the head of each family, and one for each of its series. Without series: none. */
+/**
+ * One piece for the head of each family and one per series; nothing for a family without series.
+ */
 export function* writeMetrics(
   families: Iterable<Family>,
   format: MetricsFormat,
@@ -29,7 +31,7 @@ export function* writeMetrics(
 
 function headOf({ name, kind, unit, help }: Metric, format: MetricsFormat): string {
   const isOpen = format === "openmetrics";
-  // There the samples of a counter have a suffix that its family hasn't.
+  // In OpenMetrics the samples of a counter have a suffix that its family's name lacks.
   const family = isOpen && kind === "counter" ? name.replace(/_total$/, "") : name;
   const unitLine = isOpen && unit !== null ? `# UNIT ${family} ${unit}\n` : "";
   const text = escapeHelp(help, format);
@@ -81,7 +83,7 @@ function labelText({ labels: names }: Metric, labels: readonly string[]): string
   let text = "";
   for (let i = 0; i < names.length; i++) {
     const value = labels[i];
-    // An empty label and none are the same to Prometheus.
+    // Prometheus treats an empty label like a missing one.
     if (value === undefined || value === "") continue;
     text += `${text === "" ? "" : ","}${names[i]}="${escapeLabel(value)}"`;
   }
@@ -103,7 +105,7 @@ function escapeHelp(help: string, format: MetricsFormat): string {
   return format === "openmetrics" ? escaped.replaceAll('"', '\\"') : escaped;
 }
 
-/** OpenMetrics writes whole numbers here with a point. */
+/** OpenMetrics writes whole numbers here with a decimal point. */
 function boundText(bound: number, format: MetricsFormat): string {
   const text = numberText(bound);
   return format === "openmetrics" && Number.isInteger(bound) ? `${text}.0` : text;
