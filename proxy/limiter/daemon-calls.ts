@@ -1,6 +1,6 @@
 /**
- * Admin operations, and checks of callers whose request isn't limited, on their way to the daemon
- * and back: sent immediately or after the next welcome, answered, lost or expired.
+ * Calls to the daemon: admin operations, and checks of callers whose request isn't limited. A call
+ * is sent immediately or after the next welcome, and is then answered, lost or expired.
  */
 import { admissionsWaitingMax } from "../../shared/bounds.js";
 import { type Failure, failure } from "../../shared/error-code.js";
@@ -12,7 +12,7 @@ import type { AuthorizeOutcome, CallOutcome } from "./limiter.js";
 
 type Reply = Answer | Failed | Authorized | Denied;
 
-/** `sent`: whether a daemon has received it, which is gone or doesn't answer in time. */
+/** `sent`: whether a daemon received it and then went away or didn't answer in time. */
 interface Unanswered {
   readonly kind: "unanswered";
   readonly sent: boolean;
@@ -26,15 +26,15 @@ interface Call {
   sent: boolean;
 }
 
-/** An admin operation waits for a commit, which an admission does not. */
+/** An admin operation waits for a commit; an admission doesn't. */
 const operationDeadlineMs = 5_000;
 
-/** The one 503 for a daemon that doesn't answer. */
+/** The 503 for a daemon that doesn't answer. */
 export function limiterUnavailable(): Failure {
   return failure("limiter_unavailable", "the limiter daemon does not answer");
 }
 
-/** A change that was sent may be made all the same, now or when the daemon can write again. */
+/** A change that was sent may still take effect, now or once the daemon can write again. */
 function unanswered(op: AdminOp, sent: boolean): Failure {
   if (!sent || !isChange(op)) return limiterUnavailable();
   return failure(
@@ -58,8 +58,8 @@ export class DaemonCalls {
   }
 
   /**
-   * While the daemon is unreachable, it waits no longer than an admission would; for a silent one,
-   * not at all.
+   * While the daemon is unreachable, the operation waits as long as an admission; while it is
+   * silent, the operation fails immediately.
    */
   async operate(op: AdminOp, body: unknown): Promise<CallOutcome> {
     if (this.#refuses()) return { ok: false, failure: limiterUnavailable() };
@@ -77,7 +77,7 @@ export class DaemonCalls {
     }
   }
 
-  /** Waits as long as an admission would; as many may wait. */
+  /** Waits as long as an admission; the bound on waiting calls is the same. */
   async authorize(credential: string): Promise<AuthorizeOutcome> {
     if (this.#refuses()) return { kind: "unavailable" };
     const id = this.#connection.nextId();
@@ -85,7 +85,7 @@ export class DaemonCalls {
     return reply.kind === "authorized" || reply.kind === "denied" ? reply : { kind: "unavailable" };
   }
 
-  /** Those that no daemon has received, for one that has just welcomed this proxy. */
+  /** The calls to send to a daemon that has just welcomed this proxy. */
   *unsent(): Generator<ToDaemon, void> {
     for (const call of this.#calls.values()) {
       if (call.sent) continue;
@@ -99,9 +99,8 @@ export class DaemonCalls {
   }
 
   /**
-   * Fails changes that were sent: the daemon that is gone may have made them, so they aren't sent
-   * again. Checks of callers are, and operations that may be done twice; they wait no longer than
-   * an admission would.
+   * Fails changes that were sent: the lost daemon may have made them, so they aren't sent again.
+   * Checks of callers and idempotent operations are sent again; they wait as long as an admission.
    */
   connectionLost(): void {
     this.#failWhere(
@@ -115,14 +114,14 @@ export class DaemonCalls {
   }
 
   expire(nowMonoMs: number): void {
-    // An operation may wait for a commit, so it says nothing of the daemon.
+    // An operation may wait for a commit, so its delay says nothing about the daemon.
     for (const { message, askedMonoMs, deadlineMonoMs, sent } of this.#calls.values())
       if (sent && message.kind === "authorize" && deadlineMonoMs <= nowMonoMs)
         this.#connection.timedOut(askedMonoMs);
     this.#failWhere((call) => call.deadlineMonoMs <= nowMonoMs);
   }
 
-  /** Whether a call fails now: it would get no answer, or too many wait. */
+  /** Whether a call fails immediately: it would get no answer, or too many calls wait. */
   #refuses(): boolean {
     const { silent, linked } = this.#connection;
     const nowMonoMs = this.#monoMs();

@@ -1,7 +1,7 @@
 /**
- * The connection to the daemon, as the parts of the limiter client share it: whether the daemon has
- * welcomed this proxy and answers, what is sent to it, and since when it is gone. What the messages
- * mean is not here, and neither is the socket: `connect-limiter.ts` owns that.
+ * The state of the connection to the daemon, shared by the parts of the limiter client: whether the
+ * daemon has welcomed this proxy and answers, and since when it is gone; and sending. Not here: the
+ * meaning of messages, and the socket (`connect-limiter.ts`).
  */
 import type { LinkState } from "../../shared/api/gateway-status.js";
 import { connectionsNamedMax, framesPerWindow, reconnectGraceMs } from "../../shared/bounds.js";
@@ -16,21 +16,21 @@ type ConnectionPorts = Pick<
 
 export class DaemonConnection {
   readonly #ports: ConnectionPorts;
-  /** How long requests wait for an unreachable daemon, counted from its loss. */
+  /** How long requests wait for an unreachable daemon, from the loss of the connection. */
   readonly #deadlineMs: number;
   #line: DaemonLine | null = null;
   #linked = false;
   #lostMonoMs: number;
-  /** When the daemon's last message came. */
+  /** The time of the daemon's last message. */
   #heardMonoMs: number;
-  /** Null: it isn't silent. */
+  /** Null unless the daemon is silent. */
   #silentSinceMonoMs: number | null = null;
   #lastId = 0;
   readonly #versions: WireVersions;
   #offeredVersion: number;
-  /** Whether the daemon doesn't speak the offered version. */
+  /** Whether the daemon doesn't support the offered version. */
   #refused = false;
-  /** Counts the connections with a welcome: others have no verdicts. */
+  /** The number of this connection among those with a welcome; others have no verdicts. */
   #number = 1;
   #verdictsRead = 0;
   #earlier: VerdictsRead["earlier"] = [];
@@ -49,12 +49,12 @@ export class DaemonConnection {
     return this.#linked ? "connected" : "away";
   }
 
-  /** Whether the daemon has welcomed this proxy on the present connection. */
+  /** Whether the daemon has welcomed this proxy on this connection. */
   get linked(): boolean {
     return this.#linked;
   }
 
-  /** Whether the daemon takes settles: once it is linked, or refuses all else. */
+  /** Whether the daemon accepts settles: once linked, or if it accepts nothing else. */
   get takesSettles(): boolean {
     return this.#linked || (this.#refused && this.#offeredVersion === this.#versions.oldest);
   }
@@ -65,14 +65,14 @@ export class DaemonConnection {
   }
 
   /**
-   * The daemon is connected, but silent: it is stopped, or stuck. When it goes on, it answers the
-   * last question first. Until then the proxy sends no more.
+   * Whether the daemon is connected but silent: stopped or stuck. When it resumes, it answers the
+   * last question first. Until then the proxy sends nothing more.
    */
   get silent(): boolean {
     return this.#silentSinceMonoMs !== null;
   }
 
-  /** How many verdicts that admit this proxy has read on this connection. */
+  /** The number of admitting verdicts read on this connection. */
   get verdictsRead(): number {
     return this.#verdictsRead;
   }
@@ -86,13 +86,14 @@ export class DaemonConnection {
   }
 
   /**
-   * Only while linked, or a settle while those are taken; before that nothing but a hello is sent.
+   * Requires a link; a settle also may be sent while settles are accepted. Before that only a hello
+   * is sent.
    */
   send(message: ToDaemon): void {
     this.#line!.send(message);
   }
 
-  /** Sends messages, a window at a time, until there are no more or the connection is lost. */
+  /** Sends messages in windows until all are sent or the connection is lost. */
   sendInWindows(messages: Iterator<ToDaemon, void>): void {
     const line = this.#line!;
     for (let left = framesPerWindow; left > 0; left--) {
@@ -110,7 +111,7 @@ export class DaemonConnection {
     this.#line!.whenSent(run);
   }
 
-  /** Until when a message waits: `deadlineMs` if linked, else counted from the loss. */
+  /** When a message expires: after `deadlineMs` if linked, else counted from the loss. */
   deadlineMonoMs(nowMonoMs: number, deadlineMs = this.#deadlineMs): number {
     return this.#linked ? nowMonoMs + deadlineMs : this.#lostMonoMs + this.#deadlineMs;
   }
@@ -123,9 +124,9 @@ export class DaemonConnection {
   }
 
   /**
-   * The daemon doesn't speak the offered version. If there is an older one, the next connection
-   * offers that; otherwise this one stays, for settles: it ends with the daemon, and the next one
-   * may be of another release. Whether it stays.
+   * The daemon doesn't support the offered version. If there is an older one, the next connection
+   * offers that. Otherwise this connection stays open for settles until the daemon, which may be
+   * replaced by another release, ends. Returns whether it stays.
    */
   refused(): boolean {
     if (this.#refused) return false;
@@ -137,9 +138,9 @@ export class DaemonConnection {
   }
 
   /**
-   * The first message after the welcome says which verdicts this proxy has read on earlier
-   * connections. The daemon takes back what the others have counted, so that a request which is
-   * sent again counts once.
+   * The first message after the welcome reports which verdicts this proxy has read on earlier
+   * connections. The daemon undoes the counts of the others, so that a request which is sent again
+   * counts once.
    */
   welcomed(nowMonoMs: number): void {
     this.#linked = true;
@@ -147,7 +148,7 @@ export class DaemonConnection {
     this.send({ kind: "read", connection: this.#number, earlier: this.#earlier });
   }
 
-  /** A message has come, of any kind. */
+  /** A message has arrived, of any kind. */
   heard(nowMonoMs: number): void {
     this.#heardMonoMs = nowMonoMs;
     if (!this.#linked || this.#silentSinceMonoMs === null) return;
@@ -156,21 +157,23 @@ export class DaemonConnection {
     this.#ports.onAnswering(silentMs);
   }
 
-  /** A question that the daemon answers immediately was sent then, and its deadline has passed. */
+  /**
+   * A question sent at that time, which the daemon answers immediately, has passed its deadline.
+   */
   timedOut(askedMonoMs: number): void {
     if (!this.#linked || this.silent) return;
     if (this.#heardMonoMs > askedMonoMs) this.#ports.onLate();
     else this.#fallSilent();
   }
 
-  /** Whether it was linked until now. */
+  /** Returns whether the daemon was linked until now. */
   lost(): boolean {
     const wasLinked = this.#linked;
     const offersOlder = this.#refused && this.#offeredVersion > this.#versions.oldest;
     this.#offeredVersion = offersOlder ? this.#offeredVersion - 1 : this.#versions.newest;
     this.#line = null;
     this.#linked = this.#refused = false;
-    // One that never welcomes stays silent over all attempts, and is reported once.
+    // A daemon that never welcomes stays silent over all attempts and is reported once.
     if (wasLinked) {
       this.#lostMonoMs = this.#ports.monoMs();
       this.#silentSinceMonoMs = null;

@@ -1,26 +1,27 @@
-/** What the daemon last reported of itself, in its welcome and in events. */
+/** The daemon's last report of its own state, from its welcome and events. */
 import type { DaemonEvent, Welcome } from "../../shared/wire/message-from-daemon.js";
 import { DeniedJwts } from "./denied-jwts.js";
 
 export interface DaemonNotices {
   /**
-   * Whether any rule or budget exists, so that requests need a verdict. True until the welcome.
+   * Whether any rule or budget exists, so that requests need a verdict. True before the first
+   * welcome.
    */
   limited: boolean;
-  /** How many rules are loaded and do nothing; null before the first welcome. */
+  /** The number of inert rules; null before the first welcome. */
   inertRules: number | null;
-  /** The same of budgets. */
+  /** The number of inert budgets; null before the first welcome. */
   inertBudgets: number | null;
   /**
    * Whether a managed key exists, so that callers need credentials; null before the first welcome.
    */
   keysExist: boolean | null;
   readonly deniedJwts: DeniedJwts;
-  /** Why the daemon can't write its store; null when it can, and before the first welcome. */
+  /** Why the daemon can't write its store; null if it can, and before the first welcome. */
   storeFailing: string | null;
-  /** Why the daemon doesn't reach the engine that hosts share; null: it does, or shares none. */
+  /** Why the daemon can't reach the engine that hosts share; null if it can, or shares nothing. */
   clusterFailing: string | null;
-  /** When the last backup of its store was made; null: none that it, or its release, knows of. */
+  /** When the last backup of its store was made; null if none is known. */
   lastBackupMs: number | null;
 }
 
@@ -42,7 +43,7 @@ export function applyWelcome(
   { limited, inertRules, inertBudgets, keysExist, deniedJwts }: Welcome,
 ): void {
   notices.deniedJwts.welcomed(deniedJwts);
-  // If one of them differs, an event right behind the welcome says so.
+  // An event after the welcome reports any of them that differs.
   const noFailure = { storeFailing: null, clusterFailing: null, lastBackupMs: null };
   Object.assign(notices, { limited, inertRules, inertBudgets, keysExist, ...noFailure });
 }

@@ -1,13 +1,13 @@
 /**
- * The denied JWTs as the daemon last sent them: kept while the daemon is away, and updated by the
- * list that follows each welcome.
+ * The denied JWTs as last sent by the daemon: they stay in force while the daemon is away; the list
+ * after each welcome updates them.
  */
 import { jwtNameKey, namesOfToken } from "../../shared/domain/jwt-denial.js";
 import type { JwtChange } from "../../shared/wire/message-from-daemon.js";
 
 interface Known {
   readonly expiresAtMs: number | null;
-  /** Of the connection that named it last. */
+  /** The last connection that listed it. */
   readonly connection: number;
 }
 
@@ -15,7 +15,7 @@ export class DeniedJwts {
   readonly #byName = new Map<string, Known>();
   #connection = 0;
 
-  /** A list of so many is about to come. */
+  /** Prepares for the list that follows, with this many entries. */
   welcomed(count: number): void {
     this.#connection++;
     if (count === 0) this.#byName.clear();
@@ -33,7 +33,7 @@ export class DeniedJwts {
       if (connection !== this.#connection) this.#byName.delete(key);
   }
 
-  /** Whether a token with these claims is denied; all but free while none is. */
+  /** Whether a token with these claims is denied; nearly free if no JWT is denied. */
   has(claims: Readonly<Record<string, unknown>>, nowMs: number): boolean {
     if (this.#byName.size === 0) return false;
     return namesOfToken(claims).some((key) => {

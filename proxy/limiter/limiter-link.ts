@@ -1,4 +1,4 @@
-/** What the limiter client needs of its surroundings, and what the owner of its socket calls. */
+/** The ports that the limiter client uses, and the interface that the owner of its socket calls. */
 import type { FailureMode } from "../../shared/config/config.js";
 import type { FromDaemon, UnknownEvent } from "../../shared/wire/message-from-daemon.js";
 import type { ToDaemon } from "../../shared/wire/message-to-daemon.js";
@@ -9,32 +9,32 @@ export interface LimiterClientPorts {
   /** Monotonic milliseconds. */
   monoMs(): number;
   schedule(ms: number, run: () => void): void;
-  /** Runs `run` when what was sent in this turn of the event loop has left. */
+  /** Runs `run` once the messages of this turn of the event loop have been sent. */
   afterTurn(run: () => void): void;
   onLinkChange(linked: boolean): void;
   /**
-   * The daemon is connected, and a deadline has passed without a word from it: `wasLinked`, of an
-   * admission or a check of a caller, or else of the welcome.
+   * The connected daemon has missed a deadline without sending anything: with `wasLinked`, that of
+   * an admission or a check of a caller; otherwise that of the welcome.
    */
   onSilent(wasLinked: boolean): void;
-  /** A silent daemon has said something again. */
+  /** A silent daemon has sent a message again. */
   onAnswering(silentMs: number): void;
-  /** A question had no answer in time from a daemon that isn't silent: too much waits for it. */
+  /** A daemon that isn't silent missed the deadline of a question: too much is queued for it. */
   onLate(): void;
   /**
-   * The daemon speaks none of this proxy's wire versions, as it says in `message`: it takes
-   * settles, and nothing else.
+   * The daemon supports none of this proxy's wire versions, as `message` says: it accepts only
+   * settle messages.
    */
   onRefused(message: string): void;
-  /** The oldest settle was dropped: too many wait. */
+  /** The oldest settle was dropped: too many are queued. */
   onDropped(): void;
 }
 
-/** How many settles may be in flight. */
+/** The maximum number of settles in flight. */
 export interface SettleWindow {
-  /** Between two times at which the kernel has taken all that was sent. */
+  /** Settles sent before the kernel has accepted all of them. */
   readonly settles: number;
-  /** Between the last acknowledged one and the last that is sent. */
+  /** Settles sent after the last acknowledged one. */
   readonly unacknowledged: number;
 }
 
@@ -42,22 +42,25 @@ export interface LimiterClientOptions {
   readonly deadlineMs: number;
   readonly failureMode: FailureMode;
   readonly settleWindow?: SettleWindow | undefined;
-  /** Those that this proxy speaks; by default those of this release. */
+  /** The versions that this proxy supports; by default those of this release. */
   readonly wireVersions?: WireVersions | undefined;
 }
 
 /** One connection to the daemon, as the limiter client sees it. */
 export interface DaemonLine {
   send(message: ToDaemon): void;
-  /** Runs `run` once the kernel has taken all that was sent; never if it is lost before. */
+  /**
+   * Runs `run` once the kernel has accepted all that was sent; never if the connection is lost
+   * first.
+   */
   whenSent(run: () => void): void;
   close(): void;
 }
 
-/** What the socket's owner calls. */
+/** The interface that the socket's owner calls. */
 export interface LimiterLink {
   connected(line: DaemonLine): void;
-  /** Null: a frame that can't be read. `nowMonoMs`: read once for all that have come together. */
+  /** Null for an unreadable frame. `nowMonoMs` is read once for all frames of a chunk. */
   received(message: FromDaemon | UnknownEvent | null, nowMonoMs: number): void;
   lost(): void;
 }

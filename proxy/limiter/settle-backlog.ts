@@ -1,8 +1,7 @@
 /**
- * Settles as they wait, in the order of their numbers, from the first that isn't acknowledged to
- * the last, and as they are sent. The first thousands are kept as they are; those of a longer
- * backlog as bytes, a block at a time, which take half of the memory. When they are sent is the
- * outbox's.
+ * The queue of unacknowledged settles, ordered by number, and their conversion to messages. The
+ * first thousands are objects; those of a longer backlog are bytes, in blocks, at half of the
+ * memory. The outbox decides when they are sent.
  */
 import { settlesKeptAsTheyAre } from "../../shared/bounds.js";
 import { recordKind } from "../../shared/wire/execution.js";
@@ -10,15 +9,15 @@ import type { Lease, Settle, SettledPart } from "../../shared/wire/message-to-da
 import { assertLimiter } from "./broken-limiter-state.js";
 import type { Spent } from "./limiter.js";
 
-/** What is settled; an admission is one. */
+/** The settled lease; an admission is one. */
 export interface SettledLease extends Omit<Lease, "submission"> {
   readonly startedMonoMs: number;
   readonly targetStartedMonoMs?: number | undefined;
 }
 
 /**
- * Holds what the message needs and nothing else: whatever else hung on it would stay in memory
- * until the acknowledgement.
+ * Holds only what the message needs: anything else that it references would stay in memory until
+ * the acknowledgement.
  */
 export interface QueuedSettle extends SettledLease, Spent {
   readonly seq: number;
@@ -26,35 +25,35 @@ export interface QueuedSettle extends SettledLease, Spent {
   readonly endedMonoMs: number;
 }
 
-/** What the daemon hasn't acknowledged. */
+/** The settles that the daemon hasn't acknowledged. */
 export interface UnacknowledgedSettles {
   readonly count: number;
-  /** In the order of their numbers, with times relative to now. */
+  /** Ordered by number, with times relative to now. */
   readonly settles: Iterable<Settle>;
-  /** When one of them was last sent; null: none ever was. */
+  /** How long ago one of them was last sent; null if none ever was. */
   readonly sentAgoMs: number | null;
 }
 
-/** To make bytes of as many, or to read them, takes some 0.5 ms. */
+/** Converting a block to or from bytes takes about 0.5 ms. */
 const blockSettles = 128;
 
-/** The bytes of a complete block, or the settles of any. */
+/** A complete block as bytes, or the settles of any block. */
 type Block = Buffer | QueuedSettle[];
 
 export class SettleBacklog {
   readonly #blocks: Block[] = [];
-  /** The first number in the first block. */
+  /** The number of the first settle in the first block. */
   #blocksFromSeq = 1;
   #firstSeq = 1;
   #lastSeq = 0;
-  /** The block of bytes that was read last. */
+  /** The block of bytes that was last converted. */
   #read: { readonly block: Buffer; readonly settles: readonly QueuedSettle[] } | null = null;
 
   get size(): number {
     return this.#lastSeq - this.#firstSeq + 1;
   }
 
-  /** The number of the first one; if there is none, of the next. */
+  /** The number of the first settle; if there is none, of the next. */
   get firstSeq(): number {
     return this.#firstSeq;
   }
@@ -63,7 +62,7 @@ export class SettleBacklog {
     return this.#lastSeq;
   }
 
-  /** Adds the next one. */
+  /** Appends the next settle. */
   add(settle: QueuedSettle): void {
     assertLimiter(settle.seq === this.#lastSeq + 1, "settles are numbered in their order");
     this.#lastSeq = settle.seq;
@@ -76,7 +75,7 @@ export class SettleBacklog {
     }
   }
 
-  /** One that isn't removed. */
+  /** A settle that isn't removed. */
   at(seq: number): QueuedSettle {
     assertLimiter(
       this.#firstSeq <= seq && seq <= this.#lastSeq,
@@ -91,7 +90,7 @@ export class SettleBacklog {
     for (let seq = this.#firstSeq; seq <= this.#lastSeq; seq++) yield this.at(seq);
   }
 
-  /** Removes all up to `seq`. */
+  /** Removes all settles up to `seq`. */
   removeUntil(seq: number): void {
     this.#firstSeq = Math.min(Math.max(this.#firstSeq, seq + 1), this.#lastSeq + 1);
     const blocks = Math.floor((this.#firstSeq - this.#blocksFromSeq) / blockSettles);
@@ -134,7 +133,7 @@ function toBytes(settles: readonly QueuedSettle[]): Buffer {
   return Buffer.from(text);
 }
 
-/** What `toBytes` made: bytes that never left the process need no check. */
+/** Reads the bytes of `toBytes`, unchecked: they never left the process. */
 function fromBytes(bytes: Buffer): QueuedSettle[] {
   return (JSON.parse(bytes.toString()) as unknown[][]).map((fields) => {
     const [seq, part, lease, userPath, admittedAtMs, lsn, provider, model, ...others] = fields;
@@ -167,7 +166,7 @@ export function* settleMessages(
   for (const item of items) yield settleMessage(item, nowMonoMs);
 }
 
-/** A settle as it is sent at `nowMonoMs`, with relative times, as the two clocks may differ. */
+/** The message of a settle sent at `nowMonoMs`, with relative times: the two clocks may differ. */
 export function settleMessage(item: QueuedSettle, nowMonoMs: number): Settle {
   return {
     kind: "settle",

@@ -1,8 +1,7 @@
 /**
- * The settles that the daemon hasn't acknowledged: numbered, in order, bounded. Each is sent when
- * it is added, and again after every reconnect until it is acknowledged; in windows, so that
- * however many wait, admissions have their turn between them. What is settled when is the limiter
- * client's.
+ * The settles that the daemon hasn't acknowledged: numbered, ordered, bounded. Each is sent when it
+ * is added, and again after every reconnect until it is acknowledged. Sending in windows leaves
+ * admissions their turn during a long backlog. The limiter client decides what is settled when.
  */
 import {
   acknowledgementWaitMs,
@@ -45,18 +44,18 @@ export class SettleOutbox {
   readonly #window: SettleWindow;
   readonly #backlog = new SettleBacklog();
   #dropped = 0;
-  /** The first that wasn't sent on this connection. */
+  /** The first settle not yet sent on this connection. */
   #nextSeq = 1;
   #emptyCallbacks: (() => void)[] = [];
-  /** How many may be sent before the kernel has taken those that were. */
+  /** Settles that may be sent before the kernel has accepted the earlier ones. */
   #leftInWindow: number;
   /** The last number that may be sent before the next acknowledgement. */
   #allowedSeq = 0;
   #waitsForAcknowledgement = false;
-  /** The last number that was ever sent, and when that was. */
+  /** The last number ever sent, and when. */
   #sentSeq = 0;
   #sentMonoMs = 0;
-  /** Which connection this is: what an earlier one has taken opens no window of the present one. */
+  /** The number of this connection: callbacks of an earlier one open no window here. */
   #connections = 0;
 
   constructor(
@@ -74,12 +73,12 @@ export class SettleOutbox {
     return this.#backlog.size;
   }
 
-  /** How many were dropped at the bound. */
+  /** The number of settles dropped at the bound. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Settles a request. Its slots don't wait behind a backlog. */
+  /** Settles a request. Its slots are freed without waiting for a backlog. */
   end(admission: Admission, spent: Spent, endedMonoMs: number): void {
     this.add("request", admission, spent, endedMonoMs);
     const connection = this.#connection;
@@ -88,7 +87,7 @@ export class SettleOutbox {
       connection.send({ kind: "release", id: admission.lease });
   }
 
-  /** What was answered from the cache had no admission. */
+  /** Settles an answer from the cache, which had no admission. */
   addCached(
     { userPath, startedMonoMs, estimated, record }: AnsweredFromCache,
     endedMonoMs: number,
@@ -97,14 +96,14 @@ export class SettleOutbox {
     this.add("cached", unleased, { tokens: 0, estimated, record }, endedMonoMs);
   }
 
-  /** It is about a request that has ended long ago. */
+  /** Settles the final usage of a request that ended long ago. */
   addFinal(record: Execution, nowMonoMs: number): void {
     const unleased = { lease: 0, userPath: "/", admittedAtMs: 0, lsn: 0, ...noTarget };
     const settled = { ...unleased, startedMonoMs: nowMonoMs };
     this.add("final", settled, { tokens: 0, estimated: false, record }, nowMonoMs);
   }
 
-  /** Numbers a settle, keeps it, and sends it if it may; at the bound the oldest is dropped. */
+  /** Numbers a settle, queues it, and sends it if allowed; at the bound the oldest is dropped. */
   add(part: SettledPart, settled: SettledLease, spent: Spent, endedMonoMs: number): void {
     this.#backlog.add({
       seq: this.#backlog.lastSeq + 1,
@@ -131,20 +130,22 @@ export class SettleOutbox {
     if (this.#connection.takesSettles) this.#send(endedMonoMs);
   }
 
-  /** Begins to send all of them to a daemon that has welcomed this proxy, or takes nothing else. */
+  /**
+   * Starts to send all settles to a daemon that has welcomed this proxy, or accepts only settles.
+   */
   welcomed(nowMonoMs: number): void {
     this.#allowedSeq = this.#backlog.firstSeq - 1 + this.#window.unacknowledged;
     this.#send(nowMonoMs);
   }
 
-  /** What was sent and isn't acknowledged is sent again on the next connection. */
+  /** Sends unacknowledged settles again on the next connection. */
   connectionLost(): void {
     this.#connections++;
     this.#nextSeq = this.#backlog.firstSeq;
     this.#leftInWindow = this.#window.settles;
   }
 
-  /** Forgets all up to `seq`: they are durable. */
+  /** Drops all settles up to `seq`: they are durable. */
   acknowledge(seq: number, nowMonoMs: number): void {
     this.#removeUntil(seq);
     this.#allowedSeq = Math.max(this.#allowedSeq, seq + this.#window.unacknowledged);
@@ -157,7 +158,7 @@ export class SettleOutbox {
     for (const run of callbacks) run();
   }
 
-  /** All of them, for a file: nothing is added, sent or acknowledged any more. */
+  /** All settles, for a file; afterwards nothing is added, sent or acknowledged. */
   unacknowledged(nowMonoMs: number): UnacknowledgedSettles {
     const wasSent = this.size > 0 && this.#backlog.firstSeq <= this.#sentSeq;
     return {
@@ -167,7 +168,7 @@ export class SettleOutbox {
     };
   }
 
-  /** Resolved once nothing is left, or after `ms`. */
+  /** Resolves once no settle is left, or after `ms`. */
   drained(ms: number): Promise<void> {
     return new Promise((resolve) => {
       if (this.size === 0) return resolve();
@@ -176,7 +177,7 @@ export class SettleOutbox {
     });
   }
 
-  /** Sends those that fit into the window, in the order of their numbers. */
+  /** Sends the settles that fit into the window, ordered by number. */
   #send(nowMonoMs: number): void {
     const connection = this.#connection;
     while (this.#nextSeq <= this.#backlog.lastSeq && this.#leftInWindow > 0) {
@@ -217,7 +218,7 @@ export class SettleOutbox {
   }
 }
 
-/** Where a verdict may still come, the settle needs the lease. */
+/** If a verdict may still arrive, the settle needs the lease. */
 function hasAllVerdicts({ lsn, submission, target, targetLsn }: Admission): boolean {
   if (isUnnumbered(lsn)) return false;
   return submission || (target !== null && !isUnnumbered(targetLsn));

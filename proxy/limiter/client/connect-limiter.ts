@@ -1,4 +1,4 @@
-/** Joins the limiter client to the daemon's socket: bytes to messages and back, and its log. */
+/** Connects the limiter client to the daemon's socket: bytes to messages and back, and its log. */
 import { randomUUID } from "node:crypto";
 import { performance } from "node:perf_hooks";
 import { frameBytesMaxFromDaemon } from "../../../shared/bounds.js";
@@ -15,24 +15,24 @@ import type { UnacknowledgedSettles } from "../settle-backlog.js";
 import { LimiterClient } from "./limiter-client.js";
 
 /**
- * How long a start waits for the daemon before the proxy reports that it is ready; after that it
- * serves by its failure mode.
+ * How long a starting proxy waits for the daemon before it reports ready; after that it serves by
+ * its failure mode.
  */
 const firstLinkMs = 2_000;
 
 interface ConnectedLimiter {
   readonly proxyId: string;
   readonly client: Limiter;
-  /** Resolves once the daemon is there, or after `firstLinkMs`. */
+  /** Resolves once the daemon is linked, or after `firstLinkMs`. */
   readonly linkedInTime: Promise<void>;
   close(): void;
-  /** Once closed: what the daemon hasn't acknowledged. */
+  /** After closing: the settles that the daemon hasn't acknowledged. */
   left(): UnacknowledgedSettles;
 }
 
 /**
- * Connects, and connects again whenever the connection is lost, until closed. `name`: how the id
- * begins by which the daemon knows this proxy.
+ * Connects, and reconnects after each loss until closed. `name` prefixes the id by which the daemon
+ * knows this proxy.
  */
 export function connectLimiter(
   config: Config["limiter"],
@@ -123,11 +123,11 @@ function orBroken(step: () => void): void {
   }
 }
 
-/** What the log says about the link to the daemon. */
+/** The log of the link to the daemon. */
 interface LinkLog {
-  /** False for a link that is closed on purpose. */
+  /** Returns false for a link that is closed on purpose. */
   onLinkChange(linked: boolean): boolean;
-  /** `wasLinked`: the daemon has welcomed this proxy, and is silent now. */
+  /** `wasLinked`: the daemon had welcomed this proxy before it became silent. */
   onSilent(wasLinked: boolean): void;
   onAnswering(silentMs: number): void;
   onLate(): void;
@@ -135,13 +135,13 @@ interface LinkLog {
   onDropped(): void;
   onUnreadable(): void;
   onUnreachable(reason: string): void;
-  /** From now on the end of the link isn't reported. */
+  /** Stops reporting the end of the link. */
   close(): void;
 }
 
 /**
- * `throttled`: reports the first of events that may come thousands of times a second, and later
- * ones together.
+ * `throttled` reports the first of events that may occur thousands of times a second immediately,
+ * and later ones together.
  */
 export function createLinkLog(
   { socket, failureMode }: Config["limiter"],
@@ -151,7 +151,7 @@ export function createLinkLog(
   const seen = { socket, failure_mode: failureMode };
   let closing = false;
   let lastError = "";
-  /** There are ten attempts a second: a reason is logged when it differs from the last. */
+  /** Attempts run ten times a second: a reason is logged only if it differs from the last. */
   const logOnce = (reason: string, message: string): void => {
     if (reason === lastError || closing) return;
     lastError = reason;

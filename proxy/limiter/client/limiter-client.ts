@@ -1,6 +1,6 @@
 /**
- * The limiter port over one connection to the daemon, which may be lost and made again: then it
- * sends again what this proxy holds and what isn't acknowledged. Verdicts: `pending-admissions.ts`.
+ * Implements the limiter port over one connection to the daemon. After a loss it reconnects and
+ * resends its leases and all unacknowledged settles. Verdicts are in `pending-admissions.ts`.
  */
 import type { LinkState } from "../../../shared/api/gateway-status.js";
 import { endsPerTurn } from "../../../shared/bounds.js";
@@ -46,13 +46,13 @@ export class LimiterClient implements Limiter, LimiterLink {
   readonly #ports: LimiterClientPorts;
   readonly #connection: DaemonConnection;
   readonly #notices = createNotices();
-  /** Admissions that aren't settled yet, by lease. */
+  /** Unsettled admissions by lease. */
   readonly #held = new IdMap<Admission>();
   readonly #unreported: UnreportedAdmissions;
   readonly #pending: PendingAdmissions;
   readonly #outbox: SettleOutbox;
   readonly #calls: DaemonCalls;
-  /** Runs a callback once what this turn of the event loop has sent has left the process. */
+  /** Runs a callback once the messages of this turn of the event loop have been sent. */
   readonly #afterSending: (run: () => void) => void;
   readonly #expiryIntervalMs: number;
   #expiryScheduled = false;
@@ -187,7 +187,7 @@ export class LimiterClient implements Limiter, LimiterLink {
     return this.#outbox.drained(ms);
   }
 
-  /** When nothing is settled any more and the connection is closed. */
+  /** The settles left once nothing is settled any more and the connection is closed. */
   unacknowledged(): UnacknowledgedSettles {
     return this.#outbox.unacknowledged(this.#ports.monoMs());
   }
@@ -212,13 +212,13 @@ export class LimiterClient implements Limiter, LimiterLink {
       case "exceeded":
         return this.#pending.rejected(message);
       case "denied":
-        // Answers an admission or a check of a caller: all questions share one sequence of ids.
+        // Answers an admission or a check of a caller; all questions share one sequence of ids.
         this.#pending.rejected(message);
         return this.#calls.replied(message);
       case "settled":
         return this.#outbox.acknowledge(message.seq, nowMonoMs);
       case "authorized":
-        // Answers a judgement, or a check of a caller.
+        // Answers a judgement or a check of a caller.
         this.#pending.authorized(message.id);
         return this.#calls.replied(message);
       case "answer":
@@ -241,7 +241,7 @@ export class LimiterClient implements Limiter, LimiterLink {
     this.#ports.onLinkChange(false);
   }
 
-  /** A window of settles first: what they charge is known to the admissions behind them. */
+  /** Sends a window of settles first: admissions sent after it then see what the settles charge. */
   #welcomed(message: Welcome, nowMonoMs: number): void {
     this.#outbox.acknowledge(message.settledSeq, nowMonoMs);
     this.#connection.welcomed(nowMonoMs);
@@ -253,20 +253,20 @@ export class LimiterClient implements Limiter, LimiterLink {
     this.#ports.onLinkChange(true);
   }
 
-  /** The answer to a hello whose wire version the daemon doesn't speak. */
+  /** The answer to a hello whose wire version the daemon doesn't support. */
   #refused({ failure }: Failed, nowMonoMs: number): void {
     if (!this.#connection.refused()) return;
     this.#ports.onRefused(failure.message);
     this.#outbox.welcomed(nowMonoMs);
   }
 
-  /** What waits for the daemon resolves at its deadline. */
+  /** Waits for an answer, which resolves by its deadline. */
   #inTime<T>(waiting: Promise<T>): Promise<T> {
     this.#scheduleExpiry();
     return waiting;
   }
 
-  /** One timer looks at all deadlines, ten times in their length, as long as anything waits. */
+  /** One timer checks all deadlines, ten times per deadline length, while anything waits. */
   #scheduleExpiry(): void {
     if (this.#expiryScheduled || this.#pending.size + this.#calls.size === 0) return;
     this.#expiryScheduled = true;

@@ -1,7 +1,7 @@
 /**
- * One admission or reroute, from the question to the outcome: the message, the promise that the
- * daemon's verdict resolves, and the admission that comes of it. At its deadline the failure mode
- * resolves it. A verdict that comes after the deadline is withdrawn.
+ * An admission or reroute from the question to the outcome: the message, the promise resolved by
+ * the daemon's verdict, and the resulting admission. At its deadline the failure mode resolves it.
+ * A verdict after the deadline is withdrawn.
  */
 import { admissionsWaitingMax } from "../../../shared/bounds.js";
 import type { FailureMode } from "../../../shared/config/config.js";
@@ -26,7 +26,7 @@ import type { UnreportedAdmissions } from "./report-leases.js";
 
 export interface AdmissionRequest {
   readonly caller: Claimed;
-  /** As in `Admit`: none for a judgement alone, whose admission says only that nothing refuses. */
+  /** As in `Admit`. Empty for a judgement only, whose admission says that nothing refuses. */
   readonly targets: readonly Target[];
   /** The admission whose target failed; null for a request that isn't admitted yet. */
   readonly rerouted: Admission | null;
@@ -36,21 +36,21 @@ export interface AdmissionRequest {
   readonly modelNames?: readonly string[] | undefined;
 }
 
-/** Stands for the target of an admission that is no longer remembered. */
+/** Stands for the target of an admission that has been forgotten. */
 const forgottenTarget: Target = { provider: "none", model: "none" };
 
 interface PendingAdmission {
   readonly request: AdmissionRequest;
   readonly deadlineMonoMs: number;
   readonly resolve: (outcome: AdmissionOutcome) => void;
-  /** Whether it was sent on this connection, so that its answer may still come. */
+  /** Whether it was sent on this connection, so that its answer may still arrive. */
   sent: boolean;
 }
 
 interface PendingAdmissionsContext {
   readonly connection: DaemonConnection;
   readonly notices: DaemonNotices;
-  /** Granted admissions that aren't settled yet, by lease. */
+  /** Granted, unsettled admissions by lease. */
   readonly held: IdMap<Admission>;
   readonly unreported: UnreportedAdmissions;
   readonly outbox: SettleOutbox;
@@ -68,20 +68,20 @@ export class PendingAdmissions {
     this.#late = new LateAdmissions(context.outbox, () => context.monoMs());
   }
 
-  /** How many wait. */
+  /** The number of waiting questions. */
   get size(): number {
     return this.#waiting.size;
   }
 
   /**
-   * Never rejects, and resolves within the deadline: at once if the request needs no verdict, or if
-   * none would come in time.
+   * Never rejects; resolves within the deadline, and immediately if the request needs no verdict or
+   * none would arrive in time.
    */
   ask(request: AdmissionRequest): Promise<AdmissionOutcome> {
     const { connection, notices } = this.#context;
     const { caller, rerouted, startedMonoMs } = request;
     const unlimited = connection.linked && !notices.limited && this.#mayPassUnchecked(caller);
-    // An admission without a number had no question, or its verdict is late: the daemon knows of no
+    // An admission without a number had no question, or its verdict is late: the daemon has no
     // lease to reroute.
     if (unlimited || (rerouted !== null && isUnnumbered(rerouted.lsn)))
       return Promise.resolve({
@@ -104,17 +104,17 @@ export class PendingAdmissions {
     });
   }
 
-  /** What waits, in the order of its ids, for a daemon that has just welcomed this proxy. */
+  /** The waiting questions, ordered by id, for a daemon that has just welcomed this proxy. */
   *unsent(): Generator<ToDaemon, void> {
     for (const [id, pending] of this.#waiting.entries()) {
-      // It may have reached its deadline since.
+      // It may have expired since.
       if (this.#waiting.get(id) !== pending) continue;
       pending.sent = true;
       yield this.#message(id, pending.request);
     }
   }
 
-  /** The next daemon gets all of it again; no late verdict comes any more. */
+  /** All questions will be sent to the next daemon; no late verdict arrives any more. */
   connectionLost(): void {
     for (const pending of this.#waiting.values()) pending.sent = false;
     this.#late.connectionLost();
@@ -136,8 +136,8 @@ export class PendingAdmissions {
   }
 
   /**
-   * The daemon has admitted the request to a target that it doesn't have: for the request that is
-   * no verdict, and its lease is withdrawn.
+   * The daemon chose a target that the request doesn't list: this counts as no verdict, and the
+   * lease is withdrawn.
    */
   #misunderstood({ request, resolve }: PendingAdmission, message: Admitted): void {
     this.#late.expect(message.id, request);
@@ -145,7 +145,7 @@ export class PendingAdmissions {
     resolve(this.#withoutVerdict(request));
   }
 
-  /** The path's rules and budgets let a request pass before it is read. */
+  /** The path's rules and budgets don't refuse a request that isn't read yet. */
   authorized(id: number): void {
     const pending = this.#waiting.take(id);
     if (pending === undefined) return this.#late.rejected(id);
@@ -161,14 +161,14 @@ export class PendingAdmissions {
     pending.resolve(rejected(message));
   }
 
-  /** The daemon can't take it. The failure mode doesn't apply: the daemon is there, and counts. */
+  /** The daemon can't accept it. The failure mode doesn't apply: the daemon is connected. */
   failed({ id, failure }: Failed): void {
     const pending = this.#waiting.take(id);
     if (pending === undefined) return this.#late.rejected(id);
     pending.resolve({ kind: "failed", failure });
   }
 
-  /** Resolves those whose deadline has passed by the failure mode. */
+  /** Resolves questions past their deadline by the failure mode. */
   expire(nowMonoMs: number): void {
     const { connection } = this.#context;
     for (const [id, { request, deadlineMonoMs, resolve, sent }] of this.#waiting.entries()) {
@@ -200,7 +200,7 @@ export class PendingAdmissions {
   }
 }
 
-/** `read`: how many verdicts that admit have come on this connection. */
+/** `read`: the number of admitting verdicts read on this connection. */
 export function admissionMessage(
   id: number,
   { caller, targets, rerouted, submission, modelNames }: AdmissionRequest,
@@ -215,13 +215,13 @@ export function admissionMessage(
         targets,
         submission,
         read,
-        // Only a key has a list there.
+        // The daemon has model lists for keys only.
         modelNames: isKeyHash(caller.credential) ? modelNames : undefined,
       }
     : { kind: "reroute", id, lease: rerouted.lease, targets, read };
 }
 
-/** The admission that the daemon granted, or the one that it rerouted. */
+/** The admission that the daemon granted or rerouted. */
 export function grantedAdmission(
   { caller, targets, rerouted, submission, startedMonoMs }: AdmissionRequest,
   { id, target: index, admittedAtMs, lsn, key }: Admitted,
@@ -252,7 +252,7 @@ export function grantedAdmission(
 
 /**
  * The admission of a request that goes to its first target without a verdict. `lsn`: 0, or
- * `unlimitedLsn` when there is no rule.
+ * `unlimitedLsn` if there is no rule.
  */
 export function failOpenAdmission(
   { caller, targets, rerouted, submission, startedMonoMs }: AdmissionRequest,
@@ -300,10 +300,9 @@ export function rejected(message: Refused | Exceeded | Denied): AdmissionOutcome
 }
 
 /**
- * Admissions and reroutes whose deadline passed before the daemon's verdict, as long as that may
- * still come. By then the request was rejected, or it went to a target without a verdict and is
- * counted there (`UnreportedAdmissions`). So what a late verdict has counted is withdrawn, whatever
- * became of its request.
+ * Admissions and reroutes whose deadline passed before the daemon's verdict, while that may still
+ * arrive. Their request was rejected, or went to a target without a verdict and is counted there
+ * (`UnreportedAdmissions`). So the counts of a late verdict are withdrawn in either case.
  */
 export class LateAdmissions {
   readonly #expected = new Map<number, AdmissionRequest>();
@@ -315,7 +314,7 @@ export class LateAdmissions {
     this.#monoMs = monoMs;
   }
 
-  /** Remembers a request whose verdict is late; at the bound it is forgotten. */
+  /** Expects a late verdict for a request; at the bound the request is forgotten. */
   expect(id: number, request: AdmissionRequest): void {
     if (this.#expected.size < admissionsWaitingMax) this.#expected.set(id, request);
   }
@@ -331,12 +330,12 @@ export class LateAdmissions {
     else if (target !== null) this.#withdrawTarget(message, rerouted, target);
   }
 
-  /** Nothing was counted. */
+  /** The late verdict counted nothing. */
   rejected(id: number): void {
     this.#expected.delete(id);
   }
 
-  /** No verdict comes any more: the daemon takes back what it has counted. */
+  /** No late verdict arrives any more: the daemon undoes their counts. */
   connectionLost(): void {
     this.#expected.clear();
   }
@@ -356,7 +355,7 @@ export class LateAdmissions {
     this.#outbox.add("withdrawn", lease, nothingSpent, nowMonoMs);
   }
 
-  /** The target of a reroute; its request goes on, or has ended, elsewhere. */
+  /** Withdraws the target of a late reroute; its request has continued or ended elsewhere. */
   #withdrawTarget({ admittedAtMs, lsn }: Admitted, rerouted: Admission, target: Target): void {
     const attempt = { target, targetAtMs: admittedAtMs, targetLsn: lsn };
     const nowMonoMs = this.#monoMs();

@@ -1,6 +1,6 @@
 /**
- * What a proxy reports of the leases that it holds: all of them in the hellos of each connection,
- * and in holds those of requests that run at a target without a verdict (failure mode `open`).
+ * The leases that a proxy reports: all of them in the hellos of each connection, and in holds those
+ * of requests that run without a verdict (failure mode `open`).
  */
 import { frameBytesMaxToDaemon, leasesPerHello, leasesPerPeerMax } from "../../../shared/bounds.js";
 import type { IdMap } from "../../../shared/id-map.js";

@@ -1,7 +1,6 @@
 /**
- * The delivery of the settles that a stopped proxy has left: on a connection of its own, under the
- * name of that proxy, in the order of their numbers. So the daemon counts each of them once,
- * whatever was sent before and however often a delivery is begun.
+ * Delivers the settles that a stopped proxy left: on a separate connection, under the name of that
+ * proxy, ordered by number. So the daemon counts each of them once, however often they are sent.
  */
 import { settlesUnacknowledgedMax } from "../../../shared/bounds.js";
 import { wireVersion } from "../../../shared/version.js";
@@ -9,26 +8,28 @@ import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import type { Settle, ToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import type { SettleFileHead } from "./settle-file.js";
 
-/** A connection that nothing else uses. */
+/** A connection used for the delivery only. */
 export interface DeliveryLine {
   send(message: ToDaemon): void;
-  /** The daemon's next message; null when it is lost, or silent for too long. */
+  /**
+   * The daemon's next message; null if the connection is lost, or the daemon silent for too long.
+   */
   next(): Promise<FromDaemon | null>;
 }
 
 interface LeftSettles {
   readonly head: SettleFileHead;
-  /** In the order of their numbers. */
+  /** Ordered by number. */
   readonly settles: AsyncIterable<Settle> | Iterable<Settle>;
 }
 
-/** How, and until when: between two windows it must be said whether it goes on. */
+/** The options of a delivery; it may be stopped between two windows. */
 interface Delivery {
   readonly nowMs: () => number;
   readonly goesOn: () => Promise<boolean>;
 }
 
-/** Whether all of them are durable now. */
+/** Returns whether all settles are durable. */
 export async function deliverSettles(
   { head, settles }: LeftSettles,
   line: DeliveryLine,
@@ -53,8 +54,8 @@ export async function deliverSettles(
 }
 
 /**
- * The number of the last settle that is durable; null: the connection is lost. A daemon of another
- * release doesn't say it, and takes settles all the same.
+ * Returns the number of the last durable settle; null if the connection is lost. A daemon of
+ * another release doesn't report it, but accepts settles.
  */
 async function welcomed(line: DeliveryLine): Promise<number | null> {
   const message = await line.next();
@@ -62,7 +63,7 @@ async function welcomed(line: DeliveryLine): Promise<number | null> {
   return message?.kind === "welcome" ? message.settledSeq : null;
 }
 
-/** As soon as `seq` is durable; null: it isn't. */
+/** Waits until `seq` is durable; null if it isn't. */
 async function acknowledged(line: DeliveryLine, seq: number): Promise<number | null> {
   for (;;) {
     const message = await line.next();
@@ -71,7 +72,7 @@ async function acknowledged(line: DeliveryLine, seq: number): Promise<number | n
   }
 }
 
-/** The times of a settle are relative to when it is sent. */
+/** The times of a settle are relative to the time of sending. */
 function agedBy(settle: Settle, ms: number): Settle {
   return {
     ...settle,

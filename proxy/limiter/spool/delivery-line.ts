@@ -9,7 +9,7 @@ import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { writeToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import type { DeliveryLine } from "./deliver-settles.js";
 
-/** How long the daemon may say nothing; what it can't commit now is tried again later. */
+/** How long the daemon may be silent; settles that it can't commit now are retried later. */
 const silenceMs = 10_000;
 
 export class SocketLine implements DeliveryLine {
@@ -63,7 +63,7 @@ export class SocketLine implements DeliveryLine {
     this.#link.close();
   }
 
-  /** One that can't be read, or is a later release's, is none that a delivery waits for. */
+  /** Ignores unreadable messages and those of later releases: no delivery waits for them. */
   #received(message: FromDaemon | UnknownEvent | null): void {
     if (message === null || message.kind === "unknown event") return;
     const take = this.#take;

@@ -1,12 +1,12 @@
 /**
- * The directory in which stopping proxies leave their settles: writing a file so that it is there
- * completely or not at all, and taking one so that no other proxy has it. What is in a file is in
- * `settle-file.ts`.
+ * The directory in which stopping proxies leave their settles. It writes a file completely or not
+ * at all, and lets only one proxy take it. The format of a file is in `settle-file.ts`.
  *
- * While a proxy delivers a file, the file's name says which, and the proxy touches it now and then;
- * so a file that a dead proxy had taken is free again after a while. Should two proxies deliver the
- * same file, nothing is counted twice: the daemon knows the settles by their numbers. Names and
- * times only save work, and prevent that settles are delivered which the daemon may have forgotten.
+ * While a proxy delivers a file, the file's name says which proxy, and the proxy touches it from
+ * time to time, so a file taken by a proxy that died becomes free after a while. If two proxies
+ * deliver the same file, nothing is counted twice: the daemon recognizes the settles by their
+ * numbers. Names and times only save work, and keep settles from being delivered that the daemon
+ * may have forgotten.
  */
 import { lstat, mkdir, open, readdir, rename, stat, unlink, utimes } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,37 +14,37 @@ import { settledRetentionMs, spoolBytesMax } from "../../../shared/bounds.js";
 import type { Settle } from "../../../shared/wire/message-to-daemon.js";
 import { endFrame, headFrame, type SettleFileHead, settleFrame } from "./settle-file.js";
 
-/** A file that isn't touched for so long is no longer being delivered. */
+/** A file that hasn't been touched for so long is no longer being delivered. */
 const takenMs = 10_000;
 
-/** The daemon's own time for it is longer: clocks and its last write of it differ a little. */
+/** One day less than the daemon's own retention: clocks and its last write differ a little. */
 const rememberedMs = settledRetentionMs - 24 * 3_600_000;
 
 const unfinished = ".settles.part";
 
-/** What is appended to the name of a file that can't be delivered. */
+/** The suffix of a file that can't be delivered. */
 const refused = ".refused";
 
 const pieceBytes = 256 * 1024;
 const settlesPerPiece = 500;
 const writableByOthers = 0o022;
 
-/** Whose files are trusted: a stranger's could charge anyone. */
+/** The owner whose files are trusted: another user's could charge anyone. */
 const ownUid = process.geteuid?.() ?? 0;
 
-/** A file that this process may take, or must set aside. */
+/** A file that this process may take or must set aside. */
 export interface FoundFile {
   readonly name: string;
   readonly proxyId: string;
-  /** When it was last tried to deliver it; null: never. */
+  /** When its delivery was last tried; null if never. */
   readonly triedAtMs: number | null;
-  /** Why it can't be trusted; null: it can. */
+  /** Why it can't be trusted; null if it can. */
   readonly flaw: string | null;
 }
 
 export class SettleDirectory {
   readonly path: string;
-  /** The name of this process in those of the files that it takes. */
+  /** The name of this process in the names of its files. */
   readonly #self: string;
 
   constructor(path: string, self: string) {
@@ -53,8 +53,7 @@ export class SettleDirectory {
   }
 
   /**
-   * Makes the directory where there is none; not what it is in, which is the daemon's. Rejects when
-   * it can't be used.
+   * Creates the directory, but not its parent, which is the daemon's. Rejects if it can't be used.
    */
   async prepare(): Promise<void> {
     await mkdir(this.path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
@@ -67,7 +66,7 @@ export class SettleDirectory {
       );
   }
 
-  /** What no other proxy is delivering. */
+  /** The files that no other proxy is delivering. */
   async find(nowMs: number): Promise<FoundFile[]> {
     const found: FoundFile[] = [];
     for (const name of await readdir(this.path)) {
@@ -93,7 +92,7 @@ export class SettleDirectory {
     return found;
   }
 
-  /** Null: another proxy was first. */
+  /** Null if another proxy was first. */
   async take({ name, proxyId }: FoundFile): Promise<TakenFile | null> {
     const path = join(this.path, fileName({ proxyId, takenBy: this.#self }));
     const given = join(this.path, fileName({ proxyId, takenBy: "" }));
@@ -107,14 +106,14 @@ export class SettleDirectory {
     return (await file.touch()) ? file : null;
   }
 
-  /** Out of the way of every proxy, for a person to look at. */
+  /** Sets a file aside for a person to inspect. */
   async setAside(name: string): Promise<void> {
     await rename(join(this.path, name), join(this.path, name + refused));
   }
 
   /**
-   * Writes a file of settles; how many of them are in it: as many as the bound on the directory
-   * allows. Rejects when it can't be written; then nothing is left of it.
+   * Writes a file of settles. Returns their number, as many as the bound on the directory allows.
+   * Rejects if it can't be written; then no file remains.
    */
   async write(head: SettleFileHead, settles: Iterable<Settle>): Promise<number> {
     const path = join(this.path, fileName({ proxyId: head.proxyId, takenBy: null }));
@@ -146,7 +145,7 @@ export class SettleDirectory {
     }
   }
 
-  /** What is in the directory, whatever it is. */
+  /** The size of all files in the directory. */
   async #bytes(): Promise<number> {
     let bytes = 0;
     for (const name of await readdir(this.path)) {
@@ -163,7 +162,7 @@ export class SettleDirectory {
   }
 }
 
-/** A file that this process delivers. */
+/** A file that this process is delivering. */
 export class TakenFile {
   readonly path: string;
   readonly #given: string;
@@ -187,7 +186,7 @@ export class TakenFile {
     }
   }
 
-  /** Says that it is still being delivered. False: another proxy has taken it meanwhile. */
+  /** Marks the file as being delivered. False if another proxy has taken it meanwhile. */
   async touch(): Promise<boolean> {
     const now = new Date();
     return utimes(this.path, now, now).then(
@@ -196,7 +195,7 @@ export class TakenFile {
     );
   }
 
-  /** Gives it to the next proxy. */
+  /** Leaves the file to the next proxy. */
   async release(): Promise<void> {
     await rename(this.path, this.#given).catch(() => {});
   }
@@ -205,7 +204,7 @@ export class TakenFile {
     await rename(this.path, this.#given.replace(/~$/, refused));
   }
 
-  /** All is delivered. */
+  /** Removes the file after its delivery. */
   async remove(): Promise<void> {
     await unlink(this.path).catch(() => {});
   }
@@ -213,7 +212,7 @@ export class TakenFile {
 
 interface SettleFileName {
   readonly proxyId: string;
-  /** Which proxy delivers it; empty: it was given up; null: none ever did. */
+  /** The proxy that delivers it; empty if that gave it up; null if none ever has. */
   readonly takenBy: string | null;
 }
 
@@ -227,7 +226,7 @@ export function fileName({ proxyId, takenBy }: SettleFileName): string {
   return `${proxyId}.settles${takenBy === null ? "" : `~${takenBy}`}`;
 }
 
-/** Whether a proxy was killed while it wrote the file, which is incomplete. */
+/** Whether the file is incomplete: a proxy was killed while writing it. */
 function isUnfinished(name: string): boolean {
   return name.endsWith(unfinished);
 }
@@ -238,8 +237,8 @@ export function isFree({ takenBy }: SettleFileName, touchedAtMs: number, nowMs: 
 }
 
 /**
- * Whether the daemon may have forgotten how many of the settles it has counted. `triedAtMs`: when
- * it was last tried to deliver them; null: never.
+ * Whether the daemon may have forgotten which of the settles it has counted. `triedAtMs`: when
+ * their delivery was last tried; null if never.
  */
 export function isForgotten(
   { sentAtMs }: Pick<SettleFileHead, "sentAtMs">,

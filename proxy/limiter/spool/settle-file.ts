@@ -1,8 +1,7 @@
 /**
- * The bytes of a file of settles that a stopped proxy has left: frames of a checksum and msgpack, a
- * head, the settles as on the wire in the order of their numbers, and an end with their count. A
- * file without that end, or with a byte changed, is damaged. Files themselves are in
- * `settle-directory.ts`.
+ * The format of a file of settles left by a stopped proxy: frames of a checksum and msgpack, a
+ * head, the settles as on the wire ordered by number, and an end with their count. A file without
+ * that end, or with a changed byte, is damaged. The files are managed in `settle-directory.ts`.
  */
 import { crc32 } from "node:zlib";
 import { frameBytesMaxToDaemon } from "../../../shared/bounds.js";
@@ -18,17 +17,17 @@ import { parseToDaemon, writeToDaemon } from "../../../shared/wire/message-to-da
 
 const format = "sluice-settles-1";
 
-/** What a file says of its settles; times are those of the wall clock, in ms. */
+/** The head of a file; times are wall-clock ms. */
 export interface SettleFileHead {
-  /** Of the proxy that has numbered them: the daemon knows by it which ones it has counted. */
+  /** The proxy that numbered them: the daemon keeps counted numbers by proxy. */
   readonly proxyId: string;
   /** The times within the settles are relative to this one. */
   readonly writtenAtMs: number;
-  /** When one of them may last have been sent; 0: none ever was. */
+  /** When one of them may last have been sent; 0 if none ever was. */
   readonly sentAtMs: number;
 }
 
-/** Frames and checksums beside the settle itself. */
+/** Frame and checksum overhead of a settle. */
 const sealBytes = 64;
 
 export function headFrame({ proxyId, writtenAtMs, sentAtMs }: SettleFileHead): Buffer {
@@ -39,12 +38,12 @@ export function settleFrame(settle: Settle): Buffer {
   return sealed(writeToDaemon(settle));
 }
 
-/** `count`: of the settles before it. */
+/** `count`: the number of settles before it. */
 export function endFrame(count: number): Buffer {
   return sealed(["end", count]);
 }
 
-/** Takes a file apart, piece by piece. */
+/** Reads a file piece by piece. */
 export class SettleFileReader {
   /** Null until it has been read. */
   head: SettleFileHead | null = null;
@@ -55,12 +54,12 @@ export class SettleFileReader {
   #sound = true;
   readonly #frames = createFrameReader(frameBytesMaxToDaemon + sealBytes);
 
-  /** Whether the file has been read to its end, and is as it was written. */
+  /** Whether the file was read to its end and is intact. */
   get complete(): boolean {
     return this.#ended && this.#sound;
   }
 
-  /** Hands on every settle that is now complete. False: the file is damaged. */
+  /** Passes on every settle that is now complete. False if the file is damaged. */
   feed(piece: Buffer, onSettle: (settle: Settle) => void): boolean {
     const framed = this.#frames.feed(piece, (frame) => {
       this.#sound &&= this.#take(unsealed(frame), onSettle);
@@ -99,14 +98,14 @@ function sealed(value: readonly unknown[]): Buffer {
   return encodeFrame([crc32(body), body]);
 }
 
-/** Undefined for what `sealed` never made. */
+/** Undefined for a frame that `sealed` didn't write. */
 function unsealed(frame: unknown): unknown {
   const [sum, body] = Array.isArray(frame) ? (frame as readonly unknown[]) : [];
   if (!(body instanceof Uint8Array) || sum !== crc32(body)) return undefined;
   try {
     return decodeValue(body);
   } catch {
-    // A body whose checksum holds was made elsewhere.
+    // A body with a correct checksum that isn't msgpack comes from elsewhere.
     return undefined;
   }
 }

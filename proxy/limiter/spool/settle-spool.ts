@@ -1,7 +1,7 @@
 /**
- * The settles that stopped proxies of this host have left, because the daemon hadn't acknowledged
- * them: a stopping proxy leaves its own, and each that runs delivers what it finds. In which order
- * that happens is here; what makes it exactly once is in `deliver-settles.ts`.
+ * The spool of settles that the daemon hadn't acknowledged when their proxy stopped: a stopping
+ * proxy leaves its own, and each running proxy delivers what it finds. This file decides the order
+ * of steps; `deliver-settles.ts` makes the delivery exactly-once.
  */
 import { randomUUID } from "node:crypto";
 import type { Config } from "../../../shared/config/config.js";
@@ -18,7 +18,7 @@ import {
 } from "./settle-directory.js";
 import { SettleFileReader } from "./settle-file.js";
 
-/** How often a proxy looks for files: one may be left, or given up, at any time. */
+/** How often a proxy looks for files, which may appear at any time. */
 const lookMs = 30_000;
 
 const notDelivered = "a file of settles can't be delivered now: it is tried again";
@@ -44,14 +44,14 @@ export class SettleSpool {
     this.#timer = setInterval(() => this.#look(), lookMs).unref();
   }
 
-  /** Whether the daemon can take anything. */
+  /** Called when the daemon becomes reachable or unreachable. */
   linkChanged(linked: boolean): void {
     this.#linked = linked && !this.#closed;
     if (this.#linked) this.#look();
     else this.#line?.close();
   }
 
-  /** Delivers no more; what is being delivered is given to the next proxy. */
+  /** Stops delivering; leaves the current file to the next proxy. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#closed = true;
@@ -123,7 +123,7 @@ export class SettleSpool {
         file.setAside(),
         "it is so old that the daemon may have forgotten which of them it has counted",
       );
-    // The daemon may have gone, or this proxy been stopped, while it was read.
+    // While the file was read, the daemon may have gone or this proxy been stopped.
     if (!this.#linked) return file.release();
     const { socket: path, adminSocket: adminPath } = this.#config;
     const line = new SocketLine({ path, adminPath });
@@ -146,7 +146,7 @@ export class SettleSpool {
     );
   }
 
-  /** As long as it is the same one. */
+  /** Warns once per reason. */
   #warnOnce(reason: string, message: string): void {
     if (reason === this.#lastProblem) return;
     this.#lastProblem = reason;
@@ -154,7 +154,7 @@ export class SettleSpool {
   }
 }
 
-/** Before anything of it is sent: a damaged file isn't delivered in part. */
+/** Reads all of a file before any of it is sent: a damaged file isn't delivered in part. */
 async function readToEnd(file: TakenFile): Promise<SettleFileReader> {
   const reader = new SettleFileReader();
   for await (const piece of file.pieces()) if (!reader.feed(piece, () => {})) break;
