@@ -1,27 +1,27 @@
 /**
- * The labels whose values callers choose, models and user paths: so few of them get series that no
- * caller can fill a Prometheus. What is beyond is `other`.
+ * Labels whose values callers choose, models and user paths: their number is bounded so that no
+ * caller can fill a Prometheus. All further values are `other`.
  */
 import type { Target } from "../../shared/domain/target-name.js";
 
-/** Models known only from an answer of their provider. */
+/** Models known only from a provider's answer. */
 export const unvouchedModelsMax = 500;
 export const pathsMax = 1000;
 
 export const other = "other";
 
-/** The label of each model that has one, by provider and name in lower case. */
+/** The labels of models, by provider and name in lower case. */
 export class ModelLabels {
   readonly #isVouchedFor: (target: Target) => boolean;
   readonly #labels = new Map<string, string>();
   #unvouched = 0;
 
-  /** `isVouchedFor`: the operator has configured the model, or its provider lists it. */
+  /** `isVouchedFor`: whether the operator has configured the model, or its provider lists it. */
   constructor(isVouchedFor: (target: Target) => boolean) {
     this.#isVouchedFor = isVouchedFor;
   }
 
-  /** `answered`: the provider has just answered with success, so it knows the model. */
+  /** `answered`: the provider has just answered successfully, so it knows the model. */
   labelOf(target: Target, answered: boolean): string {
     const { provider, model } = target;
     if (model === "") return "";
@@ -32,43 +32,43 @@ export class ModelLabels {
       if (!answered || this.#unvouched >= unvouchedModelsMax) return other;
       this.#unvouched++;
     }
-    // Lone halves of characters would all be written as the same one.
+    // Lone surrogates would all be encoded as the same character.
     const label = Buffer.from(model).toString();
     this.#labels.set(name, label);
     return label;
   }
 }
 
-/** Paths that get labels immediately; the other labels are for paths with many requests. */
+/** Paths that get labels immediately; the remaining labels are for paths with many requests. */
 const pathsAtOnceMax = 250;
-/** Fewer requests than these say nothing of a path. */
+/** A path with fewer requests than these is too small to judge. */
 const requestsMin = 10;
-/** After so many requests those before them count half. */
+/** After this many requests the earlier ones count half. */
 const requestsPerHalving = 100_000;
 /** Paths without a label whose requests are counted. */
 const waitingMax = 2000;
 
 /**
- * User paths, cut to so many segments; 0: no path has a label. A label is never taken away, since
- * its counters would go with it, and every sum over them would fall. So not all are given away to
- * the first that come: a path gets one of those that are left if its part of the last requests is
- * more than one of so many. What it had until then stays with `other`.
+ * The labels of user paths, cut to a number of segments; 0 for no labels. A label is never
+ * withdrawn: its counters would disappear, and every sum over them would fall. So the first paths
+ * don't get all labels: a path gets one of the remaining labels once its share of the latest
+ * requests is large enough. Its requests until then stay in `other`.
  */
 export class PathLabels {
   readonly #depth: number;
   readonly #isRoomy: () => boolean;
   readonly #shown = new Set<string>();
-  /** The last requests of those that have no label. */
+  /** The latest requests of paths without a label. */
   readonly #waiting = new Map<string, number>();
   #requests = 0;
 
-  /** `isRoomy`: whether there is room for series of paths that may be small. */
+  /** `isRoomy`: whether small paths may have series, too. */
   constructor(depth: number, isRoomy: () => boolean) {
     this.#depth = depth;
     this.#isRoomy = isRoomy;
   }
 
-  /** `requests`: that have ended now, which is what a path's size is measured by. */
+  /** `requests`: the requests that have just ended, which measure a path's size. */
   labelOf(userPath: string | null, requests: 0 | 1): string {
     if (this.#depth === 0 || userPath === null) return "";
     const cut = Buffer.from(firstSegments(userPath, this.#depth)).toString();
@@ -87,7 +87,7 @@ export class PathLabels {
       this.#lessen((each) => each / 2);
     }
     const requests = (this.#waiting.get(path) ?? 0) + 1;
-    // Those that have had most of late are still there when the others are gone.
+    // Decrementing all keeps the paths with the most recent requests and drops the others.
     if (requests === 1 && this.#waiting.size >= waitingMax) this.#lessen((each) => each - 1);
     else this.#waiting.set(path, requests);
     const left = pathsMax - this.#shown.size;
@@ -103,7 +103,7 @@ export class PathLabels {
   }
 }
 
-/** `/a/b` of `/a/b/c` for 2. */
+/** For example `/a/b` for `/a/b/c` and 2. */
 function firstSegments(path: string, depth: number): string {
   let end = 0;
   for (let i = 0; i < depth; i++) {

@@ -1,6 +1,6 @@
 /**
- * What the OpenTelemetry conventions for generative AI call our operations and types of providers.
- * Where they have no name, ours is used, as they allow.
+ * The names of our operations and provider types in the OpenTelemetry conventions for generative
+ * AI. Where these have no name, ours is used, as they allow.
  */
 import type { ProviderType } from "../../shared/config/provider-type.js";
 import type { Operation } from "../../shared/operation.js";
@@ -31,7 +31,9 @@ export function providerName(type: ProviderType): string {
   return providerNames[type] ?? type;
 }
 
-/** Why an attempt has failed, as the conventions want it: few values; empty for an answer. */
+/**
+ * Why an attempt failed, as one of few values, which the conventions require; empty for an answer.
+ */
 export function errorType({ outcome, status }: Pick<Forwarded, "outcome" | "status">): string {
   if (outcome === "complete") return status < 400 ? "" : String(status);
   return outcome === "upstream_error" ? String(status) : outcome;

@@ -1,6 +1,6 @@
 /**
- * What a proxy counts of its requests (docs/reference/metrics.md): one call for each thing that
- * happens. What can be read when it is asked for, such as memory, is in `read-gauges.ts`.
+ * Counts the requests of a proxy (docs/reference/metrics.md), with one call per event. Values that
+ * can be read at a scrape, such as memory, are in `read-gauges.ts`.
  */
 import type { ProviderType } from "../../shared/config/provider-type.js";
 import { costUsd, type PicoUsd } from "../../shared/domain/money.js";
@@ -23,26 +23,26 @@ interface TargetPorts {
 
 interface CountsOptions {
   readonly seriesMax: number;
-  /** Segments of user paths that are a label; 0: none. */
+  /** Number of segments of user paths in labels; 0 for none. */
   readonly pathDepth: number;
 }
 
-/** Of an HTTP request that has ended. */
+/** An HTTP request that has ended. */
 interface EndedRequest {
   readonly method: string;
-  /** Its path, with names in the place of what varies; empty: there is no such endpoint. */
+  /** Its path with placeholders for variable parts; empty if there is no such endpoint. */
   readonly route: string;
-  /** The endpoint of a request to a model; null if it is another request. */
+  /** The endpoint of a request to a model; null for other requests. */
   readonly endpoint: string | null;
   readonly status: number;
   readonly target: Target | null;
   readonly userPath: string | null;
-  /** Null if it isn't known. */
+  /** Null if unknown. */
   readonly stream: boolean | null;
   readonly seconds: number;
 }
 
-/** What a request has used, or a part of it. */
+/** The usage of a request or a part of it. */
 interface ChargedUsage {
   readonly target: Target;
   readonly userPath: string | null;
@@ -51,7 +51,7 @@ interface ChargedUsage {
   /** Null if it has no price, or usage is off. */
   readonly cost: PicoUsd | null;
   readonly isUnpriced: boolean;
-  /** What the usage may be at most; null if it is known. */
+  /** The highest possible usage; null if the usage is known. */
   readonly atMost: Usage | null;
   readonly answered: boolean;
 }
@@ -69,20 +69,20 @@ export interface EndedAttempt {
   >;
 }
 
-/** Who cut a stream, or why. */
+/** Why a stream was cut, or by whom. */
 type StreamCut = "client" | "upstream" | "deadline" | "shutdown";
 
 export interface Refused {
   readonly reason: "rate_limit" | "concurrency" | "budget" | "denied" | "limiter_unavailable";
-  /** Of the rule or the budget; else empty. */
+  /** The scope of the rule or the budget; otherwise empty. */
   readonly scope: string;
   readonly dimension: string;
 }
 
-/** The rest is one label. */
+/** All other methods share one label. */
 const methods: readonly string[] = ["POST", "GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-/** A series for each text, made when it first comes. */
+/** One series per text, created at its first use. */
 class Labelled {
   readonly #series = new Map<string, Series>();
   readonly #add: (key: string) => Series;
@@ -115,7 +115,7 @@ export class ProxyCounts {
   readonly #cuts: Labelled;
   readonly #cache: Labelled;
   readonly #spans: Labelled;
-  /** By the target's name. */
+  /** By target name. */
   readonly #circuits: Labelled;
   readonly #models: ModelLabels;
   readonly #admission: Series;
@@ -192,12 +192,14 @@ export class ProxyCounts {
     count(this.#refused.of(`${reason}\n${scope}\n${dimension}`));
   }
 
-  /** The daemon has given its verdict after so long. */
+  /** `ms`: how long the daemon took to give its verdict. */
   judged(ms: number): void {
     observe(this.#admission, proxyMetrics.admission.buckets, ms / 1000);
   }
 
-  /** A request is about to be sent to its first target; `ms`: what the proxy has needed itself. */
+  /**
+   * A request is about to be sent to its first target; `ms`: the time that the proxy itself took.
+   */
   prepared(ms: number): void {
     observe(this.#overhead, proxyMetrics.overhead.buckets, Math.max(0, ms) / 1000);
   }
@@ -207,14 +209,14 @@ export class ProxyCounts {
     count(this.#failovers.of(`${from.provider}\n${reason}`));
   }
 
-  /** The targets that are left alone now; of those that have no label, how many. */
+  /** Sets the targets with an open circuit; those without a label are counted. */
   circuitsAreOpen(targets: readonly Target[]): void {
     for (const { values } of this.#circuits.all()) values[0] = 0;
     for (const target of targets)
       count(this.#circuits.of(`${target.provider}\n${this.#models.labelOf(target, false)}`));
   }
 
-  /** Requests that ended because the proxy did. */
+  /** The number of requests cut by the stop of the proxy. */
   get cutByStop(): number {
     return this.#cutByStop;
   }

@@ -14,9 +14,9 @@ interface GaugePorts {
   };
   readonly version: string;
   readonly nodeVersion: string;
-  /** Of the configuration that is in force. */
+  /** The hash of the configuration in force. */
   readonly configHash: string;
-  /** When it was read. */
+  /** When it was loaded. */
   readonly configReadMs: number;
 }
 
@@ -35,7 +35,7 @@ export class Gauges {
     table.of(proxyMetrics.reloadedAt).values[0] = ports.configReadMs / 1000;
   }
 
-  /** To be called once a second: the time without the daemon is counted so. */
+  /** Called once a second; measures the time without the daemon. */
   lookAtLimiter(nowMonoMs: number): void {
     const ms = nowMonoMs - this.#lookedMonoMs;
     this.#lookedMonoMs = nowMonoMs;
@@ -43,12 +43,12 @@ export class Gauges {
       this.#table.of(proxyMetrics.limiterDegraded).values[0]! += ms / 1000;
   }
 
-  /** The configuration in force stays. */
+  /** The old configuration stays in force. */
   reloadFailed(): void {
     this.#table.of(proxyMetrics.reloadSucceeded).values[0] = 0;
   }
 
-  /** Sets all that is read, not counted. */
+  /** Updates all gauges that are read rather than counted. */
   update(reading: ProcessReading, lastStop: StopOutcome | null): void {
     const { limiter, sessions, capacity } = this.#ports;
     const set = (name: keyof typeof proxyMetrics, value: number): void => {

@@ -1,6 +1,6 @@
 /**
- * The series of each target, found once for what is counted of a request. A set of labels gets its
- * series when it is first counted.
+ * The series of each target, looked up once per request. A set of labels gets its series when it is
+ * first counted.
  */
 import type { ProviderType } from "../../shared/config/provider-type.js";
 import type { Target } from "../../shared/domain/target-name.js";
@@ -22,7 +22,7 @@ const {
 
 const tokenTypes = ["input", "cached_input", "cache_write_input", "output"] as const;
 
-/** What counts at one target; at that of empty names, requests that have reached none. */
+/** The series of one target; the target with empty names is for requests that reached none. */
 export class TargetSeries {
   readonly #table: SeriesTable;
   readonly #provider: string;
@@ -40,7 +40,7 @@ export class TargetSeries {
     this.#model = model;
   }
 
-  /** `path`: its label. */
+  /** `path`: the label of the user path. */
   at(path: string): PathSeries {
     let found = this.#byPath.get(path);
     if (found === undefined) {
@@ -50,7 +50,7 @@ export class TargetSeries {
     return found;
   }
 
-  /** `operation`: its name by the conventions. */
+  /** `operation`: its name in the conventions. */
   generation(operation: string): GenerationSeries {
     let found = this.#generations.get(operation);
     if (found === undefined) {
@@ -71,7 +71,7 @@ export class TargetSeries {
   }
 }
 
-/** Of one target, and of one user path where those have labels. */
+/** The series of one target and, if paths have labels, one user path. */
 class PathSeries {
   readonly #table: SeriesTable;
   readonly #labels: readonly string[];
@@ -84,7 +84,7 @@ class PathSeries {
     this.#labels = labels;
   }
 
-  /** `stream`: null where it isn't known. */
+  /** `stream`: null if unknown. */
   requests(endpoint: string, code: number, stream: boolean | null): Series {
     let ofEndpoint = this.#requests.get(endpoint);
     if (ofEndpoint === undefined) {
@@ -101,7 +101,7 @@ class PathSeries {
     return found;
   }
 
-  /** `type`: its place in `tokenTypes`. */
+  /** `type`: the index in `tokenTypes`. */
   tokens(type: number, estimated: boolean): Series {
     const key = estimated ? type + tokenTypes.length : type;
     let found = this.#tokens[key];
@@ -118,7 +118,7 @@ class PathSeries {
   }
 }
 
-/** Of one operation at one target, by the conventions for generative AI. */
+/** The series of one operation at one target, by the conventions for generative AI. */
 class GenerationSeries {
   readonly #table: SeriesTable;
   readonly #labels: readonly string[];
@@ -158,7 +158,7 @@ class GenerationSeries {
   }
 }
 
-/** The targets of a proxy, by their labels. */
+/** The targets of a proxy by their labels. */
 export class TargetIndex {
   readonly #table: SeriesTable;
   readonly #models: ModelLabels;
@@ -175,10 +175,10 @@ export class TargetIndex {
     this.#typeOf = typeOf;
   }
 
-  /** Null if the request has reached none. `answered`: see `ModelLabels`. */
+  /** Null if the request reached no target. `answered`: see `ModelLabels`. */
   of(target: Target | null, answered: boolean): TargetSeries {
     if (target === null) return this.#at("", "");
-    // Nearly always the name is its own label.
+    // The name is nearly always its own label.
     const found = this.#byProvider.get(target.provider)?.get(target.model);
     if (found !== undefined && target.model !== other) return found;
     return this.#at(target.provider, this.#models.labelOf(target, answered));

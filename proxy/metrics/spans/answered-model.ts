@@ -1,19 +1,19 @@
 /**
- * Which model a provider says that has answered, read from the beginning of its answer while that
- * passes. A quote within a text is escaped there, so what is found is a key and its value. Gemini's
- * own API says it behind the content, which may hold a key of that name in the arguments of a call.
+ * Reads the name of the answering model from the beginning of a provider's answer as it passes.
+ * Quotes within a JSON text are escaped, so a match is a key and its value. Gemini's own API puts
+ * the name after the content, where a call's arguments may contain the same key.
  */
 import type { Upstream, UpstreamSink } from "../../upstream/upstream.js";
 
-/** Within its first bytes nearly every dialect says it. */
+/** Nearly every dialect has the name within its first bytes. */
 const readBytesMax = 4096;
-/** What a whole answer of Gemini's API has behind its content, and a bit more. */
+/** More than a whole answer of Gemini's API has after its content. */
 const tailCharsMax = 2048;
 const isOfGemini = /"candidates"\s*:/;
 const versionIn = /"modelVersion"\s*:\s*"([\w.:/@-]{1,200})"/g;
 const modelIn = /"model"\s*:\s*"([\w.:/@-]{1,200})"/;
 
-/** `onModel`: at most once. */
+/** Calls `onModel` at most once. */
 export function modelWatchedUpstream(
   upstream: Upstream,
   onModel: (model: string) => void,
@@ -24,7 +24,7 @@ export function modelWatchedUpstream(
   };
 }
 
-/** The last one: it stands behind what the model has said. */
+/** The last match: it follows the model's content. */
 function versionOf(text: string): string | undefined {
   return [...text.matchAll(versionIn)].at(-1)?.[1];
 }
@@ -33,7 +33,7 @@ class ModelSink implements UpstreamSink {
   readonly #sink: UpstreamSink;
   readonly #onModel: (model: string) => void;
   #head = "";
-  /** The last of an answer whose beginning didn't say it. */
+  /** The end of an answer whose beginning has no name. */
   #tail: string | null = null;
   #isRead = false;
 

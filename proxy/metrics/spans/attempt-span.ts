@@ -1,6 +1,6 @@
 /**
  * The span of one attempt at a provider, by the OpenTelemetry conventions for generative AI: names
- * and counts, never what was asked or answered. Where they have no name, ours begins with `sluice`.
+ * and counts, never prompts or answers. Attributes outside the conventions begin with `sluice`.
  */
 import type { ProviderType } from "../../../shared/config/provider-type.js";
 import type { Target } from "../../../shared/domain/target-name.js";
@@ -9,10 +9,10 @@ import type { Forwarded } from "../../upstream/forwarded.js";
 import { errorType, operationName, providerName } from "../gen-ai-names.js";
 import type { SpanAttributes } from "./spans.js";
 
-/** A provider, as its spans name it. */
+/** A provider as its spans name it. */
 export interface TracedProvider {
   readonly type: ProviderType;
-  /** Empty: it has none. */
+  /** Empty if it has none. */
   readonly address: string;
   readonly port: number;
 }
@@ -20,10 +20,10 @@ export interface TracedProvider {
 /** A request that is about to be sent. */
 export interface TracedAttempt {
   readonly target: Target;
-  /** Null if it passes unread. */
+  /** Null if the request passes unread. */
   readonly operation: Operation | null;
   readonly stream: boolean;
-  /** How often it was sent to this target before. */
+  /** How often the request was sent to this target before. */
   readonly resent: number;
 }
 
@@ -45,7 +45,7 @@ export function attemptName({ target, operation }: TracedAttempt): string {
   return target.model === "" ? `${name} ${target.provider}` : `${name} ${target.model}`;
 }
 
-/** `answeredModel`: what the provider calls the model that has answered; empty: it doesn't say. */
+/** `answeredModel`: the provider's name for the answering model; empty if unknown. */
 export function attemptAttributes(
   { target, operation, stream, resent }: TracedAttempt,
   provider: TracedProvider,
@@ -90,7 +90,7 @@ export function attemptAttributes(
   };
 }
 
-/** Null if it hasn't answered, or its answer's status isn't known. */
+/** Null if there is no answer, or its status is unknown. */
 function providerStatus({ outcome, status, failed }: EndedCall): number | null {
   if (failed !== null) return failed.answered ? failed.status : null;
   return outcome === "complete" ? status : null;

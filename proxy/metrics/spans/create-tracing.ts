@@ -1,4 +1,4 @@
-/** Wires the spans of a proxy: the SDK, clocks, what is counted and logged of them. */
+/** Connects the spans of a proxy: the SDK, the clocks, and the counts and log lines about them. */
 import type { Config } from "../../../shared/config/config.js";
 import type { Log } from "../../../shared/log.js";
 import type { ProxyCounts } from "../proxy-counts.js";
@@ -13,20 +13,20 @@ interface TracingParts {
   readonly name: string;
 }
 
-/** Null where no collector is configured: nothing is loaded then. */
+/** Null if no collector is configured; then nothing is loaded. */
 export async function createTracing(
   { tracing, providers }: Pick<Config, "tracing" | "providers">,
   { counts, log, name }: TracingParts,
 ): Promise<Tracing | null> {
   const { endpoint } = tracing;
   if (endpoint === null) return null;
-  // A file of its own beside the program, with the packages in it.
+  // A separate file beside the program that contains the packages.
   const { createSpanMaker } = await import("./otel-spans.js");
   const traced = new Map(providers.map((provider) => [provider.name, tracedProvider(provider)]));
   const maker = await createSpanMaker({ ...tracing, endpoint }, name, exportEvents(counts, log));
   return new Tracing(tracing, {
     maker,
-    // Targets come from the configuration's providers, so there is one.
+    // Targets come from the configuration's providers, so it exists.
     providerOf: ({ provider }) => traced.get(provider)!,
     monoMs: () => performance.now(),
     nowMs: () => Date.now(),
@@ -34,7 +34,7 @@ export async function createTracing(
   });
 }
 
-/** Logged once, until some are sent again. */
+/** Logs a failure once, until spans are sent successfully again. */
 function exportEvents(counts: TracingParts["counts"], log: Log): ExportEvents {
   let isLosing = false;
   const lost = (reason: string): void => {

@@ -1,9 +1,9 @@
 /**
- * Spans by the OpenTelemetry SDK, sent by OTLP over HTTP. This file alone knows the packages, and
- * is loaded, with them, when a collector is configured, and not otherwise: they take some 5 MB.
+ * Spans by the OpenTelemetry SDK, sent by OTLP over HTTP. Only this file imports the packages, and
+ * it is loaded only if a collector is configured: they take about 5 MB.
  *
- * The SDK sends what has ended in batches, off the way of requests. What doesn't fit into its queue
- * is dropped, as is what can't be sent; either is counted.
+ * The SDK sends ended spans in batches, outside the path of requests. Spans that don't fit into its
+ * queue or can't be sent are dropped and counted.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import {
@@ -40,24 +40,24 @@ import {
 } from "../../bounds.js";
 import type { SpanMaker } from "./spans.js";
 
-/** What becomes of spans that have ended, and of what the environment says of sending them. */
+/** Events of sending spans, and of OpenTelemetry's variables. */
 export interface ExportEvents {
-  /** A variable of OpenTelemetry's, or the file that it names, is of no use. */
+  /** A variable of OpenTelemetry, or the file that it names, is unusable. */
   onIgnored(reason: string): void;
   onExported(spans: number): void;
-  /** There are too many to be sent in time. */
+  /** The queue is full. */
   onDropped(spans: number): void;
-  /** They couldn't be sent; `reason` is no text of a caller's. */
+  /** Sending failed; `reason` contains no text from a caller. */
   onFailed(spans: number, reason: string): void;
 }
 
-/** Where spans are sent, and how. */
+/** The address of the collector and how to send. */
 type Collector = { readonly endpoint: string } & Pick<
   TracingConfig,
   "protocol" | "headers" | "spanHeaders"
 >;
 
-/** `proxy`: what this proxy is called among those of its host. */
+/** `proxy`: the name of this proxy on its host. */
 export function createSpanMaker(
   { endpoint, protocol, headers, spanHeaders }: Collector,
   proxy: string,
@@ -85,7 +85,7 @@ export function createSpanMaker(
   });
   const named = { "service.name": "sluice", "service.version": version, "sluice.proxy": proxy };
   const provider = new BasicTracerProvider({
-    // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say more, or otherwise.
+    // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES extend or override these.
     resource: resourceFromAttributes(named).merge(detectResources({ detectors: [envDetector] })),
     sampler: new AlwaysOnSampler(),
     generalLimits: { attributeValueLengthLimit: spanTextCharsMax },
@@ -119,14 +119,14 @@ export function createSpanMaker(
       };
     },
     async close() {
-      // What it couldn't send is counted.
+      // Spans that couldn't be sent are counted.
       const sent = provider.shutdown().catch(() => {});
       await Promise.race([sent, delay(closeMs, null, { ref: false })]);
     },
   };
 }
 
-/** The SDK reads its other variables by itself, and tells nobody what is wrong with them. */
+/** Collects the SDK's warnings about its variables, which it reads without reporting mistakes. */
 function withWarnings<T>(make: () => T, warn: (reason: string) => void): T {
   const silent = (): void => {};
   const logger = { error: silent, warn, info: silent, debug: silent, verbose: silent };
@@ -138,15 +138,15 @@ function withWarnings<T>(make: () => T, warn: (reason: string) => void): T {
   }
 }
 
-/** Not a number: of that the SDK would have to guess what it is. */
+/** Not a number: the SDK would have to guess its unit. */
 function hrTime(ms: number): HrTime {
   const seconds = Math.floor(ms / 1000);
   return [seconds, Math.round((ms - seconds * 1000) * 1e6)];
 }
 
-/** Counts what is sent and what can't be. */
+/** Counts spans that are sent and that can't be sent. */
 class CountingExporter implements SpanExporter {
-  /** What has ended and isn't on its way yet. */
+  /** Ended spans that haven't been passed to the exporter. */
   waiting = 0;
   readonly #exporter: SpanExporter;
   readonly #events: ExportEvents;
@@ -170,7 +170,7 @@ class CountingExporter implements SpanExporter {
   }
 }
 
-/** Lets the SDK's processor have what fits into its queue, and counts the rest. */
+/** Passes on what fits into the queue of the SDK's processor, and counts the rest. */
 class BoundedProcessor implements SpanProcessor {
   readonly #processor: SpanProcessor;
   readonly #exporter: CountingExporter;

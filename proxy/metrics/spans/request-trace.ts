@@ -1,6 +1,6 @@
 /**
- * The spans of one request: its own, whose parent is the caller's, and one for each attempt at a
- * provider. Nothing here decides what becomes of the request.
+ * The spans of one request: its own, whose parent is the caller's, and one per attempt at a
+ * provider. Nothing here influences the request.
  */
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { TracingConfig } from "../../../shared/metrics/telemetry-config.js";
@@ -35,7 +35,10 @@ export class Tracing {
     this.#ports = ports;
   }
 
-  /** Null if it has none. `parent`: the caller's span, and whether the caller records it. */
+  /**
+   * Null if the request has no span. `parent`: the caller's span, and whether the caller records
+   * it.
+   */
   begin(
     name: string,
     parent: (SpanId & { readonly sampled: boolean }) | null,
@@ -70,13 +73,13 @@ export class RequestTrace {
     return this.#span.traceId;
   }
 
-  /** The daemon has given its verdict, or none, after so long. */
+  /** The daemon has given its verdict, or none, after `waitedMs`. */
   judged(verdict: string, waitedMs: number): void {
     const attributes = { "sluice.verdict": verdict, "sluice.wait_seconds": waitedMs / 1000 };
     this.#span.event("sluice.admission", attributes, this.#ports.nowMs());
   }
 
-  /** One begins; the one before has ended. */
+  /** An attempt begins; the previous one has ended. */
   attempt(what: TracedAttempt, startedMonoMs: number): AttemptTrace {
     const span = this.#ports.maker.start({
       name: attemptName(what),
@@ -96,7 +99,7 @@ export class RequestTrace {
 }
 
 export class AttemptTrace implements SpanId {
-  /** What the provider calls the model that answers; empty: it hasn't said. */
+  /** The provider's name for the answering model; empty until known. */
   #answeredModel = "";
   readonly #span: OpenSpan;
   readonly #what: TracedAttempt;
@@ -124,7 +127,7 @@ export class AttemptTrace implements SpanId {
     return this.#span.spanId;
   }
 
-  /** The upstream that it is sent to, which then tells the model that answers. */
+  /** Wraps the upstream so that the answering model is recorded. */
   watched(upstream: Upstream): Upstream {
     return modelWatchedUpstream(upstream, (model) => {
       this.#answeredModel = model;
@@ -138,7 +141,7 @@ export class AttemptTrace implements SpanId {
     this.#end(attributes, "error.type" in attributes, endedMonoMs);
   }
 
-  /** An exception has ended the request, and nobody said how the attempt ended. */
+  /** An exception has ended the request before the attempt's end was reported. */
   abandoned(endedMonoMs: number): void {
     if (!this.#ended) this.#end({ "error.type": "internal_error" }, true, endedMonoMs);
   }
@@ -155,7 +158,7 @@ interface ParentSpan {
   readonly sampled: boolean;
 }
 
-/** Of a request whose caller names no trace, the id is still to be drawn: chance decides. */
+/** Whether to sample; without a caller's trace id, which is still to be generated, at random. */
 export function isSampled(
   { sampler, sample }: Pick<TracingConfig, "sampler" | "sample">,
   parent: ParentSpan | null,
@@ -168,8 +171,8 @@ export function isSampled(
 }
 
 /**
- * The part of a trace's id that W3C Trace Context wants to be random, its last 56 bits, as a number
- * from 0 to 1: all who take the same part of the traces take the same traces.
+ * The random part of a trace id by W3C Trace Context, its last 56 bits, as a number from 0 to 1:
+ * all programs with the same ratio sample the same traces.
  */
 function randomPart(traceId: string): number {
   return 1 - (Number.parseInt(traceId.slice(-14), 16) + 1) / 2 ** 56;

@@ -1,8 +1,8 @@
-/** The ports to spans: what makes them, and one that has begun. Times are wall times. */
+/** The ports to spans: their maker, and a span that has begun. Times are wall-clock times. */
 
 type SpanValue = string | number | boolean;
 
-/** By name; those without a value are left out. */
+/** By name; attributes without a value are omitted. */
 export type SpanAttributes = Readonly<Record<string, SpanValue>>;
 
 /** A span by its ids, in lower-case hexadecimal. */
@@ -13,7 +13,7 @@ export interface SpanId {
 
 export interface OpenSpan extends SpanId {
   event(name: string, attributes: SpanAttributes, atMs: number): void;
-  /** To be called once. `error`: whether what it is about has failed. */
+  /** Called once. `error`: whether the operation failed. */
   end(ended: {
     readonly attributes: SpanAttributes;
     readonly error: boolean;
@@ -25,10 +25,10 @@ export interface SpanMaker {
   start(what: {
     readonly name: string;
     readonly kind: "server" | "client";
-    /** Null if a trace begins with it. */
+    /** Null if the span begins a trace. */
     readonly parent: SpanId | null;
     readonly startMs: number;
   }): OpenSpan;
-  /** Resolves when what has ended is sent, or given up; never rejects. */
+  /** Resolves once ended spans are sent or dropped; never rejects. */
   close(): Promise<void>;
 }
