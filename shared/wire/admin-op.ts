@@ -55,12 +55,12 @@ export const adminOps = [
 ] as const;
 export type AdminOp = (typeof adminOps)[number];
 
-/** Whether a value could be the name of an operation, of any release. */
+/** Whether a value may be the name of an operation, of any release. */
 export function isOperationName(value: unknown): value is string {
   return typeof value === "string" && /^[a-z][a-z.-]{0,63}$/.test(value);
 }
 
-/** What a summary of usage can be grouped by. */
+/** The groupings of a usage summary. */
 export const groupings = [
   "day",
   "model",
@@ -97,7 +97,7 @@ const readOps: ReadonlySet<AdminOp> = new Set([
   "usage.follow",
 ]);
 
-/** Answered from memory alone, immediately, whatever the store and long reads do. */
+/** Answered from memory only, immediately, whatever the state of the store and of long reads. */
 const memoryOps: ReadonlySet<AdminOp> = new Set([
   "sessions.open",
   "sessions.open-admin",
@@ -108,25 +108,25 @@ const memoryOps: ReadonlySet<AdminOp> = new Set([
   "responses.due",
 ]);
 
-/** Whether an operation changes nothing, and may take long. */
+/** Whether an operation changes nothing and may take long. */
 export function isRead(op: AdminOp): boolean {
   return readOps.has(op);
 }
 
-/** Whether an operation changes the store: sent and not answered, it may have been done. */
+/** Whether an operation changes the store: if no answer arrives, it may still have been made. */
 export function isChange(op: AdminOp): boolean {
   return !readOps.has(op) && !memoryOps.has(op);
 }
 
 /**
- * Whether an operation may be sent again to the next daemon when the one that received it is gone:
- * it is idempotent.
+ * Whether an operation may be resent to the next daemon after the one that received it is gone: it
+ * is idempotent.
  */
 export function isRepeatable(op: AdminOp): boolean {
   return !isChange(op) || op === "objects.own" || op === "responses.forget";
 }
 
-/** What requests of callers need: proxies send it for them, on any connection. */
+/** Operations for requests of callers: proxies send them on any connection. */
 const callerOps: ReadonlySet<AdminOp> = new Set([
   "objects.own",
   "objects.owners",
@@ -146,7 +146,7 @@ export function isAdministration(op: AdminOp): boolean {
   return !callerOps.has(op);
 }
 
-/** Of `targets.report`: how many targets a proxy names, and how long each sentence is. */
+/** For `targets.report`: the number of targets, and the length of each sentence. */
 export const openTargetsMax = 100;
 export const openTargetCharsMax = 500;
 

@@ -1,7 +1,7 @@
 /**
- * Frames to bytes and back: `u32be length` + msgpack. The length is capped before anything is
- * decoded, and the shape is checked after it (`message-to-daemon.ts`,
- * `message-from-daemon.ts`), because msgpack itself can hold any structure.
+ * Encodes and decodes frames: `u32be length` + msgpack. The length is capped before decoding; the
+ * form is checked afterwards (`message-to-daemon.ts`, `message-from-daemon.ts`), because msgpack
+ * can hold any structure.
  */
 
 import { addExtension, Packr, RESERVE_START_SPACE, RESET_BUFFER_MODE } from "msgpackr";
@@ -9,7 +9,7 @@ import { ByteBuffer } from "../byte-buffer.js";
 
 const packr = new Packr({
   useRecords: false,
-  // A field of that name in a body is the caller's, and no method.
+  // A field `toJSON` in a body is the caller's, not a method.
   useToJSON: false,
   encodeUndefinedAsNil: true,
   mapsAsObjects: true,
@@ -17,9 +17,9 @@ const packr = new Packr({
 } as ConstructorParameters<typeof Packr>[0]);
 
 /**
- * msgpackr's references let one value appear in many places, or within itself: a small frame that
- * is endless to whatever walks it. Its bundles of texts (0x62) point anywhere, so into the frames
- * before and behind it in a chunk.
+ * msgpackr's references let one value appear in many places, or within itself: a small frame could
+ * be endless for code that walks it. Its bundled texts (0x62) can point into neighbouring frames of
+ * a chunk.
  */
 for (const type of [0x62, 0x69, 0x70]) {
   addExtension({
@@ -30,13 +30,13 @@ for (const type of [0x62, 0x69, 0x70]) {
   } as unknown as Parameters<typeof addExtension>[0]);
 }
 
-/** msgpackr's usual buffer, and the largest that it goes on with. */
+/** msgpackr's usual buffer size, and the largest that it reuses. */
 const bufferBytes = 8192;
 const bufferBytesMax = 1024 * 1024;
 
 /**
- * The bytes of a value, in a buffer from which later ones are cut too. It has grown to four times
- * the largest; a small frame that waits for its reader would hold all of it.
+ * The bytes of a value, in a buffer that later values share. msgpackr's buffer grows to four times
+ * the largest value; a small queued frame would keep all of it in memory.
  */
 function packed(value: unknown, mode: number): Buffer {
   const bytes = packr.pack(value, mode);
@@ -55,35 +55,35 @@ export function encodeFrame(wire: readonly unknown[]): Buffer {
 }
 
 /**
- * A value as the store keeps it: plain msgpack, without a length word, behind `headBytes` that are
- * the caller's to write.
+ * A value in the store's form: plain msgpack without a length word, after `headBytes` for the
+ * caller to fill.
  */
 export function encodeValue(value: unknown, headBytes = 0): Buffer {
-  // The next value is put into the same bytes.
+  // The next value is written into the same buffer.
   const bytes = packed(value, RESET_BUFFER_MODE);
   const kept = Buffer.allocUnsafe(headBytes + bytes.length);
   bytes.copy(kept, headBytes);
   return kept;
 }
 
-/** The value that `encodeValue` wrote; throws on anything else. */
+/** Decodes a value of `encodeValue`; throws on anything else. */
 export function decodeValue(bytes: Uint8Array): unknown {
   return packr.unpack(bytes as Buffer);
 }
 
 /**
- * Takes a stream apart: `feed` what arrives, get complete frames. After the first broken one it
- * reads no more.
+ * Splits a stream into frames: `feed` accepts chunks and returns complete frames. It stops at the
+ * first broken frame.
  */
 export interface FrameReader {
   /**
-   * Decodes every frame that is now complete and hands each to `onFrame`. False: the peer broke the
-   * framing and must be closed.
+   * Decodes every frame that is now complete and passes each to `onFrame`. False if the peer broke
+   * the framing and must be closed.
    */
   feed(chunk: Buffer, onFrame: (frame: unknown) => void): boolean;
 }
 
-/** A reader that keeps no more than the incomplete last frame, at most `frameBytesMax`. */
+/** A reader that buffers only the last, incomplete frame, at most `frameBytesMax`. */
 export function createFrameReader(frameBytesMax: number): FrameReader {
   const held = new ByteBuffer();
   let neededBytes = lengthBytes;
@@ -122,14 +122,14 @@ export function createFrameReader(frameBytesMax: number): FrameReader {
 }
 
 /**
- * Undefined where these bytes of a chunk aren't exactly one msgpack value. Not of a view of them:
- * that, and msgpackr's own view of it, cost as much as half of the decoding.
+ * Undefined if these bytes of a chunk aren't exactly one msgpack value. It doesn't use a view of
+ * them: that, and msgpackr's own view of it, cost half as much as decoding.
  */
 function decodeFrame(chunk: Buffer, start: number, end: number): unknown {
   try {
     return packr.unpack(chunk, { start, end });
   } catch {
-    // Whatever msgpackr reports of hostile bytes, the peer is closed.
+    // Whatever error msgpackr reports for hostile bytes, the peer is closed.
     return undefined;
   }
 }

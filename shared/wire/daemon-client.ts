@@ -1,7 +1,7 @@
 /**
- * The command line's connection to the daemon: connect, request, receive the answer, close. Every
- * wait has a deadline, and every error says what to do about it. The proxy's own connection, which
- * reconnects and holds leases, is not here.
+ * The command line's connection to the daemon: connect, send a request, receive the answer, close.
+ * Every wait has a deadline, and every error says what to do. Not here: the proxy's connection,
+ * which reconnects and holds leases.
  */
 import { randomUUID } from "node:crypto";
 import { frameBytesMaxFromDaemon } from "../bounds.js";
@@ -33,20 +33,20 @@ export type DaemonAnswer =
 export interface DaemonClient {
   readonly socketPath: string;
   readonly daemonVersion: string;
-  /** Rejects with `DaemonError` when no answer came. */
+  /** Rejects with `DaemonError` if no answer arrives. */
   call(op: AdminOp, body: unknown): Promise<DaemonAnswer>;
-  /** Closes the connection; calls without an answer are rejected. */
+  /** Closes the connection; pending calls are rejected. */
   close(): void;
 }
 
 /**
- * Connects and waits for the welcome; rejects with `DaemonError`. The deadline holds for this and
- * for each later call. A daemon that doesn't speak this release's wire version is offered the older
- * ones, on a connection each.
+ * Connects and waits for the welcome; rejects with `DaemonError`. The deadline applies to this and
+ * to each later call. A daemon that doesn't support this release's wire version is offered older
+ * ones, each on a new connection.
  */
 export async function connectDaemon(options: {
   readonly socketPath: string;
-  /** By default beside the other. */
+  /** By default beside the socket for requests. */
   readonly adminSocketPath?: string;
   readonly deadlineMs?: number;
   readonly versions?: WireVersions;
@@ -215,7 +215,7 @@ class Conversation implements DaemonClient {
     waiting?.resolve(message);
   }
 
-  /** The one way out: closes the connection and rejects what still waits. */
+  /** The only exit: closes the connection and rejects pending calls. */
   #end(error: DaemonError): void {
     if (this.#ended !== null) return;
     this.#ended = error;
@@ -231,7 +231,7 @@ class Conversation implements DaemonClient {
     );
   }
 
-  /** An earlier release hangs up on an operation that it doesn't know. */
+  /** An earlier release closes the connection on an unknown operation. */
   #otherRelease(): string {
     const { daemonVersion } = this;
     return daemonVersion === "" || daemonVersion === version

@@ -1,10 +1,10 @@
-/** What can go wrong between the command line and the daemon, with what to do about it. */
+/** Errors between the command line and the daemon, with what to do about each. */
 import { SocketUntrustedError } from "../socket/socket-place.js";
 
 /**
- * Why there was no answer: no daemon listens, the socket is closed to this user or may be someone
- * else's, the operating system has another reason, the daemon doesn't welcome us, it doesn't answer
- * in time, the connection was closed, or what arrived isn't the protocol.
+ * Why there was no answer: no daemon listens, this user may not open the socket or must not trust
+ * it, another error of the operating system, no welcome, no answer in time, a closed connection, or
+ * data that isn't the protocol.
  */
 type DaemonTrouble =
   | "absent"

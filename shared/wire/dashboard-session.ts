@@ -1,29 +1,31 @@
 /**
- * Sessions of the dashboard (docs/dashboard.md, "Signing in"): what a proxy tells the daemon of one
- * and is told, and the bounds. The daemon knows a session by the SHA-256 of its token, which only
- * the browser has.
+ * Sessions of the dashboard (docs/dashboard.md, "Signing in"): the messages about them between
+ * proxy and daemon, and the bounds. The daemon identifies a session by the SHA-256 of its token,
+ * which only the browser has.
  */
 import { bad, type Checked, good, isObject, show } from "../checked.js";
 import { isKeyHash } from "../domain/managed-key.js";
 import { isNormalUserPath } from "../domain/user-path.js";
 import { isMoment } from "../time.js";
 
-/** All are in memory, at less than 1 KiB each. Beyond it the one that was idle longest ends. */
+/** All sessions are in memory, at less than 1 KiB each. Beyond this the longest idle one ends. */
 export const sessionsMax = 10_000;
-/** Of one key, of one path's JWTs, or of the master key: no user can sign all others out. */
+/**
+ * Sessions of one key, of one path's JWTs, or of the master key: no user can sign all others out.
+ */
 export const sessionsPerHolderMax = 1_000;
 /** How long a session lasts. */
 export const sessionMs = 12 * 3_600_000;
-/** How long it lasts without a request. */
+/** How long a session lasts without a request. */
 export const sessionIdleMs = 60 * 60_000;
 
-/** What opened a session, and ends it. */
+/** The credential that opened a session, and whose end ends it. */
 export type SessionCredential =
   /** The master key, which the proxy has checked. */
   | { readonly kind: "admin"; readonly mark: string }
-  /** A managed key, by its hash: the daemon judges it. */
+  /** A managed key by its hash: the daemon checks it. */
   | { readonly kind: "key"; readonly keyHash: string }
-  /** A JWT, which the proxy has checked. `names`: those by which it may be denied. */
+  /** A JWT, which the proxy has checked. `names`: the names by which it may be denied. */
   | {
       readonly kind: "jwt";
       readonly mark: string;
@@ -40,12 +42,12 @@ export interface SessionOpening {
 }
 
 /**
- * The answer to `sessions.open` and `sessions.check`. `mark`: for the proxy, of what it has checked
- * itself, to see whether that is still configured.
+ * The answer to `sessions.open` and `sessions.check`. `mark` lets the proxy see whether a
+ * credential that it checked itself is still configured.
  */
 export type SessionAnswer =
   | { readonly kind: "none" }
-  /** Of `sessions.open`: the key isn't accepted; null: it isn't known. */
+  /** For `sessions.open`: the key isn't accepted; null if it isn't known. */
   | {
       readonly kind: "denied";
       readonly ended: { readonly keyId: string; readonly expiredAtMs: number | null } | null;
@@ -53,7 +55,7 @@ export type SessionAnswer =
   | (SessionTimes & { readonly kind: "admin"; readonly mark: string })
   | (SessionTimes & {
       readonly kind: "key";
-      /** Null: its caller may name any. */
+      /** Null if the caller may name any path. */
       readonly userPath: string | null;
       readonly keyId: string;
       readonly keyName: string | null;
@@ -68,16 +70,18 @@ export type SessionAnswer =
 
 interface SessionTimes {
   readonly openedAtMs: number;
-  /** When it ends at the latest. */
+  /** When the session ends at the latest. */
   readonly expiresAtMs: number;
 }
 
-/** Of a JWT's issuer, and of a name by which it may be denied: twice the longest that can be. */
+/**
+ * Characters of a JWT's issuer, and of a name by which it may be denied: twice the longest valid.
+ */
 export const nameCharsMax = 2_048;
-/** By `jti` and by `sub`, with the issuer and without it. */
+/** Names by `jti` and by `sub`, with and without the issuer. */
 const namesMax = 4;
 
-/** The body of `sessions.open`: everything but the master key's. */
+/** The body of `sessions.open`, for all credentials but the master key. */
 export function parseSessionOpening(body: unknown): Checked<SessionOpening> {
   const hash = parseSessionHash(body);
   if (!hash.ok) return hash;

@@ -1,11 +1,11 @@
 /**
- * What a settle reports of the executed request that it ends, for the usage record: a flat array on
- * the wire, `[]` where there is nothing to record. The caller's path is in the settle itself.
+ * The executed request that a settle reports for the usage record: a flat array on the wire, `[]`
+ * if there is nothing to record. The caller's path is in the settle.
  *
- * The grammar checks only the types of the fields. Invalid values are a proxy's bug: if they broke
- * the grammar, the daemon would close the connection, and the proxy would reconnect and send the
- * same settle again, for ever. So the daemon counts the settle, and keeps the record only if
- * `flawOf` finds no invalid field.
+ * The grammar checks only the types of the fields. Invalid values are a bug of a proxy: if they
+ * broke the grammar, the daemon would close the connection, and the proxy would reconnect and
+ * resend the settle forever. So the daemon counts the settle, and keeps the record only if `flawOf`
+ * finds no invalid field.
  */
 import { requestIdCharsMax, subjectBytesMax, tokensPerResponseMax } from "../bounds.js";
 import { isCount } from "../checked.js";
@@ -36,7 +36,7 @@ const cost: Kind<PicoUsd | null> = nullable(number);
 
 const usageBound = structure({
   tokens: number,
-  /** Null: unpriced. */
+  /** Null if unpriced. */
   cost,
 });
 export type UsageBound = ValueOf<typeof usageBound>;
@@ -57,15 +57,15 @@ const execution = structure({
   requestId: text,
   /** The path of the endpoint, such as `/v1/chat/completions`. */
   endpoint: text,
-  /** The instance whose answer or failure the client got, whatever target the settle counts. */
+  /** The instance whose answer or failure the client got, which may not be the settle's target. */
   provider: text,
   /** The provider's type. */
   providerType: text,
-  /** The model's id there; empty when the request named none. */
+  /** The model's id there; empty if the request named none. */
   model: text,
   /**
-   * The HTTP status that the client got; 499: it was gone; 599: a stopping proxy cut it off;
-   * `interimStatus`: the request goes on, and its own record follows.
+   * The HTTP status that the client got; 499 if it had disconnected; 599 if a stopping proxy cut it
+   * off; `interimStatus` if the request continues and its own record follows.
    */
   status: number,
   inputTokens: number,
@@ -79,7 +79,7 @@ const execution = structure({
   cacheHit: flag,
   /** Prompt tokens that rewriters removed before the call. */
   rewriteTokensSaved: number,
-  /** Null: none were saved, or what they would have cost isn't known. */
+  /** Null if no tokens were saved, or their cost isn't known. */
   rewriteCostSaved: cost,
   /** From the arrival of the request to the end of its response. */
   latencyMs: number,
@@ -87,18 +87,18 @@ const execution = structure({
   firstByteMs: nullable(number),
   /** The id of the managed key; empty without one. */
   keyId: text,
-  /** The virtual model or alias that the client named; empty: it named the model itself. */
+  /** The virtual model or alias that the client named; empty if it named the model itself. */
   requestedModel: text,
-  /** Null: the usage said nothing more. */
+  /** Null if the usage has no further details. */
   details,
   /**
-   * The usage isn't known, and the tokens and costs are an estimate: what they may be at most.
-   * Null: they are known, or all of the answer was seen.
+   * The highest possible usage if the usage isn't known, so that tokens and costs are an estimate.
+   * Null if they are known, or the whole answer was seen.
    */
   atMost: orEmpty(usageBound),
   /**
-   * Under which id its provider keeps a response that isn't done yet: its usage comes in a settle
-   * of its own, with the same id. Empty: there is none.
+   * The provider's id of a response that isn't finished: a later settle with the same id reports
+   * its usage. Empty if there is none.
    */
   responseId: text,
 });
@@ -108,8 +108,8 @@ export type Execution = ValueOf<typeof execution>;
 export const recordKind = orEmpty(execution);
 
 /**
- * Of a record that is a part of a request, such as one response of a realtime session: it isn't
- * another request.
+ * The status of a record that is part of a request, such as one response of a realtime session: it
+ * doesn't count as another request.
  */
 export const interimStatus = 102;
 

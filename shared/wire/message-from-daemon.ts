@@ -1,6 +1,6 @@
 /**
- * The messages from the daemon: each is described once, as those to it are
- * (`message-to-daemon.ts`). The daemon is trusted, but may be of another release.
+ * The messages from the daemon, each described once, as in `message-to-daemon.ts`. The daemon is
+ * trusted, but may be of another release.
  */
 import { isCount, isObject } from "../checked.js";
 import { budgetScopes } from "../domain/budget.js";
@@ -37,10 +37,10 @@ const keyOfCaller = structure({
   userPath: text,
   keyId: text,
 });
-/** A caller's managed key, as the daemon knows it. */
+/** The daemon's data of a caller's managed key. */
 export type KeyOfCaller = ValueOf<typeof keyOfCaller>;
 
-/** Null, or a field that isn't a count: no headers. Else six counts, 0 for a limit that is null. */
+/** Null, or invalid counts, for no headers; otherwise six counts, with 0 for an absent limit. */
 const headers: Kind<SuccessHeaders | null> = {
   read(raw) {
     if (!Array.isArray(raw)) return broken;
@@ -73,17 +73,17 @@ const headers: Kind<SuccessHeaders | null> = {
   },
 };
 
-/** Answers the last hello. Notices that need attention follow as events. */
+/** Answers the last hello. Events with further notices follow. */
 const welcome = message("welcome", {
   id: count(),
   daemonVersion: text,
-  /** The last settle of this proxy that is durable. */
+  /** The number of this proxy's last durable settle. */
   settledSeq: count(),
   limited: flag,
   inertRules: count(),
   inertBudgets: count(),
   keysExist: flag,
-  /** How many JWTs are denied; if any, events with their list follow. */
+  /** The number of denied JWTs; if any, events with their list follow. */
   deniedJwts: count(),
 });
 export type Welcome = ValueOf<typeof welcome>;
@@ -91,12 +91,12 @@ export type Welcome = ValueOf<typeof welcome>;
 /** Answers `admit` and `reroute`. */
 const admitted = message("admitted", {
   id: count(),
-  /** The index into the targets of the question. */
+  /** The index into the question's targets. */
   target: count(),
   admittedAtMs: count(),
   lsn: count(),
   headers,
-  /** Null for a caller without a managed key, and in answer to a reroute. */
+  /** Null for a caller without a managed key, and in the answer to a reroute. */
   key: orEmpty(keyOfCaller),
 });
 export type Admitted = ValueOf<typeof admitted>;
@@ -133,16 +133,16 @@ export type Exceeded = ValueOf<typeof exceeded>;
 
 const endedKey = structure({
   keyId: text,
-  /** Null: it was deactivated. */
+  /** Null if it was deactivated. */
   expiredAtMs: nullable(moment),
 });
-/** A managed key that isn't accepted any more; its holder may know when it expired. */
+/** A managed key that is no longer accepted; its holder may learn when it expired. */
 export type EndedKey = ValueOf<typeof endedKey>;
 
 /** Answers `admit` and `authorize`. */
 const denied = message("denied", {
   id: count(),
-  /** Null: no key is known by the credential. */
+  /** Null if no key is known by the credential. */
   ended: orEmpty(endedKey),
 });
 export type Denied = ValueOf<typeof denied>;
@@ -150,16 +150,16 @@ export type Denied = ValueOf<typeof denied>;
 /** Answers `authorize`, and an `admit` without targets. */
 const authorized = message("authorized", {
   id: count(),
-  /** What the key is bound to; empty when it is bound to none, or there is none. */
+  /** The path that the key is bound to; empty if it is bound to none, or there is no key. */
   userPath: text,
-  /** Empty without a key. */
+  /** Empty if there is no key. */
   keyId: text,
-  /** The models that the key may use; undefined: any. */
+  /** The models that the key may use; undefined for any. */
   models: optional(listOf(text, Number.POSITIVE_INFINITY)),
 });
 export type Authorized = ValueOf<typeof authorized>;
 
-/** Every settle up to `seq` is durable. */
+/** All settles up to `seq` are durable. */
 const settled = message("settled", { seq: count() });
 
 /** Answers `admin`. */
@@ -183,9 +183,8 @@ function isTextOrNull(value: unknown): value is string | null {
 }
 
 /**
- * Answers `admin`, and an `admit` or a `reroute` that the daemon can't take. It answers a hello of
- * a version that the daemon doesn't speak, too: then the daemon takes a proxy's settles, and
- * nothing else.
+ * Answers `admin`, and an `admit` or a `reroute` that the daemon can't accept. Also answers a hello
+ * of an unsupported version; the daemon then accepts only settle messages.
  */
 const failed = message("failed", { id: count(), failure });
 export type Failed = ValueOf<typeof failed>;
@@ -197,20 +196,20 @@ const jwtChange = structure({
     Number.POSITIVE_INFINITY,
   ),
   allowed: listOf(structure(jwtName), Number.POSITIVE_INFINITY),
-  /** Ends the list after a welcome: those that it hasn't named aren't denied any more. */
+  /** Ends the list after a welcome: JWTs that it doesn't contain are no longer denied. */
   complete: flag,
 });
-/** How the list of denied JWTs changes. */
+/** A change of the list of denied JWTs. */
 export type JwtChange = ValueOf<typeof jwtChange>;
 
-/** The values of events, by their names. */
+/** The values of events by name. */
 const eventValues = {
-  /** Whether any rule or budget exists, so whether requests need a verdict. */
+  /** Whether any rule or budget exists, so that requests need a verdict. */
   limited: flag,
-  /** How many are loaded and do nothing. */
+  /** The number of inert rules and budgets. */
   inert_rules: count(),
   inert_budgets: count(),
-  /** When the last backup was made; after a welcome only if one is known. */
+  /** When the last backup was made; after a welcome only if known. */
   last_backup: moment,
   /** A managed key exists, so that callers without credentials are denied. */
   keys_exist: kindOf((value): value is true => value === true),
@@ -218,7 +217,7 @@ const eventValues = {
   jwts_denied: jwtChange,
   /** Why the store can't be written, null once it can; after a welcome only if it can't. */
   store_failing: nullable(text),
-  /** The same of the engine that hosts share. */
+  /** Likewise why the engine that hosts share can't be reached. */
   cluster_failing: nullable(text),
 };
 type EventName = keyof typeof eventValues;
@@ -232,7 +231,7 @@ export type DaemonEvent = {
   };
 }[EventName];
 
-/** An event of a later release: it is ignored. */
+/** An event of a later release, which is ignored. */
 export interface UnknownEvent {
   readonly kind: "unknown event";
 }
@@ -269,7 +268,7 @@ export type FromDaemon = ValueOf<typeof fromDaemon>;
 /** A message as the array that goes on the wire. */
 export const writeFromDaemon = fromDaemon.write;
 
-/** What a frame holds, or null when it breaks the grammar. */
+/** The message in a frame; null if it breaks the grammar. */
 export function parseFromDaemon(frame: unknown): FromDaemon | UnknownEvent | null {
   if (isUnknownEvent(frame)) return { kind: "unknown event" };
   const known = fromDaemon.read(frame);

@@ -55,7 +55,7 @@ import {
 } from "./wire-kinds.js";
 import { speaks, type WireVersions, wireVersions } from "./wire-versions.js";
 
-/** A model's name in a frame: empty where a request names none. */
+/** A model's name in a frame; empty if the request names none. */
 export function isModelName(value: unknown): value is string {
   return typeof value === "string" && value.length <= subjectBytesMax;
 }
@@ -79,7 +79,7 @@ const isProxyId = (value: unknown): value is string =>
 const modelName = kindOf(isModelName);
 const target = structure({ provider: kindOf(isName), model: modelName });
 
-/** `[provider, model]`, or `[provider, model, true]` without a price. */
+/** `[provider, model]`, or `[provider, model, true]` if it has no price. */
 const pricedTarget: Kind<Target> = {
   read(raw) {
     const known = target.read(raw);
@@ -92,17 +92,15 @@ const pricedTarget: Kind<Target> = {
     unpriced === true ? [provider, model, true] : [provider, model],
 };
 
-/** The fields that a lease and a settle share. */
+/** The fields of both a lease and a settle. */
 const leaseFields = {
   lease: count(),
   userPath,
   admittedAtMs: count(),
   lsn: count(),
-  /**
-   * Where it is being tried; null between a failed target and the next one, and for a submission.
-   */
+  /** The current target; null between a failed target and the next, and for a submission. */
   target: orEmpty(target),
-  /** When the target's rules counted it, and under which number; 0 when they didn't. */
+  /** When and under which number the target's rules counted it; 0 if they didn't. */
   targetAtMs: count(),
   targetLsn: count(),
 };
@@ -110,20 +108,20 @@ const leaseFields = {
 const lease = structure(
   {
     ...leaseFields,
-    /** It holds no slot, and counts in no target's rules. */
+    /** A submission holds no slot and counts in no target's rules. */
     submission: flag,
   },
   (value) => value.lease !== 0 && !(value.submission && value.target !== null),
 );
 const leases = listOf(lease, leasesPerHello);
 
-/** What a proxy holds of an admitted request: all that a restarted daemon needs to know. */
+/** The proxy's state of an admitted request: everything that a restarted daemon needs. */
 export type Lease = ValueOf<typeof lease>;
 
 const roles = ["proxy", "cli"] as const;
 export type Role = (typeof roles)[number];
 
-/** First on each connection. */
+/** The first message on each connection. */
 const hello = message("hello", {
   id: count(),
   wireVersion: count(),
@@ -145,22 +143,22 @@ const verdictsOfConnection: Kind<readonly [connection: number, read: number]> = 
 };
 
 /**
- * How many verdicts that admit (`admitted`) a proxy has read on its earlier connections: the daemon
- * takes back what others have counted. It follows the welcome, before any request, and has no
- * answer.
+ * How many admitting verdicts (`admitted`) a proxy has read on its earlier connections: the daemon
+ * undoes the counts of the others. It follows the welcome, before any request, and has no answer.
  */
 const read = message("read", {
-  /** Which one this connection is, of those on which the proxy was welcomed. */
+  /** The number of this connection among those with a welcome. */
   connection: count(1),
-  /** Of the last ones before it, each with its number. */
+  /** The last connections before it, each with its number. */
   earlier: listOf(verdictsOfConnection, connectionsNamedMax),
 });
 export type VerdictsRead = ValueOf<typeof read>;
 
 /**
- * Who a request claims to be from. `authenticated`: the proxy has checked the caller, who is on
- * `userPath`. `none`: the caller has no credentials, which is allowed as long as no key exists.
- * Else the SHA-256 of a managed key; `userPath` then counts only if the key is bound to none.
+ * The claimed identity of a request. `authenticated`: the proxy has checked the caller, whose path
+ * is `userPath`. `none`: the caller has no credentials, which is allowed while no key exists.
+ * Otherwise the SHA-256 of a managed key; `userPath` then applies only if the key is bound to no
+ * path.
  */
 export interface Claimed {
   readonly userPath: string;
@@ -174,25 +172,25 @@ const admit = message("admit", {
   /** See `Claimed`. */
   credential,
   /**
-   * In order of preference. None: the path's rules and budgets judge a request before it is read.
-   * Nothing is counted, and unless they refuse the answer is `authorized`.
+   * In order of preference. Empty to judge the path's rules and budgets before the request is read:
+   * this counts nothing, and the answer is `authorized` unless they refuse.
    */
   targets: listOf(pricedTarget, candidatesMax),
-  /** Only the user path's rules and the budgets apply; `targets` is where it goes. */
+  /** Only the user path's rules and the budgets apply; `targets` says where it goes. */
   submission: flag,
-  /** How many verdicts that admit the proxy has read on this connection. */
+  /** How many admitting verdicts the proxy has read on this connection. */
   read: count(),
   /**
-   * The names by which a key's list may allow the model, none for a request that doesn't say which
-   * model it uses; undefined without a key.
+   * The names by which a key's list may allow the model; empty for a request that doesn't name its
+   * model; undefined without a key.
    */
   modelNames: optional(listOf(modelName, modelNamesMax)),
 });
 export type Admit = ValueOf<typeof admit>;
 
 /**
- * Asks whether a caller is known whose request isn't limited. Answered with `authorized` or
- * `denied`; nothing is counted.
+ * Asks whether a caller is known, for a request that isn't limited. Answered with `authorized` or
+ * `denied`; counts nothing.
  */
 const authorize = message("authorize", {
   id: count(),
@@ -212,20 +210,19 @@ const reroute = message("reroute", {
 export type Reroute = ValueOf<typeof reroute>;
 
 /**
- * Requests that went to a target without a verdict, though the daemon is connected: they hold their
- * slots from now on, as those of a hello do. A lease that is held already moves to this target. It
- * has no answer.
+ * Requests that went to a target without a verdict although the daemon is connected. They hold
+ * their slots from now on, as if listed in a hello; a known lease moves to this target. No answer.
  */
 const hold = message("hold", { leases });
 export type Hold = ValueOf<typeof hold>;
 
 /**
- * What a settle ends. `request`: all of it. `progress`: nothing; what a request that goes on has
- * used since the last one, which its `request` leaves out. `attempt`: at one target, which has
- * failed, while the request tries another. `untried`: nothing; a target that the daemon chose too
- * late, and where nothing was sent. `withdrawn`: an admission that came too late. `cached`: an
- * answer from a proxy's cache, which counts nowhere but is recorded. `final`: the usage of a
- * response that was charged an estimate, which its provider kept working at; it counts instead.
+ * What a settle ends. `request`: the request. `progress`: nothing; reports what a running request
+ * has used since the last report, which its `request` excludes. `attempt`: the attempt at one
+ * target, which failed, while the request tries another. `untried`: nothing; withdraws a target
+ * that the daemon chose too late and to which nothing was sent. `withdrawn`: an admission that
+ * arrived too late. `cached`: an answer from a proxy's cache, which is recorded but counts nowhere.
+ * `final`: the actual usage of a background response, which replaces its estimate.
  */
 export const settledParts = [
   "request",
@@ -251,20 +248,20 @@ const settle = message(
   {
     seq: count(1),
     part: oneOf(settledParts),
-    /** 0: the request had no verdict. */
+    /** 0 if the request had no verdict. */
     ...leaseFields,
     startedAgoMs: count(),
     endedAgoMs: count(),
     tokens: count(),
     estimated: flag,
     /**
-     * What was executed, for the usage record; null: nothing was, or usage is off. If its values
-     * are invalid (`flawOf`), the settle counts and the record is dropped.
+     * The executed request, for the usage record; null if nothing was executed, or usage is off. If
+     * its values are invalid (`flawOf`), the settle counts and the record is dropped.
      */
     record: recordKind,
     /**
-     * Since when its target is tried, if that took over from another one without a verdict; else
-     * `targetAtMs` says so, or it is when the request began.
+     * When its target's attempt began, if that took over from another one without a verdict;
+     * otherwise that is `targetAtMs`, or the beginning of the request.
      */
     targetStartedAgoMs: optional(count()),
   },
@@ -277,9 +274,8 @@ const settle = message(
 export type Settle = ValueOf<typeof settle>;
 
 /**
- * A request has ended, but its settle must wait for others before it: its slots are free at once.
- * Only for a request whose verdicts have all arrived, so that its settle needs no lease. It has no
- * answer.
+ * A request has ended, but its settle is queued behind others: this frees its slots immediately.
+ * Only for a request whose verdicts have all arrived, so that its settle needs no lease. No answer.
  */
 const release = message("release", {
   /** The lease. */
@@ -287,15 +283,12 @@ const release = message("release", {
 });
 export type Release = ValueOf<typeof release>;
 
-/**
- * Sent after a `refused`, so that the daemon can explain the refusal by its request id. It has no
- * answer.
- */
+/** Follows a `refused`, so that the daemon can explain the refusal by its request id. No answer. */
 const refusal = message("refusal", {
-  /** Of the `admit` that was refused. */
+  /** The id of the refused `admit`. */
   id: count(),
   requestId,
-  /** As the caller named it; empty when it named none. */
+  /** As the caller named it; empty if it named none. */
   model: modelName,
 });
 export type RefusalNote = ValueOf<typeof refusal>;
@@ -304,7 +297,7 @@ export type RefusalNote = ValueOf<typeof refusal>;
 const admin = message("admin", {
   id: count(),
   op: oneOf(adminOps) satisfies Kind<AdminOp>,
-  /** That of the HTTP API. */
+  /** The body of the HTTP API. */
   body: anything,
 });
 export type Admin = ValueOf<typeof admin>;
@@ -323,7 +316,7 @@ const toDaemon = messages([
 ]);
 export type ToDaemon = ValueOf<typeof toDaemon>;
 
-/** A hello of a version that isn't spoken here. Null: it says no role, or no id of a proxy. */
+/** A hello of an unsupported version. Fields are null if it has no role or no proxy id. */
 export interface ForeignHello {
   readonly kind: "foreign hello";
   readonly id: number;
@@ -339,13 +332,13 @@ export interface UnknownOperation {
   readonly op: string;
 }
 
-/** What peers of other releases may send without breaking the grammar. */
+/** Messages that peers of other releases may send without breaking the grammar. */
 export type OfOtherRelease = ForeignHello | UnknownOperation;
 
 /** A message as the array that goes on the wire. */
 export const writeToDaemon = toDaemon.write;
 
-/** What a frame holds, or null when it breaks the grammar. */
+/** The message in a frame; null if it breaks the grammar. */
 export function parseToDaemon(
   frame: unknown,
   versions: WireVersions = wireVersions,

@@ -1,6 +1,6 @@
 /**
- * Who has made what a provider keeps (docs/security.md, "Stored objects"): what a proxy tells the
- * daemon of it and asks, and the bounds.
+ * The owners of objects that a provider stores (docs/security.md, "Stored objects"): the messages
+ * about them between proxy and daemon, and the bounds.
  */
 import { bad, type Checked, good, isCount, isObject, show } from "../checked.js";
 import { isNormalUserPath } from "../domain/user-path.js";
@@ -16,23 +16,23 @@ export interface ObjectOwner {
   readonly userPath: string;
 }
 
-/** Objects that a request has made. */
+/** Objects created by a request. */
 export interface MadeObjects {
   readonly userPath: string;
   readonly objects: readonly ObjectName[];
-  /** For how long it is remembered. */
+  /** For how many days the owner is kept. */
   readonly days: number;
 }
 
-/** In one message: within the bound of a frame, with the longest ids. */
+/** Objects in one message: fits into a frame with the longest ids. */
 export const objectsPerCall = 100;
-/** Of all callers: some 300 MB on disk. Beyond it no owner is remembered. */
+/** Objects of all callers: about 300 MB on disk. Beyond this no further owner is kept. */
 export const objectsMax = 2_000_000;
 /** OpenAI deletes responses after 30 days. Files and conversations stay until they are deleted. */
 export const responseDays = 30;
 export const objectDays = 365;
 
-/** What providers make ids of, and Sluice's paths take. */
+/** The characters of providers' ids, which Sluice's paths accept. */
 const idPattern = /^[\w-][\w.-]{0,255}$/;
 
 export function isObjectId(value: unknown): value is string {
@@ -69,13 +69,13 @@ export function parseObjectIds(body: unknown): Checked<readonly string[]> {
     : bad(`ids must be at most ${objectsPerCall} ids of objects`, "ids");
 }
 
-/** A response that waits for its usage, as the daemon names it. */
+/** A response whose usage is pending. */
 export interface PendingResponseName extends ObjectName {
-  /** At which it was charged; empty: the request named none. */
+  /** The model that it was charged at; empty if the request named none. */
   readonly model: string;
 }
 
-/** How many are handed out to be looked at in one go. */
+/** Pending responses returned in one answer. */
 export const dueResponsesMax = 20;
 
 /** The body of `responses.pending` and `responses.forget`. */

@@ -1,9 +1,9 @@
 /**
- * How messages are described: a table of named fields, each of a kind that checks and reads the
- * value of a frame, and writes it. From the table follow the message's type, its reader and its
- * writer. Which messages there are: `message-to-daemon.ts`, `message-from-daemon.ts`.
+ * The description of messages: a table of named fields, each of a kind that checks, reads and
+ * writes its value in a frame. The message's type, reader and writer are derived from the table.
+ * The messages are in `message-to-daemon.ts` and `message-from-daemon.ts`.
  *
- * Reader and writer are compiled once, to the code that one would write by hand
+ * Reader and writer are compiled once into the code that one would write by hand
  * (`docs/decisions/field-copies.md`): a loop over the fields takes up to thirty times as long.
  */
 import { isCount } from "../checked.js";
@@ -15,7 +15,7 @@ type Broken = typeof broken;
 /** A kind of value: `T` in a message, whatever msgpack holds in a frame. */
 export interface Kind<T> {
   readonly read: (raw: unknown) => T | Broken;
-  /** Absent: the value goes into the frame as it is. */
+  /** Absent if the value goes into the frame unchanged. */
   readonly write?: (value: T) => unknown;
 }
 
@@ -23,7 +23,7 @@ interface OptionalKind<T> extends Kind<T | undefined> {
   readonly optional: true;
 }
 
-/** A field that isn't in the frame, since it is the same in each message. */
+/** A field that isn't in the frame because it is constant. */
 interface Constant<T extends string> {
   readonly constant: T;
 }
@@ -34,8 +34,8 @@ interface AnyKind {
 }
 
 /**
- * The fields of a message or of a structure, in the order of the frame. A later release adds fields
- * at the end only: readers ignore what follows the fields that they know.
+ * The fields of a message or structure, in the order of the frame. Later releases add fields only
+ * at the end: readers ignore what follows the fields that they know.
  */
 type Fields = Readonly<Record<string, AnyKind | Constant<string>>>;
 
@@ -73,7 +73,7 @@ export const anything: Kind<unknown> = {
   write: (value) => value ?? null,
 };
 
-/** A safe integer, from `min` up. */
+/** A safe integer of at least `min`. */
 export function count(min = 0): Kind<number> {
   return min === 0
     ? kindOf((value) => isCount(value))
@@ -105,8 +105,8 @@ export function orEmpty<T>({ read, write = unchanged }: Kind<T>): Required<Kind<
 }
 
 /**
- * A field that may be undefined, behind all others of its structure: it is left out at the end, and
- * null in front of one that isn't.
+ * A field that may be undefined, after all others of its structure. It is omitted at the end, and
+ * null before a field that is present.
  */
 export function optional<T>({ read, write = unchanged }: Kind<T>): OptionalKind<T> {
   return {
@@ -137,7 +137,7 @@ interface Compiled<T> extends Kind<T> {
   readonly write: (value: T) => readonly unknown[];
 }
 
-/** Some values as an array within a frame. `isValid`: what must hold beyond its fields. */
+/** Several values as an array within a frame. `isValid` checks them together. */
 export function structure<const F extends Fields>(
   fields: F,
   isValid: (value: Structure<F>) => boolean = always,
@@ -177,7 +177,7 @@ export function messages<const M extends AnyMessageKind>(all: readonly M[]): Com
   };
 }
 
-/** The source of both functions holds names of fields, which are our own, and nothing else. */
+/** The source of both functions contains only our own field names. */
 function compiled<T>(
   kind: string | null,
   fields: Fields,

@@ -1,13 +1,13 @@
 /**
- * Which versions of the wire a release speaks: its own and the one before, so that proxy, command
+ * The wire versions that a release supports: its own and the one before, so that proxy, command
  * line and daemon can be upgraded one after the other (`docs/reload-and-upgrade.md`). A client
- * names a version in its hello, its newest first. If the daemon speaks it, it is the version of the
- * connection; otherwise the client offers an older one on its next connection.
+ * names a version in its hello, the newest first. If the daemon supports it, the connection uses
+ * it; otherwise the client offers an older version on its next connection.
  *
- * What holds in every version, so that a peer of any other gets an answer and loses nothing:
+ * What is the same in every version, so that a peer of any other gets an answer and loses nothing:
  * `hello` begins with id, version, role and proxy id; `failed`, `settle` and `settled` keep their
- * fields. A message, a lease, an attempt and a usage record get further fields only at their end,
- * where older releases ignore them; events of an unknown name are ignored.
+ * fields. A message, a lease, an attempt and a usage record get new fields only at their end, where
+ * older releases ignore them; unknown events are ignored.
  */
 import { wireVersion } from "../version.js";
 
