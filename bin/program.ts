@@ -33,8 +33,8 @@ import { printFailure } from "./session/print-failure.js";
 import type { Session } from "./session/terminal.js";
 
 /**
- * Runs one command line, without the program's name; returns the exit code. Rejects only if there
- * is a bug in Sluice.
+ * Runs a command line without the program's name; returns the exit code. Rejects only because of a
+ * bug in Sluice.
  */
 export async function runCommandLine(argv: readonly string[], session: Session): Promise<number> {
   const program = createProgram(session);
@@ -47,7 +47,7 @@ export async function runCommandLine(argv: readonly string[], session: Session):
       json: argv.includes("--json"),
       advice: () => otherWord(program, argv),
     });
-    // There 2 says that there are differences, and nothing else.
+    // There exit code 2 means differences only.
     const isError = exitCode !== exitCodes.ok && !(error instanceof DifferencesFound);
     return isError && argv.includes("--exit-code") ? exitCodes.failed : exitCode;
   }
@@ -95,7 +95,7 @@ export function createProgram(session: Session): Command {
   return program;
 }
 
-/** The commands about this host's own files and processes. */
+/** The commands that concern only this host's own files and processes. */
 const onlyHere: readonly string[] = [
   "up",
   "reload",
@@ -112,7 +112,7 @@ const onlyHere: readonly string[] = [
   "exit-codes",
 ];
 
-/** A command that would leave `--url` aside is wrong usage. */
+/** A command that ignored `--url` would be misleading: it is a usage error. */
 function refuseElsewhere(command: Command): void {
   const name = fullName(command);
   if (!onlyHere.includes(name) || command.optsWithGlobals<CommandFlags>().url === undefined) return;
@@ -120,7 +120,7 @@ function refuseElsewhere(command: Command): void {
   throw usageFailure([{ message, param: "--url" }]);
 }
 
-/** Without the program's name: `limits set`. */
+/** The name without the program's: `limits set`. */
 function fullName(command: Command): string {
   const { parent } = command;
   return parent?.parent == null ? command.name() : `${fullName(parent)} ${command.name()}`;

@@ -7,7 +7,7 @@ import { proxyChannel } from "./supervisor/metrics/proxy-channel.js";
 import { workerMetrics } from "./supervisor/metrics/worker-metrics.js";
 import { runService } from "./supervisor/run-service.js";
 
-// Now: the variable is removed when the service runs.
+// Read now: the variable is removed once the service runs.
 const group = proxyChannel() ?? workerMetrics();
 
 await runService({

@@ -14,10 +14,10 @@ const exitCode = await run(process.argv.slice(2)).catch((error: unknown) => {
   return exitCodes.bug;
 });
 await drainOutput();
-// A socket to a daemon that doesn't answer may still be open: it must not hold the terminal.
+// A socket to a silent daemon may still be open: it must not keep the process alive.
 process.exit(exitCode);
 
-/** The version alone is asked for by scripts, and needs none of the commands. */
+/** Scripts ask for the version alone, which needs none of the commands. */
 async function run(argv: readonly string[]): Promise<number> {
   if (argv.length === 1 && argv[0] === "--version") {
     session.terminal.out(version);

@@ -1,6 +1,6 @@
 /**
- * Asks a provider for its list of models, with its key: the one request that costs nothing. It
- * goes the way that the gateway's requests go.
+ * Requests a provider's list of models with its key, the one request without a cost. It takes the
+ * same route as the gateway's requests.
  */
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
@@ -13,10 +13,10 @@ import { credentialHeaders } from "../../proxy/upstream/credentials/credential-h
 import type { ProviderConfig } from "../../shared/config/config.js";
 
 export interface ProviderAnswer {
-  /** Null: there was none. */
+  /** Null if there was no answer. */
   readonly status: number | null;
   readonly ms: number;
-  /** The provider's clock, in ms since the epoch, if it told; to the second. */
+  /** The provider's clock in ms since the epoch, to the second, if it sent a date. */
   readonly dateMs: number | null;
   /** Why there was no answer. */
   readonly reason: string | null;
@@ -63,7 +63,7 @@ export async function askProvider(provider: ProviderConfig): Promise<ProviderAns
   }
 }
 
-/** A key that a command makes isn't asked for: what it does is its own. */
+/** Doesn't run key commands: they have side effects. */
 async function keyOf({ apiKey, apiKeys, apiKeyFile }: ProviderConfig): Promise<string | null> {
   const [first] = apiKeys ?? [];
   if (first !== undefined && "key" in first) return first.key;

@@ -1,4 +1,4 @@
-/** What the doctor makes of what daemon and proxy say of themselves. Pure. */
+/** The doctor's findings on the daemon and the proxy, from what they report. Pure. */
 import { isObject } from "../../shared/checked.js";
 import { type Finding, failed, ok, warning } from "./finding.js";
 
@@ -37,7 +37,7 @@ export function checkDaemon(status: Fields, version: string): readonly Finding[]
   ];
 }
 
-/** `health`: the body of /health; null: there was no answer, for `reason`. */
+/** `health`: the body of /health; null if there was no answer, for `reason`. */
 export function checkProxy(health: unknown, reason: string | null, version: string): Finding[] {
   if (!isObject(health)) return [warning("proxy", `not reached: ${reason ?? "no answer"}`)];
   const limiter = isObject(health["limiter"]) ? health["limiter"] : {};
@@ -58,7 +58,7 @@ function sameVersion(check: string, theirs: unknown, ours: string): Finding {
       );
 }
 
-/** Models that were used without a price, of the groups of a summary by model. */
+/** Models that were used without a price, from the groups of a summary by model. */
 export function checkPrices(groups: unknown): readonly Finding[] {
   const unpriced = (Array.isArray(groups) ? groups : [])
     .filter(isObject)
@@ -76,7 +76,7 @@ export function checkPrices(groups: unknown): readonly Finding[] {
 
 const clockOffMaxMs = 5_000;
 
-/** `offsetsMs`: how far this host's clock is ahead of the providers'. */
+/** `offsetsMs`: how far this host's clock is ahead of each provider's. */
 export function checkClock(offsetsMs: readonly number[]): readonly Finding[] {
   if (offsetsMs.length === 0) return [];
   const sorted = [...offsetsMs].sort((a, b) => a - b);

@@ -1,4 +1,4 @@
-/** What the doctor makes of the host: files, disk, limits. Pure. */
+/** The doctor's findings on the host: files, disk, limits. Pure. */
 import type { Config } from "../../shared/config/config.js";
 import { openBeyondLoopback } from "../../shared/config/open-gateway.js";
 import { append } from "../../shared/long-lists.js";
@@ -10,9 +10,9 @@ const othersMask = 0o007;
 const gibibyte = 1024 ** 3;
 const diskFreeMin = gibibyte;
 const diskShareMin = 0.05;
-/** Node accepts 511 waiting connections unless the system allows fewer. */
+/** Node's default backlog is 511 connections, unless the system allows fewer. */
 const backlogMin = 511;
-/** Besides connections: the store, logs, sockets. */
+/** Files in addition to connections: the store, logs, sockets. */
 const filesBesides = 200;
 
 export function checkHost(config: Pick<Config, "server">, facts: HostFacts): readonly Finding[] {

@@ -1,4 +1,4 @@
-/** What the doctor makes of the store, of the hosts that share limits, and of the clock. Pure. */
+/** The doctor's findings on the store, on the hosts that share limits, and on the clock. Pure. */
 import { isObject } from "../../shared/checked.js";
 import type { Config } from "../../shared/config/config.js";
 import { append } from "../../shared/long-lists.js";
@@ -9,19 +9,21 @@ import { type Finding, failed, ok, warning } from "./finding.js";
 type Fields = Readonly<Record<string, unknown>>;
 
 const gibibyte = 1024 ** 3;
-/** As in the log. */
+/** The same share as in the log's warning. */
 const fillShare = 0.8;
-/** A snapshot is due after each flush interval; so many of them may be missed by a busy disk. */
+/** A snapshot is due after each flush interval; a busy disk may delay it by this many. */
 const intervalsMissed = 10;
 const snapshotLateMsMin = 60_000;
-/** A store with usage or keys is to have a backup that is younger. As of the alert BackupOld. */
+/**
+ * The age of a backup at which a store with usage or keys gets a finding; as in alert BackupOld.
+ */
 const backupDueDays = 7;
 
 interface StoreFacts {
   /** The daemon's status. */
   readonly status: Fields;
   readonly nowMs: number;
-  /** Free on the disk of the data directory; null: it isn't known. */
+  /** Free bytes on the disk of the data directory; null if unknown. */
   readonly freeBytes: number | null;
 }
 
@@ -67,7 +69,7 @@ export function checkStore(
   return findings;
 }
 
-/** Nothing of a daemon that doesn't note backups. */
+/** No findings for a daemon that doesn't record backups. */
 function checkBackups(status: Fields, nowMs: number): readonly Finding[] {
   const store = isObject(status["store"]) ? status["store"] : {};
   const { last_backup_at: lastAt, backups_noted_since: since, has_usage: hasUsage } = store;
@@ -136,14 +138,14 @@ export function checkCluster(status: Fields, isConfigured: boolean): readonly Fi
 }
 
 interface ClockFacts {
-  /** Whether the host says that something keeps its clock right. */
+  /** Whether the host reports that its clock is synchronized. */
   readonly synchronized: boolean | null;
-  /** For how long the daemon runs, by a clock that isn't set. */
+  /** How long the daemon has been running, by a clock that can't be set. */
   readonly daemonAgeSeconds: number | null;
 }
 
 const steppedSecondsMax = 5;
-/** A daemon takes its time from the clock once it has read its store. */
+/** A daemon reads the clock once it has read its store. */
 const startSecondsMax = 60;
 
 export function checkHostClock(

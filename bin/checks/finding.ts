@@ -1,8 +1,8 @@
-/** What `sluice doctor` finds, and how it is shown. Pure. */
+/** The findings of `sluice doctor` and their output. Pure. */
 import { type Column, renderTable } from "../text/table.js";
 
 export interface Finding {
-  /** What was looked at. */
+  /** The checked subject. */
   readonly check: string;
   readonly state: "ok" | "warning" | "failure";
   /** What was found, and what to do about it. */

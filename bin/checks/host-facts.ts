@@ -1,6 +1,6 @@
 /**
- * What the doctor reads of this host. Whatever can't be read is null; nothing is changed, but for a
- * file in the data directory that is removed at once.
+ * The doctor's readings of this host. A failed reading is null. They change nothing except for a
+ * file in the data directory, which is removed immediately.
  */
 import { readFileSync, statfsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,10 +8,10 @@ import { readSynchronized } from "./host-clock.js";
 import { type InstalledUnits, readInstalledUnits } from "./installed-units.js";
 import { tryWrite } from "./try-write.js";
 
-/** A file or directory; null: it isn't there, or may not be looked at. */
+/** A file or directory; null if it doesn't exist or isn't readable. */
 export interface PlaceFacts {
   readonly path: string;
-  /** Of the permissions, the last nine bits. */
+  /** The nine permission bits. */
   readonly mode: number;
   readonly uid: number;
 }
@@ -19,13 +19,13 @@ export interface PlaceFacts {
 interface DiskFacts {
   readonly freeBytes: number;
   readonly totalBytes: number;
-  /** As `statfs` tells it, such as NFS. */
+  /** As `statfs` reports it, such as NFS. */
   readonly fileSystem: string | null;
 }
 
 export interface HostFacts {
   readonly nodeVersion: string;
-  /** How many files a process may open; null: unknown, or no limit. */
+  /** How many files a process may open; null if unknown or unlimited. */
   readonly filesMax: number | null;
   /** How many connections wait to be accepted. */
   readonly backlogMax: number | null;
@@ -33,10 +33,10 @@ export interface HostFacts {
   readonly dataDir: PlaceFacts | null;
   readonly secretFiles: readonly PlaceFacts[];
   readonly disk: DiskFacts | null;
-  /** Why the data directory takes no file, "" if it does; null: this user may not try. */
+  /** Why the data directory isn't writable, "" if it is; null if this user may not try. */
   readonly trialWrite: string | null;
   readonly units: InstalledUnits;
-  /** Whether something keeps the clock right; null: unknown. */
+  /** Whether the clock is synchronized; null if unknown. */
   readonly synchronized: boolean | null;
 }
 
@@ -44,7 +44,7 @@ export function readHostFacts(paths: {
   readonly configFile: string | null;
   readonly dataDir: string | null;
   readonly secretFiles: readonly string[];
-  /** The directory of the program that runs. */
+  /** The directory of the running program. */
   readonly programs: string;
 }): HostFacts {
   const { configFile, dataDir, secretFiles, programs } = paths;
@@ -68,7 +68,7 @@ function readText(path: string): string | null {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    // Another operating system, or a container without /proc: it is unknown then.
+    // Unknown on another operating system, or in a container without /proc.
     return null;
   }
 }
@@ -78,12 +78,12 @@ function placeOf(path: string): PlaceFacts | null {
     const { mode, uid } = statSync(path);
     return { path, mode: mode & 0o777, uid };
   } catch {
-    // It isn't there, or it is another user's: other checks say so.
+    // It doesn't exist or belongs to another user: other checks report that.
     return null;
   }
 }
 
-/** File systems on which LMDB's locks and memory maps don't work as they must. */
+/** File systems on which LMDB's locks and memory maps don't work correctly. */
 const shared: Readonly<Record<number, string>> = {
   26985: "NFS",
   4283649346: "CIFS",
@@ -92,7 +92,7 @@ const shared: Readonly<Record<number, string>> = {
   16914839: "9P",
 };
 
-/** Of a directory that may not be there yet: of the next one above it. */
+/** The disk of a directory; if that doesn't exist yet, of its closest existing parent. */
 function diskOf(path: string): DiskFacts | null {
   for (let at = path; ; at = dirname(at)) {
     try {

@@ -1,21 +1,21 @@
-/** What the doctor reads of systemd's units on this host, beside those that this release ships. */
+/** The doctor's readings of systemd's units on this host, compared with those of this release. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface InstalledUnits {
-  /** Those that are installed. */
+  /** The installed units. */
   readonly units: readonly InstalledUnit[];
-  /** The files that change them. */
+  /** The drop-in files that modify them. */
   readonly dropIns: readonly string[];
 }
 
 interface InstalledUnit {
   readonly path: string;
-  /** Whether it says what this release's says. */
+  /** Whether it equals the unit of this release. */
   readonly isShipped: boolean;
 }
 
-/** Those that systemd takes first are first. */
+/** In systemd's order of precedence. */
 const unitDirectories = ["/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system"];
 
 /** `shippedIn`: the directory of the units of this release. */
@@ -39,7 +39,7 @@ export function readInstalledUnits(
   return { units, dropIns };
 }
 
-/** Where Sluice and its Node are is the host's: a package has its own. */
+/** Removes the paths of Sluice and Node, which differ between packages. */
 function withoutPlaces(unit: string): string {
   return unit
     .replaceAll(/\/\S*\/node(?=\s)/g, "NODE")
@@ -50,7 +50,7 @@ function namesIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory).sort();
   } catch {
-    // It isn't there: nothing is installed in it.
+    // The directory doesn't exist: nothing is installed in it.
     return [];
   }
 }
@@ -59,7 +59,7 @@ function textOf(path: string): string | null {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    // It isn't there, or isn't this user's to read.
+    // The file doesn't exist, or this user may not read it.
     return null;
   }
 }

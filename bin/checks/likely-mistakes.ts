@@ -1,6 +1,6 @@
 /**
- * What is valid in a configuration but probably not meant, beyond what a start warns of: mistakes
- * of somebody who writes one for the first time. Pure. The messages never quote a secret.
+ * Valid but probably unintended parts of a configuration, beyond the warnings of a start: typical
+ * mistakes in a first configuration. Pure. The messages never quote a secret.
  */
 import { didYouMean } from "../../shared/config/closest-name.js";
 import type { Config, ProviderConfig } from "../../shared/config/config.js";
@@ -9,7 +9,7 @@ import { type Preset, presetAt, presets } from "../../shared/config/presets.js";
 import { providerTraits } from "../../shared/config/provider-type.js";
 import { managedKeyPrefix } from "../../shared/domain/managed-key.js";
 
-/** A line for each, which begins with the path of what it is about where the file has one. */
+/** One line per mistake, beginning with the path in the file where there is one. */
 export function likelyMistakes(config: Config): readonly string[] {
   const { providers, virtualModels, aliases, server } = config;
   return [
@@ -36,7 +36,7 @@ function keyIn(section: string, name: string): string {
   return /^[\w-]+$/.test(name) ? `${section}.${name}` : `${section}[${JSON.stringify(name)}]`;
 }
 
-/** A model that its provider doesn't list: requests for it go there, and fail there. */
+/** A model that its provider doesn't list: requests for it fail at the provider. */
 function unlisted(
   providers: readonly ProviderConfig[],
   target: { readonly provider: string; readonly model: string },
@@ -51,7 +51,7 @@ function unlisted(
   return [`${at}: ${target.model} isn't among ${list}${didYouMean(target.model, models)}`];
 }
 
-/** The service behind its address, if it is a known one. */
+/** The service at its address, if known. */
 function serviceOf({ baseUrl }: ProviderConfig): Preset | null {
   return (baseUrl === "" ? undefined : presetAt(baseUrl)) ?? null;
 }
@@ -82,7 +82,7 @@ function foreignKey(provider: ProviderConfig): readonly string[] {
   ];
 }
 
-/** A server's address without the path that its API is below: `https://api.openai.com`. */
+/** A server address that lacks the path of its API: `https://api.openai.com`. */
 function otherAddress({ name, baseUrl, type }: ProviderConfig): readonly string[] {
   const usual = presetAt(baseUrl)?.baseUrl ?? providerTraits[type].baseUrl;
   if (baseUrl === "" || usual === null || new URL(baseUrl).pathname.length > 1) return [];
@@ -94,7 +94,7 @@ function otherAddress({ name, baseUrl, type }: ProviderConfig): readonly string[
   ];
 }
 
-/** Sixteen characters are what a key from a generator has at least. */
+/** Generated keys have at least sixteen characters. */
 const masterKeyCharsMin = 16;
 
 function weakMasterKey(key: string | null): readonly string[] {

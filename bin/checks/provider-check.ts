@@ -1,4 +1,4 @@
-/** What a provider's answer to a check means, in words with what to do. Pure. */
+/** The finding on a provider's answer to a check, and what to do about it. Pure. */
 import type { ProviderConfig } from "../../shared/config/config.js";
 import type { ProviderAnswer } from "./ask-provider.js";
 
@@ -8,7 +8,7 @@ export interface ProviderVerdict {
   readonly text: string;
 }
 
-/** `answer` null: it wasn't asked. */
+/** `answer` is null if the provider wasn't asked. */
 export function judgeProvider(
   provider: Pick<ProviderConfig, "name" | "type" | "baseUrl" | "apiKeyCommand">,
   answer: ProviderAnswer | null,

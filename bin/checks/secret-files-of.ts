@@ -1,7 +1,7 @@
-/** Which files hold secrets of a configuration. */
+/** The files that contain secrets of a configuration. */
 import type { Config } from "../../shared/config/config.js";
 
-/** Their paths, each once; without those that need a variable of another process. */
+/** Their paths without duplicates, and without those that need a variable of another process. */
 export function secretFilesOf(
   config: Pick<Config, "server" | "metrics" | "tracing" | "cluster" | "providers" | "jwtIssuers">,
 ): readonly string[] {

@@ -1,10 +1,10 @@
-/** Tries whether a directory takes a small file, on its disk; the file is removed at once. */
+/** Tries to write a small file in a directory, through to the disk, and removes it. */
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
 const bytes = 64 * 1024;
 
-/** The reason why not; "" if it does; null: this user may not try. */
+/** Why the directory isn't writable; "" if it is; null if this user may not try. */
 export function tryWrite(directory: string): string | null {
   const file = join(directory, `.sluice-doctor-${process.pid}`);
   let opened: number | null = null;

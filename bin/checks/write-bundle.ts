@@ -1,4 +1,4 @@
-/** Writes what the doctor found, for its owner alone; never over another file. */
+/** Writes the doctor's findings to a file that only its owner may read; never overwrites one. */
 import { writeFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { plainFailure } from "../../shared/error-code.js";

@@ -14,7 +14,7 @@ import { exitCodeHelp } from "../session/exit-code.js";
 import type { Session } from "../session/terminal.js";
 import { withDaemon } from "../session/with-daemon.js";
 
-/** Who presses Tab doesn't wait for longer. */
+/** How long a completion may take after Tab is pressed. */
 const patienceMs = 300;
 
 /** Adds the commands to the program. */
@@ -48,7 +48,7 @@ export function addCompletion(program: Command, session: Session): void {
     .action(() => terminal.out(exitCodeHelp().trimStart()));
 }
 
-/** One a line. Silent when the gateway is away or slow: a shell has nowhere to show why. */
+/** One value per line. Silent if the gateway is away or slow: a shell can't show an error here. */
 async function printValues(session: Session, kind: ValueKind, flags: CommandFlags): Promise<void> {
   const values = await Promise.race([
     readValues(session, kind, flags).catch((error: unknown) => {
@@ -57,7 +57,7 @@ async function printValues(session: Session, kind: ValueKind, flags: CommandFlag
     }),
     session.pause(patienceMs).then((): readonly string[] => []),
   ]);
-  // A line is a value: one that holds an end of a line would be two.
+  // A value with a line break would count as two.
   const shown = [...new Set(values)].filter((value) => !/\p{Cc}/u.test(value));
   if (shown.length > 0) session.terminal.out(shown.join("\n"));
 }

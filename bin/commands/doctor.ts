@@ -1,4 +1,4 @@
-/** `sluice doctor`: looks for what is wrong before users notice, and changes nothing. */
+/** `sluice doctor`: finds problems before users notice them, and changes nothing. */
 import type { Command } from "commander";
 import { isObject } from "../../shared/checked.js";
 import type { Config } from "../../shared/config/config.js";
@@ -72,7 +72,7 @@ async function runDoctor(session: Session, flags: DoctorFlags): Promise<void> {
   if (flags.bundle !== undefined) bundle(flags.bundle, { session, config, host, findings });
   terminal.out(flags.json === true ? JSON.stringify({ findings }) : renderFindings(findings));
   const states = new Set(findings.map(({ state }) => state));
-  // Two is for failures, as it is of other doctors; one for warnings, if they count.
+  // 2 for failures, as for other doctors; 1 for warnings, if they count.
   const exitCode = states.has("failure") ? exitCodes.usage : exitCodes.failed;
   if (states.has("failure") || (flags.strict === true && states.has("warning")))
     throw new CommandFailure({ exitCode, lines: [], error: {} });
@@ -112,7 +112,7 @@ async function checkServices(
     });
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error;
-    // What is wrong with the configuration is said, and says nothing of the daemon.
+    // Problems of the configuration are already reported, and say nothing about the daemon.
     if (error.exitCode === exitCodes.configuration)
       findings.push(warning("daemon", "not asked: the configuration says where, or --socket does"));
     else findings.push(failed("daemon", error.message.replace(/^error: /, "")));
@@ -153,7 +153,7 @@ function bundle(
       version,
       host,
       findings,
-      // Secrets are `set` or `not set` in it.
+      // Secrets appear as `set` or `not set`.
       settings: config?.settings ?? null,
       providers: config?.providers.map(({ name, type, models }) => ({ name, type, models })),
       rules: config?.rateLimits.rules.length,

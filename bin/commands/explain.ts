@@ -1,6 +1,6 @@
 /**
  * `sluice explain`: what would happen to a request now and why, or why a request was refused. It
- * consumes nothing.
+ * counts nothing.
  */
 
 import type { Command } from "commander";
@@ -48,8 +48,8 @@ export function addExplain(program: Command, session: Session): void {
 }
 
 /**
- * Resolves the model from the configuration, as a proxy would, unless a gateway elsewhere does;
- * with `--request` the daemon knows the targets.
+ * Resolves the model by the configuration, as a proxy does; a remote gateway resolves it itself.
+ * With `--request` the daemon knows the targets.
  */
 async function explainCommand(session: Session, flags: ExplainFlags): Promise<void> {
   const path = checkFlags(flags);

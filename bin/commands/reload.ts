@@ -1,6 +1,6 @@
 /**
- * `sluice reload`: asks what runs on this host to read its configuration again, and waits until it
- * has. What a reload does is in `../supervisor/`.
+ * `sluice reload`: asks the processes on this host to reload their configuration, and waits until
+ * they have. The reload itself is in `../supervisor/`.
  */
 import type { Command } from "commander";
 import { CommandFailure } from "../session/command-failure.js";

@@ -12,7 +12,7 @@ import { localUrl } from "../text/http-url.js";
 import { statusFields } from "../text/status-fields.js";
 import { renderFields } from "../text/table.js";
 
-/** The proxy is on the same machine: if it takes longer, it is in trouble. */
+/** The proxy is on the same machine: a longer delay means trouble. */
 const healthDeadlineMs = 1_000;
 
 /** Adds `status` to the program. */
@@ -48,7 +48,7 @@ async function showStatus(session: Session, flags: CommandFlags): Promise<void> 
   if (daemon.failure !== null) throw daemon.failure;
 }
 
-/** A gateway elsewhere may be there, and refuse the key. */
+/** A remote gateway may be reachable but refuse the key. */
 function noStatus({ exitCode }: CommandFailure): string {
   return exitCode === exitCodes.failed ? "doesn't tell" : "not reachable";
 }
@@ -73,7 +73,7 @@ async function failureAsValue(ask: () => Promise<unknown>): Promise<DaemonState>
   }
 }
 
-/** One connection after the other: the second says no more about a gateway that isn't reached. */
+/** One connection after the other: if the first fails, the second would fail, too. */
 async function askElsewhere(
   session: Session,
   flags: CommandFlags,

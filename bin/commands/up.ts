@@ -130,8 +130,9 @@ async function holdOrFail(config: Config): Promise<readonly HeldSocket[]> {
 }
 
 /**
- * SIGHUP reloads, unless it says that the terminal is gone: that is a stop, of the services too,
- * which have sessions of their own and don't get the signal. Returns what a signal to stop does.
+ * SIGHUP reloads, unless it means that the terminal is gone. That is a stop, also of the services,
+ * which have sessions of their own and don't receive the signal. Returns the handler of stop
+ * signals.
  */
 function onSignals(
   session: Session,

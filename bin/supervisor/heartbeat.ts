@@ -1,40 +1,40 @@
 /**
- * Tells the supervisor again and again that the service lives, and how it is. A timer that runs
- * shows that the event loop turns; a service that knows of something else that is stuck is silent,
- * so that systemd's watchdog ends it and starts it again.
+ * Sends the supervisor regular signs of life and the service's status. A running timer shows that
+ * the event loop runs. A service that detects another stuck part sends nothing, so that systemd's
+ * watchdog restarts it.
  */
 import type { Notice, SupervisorNotices } from "../../shared/supervision/supervisor-notices.js";
 
-/** How a service is, for people and for the watchdog. */
+/** The health of a service, for people and for the watchdog. */
 export interface ServiceHealth {
   /** One line, such as `ready: 3 proxies, 41 rules, store ok`. */
   readonly status: string;
-  /** What has stopped for good, so that only a restart helps; null: nothing that is known. */
+  /** What has stopped for good, so that only a restart helps; null if nothing has. */
   readonly stuck: string | null;
 }
 
 interface HeartbeatOptions {
   readonly notices: SupervisorNotices;
-  /** Null: no watchdog runs, and a status is sent when it has changed. */
+  /** Null if there is no watchdog; then a status is sent when it has changed. */
   readonly watchdogMs: number | null;
   readonly health: () => ServiceHealth;
-  /** Called with what is stuck, once. */
+  /** Called once, with what is stuck. */
   readonly onStuck: (stuck: string) => void;
-  /** Runs `run` every `ms`; returns what ends it. */
+  /** Runs `run` every `ms`; returns a function that stops it. */
   readonly every: (ms: number, run: () => void) => () => void;
 }
 
-/** Three notices may be lost, such as for want of memory for another process. */
+/** Up to three consecutive notices may be lost, such as for lack of memory for a process. */
 const beatsPerWatchdog = 4;
 const statusMs = 10_000;
 
 export interface Heartbeat {
-  /** Says that the service stops; the signs of life go on, for as long as that takes. */
+  /** Reports that the service is stopping; signs of life continue meanwhile. */
   stopping(): void;
   end(): void;
 }
 
-/** Says that the service is ready, and from then on how it is. */
+/** Reports that the service is ready, and its health from then on. */
 export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { notices, watchdogMs, health, onStuck, every } = options;
   if (!notices.taken) return { stopping() {}, end() {} };
@@ -56,7 +56,7 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
     if (watchdogMs !== null && stuck === null) void send({ watchdog: true, status });
     else if ((stuck ?? status) !== toldStatus) void send({ status: stuck ?? status });
   };
-  // A sign of life, too: services that replace each other quickly may never get to a beat.
+  // Also a sign of life: services that replace each other quickly may never reach a beat.
   const alive = watchdogMs === null ? {} : { watchdog: true as const };
   void send({ ready: true, ...alive, status: health().status });
   const end = every(watchdogMs === null ? statusMs : watchdogMs / beatsPerWatchdog, beat);

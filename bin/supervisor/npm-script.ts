@@ -1,6 +1,6 @@
 /**
- * `sluice up` as a script of npm (`npm start`, `npx`): npm sets a variable for it, sends some
- * signals twice, and may leave it running.
+ * `sluice up` as an npm script (`npm start`, `npx`): npm sets a variable, sends some signals twice,
+ * and may leave the process running.
  */
 import type { Environment } from "../../shared/config/environment.js";
 
@@ -9,12 +9,12 @@ interface Signal {
   readonly atMonoMs: number;
 }
 
-/** npm forwards it within milliseconds, on a busy machine a little later. */
+/** npm forwards a signal within milliseconds, or a little later on a busy machine. */
 const echoMs = 500;
 
 /**
- * Whether a signal repeats the one before, though the user sent one: Ctrl-C at a terminal reaches
- * every process of a command, and npm sends it to its script once more.
+ * Whether a signal duplicates the one before: Ctrl-C at a terminal reaches every process of a
+ * command, and npm also sends it to its script.
  */
 export function isEchoed(previous: Signal | null, signal: Signal, env: Environment): boolean {
   return (
@@ -34,9 +34,8 @@ interface ParentPorts {
 const lookMs = 250;
 
 /**
- * Calls `stop`, once, when the process that started this one has gone: `npx` starts its command
- * through a shell and passes signals to that shell alone, which ends and leaves the command
- * running.
+ * Calls `stop`, once, when the parent process has gone: `npx` starts its command through a shell
+ * and passes signals only to that shell, which ends and leaves the command running.
  */
 export function whenOrphaned({ env, parentPid, every }: ParentPorts, stop: () => void): void {
   if (env["npm_lifecycle_event"] === undefined) return;

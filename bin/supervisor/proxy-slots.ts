@@ -1,8 +1,7 @@
 /**
- * The proxies under one supervisor: one in each slot, all on the same listening sockets, each
- * started again by itself when it dies. A reload replaces them one by one, the new one first: it
- * must be ready before the old one is asked to finish. Who is asked for a reload, and by which
- * configuration, is not here.
+ * The proxies under one supervisor: one per slot, all on the same listening sockets, each restarted
+ * when it dies. A reload replaces them one by one: the new proxy must be ready before the old one
+ * gets the signal to finish. Not here: who asks for a reload, and its configuration.
  */
 import { proxyNameVariable } from "../../shared/supervision/proxy-name.js";
 import { exitCodes } from "../session/exit-code.js";
@@ -26,13 +25,15 @@ export interface ProxyOptions {
 }
 
 interface SlotsPorts {
-  /** What becomes of the output and the ends of a proxy. */
+  /** Handles a proxy's output and its ends. */
   events(name: string, onReady: (ready: ServiceReady) => void): ServiceEvents;
   /** All are ready, for the first time. */
   onReady(ready: ServiceReady): void;
 }
 
-/** Replaced ones that still run; beyond it the oldest has no more than the drain of a stop. */
+/**
+ * Replaced proxies that still run; beyond this the oldest must finish within the drain of a stop.
+ */
 const finishingMax = 8;
 
 export class ProxySlots {
@@ -63,7 +64,9 @@ export class ProxySlots {
     for (const service of this.#slots) service.start();
   }
 
-  /** As `ReloadOutcome` says; what isn't replaced runs on as it is. */
+  /**
+   * Replaces the proxies, with the result as in `ReloadOutcome`; those not replaced keep running.
+   */
   async reload(options: ProxyOptions): Promise<ReloadOutcome> {
     this.#options = options;
     const before = this.#slots.length;
@@ -78,7 +81,7 @@ export class ProxySlots {
     return { ok: true, lines: [`replaced ${count}`] };
   }
 
-  /** Stops all; resolves with how each ended that ran in a slot. */
+  /** Stops all proxies; resolves with how each proxy in a slot ended. */
   async stop(
     signal: StopSignal,
   ): Promise<readonly { readonly name: string; readonly exit: ServiceExit | null }[]> {
@@ -102,7 +105,7 @@ export class ProxySlots {
     this.#successor?.kill();
   }
 
-  /** Null: a new one is ready in this slot, and the old one, if there was one, finishes. */
+  /** Null if a new proxy is ready in this slot; the old one, if any, then finishes. */
   async #replace(slot: number): Promise<(ReloadOutcome & { readonly ok: false }) | null> {
     const failure = await this.#startSuccessor(slot);
     const successor = this.#successor!;

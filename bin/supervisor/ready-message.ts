@@ -1,14 +1,14 @@
-/** How a service tells its supervisor that it serves. */
+/** The message with which a service reports to its supervisor that it serves. */
 
 /** The message that a service sends when it is ready. */
 export interface ServiceReady {
   readonly ready: string;
-  /** The proxy's: where /admin and the dashboard are. */
+  /** The proxy's address of /admin and the dashboard. */
   readonly admin: string;
   readonly open: boolean;
 }
 
-/** Null: it is another message. */
+/** Null for any other message. */
 export function readyFrom(message: unknown): ServiceReady | null {
   if (
     typeof message !== "object" ||

@@ -9,14 +9,14 @@ const pauseMsMax = 5_000;
 /** A service that ran this long isn't in a crash loop: its next pause is the shortest again. */
 const steadyLifeMs = 10_000;
 
-/** How a child process ended. Both are null when it couldn't even be started. */
+/** How a child process ended. Both are null if it couldn't be started. */
 export interface ServiceExit {
   readonly code: number | null;
   readonly signal: string | null;
 }
 
 type AfterExit =
-  /** Its exit code says that another attempt would end the same way. */
+  /** By its exit code another attempt would end the same way. */
   | { readonly kind: "give-up"; readonly exitCode: number }
   | { readonly kind: "restart"; readonly pauseMs: number };
 

@@ -1,7 +1,7 @@
 /**
  * Runs one service process, daemon or proxy, from its arguments to its exit code: configuration,
- * start, ready, a signal, stop. What the process does in between is in `limiterd/` and `proxy/`;
- * restarting it is the supervisor's task.
+ * start, ready, signal, stop. Its work in between is in `limiterd/` and `proxy/`; restarting it is
+ * the supervisor's task.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
@@ -38,7 +38,7 @@ interface Service {
   readonly description: string;
   /** The configuration flags that this process accepts. */
   readonly flags: readonly FlagName[];
-  /** The names of the sockets that it can be given to listen on. */
+  /** The names of the sockets that it can inherit. */
   readonly socketNames: readonly string[];
   /**
    * Rejects with an error whose message is printed. `ready` is sent to the parent process, if there
@@ -51,33 +51,31 @@ interface StartOptions {
   readonly config: Config;
   readonly log: Log;
   readonly sockets: InheritedSockets;
-  /** What the process is called among others of its kind. */
+  /** The name of this process among others of its kind. */
   readonly name: string;
 }
 
 interface StartedService {
-  /** Resolved with why the service must end at once, without a stop; the message is printed. */
+  /**
+   * Resolves with the reason why the service must end immediately, without a stop; it is printed.
+   */
   readonly broken?: Promise<Error>;
   readonly ready: { readonly ready: string; readonly admin?: string; readonly open?: boolean };
-  /**
-   * Whether the service goes on after an error that nothing has caught, as far as the error tells.
-   * Without it, none is survived.
-   */
+  /** Whether the service continues after an uncaught error. Without this function it never does. */
   survives?(error: unknown): boolean;
-  /** Called when its reload has failed and it runs on. */
+  /** Called when its reload has failed and it keeps running. */
   reloadFailed?(): void;
-  /** How it is, for a supervisor that asks. */
+  /** Its health, for a supervisor. */
   health(): ServiceHealth;
-  /** `atOnce`: without a time in which load balancers learn of it. */
+  /** `atOnce`: without the grace in which load balancers notice the stop. */
   stop(atOnce: boolean): Promise<void>;
   /**
-   * Ends one that another process has replaced, which may take much longer; `stop` makes it
-   * quicker.
+   * Ends a service that another process has replaced. It may take much longer; `stop` shortens it.
    */
   replaced?(): Promise<void>;
 }
 
-/** Each rule may have a warning: 10,000 lines would hold up a start by a third of a second. */
+/** Each rule may cause a warning: 10,000 lines would delay a start by a third of a second. */
 const warningsLoggedMax = 100;
 
 /** How long flushing the last log lines may take. */
@@ -136,7 +134,7 @@ export async function runService(service: Service): Promise<never> {
   process.exit(exitCode);
 }
 
-/** The first ones, and how many more there are. */
+/** Logs the first warnings and the number of the others. */
 function logWarnings(warnings: readonly string[], log: (text: string) => void): void {
   for (const warning of warnings.slice(0, warningsLoggedMax)) log(warning);
   const further = warnings.length - warningsLoggedMax;
@@ -155,7 +153,7 @@ async function serve(
     readonly requests: ServiceRequests;
     readonly lastResort: LastResort;
     readonly notices: SupervisorNotices;
-    /** Throws what is wrong with the configuration as it is now. */
+    /** Throws if the current configuration is invalid. */
     readonly check: () => void;
   },
 ): Promise<number> {
@@ -169,7 +167,7 @@ async function serve(
     return exitCodeForStartError(error);
   }
   lastResort.survives = (error) => started.survives?.(error) === true;
-  // If the parent died meanwhile, `disconnect` reports it.
+  // If the parent has died meanwhile, `disconnect` reports it.
   process.send?.(started.ready, undefined, undefined, () => {});
   const isSuccessor = sockets.from === "handed-over";
   const watchdogMs = watchdogMsOf(session.env, { pid: process.pid, isSuccessor });
@@ -180,7 +178,7 @@ async function serve(
     onFailed: () => started.reloadFailed?.(),
   });
   const { broken = new Promise<never>(() => {}) } = started;
-  // systemd has asked the predecessors to stop, too: they drain at once, without a grace.
+  // systemd has asked the predecessors to stop, too: they drain immediately, without a grace.
   const alone = requests.stop.then(() =>
     untilEnded(predecessors, config.server.drainMs + stopGraceMs),
   );
@@ -190,7 +188,7 @@ async function serve(
     session.terminal.err(`error: ${end.message}`);
     return exitCodeForStartError(end);
   }
-  // Of a service that is replaced, its successor tells how it is.
+  // The successor of a replaced service reports the health.
   if (end === undefined) heartbeat.end();
   else heartbeat.stopping();
   try {
@@ -228,14 +226,14 @@ function endNow(started: StartedService, { reason, atOnce }: StopRequest, log: L
   return started.stop(atOnce);
 }
 
-/** What runs in it may take long; a request to stop makes that shorter. */
+/** Replacing may take long; a request to stop shortens it. */
 function endReplaced(started: StartedService, stop: Promise<StopRequest>, log: Log): Promise<void> {
   log.info("replaced: no more connections are taken");
   const ended = started.replaced?.() ?? started.stop(true);
   return Promise.race([ended, stop.then((request) => endNow(started, request, log))]);
 }
 
-/** Throws commander's error, also after it printed the help or the version. */
+/** Throws commander's error, also after it has printed the help or the version. */
 function parseFlags(service: Service, session: Session): ConfigurationFlags {
   const command: Command = newCommand(`sluice-${service.process}`, session).description(
     service.description,
@@ -246,14 +244,14 @@ function parseFlags(service: Service, session: Session): ConfigurationFlags {
   return command.opts<ConfigurationFlags>();
 }
 
-/** What decides about an uncaught error: nothing is survived before the service has started. */
+/** Decides about an uncaught error: before the service has started, every error is fatal. */
 interface LastResort {
   survives: (error: unknown) => boolean;
 }
 
 /**
- * An uncaught error is a bug in Sluice. It is logged; a service that survives it goes on, any other
- * ends, and the supervisor starts a new process.
+ * An uncaught error is a bug in Sluice. It is logged. The service continues if it survives the
+ * error; otherwise it ends, and the supervisor starts a new process.
  */
 function onLastResort(log: Log, lastResort: LastResort): void {
   const end = (error: unknown): void => {

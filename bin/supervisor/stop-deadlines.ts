@@ -3,7 +3,7 @@
  * `systemd/*.service` allows for the sum.
  */
 
-/** For a service to send its last settles, write the store and flush its log; then it exits. */
+/** For a service to send its last settles, write the store and flush its log before it exits. */
 export const stopGraceMs = 5_000;
-/** For `sluice up` to notice that exit; then it kills the service. */
+/** For `sluice up` to notice that exit; after that it kills the service. */
 export const killGraceMs = 2_000;

@@ -1,7 +1,7 @@
 /**
- * Daemon and proxies under one supervisor: the daemon starts first and stops last, so that the
- * proxies can connect to it and it receives their last settles. When one process dies, the others
- * keep running. One child process by itself is in `supervised-service.ts`, the proxies are in
+ * The daemon and the proxies under one supervisor: the daemon starts first and stops last, so that
+ * the proxies can connect to it and it receives their last settles. When one process dies, the
+ * others keep running. A child process is in `supervised-service.ts`, the proxies are in
  * `proxy-slots.ts`.
  */
 
@@ -22,17 +22,17 @@ import {
 } from "./supervised-service.js";
 
 interface SuperviseOptions {
-  /** Null: somebody else runs it. */
+  /** Null if the daemon runs elsewhere. */
   readonly limiterd: ServiceOptions | null;
   readonly proxies: ProxyOptions;
   readonly terminal: Terminal;
   /** True: log lines go to standard output. False: warnings and worse go to standard error. */
   readonly verbose: boolean;
-  /** Whether they are printed for people; else unchanged. */
+  /** Whether lines are formatted for people; otherwise they are printed unchanged. */
   readonly asText: boolean;
   /** How long each service may take to stop before it is killed. */
   readonly stopDeadlineMs: number;
-  /** All serve. */
+  /** All services are ready. */
   onReady(proxy: ServiceReady): void;
 }
 
@@ -40,17 +40,17 @@ export interface Supervisor {
   /** Resolves with the exit code when all services have ended for good. */
   readonly done: Promise<number>;
   /**
-   * Replaces the proxies, then starts the daemon again if it `needs` that. Not while another one
-   * runs.
+   * Replaces the proxies, then restarts the daemon if the configuration `needs` that. Must not
+   * overlap with another reload.
    */
   reload(proxies: ProxyOptions, needs: { readonly daemon: boolean }): Promise<ReloadOutcome>;
-  /** The proxies run on; their metrics say that a reload has failed. */
+  /** The proxies keep running; their metrics count the failed reload. */
   reloadFailed(): void;
-  /** Stops all in order, by this signal; a second call kills all at once. */
+  /** Stops all services in order, with this signal; a second call kills all immediately. */
   stop(signal: StopSignal): void;
 }
 
-/** How long a daemon that is started again may take until it is ready. */
+/** How long a restarted daemon may take until it is ready. */
 const daemonReadyMs = 60_000;
 
 /** Starts all services. */
@@ -149,7 +149,7 @@ class Supervision implements Supervisor {
       onGiveUp: (exitCode) => void this.#stopAll(exitCode ?? exitCodes.failed, "SIGTERM"),
       onRemark: (line) => terminal.err(line),
       onLogLine: (line) => {
-        // All are printed, as they came: there is nothing to read in them.
+        // All lines are printed unchanged, so they needn't be parsed.
         if (verbose && !asText) return print(line);
         const text = lineText(name, line, verbose ? "trace" : "warn");
         if (text !== null) print(asText ? text : line);
@@ -181,7 +181,7 @@ class Supervision implements Supervisor {
   /** Whether a service stopped as it should; if not, prints how it ended. */
   #endedCleanly(name: string, exit: ServiceExit | null): boolean {
     if (exit === null || exit.code === exitCodes.ok) return true;
-    // Ended by the signal itself: it came before the process had installed its handler.
+    // The signal ended the process before it had installed its handler.
     if (exit.signal === "SIGTERM" || exit.signal === "SIGINT") return true;
     this.#options.terminal.err(`${name} ${howItEnded(exit)}`);
     return false;

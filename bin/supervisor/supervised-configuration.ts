@@ -1,7 +1,7 @@
 /**
- * The configuration that a supervisor's processes run with, and its reload: read and checked in
- * full, sockets for addresses that are new, then the processes. Until all of that is done, the old
- * one is in force.
+ * The configuration of a supervisor's processes, and its reload: it reads and checks all of it,
+ * opens sockets for new addresses, then replaces the processes. Until all steps have succeeded, the
+ * old configuration is in force.
  */
 import type { Config } from "../../shared/config/config.js";
 import { CommandFailure } from "../session/command-failure.js";
@@ -17,7 +17,7 @@ interface ConfigurationPorts {
   /** Throws `CommandFailure`. */
   readonly read: () => Config;
   readonly bind: (host: string, port: number) => Promise<BoundSocket>;
-  /** With what of a configuration the supervisor starts its proxies. */
+  /** The part of a configuration with which the supervisor starts its proxies. */
   readonly proxiesOf: (
     config: Config,
     sockets: readonly HeldSocket[],
@@ -62,7 +62,7 @@ export class SupervisedConfiguration {
       daemon: daemonNeedsRestart(this.#config, config),
     });
     if (!outcome.ok) {
-      // A proxy may have been replaced before another failed: what it listens on stays.
+      // One proxy may have been replaced before another failed: its sockets must stay open.
       this.#sockets = [...new Set([...this.#sockets, ...sockets])];
       return outcome;
     }

@@ -16,11 +16,11 @@ export interface ServiceOptions {
   /** A compiled script that sends `{ ready, … }` to its parent once it serves. */
   readonly script: string;
   readonly args: readonly string[];
-  /** Listening sockets that it is handed. */
+  /** Listening sockets passed to it. */
   readonly sockets?: readonly HandedSocket[];
-  /** Variables for it alone, beside this process's own environment. */
+  /** Variables for it only, in addition to this process's own environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Whether its end before it was ready is final, however it ends. */
+  /** Whether an end before it was ready is final, however it ends. */
   readonly onTrial?: boolean;
 }
 
@@ -29,15 +29,15 @@ interface HandedSocket {
   readonly fd: number;
 }
 
-/** SIGINT: at once, without a time in which load balancers learn of it. */
+/** SIGINT: immediately, without the grace in which load balancers notice the stop. */
 export type StopSignal = "SIGTERM" | "SIGINT";
 
 export interface ServiceEvents {
-  /** It is ready, for the first time or after a restart. */
+  /** The service is ready, for the first time or after a restart. */
   onReady(ready: ServiceReady): void;
-  /** It can't start; it has printed why. */
+  /** The service can't start and has printed why. */
   onGiveUp(exitCode: number | null): void;
-  /** Another process of it has been started. */
+  /** A new process of the service has been started. */
   onStarted?(child: ChildProcess): void;
   /** A line of its standard output, which is its log. */
   onLogLine(line: string): void;
@@ -55,7 +55,7 @@ export class SupervisedService {
   #pauseMs: number | null = null;
   #wasReady = false;
   #stopped = false;
-  /** Whether the end that is to come is followed by a start at once. */
+  /** Whether to start the service again immediately after its expected end. */
   #restarting = false;
   #onReadyAgain: () => void = () => {};
   readonly #onStopped: ((exit: ServiceExit) => void)[] = [];
@@ -123,8 +123,9 @@ export class SupervisedService {
   }
 
   /**
-   * Ends it, by SIGTERM and by SIGKILL after `stopMs`, and starts it again at once; resolves with
-   * whether it is ready within `readyMs` after its end. It is started again and again in any case.
+   * Ends the service, by SIGTERM and after `stopMs` by SIGKILL, and starts it again immediately.
+   * Resolves with whether it is ready within `readyMs` after its end. Its restarts continue in any
+   * case.
    */
   restart(times: { readonly stopMs: number; readonly readyMs: number }): Promise<boolean> {
     if (this.#restart !== null) clearTimeout(this.#restart);
@@ -144,8 +145,8 @@ export class SupervisedService {
   }
 
   /**
-   * Another one serves on its sockets: it gets the signal to finish, which may take long. Resolves
-   * when it has ended.
+   * Another process serves on its sockets: it gets the signal to finish, which may take long.
+   * Resolves when it has ended.
    */
   replaced(): Promise<ServiceExit | null> {
     this.#stopped = true;
@@ -159,7 +160,7 @@ export class SupervisedService {
     });
   }
 
-  /** Ends it at once; a pending `stop` resolves. */
+  /** Kills the service immediately; a pending `stop` resolves. */
   kill(): void {
     this.#stopped = true;
     if (this.#restart !== null) clearTimeout(this.#restart);
@@ -223,10 +224,10 @@ export function howItEnded(exit: ServiceExit, failed: Error | null = null): stri
     : `ended with exit code ${exit.code}`;
 }
 
-/** How the lines of a service are printed is for the process that reads them. */
+/** The process that reads the lines decides how they are printed. */
 const logsJson = { ["LOG_FORMAT"]: "json" };
 
-/** Variables for this process alone: from systemd, and from the process that started it. */
+/** Variables for this process only, from systemd and from its parent. */
 const ownAlone = {
   ["NOTIFY_SOCKET"]: undefined,
   ["WATCHDOG_USEC"]: undefined,

@@ -1,4 +1,4 @@
-/** `sluice config show`: each setting with its value and where that comes from; no secret. */
+/** `sluice config show`: each setting with its value and source, but no secrets. */
 import type { Command } from "commander";
 import type { EffectiveSetting } from "../../../shared/config/config.js";
 import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
@@ -38,7 +38,7 @@ export function addConfigShow(config: Command, session: Session): void {
     );
 }
 
-/** Of this host as a start would read it now; of a gateway elsewhere as it is in force. */
+/** For this host, as a start would read it now; for a remote gateway, as in force. */
 async function showConfiguration(session: Session, flags: ShowFlags): Promise<void> {
   const { file, settings } =
     remotePlace(session, flags) === null

@@ -1,4 +1,4 @@
-/** `sluice init`: writes a configuration to begin with. */
+/** `sluice init`: writes an initial configuration. */
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ export function addInit(program: Command, session: Session): void {
     );
 }
 
-/** Never overwrites a file. It holds a key, so no other user may read it. */
+/** Never overwrites a file. The file contains a key, so no other user may read it. */
 function writeStarter({ terminal, env, cwd }: Session, flags: CommandFlags): void {
   const file = flags.config ?? "sluice.yaml";
   const found = presets.filter(({ keyVariable }) => (env[keyVariable] ?? "").trim() !== "");
@@ -40,7 +40,7 @@ function writeStarter({ terminal, env, cwd }: Session, flags: CommandFlags): voi
     throw refusal(plainFailure(400, "invalid_request_error", reason));
   }
   const names = found.map(({ name }) => name).join(", ");
-  // Without its name the commands would read another file, or none.
+  // Without the file's name, commands would read another file or none.
   const isFound = flags.config === undefined && variable(env, configFileVariable) === null;
   const sluice = isFound ? "sluice" : `sluice --config ${shellWord(file)}`;
   terminal.out(

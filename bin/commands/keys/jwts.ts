@@ -1,4 +1,4 @@
-/** `sluice jwts …`: denies JWTs that are genuine, allows them again, lists them. */
+/** `sluice jwts …`: denies valid JWTs, allows them again, lists them. */
 import type { Command } from "commander";
 import { append } from "../../../shared/long-lists.js";
 import { type JwtFlags, jwtDenialFromFlags, jwtNameFromFlags } from "../../keys/jwt-flags.js";

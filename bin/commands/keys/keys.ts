@@ -100,8 +100,8 @@ interface IssueFlags extends CommandFlags, KeyIssueFlags {
 }
 
 /**
- * Prints the key alone on standard output, so that a script can read it; the line about the key
- * goes to standard error.
+ * Prints only the key on standard output, so that a script can read it; the line about the key goes
+ * to standard error.
  */
 async function issueKey(session: Session, flags: IssueFlags): Promise<void> {
   const issue = keyIssueFromFlags(flags);
@@ -114,14 +114,14 @@ async function issueKey(session: Session, flags: IssueFlags): Promise<void> {
   if (flags.yes !== true) await confirmFirstKey(session, flags);
   const { value: made, hash, redacted } = newKey();
   const key = await withDaemon(session, flags, async (client) => {
-    // The budget first: a key without it could spend at once.
+    // The budget first: without it, the key could spend immediately.
     if (budget.value !== null) answered(await client.call("budgets.put", budget.value));
     const answer = await client.call("keys.issue", {
       key_hash: hash,
       redacted_value: redacted,
       ...issue.value,
     });
-    // The daemon's clock decides whether an expiry lies in the future.
+    // The daemon's clock decides whether an expiry is in the future.
     return answered(
       answer.ok
         ? answer
@@ -146,7 +146,7 @@ async function printKeys(session: Session, flags: CommandFlags): Promise<void> {
   session.terminal.out(flags.json === true ? JSON.stringify(keys) : renderKeys(keys));
 }
 
-/** As `issueKey`: the new secret alone is on standard output. */
+/** Like `issueKey`: prints only the new secret on standard output. */
 async function rotateKey(
   session: Session,
   id: string,
@@ -169,12 +169,15 @@ async function rotateKey(
   session.terminal.out(value);
 }
 
-/** The secret that a gateway elsewhere made; null: the daemon keeps the hash of ours. */
+/**
+ * The secret that a remote gateway generated; null if this program did, and the daemon has its
+ * hash.
+ */
 function madeElsewhere({ value }: ListedKey): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** Accepts the key in place of its id: a leaked key is known by its text. */
+/** Accepts a key instead of its id, since a leaked key is known by its text. */
 function keyNamed(id: string): Readonly<Record<string, string>> {
   if (looksLikeManagedKey(id)) return { key_hash: hashKey(id) };
   if (keyNumber(id) !== null) return { id };

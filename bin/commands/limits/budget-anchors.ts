@@ -1,4 +1,4 @@
-/** What `sluice budgets settings` does: shows or changes the anchors of budget periods. */
+/** `sluice budgets settings`: shows or changes the anchors of budget periods. */
 import { anchorsFromFlags } from "../../limits/budget-flags.js";
 import { usageFailure } from "../../session/command-failure.js";
 import type { CommandFlags } from "../../session/command-flags.js";

@@ -1,6 +1,6 @@
 /**
- * `sluice limits apply`: rules and budgets as a file has them. The plan is shown, and then carried
- * out as a whole, if nothing has changed since.
+ * `sluice limits apply`: makes rules and budgets match a file. It shows the plan, then carries it
+ * out as a whole if nothing has changed since.
  */
 import type { Command } from "commander";
 import { isObject } from "../../../shared/checked.js";
@@ -93,7 +93,7 @@ async function runApply(session: Session, file: string, flags: ApplyFlags): Prom
   terminal.out(flags.json === true ? JSON.stringify(done) : renderPlan(done, true));
 }
 
-/** The plan, made or carried out; throws what is wrong with it, with its place in the file. */
+/** Requests the plan, or its execution; throws errors with their place in the file. */
 async function askPlan(
   session: Session,
   flags: ApplyFlags,
@@ -116,7 +116,7 @@ function isPlan(body: unknown): body is LimitsPlan {
   return isObject(body) && Array.isArray(body["changes"]) && isObject(body["counts"]);
 }
 
-/** What the daemon finds wrong with an entry, with the entry's place. */
+/** The daemon's error about an entry, with the entry's place. */
 function located(
   failed: Failure,
   { name, text, ruleAt, budgetAt }: LimitsFile & { readonly name: string; readonly text: string },

@@ -1,4 +1,4 @@
-/** `sluice limits export`: rules and budgets as a file that `sluice limits apply` takes. */
+/** `sluice limits export`: writes rules and budgets as a file for `sluice limits apply`. */
 import type { Command } from "commander";
 import type { Checked } from "../../../shared/checked.js";
 import type { Failure } from "../../../shared/error-code.js";

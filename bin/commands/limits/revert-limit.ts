@@ -1,4 +1,4 @@
-/** What `revert` does, for rules and for budgets alike. */
+/** `revert` for rules and budgets. */
 import { failure } from "../../../shared/error-code.js";
 import { type KeyFlags, keyFromFlags } from "../../limits/limit-flags.js";
 import type { LimitKind } from "../../limits/limit-kind.js";
@@ -10,8 +10,8 @@ import type { Session } from "../../session/terminal.js";
 import { withDaemon } from "../../session/with-daemon.js";
 
 /**
- * Puts the configuration's rule or budget back in the place of one that was edited by hand. Any
- * other ends with exit code 3, and stays.
+ * Restores the configuration's rule or budget that an edit by hand overrides. Without such an
+ * override it changes nothing and ends with exit code 3.
  */
 export async function revertLimit<S extends string>(
   kind: LimitKind<S>,

@@ -1,4 +1,4 @@
-/** What `list`, `set`, `delete` and `reset` do, for rules and for budgets alike. */
+/** `list`, `set`, `delete` and `reset` for rules and budgets. */
 
 import { failure } from "../../../shared/error-code.js";
 import { escapeControls } from "../../../shared/logging/escape-controls.js";
@@ -36,7 +36,7 @@ import { type AdminClient, withDaemon } from "../../session/with-daemon.js";
 export interface ListFlags {
   readonly scope?: string;
   readonly path?: string;
-  /** True without a value. */
+  /** True if given without a value. */
   readonly children?: string | true;
   readonly watch?: string | true;
 }
@@ -65,19 +65,19 @@ export async function showLimits<S extends string>(
     everyMs,
     async look(client) {
       const text = escapeControls(await read(client));
-      // At a terminal each replaces the one before.
+      // At a terminal each output replaces the one before.
       await terminal.write(terminal.columns === null ? `${text}\n` : `${clearScreen}${text}\n`);
     },
   });
 }
 
-/** Below a table whose children may not be all. */
+/** The note below a table that may not list all children. */
 function withNote(table: string, { otherHosts = 0 }: LimitList): string {
   if (otherHosts === 0) return table;
   return `${table}\n\nChildren that requests on this host have met; ${otherHosts === 1 ? "another host" : `${otherHosts} other hosts`} may have met more.`;
 }
 
-/** Home, and everything below it away. */
+/** Moves the cursor home and clears the screen below it. */
 const clearScreen = "\u001b[H\u001b[J";
 function filterFromFlags<S extends string>(
   { flags: { grammar } }: LimitKind<S>,
@@ -104,10 +104,7 @@ function filterFromFlags<S extends string>(
   return { scope: scope ?? null, path: flags.path === undefined ? null : path.value };
 }
 
-/**
- * Writes what the flags declare, all of it checked before the first is sent, and prints what the
- * subject has now.
- */
+/** Writes the limits in the flags, after checking all of them, and prints the subject's limits. */
 export async function setLimits<S extends string>(
   kind: LimitKind<S>,
   session: Session,
@@ -162,7 +159,7 @@ export async function deleteLimit<S extends string>(
   );
 }
 
-/** Resets the rule or budget that is named, or all of them after a confirmation. */
+/** Resets the named rule or budget, or all after a confirmation. */
 export async function resetLimits<S extends string>(
   kind: LimitKind<S>,
   session: Session,

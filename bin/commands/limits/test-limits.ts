@@ -1,4 +1,4 @@
-/** `sluice limits test`: what a rule would have refused of the recorded requests. */
+/** `sluice limits test`: reports which recorded requests a rule would have refused. */
 import type { Command } from "commander";
 import { isObject } from "../../../shared/checked.js";
 import { numberOf } from "../../../shared/config/kinds/number-kinds.js";
@@ -50,7 +50,7 @@ async function testLimits(session: Session, subject: string, flags: TestFlags): 
   terminal.out([...shown, backTestLimits].join("\n"));
 }
 
-/** Asks until it is complete. */
+/** Repeats the request until the report is complete. */
 async function completeReport(
   client: AdminClient,
   question: object,

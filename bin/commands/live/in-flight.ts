@@ -15,7 +15,7 @@ interface InFlightFlags extends CommandFlags {
   readonly older?: string;
 }
 
-/** Ten thousand are shown at most: the longest running. */
+/** Shows at most ten thousand requests, the longest running. */
 const pagesMax = 50;
 
 /** Adds `in-flight` to the program. */

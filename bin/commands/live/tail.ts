@@ -23,9 +23,9 @@ interface TailFlags extends CommandFlags {
   readonly slow?: string;
 }
 
-/** How often the daemon is asked. */
+/** The polling interval. */
 const everyMs = 1_000;
-/** Two thousand a second are shown; of more, the newest. */
+/** At most two thousand events are shown per second; beyond that the newest. */
 const pagesMax = 10;
 const atTheBeginning: TailCursor = { recordId: null, refusedAt: "", refusalsThen: 0 };
 
@@ -56,7 +56,7 @@ async function followRequests(session: Session, flags: TailFlags): Promise<void>
       const { events, missed, next } = eventsSince(cursor ?? atTheBeginning, newest);
       const isFirst = cursor === null;
       cursor = next;
-      // What was before the command began isn't shown.
+      // Events from before the command began aren't shown.
       if (isFirst) return;
       if (missed)
         terminal.err(`not all are shown: more than ${pagesMax * itemsPerPage} ended since`);
@@ -69,7 +69,7 @@ async function followRequests(session: Session, flags: TailFlags): Promise<void>
   });
 }
 
-/** What has ended since the cursor; without one, the newest. */
+/** The events since the cursor; without a cursor the newest. */
 async function readNewest(client: AdminClient, cursor: TailCursor | null): Promise<Newest> {
   const body = { limit: itemsPerPage };
   const records = await readPages(client, {
@@ -85,7 +85,7 @@ async function readNewest(client: AdminClient, cursor: TailCursor | null): Promi
     items: "refusals",
     body,
     pagesMax,
-    // All of one moment are read: the cursor counts them.
+    // Reads all events of one time: the cursor counts them.
     goesOn(items) {
       const all = items as readonly RefusalItem[];
       since ??= all[0]?.refused_at ?? "";

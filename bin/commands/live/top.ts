@@ -1,4 +1,4 @@
-/** `sluice top`: what the gateway does, redrawn each second, until `q`. */
+/** `sluice top`: the activity of the gateway, redrawn each second, until `q`. */
 import type { Command } from "commander";
 import { isObject } from "../../../shared/checked.js";
 import { formatMillis } from "../../../shared/time.js";
@@ -25,9 +25,9 @@ interface TopFlags extends CommandFlags {
 }
 
 const everyMsDefault = 1_000;
-/** What was spent today is a sum over records: it is asked for less often. */
+/** Today's spend is a sum over records, so it is polled less often. */
 const spentEveryMs = 15_000;
-/** So are its sums by path and by provider. */
+/** Likewise the sums by path and provider. */
 const usageEveryMs = 5_000;
 
 /** Adds `top` to the program. */
@@ -64,7 +64,7 @@ async function runTop(session: Session, flags: TopFlags): Promise<void> {
       const key = await screen.nextKey(Math.max(50, dueMs - session.monoMs()));
       if (key === null || key === "resize") continue;
       const pressed = onKey(state, key, countLines(state, data!));
-      // Another table is another question.
+      // Another table needs another request.
       if (pressed.state.tab !== state.tab) dueMs = 0;
       state = pressed.state;
       if (pressed.action === "suspend") screen.suspend();
@@ -84,12 +84,12 @@ async function runTop(session: Session, flags: TopFlags): Promise<void> {
 
 interface Question {
   readonly op: AdminOp;
-  /** What the items of the answer are called. */
+  /** The name of the items in the answer. */
   readonly items: string;
   readonly body: object;
 }
 
-/** What a table asks for. `today`: the day in UTC. */
+/** The request of a table. `today`: the day in UTC. */
 function questionOf(tab: Tab, today: string): Question {
   const limit = 200;
   const usage = { user_path: "/", start_date: today, end_date: today };
@@ -109,7 +109,7 @@ function questionOf(tab: Tab, today: string): Question {
   }
 }
 
-/** One page of a table, whose daemon puts the fullest first, and the counts beside it. */
+/** Reads one page of a table, fullest items first, and the counts beside it. */
 function createLooks(session: Session, flags: TopFlags): (tab: Tab) => Promise<TopData> {
   let last: TopData | null = null;
   let spent: { readonly usd: number | null; readonly untilMs: number } = { usd: null, untilMs: 0 };
@@ -119,7 +119,7 @@ function createLooks(session: Session, flags: TopFlags): (tab: Tab) => Promise<T
     const { op, body } = questionOf(tab, dayOf(session.nowMs()));
     const answer = await client.call(op, body);
     if (op !== "usage.summary") return fieldsOf(answered(answer));
-    // Where usage isn't tracked, there is none.
+    // Absent if usage isn't tracked.
     const isOff = !answer.ok && answer.failure.code === "feature_unavailable";
     const page = isOff ? {} : fieldsOf(answered(answer));
     usage = { tab, page, untilMs: session.monoMs() + usageEveryMs };
@@ -139,7 +139,7 @@ function createLooks(session: Session, flags: TopFlags): (tab: Tab) => Promise<T
         return look(client, { session, before, spentTodayUsd: spent.usd, list: page[items], page });
       });
     } catch (error) {
-      // The first look fails as any command does; a later one says so on the screen.
+      // A failure of the first look ends the command; a later one is shown on the screen.
       if (!(error instanceof CommandFailure) || last === null) throw error;
       last = { ...last, lost: error.message };
     }
@@ -159,7 +159,7 @@ async function look(
     readonly session: Session;
     readonly before: Counts | null;
     readonly spentTodayUsd: number | null;
-    /** The answer of the table's question, and its items. */
+    /** The answer to the table's request, and its items. */
     readonly page: Fields;
     readonly list: unknown;
   },
@@ -173,7 +173,7 @@ async function look(
     tokens: count(status["tokens"]),
   };
   return {
-    // Smaller counts are another daemon's.
+    // Smaller counts come from a restarted daemon.
     before: before !== null && before.admitted <= now.admitted ? before : null,
     now,
     inFlight: count(status["in_flight"]),
@@ -185,7 +185,7 @@ async function look(
   };
 }
 
-/** Null where usage isn't tracked. */
+/** Null if usage isn't tracked. */
 async function spentToday(client: AdminClient, { nowMs }: Session): Promise<number | null> {
   const today = dayOf(nowMs());
   const answer = await client.call("usage.summary", {
@@ -199,7 +199,7 @@ async function spentToday(client: AdminClient, { nowMs }: Session): Promise<numb
   return typeof cost === "number" ? cost : null;
 }
 
-/** What was done, or why not, for the line below the table. */
+/** The result of a reset, for the line below the table. */
 async function reset(
   session: Session,
   flags: TopFlags,
@@ -229,7 +229,7 @@ function explained(state: TopState, data: TopData): string {
   return `sluice explain --path ${String(path ?? subject ?? "/")} --model ${String(target ?? "MODEL")}`;
 }
 
-/** Without a terminal: a table, or an object, each time; until a signal. */
+/** Without a terminal: prints a table or an object each time, until a signal. */
 async function printAgain(session: Session, flags: TopFlags, everyMs: number): Promise<void> {
   const lookAgain = createLooks(session, flags);
   for (;;) {

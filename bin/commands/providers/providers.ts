@@ -1,4 +1,4 @@
-/** `sluice providers …`: what is configured, and whether it answers. */
+/** `sluice providers …`: lists the configured providers and checks whether they answer. */
 import type { Command } from "commander";
 import type { ProviderItem } from "../../../shared/api/provider-item.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";

@@ -1,6 +1,6 @@
 /**
- * `sluice backup`: writes a copy of a running daemon's store to a file, to standard output, or to a
- * directory in which it keeps the latest backups.
+ * `sluice backup`: copies a running daemon's store to a file, to standard output, or to a directory
+ * that keeps the latest backups.
  */
 import type { Command } from "commander";
 import type { StoreReport } from "../../../limiterd/maintenance/store-report.js";
@@ -22,7 +22,7 @@ interface BackupFlags extends CommandFlags {
   readonly keep?: string;
 }
 
-/** It holds names, paths and usage: for its owner alone. */
+/** Backups contain names, paths and usage: only the owner may read them. */
 const fileMode = 0o600;
 
 /** Adds `backup` to the program. */
@@ -43,7 +43,7 @@ export function addBackup(program: Command, session: Session): void {
 
 const keptMax = 10_000;
 
-/** Older backups are removed once the new one is whole: a failed backup removes nothing. */
+/** Older backups are removed once the new one is complete: a failed backup removes nothing. */
 async function backupToDirectory(
   session: Session,
   directory: string,
@@ -72,7 +72,7 @@ async function backupToDirectory(
   if (flags.json !== true) for (const each of removed) session.terminal.out(`removed: ${each}`);
 }
 
-/** The file has its name only once it is whole; the one that had it before stays until then. */
+/** A file gets its name only once it is complete; an existing file is kept until then. */
 async function backupToFile(session: Session, file: string, flags: BackupFlags): Promise<void> {
   const into = await withFileErrors(file, () => beginExportFile(file, fileMode));
   try {
@@ -140,7 +140,9 @@ async function receive(
   }
 }
 
-/** The daemon notes it, for `sluice doctor` and its metrics; the backup is whole without that. */
+/**
+ * Reports the backup to the daemon, for `sluice doctor` and its metrics. A failure doesn't matter.
+ */
 async function tellKept(session: Session, flags: BackupFlags, asOf: string | null): Promise<void> {
   if (asOf === null) return;
   try {

@@ -1,7 +1,7 @@
 /**
- * The metrics of all proxies of this supervisor, gathered when one of them is scraped. What they
- * count is added up, with what those counted that have ended, so that no sum falls when a proxy is
- * replaced or dies. What a proxy reads of itself has its name as the label `proxy`.
+ * Gathers the metrics of all proxies of this supervisor when one of them is scraped. Counters and
+ * histograms are added up, including those of ended proxies, so that no sum falls when a proxy is
+ * replaced or dies. Gauges and summaries have the proxy's name as the label `proxy`.
  */
 import {
   type MetricsMessage,
@@ -20,13 +20,15 @@ export interface ProxyProcess {
 interface Running {
   /** Its label: its name, unless its successor has that. */
   label: string;
-  /** What it has told last; null: nothing yet. */
+  /** Its last answer; null if there is none. */
   last: ToldMetrics | null;
 }
 
-/** A proxy that takes longer is stuck: its sums stay as they were, and it has no other series. */
+/**
+ * A proxy that takes longer is stuck: its sums stay unchanged, and its other series are omitted.
+ */
 const answerMs = 1_000;
-/** How proxies are called in labels while they finish and their successors have their names. */
+/** The prefix of labels of proxies that are finishing while their successors have their names. */
 const finishing = "finishing";
 
 export class GatheredMetrics {
@@ -34,15 +36,15 @@ export class GatheredMetrics {
   readonly #onOdd: (name: string) => void;
   readonly #running = new Map<ProxyProcess, Running>();
   readonly #ended = new SummedSeries();
-  /** Names of proxies whose series made no sense: each is reported once. */
+  /** Proxies with invalid series: each is reported once. */
   readonly #odd = new Set<string>();
   #round = 0;
-  /** Those that haven't answered yet, of the round that runs. */
+  /** Proxies that haven't answered in the current round. */
   readonly #silent = new Set<ProxyProcess>();
   #gathering: Promise<ToldMetrics> | null = null;
   #onAnswered: () => void = () => {};
 
-  /** `onOdd`: series of the proxy of that name are left out, since they make no sense. */
+  /** `onOdd` reports that invalid series of the proxy with that name are dropped. */
   constructor(
     schedule: (ms: number, run: () => void) => void,
     onOdd: (name: string) => void = () => {},
@@ -51,14 +53,14 @@ export class GatheredMetrics {
     this.#onOdd = onOdd;
   }
 
-  /** It serves from now on. */
+  /** The proxy serves from now on. */
   joined(proxy: ProxyProcess): void {
     for (const running of this.#running.values())
       if (running.label === proxy.name) running.label = this.#freeLabel();
     this.#running.set(proxy, { label: proxy.name, last: null });
   }
 
-  /** A message that it sends, whatever about. */
+  /** Handles any message of a proxy. */
   said(proxy: ProxyProcess, message: unknown): void {
     const said = parseMetricsMessage(message);
     if (said?.metrics === "ask") void this.#answer(proxy, said.id);
@@ -70,7 +72,7 @@ export class GatheredMetrics {
     if (said.id === this.#round) this.#heardOf(proxy);
   }
 
-  /** The running proxies keep their configuration; their metrics say that a reload has failed. */
+  /** The proxies keep running with their configuration; their metrics count the failed reload. */
   reloadFailed(): void {
     for (const proxy of this.#running.keys()) proxy.send({ metrics: "reload-failed", id: 0 });
   }
@@ -110,11 +112,11 @@ export class GatheredMetrics {
     if (this.#silent.size === 0) this.#onAnswered();
   }
 
-  /** Of those that have answered. */
+  /** The gauges and summaries of the proxies that have answered. */
   #read(): ToldMetrics["read"] {
     return [...this.#running].flatMap(([proxy, { label, last }]) => {
       if (last === null || this.#silent.has(proxy)) return [];
-      // One that is alone needs no label.
+      // A single proxy needs no label.
       const shown = label === "proxy" ? "" : label;
       return last.read.map(([name, labels, values]) => [name, [...labels, shown], values] as const);
     });

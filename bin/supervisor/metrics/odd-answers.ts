@@ -1,12 +1,12 @@
 /**
- * Answers of other proxies about their metrics that make no sense, in whole or in part, and proxies
- * that can't be asked. What makes sense is shown in a scrape, the rest is left out, and each proxy
- * is reported once, until it answers well or leaves. Pure.
+ * Reports invalid answers of other proxies about their metrics, and proxies that can't be asked. A
+ * scrape shows the valid part of an answer. Each proxy is reported once, until it answers correctly
+ * or leaves. Pure.
  */
 import type { ToldMetrics } from "../../../shared/metrics/told-metrics.js";
 import type { WorkerPlace } from "./worker-places.js";
 
-/** `nobody`, `gone`: it has ended, or is about to. `code`: why it couldn't be asked. */
+/** `nobody`, `gone`: the proxy has ended, or is about to. `code`: why it couldn't be asked. */
 export type Heard =
   | (ToldMetrics & { readonly odd: number })
   | { readonly code: string }
@@ -16,7 +16,7 @@ export type Heard =
   | "too large"
   | "no metrics";
 
-/** As many as a port has at most; further ones aren't reported. */
+/** A port has at most this many proxies; further ones aren't reported. */
 const reportedMax = 128;
 
 const reasons = {
@@ -25,7 +25,7 @@ const reasons = {
   "no metrics": "what it answers are no metrics",
 } as const;
 
-/** Why one can't be asked; for other errors the code. */
+/** Why a proxy can't be asked, in words; for other errors the code. */
 const refusals: ReadonlyMap<string, string> = new Map([
   ["EACCES", "permission denied"],
   ["EPERM", "permission denied"],
@@ -50,7 +50,7 @@ export class OddAnswers {
     this.#onOdd(file, reason);
   }
 
-  /** Those that have no file any more have left, and are forgotten. */
+  /** Forgets proxies that have no file any more: they have left. */
   there(files: readonly string[]): void {
     const still = new Set(files);
     for (const file of this.#reported) if (!still.has(file)) this.#reported.delete(file);

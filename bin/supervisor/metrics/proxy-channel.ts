@@ -1,14 +1,14 @@
-/** The proxy's end of the channel to its supervisor, as far as metrics go. */
+/** The proxy's end of the channel to its supervisor, for metrics. */
 import type { ProxyGroup } from "../../../proxy/metrics/metrics.js";
 import { parseMetricsMessage, type ToldMetrics } from "../../../shared/metrics/told-metrics.js";
 import { isNamedProxy } from "../../../shared/supervision/proxy-name.js";
 
 /** A supervisor that takes longer is stuck. */
 const answerMs = 3_000;
-/** How long the last numbers have to leave. */
+/** How long sending the last metrics may take. */
 const leaveMs = 500;
 
-/** Null for a process that no supervisor of Sluice has started. */
+/** Null for a process that wasn't started by a supervisor of Sluice. */
 export function proxyChannel(): ProxyGroup | null {
   if (!isNamedProxy(process.env)) return null;
   const waiting = new Map<number, (all: ToldMetrics | null) => void>();
@@ -34,7 +34,7 @@ export function proxyChannel(): ProxyGroup | null {
   });
   return {
     sums: true,
-    // Its supervisor learns that it is ready.
+    // Its supervisor knows from another message that it is ready.
     serves: () => Promise.resolve(),
     gather: () =>
       new Promise((resolve) => {
@@ -49,7 +49,7 @@ export function proxyChannel(): ProxyGroup | null {
       read = own;
       onReloadFailed = reloadFailed;
     },
-    // No question has this number.
+    // No question has the number 0.
     leave: () => tell(0),
   };
 }

@@ -2,8 +2,8 @@
 import type { ToldSeries } from "../../../shared/metrics/metrics-answer.js";
 
 /**
- * Sets of labels of one metric, so that none takes another's room: as many as a proxy keeps of all
- * metrics by default. Those of proxies that have ended are kept.
+ * Sets of labels per metric, so that no metric takes another's room: as many as a proxy keeps for
+ * all metrics by default. Those of ended proxies are kept.
  */
 const summedSeriesMax = 10_000;
 
@@ -22,7 +22,7 @@ export class SummedSeries {
     return copy;
   }
 
-  /** Beyond the bound new sets of labels are counted together, as `other`. */
+  /** Beyond the bound, new sets of labels are counted together as `other`. */
   add(series: readonly ToldSeries[]): void {
     for (const [name, labels, values] of series) {
       const isKnown = this.#byLabels.has(keyOf(name, labels));
@@ -42,13 +42,13 @@ export class SummedSeries {
       this.#byLabels.set(key, [name, labels, [...values]]);
       this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
     }
-    // Other buckets are those of another release: they can't be added.
+    // Other buckets come from another release and can't be added.
     else if (sums[2].length === values.length)
       for (const [i, value] of values.entries()) sums[2][i]! += value;
   }
 }
 
-/** Labels hold what callers and operators write: no separator is safe. */
+/** Labels contain text of callers and operators: no separator is safe. */
 function keyOf(name: string, labels: readonly string[]): string {
   return JSON.stringify([name, ...labels]);
 }

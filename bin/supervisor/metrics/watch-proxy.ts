@@ -2,7 +2,7 @@
 import type { ChildProcess } from "node:child_process";
 import { GatheredMetrics, type ProxyProcess } from "./gathered-metrics.js";
 
-/** Of no proxy yet. */
+/** Without any proxy yet. */
 export function gatheredMetrics(warn: (line: string) => void): GatheredMetrics {
   return new GatheredMetrics(
     (ms, run) => void setTimeout(run, ms).unref(),

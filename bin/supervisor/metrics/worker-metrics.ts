@@ -1,8 +1,7 @@
 /**
- * The metrics of the proxies that share a port under systemd, where no process of Sluice supervises
- * them: whichever a scrape meets asks the others, each on a socket of its own in a directory that
- * they share. Nothing is added up, since what an ended one has counted isn't known:
- * each series has the label of its process.
+ * The metrics of proxies that share a port under systemd, without a supervisor of Sluice: the
+ * scraped proxy asks the others, each on its own socket in a shared directory. Nothing is added up,
+ * since the counts of ended proxies aren't known: each series has the label of its process.
  */
 import { readdirSync, rmSync } from "node:fs";
 import { connect, createServer, type Server } from "node:net";
@@ -20,21 +19,21 @@ interface WorkerOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly pid?: number;
   readonly nowMs?: () => number;
-  /** One that takes longer is stuck, and has no series then. */
+  /** A proxy that takes longer is stuck, and its series are omitted. */
   readonly answerMs?: number;
 }
 
-/** Twice what a proxy with the largest number of series tells by default. */
+/** Twice the answer of a proxy with the default maximum of series. */
 const answerBytesMax = 32 * 1024 * 1024;
-/** Of all answers to a scrape: they are in memory together. */
+/** For all answers to one scrape, which are in memory together. */
 const answersBytesMax = 4 * answerBytesMax;
 const connectionsMax = 16;
-/** An older socket without a listener is one that a killed process left. */
+/** An older socket without a listener was left by a killed process. */
 const bindingMs = 10_000;
 
 type Read = () => Promise<ToldMetrics>;
 
-/** Null for a proxy that has a port of its own, or that a supervisor of Sluice has started. */
+/** Null for a proxy with its own port, or that a supervisor of Sluice has started. */
 export function workerMetrics({
   env = process.env,
   pid = process.pid,
@@ -57,7 +56,7 @@ export function workerMetrics({
     return typeof answer === "object" && "counted" in answer ? answer : null;
   };
   const gatherAll = async (): Promise<ToldMetrics> => {
-    // One that can't serve, as on a full disk, tells of itself alone, by the name that it has.
+    // A proxy that can't serve, as on a full disk, reports only its own metrics, under its name.
     const own = served?.place ?? workerPlace(name, nowMs(), pid);
     const files = served === null ? [] : filesIn(directory);
     report.there(files);
@@ -85,7 +84,7 @@ export function workerMetrics({
       served = { place, server: await answerOn(join(directory, place.file), read, answerMs) };
     },
     gather() {
-      // Concurrent scrapes get the same answer.
+      // Concurrent scrapes share one answer.
       gathering ??= gatherAll().finally(() => {
         gathering = null;
       });
@@ -129,7 +128,7 @@ function answerOn(path: string, read: Read | null, answerMs: number): Promise<Se
     );
   });
   server.maxConnections = connectionsMax;
-  // What is longer would be cut short.
+  // A longer path would be truncated.
   if (Buffer.byteLength(path) > socketPathBytesMax)
     return Promise.reject(new Error(`${path} is too long for a socket`));
   return new Promise((resolve, reject) => {
@@ -138,21 +137,21 @@ function answerOn(path: string, read: Read | null, answerMs: number): Promise<Se
   });
 }
 
-/** How many bytes of answers may still be taken. */
+/** The bytes of answers that may still be read. */
 interface Room {
   bytes: number;
 }
 
-/** What an error says of one that has ended: any other is no end of it. */
+/** Errors that mean that the proxy has ended. */
 const ends: ReadonlyMap<string, Heard> = new Map([
   ["ECONNREFUSED", "nobody"],
-  // Between the look at the directory and the question, or the answer.
+  // The proxy ended after the directory was read.
   ["ENOENT", "gone"],
   ["ECONNRESET", "gone"],
   ["EPIPE", "gone"],
 ]);
 
-/** `nobody`: there is no listener. Other texts say why there is no answer that can be read. */
+/** `nobody`: there is no listener. Other texts say why there is no readable answer. */
 function ask(path: string, answerMs: number, room: Room): Promise<Heard> {
   return new Promise((resolve) => {
     const pieces: Buffer[] = [];
@@ -182,7 +181,7 @@ function toldIn(text: string): Heard {
     const message = parseMetricsMessage(JSON.parse(text));
     if (message?.metrics === "told") return message;
   } catch {
-    // Cut short, or another program's.
+    // Truncated, or from another program.
   }
   return text === "" ? "gone" : "no metrics";
 }

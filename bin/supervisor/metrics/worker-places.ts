@@ -1,27 +1,27 @@
 /**
- * The sockets on which the proxies that share a port answer each other about their metrics: how
- * their files are called, and which label what each tells has. Pure.
+ * The sockets on which proxies that share a port exchange their metrics: their file names, and the
+ * label of each proxy. Pure.
  */
 
 /** `worker-2.1795435200000.4711.sock` */
 export interface WorkerPlace {
   readonly file: string;
-  /** Of its unit. */
+  /** The name of its unit. */
   readonly name: string;
   readonly servesSinceMs: number;
   readonly pid: number;
 }
 
-/** The first proxy of a port: as a proxy that is alone, it has no label. */
+/** The first proxy of a port, which has no label, like a single proxy. */
 const unlabelled = "proxy";
-/** More than a port has; a directory with more isn't ours. */
+/** More than a port has; a directory with more isn't Sluice's. */
 const placesMax = 128;
 
 export function workerPlace(name: string, servesSinceMs: number, pid: number): WorkerPlace {
   return { file: `${name}.${servesSinceMs}.${pid}.sock`, name, servesSinceMs, pid };
 }
 
-/** Of the files of the directory, those that are such sockets. */
+/** The files of the directory that are such sockets. */
 export function workerPlacesIn(files: readonly string[]): readonly WorkerPlace[] {
   return files
     .flatMap((file): readonly WorkerPlace[] => {
@@ -34,9 +34,9 @@ export function workerPlacesIn(files: readonly string[]): readonly WorkerPlace[]
 }
 
 /**
- * The label of each: its name, which the latest of that name has. One that a reload has replaced,
- * and that ends its last requests, has a label that nothing else ever has: what it has counted
- * would else seem to be counted again.
+ * The label of each proxy: the latest proxy with a name has that name. A proxy that a reload has
+ * replaced and that is finishing has a unique label; otherwise its counts would seem to be counted
+ * again.
  */
 export function labelsOf(places: readonly WorkerPlace[]): ReadonlyMap<WorkerPlace, string> {
   const latest = new Map<string, WorkerPlace>();

@@ -1,12 +1,15 @@
 /**
- * A listening socket that outlives the processes that serve it: this one holds it and never accepts
- * on it. As long as it is held, connections wait while no process accepts, and none is refused.
+ * A listening socket that outlives the processes that serve it: the supervisor holds it and never
+ * accepts on it. While it is held, connections wait if no process accepts, and none is refused.
  */
 import { lookup } from "node:dns/promises";
 import net from "node:net";
 import { getSystemErrorMap } from "node:util";
 
-/** What `net` has for `cluster`, whose workers share sockets so: a socket that is only bound. */
+/**
+ * The part of `net` that `cluster` uses to share sockets between workers: a socket that is only
+ * bound.
+ */
 declare module "node:net" {
   /** A negative number is an error of the operating system. */
   export function _createServerHandle(
@@ -17,20 +20,20 @@ declare module "node:net" {
 }
 
 export interface BoundSocket {
-  /** To be handed to processes, which listen on it. */
+  /** Passed to processes, which listen on it. */
   readonly fd: number;
   close(): void;
 }
 
 /**
- * Binds an address. A server of our own would accept, and so swallow connections that no process
- * serves; `cluster` gives a socket back as soon as its last worker has ended. Rejects when the
- * address is taken, or none of this host.
+ * Binds an address. A server of our own would accept connections that no process serves; `cluster`
+ * releases a socket once its last worker has ended. Rejects if the address is taken or isn't this
+ * host's.
  */
 export async function bindSocket(host: string, port: number): Promise<BoundSocket> {
   const { address, family } = await lookup(host);
   const bound = net._createServerHandle(address, port, family === 6 ? 6 : 4);
-  // An address that is taken is reported by the first call after this one.
+  // A taken address is reported by the first call after this one.
   const failed = typeof bound === "number" ? bound : bound.getsockname({});
   if (typeof bound === "number" || failed !== 0) {
     if (typeof bound !== "number") bound.close();
@@ -39,7 +42,7 @@ export async function bindSocket(host: string, port: number): Promise<BoundSocke
   return { fd: bound.fd, close: () => bound.close() };
 }
 
-/** As `listen` would fail. */
+/** The error with which `listen` would fail. */
 function bindError(errno: number, address: string, port: number): Error {
   const [code, message] = getSystemErrorMap().get(errno) ?? [`error ${-errno}`, "unknown"];
   const text = `listen ${code}: ${message} ${address}:${port}`;

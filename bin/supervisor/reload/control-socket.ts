@@ -1,7 +1,7 @@
 /**
- * Where `sluice reload` finds what runs: a Unix socket of the process that reloads, beside the
- * daemon's. Its name has the process id; but what is asked goes to the process that listens, so
- * that no signal can reach a process that was given a dead one's id. One line of JSON each way.
+ * How `sluice reload` finds the processes to reload: each has a Unix socket beside the daemon's,
+ * with its process id in the name. A request reaches only the process that listens, while a signal
+ * could reach a process that has a dead one's id. One line of JSON each way.
  */
 import { readdirSync, unlinkSync } from "node:fs";
 import net from "node:net";
@@ -15,8 +15,8 @@ const asked = JSON.stringify({ ask: "reload" });
 const lineCharsMax = 64 * 1024;
 
 /**
- * The path of a process's control socket: in the directory that systemd has made for its service,
- * or else beside the daemon's socket.
+ * The path of a process's control socket: in the directory that systemd created for its service,
+ * otherwise beside the daemon's socket.
  */
 export function controlSocketPath(daemonSocket: string, pid: number, env: Environment): string {
   return join(directoriesOf(daemonSocket, env)[0]!, `${stemOf(daemonSocket)}-reload-${pid}.sock`);
@@ -31,7 +31,7 @@ function stemOf(daemonSocket: string): string {
   return basename(daemonSocket).replace(/\.sock$/, "");
 }
 
-/** Those that are there, of this daemon's socket. */
+/** The existing control sockets that belong to this daemon's socket. */
 export function findControlSockets(
   daemonSocket: string,
   env: Environment,
@@ -47,7 +47,7 @@ export function findControlSockets(
   );
 }
 
-/** None, where nothing has ever run. */
+/** Empty if the directory doesn't exist. */
 function entriesOf(directory: string): readonly string[] {
   try {
     return readdirSync(directory);
@@ -58,8 +58,8 @@ function entriesOf(directory: string): readonly string[] {
 }
 
 /**
- * Listens for `sluice reload` of this user and of root; returns what ends that. Rejects when the
- * directory isn't writable, or not to be trusted.
+ * Accepts `sluice reload` from this user and root; returns a function that stops listening. Rejects
+ * if the directory isn't writable or can't be trusted.
  */
 export async function listenForReloads(
   path: string,
@@ -78,10 +78,10 @@ export async function listenForReloads(
       else void reload().then((outcome) => socket.end(`${JSON.stringify(outcome)}\n`));
     });
   });
-  // No other user may connect, from the first instant on.
+  // No other user may connect, not even at first.
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    // The socket is made while `listen` runs.
+    // The socket is created while `listen` runs.
     const mask = process.umask(0o177);
     try {
       server.listen(path, resolve);
@@ -99,7 +99,7 @@ type Answer =
   | { readonly kind: "gone" }
   | { readonly kind: "failed"; readonly reason: string };
 
-/** Asks the process that listens there to reload, and waits until it has. */
+/** Asks the listening process to reload, and waits until it has. */
 export function askForReload(path: string): Promise<Answer> {
   return new Promise((resolve) => {
     const failed = (reason: string): void => resolve({ kind: "failed", reason });
@@ -127,7 +127,7 @@ export function askForReload(path: string): Promise<Answer> {
   });
 }
 
-/** Takes a dead process's socket away; if somebody else's hand is needed for that, it stays. */
+/** Removes a dead process's socket, unless this user may not. */
 export function removeGone(path: string): void {
   try {
     unlinkSync(path);

@@ -1,4 +1,4 @@
-/** What of a configuration the daemon uses: whether a reload must start it again. */
+/** The part of a configuration that the daemon uses: whether a reload must restart it. */
 import { isDeepStrictEqual } from "node:util";
 import type { Config } from "../../../shared/config/config.js";
 
@@ -21,7 +21,7 @@ function daemonPart(config: Config): object {
     background,
     quotaTemplatesEntitled,
     logLevel,
-    // Which rules name something that there is.
+    // To know which rules are inert.
     providers: providers.map(({ name, type, models }) => ({ name, type, models })),
     virtualModels,
     aliases,
