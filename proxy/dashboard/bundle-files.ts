@@ -1,6 +1,6 @@
 /**
- * The bundle of the dashboard (`npm run build`), read from the disk when somebody first opens it
- * and kept in memory: a proxy whose dashboard nobody opens pays nothing for it.
+ * The bundle of the dashboard (`npm run build`), read from disk at its first use and then kept in
+ * memory: an unused dashboard costs a proxy nothing.
  */
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
@@ -10,7 +10,7 @@ import type { KeptFile } from "../http/reply-file.js";
 import { iconText, indexPage } from "./page-head.js";
 import type { DashboardBundle, LoadDashboard } from "./serve-dashboard.js";
 
-/** Beside the program, or where the programs are for a module that runs by itself. */
+/** Beside the program, or, for a module that runs on its own, in the programs' folder. */
 const folders = ["./dashboard/", "../../programs/dashboard/"].map((folder) =>
   fileURLToPath(new URL(folder, import.meta.url)),
 );
@@ -20,7 +20,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
 };
 
-/** Reads once; after a failure, again at the next call. */
+/** Reads the files once; retries after a failure at the next call. */
 export function createDashboardLoader(from: readonly string[] = folders): LoadDashboard {
   let loading: Promise<DashboardBundle | null> | null = null;
   return () => {

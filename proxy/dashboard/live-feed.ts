@@ -1,8 +1,8 @@
 /**
- * What happens, for everybody who watches it (docs/reference/admin-api.md, "Live"): once a second
- * the daemon's status, the last refusals and the pages of rules and budgets on their screens, each
- * asked for once, however many watch. While nobody does, nothing is asked. `live-stream.ts` has
- * the connections.
+ * The live events for all watchers (docs/reference/admin-api.md, "Live"): once a second the
+ * daemon's status, the latest refusals and the watched pages of rules and budgets. Each is
+ * requested once, however many watch it; without watchers nothing is requested. `live-stream.ts`
+ * has the connections.
  */
 import type { DaemonStatus } from "../../shared/api/gateway-status.js";
 import type { LiveEvents } from "../../shared/api/live-event.js";
@@ -14,11 +14,11 @@ import { type ListWatch, LivePages, wholePage } from "./live-lists.js";
 
 /** One connection. */
 export interface Watcher {
-  /** The pages on its screen. */
+  /** The watched pages. */
   readonly lists: readonly ListWatch[];
-  /** Whether it has read what was written. */
+  /** Whether it has read all earlier events. */
   readonly ready: boolean;
-  /** Whether it still may watch; null: nobody can say now. */
+  /** Whether it may still watch; null if that is unknown at the moment. */
   mayWatch(): Promise<boolean | null>;
   write(events: Buffer): void;
   end(): void;
@@ -26,22 +26,22 @@ export interface Watcher {
 
 interface FeedPorts {
   call(op: AdminOp, body: unknown): Promise<CallOutcome>;
-  /** Whether the daemon is there: an answer would be waited for as long as by an admission. */
+  /** Whether the daemon is connected; otherwise a call would wait as long as an admission. */
   reachable(): boolean;
   setTimer(ms: number, run: () => void): void;
   monoMs(): number;
   nowMs(): number;
 }
 
-/** A watcher, and what it knows. */
+/** A watcher and its state. */
 interface Watching {
   readonly watcher: Watcher;
-  /** The keys of the pages that it has as they were at the last tick. */
+  /** The keys of the pages that it has as of the last tick. */
   readonly has: Set<string>;
   writtenMonoMs: number;
 }
 
-/** Of an event's data as text: names in it are JSON, so no line of it can be another field. */
+/** An event with its data as JSON, which contains no line breaks. */
 function eventText(name: keyof LiveEvents, data: string, id = ""): string {
   return `event: ${name}\n${id === "" ? "" : `id: ${id}\n`}data: ${data}\n\n`;
 }
@@ -57,7 +57,7 @@ export class LiveFeed {
   #ticking = false;
   #closed = false;
   #ticks = 0;
-  /** Of the last tick; null if there was none, or the daemon was away. */
+  /** The status of the last tick; null if there was none, or the daemon was away. */
   #status: DaemonStatus | null = null;
   #lost = false;
 
@@ -69,12 +69,12 @@ export class LiveFeed {
     return this.#watching.size;
   }
 
-  /** Whether nobody else may watch. */
+  /** Whether the maximum number of watchers is reached. */
   get isFull(): boolean {
     return this.#closed || this.#watching.size >= watchersMax;
   }
 
-  /** What it returns ends it. */
+  /** Returns a function that ends the watch. */
   watch(watcher: Watcher): () => void {
     const watching = { watcher, has: new Set<string>(), writtenMonoMs: this.#ports.monoMs() };
     this.#watching.add(watching);
@@ -85,7 +85,7 @@ export class LiveFeed {
     return () => void this.#watching.delete(watching);
   }
 
-  /** Ends all streams; browsers will look for another proxy. */
+  /** Ends all streams; browsers reconnect to another proxy. */
   close(): void {
     this.#closed = true;
     for (const { watcher } of this.#watching) watcher.end();
@@ -112,7 +112,7 @@ export class LiveFeed {
     else this.#tellLost(status.failure.message);
   }
 
-  /** Nobody watches any more. */
+  /** The last watcher has left. */
   #rest(): void {
     this.#ticking = false;
     this.#status = null;
@@ -120,7 +120,7 @@ export class LiveFeed {
     this.#pages.keep(new Set());
   }
 
-  /** First: who has signed out is told nothing more. */
+  /** Runs first: stops sending after sign-out. */
   async #endSessions(): Promise<void> {
     const asked = [...this.#watching].map(async (watching) => {
       if ((await watching.watcher.mayWatch()) !== false || !this.#watching.has(watching)) return;
@@ -146,7 +146,7 @@ export class LiveFeed {
     const isAnother = status.refused < before.refused;
     const count = status.refused - (isAnother ? 0 : before.refused);
     if (count === 0) return;
-    // Refusals are numbered as they are counted: of later ones the next tick tells.
+    // Refusals are numbered in order of counting; the next tick reports the later ones.
     const after = String(status.refused + 1);
     const limit = Math.min(count, refusalsPerTick);
     const page = await this.#ports.call("refusals.list", { after, limit });
@@ -199,7 +199,10 @@ export class LiveFeed {
         this.#write(watching, Buffer.from(": keep-alive\n\n"));
   }
 
-  /** To all that have read what was written; the others miss it, and get their page anew. */
+  /**
+   * Sends to all watchers that have read earlier events. The others miss it, and get a whole page
+   * later.
+   */
   #writeAll(text: string): void {
     if (text === "") return;
     const bytes = Buffer.from(text);

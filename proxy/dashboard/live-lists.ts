@@ -1,7 +1,4 @@
-/**
- * The pages of rules and budgets that somebody watches: what of each has changed since the last
- * look.
- */
+/** The watched pages of rules and budgets, and the changes since the last look. */
 import type { BudgetItem } from "../../shared/api/budget-item.js";
 import type { ListPage } from "../../shared/api/list-page.js";
 import type { LiveLists } from "../../shared/api/live-event.js";
@@ -11,7 +8,7 @@ import { append } from "../../shared/long-lists.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
 import type { CallOutcome } from "../limiter/limiter.js";
 
-/** The lists that can be watched: the name of the event, and of the parameter that asks for it. */
+/** The watchable lists: the name of the event, and of the parameter that requests it. */
 export const liveLists = {
   rules: { op: "rate-limits.list", items: "rate_limits" },
   budgets: { op: "budgets.list", items: "budgets" },
@@ -20,28 +17,28 @@ export const liveLists = {
   { readonly op: AdminOp; readonly items: "rate_limits" | "budgets" }
 >;
 
-/** A page of one of them, as GET is asked for it. */
+/** A page of a list, with the parameters of GET. */
 export interface ListWatch {
   readonly list: keyof LiveLists;
-  /** One text for each. */
+  /** Unique for each watch. */
   readonly key: string;
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** As the daemon answers. */
+/** The daemon's answer. */
 interface Answer extends ListPage {
   readonly rate_limits?: readonly RuleItem[];
   readonly budgets?: readonly BudgetItem[];
 }
 
-/** A page with its items, of either list. */
+/** A page of either list with its items. */
 interface FoundPage extends ListPage {
   readonly items: readonly (RuleItem | BudgetItem)[];
 }
 
 /**
- * A page that is full unless it is the last: the daemon looks at a bounded number of items at once,
- * and a search may find few among them. Null if it doesn't answer.
+ * A page that is full unless it is the last: the daemon examines a bounded number of items per
+ * call, and a search may match few of them. Null if it doesn't answer.
  */
 export async function wholePage(
   { list, parameters }: ListWatch,
@@ -65,39 +62,39 @@ export async function wholePage(
 
 /** The data of an event. */
 interface PageChange {
-  /** Null: nothing has changed. */
+  /** Null if nothing has changed. */
   readonly changed: string | null;
-  /** For who hasn't the page yet. */
+  /** All items, for watchers that don't have the page yet. */
   whole(): string;
 }
 
 interface ItemText {
   readonly text: string;
-  /** Without what changes as time passes. */
+  /** The item without the fields that change as time passes. */
   readonly compared: string;
 }
 
-/** By each item's name. */
+/** Items by name. */
 type Page = ReadonlyMap<string, ItemText>;
 
-/** A page that takes the daemon so many milliseconds rests for this many times as long. */
+/** The pause after a page, as a multiple of the time that the daemon took for it. */
 const restFactor = 50;
 
 export class LivePages {
-  /** By the key of what is watched, as they were at the last look. */
+  /** The pages as of the last look, by watch key. */
   readonly #pages = new Map<string, Page>();
-  /** When each may be asked for again. */
+  /** When each page may be requested again. */
   readonly #restsUntilMs = new Map<string, number>();
-  /** How many have had their turn. */
+  /** The number of turns given so far. */
   #turn = 0;
 
-  /** Forgets the pages that nobody watches any more. */
+  /** Drops the pages that have no watchers. */
   keep(keys: ReadonlySet<string>): void {
     for (const key of this.#pages.keys()) if (!keys.has(key)) this.#pages.delete(key);
     for (const key of this.#restsUntilMs.keys()) if (!keys.has(key)) this.#restsUntilMs.delete(key);
   }
 
-  /** Whose turn it is, so that each of many comes round. */
+  /** The watches to serve next, in rotation. */
   turns(watches: readonly ListWatch[], max: number, nowMonoMs: number): readonly ListWatch[] {
     const count = Math.min(watches.length, max);
     const first = this.#turn;
@@ -107,7 +104,7 @@ export class LivePages {
     );
   }
 
-  /** What has changed on a page that the daemon has just told, after so long. */
+  /** The changes of a page that the daemon has just sent, and the time that it took. */
   next({ list, key }: ListWatch, { items, next, server_time }: FoundPage, took: Took): PageChange {
     const field = liveLists[list].items;
     const page = new Map(items.map((item) => [nameOf(item), textOf(item)] as const));

@@ -1,11 +1,11 @@
 /**
- * What every answer below /dashboard says to the browser, and the one page that it serves
+ * The headers of every answer below /dashboard, and its only HTML page
  * (docs/contributing/dashboard.md, "Headers"). Pure.
  */
 
 /**
- * Scripts and styles come from here alone, none of them inline; nothing is sent elsewhere, and no
- * page may frame this one. With Trusted Types on and no policy allowed, no text can become markup.
+ * Scripts and styles come from this origin only, none inline; nothing is sent elsewhere, and no
+ * page may frame this one. With Trusted Types and no allowed policy, no text can become markup.
  */
 const contentSecurityPolicy = [
   "default-src 'none'",
@@ -34,7 +34,7 @@ export const pageHeaders: readonly string[] = [
   "same-origin",
 ];
 
-/** The names of the bundle's first files, which hold a hash of what is in them. */
+/** The names of the bundle's entry files, which contain a hash of their content. */
 interface FirstFiles {
   readonly script: string;
   readonly style: string;
@@ -42,7 +42,7 @@ interface FirstFiles {
   readonly theme: string;
 }
 
-/** The page, the same at each address: its script reads the address. */
+/** The page, which is the same at each address: its script reads the address. */
 export function indexPage({ script, style, theme }: FirstFiles): string {
   return `<!doctype html>
 <html lang="en">

@@ -1,7 +1,7 @@
 /**
- * GET /dashboard/…: the files of the dashboard, which hold no data and so need no credentials; what
- * they show they ask /admin for. `/` redirects there. Any address below that names no file is the
- * page itself, whose script shows what the address says.
+ * GET /dashboard/…: the files of the dashboard. They contain no data, so they need no
+ * credentials; the page requests its data from /admin. `/` redirects here. Any address below that
+ * names no file gets the page, whose script reads the address.
  */
 import { type Failure, plainFailure } from "../../shared/error-code.js";
 import type { Exchange } from "../http/exchange.js";
@@ -42,7 +42,7 @@ function refuse(exchange: Exchange, failure: Failure): number {
   return failure.status;
 }
 
-/** Null if there is no such file. Of the addresses of pages the server knows nothing. */
+/** Null if there is no such file. The server doesn't know the addresses of pages. */
 function fileAt(bundle: DashboardBundle, path: string): KeptFile | null {
   if (path.startsWith(assets)) return bundle.files.get(path.slice(assets.length)) ?? null;
   return path === "/dashboard/icon.svg" ? bundle.icon : bundle.page;
@@ -51,10 +51,10 @@ function fileAt(bundle: DashboardBundle, path: string): KeptFile | null {
 export interface DashboardBundle {
   /** By name, without a folder. */
   readonly files: ReadonlyMap<string, KeptFile>;
-  /** What every address of a page answers. */
+  /** The answer to every page address. */
   readonly page: KeptFile;
   readonly icon: KeptFile;
 }
 
-/** Reads them when it is first called; null when they haven't been built. */
+/** Reads the files at the first call; null if they haven't been built. */
 export type LoadDashboard = () => Promise<DashboardBundle | null>;

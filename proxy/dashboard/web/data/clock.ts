@@ -1,4 +1,4 @@
-/** The time that ages and countdowns are reckoned by: one tick a second for all of them. */
+/** The time for all ages and countdowns, with one tick a second. */
 import { type ReadonlySignal, signal } from "@preact/signals";
 
 export class Clock {

@@ -1,4 +1,4 @@
-/** Whether the gateway and its daemon answer, from the outcomes of all questions. */
+/** Whether the gateway and its daemon answer, by the outcomes of all requests. */
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Problem } from "./gateway-client.js";
 
@@ -12,9 +12,7 @@ export class ConnectionWatch {
     return this.#state;
   }
 
-  /**
-   * Null for a success. `path`: what was asked; the proxy answers some of it without its daemon.
-   */
+  /** `problem` is null for a success. `path`: the request's path; some need no daemon. */
   heard(problem: Problem | null, path: string): void {
     const kind = problem?.kind;
     if (kind === "daemon-away" || kind === "unreachable") this.#state.value = kind;
@@ -22,7 +20,7 @@ export class ConnectionWatch {
       this.#state.value = "ok";
   }
 
-  /** The live stream tells of the daemon's end and return. */
+  /** The live stream reports that the daemon has gone or returned. */
   daemonIs(away: boolean): void {
     this.#state.value = away ? "daemon-away" : "ok";
   }

@@ -1,16 +1,16 @@
 /**
- * The only file that sends requests: to this origin alone, with the session's cookie, which no
- * script can read. What comes back is an answer or one of four problems, never an exception.
+ * The only file that sends requests: to this origin only, with the session's cookie, which no
+ * script can read. The result is an answer or one of four problems, never an exception.
  */
 
-/** Why a question has no answer. */
+/** Why a request has no answer. */
 export interface Problem {
   readonly kind: "signed-out" | "daemon-away" | "unreachable" | "refused";
   /** A sentence for people, the gateway's own where it gave one. */
   readonly message: string;
   /** The field that is wrong, if it is one. */
   readonly field: string | null;
-  /** 0: there was no answer at all. */
+  /** 0 if there was no answer. */
   readonly status: number;
 }
 
@@ -18,7 +18,7 @@ export type Answer<T> =
   | { readonly ok: true; readonly body: T }
   | { readonly ok: false; readonly problem: Problem };
 
-/** What is read of an error's body, which may be anything. */
+/** The fields read from an error's body, which may be anything. */
 interface ErrorBody {
   readonly code?: unknown;
   readonly message?: unknown;
@@ -32,14 +32,14 @@ interface Question {
   readonly path: string;
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** A success has no body for the pages. */
+  /** Whether to ignore the body of a success. */
   readonly isUnread?: boolean;
 }
 
 interface GatewayClientPorts {
-  /** Told of each outcome: null is a success. */
+  /** Called with each outcome; null for a success. */
   readonly onOutcome: (problem: Problem | null, path: string) => void;
-  /** Milliseconds after which a question is given up. */
+  /** The timeout of a request. */
   readonly deadlineMs: number;
 }
 
@@ -54,19 +54,19 @@ export class GatewayClient {
     return this.#ask({ method: "GET", path, signal });
   }
 
-  /** `body`: sent as JSON. */
+  /** `body` is sent as JSON. */
   send<T>(method: Method, path: string, body?: unknown): Promise<Answer<T>> {
     return this.#ask({ method, path, body });
   }
 
-  /** Makes a change. What it answers isn't read: it may be a list of all there is. */
+  /** Makes a change. Its answer isn't read: it may be a long list. */
   change(method: Method, path: string, body: unknown): Promise<Answer<null>> {
     return this.#ask<null>({ method, path, body, isUnread: true });
   }
 
   async #ask<T>(question: Question): Promise<Answer<T>> {
     const answer = await this.#exchange<T>(question);
-    // Whoever gave a question up doesn't want to hear of it.
+    // No report for a request that its caller has cancelled.
     if (question.signal?.aborted !== true)
       this.#ports.onOutcome(answer.ok ? null : answer.problem, question.path);
     return answer;
@@ -94,7 +94,7 @@ export class GatewayClient {
   }
 }
 
-/** What a status and a body say. A body that isn't JSON is no answer of the gateway's. */
+/** The answer for a status and a body. A body that isn't JSON doesn't come from the gateway. */
 export function readAnswer<T>(status: number, text: string): Answer<T> {
   const body = parsed(text);
   if (status < 200 || status > 299)

@@ -1,8 +1,8 @@
 /**
- * The daemon's totals as they come: ten minutes of samples, and its latest status; and what changes
- * on the pages of rules and budgets that are on the screen. They come by the live stream, once a
- * second; where there is none, or something between gathers it up, by asking. Nothing is asked
- * while the page is hidden.
+ * The live data: ten minutes of samples of the daemon's totals, its latest status, and changes on
+ * the visible pages of rules and budgets. The live stream sends them once a second; without it, or
+ * if something in between buffers it, they are polled. Nothing is requested while the page is
+ * hidden.
  */
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { DaemonStatus } from "../../../../shared/api/gateway-status.js";
@@ -15,35 +15,35 @@ import type { GatewayClient } from "./gateway-client.js";
 
 const keepMs = 10 * 60_000;
 const askEveryMs = 5_000;
-/** Today's cost is asked for when something was spent, but not more often. */
+/** Today's cost is requested after spend, but not more often than this. */
 const costEveryMs = 2_000;
-/** A stream that is silent for so long, once a second as it should speak, isn't passed on. */
+/** A stream without events for so long is being buffered: it should send one a second. */
 const silentMs = 6_000;
-/** A refused stream is tried again: others may have left. */
+/** A refused stream is tried again: other watchers may have left. */
 const refusedMs = 30_000;
-/** Parts of a page that follow lists of their own come one after the other. */
+/** The parts of a page register their lists one after the other within this time. */
 const gatherMs = 30;
 
 interface Live {
-  /** Null until the daemon has told. */
+  /** Null until the daemon has sent it. */
   readonly status: DaemonStatus | null;
   readonly samples: readonly Sample[];
-  /** When the latest came, by the browser's monotonic clock. */
+  /** When the latest arrived, by the browser's monotonic clock. */
   readonly heardMs: number;
 }
 
-/** Of one page of a list. */
+/** Receives the changes of one page of a list. */
 export interface ListReader<Told> {
   take(told: Told): void;
-  /** Whatever wasn't told is as it was. */
+  /** Everything without a reported change is unchanged. */
   tick(serverTime: string): void;
-  /** Nothing is told any more. */
+  /** No further changes arrive. */
   lost(): void;
 }
 
 interface ListFollower<Name extends keyof LiveLists> {
   readonly list: Name;
-  /** What narrows it. Those that follow at a time have the same. */
+  /** The filter of the list. Followers at the same time have the same one. */
   readonly query: string;
   readonly reader: ListReader<LiveLists[Name]>;
 }
@@ -74,7 +74,7 @@ export class LiveFeed {
     return this.#live;
   }
 
-  /** Ends with what it returns. */
+  /** Returns a function that stops it. */
   start(): () => void {
     const onVisibility = (): void => {
       if (document.visibilityState === "hidden") return this.#pause();
@@ -91,7 +91,7 @@ export class LiveFeed {
     };
   }
 
-  /** Ends with what it returns. */
+  /** Returns a function that stops it. */
   follow(follower: Follower): () => void {
     this.#followers.add(follower);
     this.#openSoon();
@@ -109,7 +109,7 @@ export class LiveFeed {
     this.#closeStream();
   }
 
-  /** Another stream, for what is on the screen now; once all parts of a page have said. */
+  /** Opens another stream for the visible lists once all parts of a page have registered. */
   #openSoon(): void {
     if (this.#opening !== null) return;
     this.#opening = setTimeout(() => {
@@ -139,7 +139,7 @@ export class LiveFeed {
     this.#hear(stream, "lost", () => this.#daemonIs(true));
     this.#hear(stream, "back", () => this.#daemonIs(false));
     this.#hear(stream, "ended", () => this.#closeStream());
-    // The browser connects again by itself, unless the answer was no stream.
+    // The browser reconnects on its own, unless the answer was no stream.
     stream.addEventListener("error", () => {
       for (const { reader } of this.#followers) reader.lost();
       if (stream.readyState !== EventSource.CLOSED) return;
@@ -168,7 +168,7 @@ export class LiveFeed {
     this.#connection.daemonIs(away);
   }
 
-  /** Whether the stream speaks, or says why it doesn't. */
+  /** Whether the stream sends events, or has said why it doesn't. */
   #isStreaming(): boolean {
     if (this.#stream === null) return false;
     const heardMs = Math.max(this.#live.value.heardMs, this.#streamOpenedMs);

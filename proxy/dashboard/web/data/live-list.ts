@@ -1,6 +1,6 @@
 /**
- * A page of rules or budgets: asked for once, and then kept up to date by the live stream; asked
- * for again and again while there is none.
+ * A page of rules or budgets: requested once and then updated by the live stream; polled while
+ * there is no stream.
  */
 import type { ListPage } from "../../../../shared/api/list-page.js";
 import type { Answer } from "./gateway-client.js";
@@ -9,7 +9,7 @@ import { Poll } from "./poll.js";
 
 const everyMs = 5_000;
 
-/** `Told`: what an event of the stream tells of it. */
+/** `Told`: the data of the stream's event. */
 export class LiveList<Page extends ListPage, Told extends ListPage> implements ListReader<Told> {
   readonly poll: Poll<Page>;
   readonly #pageAfter: (before: Page | null, told: Told) => Page;
@@ -26,7 +26,7 @@ export class LiveList<Page extends ListPage, Told extends ListPage> implements L
   take(told: Told): void {
     this.#isTold = true;
     const { body } = this.poll.state.value;
-    // What was asked for after a change may be newer: both times have the same form.
+    // An answer requested after a change may be newer; both times have the same form.
     if (body !== null && told.server_time < body.server_time) return;
     this.poll.take({ ok: true, body: this.#pageAfter(body, told) });
   }

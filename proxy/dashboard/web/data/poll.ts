@@ -1,32 +1,32 @@
 /**
- * One question that is asked again and again while its page is visible. An answer stays while the
- * next one is waited for, or fails: the page shows how old it is.
+ * A request that is repeated while its page is visible. An answer stays while the next one is
+ * pending or fails: the page shows its age.
  */
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Answer, Problem } from "./gateway-client.js";
 
 export interface Polled<T> {
-  /** The latest answer; null until there is one. */
+  /** The latest answer; null before the first. */
   readonly body: T | null;
-  /** When it came, by the browser's monotonic clock. */
+  /** When it arrived, by the browser's monotonic clock. */
   readonly heardMs: number;
-  /** Why there is no newer one. */
+  /** Why there is no newer answer. */
   readonly problem: Problem | null;
 }
 
-/** Given up when the signal says so. */
+/** Cancelled by the signal. */
 type Ask<T> = (signal: AbortSignal) => Promise<Answer<T>>;
 
 interface PollTimes {
-  /** 0: once. */
+  /** 0 to request it once. */
   readonly everyMs: number;
-  /** Whether the answer is kept up to date in another way, so that it needn't be asked for. */
+  /** Whether the answer is updated in another way, so that it needn't be requested. */
   readonly isTold?: () => boolean;
 }
 
-/** From an answer to the next question because of news, at the least. */
+/** The least time from an answer to the next request after news. */
 const newsEveryMs = 1_000;
-/** An answer that takes long is asked for less often. */
+/** An answer that takes long is requested less often. */
 const restFactor = 10;
 
 export class Poll<T> {
@@ -36,7 +36,7 @@ export class Poll<T> {
   #timer: ReturnType<typeof setTimeout> | null = null;
   #asking: AbortController | null = null;
   #running = false;
-  /** Whether there was news while a question was under way. */
+  /** Whether news arrived during a request. */
   #hasNews = false;
   #restsUntilMs = 0;
 
@@ -49,7 +49,7 @@ export class Poll<T> {
     return this.#state;
   }
 
-  /** Ends with what it returns. */
+  /** Returns a function that stops it. */
   start(): () => void {
     this.#running = true;
     const onVisible = (): void => {
@@ -66,7 +66,7 @@ export class Poll<T> {
     };
   }
 
-  /** Asks now. */
+  /** Sends the request now. */
   refresh(): void {
     this.#asking?.abort();
     const asking = new AbortController();
@@ -85,20 +85,20 @@ export class Poll<T> {
     });
   }
 
-  /** There is news: asks as soon as the last answer isn't quite new any more. */
+  /** There is news: sends the request once the last answer is old enough. */
   refreshSoon(): void {
     if (this.#asking !== null) this.#hasNews = true;
     else this.#later(Math.max(1, this.#restsUntilMs - performance.now()));
   }
 
-  /** An answer that came on another way, such as with a change. */
+  /** Accepts an answer from elsewhere, such as from a change. */
   take(answer: Answer<T>): void {
     this.#state.value = answer.ok
       ? { body: answer.body, heardMs: performance.now(), problem: null }
       : { ...this.#state.value, problem: answer.problem };
   }
 
-  /** Null, and 0: not. */
+  /** Null or 0 to not schedule a request. */
   #later(ms: number | null): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;

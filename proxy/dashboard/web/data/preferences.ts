@@ -1,4 +1,4 @@
-/** What this browser remembers of its reader: a theme, and whether single keys are shortcuts. */
+/** The preferences that this browser stores: the theme, and whether single keys are shortcuts. */
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { applyTheme, type Memory, readTheme, type Theme, themeKey } from "./theme.js";
 
@@ -26,7 +26,7 @@ export class Preferences {
     return this.#shortcuts;
   }
 
-  /** Whether the list of them is open. */
+  /** Whether the list of shortcuts is open. */
   get shortcutsShown(): ReadonlySignal<boolean> {
     return this.#shortcutsShown;
   }
@@ -50,7 +50,7 @@ export class Preferences {
     try {
       this.#memory?.setItem(key, value);
     } catch {
-      // A full or forbidden storage: the choice holds until the page is closed.
+      // The storage is full or forbidden: the choice applies until the page is closed.
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Which page the address names. Addresses are plain paths below /dashboard/, and what a page is
- * filtered by stands in the query, so that an address can be sent to somebody.
+ * The page that the address names. Addresses are plain paths below /dashboard/, with the filters in
+ * the query, so that an address can be shared.
  */
 import { type ReadonlySignal, signal } from "@preact/signals";
 
@@ -20,12 +20,12 @@ export class Router {
     return this.#place;
   }
 
-  /** Whether another page than the first has been opened. */
+  /** Whether the user has navigated to another page. */
   get hasMoved(): boolean {
     return this.#hasMoved;
   }
 
-  /** Follows the links of the page and the browser's own buttons. */
+  /** Handles the page's links and the browser's own buttons. */
   start(): void {
     addEventListener("popstate", () => this.#read());
     document.addEventListener("click", (event) => {
@@ -41,7 +41,7 @@ export class Router {
     this.#read();
   }
 
-  /** Changes the query of this page; null and "" take a parameter out. */
+  /** Changes the query of this page; null and "" remove a parameter. */
   setQuery(
     changes: Readonly<Record<string, string | null>>,
     { keepHistory = true }: { readonly keepHistory?: boolean } = {},
@@ -63,7 +63,7 @@ export class Router {
   }
 }
 
-/** The address of a page, with what it is filtered by. */
+/** The address of a page with its filters. */
 export function hrefOf(
   page: string,
   query: Readonly<Record<string, string | null | undefined>> = {},
@@ -82,7 +82,7 @@ function readPlace({ pathname, search }: Location): Place {
   return { page: page.slice(0, end), query: new URLSearchParams(search) };
 }
 
-/** A plain click on a link to another page of ours. */
+/** A plain click on a link to another page of the dashboard. */
 function isOurs(event: MouseEvent, link: HTMLAnchorElement): boolean {
   return (
     event.button === 0 &&

@@ -1,4 +1,4 @@
-/** Who looks at the pages: the session of the cookie, which the gateway tells. */
+/** The signed-in user: the session of the cookie, as the gateway reports it. */
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { SessionStatus, SignedIn } from "../../../../shared/api/session-status.js";
 import type { Answer, GatewayClient, Problem } from "./gateway-client.js";
@@ -15,7 +15,7 @@ export class SessionHolder {
     this.#client = client;
   }
 
-  /** Null until it is known. */
+  /** Null until known. */
   get session(): ReadonlySignal<SignedIn | null> {
     return this.#session;
   }
@@ -25,7 +25,7 @@ export class SessionHolder {
     return this.#problem;
   }
 
-  /** Whether there was a session, which is over although nobody signed out. */
+  /** Whether a session has ended without a sign-out. */
   get hasEnded(): ReadonlySignal<boolean> {
     return this.#hasEnded;
   }
@@ -50,7 +50,7 @@ export class SessionHolder {
     this.#session.value = { kind: "none" };
   }
 
-  /** A question was answered with 401. */
+  /** A request was answered with 401. */
   ended(): void {
     const { kind } = this.#session.value ?? {};
     if (kind === undefined || kind === "none") return;

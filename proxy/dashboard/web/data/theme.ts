@@ -1,9 +1,9 @@
-/** The theme that a reader has chosen, and how the page is told. */
+/** The theme that a user has chosen, and how the page applies it. */
 
 export const themes = ["system", "light", "dark"] as const;
 export type Theme = (typeof themes)[number];
 
-/** As `localStorage`; null where the browser keeps nothing. */
+/** `localStorage`; null if the browser forbids it. */
 export type Memory = Pick<Storage, "getItem" | "setItem"> | null;
 
 export const themeKey = "sluice.theme";
@@ -18,7 +18,7 @@ export function applyTheme(theme: Theme, root: HTMLElement): void {
   else root.dataset["theme"] = theme;
 }
 
-/** Null where the browser forbids it, which throws at the first look. */
+/** Null if the browser forbids storage, which throws at the first access. */
 export function browserMemory(): Memory {
   try {
     return localStorage;

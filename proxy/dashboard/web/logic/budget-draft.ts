@@ -1,4 +1,4 @@
-/** A budget while it is written in its dialog, and the body that saves it. Pure. */
+/** A budget being edited in its dialog, and the body that saves it. Pure. */
 import type { BudgetItem } from "../../../../shared/api/budget-item.js";
 import {
   isElsewhere,
@@ -12,7 +12,7 @@ import {
 export const budgetPeriods = ["hourly", "daily", "weekly", "monthly"] as const;
 
 export interface BudgetDraft extends KeyDraft {
-  /** US dollars, as they are written. */
+  /** US dollars as typed. */
   readonly amount: string;
 }
 
@@ -24,7 +24,7 @@ export function budgetDraftOf(budget: BudgetItem): BudgetDraft {
   return { ...keyDraftOf(budget, budgetPeriods), amount: String(budget.amount) };
 }
 
-/** `original`: the budget that was opened; null for a new one. Null if the amount is no number. */
+/** `original`: the budget being edited; null for a new one. Null if the amount isn't a number. */
 export function budgetBody(
   draft: BudgetDraft,
   original: BudgetItem | null,

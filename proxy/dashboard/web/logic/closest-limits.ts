@@ -1,4 +1,4 @@
-/** Which limits and budgets are closest to their end. Pure. */
+/** The limits and budgets with the highest used share. Pure. */
 import type { BudgetItem } from "../../../../shared/api/budget-item.js";
 import type { RuleItem } from "../../../../shared/api/rule-item.js";
 import { fullestCap, shareOf } from "./used-share.js";
@@ -13,7 +13,7 @@ export interface ClosestLimit {
   readonly cap: number;
 }
 
-/** The first has most of its cap used; those of which nothing is used aren't among them. */
+/** Highest used share first, without unused ones. */
 export function closestLimits(
   { rules, budgets }: { rules: readonly RuleItem[]; budgets: readonly BudgetItem[] },
   count: number,

@@ -1,7 +1,7 @@
-/** Usage by day as a chart needs it: every day once, also those without a request. Pure. */
+/** Usage by day for a chart: every day once, including days without requests. Pure. */
 import { daysBetween } from "../../../../shared/utc-day.js";
 
-/** What is read of a group of usage by day. */
+/** The fields read from a group of usage by day. */
 interface DayGroup {
   /** 2026-11-23 */
   readonly key: string;
@@ -37,7 +37,7 @@ export function daySeries(
   });
 }
 
-/** The top of an axis: the next 1, 2, 2.5 or 5 times a power of ten. 1 when all is nothing. */
+/** The top of an axis: the next 1, 2, 2.5 or 5 times a power of ten; 1 if all values are 0. */
 export function axisTop(largest: number): number {
   if (!(largest > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(largest));

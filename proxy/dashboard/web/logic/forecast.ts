@@ -1,21 +1,23 @@
-/** Where a budget's period ends if it is spent on as it was until now. Pure. */
+/**
+ * The forecast of a budget at the end of its period if spending continues at the same rate. Pure.
+ */
 import type { BudgetItem } from "../../../../shared/api/budget-item.js";
 
 type Period = Pick<BudgetItem, "period_start" | "period_end">;
 type Spent = Period & Pick<BudgetItem, "spent" | "amount">;
 
 type Forecast =
-  /** Too little of the period is over, or nothing was spent. */
+  /** Too little of the period has elapsed, or nothing was spent. */
   | { readonly kind: "unknown" }
   | { readonly kind: "exhausted" }
   /** Seconds from now. */
   | { readonly kind: "runs-out"; readonly inSeconds: number; readonly projected: number }
   | { readonly kind: "lasts"; readonly projected: number };
 
-/** Before that, one request would decide. */
+/** Before this share, a single request would dominate the forecast. */
 const ratioMin = 0.02;
 
-/** The elapsed share of the period at a moment of the daemon's, from 0 to 1. */
+/** The elapsed share of the period by the daemon's clock, from 0 to 1. */
 export function elapsedOf({ period_start, period_end }: Period, now: string): number {
   const start = Date.parse(period_start);
   const share = (Date.parse(now) - start) / (Date.parse(period_end) - start);

@@ -8,12 +8,12 @@ export interface KeyDraft {
   readonly subject: string;
   /** A named period, or `other`. */
   readonly period: string;
-  /** Of a period without a name, as it is written. */
+  /** The seconds, as typed, of a period without a name. */
   readonly seconds: string;
   readonly perChild: boolean;
 }
 
-/** What identifies a rule or a budget that is there. */
+/** The key of an existing rule or budget. */
 export interface KeyItem {
   readonly scope: string;
   readonly subject: string;
@@ -22,7 +22,7 @@ export interface KeyItem {
   readonly per_child: boolean;
 }
 
-/** A rule's or a budget's own name for a period, else `other`. */
+/** The named period of a rule or a budget, or `other`. */
 export function keyDraftOf(item: KeyItem, periods: readonly string[]): KeyDraft {
   const isNamed = periods.includes(item.period_label);
   return {
@@ -34,7 +34,7 @@ export function keyDraftOf(item: KeyItem, periods: readonly string[]): KeyDraft 
   };
 }
 
-/** The fields of a body that name what is written. `periodField`: `limit_key` or `budget_key`. */
+/** The key fields of the body. `periodField`: `limit_key` or `budget_key`. */
 export function keyBody(draft: KeyDraft, periodField: string): Record<string, unknown> {
   return {
     scope: draft.scope,
@@ -44,7 +44,7 @@ export function keyBody(draft: KeyDraft, periodField: string): Record<string, un
   };
 }
 
-/** The fields of a body that name one that is there. */
+/** The key fields of a body for an existing one. */
 export function itemKey(item: KeyItem, periodField: string): Record<string, unknown> {
   return {
     scope: item.scope,
@@ -54,8 +54,8 @@ export function itemKey(item: KeyItem, periodField: string): Record<string, unkn
 }
 
 /**
- * `keeps`: only values change, and counters go on. `moves`: it takes the place of the one that was
- * opened, and its counters begin anew. `makes`: there was none.
+ * `keeps`: only values change, and the counters continue. `moves`: it replaces the one being
+ * edited, and its counters start at 0. `makes`: it is new.
  */
 export type SaveEffect = "makes" | "keeps" | "moves";
 
@@ -73,24 +73,24 @@ export function saveEffect(draft: KeyDraft, original: KeyItem | null): SaveEffec
   return same && draft.perChild === original.per_child ? "keeps" : "moves";
 }
 
-/** As the gateway writes a path: led by a slash, none doubled, none at the end. */
+/** The path as the gateway normalizes it: one leading slash, none doubled, none at the end. */
 function plainPath(path: string): string {
   const segments = path.split("/").map((segment) => segment.trim());
   return `/${segments.filter((segment) => segment !== "").join("/")}`;
 }
 
-/** Whether two keys differ in more than `per_child`, which is changed where it is. */
+/** Whether two keys differ in more than `per_child`, which can be changed in place. */
 export function isElsewhere(draft: KeyDraft, original: KeyItem): boolean {
   return saveEffect({ ...draft, perChild: original.per_child }, original) === "moves";
 }
 
-/** A number as people write it, with separators; null if it is none. */
+/** Parses a number with separators; null if it isn't one. */
 export function parseAmount(text: string): number | null {
   const plain = text.replace(/[\s,_$]/g, "");
   return /^(?:\d+(?:\.\d*)?|\.\d+)$/.test(plain) ? Number(plain) : null;
 }
 
-/** The field of the dialog that the gateway's name for a field means; null: none of them. */
+/** The dialog's field for the gateway's field name; null if it has none. */
 export function fieldOf(param: string | null): string | null {
   if (param === null) return null;
   if (param === "user_path" || param === "subject" || param === "scope") return "subject";

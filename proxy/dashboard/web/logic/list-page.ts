@@ -1,14 +1,14 @@
 /**
- * What is asked of one page of a list, from what the page's address asks for; and what it is after
- * the live stream has told of it. Pure.
+ * The query for one page of a list, from the page's address, and the page after an event of the
+ * live stream. Pure.
  */
 
-/** Rows of one page: what a reader takes in, and a phone draws at once. */
+/** Rows of one page, as many as a person can read and a phone draws quickly. */
 const rowsPerPage = 100;
 
 /**
- * `names`: the parameters, beside `search` and `after`, that narrow this list. `fixed`: those that
- * the address doesn't have, or has by another name.
+ * `names`: the parameters, beside `search` and `after`, that filter this list. `fixed`: parameters
+ * that the address lacks or names differently.
  */
 export function listQuery(
   query: URLSearchParams,
@@ -23,19 +23,19 @@ export function listQuery(
   return asked.toString();
 }
 
-/** The whole question. */
+/** The path with its query. */
 export function listPath(path: string, ...asked: Parameters<typeof listQuery>): string {
   return `${path}?${listQuery(...asked)}`;
 }
 
-/** What a rule or a budget is known by. */
+/** The identity of a rule or budget. */
 interface Named {
   readonly scope: string;
   readonly subject: string;
   readonly period_seconds: number;
 }
 
-/** The items after an event: all of them, or those before it with what has changed. */
+/** The items after an event: all of its items, or the previous items with its changes. */
 export function itemsAfter<Item extends Named>(
   before: readonly Item[],
   isWhole: boolean,

@@ -1,6 +1,6 @@
 /**
- * Numbers as people read them: counts, dollars, shares, times. The same form in every language of
- * the browser, since the gateway's own texts have it too. Pure.
+ * Numbers for people: counts, dollars, shares, times. The form doesn't depend on the browser's
+ * language, like the gateway's own texts. Pure.
  */
 
 const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
@@ -11,7 +11,7 @@ export function formatCount(count: number): string {
   return grouped.format(count);
 }
 
-/** 980, 12.3 k, 4.1 M: for where there is no room for all digits. */
+/** 980, 12.3 k, 4.1 M: for narrow places. */
 export function formatShort(count: number): string {
   for (const [unit, size] of [
     ["G", 1e9],
@@ -23,7 +23,7 @@ export function formatShort(count: number): string {
   return Number.isInteger(count) ? grouped.format(count) : oneDigit.format(count);
 }
 
-/** Two digits after the point, more where the amount would be nothing with two. */
+/** Two decimals, more if the amount would be rounded to 0. */
 export function formatMoney(usd: number): string {
   const size = Math.abs(usd);
   const digits = size === 0 || size >= 0.995 ? 2 : size >= 0.0095 ? 3 : size >= 0.000095 ? 5 : 8;
@@ -34,7 +34,7 @@ export function formatMoney(usd: number): string {
   return `${usd < 0 ? "−" : ""}$${text}`;
 }
 
-/** 0.824 → 82 %; what is not quite nothing or all isn't called so. */
+/** 0.824 → 82 %; 0 % and 100 % are exact. */
 export function formatShare(share: number): string {
   if (share > 0 && share < 0.01) return "< 1 %";
   if (share < 1 && share > 0.99) return "99 %";

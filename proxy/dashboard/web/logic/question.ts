@@ -1,4 +1,4 @@
-/** What is asked to be explained, as it stands in the address of the page. Pure. */
+/** The question to explain, as in the page's address. Pure. */
 
 export interface Question {
   readonly by: "path" | "request";
@@ -20,8 +20,8 @@ export function questionOf(query: URLSearchParams): Question {
 }
 
 /**
- * The parameters of the address. A key's value has no business there, where histories keep it: only
- * an id stays.
+ * The parameters of the address. Only the id of a key may be in it, never its value: browsers store
+ * addresses in their history.
  */
 export function questionQuery(question: Question): Record<string, string | null> {
   const isByPath = question.by === "path";
@@ -38,7 +38,7 @@ function isKeyId(key: string): boolean {
   return /^key_\d+$/.test(key.trim());
 }
 
-/** The body that asks it; null if it isn't complete. */
+/** The body of the question; null if it isn't complete. */
 export function questionBody(question: Question): Record<string, string> | null {
   if (question.by === "request") {
     const id = question.requestId.trim();

@@ -1,35 +1,35 @@
 /**
- * What a gateway does per second, from totals that only grow. A lost sample can't show a spike: a
- * rate is a difference divided by its own time. Totals that have become smaller are those of a
- * daemon that began anew, and so does the line. Pure.
+ * The gateway's rates per second, from totals that only grow. A lost sample can't cause a spike: a
+ * rate is a difference divided by its own time. Smaller totals mean that the daemon was restarted;
+ * the line restarts, too. Pure.
  */
 
 /** The daemon's totals at one moment, by its own clock. */
 export interface Sample {
   readonly atMs: number;
   readonly admitted: number;
-  /** By rules, and by budgets. */
+  /** Requests refused by rules and by budgets. */
   readonly refused: number;
   readonly overBudget: number;
-  /** Null while usage isn't tracked. */
+  /** Null if usage isn't tracked. */
   readonly tokens: number | null;
-  /** US dollars of the day in UTC; null while it isn't known. */
+  /** US dollars of the day in UTC; null if unknown. */
   readonly costToday: number | null;
   readonly inFlight: number;
 }
 
-/** Between two samples, at the later one's time. */
+/** The rate between two samples, at the time of the later one. */
 interface Rate {
   readonly atMs: number;
   /** Per second. */
   readonly admitted: number;
   readonly refused: number;
   readonly overBudget: number;
-  /** Per minute; null: not known. */
+  /** Per minute; null if unknown. */
   readonly tokens: number | null;
 }
 
-/** Adds one, and forgets what is older than `keepMs`; begins anew where totals did. */
+/** Adds a sample and drops those older than `keepMs`; restarts if the totals are smaller. */
 export function withSample(
   samples: readonly Sample[],
   next: Sample,
@@ -66,8 +66,8 @@ export function rateBetween(before: Sample, after: Sample): Rate {
 }
 
 /**
- * The last sample of each stretch of time that is over: a line of them is neither jagged nor longer
- * than a table may be. Stretches begin at multiples of `stepMs`, so that points don't move.
+ * The last sample of each complete interval: a line of them isn't jagged, and a table of them not
+ * too long. Intervals begin at multiples of `stepMs`, so that points don't move.
  */
 export function spacedSamples(samples: readonly Sample[], stepMs: number): readonly Sample[] {
   const stretch = ({ atMs }: Sample): number => Math.floor(atMs / stepMs);
@@ -77,12 +77,15 @@ export function spacedSamples(samples: readonly Sample[], stepMs: number): reado
   });
 }
 
-/** Each of the samples with the one before it. */
+/** The rate of each sample relative to the one before it. */
 export function ratesOf(samples: readonly Sample[]): readonly Rate[] {
   return samples.slice(1).map((sample, i) => rateBetween(samples[i]!, sample));
 }
 
-/** Over the last `overMs`, so that one busy second isn't the number; null: nothing to compare. */
+/**
+ * The rate over the last `overMs`, which smooths one busy second; null if there are too few
+ * samples.
+ */
 export function currentRate(samples: readonly Sample[], overMs: number): Rate | null {
   const last = samples.at(-1);
   if (last === undefined) return null;

@@ -1,14 +1,14 @@
-/** Refusals of one caller by one rule or budget as one: a client that tries again fills a list. */
+/** Groups refusals of one caller by one rule or budget: a client that retries fills a list. */
 import type { RefusalItem } from "../../../../shared/api/refusal-item.js";
 
 export interface RefusalGroup {
-  /** What they have in common. */
+  /** The common key. */
   readonly key: string;
   readonly latest: RefusalItem;
   readonly count: number;
 }
 
-/** `refusals`: newest first, and so are the groups. */
+/** `refusals` is sorted newest first, and so are the groups. */
 export function refusalGroups(
   refusals: readonly RefusalItem[],
   groupsMax: number,
@@ -23,7 +23,7 @@ export function refusalGroups(
   return [...groups.values()];
 }
 
-/** The message says an amount that grows, so it is no part of it. */
+/** Without the message, which contains a growing amount. */
 function keyOf(refusal: RefusalItem): string {
   const by = "rule" in refusal ? refusal.rule : refusal.budget;
   return JSON.stringify([

@@ -1,6 +1,5 @@
 /**
- * A rule while it is written in its dialog, the body that saves it, and what it would have refused.
- * Pure.
+ * A rule being edited in its dialog, the body that saves it, and what it would have refused. Pure.
  */
 import type { BackTestReport, RuleItem } from "../../../../shared/api/rule-item.js";
 import { daysBetween } from "../../../../shared/utc-day.js";
@@ -17,10 +16,10 @@ import { formatCount } from "./numbers.js";
 export const rulePeriods = ["minute", "hour", "day", "concurrent"] as const;
 
 export interface RuleDraft extends KeyDraft {
-  /** As they are written; empty is no cap. */
+  /** Caps as typed; empty for no cap. */
   readonly maxRequests: string;
   readonly maxTokens: string;
-  /** Each host counts by it alone. */
+  /** Whether each host counts for itself. */
   readonly hostOnly: boolean;
 }
 
@@ -40,10 +39,10 @@ export function ruleDraftOf(rule: RuleItem): RuleDraft {
 
 type RuleBody =
   | { readonly ok: true; readonly body: Record<string, unknown> }
-  /** The gateway's name of the field that is no number. */
+  /** The gateway's name of the field that isn't a number. */
   | { readonly ok: false; readonly field: string };
 
-/** `original`: the rule that was opened; null for a new one. */
+/** `original`: the rule being edited; null for a new one. */
 export function ruleBody(draft: RuleDraft, original: RuleItem | null): RuleBody {
   const body = keyBody(draft, "limit_key");
   if (draft.hostOnly) body["host_only"] = true;
@@ -61,13 +60,13 @@ export function ruleBody(draft: RuleDraft, original: RuleItem | null): RuleBody 
   return { ok: true, body };
 }
 
-/** A body without what only saving needs: a rule that is tested takes no other's place. */
+/** The body without the fields for saving only: a tested rule replaces no other rule. */
 export function backTestBody(ruleBody: Readonly<Record<string, unknown>>): object {
   const { replaces: _, ...rule } = ruleBody;
   return rule;
 }
 
-/** 2.4 %; what is not quite nothing isn't called so. */
+/** For example 2.4 %; 0 % is exact. */
 export function refusedShare({ requests, refused }: BackTestReport): string {
   const percent = requests === 0 ? 0 : (100 * refused) / requests;
   return percent > 0 && percent < 0.1 ? "< 0.1 %" : `${percent.toFixed(percent < 10 ? 1 : 0)} %`;
@@ -77,12 +76,12 @@ interface DayBar {
   readonly date: string;
   readonly requests: number;
   readonly refused: number;
-  /** Shares of the highest day, from 0 to 1. */
+  /** The share of the highest day, from 0 to 1. */
   readonly height: number;
   readonly refusedHeight: number;
 }
 
-/** All days of the range, those without a request too. */
+/** All days of the range, including days without requests. */
 export function dayBars({ start, end, days }: BackTestReport): readonly DayBar[] {
   const known = new Map(days.map((day) => [day.date, day]));
   const top = Math.max(1, ...days.map(({ requests }) => requests));
@@ -92,7 +91,7 @@ export function dayBars({ start, end, days }: BackTestReport): readonly DayBar[]
   });
 }
 
-/** `87 requests, 12,001 tokens`; null if nothing is known. */
+/** `87 requests, 12,001 tokens`; null if unknown. */
 export function lowestCaps(
   { lowest_caps: { max_requests: requests, max_tokens: tokens } }: BackTestReport,
   words: { readonly requests: string; readonly tokens: string },
@@ -104,7 +103,7 @@ export function lowestCaps(
   return caps.length === 0 ? null : caps.join(", ");
 }
 
-/** Whether records don't reach back to the beginning of the range. */
+/** Whether the records begin later than the range. */
 export function beginsLater({ start, oldest_record_at: oldest }: BackTestReport): boolean {
   return oldest === null || oldest > start;
 }

@@ -1,16 +1,16 @@
-/** Rows of user paths as a tree: each below the nearest of its ancestors that has a row. Pure. */
+/** Rows of user paths as a tree: each below its nearest ancestor that has a row. Pure. */
 
 export interface TreeRow<Item> {
   readonly item: Item;
-  /** How many of its ancestors are above it. */
+  /** The number of its ancestors in the tree. */
   readonly depth: number;
-  /** The path; below an ancestor, what comes after it. */
+  /** The path; below an ancestor, the rest after it. */
   readonly label: string;
-  /** Whether the row before is of the same path, which isn't said again. */
+  /** Whether the row before has the same path, which isn't repeated. */
   readonly isContinued: boolean;
 }
 
-/** In the order of the tree; rows of one path stay in the order in which they came. */
+/** In tree order; rows of one path keep their order. */
 export function treeRows<Item extends { readonly subject: string }>(
   items: readonly Item[],
 ): readonly TreeRow<Item>[] {

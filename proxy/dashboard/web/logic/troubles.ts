@@ -1,4 +1,4 @@
-/** What isn't well with the gateway, each with what it means. Pure: the words are elsewhere. */
+/** The problems of the gateway and what each means. Pure: the texts are elsewhere. */
 import type { DaemonStatus, Health } from "../../../../shared/api/gateway-status.js";
 
 export type Trouble =
@@ -13,10 +13,10 @@ export type Trouble =
   | { readonly kind: "targets"; readonly failing: number; readonly open: number }
   | { readonly kind: "files" };
 
-/** Settles wait for a moment while all is well. */
+/** A few settles wait even during normal operation. */
 const unsettledMax = 100;
 
-/** `health`: of the proxy that is asked; null while it isn't known. */
+/** `health`: that of the answering proxy; null if unknown. */
 export function troublesOf(status: DaemonStatus, health: Health | null): readonly Trouble[] {
   const troubles: Trouble[] = [];
   const { store } = status;

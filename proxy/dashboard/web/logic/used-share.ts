@@ -1,4 +1,4 @@
-/** How much of a limit is used: of the cap of which most is used. Pure. */
+/** The used share of a limit: that of its fullest cap. Pure. */
 
 /** One cap with its use. */
 interface CapUse {
@@ -7,12 +7,12 @@ interface CapUse {
   readonly cap: number;
 }
 
-/** From 0; above 1 where tokens went beyond the cap. */
+/** From 0; above 1 if tokens exceed the cap. */
 export function shareOf({ used, cap }: Pick<CapUse, "used" | "cap">): number {
   return cap === 0 ? 0 : used / cap;
 }
 
-/** What is read of a rule. */
+/** The fields read from a rule. */
 interface CountedRule {
   readonly period_seconds: number;
   readonly max_requests?: number;
@@ -36,7 +36,7 @@ export function capUses(rule: CountedRule): readonly CapUse[] {
   return uses;
 }
 
-/** The cap of which most is used; null if none is set. */
+/** The cap with the highest used share; null if none is set. */
 export function fullestCap(rule: CountedRule): CapUse | null {
   let fullest: CapUse | null = null;
   for (const use of capUses(rule))
@@ -44,7 +44,7 @@ export function fullestCap(rule: CountedRule): CapUse | null {
   return fullest;
 }
 
-/** In words, so that colour is never alone. */
+/** In words, so that colour isn't the only sign. */
 type Level = "room" | "near" | "full";
 
 export function levelOf(share: number): Level {

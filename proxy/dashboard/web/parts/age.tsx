@@ -1,16 +1,16 @@
-/** How old what is shown is, and how long until something happens, in words that go on. */
+/** Ages and countdowns in words, updated as time passes. */
 import { formatDuration, formatMoment, secondsBetween } from "../logic/numbers.js";
 import { shellTexts } from "../texts/shell-texts.js";
 import { useApp } from "./app.js";
 
-/** `heardMs`: by the clock of the pages; 0 is never. */
+/** `heardMs`: by the page's clock; 0 for never. */
 export function Age({ heardMs }: { readonly heardMs: number }) {
   const { clock } = useApp();
   if (heardMs === 0) return null;
   return <>{shellTexts.age(formatDuration((clock.nowMs.value - heardMs) / 1000))}</>;
 }
 
-/** Until `to`, as seen from `from`, which is when the answer of `heardMs` was made. */
+/** The time until `to`, counted from `from`, when the answer that arrived at `heardMs` was made. */
 export function Countdown({
   from,
   to,
@@ -25,7 +25,7 @@ export function Countdown({
   return <>{formatDuration(secondsBetween(from, to) - passed)}</>;
 }
 
-/** How long ago `moment` was when the answer was made: by the daemon's clock, not the browser's. */
+/** The time since `moment` when the answer was made, by the daemon's clock, not the browser's. */
 export function Ago({ moment, now }: { readonly moment: string | null; readonly now: string }) {
   if (moment === null) return <span class="soft">{shellTexts.never}</span>;
   const seconds = Math.max(0, secondsBetween(moment, now));

@@ -1,4 +1,4 @@
-/** What all parts of the pages share. `main.tsx` makes it, and hands it to them as a context. */
+/** The context that all parts of the pages share; `main.tsx` creates it. */
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { Clock } from "../data/clock.js";

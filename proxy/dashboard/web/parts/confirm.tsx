@@ -1,4 +1,4 @@
-/** Asks before something is done that can't be taken back; for much of it, with a word to type. */
+/** Asks before an action that can't be undone; for a large one, the user must type a word. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Method } from "../data/gateway-client.js";
@@ -63,7 +63,7 @@ export function Confirm({ title, children, submit, word, change, onDone, onClose
   );
 }
 
-/** Why something wasn't done, above the buttons that tried. */
+/** Why an action failed, above its buttons. */
 export function Failed({ children }: { readonly children: ComponentChildren }) {
   return (
     <p class="notice bad" role="alert">

@@ -1,6 +1,6 @@
 /**
  * A dialog over the page: the browser's own, which keeps the focus inside, closes on Escape and
- * gives the focus back to what had it.
+ * restores the focus.
  */
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
@@ -15,7 +15,7 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** Is open as long as it is rendered. */
+/** Open while it is rendered. */
 export function Dialog({ title, onClose, look = "plain", children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
@@ -55,7 +55,7 @@ export function Dialog({ title, onClose, look = "plain", children }: DialogProps
   );
 }
 
-/** The buttons at a form's end: the way out, and the one that does it. */
+/** The buttons at a form's end: cancel, and the action. */
 export function DialogFoot({
   onCancel,
   submit,
