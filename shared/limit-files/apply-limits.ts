@@ -1,7 +1,7 @@
 /**
- * Puts a file of limits into force by the daemon's operations: the entries go in pieces that fit
- * into frames, then the plan is asked for, and then it is carried out, all of it or nothing. For
- * the HTTP API and the command line alike.
+ * Applies a file of limits by the daemon's operations: sends the entries in pieces that fit into
+ * frames, requests the plan, and then has it carried out completely or not at all. For the HTTP API
+ * and the command line.
  */
 import { asObject, bad, type Checked, good, isObject } from "../checked.js";
 import { type Failure, failure, invalid, plainFailure } from "../error-code.js";
@@ -17,7 +17,7 @@ type Answer =
 interface Ports {
   /** An operation of the daemon. */
   call(op: AdminOp, body: unknown): Promise<Answer>;
-  /** What the daemon knows the file by: a random id. */
+  /** A random id by which the daemon identifies the file. */
   newId(): string;
 }
 
@@ -36,7 +36,7 @@ interface Request {
 const sectionNames = ["rate_limits", "budgets"] as const;
 type SectionName = (typeof sectionNames)[number];
 
-/** `body`: that of POST /admin/limits. Rejects as `call`. */
+/** `body`: that of POST /admin/limits. Rejects if `call` does. */
 export async function applyLimits(body: unknown, ports: Ports): Promise<Applied> {
   const request = parseRequest(body);
   if (!request.ok) return request;
@@ -51,7 +51,7 @@ export async function applyLimits(body: unknown, ports: Ports): Promise<Applied>
   const plan = await readPlan(ports, { id, prune, take_over: takeOver, dry_run: dryRun });
   if (!plan.ok || dryRun) return plan;
   if (revision !== null && revision !== plan.plan.revision) {
-    // The daemon refuses it too, and keeps the file no longer.
+    // The daemon refuses it, too, and drops the file.
     await ports.call("limits.apply", { id, revision });
     return { ok: false, failure: outdated };
   }
@@ -59,7 +59,7 @@ export async function applyLimits(body: unknown, ports: Ports): Promise<Applied>
   return done.ok ? { ok: true, plan: { ...plan.plan, applied: true } } : done;
 }
 
-/** The answer when something has changed since the plan that was to be carried out. */
+/** The answer if limits have changed since the plan was made. */
 export const outdated: Failure = plainFailure(
   409,
   "invalid_request_error",
@@ -130,7 +130,7 @@ function parseRequest(body: unknown): Checked<Request> {
 
 type Piece = { [Name in SectionName]?: unknown[] };
 
-/** The entries in their order; the first piece names the sections, also those without an entry. */
+/** The entries in order; the first piece names all sections, including empty ones. */
 function piecesOf(sections: Request["sections"]): Checked<readonly Piece[]> {
   let piece: Piece = {};
   for (const name of sectionNames) if (sections[name] !== null) piece[name] = [];

@@ -1,30 +1,30 @@
 /** The bounds of files of limits, each with its reason. */
 
 /**
- * Rules and budgets in one file. They change together, in one turn in which no verdict is given:
- * 20 to 90 ms of CPU for so many.
+ * Rules and budgets in one file. They change together, in one turn without verdicts, which takes 20
+ * to 90 ms of CPU for the maximum.
  */
 export const limitsPerFileMax = 10_000;
 
 /**
- * Rules and budgets that one file may change where hosts share them: their engine decides it in one
- * step of some 50 ms, in which it answers no other host.
+ * Rules and budgets that one file may change if hosts share them: the engine decides in one step of
+ * about 50 ms, in which it answers no other host.
  */
 export const sharedChangesMax = 2_000;
 
-/** What one of them takes as JSON: the longest path, escaped, and room. A frame holds four. */
+/** Characters of one entry as JSON: the longest path, escaped, with room. A frame fits four. */
 export const limitEntryCharsMax = 16 * 1024;
 
 /**
- * Files that the daemon keeps while they arrive, each of some 3 MB; the one that was touched
- * longest ago gives way to another.
+ * Files that the daemon keeps while they arrive, about 3 MB each; a further file replaces the one
+ * that was used longest ago.
  */
 export const limitFilesHeldMax = 4;
 
-/** Rules and budgets of a file that are looked at in one turn: some 2 ms. */
+/** Entries of a file that are processed in one turn: about 2 ms. */
 export const limitsPerTurn = 500;
 
-/** Plans that are restarted because limits have changed meanwhile; the next is made in one turn. */
+/** How often a plan is restarted because limits have changed; after that it is made in one turn. */
 export const plansInSlicesMax = 3;
 
 /** Changes in one page of a plan: with the longest paths they fill half a frame. */

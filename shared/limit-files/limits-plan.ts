@@ -1,28 +1,28 @@
-/** What a file of limits changes, as POST /admin/limits answers (docs/reference/admin-api.md). */
+/** The changes of a file of limits, as POST /admin/limits answers (docs/reference/admin-api.md). */
 import type { ListPage, Timed } from "../api/list-page.js";
 import type { BudgetScope } from "../domain/budget.js";
 import type { Scope } from "../domain/rule.js";
 
 /**
- * `take_over`: it was the configuration's, and the file's is put before it. `revert`: it was made
- * by hand, and the configuration's is put back. `locked`: it is the configuration's, which says
- * something else; nothing is changed then.
+ * `take_over`: the configuration declares it, and the file overrides that. `revert`: it was made by
+ * hand, and the configuration's is restored. `locked`: the configuration declares it differently;
+ * then nothing is changed.
  */
 export const limitActions = ["add", "change", "take_over", "remove", "revert", "locked"] as const;
 export type LimitAction = (typeof limitActions)[number];
 
-/** What a rule or a budget limits. */
+/** The values of a rule or a budget. */
 interface LimitValues {
   readonly max_requests?: number;
   readonly max_tokens?: number;
-  /** Of a budget, in US dollars. */
+  /** For a budget, in US dollars. */
   readonly amount?: number;
   readonly per_child: boolean;
-  /** Of a rule by which each host counts alone; otherwise it is left out. */
+  /** True for a rule that each host counts for itself; otherwise absent. */
   readonly host_only?: true;
 }
 
-/** One rule or budget that isn't as the file has it. */
+/** A rule or budget that differs from the file. */
 export interface LimitChangeItem {
   readonly kind: "rule" | "budget";
   readonly action: LimitAction;
@@ -30,33 +30,33 @@ export interface LimitChangeItem {
   readonly subject: string;
   readonly period_label: string;
   readonly period_seconds: number;
-  /** Not of one that is added. */
+  /** Absent if it is added. */
   readonly before?: LimitValues;
-  /** Not of one that is removed. */
+  /** Absent if it is removed. */
   readonly after?: LimitValues;
-  /** That of the configuration, where one is taken over, put back or locked. */
+  /** The configuration's declaration, for `take_over`, `revert` and `locked`. */
   readonly declared_at?: string;
   readonly declared_line?: number;
-  /** Why it will do nothing. */
+  /** Why it won't be enforced. */
   readonly inert?: string;
 }
 
-/** How many rules and budgets each is true of. */
+/** The number of rules and budgets by action. */
 export interface LimitCounts extends Readonly<Record<LimitAction, number>> {
   readonly unchanged: number;
-  /** Made by hand, not in the file, and left as they are. */
+  /** Made by hand, not in the file, and left unchanged. */
   readonly kept: number;
 }
 
 interface PlanFacts {
-  /** In the order scope, subject, period; rules before budgets. */
+  /** Sorted by scope, subject and period; rules before budgets. */
   readonly changes: readonly LimitChangeItem[];
   readonly counts: LimitCounts;
-  /** Another one as soon as the plan would be another one. */
+  /** Changes whenever the plan would change. */
   readonly revision: string;
 }
 
-/** What the daemon answers, in pages. */
+/** A page of the daemon's answer. */
 export interface LimitsPlanPage extends PlanFacts, ListPage {}
 
 export interface LimitsPlan extends PlanFacts, Timed {

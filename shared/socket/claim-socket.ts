@@ -1,6 +1,6 @@
 /**
- * The paths of sockets: the daemon's right to one (its directory, a stale socket that a killed
- * daemon left, a living daemon that must not be pushed out), and which one a peer connects to.
+ * The paths of sockets: whether the daemon may listen at one (its directory, a stale socket of a
+ * killed daemon, a live daemon that must not be displaced), and the one to which a peer connects.
  * Listening and connecting are in `ipc.ts`.
  */
 import {
@@ -19,15 +19,15 @@ import { makeDirectory } from "../make-directory.js";
 import { noDirectoryReason } from "../text/system-reason.js";
 import { type Owned, placeProblem, SocketUntrustedError } from "./socket-place.js";
 
-/** Why the daemon can't have its socket. */
+/** Why the daemon can't use its socket path. */
 export class SocketTakenError extends Error {
   override name = "SocketTakenError";
 }
 
 /**
- * Makes the path free to listen at. Rejects with `SocketTakenError` when a living daemon answers
- * there, or when the path isn't a socket, and with `SocketUntrustedError` when others may exchange
- * it. `directoryMode`: of a directory that is made.
+ * Frees the path to listen at. Rejects with `SocketTakenError` if a live daemon answers there or
+ * the path isn't a socket, and with `SocketUntrustedError` if other users could replace it.
+ * `directoryMode`: the mode of a directory that it creates.
  */
 export async function claimSocket(path: string, directoryMode: number): Promise<void> {
   if (Buffer.byteLength(path) > socketPathBytesMax)
@@ -38,13 +38,13 @@ export async function claimSocket(path: string, directoryMode: number): Promise<
 }
 
 /**
- * A directory that exists keeps its mode: it may be shared, and the socket's own mode keeps others
- * out.
+ * An existing directory keeps its mode: it may be shared, and the socket's own mode excludes other
+ * users.
  */
 function makeSocketDirectory(path: string, mode: number): void {
   try {
     const made = makeDirectory(path, mode);
-    // The mask of the process may have taken bits away.
+    // The process's umask may have removed bits.
     if (made !== undefined) chmodSync(path, mode);
   } catch (error) {
     const reason = noDirectoryReason(error);
@@ -52,7 +52,7 @@ function makeSocketDirectory(path: string, mode: number): void {
   }
 }
 
-/** Throws `SocketUntrustedError` unless this user may trust what is at the path, or may come. */
+/** Throws `SocketUntrustedError` unless this user may trust what is, or will be, at the path. */
 export function requireTrustedPlace(path: string): void {
   const uid = process.getuid?.() ?? 0;
   const directory = realpathSync(dirname(path));
@@ -67,14 +67,14 @@ export function requireTrustedPlace(path: string): void {
   if (problem !== null) throw new SocketUntrustedError(problem);
 }
 
-/** Null when nothing is there. A link is what it is, not what it leads to. */
+/** Null if nothing exists there. Doesn't follow a link. */
 function ownedAt(path: string): Owned | null {
   const found = lstatSync(path, { throwIfNoEntry: false });
   return found === undefined ? null : { path, uid: found.uid, mode: found.mode };
 }
 
 /**
- * Where a peer connects: the socket for administration if this user may open it, else the one for
+ * The socket to connect to: that for administration if this user may open it, otherwise the one for
  * requests.
  */
 export function chooseSocket(path: string, adminPath: string | undefined): string {
@@ -83,22 +83,22 @@ export function chooseSocket(path: string, adminPath: string | undefined): strin
     accessSync(adminPath, constants.W_OK);
     return adminPath;
   } catch {
-    // Not there, or shut to this user: what requests need is on the other one.
+    // It doesn't exist, or this user may not open it: requests use the other one.
     return path;
   }
 }
 
-/** Whether somebody answers there. */
+/** Whether a process answers there. */
 export async function isListening(path: string): Promise<boolean> {
   return (await probe(path)) === "live";
 }
 
-/** Whether the path is still the socket that was made there, with this inode. */
+/** Whether the path is still the socket that was created there, with this inode. */
 export function isStillOurs(path: string, inode: number): boolean {
   try {
     return statSync(path).ino === inode;
   } catch {
-    // Nothing is there: nothing can be removed by mistake.
+    // Nothing exists there, so nothing can be removed by mistake.
     return true;
   }
 }

@@ -1,6 +1,6 @@
 /**
  * A Unix socket that already listens when the daemon starts, such as systemd's: whether it is the
- * one of the configuration, and as shut as one that the daemon makes itself.
+ * configured one, and as restricted as a socket that the daemon creates.
  */
 import { readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -8,8 +8,8 @@ import { InheritedSocketsError } from "../supervision/inherited-sockets.js";
 import { requireTrustedPlace } from "./claim-socket.js";
 
 /**
- * Throws `InheritedSocketsError` when the descriptor listens elsewhere, or when the socket is open
- * to others than `mode` is; `SocketUntrustedError` when others may exchange it.
+ * Throws `InheritedSocketsError` if the descriptor listens elsewhere, or if the socket's mode
+ * allows more than `mode`; `SocketUntrustedError` if other users could replace it.
  */
 export function requireInheritedListener(path: string, fd: number, mode: number): void {
   const bound = boundPath(fd);
@@ -29,18 +29,18 @@ export function requireInheritedListener(path: string, fd: number, mode: number)
   requireTrustedPlace(path);
 }
 
-/** Where the descriptor's socket is bound; null when the system doesn't tell. */
+/** The path to which the descriptor's socket is bound; null if the system doesn't report it. */
 function boundPath(fd: number): string | null {
   try {
     const inode = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/self/fd/${fd}`))?.[1];
     return inode === undefined ? null : findBound(readFileSync("/proc/net/unix", "utf8"), inode);
   } catch {
-    // Without /proc the mode and the place are what is known.
+    // Without /proc only the mode and the path can be checked.
     return null;
   }
 }
 
-/** `table`: as /proc/net/unix has it, with the path at the end of a line. */
+/** `table`: the text of /proc/net/unix, with the path at the end of a line. */
 export function findBound(table: string, inode: string): string | null {
   for (const line of table.split("\n")) {
     const [, found, path] = /^\S+ \S+ \S+ \S+ \S+ \S+ +(\d+) (.+)$/.exec(line) ?? [];
@@ -58,7 +58,7 @@ function realPlace(path: string): string {
   try {
     return join(realpathSync(dirname(path)), basename(path));
   } catch {
-    // A directory that isn't there is no other one.
+    // A missing directory has no other name.
     return path;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The Unix socket between proxies and the daemon, both ends: the one file that imports node-ipc. It
- * carries bytes; frames are the codec's. Who may listen at a path is in `claim-socket.ts`, how a
+ * The Unix socket between proxies and the daemon, both ends; the only file that imports node-ipc.
+ * It carries bytes; the codec makes frames. Who may listen at a path is in `claim-socket.ts`, how a
  * connection writes and ends in `socket-peer.ts`.
  */
 import { randomUUID } from "node:crypto";
@@ -20,37 +20,36 @@ import { type Peer, SocketPeer } from "./socket-peer.js";
 
 interface PeerHandlers {
   onBytes(peer: Peer, bytes: Buffer): void;
-  /** Exactly once for each peer that connected. */
+  /** Called exactly once for each peer that connected. */
   onClose(peer: Peer): void;
 }
 
 export interface ListenOptions extends PeerHandlers {
   readonly path: string;
   /**
-   * Whether the group may enter the directory and connect: they are 0750 and 0660 instead of 0700
-   * and 0600.
+   * Whether the group may enter the directory and connect: the modes are 0750 and 0660 instead of
+   * 0700 and 0600.
    */
   readonly groupAccess: boolean;
-  /** The socket is 0600 all the same. */
+  /** Whether the socket is 0600 in any case. */
   readonly ownerOnly?: boolean;
-  /** The descriptor of a socket that listens at the path already, such as systemd's. */
+  /** The descriptor of a socket that already listens at the path, such as systemd's. */
   readonly fd?: number | undefined;
   onConnect(peer: Peer): void;
 }
 
 export interface Listener {
   /**
-   * Stops listening and removes the socket, if this process has made it and it is still ours. Each
-   * peer reads what was sent to it
-   * before it is closed; resolved when all are gone.
+   * Stops listening, and removes the socket if this process has created it and still owns it. Each
+   * peer reads what was sent to it before it is closed; resolves once all are closed.
    */
   close(): Promise<void>;
 }
 
 /**
- * Listens at `path`. Rejects with `SocketTakenError` when a living daemon answers there, and with
- * `SocketUntrustedError` when others may exchange the socket; a stale one is replaced. With `fd` it
- * rejects with `InheritedSocketsError` when that isn't the socket that would be made.
+ * Listens at `path` and replaces a stale socket. Rejects with `SocketTakenError` if a live daemon
+ * answers there, with `SocketUntrustedError` if other users could replace the socket, and with
+ * `InheritedSocketsError` if `fd` isn't the socket that it would create.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const ipc = newIpc();
@@ -63,7 +62,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   server.on("connect", (socket: net.Socket) => {
     const peer = new SocketPeer(socket);
     peers.set(socket, peer);
-    // node-ipc's own event names any socket that has ended, not always the one that just did.
+    // node-ipc's own event names any ended socket, not always the one that just ended.
     socket.once("close", () => {
       peers.delete(socket);
       peer.closed = true;
@@ -75,14 +74,14 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     const peer = peers.get(socket);
     if (peer !== undefined && !peer.closed) options.onBytes(peer, bytes);
   });
-  // What node-ipc calls a port is handed to Node's `listen`, which takes a descriptor too.
+  // node-ipc passes its port to Node's `listen`, which also accepts a descriptor.
   if (options.fd !== undefined) server.port = { fd: options.fd };
   await startServer(server, options);
   const inode = statSync(options.path).ino;
   return {
     async close() {
-      // Closing removes whatever is at the path: if that is another daemon's, the server is left to
-      // the end of the process.
+      // Closing removes whatever is at the path: if that is another daemon's socket, the server
+      // stays open until the process ends.
       if (options.fd !== undefined || isStillOurs(options.path, inode)) server.server.close();
       else server.server.unref();
       await Promise.all([...peers.values()].map((peer) => peer.end()));
@@ -91,8 +90,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 }
 
 /**
- * What arrives stays bytes. Where node-ipc dials, nothing can come before its own listener, and it
- * makes a text of them.
+ * Keeps data as bytes: node-ipc's own listener would turn them into text. When node-ipc dials, no
+ * data can arrive before its listener is set.
  */
 function keepBytes(socket: net.Socket): void {
   socket.setEncoding = () => socket;
@@ -116,7 +115,8 @@ function startServer(server: IPCModule["server"], options: ListenOptions): Promi
       if (options.fd === undefined) chmodSync(options.path, socketMode);
       resolve();
     });
-    // The socket is made while `start` runs: the mask keeps others out from the first instant.
+    // The socket is created while `start` runs: the umask excludes other users from the first
+    // moment.
     const mask = process.umask(0o777 & ~socketMode);
     try {
       server.start();
@@ -129,25 +129,25 @@ function startServer(server: IPCModule["server"], options: ListenOptions): Promi
 
 export interface DialOptions extends PeerHandlers {
   readonly path: string;
-  /** Tried instead of `path` wherever this user may open it. */
+  /** Tried instead of `path` if this user may open it. */
   readonly adminPath?: string;
   /**
-   * Try again every `reconnectMs` until closed; otherwise one attempt, and `onClose` reports its
+   * Retries every `reconnectMs` until closed; otherwise it tries once, and `onClose` reports the
    * end.
    */
   readonly retry: boolean;
   onConnect(peer: Peer): void;
   /**
-   * A failed attempt, with the operating system's reason, or `SocketUntrustedError`: then not a
-   * byte was sent.
+   * Reports a failed attempt: the operating system's error, or `SocketUntrustedError`, in which
+   * case no byte was sent.
    */
   onError(error: NodeJS.ErrnoException): void;
 }
 
-/** Connects to a daemon; returns what ends the connection and all attempts. */
+/** Connects to a daemon; `close` ends the connection and all attempts. */
 export function dial(options: DialOptions): { close(): void } {
   const ipc = newIpc();
-  // Attempts are made here: node-ipc would make all of them at the path of the first.
+  // This function makes the attempts: node-ipc would retry the path of the first one only.
   ipc.config.stopRetrying = true;
   let nextAttempt: NodeJS.Timeout | undefined;
   const id = randomUUID();

@@ -1,13 +1,13 @@
 /**
- * The part of node-ipc 12.0.0 that `ipc.ts` uses; the package brings no types and @types/node-ipc
- * describes 9.
+ * The part of node-ipc 12.0.0 that `ipc.ts` uses. The package has no types, and @types/node-ipc
+ * describes version 9.
  */
 declare module "node-ipc" {
   import type net from "node:net";
 
   export interface IpcServer {
     server: net.Server;
-    /** Anything that is the first argument of `net.Server.listen` in place of a path. */
+    /** Any first argument of `net.Server.listen` instead of a path. */
     port?: { readonly fd: number };
     on(event: string, handler: (...args: never[]) => void): void;
     emit(socket: net.Socket, bytes: Buffer): void;

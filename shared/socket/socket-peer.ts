@@ -1,7 +1,7 @@
 /**
- * One end of a connection between a proxy and the daemon: gathers the frames of one turn of the
- * event loop into one write, lets large frames wait behind small ones, and closes a peer that
- * doesn't read. What the bytes mean is not here.
+ * One end of a connection between a proxy and the daemon: it joins the frames of one turn of the
+ * event loop into one write, queues large frames behind small ones, and closes a peer that doesn't
+ * read. Not here: the meaning of the bytes.
  */
 import type net from "node:net";
 import { lingerMs, peerBacklogBytesMax } from "../bounds.js";
@@ -11,14 +11,16 @@ export interface Peer {
   /** Queues bytes; what is queued in one turn of the event loop leaves in one write. */
   send(frame: Buffer): void;
   /**
-   * Queues a large frame behind all that is sent by `send`: it is written when the kernel has taken
-   * the one before it, so that at most one of them stands before what is sent later. `then` runs
-   * once the kernel has taken it; never if the connection is closed before.
+   * Queues a large frame behind everything passed to `send`. It is written once the kernel has
+   * accepted the previous large frame, so at most one of them delays later frames. `then` runs once
+   * the kernel has accepted it; never if the connection is closed first.
    */
   sendBulk(frame: Buffer, then: () => void): void;
-  /** Runs `run` once the kernel has taken all that `send` was given; not if it is closed before. */
+  /**
+   * Runs `run` once the kernel has accepted all that `send` was given; never if it is closed first.
+   */
   whenSent(run: () => void): void;
-  /** Writes what is queued now, before the turn ends. */
+  /** Writes queued bytes now, before the turn ends. */
   flush(): void;
   close(): void;
 }
@@ -79,13 +81,13 @@ export class SocketPeer implements Peer {
     const frames = this.#queue;
     this.#queue = [];
     if (this.closed || !this.#socket.writable) return;
-    // In raw mode node-ipc's own `emit` does the same after copying the bytes and making a message
-    // that it drops.
+    // In raw mode node-ipc's own `emit` does the same after copying the bytes into a message that
+    // it drops.
     this.#socket.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames), this.#taken());
     if (this.#socket.writableLength > peerBacklogBytesMax) this.close();
   }
 
-  /** What runs when the kernel has taken this write, if anything waits for that. */
+  /** The callback for when the kernel has accepted this write, if anything waits for that. */
   #taken(): ((error?: Error | null) => void) | undefined {
     if (this.#whenSent.length === 0) return undefined;
     const waiting = this.#whenSent;
@@ -108,8 +110,8 @@ export class SocketPeer implements Peer {
   }
 
   /**
-   * Closes once the other end has read everything: a write of its own to a socket that is gone
-   * already would take the unread bytes with it.
+   * Closes once the other end has read everything: destroying the socket earlier would lose the
+   * unread bytes.
    */
   end(): Promise<void> {
     if (this.closed) return Promise.resolve();
@@ -129,7 +131,7 @@ export class SocketPeer implements Peer {
   close(): void {
     if (this.closed) return;
     this.flush();
-    // node-ipc emits an event of its own for the socket's end, by which the owner learns of it.
+    // node-ipc emits a separate event for the socket's end, which informs the owner.
     this.#socket.destroy();
   }
 }

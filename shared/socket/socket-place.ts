@@ -1,16 +1,15 @@
 /**
- * Whose a socket is: whether the user that runs this process may trust what listens there. Node
- * can't ask the kernel who the other end of a connection is, but who may put a socket into a place
- * is in the owners and modes of its directory (docs/security.md). Reading these is in
- * `claim-socket.ts`.
+ * Whether this process's user may trust a socket. Node can't ask the kernel who the peer is, but
+ * the owners and modes of the socket's directories show who could have created the socket
+ * (docs/security.md). `claim-socket.ts` reads these.
  */
 
-/** The socket, or its directory, may be someone else's. */
+/** The socket or its directory may belong to another user. */
 export class SocketUntrustedError extends Error {
   override name = "SocketUntrustedError";
 }
 
-/** What the file system says of a file or directory. */
+/** The owner and mode of a file or directory. */
 export interface Owned {
   readonly path: string;
   readonly uid: number;
@@ -18,10 +17,10 @@ export interface Owned {
 }
 
 interface SocketPlace {
-  /** Null: nothing is there. */
+  /** Null if nothing exists there. */
   readonly socket: Owned | null;
   readonly directory: Owned;
-  /** The directory that holds the directory. */
+  /** The parent of the directory. */
   readonly parent: Owned;
 }
 
@@ -31,8 +30,8 @@ const sticky = 0o1000;
 const root = 0;
 
 /**
- * Why the user with this uid mustn't trust the place; null: it may. Trusted are the user itself,
- * root, and users to whom one of these two has given a place that no other user can write.
+ * Why the user with this uid must not trust the place; null if it may. Trusted are the user itself,
+ * root, and owners to whom one of these two has given a place that no other user can write.
  */
 export function placeProblem(
   { socket, directory, parent }: SocketPlace,
@@ -53,7 +52,7 @@ function octal({ mode }: Owned): string {
   return (mode & 0o7777).toString(8).padStart(4, "0");
 }
 
-/** Where the socket for administration is unless the configuration names another place. */
+/** The default path of the socket for administration. */
 export function adminSocketBeside(socket: string): string {
   return `${socket.replace(/\.sock$/, "")}-admin.sock`;
 }

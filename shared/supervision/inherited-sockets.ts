@@ -1,20 +1,19 @@
 /**
- * Listening sockets that a process was given at its start, as descriptors: by systemd's socket
- * activation (sd_listen_fds(3)), or by another process of Sluice. What is done with them is left to
- * each program.
+ * Listening sockets that a process inherits as descriptors: from systemd's socket activation
+ * (sd_listen_fds(3)) or from another process of Sluice. Each program decides how to use them.
  */
 
-/** The descriptors by name; a name may have several, such as an IPv4 and an IPv6 address. */
+/** Descriptors by name; a name may have several, such as an IPv4 and an IPv6 address. */
 export interface InheritedSockets {
   /**
-   * `unit`: by systemd, whose socket unit says the addresses. `handed-over`: by Sluice, at the
-   * addresses of the configuration. `none`: the program listens itself.
+   * `unit`: from systemd, whose socket unit has the addresses. `handed-over`: from Sluice, at the
+   * configured addresses. `none`: the program listens itself.
    */
   readonly from: "unit" | "handed-over" | "none";
   readonly byName: ReadonlyMap<string, readonly number[]>;
 }
 
-/** What systemd or Sluice has given isn't what the program can take; the message says what is. */
+/** The inherited sockets aren't those that the program accepts; the message lists those. */
 export class InheritedSocketsError extends Error {
   override name = "InheritedSocketsError";
 }
@@ -22,7 +21,7 @@ export class InheritedSocketsError extends Error {
 /** For a program that listens itself. */
 export const noSockets: InheritedSockets = { from: "none", byName: new Map() };
 
-/** Descriptors are given from this number on, by both. */
+/** The first inherited descriptor, for both sources. */
 const firstInherited = 3;
 
 const handedOver = "SLUICE_LISTEN_FDNAMES";
@@ -30,9 +29,9 @@ const activation = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] as const;
 const socketsMax = 16;
 
 /**
- * Reads and removes the variables, so that no process started later takes the descriptors for its
- * own. `names`: what the program can listen on; a single socket without a name is the first. Throws
- * `InheritedSocketsError`.
+ * Reads and removes the variables, so that no child process mistakes the descriptors for its own.
+ * `names`: the sockets that the program accepts; a single socket without a name is the first.
+ * Throws `InheritedSocketsError`.
  */
 export function takeInheritedSockets(
   env: Record<string, string | undefined>,
@@ -46,7 +45,7 @@ export function takeInheritedSockets(
   if (forPid === undefined || count === undefined) return noSockets;
   if (!/^\d{1,10}$/.test(forPid))
     throw new InheritedSocketsError(`LISTEN_PID must be a process id, not ${quoted(forPid)}`);
-  // Meant for a process that has started this one.
+  // Intended for the parent of this process.
   if (Number(forPid) !== pid) return noSockets;
   if (!/^\d{1,4}$/.test(count) || Number(count) > socketsMax)
     throw new InheritedSocketsError(
@@ -62,7 +61,7 @@ export function takeInheritedSockets(
   return byName("unit", listed, "LISTEN_FDNAMES", names);
 }
 
-/** The variables by which a process of Sluice learns which sockets it is handed, in this order. */
+/** The variables that announce the sockets passed to a process of Sluice, in this order. */
 export function handOverVariables(names: readonly string[]): Readonly<Record<string, string>> {
   return names.length === 0 ? {} : { [handedOver]: names.join(":") };
 }

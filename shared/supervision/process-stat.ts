@@ -1,14 +1,16 @@
-/** What `/proc` says of a process of this host. */
+/** A process of this host as `/proc` describes it. */
 import { readFileSync } from "node:fs";
 
 interface ProcessStat {
-  /** Only this process can wait for its end. */
+  /** Only the parent can wait for the process's end. */
   readonly parentPid: number;
-  /** When it started, in clock ticks since the boot: tells it from a later one of the same id. */
+  /**
+   * The start in clock ticks since boot: distinguishes it from a later process with the same id.
+   */
   readonly startTicks: string;
 }
 
-/** Null for a process that doesn't run; a zombie holds nothing any more. */
+/** Null for a process that doesn't run; a zombie counts as ended. */
 export function processStat(pid: number): ProcessStat | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");

@@ -1,4 +1,4 @@
-/** The name that a proxy has among those of one supervisor: `proxy-1`. */
+/** The name of a proxy under its supervisor: `proxy-1`. */
 
 const proxyName = "SLUICE_PROXY_NAME";
 
@@ -8,8 +8,8 @@ export function proxyNameVariable(name: string): Readonly<Record<string, string>
 }
 
 /**
- * Reads and removes the variable; null for a process that no supervisor of Sluice has started, and
- * so for one that may supervise others.
+ * Reads and removes the variable; null for a process that no supervisor of Sluice has started, so
+ * also for one that may itself supervise others.
  */
 export function takeProxyName(env: Record<string, string | undefined>): string | null {
   const name = env[proxyName];

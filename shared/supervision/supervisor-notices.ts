@@ -1,24 +1,24 @@
 /**
- * What a process tells its supervisor about itself, as sd_notify(3) has it: the port. Who takes the
- * notices, and how they get there, is not here.
+ * The port for notices of a process to its supervisor, as in sd_notify(3). Not here: the receiver
+ * and the transport.
  */
 
 export interface Notice {
-  /** It serves. */
+  /** The process serves. */
   readonly ready?: true;
   readonly reloading?: true;
   readonly stopping?: true;
   readonly watchdog?: true;
   /** One line for people. */
   readonly status?: string;
-  /** Another process is the service from now on. */
+  /** Another process is the main process from now on. */
   readonly mainPid?: number;
 }
 
 export interface SupervisorNotices {
-  /** Whether there is a supervisor that takes notices; without one, a successor isn't followed. */
+  /** Whether a supervisor accepts notices; without one, a successor isn't followed. */
   readonly taken: boolean;
-  /** Resolves with whether the supervisor has it; never rejects. */
+  /** Resolves with whether the supervisor has received it; never rejects. */
   send(notice: Notice): Promise<boolean>;
 }
 

@@ -1,15 +1,14 @@
 /**
- * systemd as the supervisor that takes notices. They are datagrams to a Unix socket, which Node
- * doesn't have, so the program `systemd-notify` sends each; it comes with systemd. Nothing of the
- * service waits for it: one that is missing, fails or hangs costs the notice, and the log says so
- * once.
+ * Notices to systemd. They are datagrams to a Unix socket, which Node can't send, so the program
+ * `systemd-notify`, which comes with systemd, sends each. The service never waits for it: if it is
+ * missing, fails or hangs, the notice is lost, and the log reports that once.
  */
 import { spawn } from "node:child_process";
 import { type Notice, noNotices, type SupervisorNotices } from "./supervisor-notices.js";
 
 interface SystemdOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Called with the first notice that isn't taken, and why. */
+  /** Called with the reason when a notice first fails. */
   readonly onFailure: (reason: string) => void;
 }
 
@@ -17,7 +16,7 @@ interface SystemdOptions {
 const noticeMsMax = 7_000;
 const statusCharsMax = 300;
 
-/** Those of a process that systemd has started with `Type=notify`; else none are taken. */
+/** Notices of a process that systemd has started with `Type=notify`; other processes have none. */
 export function systemdNotices({ env, onFailure }: SystemdOptions): SupervisorNotices {
   const { NOTIFY_SOCKET: socket, PATH: path } = env;
   if (socket === undefined || socket === "") return noNotices;
@@ -27,7 +26,7 @@ export function systemdNotices({ env, onFailure }: SystemdOptions): SupervisorNo
     taken: true,
     async send(notice) {
       const reason = await run(assignmentsOf(notice), ofProgram);
-      // A stop of the unit ends the program too.
+      // A stop of the unit ends the program, too.
       if (reason !== null && !failed && !reason.endsWith("SIGTERM")) onFailure(reason);
       failed = reason !== null;
       return !failed;
@@ -36,9 +35,9 @@ export function systemdNotices({ env, onFailure }: SystemdOptions): SupervisorNo
 }
 
 /**
- * How long systemd waits for a sign of life before it ends the service; null: it doesn't, or waits
- * for another process. `isSuccessor`: of one that was handed the service, the number is still that
- * of the process which systemd has started.
+ * How long systemd waits for a sign of life before it ends the service; null if it doesn't, or
+ * watches another process. `isSuccessor`: the process took over the service, so the process id in
+ * the variable is still that of the process that systemd started.
  */
 export function watchdogMsOf(
   env: Readonly<Record<string, string | undefined>>,
@@ -49,7 +48,7 @@ export function watchdogMsOf(
   return usec !== undefined && /^[1-9]\d{3,15}$/.test(usec) ? Number(usec) / 1000 : null;
 }
 
-/** As sd_notify(3) has them: `NAME=value`, none with a line break. */
+/** In the form of sd_notify(3): `NAME=value` without line breaks. */
 export function assignmentsOf(notice: Notice): readonly string[] {
   const { ready, reloading, stopping, watchdog, status, mainPid } = notice;
   return [
@@ -66,7 +65,7 @@ function oneLine(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f]+/g, " ").slice(0, statusCharsMax);
 }
 
-/** Null once systemd has read it, or why it may not have. */
+/** Null once systemd has read it; otherwise the possible failure. */
 function run(
   assignments: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -84,7 +83,7 @@ function run(
           resolve(code === 0 ? null : `systemd-notify ended with ${signal ?? `exit code ${code}`}`),
         );
     } catch (error) {
-      // Such as no memory for another process.
+      // For example, no memory for another process.
       resolve(error instanceof Error ? error.message : String(error));
     }
   });

@@ -1,6 +1,6 @@
-/** Texts in percent form, as parts of URLs are. */
+/** Percent-decoding, as for parts of URLs. */
 
-/** Null: the percent form is broken, or isn't of UTF-8. */
+/** Null if the encoding is invalid or isn't UTF-8. */
 export function percentDecoded(text: string): string | null {
   try {
     return decodeURIComponent(text);

@@ -1,10 +1,10 @@
-/** Functions that remember what they made. */
+/** Memoization. */
 
-/** Callers choose the texts: neither more of them are remembered, nor longer ones. */
+/** Callers choose the texts: the number and length of cached ones are bounded. */
 const textsMax = 500;
 const charsMax = 64;
 
-/** `make`, called once for each text that is remembered. Not for secrets: they stay in memory. */
+/** Calls `make` once per cached text. Not for secrets: they would stay in memory. */
 export function remembered<T extends NonNullable<unknown>>(
   make: (text: string) => T,
 ): (text: string) => T {
@@ -15,7 +15,7 @@ export function remembered<T extends NonNullable<unknown>>(
     const made = make(text);
     if (text.length > charsMax) return made;
     if (known.size === textsMax) known.clear();
-    // A copy: V8 keeps all of a header as long as a text that was cut from it.
+    // A copy: a substring would keep the whole header text in memory.
     known.set(` ${text}`.slice(1), made);
     return made;
   };

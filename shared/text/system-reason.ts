@@ -1,9 +1,9 @@
 /**
- * Why the operating system has refused something, in words for people: without the code, the call
- * and the path that Node's messages have. The caller prints which file or address it is.
+ * Why the operating system refused an operation, in plain words, without the code, call and path of
+ * Node's messages. The caller names the file or address.
  */
 
-/** Where Node's words are no help. */
+/** Better words where Node's don't help. */
 const plainWords: ReadonlyMap<string, string> = new Map([
   ["EISDIR", "it is a directory"],
   ["EPERM", "permission denied"],
@@ -17,7 +17,7 @@ const plainWords: ReadonlyMap<string, string> = new Map([
   ["EAI_AGAIN", "its host has no address now"],
 ]);
 
-/** Errors that aren't the system's have their own message. */
+/** Other errors have their own message. */
 export function systemReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code = "", message } = error as NodeJS.ErrnoException;
@@ -26,8 +26,8 @@ export function systemReason(error: unknown): string {
 }
 
 /**
- * Why a directory can't be made. Of something else in its place the system says that it exists;
- * `reasonOf` has the words for any other error.
+ * Why a directory can't be created. If something else is at its path, the system only says that it
+ * exists; `reasonOf` describes any other error.
  */
 export function noDirectoryReason(
   error: unknown,

@@ -1,13 +1,13 @@
-/** A short name for a text: another text has another one, but for those who make it up. */
+/** A short hash of a text. It isn't collision-resistant against an attacker. */
 
-/** FNV-1a over UTF-16 units, twice from different starts: 16 hexadecimal digits. */
+/** FNV-1a over UTF-16 units, twice with different offsets: 16 hexadecimal digits. */
 export function textDigest(text: string): string {
   const digest = new TextDigest();
   digest.add(text);
   return digest.toString();
 }
 
-/** Of a text that comes in pieces: the same, wherever it is cut. */
+/** The digest of a text in pieces, independent of where it is split. */
 export class TextDigest {
   #first = 0x811c9dc5;
   #second = 0x01000193;

@@ -1,6 +1,6 @@
 /** The length of a text in UTF-8, for bounds that count bytes. */
 
-/** Counted without encoding. Half a surrogate pair is three bytes, as when it is encoded. */
+/** Counted without encoding. A lone surrogate counts three bytes, as when encoded. */
 export function utf8Bytes(text: string): number {
   let bytes = 0;
   for (let i = 0; i < text.length; i++) {

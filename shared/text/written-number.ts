@@ -1,6 +1,6 @@
 /**
- * Numbers as people write them, `200k`, `1,000`, `32MB`, `30s`, `$50`: what to write instead. None
- * is read so: a unit that is guessed wrong would be a wrong limit.
+ * Advice on numbers in informal notation: `200k`, `1,000`, `32MB`, `30s`, `$50`. They aren't
+ * accepted: a wrongly guessed unit would be a wrong limit.
  */
 
 const written = /^\$? ?(\d[\d,_]*(?:\.\d+)?) ?([a-zµ$]*)$/i;
@@ -20,7 +20,7 @@ const factors: Readonly<Record<string, number>> = {
 
 const unitsAlone: ReadonlySet<string> = new Set(["", "s", "sec", "seconds", "ms", "usd", "$"]);
 
-/** `: write 200000`, or nothing for what is no such number. */
+/** `: write 200000`, or nothing for any other text. */
 export function numberAdvice(raw: unknown): string {
   const [, digits, unit = ""] = typeof raw === "string" ? (written.exec(raw.trim()) ?? []) : [];
   if (digits === undefined) return "";
@@ -37,7 +37,7 @@ const longer: Readonly<Record<string, number>> = {
   monthly: 2_592_000,
 };
 
-/** What to write for a period such as `1m` or `monthly`, where it has no name of its own. */
+/** Advice for a period such as `1m` or `monthly` that has no name of its own. */
 export function periodAdvice(raw: unknown, field: string): string {
   const text = typeof raw === "string" ? raw.trim().toLowerCase() : "";
   const [, count, unit = ""] = /^(\d{1,6})\s*([a-z]+)$/.exec(text) ?? [];

@@ -1,13 +1,13 @@
 /**
- * What the command line and the dashboard say of figures that several hosts share: whose they are,
- * and how old. Pure.
+ * The words of the command line and the dashboard for figures that several hosts share: which hosts
+ * they cover, and their age. Pure.
  */
 import { greatest } from "../long-lists.js";
 
-/** Whose usage the sums of a report are, where several hosts share it. */
+/** The hosts whose usage a report's sums contain, if hosts share usage. */
 export interface CountedHosts {
   readonly scope: "all_hosts" | "this_host";
-  /** How many hosts' usage the sums hold, this one's included. */
+  /** The number of hosts in the sums, including this one. */
   readonly count: number;
   /** The age of the oldest host's part. */
   readonly oldest_seconds: number;
@@ -35,7 +35,7 @@ interface SpentElsewhere {
   readonly other_hosts?: { readonly age_seconds: number | null };
 }
 
-/** Of budgets that are shown together; null where hosts share none. */
+/** For budgets shown together; null if hosts share none of them. */
 export function spentElsewhereText(budgets: readonly SpentElsewhere[]): string | null {
   const shared = budgets.flatMap(({ other_hosts }) => other_hosts ?? []);
   if (shared.length === 0) return null;

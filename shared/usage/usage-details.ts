@@ -1,17 +1,17 @@
 /**
- * What a response's usage tells beside its tokens: parts of them that have prices of their own, the
- * tier that served it, and calls that are paid one by one. A table: the wire, the store, the sums
- * and the exports go through it in its order. New rows come last.
+ * The details of a response's usage beside its tokens: parts of them with their own prices, the
+ * service tier, and calls priced individually. A table: the wire, the store, the sums and the
+ * exports use it in its order. New rows are appended.
  */
 import { tokensPerResponseMax } from "../bounds.js";
 import { isCount } from "../checked.js";
 
-/** Searches that one response may report: more is invalid and isn't charged. */
+/** Searches that one response may report: a larger number is invalid and isn't charged. */
 export const callsPerResponseMax = 100_000;
 
-/** Tokens are parts of the counts that are named behind them. */
+/** Token details are part of the count named in their comment. */
 export const detailNames = [
-  /** Of the tokens written to a cache: those that it keeps for an hour. */
+  /** Of the tokens written to a cache: those with a lifetime of an hour. */
   "cacheWrite1hTokens",
   /** Of the input. */
   "audioInputTokens",
@@ -57,7 +57,7 @@ export function fieldsOfDetails(counts: DetailCounts): Readonly<Record<DetailFie
   ) as Record<DetailField, number>;
 }
 
-/** Names of service tiers, whatever a provider calls them. */
+/** Names of service tiers, independent of the provider's. */
 export const serviceTiers = [
   "standard",
   "flex",
@@ -71,12 +71,12 @@ export const serviceTiers = [
 export type ServiceTier = (typeof serviceTiers)[number];
 
 export interface UsageDetails {
-  /** Null: the provider doesn't say. */
+  /** Null if the provider doesn't report it. */
   readonly serviceTier: ServiceTier | null;
   readonly counts: DetailCounts;
 }
 
-/** What a detail may be at most. */
+/** The maximum of a detail. */
 export function detailMax(name: DetailName): number {
   return name === "webSearches" || name === "fileSearches"
     ? callsPerResponseMax
@@ -87,7 +87,7 @@ export const noDetailCounts = Object.fromEntries(
   detailNames.map((name) => [name, 0]),
 ) as DetailCounts;
 
-/** Null when there is nothing to tell. */
+/** Null if there are no details. */
 export function detailsOf(
   serviceTier: ServiceTier | null,
   counts: Partial<DetailCounts>,
@@ -96,7 +96,7 @@ export function detailsOf(
   return { serviceTier, counts: { ...noDetailCounts, ...counts } };
 }
 
-/** The details of two parts of one request; the later part's tier. */
+/** The details of two parts of one request, with the tier of the later part. */
 export function addedDetails(a: UsageDetails | null, b: UsageDetails | null): UsageDetails | null {
   if (a === null || b === null) return a ?? b;
   const counts: Partial<Record<DetailName, number>> = {};
@@ -104,7 +104,7 @@ export function addedDetails(a: UsageDetails | null, b: UsageDetails | null): Us
   return { serviceTier: b.serviceTier ?? a.serviceTier, counts: counts as DetailCounts };
 }
 
-/** The counts, to add them up; null when all of them are 0. */
+/** The counts, for sums; null if all are 0. */
 export function countsIn(details: UsageDetails | null): Record<DetailName, number> | null {
   if (details === null || details.counts === noDetailCounts) return null;
   if (detailNames.every((name) => details.counts[name] === 0)) return null;
@@ -112,8 +112,8 @@ export function countsIn(details: UsageDetails | null): Record<DetailName, numbe
 }
 
 /**
- * As an array of the wire and the store: the tier and the counts in their order up to the last one
- * that isn't 0, or `[]`.
+ * An array for the wire and the store: the tier and the counts in order, up to the last count that
+ * isn't 0, or `[]`.
  */
 export function detailsToFlat(details: UsageDetails | null): (string | number | null)[] {
   if (details === null) return [];
@@ -124,8 +124,8 @@ export function detailsToFlat(details: UsageDetails | null): (string | number | 
 }
 
 /**
- * Undefined for what `detailsToFlat` doesn't make. Rows that an earlier release didn't have are 0,
- * a later one's are ignored, as is a tier that it adds.
+ * Undefined for anything that `detailsToFlat` doesn't produce. Rows that an earlier release lacks
+ * are 0; additional rows and tiers of a later one are ignored.
  */
 export function detailsFromFlat(flat: unknown): UsageDetails | null | undefined {
   if (!Array.isArray(flat)) return undefined;
@@ -150,12 +150,12 @@ export function flawOfDetails(details: UsageDetails | null): DetailName | null {
   return detailNames.find((name) => !isDetail(name, details.counts[name])) ?? null;
 }
 
-/** Whether a value from outside can be this detail. */
+/** Whether a value from outside is valid for this detail. */
 function isDetail(name: DetailName, value: unknown): value is number {
   return isCount(value) && value <= detailMax(name);
 }
 
-/** The name under which a tier is known here; null: it isn't. */
+/** Sluice's name for a tier; null if unknown. */
 export function serviceTierOf(raw: unknown): ServiceTier | null {
   if (typeof raw !== "string") return null;
   return tierNames.get(raw) ?? tierNames.get(raw.toLowerCase()) ?? null;
