@@ -23,7 +23,8 @@ export type BodyResult =
 export interface ClientSocket {
   readonly socket: Duplex;
   /**
-   * Hands the socket and the received bytes to the tunnel; the exchange must not answer afterwards.
+   * Passes the socket and the received bytes to the tunnel; the exchange must not answer
+   * afterwards.
    */
   takeOver(): void;
 }

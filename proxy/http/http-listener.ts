@@ -56,8 +56,8 @@ export interface HttpListener {
 }
 
 /**
- * A request's header and body must be complete by then, so that slow clients don't hold sockets.
- * `everyMs`: how often that is checked.
+ * A request's head and body must be complete by then, so that slow clients don't hold sockets.
+ * `everyMs`: the interval of the check.
  */
 interface ListenerTimeouts {
   readonly headersMs: number;
@@ -74,16 +74,16 @@ const defaultTimeouts: ListenerTimeouts = {
 const keepAliveMs = 75_000;
 
 /**
- * Connections that the kernel keeps while the process is busy; beyond them it resets new ones. By
- * default Node asks for 511, which 300 short requests a second fill in less than two seconds. The
- * kernel has a bound of its own, `net.core.somaxconn`.
+ * Connections that the kernel queues while the process is busy; beyond this it resets new ones.
+ * Node's default is 511, which 300 short requests a second fill in less than two seconds. The
+ * kernel has its own maximum, `net.core.somaxconn`.
  */
 const waitingConnectionsMax = 4096;
 
-/** Of all endpoints. */
+/** The methods of all endpoints. */
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-/** What follows may be a WebSocket's frames, and is no request. */
+/** The following bytes may be a WebSocket's frames rather than a request. */
 const tooEarly = invalid("a WebSocket can't be opened before earlier requests are answered");
 const unknownExpectation = plainFailure(
   417,
@@ -118,17 +118,17 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
       lastRequests.add(request);
     }
     const exchange = new NodeExchange(request, response, context);
-    // It is emitted once.
+    // The event is emitted once.
     response.on("close", () => {
       connections.ended(socket);
       exchange.closed();
-      // Its head may have gone before it was known that nothing can follow.
+      // Its head may have been sent before it was known that nothing can follow.
       const isOver = lastRequests.isComplete(socket) && connections.runningOn(socket) === 0;
-      // Each call for one that is gone would add a listener.
+      // Each call for a destroyed socket would add a listener.
       if (isOver && !socket.destroyed) socket.destroySoon();
     });
-    // One that waits behind another on its connection has no socket yet, and may end with the
-    // connection, without an event of its own.
+    // A response queued behind another one on its connection has no socket yet, and may end with
+    // the connection, without an event of its own.
     if (response.socket === null) {
       const closed = (): void => exchange.closed();
       closings.on(socket, closed);
@@ -180,7 +180,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     if (lastRequests.drops(request)) return;
     refuse(request, response, unknownExpectation);
   });
-  // From here on, Node reads the socket no longer.
+  // From here on Node no longer reads the socket.
   server.on("upgrade", (request, socket, head) => {
     if (lastRequests.drops(request)) return void socket.resume();
     // It runs as long as its socket is open.
@@ -195,7 +195,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     if (last === null && !lastRequests.isComplete(socket))
       return refuseUnreadable(error, socket, lingering);
     if (last !== null) lastRequests.add(last);
-    // Its client has left, which Node doesn't see to where it can't read.
+    // The client has left, which Node doesn't notice while it can't read.
     if (socket.readableEnded) socket.end();
   });
   const onClosed = function (this: Socket): void {
@@ -207,11 +207,11 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    // As an option, it would be ignored for a socket that is handed over.
+    // As an option, the backlog would be ignored for an inherited socket.
     server.listen(options.listen, waitingConnectionsMax, () => {
       server.off("error", reject);
-      // A connection that can't be accepted, such as for want of a file descriptor, is its client's
-      // loss; `capacity/open-files.ts` reports the want.
+      // A connection that can't be accepted, such as for lack of a file descriptor, fails for its
+      // client; `capacity/open-files.ts` reports the lack.
       server.on("error", () => {});
       resolve();
     });
@@ -225,8 +225,9 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
 }
 
 /**
- * Node hands a server that listens to upgrades all of them, with the bare socket, even those that
- * it may ignore: the Java client asks each server for h2c first. Node decides by this property.
+ * Node passes every upgrade, with the bare socket, to a server that listens to them, even those
+ * that it may ignore: the Java client asks each server for h2c first. Node decides by this
+ * property.
  */
 class ServedRequest extends IncomingMessage {
   declare wantsUpgrade: boolean | null;
@@ -234,11 +235,11 @@ class ServedRequest extends IncomingMessage {
 
   get upgrade(): boolean | null {
     if (this.wantsUpgrade !== true) return this.wantsUpgrade;
-    // It is refused in its turn, with a response like any other.
+    // It is refused in order, with a response like any other.
     if (checkHead(this) !== null) return false;
     if (!isHandshake(this.method, this.url, (name) => this.headers[name] as string | undefined))
       return false;
-    // Pipelined behind requests whose responses still own the socket: it is refused in its turn.
+    // Pipelined behind requests whose responses still own the socket: it is refused in order.
     this.isTooEarly = isAnswering(this.socket);
     return !this.isTooEarly;
   }

@@ -21,12 +21,12 @@ export interface ExchangeContext {
   readonly memory: MemoryLedger;
   /** Runs cleanup after a client disconnects, perhaps with thousands of others. */
   readonly throttled: (run: () => void) => void;
-  /** Those that were cut off because the listener closes. */
+  /** Connections cut off because the listener closes. */
   readonly cutByStop: WeakSet<Socket>;
   /** Connections that end while their client still sends. */
   readonly lingering: Lingering;
   readonly lastRequests: LastRequests;
-  /** Whether the request that runs on this connection must be its last: the listener closes. */
+  /** Whether the running request is the last of this connection because the listener closes. */
   readonly isLastOn: (socket: Socket) => boolean;
 }
 
@@ -44,17 +44,17 @@ export class NodeExchange implements Exchange {
   readonly #response: ServerResponse;
   readonly #context: ExchangeContext;
   readonly #socket: Socket;
-  /** Node's own property is a function that is called each time. */
+  /** Cached: Node's own property is a function that is called each time. */
   readonly #headers: IncomingMessage["headers"];
   /** Whether `onGone` was called. */
   #watched = false;
   #onGone: () => void = () => {};
-  /** Whether `#onGone` is to run in a moment. */
+  /** Whether a call of `#onGone` is scheduled. */
   #telling = false;
   #stalled: NodeJS.Timeout | null = null;
   #drain: (() => void) | null = null;
   #added: readonly string[] | null = null;
-  /** Whether the body was begun to be read. */
+  /** Whether reading the body has begun. */
   #bodyBegun = false;
 
   constructor(
@@ -139,7 +139,7 @@ export class NodeExchange implements Exchange {
     this.#watched = true;
   }
 
-  /** To be called when its response is closed, or its connection while that waits for others. */
+  /** Called when its response is closed, or its connection while the response is still queued. */
   closed(): void {
     this.memory.answered();
     if (this.#stalled !== null) clearTimeout(this.#stalled);
@@ -157,16 +157,19 @@ export class NodeExchange implements Exchange {
     });
   }
 
-  /** The response is complete: what happens to the socket no longer concerns this request. */
+  /** The response is complete: later events of the socket don't concern this request. */
   #leaveSocket(): void {
     this.#watched = false;
     if (this.#stalled !== null) clearTimeout(this.#stalled);
     this.#stalled = null;
-    // Of nearly every small reply the system has taken all.
+    // For nearly every small reply, the kernel has accepted all of it.
     if (this.#response.writableLength > 0 && !this.gone) this.#awaitReader();
   }
 
-  /** The rest is in our memory until the client reads it. Behind others it can't do so yet. */
+  /**
+   * The rest stays in memory until the client reads it, which it can't do while responses before it
+   * are pending.
+   */
   #awaitReader(): void {
     const isBehind = this.#response.socket === null;
     const over = (): unknown => (isBehind ? this.#awaitReader() : this.#socket.destroy());
@@ -178,7 +181,7 @@ export class NodeExchange implements Exchange {
   }
 
   get begun(): boolean {
-    // A tunnel has taken the socket over: what goes out there is no response of ours.
+    // A tunnel has taken over the socket: its bytes aren't part of a response.
     const { headersSent, socket } = this.#response;
     return headersSent || (this.webSocket !== null && socket === null);
   }
@@ -196,7 +199,7 @@ export class NodeExchange implements Exchange {
   }
 
   write(chunk: Buffer): boolean {
-    // If the client has left, "close" follows in a moment.
+    // If the client has left, "close" follows.
     if (this.gone || this.#response.write(chunk)) return true;
     this.#stalled ??= setTimeout(() => this.cut(), this.#context.stalledClientMs);
     return false;
@@ -229,7 +232,7 @@ export class NodeExchange implements Exchange {
     const bytes = encoding === "latin1" ? body.length : Buffer.byteLength(body);
     const length = status === 204 || status === 304 ? [] : ["content-length", String(bytes)];
     this.#response.writeHead(status, [...this.#withAdded(headers), ...length]);
-    // As one text: `end(body)` would send an empty one behind it, and two pieces cost Node more.
+    // One text: `end(body)` would send an empty one after it, and two pieces cost Node more.
     this.#response.cork();
     if (this.method !== "HEAD" && body !== "") this.#response.write(body, encoding);
     this.#response.uncork();
@@ -237,7 +240,7 @@ export class NodeExchange implements Exchange {
     this.#leaveSocket();
   }
 
-  /** The connection ends with a request of which much hasn't come yet. */
+  /** Closes the connection after a request whose body is mostly still to come. */
   #closeIfLast(headers: readonly string[]): void {
     const { lingering, lastRequests, isLastOn } = this.#context;
     const leavesRest = this.webSocket === null && leavesMuch(this.#request, this.#bodyBegun);
@@ -252,7 +255,7 @@ export class NodeExchange implements Exchange {
   }
 
   cut(): void {
-    // A complete response can't be cut any more, only what follows it on the connection.
+    // A complete response can't be cut, only what follows it on the connection.
     if (!this.#response.writableEnded) this.#socket.destroy();
   }
 }
@@ -260,19 +263,19 @@ export class NodeExchange implements Exchange {
 export class LastRequests {
   readonly #bySocket = new WeakMap<Socket, IncomingMessage>();
 
-  /** The answer to this request says, or will say, that its connection ends. */
+  /** The answer to this request announces, or will announce, the end of its connection. */
   add(request: IncomingMessage): void {
     this.#bySocket.set(request.socket, request);
   }
 
-  /** Whether bytes after such a request look like another one. Drops their body then. */
+  /** Whether bytes after such a request look like another request; if so, drops their body. */
   drops(request: IncomingMessage): boolean {
     if (!this.#bySocket.has(request.socket)) return false;
     request.resume();
     return true;
   }
 
-  /** Whether such a request has come to its end: what can't be read then follows it. */
+  /** Whether such a request is complete: unreadable bytes then follow it. */
   isComplete(socket: Socket): boolean {
     return this.#bySocket.get(socket)?.complete === true;
   }

@@ -1,7 +1,7 @@
 /**
- * The request headers that pass to a provider (docs/security.md): those that its API reads, and
- * those that the operator adds. Others don't: proxies and identity services in front of Sluice add
- * headers about callers and the network.
+ * The request headers that are forwarded to a provider (docs/security.md): those that its API
+ * reads, and those that the operator adds. All others are dropped: proxies and identity services in
+ * front of Sluice add headers about callers and the network.
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { neverForwarded } from "../../shared/config/never-forwarded.js";
@@ -9,7 +9,7 @@ import type { ProviderType } from "../../shared/config/provider-type.js";
 import { remembered } from "../../shared/text/remembered.js";
 import { traceHeaders } from "./trace-context.js";
 
-/** What describes the request itself, and the client's software. */
+/** Headers that describe the request and the client's software. */
 const always = [
   "accept",
   "accept-language",
@@ -28,16 +28,16 @@ const always = [
   "user-agent",
   "idempotency-key",
   "x-client-request-id",
-  // Of the SDKs of OpenAI and Anthropic: their version, platform and retries.
+  // From the SDKs of OpenAI and Anthropic: version, platform and retries.
   "x-stainless-*",
   "x-app",
 ];
 
-/** OpenAI's own, but those that name an account: it is the operator's. */
+/** OpenAI's own headers, except those that name an account, which is the operator's. */
 const openai = ["openai-*"];
 const anthropic = ["anthropic-*"];
 
-/** An asterisk stands for any ending. */
+/** An asterisk matches any ending. */
 const byType: Readonly<Record<ProviderType, readonly string[]>> = {
   openai: [
     ...openai,
@@ -59,15 +59,15 @@ const byType: Readonly<Record<ProviderType, readonly string[]>> = {
   simulator: [],
 };
 
-/** They name the account that pays; the operator may add them. */
+/** Headers that name the paying account; the operator may add them. */
 const ofAccounts = ["openai-organization", "openai-project", "anthropic-organization-id"];
 
-/** Which names pass, in any case. */
+/** Tests a header name in any case. */
 export interface PassedHeaders {
   test(name: string): boolean;
 }
 
-/** The names that pass to a provider. */
+/** The header names that are forwarded to a provider. */
 export function passedHeaders(
   {
     type,
@@ -75,7 +75,7 @@ export function passedHeaders(
     forwardHeaders,
   }: Pick<ProviderConfig, "type" | "operations" | "forwardHeaders">,
   userPathHeader: string,
-  /** Whether it is told of the trace that a request belongs to. */
+  /** Whether it receives the trace context of a request. */
   getsTrace = false,
 ): PassedHeaders {
   const own = [
@@ -94,7 +94,7 @@ export function passedHeaders(
   return { test: remembered((name) => expression.test(name)) };
 }
 
-/** Of no name an expression of nothing. `end`: what follows. */
+/** An expression of the names; empty without any. `end` follows it. */
 function anyOf(names: readonly string[], end = "|"): string {
   if (names.length === 0) return "";
   const each = names.map((name) => (name.endsWith("*") ? name.slice(0, -1) : `${name}$`));

@@ -1,41 +1,38 @@
 /**
- * Answers to what no handler answers: bytes that Node's parser refuses, bodies that come late, and
- * clients that wait for 100 Continue before they send one.
+ * Answers where no handler can: bytes that Node's parser rejects, bodies that arrive late, and
+ * clients that wait for 100 Continue.
  */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Lingering } from "./drain/lingering.js";
 
-/** Header bytes of a request: Node's own default, stated. */
+/** Bytes of a request's head: Node's own default, made explicit. */
 export const headerBytesMax = 16 * 1024;
 
 /**
- * Where Node keeps the response that is being sent, or is the next to be, and the request that has
- * come last; its own handler of such errors looks there.
+ * Where Node keeps the current or next response and the last request; its own error handler looks
+ * there.
  */
 type Answering = Socket & {
   readonly _httpMessage?: Pick<ServerResponse, "headersSent" | "req"> | null;
   readonly parser?: { readonly incoming: IncomingMessage | null } | null;
 };
 
-/** Whether a response of the connection isn't sent to its end yet. */
+/** Whether a response of the connection isn't sent completely yet. */
 export function isAnswering(socket: Socket): boolean {
   return ((socket as Answering)._httpMessage ?? null) !== null;
 }
 
-/**
- * The request that has come last, if it is complete and answers are on their way: what can't be
- * read follows it.
- */
+/** The last request, if it is complete and answers are pending: the unreadable bytes follow it. */
 export function answeredBehind(socket: Socket): IncomingMessage | null {
   const last = (socket as Answering).parser?.incoming ?? null;
   return last?.complete === true && isAnswering(socket) ? last : null;
 }
 
 /**
- * For the server's "clientError": answers in the shape of all errors, and ends the connection. What
- * still comes on it is no request either.
+ * For the server's "clientError": answers with an error in the usual form, and ends the connection.
+ * Nothing after it on the connection is read as a request.
  */
 export function refuseUnreadable(
   error: NodeJS.ErrnoException,
@@ -51,14 +48,14 @@ export function refuseUnreadable(
 }
 
 /**
- * A request whose body isn't complete after `ms` gets 408, and its client is cut off. `then` runs
- * once it is complete, or the client is gone.
+ * If a request's body isn't complete after `ms`, answers 408 and disconnects the client. `then`
+ * runs once it is complete or the client has left.
  */
 export function refuseIfLate(request: IncomingMessage, ms: number, then: () => void): void {
   if (request.destroyed) return then();
   const refuseLate = (): void => {
     refuse(request.socket, unreadable["ERR_HTTP_REQUEST_TIMEOUT"]!);
-    // Not only our half: a client that never closes its own would hold the socket for ever.
+    // Both directions: a client that never closes its own would hold the socket forever.
     request.socket.destroySoon();
   };
   const timer = setTimeout(refuseLate, ms);
@@ -74,14 +71,14 @@ export function refuseIfLate(request: IncomingMessage, ms: number, then: () => v
 }
 
 /**
- * A client that waits with its body (`Expect: 100-continue`) is told to send it when somebody reads
- * it, and not at once, as Node does: one that is refused keeps its body. Node reads nothing before.
+ * Sends 100 Continue to a waiting client only once its body is read, not immediately as Node does:
+ * a refused client keeps its body. Node reads nothing before that.
  */
 export function continueWhenRead(request: IncomingMessage, response: ServerResponse): void {
   const read = request._read;
   request._read = (size) => {
     request._read = read;
-    // What is left of a request that is answered is dropped: nobody wants it.
+    // The rest of an answered request's body is dropped.
     if (!response.headersSent) response.writeContinue();
     read.call(request, size);
   };
@@ -91,7 +88,7 @@ type Refusal = readonly [status: number, reason: string, message: string];
 
 function refuse(socket: Socket, [status, reason, message]: Refusal): void {
   const next = (socket as Answering)._httpMessage;
-  // It would be read as a part of a response, or as the one to an earlier request.
+  // It would be read as part of a response, or as the response to an earlier request.
   if (!socket.writable || next?.headersSent === true || next?.req.complete === true)
     return void socket.destroy();
   const body = JSON.stringify({
@@ -113,7 +110,7 @@ const unreadable: Readonly<Record<string, Refusal>> = {
     "Request Header Fields Too Large",
     `the header is larger than ${headerBytesMax} bytes`,
   ],
-  // Node's parser takes as much of them as of a header.
+  // Node's parser bounds them like a header.
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [
     413,
     "Content Too Large",

@@ -1,23 +1,23 @@
 /**
- * Answers with a file that the program ships: compressed as the client takes it, and not at all if
- * the client has it already. What keeps such files is in `kept-file.ts`.
+ * Answers with a file of the program: compressed as the client accepts it, or with 304 if the
+ * client already has it. The files are kept in `kept-file.ts`.
  */
 import type { Exchange } from "./exchange.js";
 import { requestIdHeaders } from "./respond.js";
 
-/** The smallest first. */
+/** Smallest result first. */
 const codings = ["br", "gzip", "identity"] as const;
 export type Coding = (typeof codings)[number];
 
 export interface KeptFile {
   readonly contentType: string;
-  /** As headers have it. Weak, because all codings share it. */
+  /** In the form of the header. Weak, because all codings share it. */
   readonly etag: string;
-  /** The bytes in this coding, made once; all responses share them. */
+  /** The bytes in this coding, compressed once and shared by all responses. */
   bytes(coding: Coding): Promise<Buffer>;
 }
 
-/** Returns the status. `more`: headers besides. */
+/** Returns the status. `more`: additional headers. */
 export async function replyFile(
   exchange: Exchange,
   file: KeptFile,
@@ -45,7 +45,7 @@ export async function replyFile(
   return 200;
 }
 
-/** Whether a conditional request names this version; weak or strong makes no difference here. */
+/** Whether a conditional request names this version; weak and strong tags compare equal here. */
 function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   const named = ifNoneMatch.split(",").map(withoutWeakness);
@@ -57,8 +57,8 @@ function withoutWeakness(etag: string): string {
 }
 
 /**
- * The coding that the client wants most, of equal ones the smallest (RFC 9110 section 12.5.3). One
- * that takes none gets the file as it is.
+ * The coding with the highest weight, of equal ones the smallest (RFC 9110 section 12.5.3). A
+ * client that accepts none gets the file uncompressed.
  */
 export function chosenCoding(acceptEncoding: string | undefined): Coding {
   const weights = new Map<string, number>();
@@ -68,10 +68,10 @@ export function chosenCoding(acceptEncoding: string | undefined): Coding {
     const q = weight === undefined ? 1 : Number(weight.replace(/^q\s*=\s*/, ""));
     weights.set(name.replace(/^x-gzip$/, "gzip"), q >= 0 && q <= 1 ? q : 0);
   }
-  // Unless it is named, it is taken, and wanted least.
+  // If it isn't named, it is accepted with the lowest weight.
   const weightOf = (coding: Coding): number =>
     weights.get(coding) ?? (coding === "identity" ? Number.MIN_VALUE : (weights.get("*") ?? 0));
   const taken = codings.filter((coding) => weightOf(coding) > 0);
-  // Sorting is stable: of equal ones the first stays first.
+  // Sorting is stable: equal ones keep their order.
   return taken.sort((a, b) => weightOf(b) - weightOf(a))[0] ?? "identity";
 }

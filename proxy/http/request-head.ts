@@ -1,21 +1,21 @@
 /**
- * What RFC 9112 asks of the head of a request and Node's parser doesn't check: its version, its
- * target, one Host, and a body that ends where every recipient says it ends.
+ * The checks of RFC 9112 on the head of a request that Node's parser doesn't make: its version, its
+ * target, one Host, and a body whose end all recipients agree on.
  */
 import type { IncomingMessage } from "node:http";
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
 
 type Head = Pick<IncomingMessage, "method" | "url" | "httpVersion" | "headers" | "rawHeaders">;
 
-/** A name or an address, and perhaps a port (RFC 9110 section 7.2). */
+/** A name or an address, optionally with a port (RFC 9110 section 7.2). */
 const validHost = /^(?:[\w.~!$&'()*+;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i;
 
 /** With an authority, as clients send it to proxies (RFC 9112 section 3.2.2). */
 const absoluteTarget = /^https?:\/\/([^/?#]*)(.*)$/is;
 
 /**
- * Why a request is refused by its head, or null. A target in absolute form is replaced by its path,
- * and its authority replaces the Host.
+ * Why a request is refused by its head; null if it isn't. An absolute target is replaced by its
+ * path, and its authority replaces the Host.
  */
 export function checkHead(request: Head): Failure | null {
   const { httpVersion, headers, rawHeaders, url = "" } = request;

@@ -11,18 +11,18 @@ interface RequestIds {
   readonly ownId: string;
 }
 
-/** Of two digits of base 36, each. */
+/** All two-digit endings in base 36. */
 const endings = Array.from({ length: 36 ** 2 }, (_, i) => i.toString(36).padStart(2, "0"));
 
 /**
- * Ids for one process. Our own are unique among all proxies by 96 random bits per process, and
- * counted within it: six digits, in base 36.
+ * Ids for one process. Own ids are unique among all proxies by 96 random bits per process and a
+ * counter of six digits in base 36.
  */
 export function createRequestIds(): (given: unknown) => RequestIds {
   const prefix = `req_${randomBytes(12).toString("base64url")}`;
   const beginningOf = (block: number): string => prefix + block.toString(36).padStart(4, "0");
   let counted = 0;
-  /** All but the last two digits, made once for so many ids. */
+  /** All but the last two digits, shared by that many ids. */
   let beginning = beginningOf(0);
   return (given) => {
     const ending = ++counted % endings.length;

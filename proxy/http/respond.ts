@@ -1,7 +1,7 @@
 /**
  * Failures, verdicts and successes as HTTP responses (docs/reference/http-api.md, "Errors"): the
- * one place where an error gets its shape. So are the headers of a
- * limit: on a 429 the time to wait, on any other response what is left.
+ * only place that gives errors their form and adds the headers of limits: on a 429 the time to
+ * wait, on any other response what is left.
  */
 import type { AdminError } from "../../shared/api/admin-error.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
@@ -110,7 +110,7 @@ export function speaksGoogle({ path }: Pick<Exchange, "path">): boolean {
   return path.startsWith("/v1beta/");
 }
 
-/** Its errors have the status, and a name for it that their clients know. */
+/** Its errors contain the status and a name for it that its clients know. */
 function googleEnvelope(
   status: number,
   message: string,
@@ -121,7 +121,7 @@ function googleEnvelope(
   return { error: { code: status, message, status: name } };
 }
 
-/** Google's clients read the time to wait here, and not in a header. */
+/** Google's clients read the time to wait here, not in a header. */
 function googleRefusal({ status, message }: Failure, waitSeconds: number): object {
   const retryDelay = `${Math.ceil(waitSeconds)}s`;
   const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay }];

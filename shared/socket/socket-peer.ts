@@ -8,7 +8,7 @@ import { lingerMs, peerBacklogBytesMax } from "../bounds.js";
 
 /** What the owner of a connection may do with it. */
 export interface Peer {
-  /** Queues bytes; what is queued in one turn of the event loop leaves in one write. */
+  /** Queues bytes; those of one turn of the event loop are sent in one write. */
   send(frame: Buffer): void;
   /**
    * Queues a large frame behind everything passed to `send`. It is written once the kernel has

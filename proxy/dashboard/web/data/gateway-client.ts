@@ -6,9 +6,9 @@
 /** Why a request has no answer. */
 export interface Problem {
   readonly kind: "signed-out" | "daemon-away" | "unreachable" | "refused";
-  /** A sentence for people, the gateway's own where it gave one. */
+  /** A sentence for people, from the gateway if it sent one. */
   readonly message: string;
-  /** The field that is wrong, if it is one. */
+  /** The invalid field, if any. */
   readonly field: string | null;
   /** 0 if there was no answer. */
   readonly status: number;

@@ -1,6 +1,6 @@
 /**
- * What rules and budgets have in common while one is written in a dialog: its scope, subject and
- * period; what saving does to its counters; which field an error is about. Pure.
+ * The common parts of a rule and a budget being edited in a dialog: scope, subject and period, the
+ * effect of saving on the counters, and the field of an error. Pure.
  */
 
 export interface KeyDraft {
