@@ -11,11 +11,11 @@ type Fields = Readonly<Record<string, unknown>>;
 /** What decides which of OpenAI's APIs takes the request. */
 export interface AskedReasoning {
   readonly hasTools: boolean;
-  /** `unsaid`: as much as the model does by itself. */
+  /** `unsaid`: the client leaves it to the model. */
   readonly effort: "none" | "some" | "unsaid";
 }
 
-/** Of the fields of a body, whose types haven't been checked. */
+/** Reads the fields of a body, whose types haven't been checked. */
 export function askedReasoning(operation: Operation, fields: Fields): AskedReasoning {
   if (operation === "generate_content" || operation === "stream_generate_content")
     return askedOfGoogle(fields);
@@ -28,7 +28,7 @@ export function askedReasoning(operation: Operation, fields: Fields): AskedReaso
   return { hasTools, effort: type === "enabled" ? "some" : asked(effort) };
 }
 
-/** Gemini's own API, whose servers read names with underscores, too. */
+/** Google's servers also read names with underscores. */
 function askedOfGoogle(fields: Fields): AskedReasoning {
   const { tools } = fields;
   const hasTools = Array.isArray(tools) && tools.length > 0;
@@ -51,15 +51,15 @@ function asked(effort: unknown): AskedReasoning["effort"] {
 }
 
 export interface AskedOfResponses {
-  /** Tools that OpenAI has made for its own agents, or the items of their calls. */
+  /** The request has tools made for OpenAI's own agents, or items of calls to them. */
   readonly agentTools: boolean;
-  /** What the host has stored: it continues a response, or refers to an item of one. */
+  /** The request continues a stored response, or refers to an item of one. */
   readonly stored: boolean;
 }
 
 const nothing: AskedOfResponses = { agentTools: false, stored: false };
 
-/** As Codex sends them; those that OpenAI runs by itself are the host's to judge. */
+/** The tools that Codex sends. The host decides about those that OpenAI runs. */
 const agentTools: ReadonlySet<unknown> = new Set(["custom", "namespace", "tool_search"]);
 const agentItems: ReadonlySet<unknown> = new Set([
   "additional_tools",
@@ -69,7 +69,7 @@ const agentItems: ReadonlySet<unknown> = new Set([
   "tool_search_output",
 ]);
 
-/** Of the fields of a body, whose types haven't been checked. */
+/** Reads the fields of a body, whose types haven't been checked. */
 export function askedOfResponses(operation: Operation, fields: Fields): AskedOfResponses {
   if (operation !== "responses") return nothing;
   const { tools, input } = fields;
@@ -84,26 +84,27 @@ export function askedOfResponses(operation: Operation, fields: Fields): AskedOfR
   };
 }
 
-/** Items of agents, and calls of tools that stand in a namespace. */
+/** Items of agents, and calls of tools in a namespace. */
 function isOfAgent(item: unknown): boolean {
   return isObject(item) && (agentItems.has(item["type"]) || !isAbsent(item["namespace"]));
 }
 
-/** Whether an item of the input stands for one that its host has stored. */
+/** Whether an item of the input refers to one that its host has stored. */
 export function isReference(item: unknown): item is Fields {
   if (!isObject(item)) return false;
   const { type, role } = item;
   return type === "item_reference" || (isAbsent(type) && isAbsent(role));
 }
 
-/** `preset`: models and more that OpenRouter stores. */
+/** `preset` names models and other settings that OpenRouter stores. */
 const naming: ReadonlySet<string> = new Set(["models", "route", "preset"]);
 
 /**
  * Whether the client lets the provider run models other than the one that the body names:
  * alternatives (OpenRouter's `models`, Anthropic's `fallbacks`), panels of models, and tools that
  * call another model. An allow list can't judge such a request by the model that it names. The
- * models of image tools don't count (docs/authentication.md). `fields` are read as Latin-1.
+ * models of image tools don't count (docs/authentication.md). `fields` must be in their Latin-1
+ * reading.
  */
 export function mayRunOthers(fields: Fields): boolean {
   for (const key in fields)
@@ -111,7 +112,7 @@ export function mayRunOthers(fields: Fields): boolean {
   return false;
 }
 
-/** Fields of nearly all bodies, none of which names a model to run. */
+/** Fields of nearly all bodies. None of them names a model to run. */
 const common: ReadonlySet<string> = new Set([
   "model",
   "messages",
@@ -126,14 +127,14 @@ const common: ReadonlySet<string> = new Set([
   "user",
 ]);
 
-/** `name`: of a field of the body, folded. */
+/** `name`: the folded name of a field of the body. */
 function runsOthers(name: string, value: unknown): boolean {
   if (isAlternatives(name)) return true;
   if (name === "tools" || name === "plugins") return items(value).some(asksOther);
   return name === "provideroptions" && items(value).some(hasAlternatives);
 }
 
-/** A tool or plugin that the provider runs with a model of its own. */
+/** Whether the provider runs this tool or plugin with a model of its own. */
 function asksOther(tool: Fields): boolean {
   let namesModel = false;
   let kinds = 0;
@@ -151,7 +152,7 @@ function asksOther(tool: Fields): boolean {
   return namesModel && (kinds === 0 || pictures < kinds);
 }
 
-/** Names as everybody writes them: there is nothing to fold, in any of twenty tools. */
+/** The usual names, which need no folding. */
 const usual: ReadonlySet<string> = new Set([
   "type",
   "function",
@@ -171,7 +172,7 @@ function hasModel(object: Fields): boolean {
   return false;
 }
 
-/** Vercel's gateway has them within `gateway`. */
+/** Vercel's gateway puts the alternatives within `gateway`. */
 function hasAlternatives(options: Fields): boolean {
   return members(options).some(
     ([name, of]) =>
@@ -192,14 +193,14 @@ function members(object: Fields): readonly Member[] {
   return Object.entries(object).map(([key, value]) => [folded(key), value]);
 }
 
-/** The objects that a value is or lists. */
+/** The objects in a value, which is an object or a list. */
 function items(value: unknown): readonly Fields[] {
   return [value].flat().filter(isObject);
 }
 
 /**
- * In small letters, as servers read a key that don't tell them from capitals. For some, the long s
- * and the Kelvin sign are letters too; both may be in the Latin-1 reading of their UTF-8.
+ * In lower case, because some servers ignore the case of keys. For some of them the long s and the
+ * Kelvin sign are letters too; both may appear in the Latin-1 reading of their UTF-8.
  */
 function folded(key: string): string {
   return /[\u0080-\uffff]/.test(key)

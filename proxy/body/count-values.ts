@@ -1,52 +1,52 @@
 /**
- * One walk over a JSON text before it is parsed: how many values it holds, where its outermost
- * members are, and which of its numbers are the ids of tokens. A few megabytes of `{},` make
+ * One walk over a JSON text before it is parsed. It finds how many values the text holds, where its
+ * outermost members are, and which of its numbers are token ids. A few megabytes of `{},` make
  * millions of objects, which hold the event loop for a second and take a hundred times the memory
- * of the text. Long texts and base64 are passed over, so that ordinary bodies cost nothing.
+ * of the text. The walk skips long texts and base64, so ordinary bodies cost nothing.
  *
- * Not here: whether the text is JSON. Of what isn't, something or other is found; who uses that
- * must have parsed the text.
+ * Not here: whether the text is JSON. For invalid JSON the result is arbitrary, so callers must
+ * have parsed the text before they use it.
  */
 import { type Failure, invalid } from "../../shared/error-code.js";
 import { type JsonMember, readKey, stringEnd } from "./scan-json.js";
 
 /**
- * Values of one body, and the names of members with them: ten times those of the longest sessions
- * of agents. As many names that all differ take JSON.parse a fifth of a second, objects a tenth of
- * that.
+ * How many values and member names a body may hold: ten times those of the longest agent sessions.
+ * JSON.parse takes a fifth of a second for as many different names, and a tenth of that for
+ * objects.
  */
 export const valuesMax = 250_000;
 /**
- * A body of more values is parsed only once its caller's key has been checked: up to here it takes
- * a few milliseconds.
+ * A body of more values is parsed only after its caller's key has been checked. Parsing up to this
+ * many takes a few milliseconds.
  */
 export const strangerValuesMax = 20_000;
 /**
- * Fields of a body, that is names in its outermost object: ten times those of any dialect. They are
- * looked at one by one.
+ * How many fields, that is names in its outermost object, a body may have: ten times those of any
+ * dialect. Each field is looked at.
  */
 export const fieldsMax = 1000;
 
-/** A longer number isn't the id of a token. */
+/** A longer number isn't a token id. */
 const tokenDigitsMax = 7;
 
-/** The 400 for a body, or a part of one, that holds more. `what` begins the message. */
+/** The 400 for a body, or a part of one, that holds too many values. `what` begins the message. */
 export function tooManyValues(what = "the body", param = "body"): Failure {
   return invalid(`${what} must hold at most ${valuesMax} values, names of members included`, param);
 }
 
-/** The 400 for a body with more fields. */
+/** The 400 for a body with too many fields. */
 export function tooManyFields(): Failure {
   return invalid(`the body must have at most ${fieldsMax} fields`, "body");
 }
 
-/** Shorter runs of tokens cost the parser nothing. */
+/** Shorter runs of token ids cost the parser nothing. */
 const runCharsMin = 64;
 
-/** So many characters, looked at one by one, take a millisecond or a few. */
+/** Reading this many characters one by one takes up to a few milliseconds. */
 const sliceChars = 512 * 1024;
 
-/** Runs to the end, with a turn of the event loop for each slice. */
+/** Runs to the end. Each slice gets its own turn of the event loop. */
 export async function inTurns<T>(
   slices: Generator<undefined, T>,
   nextTurn: () => Promise<void>,
@@ -67,7 +67,7 @@ function atOnce<T>(slices: Generator<undefined, T>): T {
 
 /** Whether a JSON text holds more than `max` values and names. */
 export function hasMoreValues(text: string, max = valuesMax): boolean {
-  // Each value takes a character at the least.
+  // Each value takes at least one character.
   if (text.length <= max) return false;
   const count = new ValueCount(text, max, false);
   atOnce(count.walk(0));
@@ -76,27 +76,27 @@ export function hasMoreValues(text: string, max = valuesMax): boolean {
 
 /** What the walk finds in a body. */
 export interface BodyOutline {
-  /** Values and names; more than `valuesMax`: the rest wasn't counted. */
+  /** Values and names. The count stops above `valuesMax`. */
   readonly values: number;
-  /** Outermost members; more than `fieldsMax`: the rest wasn't looked at. */
+  /** Outermost members. The count stops above `fieldsMax`. */
   readonly fields: number;
   /**
-   * A text to be parsed instead, for its shape: each long run of the ids of tokens is a number or a
-   * few in it. Requests for embeddings have millions of them, which aren't counted.
+   * The text to parse to learn the shape of the body: a few numbers replace each long run of token
+   * ids. Requests for embeddings have millions of token ids, which aren't counted.
    */
   readonly shape: string;
-  /** Whether a name of a member, wherever it is, may be written with escapes; of long ones not. */
+  /** Whether the name of a member at any depth may have escapes. Long names aren't checked. */
   readonly escapesNames: boolean;
-  /** Those members. To be called when the text has been parsed. */
+  /** The outermost members. Call this only after the text has been parsed. */
   members(): readonly JsonMember[];
 }
 
-/** `passesTokens`: runs of whole numbers with commas between aren't counted. */
+/** `passesTokens`: don't count runs of whole numbers with commas between them. */
 export function outlineOf(text: string, passesTokens: boolean): BodyOutline {
   return atOnce(outlineSliced(text, passesTokens));
 }
 
-/** The same, for `inTurns`. */
+/** As `outlineOf`, in slices for `inTurns`. */
 export function* outlineSliced(
   text: string,
   passesTokens: boolean,
@@ -136,7 +136,7 @@ export function* outlineSliced(
 }
 
 interface MemberPlace {
-  /** At its quotes. */
+  /** The position of the opening quote. */
   readonly keyStart: number;
   readonly keyEnd: number;
   readonly start: number;
@@ -159,20 +159,20 @@ function withoutRuns(text: string, runs: readonly Run[]): string {
   return `${pieces.join("0")}0${text.slice(from)}`;
 }
 
-/** More white space isn't looked through ahead. */
+/** A longer run of white space isn't skipped. */
 const spaceNearby = 1024;
 
-/** A name of 24 letters, each as an escape, in its quotes. */
+/** The length of a name of 24 escaped letters with its quotes. */
 const escapedNameCharsMax = 2 + 24 * 6;
 
-/** More than end before a text does. */
+/** A depth that no text can close. */
 const endless = 2 ** 40;
 
 class ValueCount {
   /** Values and names so far. */
   values = 0;
   escapesNames = false;
-  /** Long runs of the ids of tokens. */
+  /** Long runs of token ids. */
   readonly runs: Run[] = [];
   readonly #text: string;
   readonly #max: number;
@@ -184,14 +184,14 @@ class ValueCount {
     this.#passesTokens = passesTokens;
   }
 
-  /** Counts what comes from a place on, to the end or until it is too much. */
+  /** Counts from a position to the end of the text, or until there are too many. */
   *walk(from: number): Generator<undefined, void> {
     if (from < this.#text.length && this.values <= this.#max) yield* this.valueEnd(from, endless);
   }
 
   /**
-   * Counts the value at a place with all within it, and says where it ends. `depth`: of what must
-   * end before it does.
+   * Counts the value at a position and all values within it, and returns its end. `outerDepth`: how
+   * many levels must close first.
    */
   *valueEnd(from: number, outerDepth = 0): Generator<undefined, number> {
     const text = this.#text;
@@ -228,11 +228,11 @@ class ValueCount {
         case 0x22: {
           // "
           const end = stringEnd(text, at);
-          // Not JSON: the parser stops here too.
+          // Not JSON: the parser fails here too.
           if (end === -1) return text.length;
           this.values++;
           this.noteName(at, end);
-          // Most of it was searched, and not looked at.
+          // Most of the string was searched, not read one character at a time.
           sliceEnd += end - at;
           at = end;
           break;
@@ -252,7 +252,7 @@ class ValueCount {
     this.escapesNames = next === end + spaceNearby || this.#text.charCodeAt(next) === 0x3a;
   }
 
-  /** Of a number, true, false, null or what isn't JSON, or of a run of the ids of tokens. */
+  /** The end of a number, true, false, null or an invalid literal, or of a run of token ids. */
   #plainEnd(at: number, { isWithin, until }: { isWithin: boolean; until: number }): number {
     const text = this.#text;
     const end = this.#passesTokens && isWithin ? tokensEnd(text, at, until) : at;
@@ -260,7 +260,7 @@ class ValueCount {
       this.values++;
       return plainEnd(text, at, until);
     }
-    // Behind a colon it isn't JSON, and must not become it.
+    // After a colon a run isn't JSON, so it must not be replaced by valid JSON.
     if (end - at >= runCharsMin && !isMember(text, at)) this.runs.push({ start: at, end });
     return end;
   }
@@ -270,11 +270,11 @@ function isMember(text: string, valueAt: number): boolean {
   return text.slice(0, valueAt).trimEnd().endsWith(":");
 }
 
-/** Where white space ends, or `until`. */
+/** The end of the white space, or `until`. */
 function spaceEnd(text: string, from: number, until: number): number {
   for (let at = from; at < until; at++) {
     const code = text.charCodeAt(at);
-    // Behind the end it is none.
+    // Past the end `code` is NaN.
     if (!(code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09)) return at;
   }
   return until;
@@ -288,7 +288,7 @@ function* spaceSliced(text: string, from: number): Generator<undefined, number> 
   }
 }
 
-/** Where a number, true, false or null ends, or what isn't JSON; or `until`. */
+/** The end of a number, true, false, null or an invalid literal; or `until`. */
 function plainEnd(text: string, from: number, until: number): number {
   const end = Math.min(text.length, until);
   for (let at = from + 1; at < end; at++) {
@@ -300,7 +300,7 @@ function plainEnd(text: string, from: number, until: number): number {
   return Math.max(end, from + 1);
 }
 
-/** Where the last of some whole numbers ends, before `until`; `from` itself: none begins there. */
+/** The end of the last of several whole numbers, up to `until`; `from` if none begins there. */
 function tokensEnd(text: string, from: number, until: number): number {
   let end = from;
   for (let at = from; ; ) {
@@ -309,12 +309,12 @@ function tokensEnd(text: string, from: number, until: number): number {
     while (next >= 0x30 && next <= 0x39) next = text.charCodeAt(++after);
     const digits = after - at;
     const isWhole = digits === 1 || (digits > 1 && text.charCodeAt(at) !== 0x30);
-    // A point or an exponent.
+    // A decimal point or an exponent.
     const goesOn = next === 0x2e || (next | 0x20) === 0x65;
     if (!isWhole || digits > tokenDigitsMax || goesOn) return end;
     end = after;
     if (end >= until) return end;
-    // Calls for each of millions would take longer than the rest.
+    // Skip the call where a comma follows: runs have millions of numbers.
     if (next !== 0x2c) after = spaceEnd(text, after, after + spaceNearby);
     if (text.charCodeAt(after) !== 0x2c) return end;
     at = after + 1;

@@ -40,7 +40,7 @@ export function editModelBody(
       );
 }
 
-/** Whether a stream's usage must be asked for: its client didn't, and its provider takes it. */
+/** Whether to ask for a stream's usage: the client didn't, and the provider accepts the option. */
 export function mustAskUsage(
   operation: Operation,
   { stream, includeUsage }: Pick<ModelBody, "stream" | "includeUsage">,
@@ -50,7 +50,7 @@ export function mustAskUsage(
   return isChat && stream && !includeUsage && chat.takesStreamOptions;
 }
 
-/** Bytes from `start` to `end` become `text`. */
+/** Replaces the bytes from `start` to `end` with `text`. */
 interface Splice {
   readonly start: number;
   readonly end: number;
@@ -58,7 +58,7 @@ interface Splice {
 }
 
 /**
- * Replaces a member's value, or adds the member after the last one, or to an object of none at
+ * Replaces a member's value, or adds the member after the last one. In an empty object it goes to
  * `opened`.
  */
 function setMember(members: readonly JsonMember[], key: string, value: string, opened = 0): Splice {
@@ -69,7 +69,7 @@ function setMember(members: readonly JsonMember[], key: string, value: string, o
   return { start: end, end, text: `,"${key}":${value}` };
 }
 
-/** Null when the body requests usage already. */
+/** Null if the body requests usage already. */
 function includeUsageSplice(bytes: Buffer, members: readonly JsonMember[]): Splice | null {
   const member = lastMember(members, "stream_options");
   const text = member === null ? "null" : bytes.toString("latin1", member.start, member.end);
@@ -85,7 +85,7 @@ function includeUsageSplice(bytes: Buffer, members: readonly JsonMember[]): Spli
   return { start: start + splice.start, end: start + splice.end, text: splice.text };
 }
 
-/** They are in order, and no two of them overlap. */
+/** `splices` must be in order and must not overlap. */
 export function applySplices(bytes: Buffer, splices: readonly Splice[]): Buffer {
   let length = bytes.length;
   for (const splice of splices)

@@ -1,16 +1,16 @@
 /**
  * Finds the error in a JSON body or an event of a stream, in every dialect.
  *
- * Not here: what the error says (`upstream/errors/error-fields.ts`).
+ * Not here: reading the error's fields (`upstream/errors/error-fields.ts`).
  */
 import { isObject } from "../../shared/checked.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The fields of an object's error, or null: of its `error`, an object or a text, or of the object
- * itself when its `object` is `error`, as in older vLLMs. A null or an empty text is no error:
- * answers have them.
+ * The fields of an object's error, or null. The error is its `error`, an object or a text, or the
+ * object itself when its `object` is `error`, as in older vLLMs. A null or an empty text is no
+ * error: answers have them.
  */
 export function errorBody(value: Fields): Fields | null {
   const { error, object } = value;
@@ -19,7 +19,7 @@ export function errorBody(value: Fields): Fields | null {
   return object === "error" ? value : null;
 }
 
-/** Whether an event of a stream is an error: by its type, by its fields, or by its `response`'s. */
+/** Whether an event of a stream is an error, judged by its type, its fields, or its `response`. */
 export function isErrorEvent(value: Fields): boolean {
   const { type, response } = value;
   return (

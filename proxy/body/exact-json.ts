@@ -1,25 +1,25 @@
 /**
- * Parses and writes JSON without losing the numbers that JavaScript can't hold: an id of 64 bits in
- * a tool's input is another id when it is rounded. Such a literal is an `ExactNumber` in the parsed
- * value, and the literal again when the value is written. All other numbers are numbers, and a text
- * without a long one costs a search.
+ * Parses and writes JSON without losing the numbers that JavaScript can't hold: a rounded 64-bit id
+ * in a tool's input is another id. Such a literal is an `ExactNumber` in the parsed value, and is
+ * written as the same literal. All other numbers are numbers. A text without long numbers costs one
+ * search.
  *
  * JSON.parse and JSON.stringify do the work. For them such a number is a string that begins with a
- * NUL; a string of the client's that begins with one gets a second. In JSON a NUL has one spelling,
- * so they can't be confused.
+ * NUL; a client's string that begins with a NUL gets a second one. In JSON a NUL has one spelling,
+ * so the two can't be confused.
  *
- * Not here: bodies that pass as they came; `edit-model-body.ts` edits those in place.
+ * Not here: bodies that pass unchanged; `edit-model-body.ts` edits those in place.
  */
 import { stringEnd } from "./scan-json.js";
 
 /**
- * A number of 16 digits or more, or with an exponent of three: a shorter one is never rounded. A
- * match inside a string only costs time.
+ * Matches a number of 16 digits or more, or with an exponent of three digits: shorter numbers are
+ * never rounded. A match inside a string only costs time.
  */
 const mayBeLong = /[:,[\s]-?(?:[0-9][0-9.]{15}|[0-9][0-9.]{0,14}[eE][-+]?[0-9]{3})/;
 const numbers = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?/g;
 
-/** The members with a client's own data in the bodies of all dialects: tool inputs and schemas. */
+/** The members that hold a client's own data in any dialect: tool inputs and schemas. */
 const dataKeys: ReadonlySet<string> = new Set([
   "input",
   "arguments",
@@ -36,7 +36,7 @@ const dataKeys: ReadonlySet<string> = new Set([
 ]);
 
 const nul = "\u0000";
-/** How a string that begins with a NUL begins in JSON. */
+/** The beginning, in JSON, of a string that begins with a NUL. */
 const nulString = '"\\u0000';
 
 class ExactNumber {
@@ -51,25 +51,25 @@ class ExactNumber {
   }
 }
 
-/** For a tool's input: all numbers stay exact. Undefined: the text isn't JSON. */
+/** For a tool's input: all numbers stay exact. Undefined if the text isn't JSON. */
 export function parseExactly(text: string): unknown {
   return parse(text, true);
 }
 
 /**
- * For a body or an event of a dialect: in the objects with a client's own data all numbers stay
- * exact; elsewhere each is a plain number, which code may check. Undefined: the text isn't JSON.
+ * For a body or an event of a dialect. In objects that hold a client's own data all numbers stay
+ * exact; elsewhere each is a plain number, which code may check. Undefined if the text isn't JSON.
  */
 export function parseBodyExactly(text: string): unknown {
   return parse(text, false);
 }
 
-/** The object of a body that was checked to be one. */
+/** For a body that was checked to be an object. */
 export function parseObjectExactly(body: Buffer): Readonly<Record<string, unknown>> {
   return parseBodyExactly(body.toString("utf8")) as Readonly<Record<string, unknown>>;
 }
 
-/** JSON.stringify for values that may hold what was parsed here. */
+/** JSON.stringify for values that `parseExactly` and its siblings returned. */
 export function writeExactly(value: unknown): string {
   const text = JSON.stringify(value);
   if (!text.includes(nulString)) return text;
@@ -83,7 +83,7 @@ export function writeExactly(value: unknown): string {
   );
 }
 
-/** A replacer for JSON.stringify, which has called `toJSON` before. */
+/** A replacer for JSON.stringify, which calls `toJSON` before it. */
 function secondNul(this: unknown, key: string, value: unknown): unknown {
   return typeof value === "string" &&
     value.startsWith(nul) &&
@@ -102,7 +102,7 @@ function parse(text: string, isData: boolean): unknown {
   }
 }
 
-/** Invalid JSON stays invalid: a literal is replaced by another value. */
+/** Invalid JSON stays invalid: each literal is replaced by another value. */
 function withLiterals(text: string): string {
   const editGap = (gap: string): string =>
     gap.replace(numbers, (literal) => (survives(literal) ? literal : `${nulString}${literal}"`));
@@ -110,8 +110,8 @@ function withLiterals(text: string): string {
 }
 
 /**
- * A JSON text in which the gaps between strings, and the strings that begin with a NUL, are edited.
- * Names of members stay.
+ * A JSON text with edited gaps between strings, and with edited strings where they begin with a
+ * NUL. Names of members stay.
  */
 function rewritten(
   text: string,
@@ -142,7 +142,8 @@ function survives(literal: string): boolean {
 }
 
 /**
- * The significant digits of a number and their power of ten; without the sign, which never changes.
+ * The significant digits of a number and their power of ten. The sign is left out because it never
+ * changes.
  */
 function normalForm(literal: string): string {
   const [mantissa, exponent = "0"] = literal.replace(/^-/, "").toLowerCase().split("e") as [
@@ -159,7 +160,7 @@ function normalForm(literal: string): string {
 
 type Container = Record<string, unknown>;
 
-/** Without recursion: JSON.parse nests deeper than the stack. */
+/** Without recursion: JSON.parse accepts deeper nesting than the stack does. */
 function withNumbers(value: unknown, isData: boolean): unknown {
   const root: Container = { value };
   const open: (readonly [Container, isData: boolean])[] = [[root, isData]];

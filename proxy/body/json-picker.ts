@@ -1,28 +1,31 @@
 /**
- * Reads single members of a JSON text that is too large to be kept, while it passes, at their
- * places in its structure: whatever else the text holds, as keys or within strings, is no such
- * member. What is picked is JSON of the same shape, with the other members left out.
+ * Picks single members out of a JSON text that is too large to keep, while the text passes. It
+ * finds members by their place in the structure, so the same names elsewhere, or within strings,
+ * don't match. The result is JSON of the same shape without the other members.
  *
- * Not here: which members (`usage/find-usage.ts`), and what they mean. The text isn't validated
- * beyond its structure.
+ * Not here: which members to pick (`usage/find-usage.ts`), and what they mean. Beyond its structure
+ * the text isn't validated.
  */
 import { parseJson } from "../../shared/checked.js";
 
 /**
- * The members that are picked of an object, or of each object of a list, by their names: all of a
- * member's value, or what is picked of that.
+ * The members to pick from an object, or from each object of a list, by name: all of a member's
+ * value, or parts of it.
  */
 export type Picks = ReadonlyMap<string, "all" | Picks>;
 
-/** No provider's figures are nested deeper; what is read recursively mustn't be. */
+/**
+ * No provider's figures are nested deeper. The bound protects code that reads the result
+ * recursively.
+ */
 const pickedDepthMax = 100;
 
-/** Of what is picked: a usage takes some 500 bytes. */
+/** Of everything that is picked: a usage takes some 500 bytes. */
 const pickedCharsMax = 1024 * 1024;
-/** Of a picked string that isn't part of a larger value; a longer one becomes `longString`. */
+/** Of a picked string that isn't part of a larger value. A longer one becomes `longString`. */
 const stringCharsMax = 1024;
 const longString = '"*"';
-/** A name can take six characters for each of its own. */
+/** An escaped character takes six. */
 const nameCharsMax = 128;
 
 const quote = 0x22;
@@ -34,18 +37,18 @@ const openBrace = 0x7b;
 const closeBracket = 0x5d;
 const closeBrace = 0x7d;
 
-/** By byte: the quote and the brackets, for which everything else is skipped. */
+/** Marks the quote and the brackets; the picker skips all other bytes. */
 const marks = new Uint8Array(256);
 for (const code of [quote, openBracket, openBrace, closeBracket, closeBrace]) marks[code] = 1;
 
 /**
- * So many bytes of a string are read one by one: a call that searches for its end costs as much.
- * After an escaped quote, as code in a string has many, more of them.
+ * How many bytes of a string to read one by one: a call that searches for the end costs as much.
+ * After an escaped quote, read more of them, because code in a string has many.
  */
 const bytesNearby = 64;
 const bytesNearbyEscapes = 1024;
 
-/** An object or a list that isn't picked as a whole, but member by member. */
+/** An object or a list of which only some members are picked. */
 interface Open {
   readonly isList: boolean;
   readonly picks: Picks;
@@ -60,33 +63,33 @@ type Part = "space" | "name" | "string" | "literal" | "nested";
 
 export class JsonPicker {
   /**
-   * The characters in strings that are text of an answer, as they are written; such a string is
-   * picked as an empty one.
+   * The characters, as written, of strings that are text of an answer. Such a string is picked as
+   * an empty one.
    */
   textChars = 0;
   readonly #texts: ReadonlySet<string> | null;
-  /** What is picked so far; null if the text isn't JSON, or too much of it would be picked. */
+  /** What is picked so far. Null if the text isn't JSON, or if too much would be picked. */
   #picked: string | null = "";
   readonly #open: Open[] = [];
   #part: Part = "space";
   #expected: Expected = "value";
-  /** Of the next value; null if it is skipped. */
+  /** What to pick of the next value; null to skip it. */
   #pick: "all" | Picks | null;
-  /** The open name, string or literal; null if it isn't kept. */
+  /** The open name, string or literal; null if it is skipped. */
   #token: string | null = "";
   /** Within a string, the last character was a backslash that escapes the next one. */
   #escaped = false;
-  /** How deep a value is nested that is picked or skipped as a whole. */
+  /** The depth within a value that is picked or skipped as a whole. */
   #depth = 0;
   #inNestedString = false;
-  /** The last string that may be a name, if it is known whether its value is text. */
+  /** The last string that may be a name; null if it is too long. */
   #name: string | null = "";
   #isText = false;
   #afterColon = false;
 
   /**
-   * `texts`: the names of members whose strings are text of an answer, wherever they are; null:
-   * none is counted.
+   * `texts`: the names of members whose strings are text of an answer, at any depth; null to count
+   * no text.
    */
   constructor(picks: Picks, texts: ReadonlySet<string> | null = null) {
     this.#pick = picks;
@@ -98,7 +101,9 @@ export class JsonPicker {
     while (at < bytes.length && this.#picked !== null) at = this.#read(bytes, at);
   }
 
-  /** What was picked of a complete text; undefined: it is no JSON, or it would be too much. */
+  /**
+   * What was picked of a complete text. Undefined if the text isn't JSON, or too much was picked.
+   */
   value(): unknown {
     if (this.#part === "literal" && this.#open.length === 0) this.#endLiteral();
     return this.#picked !== null && this.#expected === "end" ? parseJson(this.#picked) : undefined;
@@ -175,11 +180,13 @@ export class JsonPicker {
     return at + 1;
   }
 
-  /** Before an item of a list; a member has it before its name. */
+  /**
+   * Puts the comma before an item of a list. A member of an object gets its comma before its name.
+   */
   #putComma(): void {
     const open = this.#open.at(-1);
     if (open?.isList !== true) return;
-    // Of a stream that is one list only the last event counts.
+    // A stream may be one list: keep only its last event.
     if (this.#open.length === 1 && !open.isEmpty) this.#picked = "[";
     else if (!open.isEmpty) this.#put(",");
     open.isEmpty = false;
@@ -253,7 +260,7 @@ export class JsonPicker {
     this.#expected = this.#open.length === 0 ? "end" : "comma";
   }
 
-  /** The quick one: what most of a text is. */
+  /** The fast path, which reads most of a text. */
   #readNested(bytes: Buffer, from: number): number {
     let at = from;
     let depth = this.#depth;
@@ -284,7 +291,7 @@ export class JsonPicker {
     return at;
   }
 
-  /** A string after a colon is a value; another one may be the name of the next. */
+  /** A string after a colon is a value; any other string may be the name of the next value. */
   #beginNestedString(bytes: Buffer, at: number, from: number): void {
     this.#noteColon(bytes, at, from);
     this.#isText = this.#afterColon && this.#isTextName();
@@ -302,7 +309,7 @@ export class JsonPicker {
     if (end !== -1) this.#afterColon = false;
   }
 
-  /** Notes whether the last character before `at` that is no space is a colon. */
+  /** Notes whether the last character before `at`, apart from white space, is a colon. */
   #noteColon(bytes: Buffer, at: number, from: number): void {
     let last = at - 1;
     while (last >= from && isSpace(bytes[last]!)) last--;

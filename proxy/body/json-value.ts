@@ -2,7 +2,9 @@
 
 export type Kind = "null" | "an array" | "an object" | "a string" | "a number" | "a boolean";
 
-/** With its article. Messages name the type and don't quote the value, which may be long. */
+/**
+ * The type's name with its article. Messages name the type instead of the value, which may be long.
+ */
 export function kindOf(value: unknown): Kind {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
@@ -12,9 +14,9 @@ export function kindOf(value: unknown): Kind {
 }
 
 /**
- * The parser's message about a text in Latin-1. It quotes a snippet, which is UTF-8, and counts
- * bytes: the text isn't parsed again as something else for it. `error`: null where the parser was
- * given another text.
+ * The parser's message about a text that was parsed as Latin-1. The message quotes a snippet, which
+ * is decoded as UTF-8, and its positions count bytes, so the text needn't be parsed again. `error`:
+ * null if the parser got another text.
  */
 export function whyNotJson(error: unknown): string {
   return error instanceof Error
@@ -23,7 +25,7 @@ export function whyNotJson(error: unknown): string {
 }
 
 /**
- * Whether a value has more levels of objects and arrays than `levels`; a number or a text has none.
+ * Whether a value has more than `levels` levels of objects and arrays. A number or a text has none.
  */
 export function nestedDeeperThan(value: unknown, levels: number): boolean {
   let level: object[] = isNested(value) ? [value] : [];

@@ -1,14 +1,16 @@
 /**
- * Lone surrogates: halves of characters, from agents that cut a text in the middle of an emoji.
- * JSON's escapes can write them, UTF-8 can't. Anthropic refuses a request with one, and so every
- * later turn of its conversation.
+ * Removes lone surrogates: halves of characters, from agents that cut a text in the middle of an
+ * emoji. JSON's escapes can represent them, UTF-8 can't. Anthropic refuses a request that contains
+ * one, and so every later turn of its conversation.
  */
 
-/** An escape: a whole character of two halves, a half, or anything else. */
+/** Matches an escape: a whole character of two halves, a lone half, or anything else. */
 const escapes =
   /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u([dD][89a-fA-F][\da-fA-F]{2})|[^])/g;
 
-/** The same body with U+FFFD in place of each half; the given one if it has none. `bytes`: JSON. */
+/**
+ * The body with U+FFFD in place of each lone half; the same Buffer if it has none. `bytes`: JSON.
+ */
 export function withoutLoneSurrogates(bytes: Buffer): Buffer {
   if (!bytes.includes("\\ud") && !bytes.includes("\\uD")) return bytes;
   let isChanged = false;

@@ -1,13 +1,13 @@
 /**
- * The JSON body of a request to a model: the few fields that Sluice must know. Everything else
+ * The JSON body of a request to a model: reads the few fields that Sluice needs. Everything else
  * passes to the upstream byte for byte (big integers, order and spacing of keys).
  *
  * Not here: edits (`edit-model-body.ts`), the meaning of messages, tools and parameters (the
- * upstream checks those, or a translation), resolving the model's name, and the size limit.
+ * upstream or a translation checks those), resolving the model's name, and the size limit.
  *
- * The bytes are read as Latin-1 and parsed as that: JSON's own characters are ASCII, so validity is
- * the same, and for Chinese text it takes a tenth of the time of decoding UTF-8 first (for English
- * the same). The model's name is decoded on its own.
+ * The bytes are read and parsed as Latin-1. JSON's own characters are ASCII, so validity is the
+ * same, and Chinese text takes a tenth of the time of decoding UTF-8 first (English text takes the
+ * same time). The model's name is decoded separately.
  */
 import { isAbsent, isObject } from "../../shared/checked.js";
 import { modelNameProblem } from "../../shared/domain/target-name.js";
@@ -38,32 +38,32 @@ import { type JsonMember, lastMember, repeatedKey, scanArray, scanObject } from 
 export type JsonOperation = keyof typeof subjects;
 
 export interface ModelBody {
-  /** As the client wrote it; not blank, at most `subjectBytesMax` bytes. */
+  /** As the client wrote it. Not blank, at most `subjectBytesMax` bytes. */
   readonly model: string;
-  /** The one in the body; null if it names none. */
+  /** The model named in the body; null if the body names none. */
   readonly writtenModel: string | null;
   readonly stream: boolean;
   readonly reasoning: AskedReasoning;
   readonly asked: AskedOfResponses;
-  /** Whether its provider may run other models too. */
+  /** Whether the provider may also run other models. */
   readonly mayRunOthers: boolean;
-  /** Whether the client itself asked for the usage chunk of a stream. */
+  /** Whether the client requested the usage chunk of a stream. */
   readonly includeUsage: boolean;
-  /** Where the top-level members are, for `editModelBody`. */
+  /** The positions of the top-level members, for `editModelBody`. */
   readonly members: readonly JsonMember[];
 }
 
 /** A model named outside the body. */
 export interface OtherModel {
   readonly name: string;
-  /** Whether it overrides the body's model, as Azure's deployment in the path does. */
+  /** Whether it overrides the body's model, as the deployment in Azure's path does. */
   readonly isMeant: boolean;
 }
 
 type ModelBodyResult =
   /**
-   * `fields`: as they were parsed, in Latin-1 and without long runs of tokens, for who asks more of
-   * them at once.
+   * `fields`: as parsed, in Latin-1 and without long runs of token ids, for callers that read more
+   * of them in the same turn.
    */
   | { readonly ok: true; readonly body: ModelBody; readonly fields: Fields }
   | { readonly ok: false; readonly failure: Failure };
@@ -71,11 +71,11 @@ type ModelBodyResult =
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Checks a body and takes out what routing needs. A refusal is a 400 with `param` set. A field
- * that matters here is refused if it is repeated, because the upstream might read the other one.
+ * Checks a body and takes out what routing needs. A refusal is a 400 with `param` set. A repeated
+ * field that matters here is refused, because the upstream might read the other value.
  *
- * `isUtf8` may be node:buffer's, which is 20 times as fast on text that isn't ASCII; for ASCII,
- * which most bodies are, it isn't called. `other`: the model that is named elsewhere.
+ * `isUtf8` may be that of node:buffer, which is 20 times as fast on text that isn't ASCII. For
+ * ASCII, as in most bodies, it isn't called. `other`: the model named outside the body.
  */
 export function parseModelBody(
   operation: JsonOperation,
@@ -92,7 +92,7 @@ export function parseModelBody(
   try {
     value = JSON.parse(shape);
   } catch (error) {
-    // About a shape it would quote, and count, what the client hasn't written.
+    // The message about a shape would quote, and count, text that the client hasn't written.
     const reason = whyNotJson(shape === text ? error : null);
     return refuse(`the body must be a JSON object: ${reason}`, "body");
   }
@@ -107,7 +107,7 @@ export function parseModelBody(
     return refuse("the body must be a JSON object: it is not valid UTF-8", "body");
   const refusal = checkFields(operation, value, other === null);
   if (refusal !== null) return refuse(refusal.message, refusal.param);
-  // Of two members with one key, JSON.parse has kept the last.
+  // JSON.parse keeps the last of two members with one key.
   const isOnce = members.length === Object.keys(value).length;
   const repeated =
     (isOnce ? null : repeatedKey(members, unrepeated)) ?? repeatedOption(text, value, members);
@@ -150,14 +150,12 @@ interface Subject {
   readonly required: boolean;
 }
 
-/**
- * The one field that each operation needs, and its type. Its content is the provider's to check.
- */
+/** The one field that each operation needs, and its type. The provider checks its content. */
 const subjects = {
   chat_completions: { name: "messages", kinds: ["an array"], required: true },
   messages: { name: "messages", kinds: ["an array"], required: true },
   count_tokens: { name: "messages", kinds: ["an array"], required: true },
-  // A stored prompt may replace it, and what came before in a stored response.
+  // A stored prompt may replace it, or a stored response that the request continues.
   responses: { name: "input", kinds: ["a string", "an array"], required: false },
   compact: { name: "input", kinds: ["a string", "an array"], required: false },
   input_tokens: { name: "input", kinds: ["a string", "an array"], required: false },
@@ -174,14 +172,14 @@ const subjects = {
   images: { name: "prompt", kinds: ["a string"], required: true },
 } satisfies Partial<Record<Operation, Subject>>;
 
-/** What is wrong with the types of the fields, or null. */
+/** The problem with the types of the fields, or null. */
 function checkFields(
   operation: JsonOperation,
   fields: Fields,
   needsModel: boolean,
 ): FieldProblem | null {
   const { model, stream, stream_options: options } = fields;
-  // Some servers don't tell capitals from small letters, and would read this one.
+  // Some servers ignore case and would read this field.
   for (const key in fields)
     if (key.length === 5 && key !== "model" && key.toLowerCase() === "model")
       return { message: `${key} is given: the field is called model`, param: key };
@@ -214,10 +212,10 @@ function checkFields(
   };
 }
 
-/** Of two, a provider might read the other one. */
+/** Repeating one of these fields is refused, because a provider might read the other value. */
 const unrepeated = ["model", "stream", "stream_options", "tools", "plugins", "providerOptions"];
 
-/** One level down, in a body that has stream options. */
+/** The same check one level down, for a body that has stream options. */
 function repeatedOption(
   text: string,
   { stream_options: options }: Fields,
@@ -231,8 +229,8 @@ function repeatedOption(
 }
 
 /**
- * Whether a tool of pictures, whose model isn't looked at, may be another tool to a provider that
- * reads the first of two types.
+ * Whether an image tool, whose model isn't checked, repeats its type: a provider that reads the
+ * first of two types may take it for another tool.
  */
 function hasRepeatedKind(text: string, { tools }: Fields, members: readonly JsonMember[]): boolean {
   const isPicture = (tool: unknown): boolean =>
@@ -254,7 +252,7 @@ function refuse(message: string, param: string): ModelBodyResult {
 
 /**
  * RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF. Reads past the end give
- * undefined, which is no continuation.
+ * undefined, which isn't a continuation byte.
  */
 export function isUtf8Text(bytes: Buffer): boolean {
   for (let i = 0; i < bytes.length; ) {
@@ -298,7 +296,7 @@ interface BodyText {
   readonly outline: BodyOutline | null;
 }
 
-/** Whose subject may be lists of tokens, by their ids: 2,048 of 8,192 each for embeddings. */
+/** Their field may hold lists of token ids: for embeddings up to 2,048 lists of 8,192. */
 const takesTokens: ReadonlySet<Operation> = new Set<Operation>(["embeddings", "completions"]);
 
 export function bodyText(operation: Operation, bytes: Buffer): BodyText {
@@ -310,7 +308,7 @@ export function bodyText(operation: Operation, bytes: Buffer): BodyText {
 /** A larger body is scanned in several turns of the event loop. */
 export const slicedBytesMin = 1024 * 1024;
 
-/** The same, of a large body. */
+/** As `bodyText`, for a large body. */
 export async function largeBodyText(
   operation: Operation,
   bytes: Buffer,
@@ -323,7 +321,7 @@ export async function largeBodyText(
   return { bytes, text, outline };
 }
 
-/** Whether parsing takes so long that the caller must be known first. */
+/** Whether parsing takes so long that the caller must be authenticated first. */
 export function isDense({ outline }: BodyText): boolean {
   return outline !== null && outline.values > strangerValuesMax;
 }

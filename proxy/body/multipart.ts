@@ -1,8 +1,8 @@
 /**
- * Finds a field's value in a multipart form (RFC 7578) while the form passes, and its position, so
- * that all other bytes can be passed on unchanged. Only the framing of the form is read; the
- * content of the parts is the provider's to check. A form that servers might read in two ways is
- * refused: the provider might find another value in it.
+ * Finds a field's value and its position in a multipart form (RFC 7578) while the form passes, so
+ * that all other bytes pass unchanged. It reads only the framing of the form; the provider checks
+ * the content of the parts. A form that servers might read in two ways is refused, because the
+ * provider might find another value in it.
  */
 
 /** A field's value and its position, in bytes from the start of the body. */
@@ -12,7 +12,7 @@ interface FieldPlace {
   readonly value: string;
 }
 
-/** A field that is there, or isn't yet: then with what is to stand around its value. */
+/** A field in the form, or a field to insert, with the bytes before and after its value. */
 export interface FormField extends FieldPlace {
   readonly before?: string;
   readonly after?: string;
@@ -23,8 +23,8 @@ const partHeaderBytesMax = 16 * 1024;
 const valueBytesMax = 4 * 1024;
 
 /**
- * The boundary that a content type names; null when it isn't a multipart form's, or might be read
- * in another way.
+ * The boundary that a content type names. Null if the content type isn't a multipart form's, or is
+ * ambiguous.
  */
 export function boundaryOf(contentType: string): string | null {
   const parameters = parametersOf(contentType, "multipart/form-data");
@@ -33,7 +33,7 @@ export function boundaryOf(contentType: string): string | null {
   return boundaries.length === 1 && /^[^\\]{1,70}$/.test(boundary!) ? boundary! : null;
 }
 
-/** Of each header line and boundary. */
+/** Ends each header line, and precedes each boundary. */
 const lineEnd = "\r\n";
 
 type State = "start" | "headers" | "value" | "other" | "closing" | "end";
@@ -41,11 +41,11 @@ type State = "start" | "headers" | "value" | "other" | "closing" | "end";
 export class FieldFinder {
   /** Set once the value is complete. */
   place: FieldPlace | null = null;
-  /** What is wrong with the form; nothing more is read. */
+  /** The problem with the form. After a problem nothing more is read. */
   problem: string | null = null;
-  /** The field came more than once: the provider might read the other one. */
+  /** The field came more than once, so the provider might read the other one. */
   repeated = false;
-  /** Whether a line end stands before the first boundary. */
+  /** Whether a line end precedes the first boundary. */
   beginsWithLineEnd = false;
   /** Whether the field has begun; its value may follow. */
   get begun(): boolean {
@@ -59,8 +59,8 @@ export class FieldFinder {
   readonly #delimiter: Buffer;
   #state: State = "start";
   /**
-   * Bytes that were pushed and not read yet, and their position in the body. The first delimiter
-   * has no line end before it, so one is made up.
+   * The pushed bytes that haven't been read yet, and their position in the body. No line end
+   * precedes the first delimiter, so the buffer starts with one.
    */
   #pending: Buffer = Buffer.from(lineEnd);
   #position = -lineEnd.length;
@@ -79,18 +79,18 @@ export class FieldFinder {
     while (this.problem === null && this.#step());
   }
 
-  /** Reads one element of what is pending; false: more bytes are needed. */
+  /** Reads one element of the pending bytes. False: it needs more bytes. */
   #step(): boolean {
     if (this.#state === "headers") return this.#readHeaders();
     if (this.#state === "closing") return this.#readClosing();
     if (this.#state === "end") return false;
     const found = this.#pending.indexOf(this.#delimiter);
     if (this.#state === "start" && !this.#beginsAt(found)) return false;
-    // What may be the beginning of a delimiter stays pending.
+    // The possible beginning of a delimiter stays pending.
     const bodyBytes =
       found === -1 ? Math.max(0, this.#pending.length - this.#delimiter.length + 1) : found;
     this.#readBody(bodyBytes);
-    // The delimiter is followed by two hyphens at the end of the form, else by the end of the line.
+    // Two hyphens follow the delimiter at the end of the form, otherwise a line end.
     if (found === -1 || this.#pending.length < this.#delimiter.length + 2) return false;
     this.#endPart(this.#position);
     const after = this.#pending.toString(
@@ -105,7 +105,7 @@ export class FieldFinder {
     return this.problem === null;
   }
 
-  /** Nothing comes before the first boundary but, at most, the end of a line. */
+  /** At most a line end may precede the first boundary. */
   #beginsAt(found: number): boolean {
     this.beginsWithLineEnd = found === lineEnd.length;
     if (found === 0 || found === lineEnd.length) return true;
@@ -114,7 +114,7 @@ export class FieldFinder {
     return false;
   }
 
-  /** What comes after the form's end is nobody's, if it is surely the end. */
+  /** Bytes after the form's end are ignored, once the end is certain. */
   #readClosing(): boolean {
     if (!lineEnd.startsWith(this.#pending.toString("latin1", 0, lineEnd.length)))
       this.problem = "its last boundary is followed by something else than the end of the line";
@@ -167,7 +167,7 @@ export class FieldFinder {
   }
 }
 
-/** At the beginning of a form that hasn't got it. */
+/** The field to insert at the beginning of a form that lacks it. */
 export function newField(
   name: string,
   boundary: string,
@@ -178,9 +178,9 @@ export function newField(
 }
 
 interface Part {
-  /** Whether it is the field that is looked for. */
+  /** Whether this part is the wanted field. */
   readonly isField: boolean;
-  /** What about it could be read in two ways. */
+  /** What makes the part ambiguous; null if nothing does. */
   readonly problem: string | null;
 }
 
@@ -190,7 +190,7 @@ function unclear(problem: string): Part {
   return { isField: false, problem };
 }
 
-/** `headers`: each after a line end. */
+/** `headers`: each header line follows a line end. */
 function readPart(headers: string, wanted: string): Part {
   const lines = headers.split(lineEnd).slice(1);
   if (lines.some((line) => !/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[^\r\n\0]*$/.test(line)))
@@ -222,7 +222,7 @@ function hasName(parameters: HeaderParameters, name: string): boolean {
   return parameters.some(([key]) => key === name);
 }
 
-/** A name as lenient servers may read it. */
+/** The name as lenient servers may read it. */
 function plainName(name: string): string {
   const written = name.replace(/^[\w-]+'[\w-]*'/, "").replace(/\\(.)/g, "$1");
   const plain = written.replace(/%([0-9A-Fa-f]{2})/g, (_, digits: string) =>
@@ -234,7 +234,7 @@ function plainName(name: string): string {
     .toLowerCase();
 }
 
-/** Whether no header says that the part's text is written in another way. */
+/** Whether no header gives the part's text another encoding. */
 function isPlainText(lines: readonly string[]): boolean {
   const encodings = valuesOfHeader(lines, "content-transfer-encoding");
   const types = valuesOfHeader(lines, "content-type");
@@ -244,10 +244,10 @@ function isPlainText(lines: readonly string[]): boolean {
   );
 }
 
-/** Names in lower case, in the order in which they come; a name may come more than once. */
+/** Names in lower case, in order of appearance. A name may appear more than once. */
 type HeaderParameters = readonly (readonly [name: string, value: string])[];
 
-/** With an unquoted value, or a quoted one whose escapes stay as they are. */
+/** A parameter with an unquoted value, or with a quoted one whose escapes stay unchanged. */
 const parameter =
   /[ \t]*;[ \t]*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)=(?:"((?:[^"\\\r\n]|\\[^\r\n])*)"|([^\s;",]+))/y;
 
@@ -270,7 +270,7 @@ function parametersOf(header: string, value: string): HeaderParameters | null {
   return parameters;
 }
 
-/** The values of a parameter, whether it is written `name=` or, as RFC 5987 has it, `name*=`. */
+/** The values of a parameter written as `name=` or, with RFC 5987, as `name*=`. */
 function valuesOf(parameters: HeaderParameters, name: string): readonly string[] {
   return parameters
     .filter(([key]) => key === name || key.startsWith(`${name}*`))

@@ -1,30 +1,31 @@
 /**
- * The size of a prompt for an estimate: its bytes, without the base64 of files in it, which no
- * model reads as text.
+ * The size of a prompt for an estimate: its bytes without the base64 of its files, which models
+ * don't read as text.
  */
 
-/** A string is a file if it is this long, in a field for files, and ends in base64. */
+/**
+ * A string counts as a file if it is this long, is the value of a file field, and ends in base64.
+ */
 const fileCharsMin = 8192;
 /**
- * What a file counts instead: 1,500 tokens, as a picture of a megapixel. A document may be more.
+ * The bytes counted for a file: 1,500 tokens, as for a picture of a megapixel. A document may use
+ * more.
  */
 const fileBytes = 6000;
-/** How much of its end is checked. */
+/** How many characters at the end of a string are checked. */
 const endChars = 4096;
-/** Both alphabets; JSON may escape the slash. */
+/** Both base64 alphabets. JSON may escape the slash. */
 const base64 = /^[\w+/\\=-]*$/;
-/**
- * The fields that hold files. Text within a string can't look like one of them, since its quotes
- * are escaped.
- */
+/** The fields that hold files. Text within a string can't match, since its quotes are escaped. */
 const fileField = /"(?:url|image_url|data|file_data|audio)"\s*:\s*"$/;
 const fieldChars = 32;
 
 const quote = 0x22;
 
 /**
- * `body` must be JSON. Escaped quotes are taken for quotes: they can only hide a file. Only what
- * may be as long as a file is looked at: of a stretch of that length the last quote is enough.
+ * `body` must be JSON. Escaped quotes count as quotes: the only effect is that a file may be
+ * missed. Shorter strings can't be files, so the search looks only at the last quote of each
+ * stretch of that length.
  */
 export function promptBytes(body: Buffer): number {
   let bytes = body.length;

@@ -1,16 +1,16 @@
 /**
  * The positions of an object's members and an array's items in the bytes of a JSON text, so that
  * one value can be replaced and every other byte stays. The text is the Latin-1 reading of the
- * bytes: a position in it is a position in the bytes, the search for a quote is native, and JSON's
- * own characters are all ASCII.
+ * bytes: positions in both are the same, the search for a quote is native, and JSON's own
+ * characters are all ASCII.
  *
- * Not here: validation. JSON.parse has accepted the text before; nothing is checked twice.
+ * Not here: validation. JSON.parse has already accepted the text.
  */
 import { assert } from "../../shared/assert.js";
 
 /** One member. Positions count bytes; `end` is the first byte after the value. */
 export interface JsonMember {
-  /** Without escapes; a key that isn't ASCII is in its Latin-1 reading. */
+  /** Without escapes. A key that isn't ASCII is in its Latin-1 reading. */
   readonly key: string;
   readonly start: number;
   readonly end: number;
@@ -25,8 +25,8 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 /**
- * The members of the object that begins at or after `at`, in order, repeated keys included.
- * `text` must be valid JSON up to the end of the object; the rest isn't read.
+ * The members of the object that begins at or after `at`, in order, including repeated keys. `text`
+ * must be valid JSON up to the end of the object; the rest isn't read.
  */
 export function scanObject(text: string, at = 0): readonly JsonMember[] {
   const members: JsonMember[] = [];
@@ -52,8 +52,8 @@ export interface JsonItem {
 }
 
 /**
- * The items of the array that begins at or after `at`, in order, under the same conditions; or the
- * first so many.
+ * The items, at most `itemsMax`, of the array that begins at or after `at`, in order. `text` as in
+ * `scanObject`.
  */
 export function scanArray(text: string, at = 0, itemsMax = Infinity): readonly JsonItem[] {
   const items: JsonItem[] = [];
@@ -69,17 +69,17 @@ export function scanArray(text: string, at = 0, itemsMax = Infinity): readonly J
   return items;
 }
 
-/** The last member with this key, as most parsers choose it, or null. */
+/** The last member with this key, which most parsers use, or null. */
 export function lastMember(members: readonly JsonMember[], key: string): JsonMember | null {
   return members.findLast((member) => member.key === key) ?? null;
 }
 
-/** A body whose top-level fields can be asked for, as in `ModelCall`. */
+/** A body that returns the values of its top-level fields, such as a `ModelCall`. */
 export interface NamedValues {
   valuesOf(name: string): readonly string[];
 }
 
-/** The JSON of the values that the members with this key have in a body, in Latin-1, in order. */
+/** The JSON, in Latin-1, of all values that this key has in a body, in order. */
 export function valuesOf(
   bytes: Buffer,
   members: readonly JsonMember[],
@@ -89,13 +89,13 @@ export function valuesOf(
   return members.filter(isNamed).map(({ start, end }) => bytes.toString("latin1", start, end));
 }
 
-/** The position after the string whose opening quote is at `at`, or -1 when it doesn't end. */
+/** The position after the string whose opening quote is at `at`; -1 if the string doesn't end. */
 export function stringEnd(text: string, at: number): number {
   for (let from = at + 1; ; ) {
     const end = text.indexOf('"', from);
     if (end === -1) return -1;
     if (!endsEscaping(text, from, end)) return end + 1;
-    // Code in a string has many quotes: a search for each takes longer than to read on.
+    // Code in a string has many quotes: a search for each takes longer than reading on.
     from = end + 1;
     for (let until = from + escapesNearby; from < until && from < text.length; from++) {
       const code = text.charCodeAt(from);
@@ -107,12 +107,12 @@ export function stringEnd(text: string, at: number): number {
   }
 }
 
-/** As many characters without an escape, and the next quote is searched for again. */
+/** After this many characters without an escape, the search for the next quote resumes. */
 const escapesNearby = 16;
 
 /**
- * Whether the part of a string from `start` to `end` ends in a backslash that isn't escaped itself:
- * an even run of them escapes itself only.
+ * Whether the part of a string from `start` to `end` ends in a backslash that isn't itself escaped:
+ * the backslashes of an even run escape each other.
  */
 function endsEscaping(text: string, start: number, end: number): boolean {
   let first = end;
@@ -120,17 +120,17 @@ function endsEscaping(text: string, start: number, end: number): boolean {
   return ((end - first) & 1) === 1;
 }
 
-/** The key whose quotes are at `start` and before `end`, without escapes. */
+/** The key without escapes. Its quotes are at `start` and before `end`. */
 export function readKey(text: string, start: number, end: number): string {
   const raw = text.slice(start + 1, end - 1);
   return raw.includes("\\") ? (JSON.parse(text.slice(start, end)) as string) : raw;
 }
 
-/** The next place from `at` on without white space. */
+/** The next position from `at` on that isn't white space. */
 function skipSpace(text: string, at: number): number {
   for (let next = at; ; next++) {
     const code = text.charCodeAt(next);
-    // Nearly every other character is above; behind the end it is none.
+    // Nearly every other character is above 0x20. Past the end `code` is NaN.
     if (code > 0x20 || !isSpace(code)) return next;
   }
 }
@@ -149,7 +149,7 @@ function valueEnd(text: string, at: number): number {
   return first === openBrace || first === openBracket ? nestedEnd(text, at) : literalEnd(text, at);
 }
 
-/** Brackets are only counted: JSON.parse has checked that they match. */
+/** Counts brackets only: JSON.parse has checked that they match. */
 function nestedEnd(text: string, at: number): number {
   let depth = 0;
   do {
@@ -167,7 +167,7 @@ function nestedEnd(text: string, at: number): number {
   return at;
 }
 
-/** A number, true, false or null. */
+/** The end of a number, true, false or null. */
 function literalEnd(text: string, at: number): number {
   while (at < text.length) {
     const code = text.charCodeAt(at);
@@ -177,7 +177,7 @@ function literalEnd(text: string, at: number): number {
   return at;
 }
 
-/** The first of these keys that is there more than once; null if none is. */
+/** The first of these keys that appears more than once, or null. */
 export function repeatedKey(
   members: readonly JsonMember[],
   keys: readonly string[],

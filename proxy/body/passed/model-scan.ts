@@ -1,23 +1,23 @@
 /**
  * Finds the top-level `model` of a JSON object while the object passes, piece by piece, without
- * keeping it. It is read to the end of the object: where a key is repeated parsers disagree which
- * one counts, and some don't tell capitals from small letters. What isn't a JSON object names no
- * model; whether it is valid is the provider's to check.
+ * keeping the object. It reads to the end of the object: parsers disagree which of two equal keys
+ * counts, and some ignore the case of letters. A text that isn't a JSON object names no model; the
+ * provider checks whether it is valid.
  */
 import { usableModel } from "./passthrough-model.js";
 
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** A longer key or value, as it is written, can't be the model. */
+/** A key or value that is longer as written can't be the model. */
 const stringBytesMax = 4 * 1024;
 
 export class ModelScan {
-  /** Empty until it is found, and when there is none. */
+  /** Empty until the model is found, or if there is none. */
   model = "";
-  /** The model came more than once: the provider might read another one. */
+  /** The model came more than once, so the provider might read another one. */
   repeated = false;
-  /** It holds what isn't JSON, so that a lenient parser might read something else in it. */
+  /** The problem where the text isn't JSON, so a lenient parser might find another model in it. */
   problem: string | null = null;
   /** The object has ended, or can't be read. */
   over = false;
@@ -26,7 +26,7 @@ export class ModelScan {
   #inString = false;
   /** The last byte so far escapes the next one. */
   #escaped = false;
-  /** The current string as it is written, if it may matter. */
+  /** The current string as written; null if it can't matter. */
   #string: Buffer[] | null = null;
   #stringBytes = 0;
   /** At the top level: whether the next string is a key. */
@@ -39,7 +39,7 @@ export class ModelScan {
       i = this.#inString ? this.#readString(chunk, i) : this.#readPlain(chunk[i]!, i);
   }
 
-  /** Reads to the end of the string or of the chunk; most of a body is long strings. */
+  /** Reads to the end of the string or of the chunk. Long strings make up most of a body. */
   #readString(chunk: Buffer, from: number): number {
     let end = chunk.indexOf(quote, from);
     while (end !== -1 && this.#isEscaped(chunk, from, end)) end = chunk.indexOf(quote, end + 1);
@@ -55,7 +55,7 @@ export class ModelScan {
     return end + 1;
   }
 
-  /** Whether an odd number of backslashes comes before a place. */
+  /** Whether an odd number of backslashes precedes a position. */
   #isEscaped(chunk: Buffer, from: number, at: number): boolean {
     let start = at;
     while (start > from && chunk[start - 1] === backslash) start--;
@@ -115,7 +115,7 @@ export class ModelScan {
           this.#keyIsModel = false;
         }
         break;
-      // Comments and other quotes, where a lenient parser has them, may hide a member.
+      // A lenient parser may accept comments and other quotes, which can hide a member.
       case 0x2f: // /
       case 0x23: // #
       case 0x27: // '

@@ -1,13 +1,13 @@
 /**
- * What a passthrough request is for, as far as its path says: the model, and the operation, if it
- * is one that Sluice has an endpoint for; it is charged as there.
+ * What the path of a passthrough request says about it: the model, and the operation if Sluice has
+ * an endpoint for it. Such an operation is charged as at that endpoint.
  */
 import { subjectBytesMax } from "../../../shared/bounds.js";
 import type { Operation } from "../../../shared/operation.js";
 import { percentDecoded } from "../../../shared/text/percent-decoded.js";
 import { utf8Bytes } from "../../../shared/text/utf8-bytes.js";
 
-/** By the end of the path. */
+/** Operations by the end of the path. */
 const operations: readonly (readonly [end: string, operation: Operation])[] = [
   ["/chat/completions", "chat_completions"],
   ["/responses", "responses"],
@@ -15,7 +15,10 @@ const operations: readonly (readonly [end: string, operation: Operation])[] = [
   ["/embeddings", "embeddings"],
 ];
 
-/** Where else a request needs a model: what isn't estimated, or is of old or Ollama's. */
+/**
+ * More paths whose requests must name a model: operations that aren't estimated, legacy ones, and
+ * Ollama's.
+ */
 const furtherModelPaths = new RegExp(
   `/(?:${[
     "completions",
@@ -27,15 +30,15 @@ const furtherModelPaths = new RegExp(
   ].join("|")})$`,
 );
 
-/** Null: only what the provider reports is charged. */
+/** Null if only usage that the provider reports is charged. */
 export function operationAt(method: string, path: string): Operation | null {
   const plain = plainPath(path).toLowerCase();
-  // A message that is added to a thread makes no model work.
+  // Adding a message to a thread runs no model.
   if (method !== "POST" || /\/threads\/[^/]+\/messages$/.test(plain)) return null;
   return operations.find(([end]) => plain.endsWith(end))?.[1] ?? null;
 }
 
-/** Whether a request is for a model that it must name, as the endpoint of Sluice's own wants it. */
+/** Whether a request must name a model, as at Sluice's own endpoints. */
 export function needsModel(method: string, path: string): boolean {
   return (
     operationAt(method, path) !== null ||
@@ -43,17 +46,17 @@ export function needsModel(method: string, path: string): boolean {
   );
 }
 
-/** A path as a server may read it: decoded, without what some ignore at its end. */
+/** A path as a server may read it: decoded, and without an ending that some servers ignore. */
 export function plainPath(path: string): string {
   let plain = path;
-  // As often as `restProblem` lets through.
+  // As many rounds as `restProblem` allows.
   for (let round = 0; round < 5 && plain.includes("%"); round++)
-    // What isn't UTF-8 is no model's name: see `modelNameProblem`.
+    // Text that isn't UTF-8 can't be a model's name: see `modelNameProblem`.
     plain = plain.replace(/(?:%[0-9A-Fa-f]{2})+/g, (coded) => percentDecoded(coded) ?? "\ufffd");
   return withoutEnd(plain);
 }
 
-/** Without slashes at the end, and without parameters of the last segment. */
+/** Without trailing slashes and without parameters of the last segment. */
 function withoutEnd(path: string): string {
   for (let end = path.length; ; ) {
     while (path[end - 1] === "/") end--;
@@ -64,23 +67,23 @@ function withoutEnd(path: string): string {
 }
 
 /**
- * Gemini's `/models/{id}:generateContent`; empty when the path names none. The ids of tuned models
- * begin with `tunedModels/`.
+ * The model in Gemini's `/models/{id}:generateContent`; empty if the path names none. The ids of
+ * tuned models begin with `tunedModels/`.
  */
 export function modelInPath(path: string): string {
   const match = /\/(?:models\/|(?=tunedModels\/))([^:]+):[^/]+$/i.exec(plainPath(path));
   return match === null ? "" : usableModel(match[1]!);
 }
 
-/** Azure's `/deployments/{id}/…`; empty when the path names none. */
+/** The deployment in Azure's `/deployments/{id}/…`; empty if the path names none. */
 export function deploymentInPath(path: string): string {
   const match = /\/deployments\/([^/]+)\//i.exec(plainPath(path));
   return match === null ? "" : usableModel(match[1]!);
 }
 
 /**
- * The models that a query names: realtime's `model` or, at Azure, `deployment`; in any case, since
- * some servers take capitals for small letters.
+ * The models that a query names: realtime's `model`, or `deployment` at Azure. The case of the
+ * parameter doesn't matter, since some servers ignore it.
  */
 export function modelsInQuery(query: string): readonly string[] {
   return [...new URLSearchParams(query)]
@@ -88,7 +91,7 @@ export function modelsInQuery(query: string): readonly string[] {
     .map(([, value]) => usableModel(value));
 }
 
-/** A model's name from outside; empty when it is too long for a rule to name it. */
+/** A model's name from outside; empty if it is too long for a rule to name it. */
 export function usableModel(name: string): string {
   const trimmed = name.trim();
   return utf8Bytes(trimmed) <= subjectBytesMax ? trimmed : "";

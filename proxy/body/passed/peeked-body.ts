@@ -1,6 +1,6 @@
 /**
- * The body of a request that passes as it comes. Its beginning is read ahead, to find the model
- * that it names; then all of it is passed on, and what names another model on its way is refused.
+ * The body of a request that passes unchanged. It reads the beginning ahead to find the model that
+ * the body names. Then it passes the whole body on, and refuses a piece that names another model.
  */
 import { largeBodyBytes, peekedBodyBytesMax } from "../../../shared/bounds.js";
 import type { HeldPieces } from "../../capacity/memory-ledger.js";
@@ -10,37 +10,37 @@ import { usableModel } from "./passthrough-model.js";
 
 interface ModelFinder {
   push(chunk: Buffer): void;
-  /** Empty until it is found, and when there is none. */
+  /** Empty until the model is found, or if there is none. */
   readonly model: string;
-  /** It came more than once. */
+  /** The model came more than once. */
   readonly repeated: boolean;
-  /** What isn't readable for sure. */
+  /** The problem where servers may read the body in different ways. */
   readonly problem: string | null;
   readonly over: boolean;
 }
 
-/** What a body is read with. */
+/** The means for reading a body. */
 interface BodyReading {
-  /** How long the client says it is, or null. */
+  /** The announced length of the body, or null. */
   readonly bytesAnnounced: number | null;
-  /** What is read ahead takes memory there. */
+  /** The account for the memory of bytes that are read ahead. */
   readonly memory: HeldPieces;
-  /** What is thrown when there is none. */
+  /** The error to throw when memory runs out. */
   readonly noMemory: () => Error;
-  /** What is thrown for a problem that is found while the body passes. */
+  /** The error to throw for a problem found while the body passes. */
   readonly refused: (problem: string) => Error;
 }
 
-/** How a body is described, and what is wanted of it. */
+/** How a body is described, and whether it must name a model. */
 interface BodyHead {
-  /** Empty without one, as the next. */
+  /** This and `contentEncoding` are empty without the header. */
   readonly contentType: string;
   readonly contentEncoding: string;
-  /** How much of the body may be read for a model without which the request is refused; or null. */
+  /** How many bytes may be read to find a required model; null if no model is required. */
   readonly requiredWithin: number | null;
 }
 
-/** `model` is empty when none is named; `problem` says what is wrong with the model. */
+/** `model` is empty if the body names none; `problem` is the problem with the model. */
 type PeekedModel =
   | { readonly ok: true; readonly model: string }
   | { readonly ok: false; readonly problem: string };
@@ -48,13 +48,13 @@ type PeekedModel =
 const repeatedProblem = "model is given more than once";
 
 export class PeekedBody {
-  /** How many bytes have come so far. */
+  /** The bytes received so far. */
   bytes = 0;
   readonly #source: AsyncIterator<Buffer>;
   readonly #reading: BodyReading;
   readonly #held: Buffer[] = [];
   #finder: ModelFinder | null = null;
-  /** A model was found, for which the request is admitted. */
+  /** The request is admitted for a model that was found. */
   #named = false;
   #ended = false;
 
@@ -64,8 +64,9 @@ export class PeekedBody {
   }
 
   /**
-   * The model that the body names. One that isn't required is empty when the body names none, only
-   * beyond the bound, or can't be read. Throws as its pieces do, and for want of memory.
+   * The model that the body names. An optional model is empty if the body doesn't name it within
+   * the bound, or can't be read. Throws the errors of the pieces, and an error when memory runs
+   * out.
    */
   async model({ contentType, contentEncoding, requiredWithin }: BodyHead): Promise<PeekedModel> {
     const isPlain = /^(?:identity)?$/i.test(contentEncoding.trim());
@@ -83,8 +84,8 @@ export class PeekedBody {
       if (!this.#reading.memory.hold(piece.length)) throw this.#reading.noMemory();
       this.#held.push(piece);
     }
-    // Its end is read too if it is there: only a connection whose request was read to the end can
-    // be used again.
+    // Read the end too if it is there: a connection can be reused only after its request was read
+    // to the end.
     if (this.bytes === this.#reading.bytesAnnounced) await this.#next();
     if (finder.model !== "" || finder.repeated || requiredWithin !== null) {
       const problem = problemOf(finder);
@@ -101,20 +102,21 @@ export class PeekedBody {
   }
 
   /**
-   * The body if it is complete by now and small, as most are; else null. Passing it on in pieces
-   * would take as long as the rest of the request; a large one is let go that way.
+   * The body if it is complete and small, as most are; otherwise null. Passing a small body on in
+   * pieces would take as long as the rest of the request. Large bodies pass in pieces, which frees
+   * their memory on the way.
    */
   get complete(): Buffer | null {
     if (!this.#ended || this.bytes >= largeBodyBytes) return null;
     return this.#held.length === 1 ? this.#held[0]! : Buffer.concat(this.#held);
   }
 
-  /** How long it is, if that is known. */
+  /** The length if it is known. */
   get length(): number | null {
     return this.#ended ? this.bytes : this.#reading.bytesAnnounced;
   }
 
-  /** All of the body; to be called once. A piece that names another model isn't passed on. */
+  /** The whole body. Call this once. A piece that names another model isn't passed on. */
   async *pieces(): AsyncGenerator<Buffer> {
     for (const piece of this.#held.splice(0)) {
       yield piece;
@@ -140,12 +142,15 @@ export class PeekedBody {
   }
 }
 
-/** What makes the model doubtful. */
+/** The problem that makes the model ambiguous, or null. */
 function problemOf({ repeated, problem }: ModelFinder): string | null {
   return repeated ? repeatedProblem : problem;
 }
 
-/** A form of a kind, or with a boundary, that servers may read in different ways. */
+/**
+ * Another multipart type than a form, or an ambiguous boundary: servers may read the body in
+ * different ways.
+ */
 function isUnreadableForm(contentType: string): boolean {
   return /^\s*multipart\//i.test(contentType) && boundaryOf(contentType) === null;
 }
@@ -154,7 +159,7 @@ function wrong(problem: string): PeekedModel {
   return { ok: false, problem };
 }
 
-/** `isExpected`: many servers read JSON whatever the content type says. */
+/** `isExpected`: whether to assume JSON for any other content type, because many servers do. */
 function finderFor(contentType: string, isExpected: boolean): ModelFinder | null {
   const boundary = boundaryOf(contentType);
   if (boundary !== null) return new FormScan(boundary);
@@ -163,7 +168,7 @@ function finderFor(contentType: string, isExpected: boolean): ModelFinder | null
     : null;
 }
 
-/** The field `model` of a form. */
+/** Finds the field `model` of a form. */
 class FormScan implements ModelFinder {
   readonly #finder: FieldFinder;
 

@@ -6,11 +6,12 @@
  *   Markdown;
  * - white space on a blank line goes, and of several blank lines one stays.
  *
- * Left alone: code between fences, to the end of the text where a fence isn't closed; indented
- * lines, and blank ones between them; all between backticks; indentation, and the space after the
- * marks of lists and quotes; the end of a line after a backslash; any run that holds a tab, which
- * separates columns; white space other than ASCII's; a text that is JSON, which `minify_tool_json`
- * handles; a text of white space alone, which providers don't accept empty.
+ * It leaves these unchanged: code between fences, to the end of the text if a fence isn't closed;
+ * indented lines, and blank ones between them; everything between backticks; indentation, and the
+ * space after the marks of lists and quotes; the end of a line after a backslash; any run that
+ * contains a tab, which separates columns; white space other than ASCII's; a text that is JSON,
+ * which `minify_tool_json` handles; a text of white space only, because providers refuse empty
+ * texts.
  */
 import { codeZones, type Line, leadOf, markdownLines } from "./markdown-lines.js";
 import { isJsonDocument } from "./minify-tool-json.js";
@@ -20,7 +21,7 @@ export function collapseWhiteSpace(body: string, { texts }: Prompt): Cuts {
   return cutTexts(body, texts, cutsOf);
 }
 
-/** Quickly rules out nearly every text without anything to cut. */
+/** Quickly rules out nearly every text in which there is nothing to cut. */
 const maybe = / {2}| \r?\n| $|[ \t]\r?\n|\n[ \t]*\r?\n[ \t]*\r?\n/;
 
 function cutsOf(text: string): readonly Cut[] {
@@ -38,7 +39,9 @@ function cutsOf(text: string): readonly Cut[] {
   return cuts;
 }
 
-/** Consecutive lines of one kind, by their indexes; `end` is the first one after them. */
+/**
+ * Consecutive lines of one kind. `first` and `end` are indexes; `end` is the first line after them.
+ */
 interface Group {
   readonly first: number;
   readonly end: number;
@@ -79,7 +82,7 @@ function cutParagraph(text: string, lines: readonly Line[], group: Group, cuts: 
   }
 }
 
-/** `isBreak`: two spaces at its end would be a line break. */
+/** `isBreak`: whether two spaces at the line's end would be a line break. */
 function cutLine(line: string, isBreak: boolean, add: (start: number, end: number) => void): void {
   let end = line.length;
   while (end > 0 && isSpace(line.charCodeAt(end - 1))) end--;
@@ -88,7 +91,7 @@ function cutLine(line: string, isBreak: boolean, add: (start: number, end: numbe
   for (let found = run.exec(line); found !== null && found.index < end; found = run.exec(line)) {
     if (!found[0].includes("\t")) add(found.index + 1, run.lastIndex);
   }
-  // At the end of a line a backslash would be a line break.
+  // A backslash at the end of a line would be a line break.
   if (line.includes("\t", end) || line[end - 1] === "\\") return;
   add(end, isBreak && line.length - end >= 2 ? line.length - 2 : line.length);
 }

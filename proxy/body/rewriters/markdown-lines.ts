@@ -1,14 +1,15 @@
 /**
- * The lines of a text as Markdown has them: which are prose, and which must stay as they are
- * because they are code, or may be. Where two interpretations are possible, a line that is prose in
- * only one of them is `code`.
+ * The lines of a text as Markdown reads them: which are prose, and which must stay unchanged
+ * because they are, or may be, code. A line that is prose in only one of two possible
+ * interpretations is `code`.
  *
- * Lines end in LF or CRLF. The text may be a Latin-1 reading: all that matters here is ASCII.
+ * Lines end in LF or CRLF. The text may be in its Latin-1 reading: everything that matters here is
+ * ASCII.
  */
 
 /**
- * `blank`: white space alone. `indented`: by four spaces or a tab, also after a list mark: code, or
- * a list in a list. `code`: between fences, and the fences.
+ * `blank`: white space only. `indented`: by four spaces or a tab, also after a list mark; such a
+ * line is code, or a list within a list. `code`: fences and the lines between them.
  */
 type LineKind = "prose" | "blank" | "indented" | "code";
 
@@ -22,14 +23,14 @@ export interface Line {
 
 interface Fence {
   readonly indent: string;
-  /** Its backticks or tildes. */
+  /** The fence's backticks or tildes. */
   readonly run: string;
 }
 
 export function markdownLines(text: string): readonly Line[] {
   const lines: Line[] = [];
   let fence: Fence | null = null;
-  /** From the first fence with two interpretations on, every line is code. */
+  /** From the first ambiguous fence on, every line is code. */
   let doubtful = false;
   for (let start = 0; start < text.length; ) {
     const feed = text.indexOf("\n", start);
@@ -38,7 +39,7 @@ export function markdownLines(text: string): readonly Line[] {
     const line = text.slice(start, end);
     let kind: LineKind = "code";
     if (doubtful) {
-      // It stays code.
+      // The line stays code.
     } else if (fence !== null) {
       const meets = meetFence(line, fence);
       doubtful = meets === "doubt";
@@ -56,8 +57,9 @@ export function markdownLines(text: string): readonly Line[] {
 }
 
 /**
- * The beginning of a line: indentation, and the marks of quotes and lists. By hand: a regular
- * expression keeps a way back from each mark, and a line may be megabytes of them.
+ * The beginning of a line: indentation, and the marks of quotes and lists. The function doesn't use
+ * a regular expression, which would keep a backtracking position for each mark: a line may consist
+ * of megabytes of marks.
  */
 export function leadOf(line: string): string {
   let at = afterSpace(line, 0);
@@ -71,7 +73,10 @@ function afterSpace(line: string, at: number): number {
   return at;
 }
 
-/** `-`, `+`, `*`, `>`, or a number with a dot or a bracket; -1: there is none. */
+/**
+ * The position after `-`, `+`, `*`, `>`, or a number with a dot or a bracket; -1 if there is no
+ * mark.
+ */
 function afterMark(line: string, at: number): number {
   if ("-+*>".includes(line[at] ?? "none")) return at + 1;
   let digits = 0;
@@ -98,8 +103,8 @@ const anyFence = /`{3,}|~{3,}/;
 const fenceLine = /^([ \t]*)(`{3,}|~{3,})(.*)$/s;
 
 /**
- * Outside of code: the fence that a line opens, or `doubt`: a fence in a quote, after a list mark
- * or after other text.
+ * For a line outside code: the fence that it opens, or `doubt` for a fence in a quote, after a list
+ * mark or after other text.
  */
 function openFence(line: string): Fence | "doubt" | null {
   if (!anyFence.test(line)) return null;
@@ -110,9 +115,9 @@ function openFence(line: string): Fence | "doubt" | null {
   return line.includes("~~~") || hasLoneRun(line) ? "doubt" : null;
 }
 
-/** Inside of code: whether a line ends it, doesn't, or may. */
+/** For a line inside code: whether it ends the code, doesn't, or may. */
 function meetFence(line: string, fence: Fence): "code" | "end" | "doubt" {
-  // In a list, a line with less indentation ends the item, and its code with it.
+  // In a list, a line with less indentation ends the item, and with it the item's code.
   if (!line.startsWith(fence.indent) && !/^[ \t]*$/.test(line)) return "doubt";
   if (!line.includes(fence.run)) return "code";
   const [, indent = "", run = "", rest = ""] = fenceLine.exec(line) ?? [];
@@ -123,7 +128,9 @@ function meetFence(line: string, fence: Fence): "code" | "end" | "doubt" {
   return isEnd ? "end" : "doubt";
 }
 
-/** Whether a run of three or more backticks has no second one of its length on the line. */
+/**
+ * Whether the line has a run of three or more backticks without a second run of the same length.
+ */
 function hasLoneRun(line: string): boolean {
   const lone = new Map<number, boolean>();
   for (const { length } of line.match(/`{3,}/g) ?? []) lone.set(length, !lone.has(length));
@@ -136,9 +143,9 @@ interface Zone {
 }
 
 /**
- * Where code in backticks may be, from `start` to `end`, in order. Code reaches from a run of
- * backticks to one of the same length; which runs belong together depends on where paragraphs, list
- * items and quotes begin, so everything from the first to the last is taken for code.
+ * Where code in backticks may be, from `start` to `end`, in order. Code reaches from one run of
+ * backticks to another of the same length. Which runs form a pair depends on where paragraphs, list
+ * items and quotes begin, so everything from the first run to the last counts as code.
  * `mayContinue`: the last run may come after `end`.
  */
 export function codeZones(
@@ -150,7 +157,7 @@ export function codeZones(
   const byLength = new Map<number, { start: number; end: number }>();
   for (const { 0: run, index } of text.slice(start, end).matchAll(/`+/g)) {
     const at = start + index;
-    // After a backslash it may be one shorter: the first backtick is literal.
+    // After a backslash the run may be one shorter: its first backtick is literal.
     for (const length of text[at - 1] === "\\" && at > start
       ? [run.length, run.length - 1]
       : [run.length]) {

@@ -1,7 +1,7 @@
 /**
- * The rewriter `minify_tool_json`: removes the white space outside of strings from a tool's result
- * that is a JSON object or array, and nothing else. Keys, their order, numbers and escapes stay as
- * they were written.
+ * The rewriter `minify_tool_json`: removes the white space outside strings from a tool's result
+ * that is a JSON object or array, and nothing else. Keys, their order, numbers and escapes keep
+ * their spelling.
  */
 
 import { stringEnd } from "../scan-json.js";
@@ -23,7 +23,7 @@ export function isJsonDocument(text: string): boolean {
     JSON.parse(text);
     return true;
   } catch {
-    // It only looked like JSON.
+    // It only looks like JSON.
     return false;
   }
 }

@@ -1,21 +1,21 @@
 /**
- * The positions of a prompt's texts in the bytes of a request, and how bytes are cut out of them.
- * Cutting is all that a rewriter may do: a body can't grow, and what isn't cut stays byte for byte
- * (order of keys, big integers, escapes).
+ * The positions of a prompt's texts in the bytes of a request, and the cutting of bytes from them.
+ * Rewriters may only cut: a body can't grow, and the rest stays byte for byte (order of keys, big
+ * integers, escapes).
  *
- * The body is in its Latin-1 reading, as in `scan-json.ts`, and so are the texts in it: white
- * space, fences and JSON's own characters are ASCII, and no byte of another character looks like
- * one.
+ * The body and the texts in it are in their Latin-1 reading, as in `scan-json.ts`: white space,
+ * fences and JSON's own characters are ASCII, and no byte of another character looks like one of
+ * them.
  *
- * Not here: validation. What hasn't the form of its dialect is left alone.
+ * Not here: validation. A value that doesn't have the form of its dialect stays unchanged.
  */
 import type { JsonOperation } from "../model-body.js";
 import { type JsonItem, type JsonMember, scanArray, scanObject } from "../scan-json.js";
 
-/** The dialects whose prompts are known. */
+/** The dialects whose prompts can be found. */
 export type PromptDialect = "chat_completions" | "messages" | "generate_content";
 
-/** Null if no rewriter knows where its prompts are. */
+/** Null if the operation's prompts can't be found. */
 export function promptDialect(operation: JsonOperation): PromptDialect | null {
   switch (operation) {
     case "chat_completions":
@@ -32,18 +32,18 @@ export function promptDialect(operation: JsonOperation): PromptDialect | null {
   }
 }
 
-/** A range to take out, in characters of its text. */
+/** A range to cut, in characters of its text. */
 export interface Cut {
   readonly start: number;
   readonly end: number;
 }
 
-/** What a rewriter would take out of a body: ranges that don't overlap, in order. */
+/** What a rewriter cuts from a body: ranges in order, without overlaps. */
 export interface Cuts {
   readonly cuts: readonly Cut[];
   /**
-   * How many bytes shorter the prompt becomes; the body becomes shorter than that where characters
-   * were written as escapes.
+   * How many bytes shorter the prompt becomes. The body shrinks by more where the client escaped
+   * characters.
    */
   readonly savedBytes: number;
 }
@@ -51,7 +51,7 @@ export interface Cuts {
 export interface Prompt {
   /** String literals, with their quotes, in order. */
   readonly texts: readonly PromptText[];
-  /** In order. */
+  /** The instructions, in order. */
   readonly instructions: readonly Instruction[];
 }
 
@@ -82,7 +82,7 @@ export function findPrompt(body: string, dialect: PromptDialect): Prompt {
     addTexts(body, content, by, texts);
     if (dialect === "messages") addToolResults(body, content, texts);
   }
-  // They were found by kind, not in order.
+  // They were collected by kind, not in order.
   return { texts: texts.sort(byStart), instructions: instructions.sort(byStart) };
 }
 
@@ -98,7 +98,7 @@ const speakers: Readonly<Record<string, PromptText["by"]>> = {
   function: "tool",
 };
 
-/** A content: a string, or a list with parts of the type `text`. */
+/** A content: a string, or a list whose parts of the type `text` have one. */
 function addTexts(
   body: string,
   content: JsonItem | null,
@@ -112,8 +112,8 @@ function addTexts(
 }
 
 /**
- * The results of tools in Anthropic's dialect: blocks in a user's message, with a content of their
- * own.
+ * The results of tools in Anthropic's dialect: blocks in a user's message, each with its own
+ * content.
  */
 function addToolResults(body: string, content: JsonItem | null, texts: PromptText[]): void {
   for (const { item } of itemsOf(body, content))
@@ -121,7 +121,7 @@ function addToolResults(body: string, content: JsonItem | null, texts: PromptTex
       addTexts(body, onlyMember(membersOf(body, item), "content"), "tool", texts);
 }
 
-/** Applies `cut` to the text in each of the literals. What it takes out must be ASCII. */
+/** Applies `cut` to the text of each literal. What it cuts must be ASCII. */
 export function cutTexts(
   body: string,
   texts: readonly PromptText[],
@@ -147,13 +147,13 @@ export function cutTexts(
 interface Decoded {
   readonly text: string;
   /**
-   * Pairs of a position in the text and one in the body: from there on, up to the next pair,
-   * characters correspond one to one.
+   * Pairs of a position in the text and one in the body. From each pair to the next, characters
+   * correspond one to one.
    */
   readonly marks: readonly number[];
 }
 
-/** Of the others the letter itself is meant: a quote, a slash, a backslash. */
+/** In all other escapes the letter means itself: a quote, a slash, a backslash. */
 const escapes: Readonly<Record<string, string>> = {
   b: "\b",
   f: "\f",
@@ -162,7 +162,9 @@ const escapes: Readonly<Record<string, string>> = {
   t: "\t",
 };
 
-/** The text of a string literal. Only escapes are longer than the characters that they mean. */
+/**
+ * The text of a string literal. Only escapes are longer than the characters that they stand for.
+ */
 function decode(body: string, start: number, end: number): Decoded {
   const literal = body.slice(start, end - 1);
   const marks = [0, start + 1];
@@ -196,7 +198,7 @@ type Members = readonly JsonMember[];
 /** `body` must be a JSON object. Google reads names in camel case and with underscores. */
 function addGooglePrompt(body: string, texts: PromptText[], instructions: Instruction[]): void {
   const outer = scanObject(body);
-  // A request to count tokens may have it within.
+  // A request to count tokens may hold the prompt within this field.
   const within = either(outer, "generateContentRequest", "generate_content_request");
   const top = within === null ? outer : membersOf(body, within);
   const system = either(top, "systemInstruction", "system_instruction");
@@ -228,20 +230,20 @@ function partsOf(body: string, content: JsonItem | null): ReturnType<typeof item
   return content === null ? [] : itemsOf(body, onlyMember(membersOf(body, content), "parts"));
 }
 
-/** Null if both are there: which one Google reads isn't known. */
+/** Null if both are present: which one Google reads isn't known. */
 function either(members: Members, name: string, other: string): JsonMember | null {
   const found = members.filter(({ key }) => key === name || key === other);
   return found.length === 1 ? found[0]! : null;
 }
 
 interface PromptText extends JsonItem {
-  /** Texts of assistants are never changed, and aren't here. */
+  /** Texts of assistants are never changed, so they aren't collected. */
   readonly by: "user" | "system" | "tool";
 }
 
 /** A message, or a block, that instructs the model. */
 interface Instruction extends JsonItem {
-  /** Where the item before it in its list ends; null for the first one. */
+  /** Where the previous item of its list ends; null for the first one. */
   readonly after: number | null;
 }
 
@@ -278,7 +280,9 @@ function stringOf(body: string, value: JsonItem | null): string | null {
     : (JSON.parse(body.slice(value.start, value.end)) as string);
 }
 
-/** Null for a repeated key too: which one the provider reads isn't known, so none is touched. */
+/**
+ * Null for a repeated key too: which value the provider reads isn't known, so neither is changed.
+ */
 function onlyMember(members: readonly JsonMember[], key: string): JsonMember | null {
   let found: JsonMember | null = null;
   for (const member of members) {

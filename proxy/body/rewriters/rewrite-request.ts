@@ -1,9 +1,9 @@
 /**
- * Request rewriters: what the operator lets Sluice take out of a prompt before it goes to a
+ * Request rewriters: what the operator lets Sluice remove from a prompt before it goes to a
  * provider. Each is a function of the body alone, and idempotent.
  *
- * Not here: what each takes out (`collapse-white-space.ts`, `minify-tool-json.ts`,
- * `drop-duplicate-system.ts`), and the record of what was saved.
+ * Not here: the rewriters' rules (`collapse-white-space.ts`, `minify-tool-json.ts`), and the record
+ * of the saved bytes.
  */
 import type { Config, RewriterName } from "../../../shared/config/config.js";
 import { modelSubjects, namingsOf } from "../../../shared/config/model-name.js";
@@ -30,12 +30,15 @@ const rewriters: Readonly<Record<RewriterName, Rewriter>> = {
 };
 
 export interface Rewritten {
-  /** The same Buffer when nothing was taken out. */
+  /** The same Buffer if nothing was removed. */
   readonly bytes: Buffer;
   readonly savedBytes: number;
 }
 
-/** Applies rewriters in order, each to the result of the last. `bytes`: a JSON object in UTF-8. */
+/**
+ * Applies rewriters in order, each to the result of the previous one. `bytes`: a JSON object in
+ * UTF-8.
+ */
 export function rewriteRequest(
   bytes: Buffer,
   operation: JsonOperation,
@@ -61,7 +64,7 @@ export type RewriterChoice = (userPath: string, target: Target) => readonly Rewr
 const none: readonly RewriterName[] = [];
 
 /**
- * Paths cover what is below them; models are those that are executed, named as in rules
+ * Paths cover everything below them. Models are the executed ones, named as in rules
  * (docs/cache-and-rewriters.md).
  */
 export function chooseRewriters({
@@ -94,8 +97,9 @@ function covers(path: string, userPath: string): boolean {
 }
 
 /**
- * Messages of the roles `system` and `developer`, and text blocks of Anthropic's `system`. One with
- * `cache_control` stays: it marks where the provider's own cache ends, which the first one doesn't.
+ * The rewriter `drop_duplicate_system`, for messages of the roles `system` and `developer`, and
+ * text blocks of Anthropic's `system`. A duplicate with `cache_control` stays: it marks where the
+ * provider's own cache ends, and the first one doesn't.
  */
 export function dropDuplicateSystem(body: string, { instructions }: Prompt): Cuts {
   const seen = new Set<string>();
@@ -108,7 +112,7 @@ export function dropDuplicateSystem(body: string, { instructions }: Prompt): Cut
       continue;
     }
     if (text.includes('"cache_control"')) continue;
-    // Its equal precedes it, so the comma between them goes too.
+    // An equal item precedes it, so the comma between them goes too.
     cuts.push({ start: after ?? start, end });
     savedBytes += end - start;
   }
