@@ -1,7 +1,7 @@
 /**
- * The usage that a response is charged: the reported one, or an estimate where none was reported or
- * it was invalid, as after a cut stream (docs/reference/usage-record.md). Estimates go by
- * characters: Sluice has no tokenizer.
+ * The usage that a response is charged: the reported usage, or an estimate if the provider reported
+ * none or an invalid one, as after a cut stream (docs/reference/usage-record.md). Estimates count
+ * characters, because Sluice has no tokenizer.
  *
  * Not here: reported counts (`read-usage.ts`).
  */
@@ -11,7 +11,7 @@ import type { Operation } from "../../shared/operation.js";
 import type { Usage, UsageReading } from "./read-usage.js";
 
 export interface MeteredUsage {
-  /** Null if no model worked at it, or what it did isn't known. */
+  /** Null if no model ran, or if the operation is unknown. */
   readonly usage: Usage | null;
   readonly estimated: boolean;
   /** The upper bound; null or absent if `usage` is exact. */
@@ -22,7 +22,7 @@ export interface MeteredUsage {
 
 /** The input of an estimate. */
 interface Seen {
-  /** Null if it isn't known, so nothing is estimated. */
+  /** Null if it is unknown; then nothing is estimated. */
   readonly operation: Operation | null;
   /** Called only for an estimate. */
   readonly promptBytes: () => number;
@@ -38,7 +38,7 @@ const withoutModel: ReadonlySet<Operation> = new Set<Operation>([
   "message_files",
   "message_batches",
 ]);
-/** Their answers are vectors, scores, pictures or sound, whose length doesn't tell the tokens. */
+/** Their answers are vectors, scores, pictures or sound, whose length doesn't reveal the tokens. */
 const withoutText: ReadonlySet<Operation> = new Set<Operation>([
   "embeddings",
   "embed_content",
@@ -59,8 +59,8 @@ export function isWithoutModel(operation: Operation): boolean {
 }
 
 /**
- * The reported usage; an estimate when there is none, and instead of an invalid one: a provider's
- * mistake must not lift the caller's limits.
+ * The reported usage, or an estimate if it is missing or invalid: a provider's mistake must not
+ * lift the caller's limits.
  */
 export function countUsage(reading: UsageReading, seen: Seen): MeteredUsage {
   if (seen.operation !== null && isWithoutModel(seen.operation)) return unmetered;
@@ -83,8 +83,9 @@ function estimate({ operation, promptBytes, contentChars }: Seen): Usage | null 
 }
 
 /**
- * The usage of a stream that was cut. It may have reported no more than its beginning: Anthropic
- * counts the input at the start and the output at the end. What came after that is estimated.
+ * The usage of a cut stream. The provider may have reported only the first part of it: Anthropic
+ * counts the input at the start and the output at the end. The text after the last report is
+ * estimated.
  */
 export function whenCut(reading: UsageReading, contentCharsSince: number): UsageReading {
   if (reading.kind !== "usage" || contentCharsSince === 0) return reading;
@@ -95,8 +96,8 @@ export function whenCut(reading: UsageReading, contentCharsSince: number): Usage
 }
 
 /**
- * The same for a translated stream: how much of its text came after the usage isn't known, so the
- * output is the larger of what was reported and what was seen.
+ * As `whenCut`, for a translated stream. How much of the text came after the report is unknown, so
+ * the output is the larger of the reported and the seen output.
  */
 export function whenTranslationCut(reading: UsageReading, contentChars: number): UsageReading {
   return reading.kind === "usage"
@@ -110,15 +111,15 @@ export function joinedNotes(first: string | null, second: string | null): string
 }
 
 /**
- * The rule of thumb for English; other languages and code use more tokens per character, JSON's
- * punctuation less.
+ * The rule of thumb for English. Other languages and code use more tokens per character, and JSON's
+ * punctuation uses fewer.
  */
 const charsPerToken = 4;
 
 /**
- * The bytes of the request's body as input and the characters of the answer that were seen as
- * output, at four to a token, their sum rounded up. JSON syntax in the body is included. The result
- * is at most what one response may report.
+ * Estimates the input from the bytes of the request's body, including its JSON syntax, and the
+ * output from the characters of the answer that were seen, at four to a token. Their sum is rounded
+ * up. The result is at most what one response may report.
  */
 export function estimateTokens({
   promptBytes,
@@ -143,7 +144,7 @@ export function estimateTokens({
   };
 }
 
-/** A usage, with an estimate of the text that came after it was reported. */
+/** The usage plus an estimate of the text that came after the report. */
 function withMoreOutput(usage: Usage, contentChars: number): Usage {
   const { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens } = usage;
   const totalTokens = Math.min(
@@ -161,12 +162,15 @@ function withMoreOutput(usage: Usage, contentChars: number): Usage {
   };
 }
 
-/** How much text so many tokens would be. */
+/** The characters that this many tokens stand for. */
 export function charsOf(tokens: number): number {
   return tokens * charsPerToken;
 }
 
-/** The tokens of what rewriters took out of a prompt, rounded down, so as not to exaggerate. */
+/**
+ * The tokens that rewriters removed from a prompt, rounded down so that the saving isn't
+ * overstated.
+ */
 export function estimateSavedTokens(bytes: number): number {
   return Math.min(Math.floor(bytes / charsPerToken), tokensPerResponseMax);
 }

@@ -1,6 +1,6 @@
 /**
- * Reads the events of a streamed answer: usage, errors, and how much text there was. Framing is
- * `tap-stream.ts`'s.
+ * Reads the events of a streamed answer: usage, errors, and how much text there was.
+ * `tap-stream.ts` does the framing.
  */
 import { isObject, parseJson, present } from "../../shared/checked.js";
 import type { Operation } from "../../shared/operation.js";
@@ -11,11 +11,11 @@ import { findUsage, hasEscapedName, mergeUsage } from "./find-usage.js";
 import { readUsage, type UsageReading } from "./read-usage.js";
 
 /**
- * The places in an event that can matter: usage as an object, an error as an object or a text, and
- * text of the answer, which follows one of the names in `texts`; `more` is a dialect's own. A name
- * in plain quotes can't come from inside a text, where quotes are escaped. One expression over the
- * Latin-1 reading takes a sixth of the time of JSON.parse, or of searching the Buffer for each
- * name. Whatever it finds is only a reason to parse the event.
+ * Matches the places in an event that can matter: usage as an object, an error as an object or a
+ * text, and text of the answer, which follows one of the names in `texts`. `more` is an addition
+ * for one dialect. A name in plain quotes can't come from inside a text, where quotes are escaped.
+ * One expression over the Latin-1 reading takes a sixth of the time of JSON.parse, or of searching
+ * the Buffer for each name. A match only causes the event to be parsed.
  */
 function placesWith(texts: readonly string[], { usage = "usage", more = "" } = {}): Places {
   const alternatives = [
@@ -27,27 +27,27 @@ function placesWith(texts: readonly string[], { usage = "usage", more = "" } = {
   return { all: new RegExp(`"(?:${alternatives.join("|")})`, "g"), texts: new Set(texts) };
 }
 
-/** What is searched for in the events of an operation. */
+/** The search terms for the events of an operation. */
 interface Places {
   readonly all: RegExp;
-  /** The names of text of the answer. */
+  /** The names of members that hold text of the answer. */
   readonly texts: ReadonlySet<string>;
 }
 
-/** Of chat completions, which have a finish reason besides. */
+/** For chat completions, which also have a finish reason. */
 const placesOfChat = placesWith(
   ["content", "arguments", "reasoning", "reasoning_content", "refusal"],
   { usage: "usage(?:Metadata)?", more: 'finish_reason"\\s*:\\s*"(?!")|' },
 );
-/** Of completions of a prompt. */
+/** For legacy completions. */
 const placesOfCompletions = placesWith(["text"], { more: 'finish_reason"\\s*:\\s*"(?!")|' });
-/** Of Gemini's own API. */
+/** For Gemini's own API. */
 const placesOfGoogle = placesWith(["text"], { usage: "usageMetadata" });
-/** Of Anthropic's messages, whose deltas name a text by its kind. */
+/** For Anthropic's messages, whose deltas name a text by its kind. */
 const placesOfMessages = placesWith(["text", "thinking", "partial_json"]);
 /**
- * Of responses, speech and transcriptions: every text comes once as a delta, and again in the
- * events that repeat the complete text, which aren't counted.
+ * For responses, speech and transcriptions. Every text comes once as a delta, and again in the
+ * events that repeat the complete text; those aren't counted.
  */
 const placesOfDeltas = placesWith(["delta"], { more: 'type"\\s*:\\s*"error"|' });
 
@@ -63,17 +63,17 @@ function placesOf(operation: Operation): Places {
   return operation === "messages" ? placesOfMessages : placesOfDeltas;
 }
 
-/** Reads complete events and keeps what was found in them. */
+/** Reads complete events and keeps what it finds in them. */
 export class EventReader {
   contentChars = 0;
   errorSeen = false;
   finished = false;
   /** An event was too large to be read completely, and no usage has come since. */
   unread = false;
-  /** The names of members that are text of the answer. */
+  /** The names of members that hold text of the answer. */
   readonly texts: ReadonlySet<string>;
   readonly #places: RegExp;
-  /** As it came; `usage` reads it, which is called once. */
+  /** The usage as it came. The getter `usage` reads it, and is called once. */
   #usage: unknown = null;
   #charsAtUsage = 0;
   #isFirst = true;
@@ -92,7 +92,7 @@ export class EventReader {
     return this.contentChars - this.#charsAtUsage;
   }
 
-  /** An event that was too large to be kept: what was picked of it. */
+  /** Reads the picked parts of an event that was too large to keep. */
   readPicked(event: JsonPicker): void {
     this.contentChars += event.textChars;
     const value = event.value();
@@ -100,10 +100,7 @@ export class EventReader {
     else this.#readValue(value);
   }
 
-  /**
-   * `lines`: how many lines of the event aren't blank. True for an event that carries usage and
-   * nothing else.
-   */
+  /** `lines`: how many lines of the event aren't blank. True if the event carries only usage. */
   read(event: string, lines: number): boolean {
     if (lines === 0) return false;
     const plain = this.#isFirst ? event.replace(byteOrderMark, "") : event;
@@ -130,7 +127,7 @@ export class EventReader {
         places.lastIndex = end;
       }
     }
-    // What isn't JSON is the client's to judge: it passes.
+    // An event that isn't JSON passes; the client has to handle it.
     return (matters || hasEscapedName(data)) && this.#readValue(parseJson(data));
   }
 
@@ -145,7 +142,7 @@ export class EventReader {
   }
 
   #addUsage(usage: unknown): void {
-    // What is no usage doesn't take one away.
+    // A value that isn't a usage doesn't replace one.
     if (isObject(this.#usage) && !isObject(usage)) return;
     this.#usage = mergeUsage(this.#usage, usage);
     if (readUsage(usage).kind === "absent") return;
@@ -161,7 +158,7 @@ function hasFinished(choice: unknown): boolean {
 /** At the start of a stream, in Latin-1. */
 export const byteOrderMark = /^\xef\xbb\xbf/;
 
-/** The data of an event of several lines, joined as the standard says. */
+/** The data of an event of several lines, joined as the standard requires. */
 function dataOf(event: string): string {
   const data: string[] = [];
   for (const line of event.split(/[\r\n]+/)) if (line.startsWith("data:")) data.push(line.slice(5));

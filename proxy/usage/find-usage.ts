@@ -1,8 +1,8 @@
 /**
- * Finds the usage object in an answer or in the events of a stream, and how the usage of several
- * events is put together.
+ * Finds the usage object in an answer or in the events of a stream, and merges the usage of several
+ * events.
  *
- * Not here: what its fields mean (`read-usage.ts`).
+ * Not here: what the fields mean (`read-usage.ts`).
  */
 import { isAbsent, isObject } from "../../shared/checked.js";
 import type { Picks } from "../body/json-picker.js";
@@ -38,13 +38,13 @@ const answerPicks: readonly (readonly [string, "all" | Picks])[] = [
   ["service_tier", "all"],
   ["output", outputPicks],
   ["object", "all"],
-  // That there is an error is enough.
+  // Only the presence of an error matters.
   ["error", new Map()],
 ];
 
 /**
- * What `findUsage` reads of an answer or an event, with what says that an event is an error or the
- * last one of a choice.
+ * The parts of an answer or an event that `findUsage` reads, and the fields that mark an event as
+ * an error or as the last one of a choice.
  */
 export const usagePicks: Picks = new Map<string, "all" | Picks>([
   ...answerPicks,
@@ -57,8 +57,8 @@ export const usagePicks: Picks = new Map<string, "all" | Picks>([
 ]);
 
 /**
- * The usage with what OpenAI says of it elsewhere in the answer: the tier that served it, and the
- * searches in the list of its output. Both get the names that Anthropic has for them in the usage.
+ * The usage with related fields from elsewhere in OpenAI's answer: the tier that served it, and the
+ * searches in the list of its output. Both get the names that Anthropic uses for them in the usage.
  */
 function withContext(usage: Fields, answer: Fields): Fields {
   const tier = answer["service_tier"];
@@ -71,7 +71,7 @@ function withContext(usage: Fields, answer: Fields): Fields {
   return told;
 }
 
-/** Opening a page that was found, or searching in it, isn't another search. */
+/** Opening a result, or searching within it, isn't another search. */
 function searchesIn(output: unknown): Fields | null {
   if (!Array.isArray(output)) return null;
   let web = 0;
@@ -91,46 +91,46 @@ const errorOrTier = /"(?:error|service_tier)"/;
 
 const escapedName = /"[A-Za-z_]*\\u00[4-7]/;
 
-/** Whether a name of the JSON may be written with an escaped letter, as no provider does. */
+/** Whether a name in the JSON may contain an escaped letter. No provider writes names so. */
 export function hasEscapedName(text: string): boolean {
   return text.includes("\\u00") && escapedName.test(text);
 }
 
 /**
- * The usage at the end of a complete answer without parsing all of it: `{ usage, … }`, the members
- * from there on; null when the answer has to be parsed to know. A quote within a text is escaped,
- * so what is found is a key or a value; only after a key of the outermost object do all braces
- * close. An answer that may hold an error is parsed, since an error decides what the answer is; and
- * so is one with searches, which are counted, and one whose service tier stands before the usage.
- * Names with escapes are parsed as well.
+ * The usage at the end of a complete answer, found without parsing all of it: an object of the
+ * members from `usage` on. Null if the caller has to parse the answer. A quote within a text is
+ * escaped, so the match is a key or a value; the braces balance only after a key of the outermost
+ * object. These answers must be parsed: one that may hold an error, since an error decides what the
+ * answer is; one with searches, which are counted; one whose service tier precedes the usage; and
+ * one with escapes in names.
  */
 export function usageAtEnd(text: string): unknown {
   const at = text.lastIndexOf('"usage"');
   if (at === -1) return null;
-  // One search for both, as nearly every answer has neither.
+  // One search for both, since nearly every answer has neither.
   const hasEither = errorOrTier.test(text);
   if ((hasEither && text.includes('"error"')) || hasEscapedName(text)) return null;
   try {
     const end = JSON.parse(`{${text.slice(at)}`) as Fields;
     const { usage } = end;
-    // A null may be beside the real one, which is elsewhere.
+    // A null may precede or follow the real usage.
     if (!isObject(usage)) return null;
     // Chat completions list no searches.
     if (isAbsent(usage["prompt_tokens"]) && text.includes('_search_call"')) return null;
     const saysTier = !isAbsent(usage["service_tier"]) || !isAbsent(end["service_tier"]);
     return saysTier || !hasEither ? end : null;
   } catch {
-    // It is deeper, or it is a value.
+    // The match is nested deeper, or is a value.
     return null;
   }
 }
 
 /**
- * The usage that a stream has reported so far, after one more event with usage. Counts are of the
- * complete answer so far, never of a part: Anthropic reports the input first and the output at the
- * end, others repeat all of it. So each field is the later event's. A field that is missing there,
- * or null, or 0 where there was more, keeps its earlier value; but a total and a cost belong to the
- * counts that they came with.
+ * The usage that a stream has reported so far, after one more event with usage. Counts cover the
+ * complete answer so far, never a part: Anthropic reports the input first and the output at the
+ * end, others repeat everything. So the later event's value of each field wins. A field that is
+ * missing there, or null, or 0 where there was more, keeps its earlier value; but a total and a
+ * cost belong to the counts in the same event.
  */
 export function mergeUsage(earlier: unknown, later: unknown): unknown {
   if (!isObject(earlier) || !isObject(later)) return later ?? earlier;
@@ -164,7 +164,7 @@ const ofCounts: ReadonlySet<string> = new Set([
   "cost_in_usd_ticks",
 ]);
 
-/** Whether a field's value adds to another value of the same field. */
+/** Whether a field's value adds information to another value of the same field. */
 function isMore(value: unknown, other: unknown): boolean {
   return !isAbsent(value) && (isAbsent(other) || (other === 0 && value !== 0));
 }

@@ -1,6 +1,6 @@
 /**
- * What a response costs: its usage at its target's price, or the cost that the provider reports.
- * And what the tokens would have cost that rewriters took out. All in integers, in the units of
+ * The cost of a response: its usage at its target's price, or the cost that the provider reports.
+ * Also the cost of the tokens that rewriters removed. All amounts are integers in the units of
  * `shared/domain/money.ts`.
  */
 import { isPicoUsd, type PicoUsd } from "../../shared/domain/money.js";
@@ -8,7 +8,9 @@ import { kindRate, type Price, ratesFor, type TokenRates } from "../../shared/do
 import { noDetailCounts } from "../../shared/usage/usage-details.js";
 import type { Usage } from "./read-usage.js";
 
-/** `totalCost` is `inputCost`, `outputCost` and the fees per request and per call of a tool. */
+/**
+ * `totalCost` is the sum of `inputCost`, `outputCost` and the fees per request and per tool call.
+ */
 export interface Costs {
   readonly inputCost: PicoUsd;
   readonly outputCost: PicoUsd;
@@ -17,13 +19,13 @@ export interface Costs {
 }
 
 /**
- * The cost of one response, or null if unpriced, which is recorded as such and is not 0. It is
- * unpriced when there is no price, when a kind of token that it used has none, and when the cost
- * would be more than a response can cost.
+ * The cost of one response, or null if it is unpriced, which is recorded as such and is not 0. It
+ * is unpriced if the target has no price, if a kind of token that it used has none, or if the cost
+ * exceeds the most that a response can cost.
  *
- * A cost that the provider reported wins. It isn't split into input and output, so it is split as
- * the price would have split it, or by tokens where there is no price; the two parts always add up
- * to it.
+ * A cost that the provider reported takes precedence. The provider doesn't split it into input and
+ * output, so Sluice splits it in the proportion of the price, or by tokens if there is no price.
+ * The two parts always add up to the reported cost.
  */
 export function priceUsage(usage: Usage, price: Price | null): Costs | null {
   const priced = price === null ? null : fromPrice(usage, price);
@@ -46,13 +48,13 @@ function fromPrice(usage: Usage, price: Price): Costs | null {
   const outputCost = costOfOutput(usage, rates);
   if (inputCost === null || outputCost === null) return null;
   const totalCost = inputCost + outputCost + feesOf(usage, price);
-  // Each product is exact up to 2^53; a larger one is above the bound too, however it was rounded.
+  // Each product is exact up to 2^53. A larger product exceeds the bound however it was rounded.
   return isPicoUsd(totalCost) ? { inputCost, outputCost, totalCost, source: "price" } : null;
 }
 
 /**
- * What input tokens that weren't sent would have cost in the same request, or null if there were
- * none, or they have no price.
+ * What removed input tokens would have cost in the same request; null if there were none, or if
+ * they have no price.
  */
 export function priceSavedTokens(
   tokens: number,
@@ -115,8 +117,8 @@ function costOfOutput({ outputTokens, details }: Usage, rates: TokenRates): numb
 }
 
 /**
- * Tokens of which some parts have rates of their own. Parts that are more than the whole are cut to
- * it, in their order: a token is paid once.
+ * The cost of tokens of which some parts have their own rates. Parts that exceed the whole are cut
+ * to it, in order, so that each token is charged once.
  */
 function costOfParts(
   tokens: number,

@@ -1,9 +1,10 @@
 /**
- * The token counts and the cost that an upstream reports. They come from outside and are charged to
- * limits and budgets, so each is checked: invalid ones are reported to the caller and not charged.
+ * Reads the token counts and the cost that an upstream reports. They come from outside and are
+ * charged to limits and budgets, so each is checked: invalid ones are returned to the caller and
+ * not charged.
  *
  * Providers split their tokens differently; `test/proxy/usage/reported-usage.ts` has a sample of
- * each form. The result here has one meaning for all of them.
+ * each form. The result has the same meaning for all of them.
  *
  * Details are cached and audio tokens, the service tier and others
  * (docs/reference/usage-record.md). An invalid detail counts as 0; one larger than its whole is cut
@@ -22,22 +23,22 @@ import {
 } from "../../shared/usage/usage-details.js";
 
 /**
- * What one response used. `inputTokens + outputTokens` is always `totalTokens`, which token limits
- * charge.
+ * What one response used. `inputTokens + outputTokens` always equals `totalTokens`, the count that
+ * token limits charge.
  */
 export interface Usage {
-  /** All input, with what was read from a cache and written to one. */
+  /** All input, including tokens read from a cache and written to one. */
   readonly inputTokens: number;
-  /** All output, reasoning included. */
+  /** All output, including reasoning. */
   readonly outputTokens: number;
   readonly totalTokens: number;
   /** Of the input: read from a cache. */
   readonly cachedInputTokens: number;
   /** Of the input: written to a cache. */
   readonly cacheWriteInputTokens: number;
-  /** What the provider says that the response cost, or null. */
+  /** The cost that the provider reports, or null. */
   readonly reportedCost: PicoUsd | null;
-  /** Null if it told nothing more. */
+  /** Null if the provider reports no details. */
   readonly details: UsageDetails | null;
 }
 
@@ -52,14 +53,14 @@ export type UsageReading =
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** One object for every absent usage, so that a stream doesn't make one for each chunk. */
+/** Shared by every absent usage, so that a stream doesn't make an object for each chunk. */
 export const absentUsage: UsageReading = { kind: "absent" };
 
 /**
- * Reads a usage object. Valid counts are taken as they are; a missing or invalid one is what the
- * total leaves for it. A total above the parts means output that isn't in them (reasoning, at xAI
- * and Gemini); one below them is ignored. An invalid detail counts as 0, one that is larger than
- * the input is cut to it; the note says so.
+ * Reads a usage object. Valid counts stay unchanged; a missing or invalid count is the rest of the
+ * total. A total above the sum of the parts means output that the parts leave out (reasoning, at
+ * xAI and Gemini); a total below the sum is ignored. An invalid detail counts as 0, and a detail
+ * larger than the input is cut to it; the note says so.
  */
 export function readUsage(usage: unknown): UsageReading {
   if (usage === undefined || usage === null) return absentUsage;
@@ -74,7 +75,8 @@ export function readUsage(usage: unknown): UsageReading {
   if (isAbsent(rawInput) && isAbsent(rawOutput) && isAbsent(rawTotal)) return absentUsage;
   const notes: string[] = [];
   const details = readDetails(usage, notes);
-  // Anthropic counts what its cache read and wrote besides the input, all others within it.
+  // Anthropic counts tokens read from and written to its cache beside the input, all others within
+  // it.
   const besideInput =
     hasInputTokens && details.areBesideInput ? details.cached + details.written : 0;
   const counts = readCounts(rawInput, rawOutput, rawTotal, besideInput);
@@ -100,7 +102,7 @@ export function readUsage(usage: unknown): UsageReading {
   };
 }
 
-/** Gemini counts what its tools put into the prompt beside the prompt; both are input. */
+/** Gemini counts what its tools add to the prompt separately; both are input. */
 function geminiInput({
   promptTokenCount: prompt,
   toolUsePromptTokenCount: ofTools,
@@ -109,7 +111,7 @@ function geminiInput({
 }
 
 /**
- * Input and output, or what is wrong with them. `besideInput`: input tokens that `rawInput` leaves
+ * Input and output, or the problem with them. `besideInput`: input tokens that `rawInput` leaves
  * out.
  */
 function readCounts(
@@ -129,10 +131,10 @@ function readCounts(
       return invalidCount("completion_tokens", rawOutput);
     if (input === null && output === null) return invalidCount("total_tokens", rawTotal);
   }
-  // With a total alone, as embeddings have it, all of it is input.
+  // With only a total, as for embeddings, all of it is input.
   const inputTokens = input ?? Math.max((total ?? 0) - (output ?? 0), 0);
   const outputTokens = Math.max(output ?? 0, (total ?? 0) - inputTokens);
-  // Each side has the bound; a response whose two sides are valid may use twice as much.
+  // The bound applies to each side, so a response may use twice as much.
   return isValidCount(inputTokens)
     ? { inputTokens, outputTokens }
     : invalidCount("the sum of input and cached tokens", inputTokens);
@@ -141,7 +143,7 @@ function readCounts(
 interface Details {
   readonly cached: number;
   readonly written: number;
-  /** They came in Anthropic's fields, and the input count leaves them out. */
+  /** The counts came in Anthropic's fields, and its input count excludes them. */
   readonly areBesideInput: boolean;
 }
 
@@ -177,7 +179,7 @@ function readDetail(name: string, value: unknown, notes: string[]): number {
   return 0;
 }
 
-/** xAI's ticks are 10^-10 USD. */
+/** One of xAI's ticks is 10^-10 USD. */
 const picoPerTick = 100;
 
 /**
@@ -198,8 +200,8 @@ function readCost(usage: Fields, notes: string[]): PicoUsd | null {
 }
 
 /**
- * With a key of the caller's own, OpenRouter's `cost` is its fee alone, and the upstream's cost is
- * in another field.
+ * If the caller brings its own key, OpenRouter's `cost` is only its fee, and another field has the
+ * upstream's cost.
  */
 function costFromUsd(usd: unknown, usage: Fields): PicoUsd | null {
   const inner = usage["cost_details"];
@@ -223,7 +225,7 @@ function invalid(name: string, value: unknown): UsageReading {
   return { kind: "invalid", reason: invalidCount(name, value) };
 }
 
-/** The counts that details are parts of. */
+/** The counts that the details are parts of. */
 interface Whole {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -233,7 +235,7 @@ interface Whole {
 
 const noFields: Fields = {};
 
-/** Null when it tells nothing. Read for each answer, and most tell next to nothing. */
+/** Null if there are no details. It runs for each answer, and most report hardly any details. */
 export function readUsageDetails(usage: Fields, whole: Whole): UsageDetails | null {
   const { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens } = whole;
   const input = objectOf(
@@ -321,7 +323,7 @@ function imagesIn(details: unknown): unknown {
   return details === undefined ? undefined : ofModality(details, "IMAGE");
 }
 
-/** Of Gemini's list of `{modality, tokenCount}`. */
+/** From Gemini's list of `{modality, tokenCount}`. */
 function ofModality(details: unknown, modality: string): unknown {
   if (!Array.isArray(details)) return undefined;
   const found: unknown = details.find((item) => isObject(item) && item["modality"] === modality);

@@ -1,7 +1,7 @@
 /**
- * Meters one response while it passes: the events of a stream, or the bytes of any other, which are
- * kept while the response is held and read in passing afterwards. At the end, however it ends, it
- * returns the charge.
+ * Meters one response while it passes: the events of a stream, or the bytes of any other response.
+ * The meter keeps those bytes while the response is held, and reads them in passing afterwards.
+ * When the response ends, completely or not, it returns the charge.
  *
  * Not here: what the client gets, and when.
  */
@@ -22,36 +22,39 @@ import { findUsage, usageAtEnd, usagePicks } from "./find-usage.js";
 import { absentUsage, readUsage, type UsageReading } from "./read-usage.js";
 import { createStreamTap, type StreamTap } from "./tap-stream.js";
 
-/** What an estimate needs of the request. */
+/** The parts of the request that an estimate needs. */
 interface MeteredRequest {
   /**
-   * It decides where the text of an answer is looked for. Null if it isn't known, and only a
-   * reported usage is charged.
+   * Decides where to look for the text of an answer. Null if it is unknown; then only reported
+   * usage is charged.
    */
   readonly operation: Operation | null;
   readonly promptBytes: () => number;
 }
 
 /**
- * What the translation of an answer reports of it beside the bytes that go to the client: the meter
- * sees only those.
+ * What the translation of an answer reports besides the bytes that go to the client: the meter sees
+ * only those bytes.
  */
 export interface TranslationReport {
-  /** The usage as the provider reported it, in its own fields; null or undefined: none. */
+  /**
+   * The usage as the provider reported it, in the provider's fields; null or undefined if there is
+   * none.
+   */
   readonly usage: unknown;
   /**
-   * Bytes of a complete answer that has not ended yet, or that could not be translated; and of the
+   * Bytes of a complete answer that hasn't ended yet, or that couldn't be translated; and of the
    * text in an event that was too large.
    */
   readonly untranslatedBytes: number;
-  /** Why the rest of a stream was not translated, for the log; or null. */
+  /** Why the rest of a stream wasn't translated, for the log; or null. */
   readonly refused: string | null;
 }
 
 /**
- * How a response that isn't a stream of events is metered. `json`: its usage is read. `text`: an
- * estimate counts its bytes, as it does those of JSON. `bytes`: their number says nothing of
- * tokens. `unmetered`: it isn't charged, whatever it reports.
+ * How to meter a response that isn't a stream of events. `json`: read its usage. `text`: count its
+ * bytes for an estimate, as for JSON. `bytes`: its length says nothing about tokens. `unmetered`:
+ * don't charge it, whatever it reports.
  */
 export type BodyForm = "json" | "text" | "bytes" | "unmetered";
 
@@ -65,7 +68,7 @@ export class ResponseMeter {
   #unreadable: string | null = null;
   /** Set for an event stream. */
   #tap: StreamTap | null = null;
-  /** What is held; null if nothing is, or no more. */
+  /** The held pieces; null if nothing is held. */
   #kept: Buffer[] | null = null;
   #keptBytes = 0;
   #isFull = false;
@@ -83,7 +86,7 @@ export class ResponseMeter {
     this.#memory = memory;
   }
 
-  /** The head announces a stream of events. */
+  /** Starts metering a stream of events. */
   beginStream(hideUsageChunk: boolean): void {
     this.#tap = createStreamTap({
       operation: this.#request.operation ?? "chat_completions",
@@ -92,8 +95,8 @@ export class ResponseMeter {
   }
 
   /**
-   * The head announces anything else. `isHeld`: nothing of it goes out until it is released.
-   * `unreadable`: why its usage can't be read, for the log.
+   * Starts metering any other response. `isHeld`: no bytes go out before `release`. `unreadable`:
+   * why the usage can't be read, for the log.
    */
   beginBody(form: BodyForm, isHeld: boolean, unreadable: string | null = null): void {
     this.#form = form;
@@ -115,18 +118,18 @@ export class ResponseMeter {
     return this.#tap?.errorSeen === true;
   }
 
-  /** A piece of a stream. Returns what goes to the client for it, as `StreamTap.push` does. */
+  /** Meters a piece of a stream. Returns the bytes for the client, as `StreamTap.push` does. */
   push(chunk: Buffer): Buffer | readonly Buffer[] | null {
     this.#bytes += chunk.length;
     return this.#tap!.push(chunk);
   }
 
-  /** The stream has ended. Returns what was held of it and must still go out. */
+  /** Ends the stream. Returns held bytes that must still go out. */
   endStream(): Buffer | null {
     return this.#tap!.end();
   }
 
-  /** A piece of anything else. */
+  /** Meters a piece of any other response. */
   keep(chunk: Buffer): void {
     this.#bytes += chunk.length;
     if (this.#kept === null) {
@@ -139,12 +142,12 @@ export class ResponseMeter {
     this.#kept.push(chunk);
   }
 
-  /** No memory to hold more: the response must be released. */
+  /** There is no memory to hold more, so the response must be released. */
   get isFull(): boolean {
     return this.#isFull;
   }
 
-  /** Returns the held bytes. From now on the response is read in passing. */
+  /** Returns the held bytes. The meter reads the rest of the response in passing. */
   release(): readonly Buffer[] {
     const held = this.#kept!;
     this.#kept = null;
@@ -158,8 +161,8 @@ export class ResponseMeter {
   }
 
   /**
-   * The body, in Latin-1: it keeps every byte as it came, and what is searched for is ASCII. Empty
-   * when the body isn't held. To be called once: the text takes the place of the pieces.
+   * The body in Latin-1, which keeps every byte; the search terms are ASCII. Empty if the body
+   * isn't held. Call this once: the text replaces the pieces.
    */
   text(): string {
     const kept = this.#kept?.splice(0) ?? [];
@@ -167,15 +170,18 @@ export class ResponseMeter {
   }
 
   /**
-   * The answer with this text, parsed, or only what holds its usage; undefined when it isn't JSON,
-   * or its usage isn't read.
+   * The parsed answer, or only the part that holds its usage. Undefined if the text isn't JSON, or
+   * if its usage isn't metered.
    */
   read(text: string): unknown {
     if (this.#form !== "json") return undefined;
     return this.#passing === null ? (usageAtEnd(text) ?? parseJson(text)) : this.#passing.value();
   }
 
-  /** The charge of a complete response. `answer`: what `read` returned, unless it is a stream. */
+  /**
+   * The charge of a complete response. `answer`: the result of `read`, unless the response is a
+   * stream.
+   */
   charged(answer?: unknown): MeteredUsage {
     if (this.#tap !== null)
       return this.#tap.errorSeen
@@ -223,7 +229,9 @@ export class ResponseMeter {
     );
   }
 
-  /** Of a translated answer the usage that the provider reported, instead of what passes here. */
+  /**
+   * For a translated answer, the usage that the provider reported instead of the usage seen here.
+   */
   #reading(seen: UsageReading): UsageReading {
     return this.#translation === null ? seen : readUsage(this.#translation.usage);
   }

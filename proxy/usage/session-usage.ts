@@ -1,7 +1,7 @@
 /**
- * Meters a session by its events: its responses, each of which ends in a `response.done`, or a
- * `response.completed` and the like of the Responses API, with its own usage. Other messages, most
- * of them sound, are only searched for the names of the few events that matter.
+ * Meters a realtime session by its events. Each response ends with a `response.done`, or an event
+ * such as `response.completed` of the Responses API, and reports its own usage. Most other messages
+ * carry sound; they are only searched for the names of the few events that matter.
  */
 import {
   outputTokensAssumed,
@@ -19,7 +19,7 @@ import { readUsage, type Usage } from "./read-usage.js";
 import { usageBound } from "./usage-bound.js";
 
 export interface SessionCharge {
-  /** Null: nothing was used. */
+  /** Null if nothing was used. */
   readonly usage: Usage | null;
   readonly estimated: boolean;
   /** As in `MeteredUsage`. */
@@ -64,35 +64,35 @@ const transcribed = "conversation.item.input_audio_transcription.completed";
 const matching = ["response.created", ...ends, "error", transcribed].map((type) => `"${type}"`);
 const sessionEvent = /^(transcription_)?session\.(?:created|updated)$/;
 
-/** Reads from a message that is too large to be kept what `onMessage` reads. */
+/** Picks the parts that `onMessage` reads from a message that is too large to keep. */
 export function sessionPicker(): JsonPicker {
   return new JsonPicker(sessionPicks, sessionTexts);
 }
 
 export class SessionUsage {
-  /** It answers nothing: its model writes what is said. */
+  /** Whether the session only transcribes: its model answers nothing. */
   #transcribes = false;
-  /** All that the client has sent. */
+  /** All bytes that the client has sent. */
   bytesSent = 0;
-  /** Responses that the client has asked for, and that have neither begun nor been refused. */
+  /** Responses that the client has requested, and that have neither begun nor been refused. */
   #asked = 0;
   /**
-   * Responses that have begun and aren't done; several may run, since one may be outside the
+   * Responses that have begun and aren't done. Several may run, since one may be outside the
    * conversation.
    */
   #running = 0;
-  /** The most output that one of them may give. */
+  /** The most output that one running response may give. */
   #runningMost = 0;
-  /** The input and output of the last response: what the next one begins with. */
+  /** The input and output of the last response, which are the input of the next one. */
   #contextTokens = 0;
-  /** Bytes of text that the client has sent since then. */
+  /** Bytes of text that the client has sent since the last response. */
   #textBytesSent = 0;
-  /** Of all responses that are done. */
+  /** The output of all responses that are done. */
   #outputTokens = 0;
-  /** Of the responses that are done and not charged yet. */
+  /** The usage of responses that are done and not charged yet. */
   #sum: Usage | null = null;
   #estimated = false;
-  /** What is left once responses have been charged: not null, for something was used. */
+  /** The remainder after responses have been charged. Not null then, because something was used. */
   #rest: Usage | null = null;
   #second = -1;
   #takenInSecond = 0;
@@ -104,7 +104,9 @@ export class SessionUsage {
     return this.#running > 0;
   }
 
-  /** A text message of the provider's; `leftOutBytes`: of its text, which isn't in it. */
+  /**
+   * Reads a text message from the provider. `leftOutBytes`: bytes of text that aren't in `message`.
+   */
   onMessage(message: Buffer, leftOutBytes = 0): void {
     const matters =
       matching.some((type) => message.includes(type)) ||
@@ -112,7 +114,7 @@ export class SessionUsage {
       message.includes('session.updated"') ||
       (message.includes('.delta"') && !message.includes('audio.delta"'));
     if (!matters) return;
-    // What isn't an event is the client's to judge.
+    // A message that isn't an event is the client's to handle.
     const event = parseJson(message.toString("utf8"));
     if (!isObject(event)) return;
     const { type, delta, response, session, usage } = event;
@@ -130,7 +132,7 @@ export class SessionUsage {
       this.#contentChars += utf8Bytes(delta) + leftOutBytes;
   }
 
-  /** A text message of the client's. */
+  /** Reads a text message from the client. */
   onSent(message: Buffer): void {
     // Sound isn't text.
     if (message.includes('"input_audio_buffer.append"')) return;
@@ -140,7 +142,7 @@ export class SessionUsage {
     if (isObject(event) && event["type"] === "response.create") this.#asked++;
   }
 
-  /** In other sessions it is the work of another model. */
+  /** Charges a transcription. In a conversation another model makes the transcription. */
   #transcribed(reported: unknown): void {
     const usage = readUsage(reported);
     if (this.#transcribes && usage.kind === "usage") this.#add(usage);
@@ -167,7 +169,10 @@ export class SessionUsage {
     this.#contentChars = 0;
   }
 
-  /** Of so many inputs, each of which is the conversation, and of the text that was seen. */
+  /**
+   * Adds an estimate: `inputs` times the conversation as input, and the text that was seen as
+   * output.
+   */
   #addEstimate(inputs: number): void {
     this.#estimated = true;
     const conversation = charsOf(this.#contextTokens) + this.#textBytesSent;
@@ -187,8 +192,8 @@ export class SessionUsage {
   }
 
   /**
-   * What the responses that have been done since the last call are charged; null: nothing, or they
-   * come so fast that those of a second are charged together later.
+   * The charge of the responses that are done since the last call. Null if there are none, or if
+   * they come so fast that those of a second are charged together later.
    */
   takeDone(nowMonoMs: number): SpentTokens | null {
     if (this.#sum === null) return null;
@@ -204,9 +209,9 @@ export class SessionUsage {
   }
 
   /**
-   * What is left to charge; called once, after the end of the session. A response that is
-   * unfinished, or was asked for and hasn't begun, is charged with what was sent and seen of it.
-   * `unreadMessages`: how many messages were too large to be read. `modelOutputMax`: as in
+   * The remaining charge. Call this once, after the end of the session. A response that is
+   * unfinished, or was requested and hasn't begun, is charged for what was sent and seen of it.
+   * `unreadMessages`: how many messages were too large to read. `modelOutputMax`: as in
    * `SentRequest`.
    */
   charge(unreadMessages = 0, modelOutputMax: number | null = null): SessionCharge {

@@ -2,14 +2,13 @@
  * Reads the usage of a stream (Server-Sent Events) while it passes, and hides the usage chunk that
  * only Sluice requested.
  *
- * Bytes pass at once, in the Buffers in which they came, even one byte of a line. Only when the
- * usage chunk is to be hidden, and only after a `finish_reason` has been seen, are events held
- * until they are complete. Nothing is held for longer than one event, nor more than
- * `streamEventBytesMax` bytes: a larger event passes at once, is read as it passes, and is never
- * hidden.
+ * Bytes pass immediately, in the Buffers in which they came, even one byte of a line. Events are
+ * held until they are complete only if the usage chunk must be hidden, and only after a
+ * `finish_reason`. At most one event, and at most `streamEventBytesMax` bytes, are held: a larger
+ * event passes immediately, is read as it passes, and is never hidden.
  *
- * Not here: sockets, back-pressure, and what is charged. Lines end in LF, CRLF or CR alone: of a CR
- * at the end of a chunk the next byte says whether a LF belongs to it.
+ * Not here: sockets, back-pressure, and what is charged. Lines end in LF, CRLF or a lone CR. After
+ * a CR at the end of a chunk, the next byte shows whether it was a CRLF.
  */
 import { streamEventBytesMax } from "../../shared/bounds.js";
 import { ByteBuffer } from "../../shared/byte-buffer.js";
@@ -20,21 +19,24 @@ import { usagePicks } from "./find-usage.js";
 import type { UsageReading } from "./read-usage.js";
 
 export interface StreamTap {
-  /** Returns what goes to the client now, in order: mostly `chunk` itself. Null: nothing yet. */
+  /**
+   * Returns what goes to the client now, in order: usually `chunk` itself. Null if nothing does
+   * yet.
+   */
   push(chunk: Buffer): Buffer | readonly Buffer[] | null;
   /** Ends the stream. Returns held bytes that must still be sent. */
   end(): Buffer | null;
-  /** The last usage that the events reported, merged where it came in several parts. */
+  /** The last usage that the events reported, merged if it came in several parts. */
   readonly usage: UsageReading;
   /**
    * How much text the deltas carried (content, reasoning, refusal, tool arguments), for an
-   * estimate: the bytes that it takes in the JSON. An escape counts as it is written, a Chinese
-   * character as 3.
+   * estimate: its bytes as written in the JSON. An escape counts as written, a Chinese character as
+   * 3.
    */
   readonly contentChars: number;
-  /** The part after the last usage. */
+  /** The text after the last usage. */
   readonly contentCharsSinceUsage: number;
-  /** Whether an event was an error, as `isErrorEvent` says. */
+  /** Whether an event was an error; see `isErrorEvent`. */
   readonly errorSeen: boolean;
   /** What may be missing in `usage`, for the log. */
   readonly note: string | null;
@@ -47,8 +49,8 @@ interface StreamTapOptions {
 }
 
 /**
- * A tap for one response, in the dialect of what was asked for. With `hideUsageChunk`, chunks that
- * only carry usage are kept from the client once a `finish_reason` has passed.
+ * A tap for one response, in the client's dialect. With `hideUsageChunk` it removes chunks that
+ * only carry usage, once a `finish_reason` has passed.
  */
 export function createStreamTap({
   operation,
@@ -58,19 +60,22 @@ export function createStreamTap({
   return new Tap(new EventReader(operation), hideUsageChunk, eventBytesMax);
 }
 
-/** What the last, incomplete line of a chunk holds so far: whether it may still turn out blank. */
+/** The state of the last, incomplete line: whether it may still turn out to be blank. */
 type OpenLine = "empty" | "cr" | "text";
 
-/** At the end of a text it isn't decided yet. */
+/** Doesn't match a CR at the end of a text, which may be the start of a CRLF. */
 const loneCr = /\r(?=[^\n])/;
 
 class Tap implements StreamTap {
   readonly #hide: boolean;
   readonly #eventBytesMax: number;
   readonly #reader: EventReader;
-  /** The last, incomplete event. While holding, none of it has gone out; before, all of it. */
+  /**
+   * The last, incomplete event. While the tap holds events, none of its bytes have gone out; before
+   * that, all of them have.
+   */
   readonly #open = new ByteBuffer();
-  /** Used instead of `#open` for an event larger than the bound: all of it has gone out. */
+  /** Replaces `#open` for an event larger than the bound. All its bytes have gone out. */
   #large: LargeEvent | null = null;
   #openLine: OpenLine = "empty";
   /** The last byte was a CR. */
@@ -131,7 +136,7 @@ class Tap implements StreamTap {
     return holding && !usageOnly ? this.#open.take() : null;
   }
 
-  /** Everything goes out; events are read on the way. */
+  /** Passes everything on, and reads the events on the way. */
   #pass(chunk: Buffer, text: string): Buffer | readonly Buffer[] {
     let start = 0;
     for (let end = this.#eventEnd(text, 0); end !== -1; end = this.#eventEnd(text, start)) {
@@ -154,7 +159,7 @@ class Tap implements StreamTap {
     return chunk;
   }
 
-  /** Only complete events go out, and no usage chunk does; a large event goes out as it comes. */
+  /** Passes on complete events except usage chunks. A large event passes as it comes. */
   #hold(chunk: Buffer, text: string): Buffer | readonly Buffer[] | null {
     const out: Buffer[] = [];
     let start = 0;
@@ -184,11 +189,11 @@ class Tap implements StreamTap {
     return out.length === 0 ? null : out;
   }
 
-  /** The position after the blank line that ends the open event, or -1 when the text ends first. */
+  /** The position after the blank line that ends the open event; -1 if the text ends first. */
   #eventEnd(text: string, from: number): number {
     if (this.#afterCr && text !== "") {
       this.#afterCr = false;
-      // It has ended a line by itself.
+      // The CR was a line end of its own.
       if (text[0] !== "\n" && this.#lineEnded()) return from;
     }
     if (this.#hasLoneCr) return this.#eventEndByAny(text, from);
@@ -206,7 +211,7 @@ class Tap implements StreamTap {
     return this.#noEventEnd(text, line);
   }
 
-  /** The same of a text with CRs that no LF follows. */
+  /** As `#eventEnd`, for a text with CRs that no LF follows. */
   #eventEndByAny(text: string, from: number): number {
     let line = from;
     const ends = /\r\n|\n|\r(?=[^\n])/g;
@@ -219,7 +224,7 @@ class Tap implements StreamTap {
     return this.#noEventEnd(text, line);
   }
 
-  /** Whether the open line was blank, and the event ends with it. */
+  /** Ends the open line. True if the line is blank, which ends the event. */
   #lineEnded(): boolean {
     const blank = this.#openLine !== "text";
     this.#openLine = "empty";
@@ -236,19 +241,22 @@ class Tap implements StreamTap {
     return -1;
   }
 
-  /** The event that ends at `end`, with its part in earlier chunks. */
+  /** The event that ends at `end`, including its part in earlier chunks. */
   #completeEvent(chunk: Buffer, text: string, start: number, end: number): string {
     if (this.#open.length === 0) return text.slice(start, end);
     this.#open.append(chunk, start, end);
     return this.#open.text();
   }
 
-  /** Whether the open event is too large to be kept, or becomes so with this many more bytes. */
+  /** Whether the open event is too large to keep, or becomes so with this many more bytes. */
   #outgrows(bytes: number): boolean {
     return this.#large !== null || this.#open.length + bytes > this.#eventBytesMax;
   }
 
-  /** Adds to the large event. While holding, `out` gets what was held of it before. */
+  /**
+   * Adds to the large event. While the tap holds events, `out` gets the bytes that were held
+   * before.
+   */
   #appendLarge(bytes: Buffer, out: Buffer[] | null): LargeEvent {
     const held = this.#open.take();
     if (held.length > 0) out?.push(held);
@@ -273,10 +281,10 @@ class Tap implements StreamTap {
   }
 }
 
-/** An event that isn't kept: the JSON in its lines of data is read as they pass. */
+/** An event that isn't kept: the JSON in its data lines is read as they pass. */
 class LargeEvent {
   readonly json: JsonPicker;
-  /** The beginning of the open line; null if it is known. */
+  /** The beginning of the open line, until the kind of the line is known; then null. */
   #begun: string | null = "";
   #isData = false;
 
@@ -298,7 +306,7 @@ class LargeEvent {
     }
   }
 
-  /** Reads what says whether the line is data. Returns where the rest of it begins. */
+  /** Reads the beginning of a line to find whether it is data. Returns the position of the rest. */
   #beginLine(bytes: Buffer, at: number, end: number): number {
     const rest = Math.min(end, at + field.length - this.#begun!.length);
     const begun = this.#begun! + bytes.toString("latin1", at, rest);

@@ -1,8 +1,8 @@
 /**
- * The most that a request can use at its provider, for a response whose usage never came: all of
- * its body as input, a token for each byte, and the most output that it asks for or that its model
- * gives. Not bounded: what a provider adds to a prompt by itself, such as a stored conversation or
- * the results of a search.
+ * The most that a request can use at its provider, for a response whose usage never came: a token
+ * of input for each byte of its body, and the most output that it requests or that its model gives.
+ * The bound excludes what a provider adds to a prompt, such as a stored conversation or the results
+ * of a search.
  */
 import { outputTokensAssumed, tokensPerResponseMax } from "../../shared/bounds.js";
 import { isCount, isObject, parseJson } from "../../shared/checked.js";
@@ -11,7 +11,7 @@ import type { Operation } from "../../shared/operation.js";
 import type { RequestBody } from "../upstream/upstream.js";
 import type { Usage } from "./read-usage.js";
 
-/** They generate nothing. */
+/** These operations generate no text. */
 const withoutOutput: ReadonlySet<Operation> = new Set<Operation>([
   "embeddings",
   "embed_content",
@@ -25,12 +25,12 @@ const choices = ["n", "best_of", "candidateCount"];
 
 /** A request as it was sent. */
 export interface SentRequest {
-  /** Null if it isn't known. */
+  /** Null if it is unknown. */
   readonly operation: Operation | null;
   readonly body: RequestBody;
   /** For a body that wasn't held. */
   readonly promptBytes: number;
-  /** The most output that the model gives at once; null if it isn't known. */
+  /** The most output that the model gives in one response; null if it is unknown. */
   readonly modelOutputMax: number | null;
 }
 
@@ -55,7 +55,7 @@ export function sentRequestOf({
   };
 }
 
-/** `charged`: what is known or estimated of it already. */
+/** `charged`: the part of the usage that is known or estimated already. */
 export function usageBound(charged: Usage, sent: SentRequest): Usage {
   const inputTokens = Math.max(charged.inputTokens, bytesOf(sent));
   const outputTokens = Math.max(charged.outputTokens, outputMax(sent));
@@ -72,7 +72,7 @@ export function usageBound(charged: Usage, sent: SentRequest): Usage {
   };
 }
 
-/** No token is less than a byte. */
+/** A token is at least one byte. */
 function bytesOf({ body, promptBytes }: SentRequest): number {
   if (body === null) return promptBytes;
   return Math.max(promptBytes, Buffer.isBuffer(body) ? body.length : (body.bytes ?? 0));
@@ -85,7 +85,7 @@ function outputMax({ operation, body, modelOutputMax }: SentRequest): number {
   return perChoice * Math.max(1, largestOf(fields, choices) ?? 1);
 }
 
-/** The largest of the counts of these names, at the top or in Gemini's `generationConfig`. */
+/** The largest count among these names, at the top level or in Gemini's `generationConfig`. */
 function largestOf(fields: unknown, names: readonly string[]): number | null {
   if (!isObject(fields)) return null;
   const config = fields["generationConfig"] ?? fields["generation_config"];

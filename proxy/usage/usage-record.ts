@@ -1,6 +1,6 @@
 /**
- * The usage record that a settle carries (`shared/wire/execution.ts`): of a request that a provider
- * executed, or that the cache answered; its usage, priced.
+ * Makes the usage record that a settle carries (`shared/wire/execution.ts`) for a request that a
+ * provider executed or the cache answered: its priced usage.
  */
 import { subjectBytesMax } from "../../shared/bounds.js";
 import type { Price } from "../../shared/domain/price.js";
@@ -10,19 +10,19 @@ import { estimateSavedTokens } from "./count-usage.js";
 import { type Costs, priceSavedTokens, priceUsage } from "./price-usage.js";
 import type { Usage } from "./read-usage.js";
 
-/** What came of a request at its provider, as far as the record says it. */
+/** The result of a request at its provider, as far as the record needs it. */
 export interface ProviderResult {
-  /** What the client was answered. */
+  /** The status that the client got. */
   readonly status: number;
-  /** What the request is charged with; null: nothing, as for an error. */
+  /** The charged usage; null if nothing is charged, as for an error. */
   readonly usage: Usage | null;
-  /** What that may be at most; null, or absent: `usage` is what it is. */
+  /** The upper bound of the usage; null or absent if `usage` is exact. */
   readonly atMost?: Usage | null;
   /** As in `Execution`. */
   readonly responseId?: string;
   /**
-   * Whether a provider worked on it: it answered, or was cut. False when none could be reached, or
-   * none responded.
+   * Whether a provider worked on the request: it answered, or its answer was cut. False if no
+   * provider could be reached, or none responded.
    */
   readonly executed: boolean;
   /** When the response began; null if it didn't. */
@@ -32,30 +32,28 @@ export interface ProviderResult {
 interface Answered {
   readonly requestId: string;
   readonly endpoint: string;
-  /** The one whose answer, or failure, the client got. */
+  /** The target whose answer or failure the client got. */
   readonly target: Target;
   readonly providerType: string;
   /** Empty without a managed key. */
   readonly keyId: string;
-  /** The virtual model or alias that the client named; empty: none. */
+  /** The virtual model or alias that the client named, or empty. */
   readonly requestedModel: string;
   readonly startedMonoMs: number;
   readonly endedMonoMs: number;
 }
 
 export interface Executed extends Answered {
-  /** What rewriters took out of the prompt. */
+  /** The bytes that rewriters removed from the prompt. */
   readonly savedBytes: number;
-  /** Of the target that answered; null if unpriced. */
+  /** The price of the target that answered; null if unpriced. */
   readonly price: Price | null;
 }
 
-/**
- * Of an error, or a request that was cut before its answer: it costs nothing, whatever its price.
- */
+/** An error, or a request that was cut before its answer, costs nothing, whatever the price. */
 const noCosts: Costs = { inputCost: 0, outputCost: 0, totalCost: 0, source: "price" };
 
-/** Null when no provider executed the request: none answered, or it was never sent. */
+/** Null if no provider executed the request: none answered, or it was never sent. */
 export function usageRecord(
   { executed, usage, atMost = null, responseId = "", status, firstByteMonoMs }: ProviderResult,
   what: Executed,
