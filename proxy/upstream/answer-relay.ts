@@ -56,9 +56,9 @@ export abstract class AnswerRelay implements UpstreamSink {
   protected abstract send(): UpstreamCall;
   protected abstract begun(rawHeaders: readonly (Buffer | string)[]): void;
   protected abstract passed(chunk: Buffer): void;
-  /** Not after `end`. */
+  /** Not called after `end`. */
   protected abstract completed(): void;
-  /** Not after `end`. */
+  /** Not called after `end`. */
   protected abstract failed(failure: UpstreamFailure): void;
   /** The request that was sent, to bound an unknown usage. */
   protected abstract sentRequest(): SentRequest;
@@ -151,7 +151,7 @@ export abstract class AnswerRelay implements UpstreamSink {
     }
   }
 
-  /** Whether the whole request was sent: the provider may work on it and bill it. */
+  /** Whether the whole request was sent: the provider may then work on it and bill it. */
   protected get isSent(): boolean {
     return this.#call?.isSent === true;
   }
@@ -169,8 +169,8 @@ export abstract class AnswerRelay implements UpstreamSink {
   }
 
   /**
-   * The charge of a complete answer: an estimate of the prompt for a background response that still
-   * runs.
+   * The charge of a complete answer. For a background response that still runs it is an estimate of
+   * the prompt.
    */
   protected chargedAtEnd(answer: unknown, responseId: string): MeteredUsage {
     return responseId === ""
@@ -193,7 +193,7 @@ export abstract class AnswerRelay implements UpstreamSink {
     this.exchange.onDrain(() => this.#call?.resume());
   }
 
-  /** The client disconnected or was cut off. Not after `end`. */
+  /** The client disconnected or was cut off. Not called after `end`. */
   protected onGone(): void {
     this.abortCall();
     this.end(this.chargedWhenGone(), { ...goneEnding(this.exchange), finish: () => {} });
@@ -257,7 +257,9 @@ export abstract class AnswerRelay implements UpstreamSink {
   }
 }
 
-/** OpenAI's and most others', Anthropic's, Azure's, Amazon's: each of another length. */
+/**
+ * Header names of OpenAI and most others, Anthropic, Azure, and Amazon, indexed by their lengths.
+ */
 const providerNames: readonly (Buffer | undefined)[] = [
   "x-request-id",
   "request-id",

@@ -1,5 +1,5 @@
 /**
- * The deadlines of one provider's calls, watched by one timer: undici's own deadlines are two
+ * The deadlines of one provider's calls, watched by one timer: undici's own deadlines use two
  * timers per request, and cost more than the rest of its bookkeeping.
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
@@ -9,7 +9,7 @@ export interface Deadlines {
   readonly idleTimeoutTicks: number;
   readonly firstByteTimeoutMs: number;
   readonly idleTimeoutMs: number;
-  /** For any other time. */
+  /** The ticks for a deadline other than the provider's. */
   timeoutTicksFor(ms: number): number;
   watch(call: Watched): void;
   unwatch(call: Watched): void;
@@ -17,8 +17,8 @@ export interface Deadlines {
 }
 
 /**
- * The timer runs from the first call until a tick finds none, so that a short call costs no timer
- * of its own.
+ * The timer runs from the first call until a tick finds no calls, so a short call needs no timer of
+ * its own.
  */
 export function createDeadlines({
   firstByteTimeoutMs,
@@ -52,13 +52,13 @@ export function createDeadlines({
   };
 }
 
-/** One call as the watch sees it. */
+/** A call that is watched. */
 export interface Watched {
-  /** Ticks since the last sign of life; the call sets it to 0 at each one. */
+  /** Ticks since the last bytes. The call sets it to 0 when bytes arrive. */
   idleTicks: number;
-  /** The ticks at which it has timed out; Infinity while nothing is expected. */
+  /** The ticks after which the call times out; Infinity while no bytes are expected. */
   timeoutTicks: number;
-  /** Its place in the watch's list; the watch's own. */
+  /** The call's position in the list; only the watch sets it. */
   watchIndex: number;
   onTimedOut(): void;
 }
@@ -74,7 +74,7 @@ export class TimeoutWatch {
     watched.watchIndex = this.#watched.push(watched) - 1;
   }
 
-  /** Does nothing for one that isn't watched any more. */
+  /** Does nothing for a call that isn't watched. */
   remove(watched: Watched): void {
     const index = watched.watchIndex;
     if (this.#watched[index] !== watched) return;
@@ -84,9 +84,11 @@ export class TimeoutWatch {
     last.watchIndex = index;
   }
 
-  /** Counts one tick for each; those that have timed out are removed and called, once. */
+  /**
+   * Counts one tick for each call. Removes the calls that have timed out, and notifies each once.
+   */
   tick(): void {
-    // A copy: a callback may end other calls, and begin new ones.
+    // A copy, because a callback may end other calls and begin new ones.
     for (const watched of [...this.#watched]) {
       if (++watched.idleTicks < watched.timeoutTicks) continue;
       this.remove(watched);
@@ -96,15 +98,15 @@ export class TimeoutWatch {
 }
 
 /**
- * The time between two ticks, so that a deadline is exceeded by no more than a sixteenth of the
- * shortest one, or a second.
+ * The time between two ticks. It makes a call exceed its deadline by at most a sixteenth of the
+ * shortest deadline, or by a second.
  */
 export function tickMsFor(firstDeadlineMs: number, secondDeadlineMs: number): number {
   const shortestMs = Math.min(firstDeadlineMs, secondDeadlineMs);
   return Math.min(1000, Math.max(10, Math.floor(shortestMs / 16)));
 }
 
-/** The ticks after which a deadline has surely passed: the first tick may come immediately. */
+/** The ticks after which a deadline has certainly passed: the first tick may come immediately. */
 export function timeoutTicksFor(deadlineMs: number, tickMs: number): number {
   return Math.ceil(deadlineMs / tickMs) + 1;
 }

@@ -1,33 +1,34 @@
 /**
- * Takes the credential of a call out of its answer: some providers echo it. It is replaced by as
- * many bytes, so that lengths stay true and a stream passes as it comes. Bytes are held back only
- * while they are the beginning of it, and enough to give something away.
+ * Removes the credential of a call from its answer, because some providers echo it. The replacement
+ * has the same length, so lengths stay true and a stream passes as it comes. Bytes are held back
+ * only while they may be the beginning of a secret, and only if there are enough of them to reveal
+ * something.
  *
  * Not here: errors, whose text is changed as a whole (`ProviderKeys.redact`).
  */
 import type { UpstreamFailure } from "./errors/upstream-failure.js";
 import type { UpstreamSink } from "./upstream.js";
 
-/** Shorter ones, such as `dummy`, are words that an answer may use. */
+/** Shorter values, such as `dummy`, are words that an answer may use. */
 export const echoedSecretCharsMin = 16;
 
-/** Where a piece ends with fewer bytes of a secret, they pass: nothing waits for an `s`. */
+/** Fewer bytes of a secret at the end of a piece pass: a single letter isn't held back. */
 const heldCharsMin = 8;
 
-/** The operator's headers that may hold a secret, by their name. */
+/** Matches the names of operator headers that may hold a secret. */
 const secretName = /auth|key|token|secret|cookie|password/i;
 
-/** What is looked for in the answers to calls with this key. `own`: the operator's headers. */
+/** The secrets to look for in answers to calls with this key. `own`: the operator's headers. */
 export function echoedSecrets(key: string | null, own: readonly string[]): readonly Buffer[] {
   const secrets = own.filter((_, i) => i % 2 === 1 && secretName.test(own[i - 1]!));
   if (key !== null) secrets.push(key);
-  // Of a value such as `Bearer x`, the part that is secret.
+  // The secret part of a value such as `Bearer x`.
   return [...new Set(secrets.map((value) => value.replace(/^\w+ /, "")))]
     .filter((value) => value.length >= echoedSecretCharsMin)
     .map((value) => Buffer.from(value, "latin1"));
 }
 
-/** `sink`, if nothing is to be looked for. */
+/** Returns `sink` itself if there are no secrets. */
 export function masked(
   sink: UpstreamSink,
   secrets: readonly Buffer[],
@@ -36,14 +37,17 @@ export function masked(
   return secrets.length === 0 ? sink : new MaskedSink(sink, secrets, statusMax);
 }
 
-/** Hands an answer on without the secrets: its headers, and its body up to a status. */
+/**
+ * Passes an answer on without the secrets: its headers, and its body if the status is at most
+ * `statusMax`.
+ */
 class MaskedSink implements UpstreamSink {
   readonly #sink: UpstreamSink;
   readonly #secrets: readonly Buffer[];
   readonly #statusMax: number;
-  /** The last bytes that came, where they may be the beginning of a secret. */
+  /** The last bytes, if they may be the beginning of a secret. */
   #tail: Buffer = none;
-  /** How many of them have been passed on. */
+  /** How many bytes of `#tail` have been passed on. */
   #sent = 0;
   #isMasked = false;
 
@@ -96,11 +100,11 @@ class MaskedSink implements UpstreamSink {
 
 const none = Buffer.alloc(0);
 
-/** `sent`: so many bytes have been passed on. */
+/** `sent`: how many bytes have been passed on already. */
 function without(secret: Buffer, bytes: Buffer, sent = 0): Buffer {
   let at = bytes.indexOf(secret);
   if (at === -1) return bytes;
-  // The bytes may be somebody else's too.
+  // Copy: other code may still use these bytes.
   const clean = Buffer.from(bytes);
   for (; at !== -1; at = clean.indexOf(secret, at + secret.length)) {
     clean.fill("*", at, at + secret.length);

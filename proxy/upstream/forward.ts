@@ -1,6 +1,6 @@
 /**
  * Forwards an admitted request to its provider and the response to the client: a plain answer as a
- * whole, a stream as it arrives. Meters the usage meanwhile, and returns what to charge.
+ * whole, a stream as it arrives. Meters the usage meanwhile, and returns the charge.
  */
 import { heldHeadMs, heldResponseBytesMax, readableResponseBytesMax } from "../../shared/bounds.js";
 import type { Failure } from "../../shared/error-code.js";
@@ -51,9 +51,9 @@ class Forwarding extends AnswerRelay {
   #headers: readonly string[] = [];
   /** The body is sent as it arrives, unless it is an error. */
   #passesAtOnce = false;
-  /** Anything but JSON is a failure. */
+  /** Any body other than JSON is a failure. */
   #mustBeJson = false;
-  /** What is held of a stream; null if it is sent as it comes. */
+  /** The held beginning of a stream; null if the stream passes as it arrives. */
   #head: StreamHead | null = null;
   /** The provider's Retry-After. */
   #retryAfterMs: number | null = null;
@@ -95,7 +95,7 @@ class Forwarding extends AnswerRelay {
     }
     this.#mustBeJson = mustBeJson(request.method, operation, contentType);
     const form = this.#mustBeJson ? "json" : bodyForm(contentType, operation);
-    // Audio carries no usage, and clients play it as it is generated.
+    // Audio reports no usage, and clients play it while it is generated.
     this.#passesAtOnce = form === "bytes";
     this.meter.beginBody(form, true);
   }
@@ -109,7 +109,7 @@ class Forwarding extends AnswerRelay {
     const isHeld = meter.bytes <= bytesMax && !meter.isFull;
     if (isHeld && !this.#passesAtOnce) return;
     if (this.status >= 300) {
-      // A longer error page isn't read to its end.
+      // A longer error page isn't read to the end.
       this.abortCall();
       return this.completed();
     }
@@ -131,8 +131,8 @@ class Forwarding extends AnswerRelay {
   }
 
   /**
-   * The time is checked when something comes: a client may be kept waiting for an answer, but not
-   * for a keep-alive from the provider.
+   * The time is checked only when bytes arrive: a client may have to wait for an answer, but a
+   * keep-alive from the provider needn't reach it.
    */
   #holdHead(head: StreamHead, out: Buffer | readonly Buffer[]): void {
     const isOver = head.keep(out);
@@ -202,7 +202,7 @@ class Forwarding extends AnswerRelay {
     this.#endUnanswered(failure, this.chargedWithoutEnd(reason));
   }
 
-  /** No model's answer, as in `#endWithoutAnswer`. */
+  /** An empty stream isn't a model's answer; see `#endWithoutAnswer`. */
   #endEmpty(): void {
     const reason = "an empty stream";
     this.#endUnanswered({ kind: "broken", reason }, { ...unmetered, note: reason });
@@ -222,7 +222,7 @@ class Forwarding extends AnswerRelay {
 
   /**
    * The provider did the work and will bill it, so it is charged. No other target repeats the work,
-   * nor does an SDK that retries every 502.
+   * and an SDK that retries every 502 doesn't either.
    */
   #endUntranslatable(why: string): void {
     const { provider, operation, translator } = this.#what;
@@ -241,7 +241,7 @@ class Forwarding extends AnswerRelay {
     const { upstream, provider, translator } = this.#what;
     const redacted = Buffer.from(upstream.redact(body), "latin1");
     const failure = mapUpstreamError(provider, this.status, redacted);
-    // The first event of a stream, which the translation has made of the provider's.
+    // The first event of a stream, which the translation made from the provider's.
     if (translator?.failed === true) return this.#endUntranslatable(failure.message);
     const note = isRefusal(failure) ? `the provider answered ${this.status}` : null;
     this.#fail(failure, {
@@ -253,7 +253,7 @@ class Forwarding extends AnswerRelay {
     });
   }
 
-  /** Not a model's answer, or an empty one: no model executed the request. */
+  /** The body is empty or isn't a model's answer, so no model executed the request. */
   #endWithoutAnswer(text: string): void {
     const given = `${this.status} with ${describeNoAnswer(text)}`;
     this.#fail(noAnswer(this.#what.provider, given), {
@@ -279,7 +279,7 @@ class Forwarding extends AnswerRelay {
   }
 }
 
-/** The operations that are answered in JSON alone, whatever content type the response has. */
+/** The operations whose answers are always JSON, whatever content type the response has. */
 const inJson: ReadonlySet<Operation> = new Set<Operation>([
   "chat_completions",
   "responses",
@@ -308,7 +308,8 @@ const pictures: ReadonlySet<Operation> = new Set<Operation>([
 const binary = /^(?:audio|image|video)\/|^application\/octet-stream/;
 
 /**
- * Whether an answer must be JSON: a picture may come as an image, and a deletion may have no body.
+ * Whether an answer must be JSON: an answer with a picture may be an image, and a deletion may have
+ * no body.
  */
 export function mustBeJson(method: string, operation: Operation, contentType: string): boolean {
   return (

@@ -1,6 +1,6 @@
 /**
- * The input and the result of forwarding a request. The result, also of passthrough requests and
- * WebSocket sessions, is the source of the settle, the usage record and the log line.
+ * The input and the result of forwarding a request. The settle, the usage record and the log line
+ * are made from the result, also for passthrough requests and WebSocket sessions.
  */
 import type { Operation } from "../../shared/operation.js";
 import type { Exchange } from "../http/exchange.js";
@@ -13,27 +13,30 @@ export interface ForwardRequest {
   readonly upstream: Upstream;
   readonly provider: string;
   readonly request: UpstreamRequest;
-  /** The rate limit headers; every response has them, failures too. */
+  /** The rate limit headers. Every response has them, including failures. */
   readonly headers: readonly string[];
-  /** The client's operation; it decides where the text of an answer is. */
+  /** The client's operation, which decides where the text of an answer is. */
   readonly operation: Operation;
   /**
    * The translation of a provider that speaks another dialect. It knows the usage, for which the
    * client's dialect may have no fields. Null if the answer isn't translated.
    */
   readonly translator: (TranslationReport & { readonly failed: boolean }) | null;
-  /** Whether to hide the usage chunk of a stream that the client didn't request. */
+  /** Whether to hide the usage chunk of a stream, because the client didn't request it. */
   readonly hideUsageChunk: boolean;
   readonly promptBytes: () => number;
-  /** Rewrites the JSON of a successful answer, which is held for it; null if it passes as it is. */
+  /**
+   * Rewrites the JSON of a successful answer, which is held for that; null to leave it unchanged.
+   */
   readonly rewrite?: ((json: string) => string) | null;
   /** As in `SentRequest`; called only when the usage is unknown. */
   readonly modelOutputMax?: () => number | null;
   /**
-   * Whether another target can take over: then the head of a stream is held until an answer begins.
+   * Whether another target can take over. If so, the beginning of a stream is held until an answer
+   * begins.
    */
   readonly hasFallback: boolean;
-  /** Called when the answer starts to be sent: the request won't be repeated. */
+  /** Called when the answer starts to be sent. After that the request isn't repeated. */
   readonly onBegun?: () => void;
   readonly monoMs: () => number;
 }
@@ -59,7 +62,7 @@ export interface Forwarded extends ProviderResult {
   readonly failed: TargetFailure | null;
   /** The exception that ended it; usually null. */
   readonly bug: unknown;
-  /** Sends the end of the response; call it after the settle was sent. */
+  /** Sends the end of the response. Call this after the settle was sent. */
   readonly finish: () => void;
 }
 

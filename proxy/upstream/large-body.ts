@@ -1,13 +1,13 @@
 /**
- * A large body on its way to a provider. It is held as long as it may have to be sent again, and
- * then let go: a client of HTTP keeps its request, and would keep the body with it, until the
- * answer has ended, which for a stream may be minutes later.
+ * A large body on its way to a provider. It is held while it may have to be sent again, and then
+ * released: an HTTP client keeps its request, and with it the body, until the answer has ended,
+ * which for a stream may be minutes later.
  */
 import { assert } from "../../shared/assert.js";
 import { largeBodyBytes } from "../../shared/bounds.js";
 
 export class LargeBody {
-  /** How long it is. */
+  /** The length of the body. */
   readonly bytes: number;
   #held: Buffer | null;
 
@@ -33,13 +33,13 @@ export class LargeBody {
     return this.#held;
   }
 
-  /** It won't be sent again; what is on its way is sent to its end. */
+  /** Releases the body: it won't be sent again. Pieces on their way are sent to the end. */
   letGo(): void {
     this.#held = null;
   }
 }
 
-/** The large ones among the bodies that were sent for one call. */
+/** The large bodies that were sent for one call. */
 export class LargeBodies {
   /** Usually null. */
   #sent: LargeBody[] | null = null;

@@ -1,10 +1,10 @@
 /**
- * From `/p/{provider}/{rest}?{query}` to a path at the provider's own address, or the reason why
- * the path is refused.
+ * Maps `/p/{provider}/{rest}?{query}` to a path at the provider's own address, or returns the
+ * reason why the path is refused.
  *
- * The rest is a path of the provider's origin, as the provider documents it. One that begins with a
- * resource of OpenAI's or Anthropic's API is below the base URL instead, so that an SDK whose base
- * URL is `/p/{provider}` finds it. The origin is always the configured one.
+ * The rest is a path of the provider's origin, as the provider documents it. A rest that begins
+ * with a resource of OpenAI's or Anthropic's API is below the base URL instead, so that an SDK
+ * whose base URL is `/p/{provider}` finds it. The origin is always the configured one.
  *
  * Not here: which providers are configured, and who may call them.
  */
@@ -24,19 +24,19 @@ export function splitPassthrough(path: string): PassthroughPath | null {
   return match === null ? null : { provider: match[1]!, rest: match[2] ?? "" };
 }
 
-/** How often a path is decoded, as servers behind the provider's front end may do. */
+/** How often a path is decoded: servers behind the provider's front end may decode it again. */
 const decodingsMax = 4;
 
 /**
- * Why a rest isn't passed on, or null. Refused is what servers interpret differently: dot segments,
+ * Why a rest isn't passed on, or null. It refuses what servers interpret differently: dot segments,
  * empty segments and backslashes, plain or percent-encoded any number of times; and characters that
- * no path may have. An encoded slash passes as it is: model names have it.
+ * aren't allowed in paths. An encoded slash passes unchanged, since model names contain it.
  */
 export function restProblem(rest: string): string | null {
   if (!/^[A-Za-z0-9\-._~!$&'()*+,;=:@/%]*$/.test(rest))
     return "it holds a character that has no place in a path";
   if (/%(?![0-9A-Fa-f]{2})/.test(rest)) return "it holds a percent sign that encodes nothing";
-  // http-proxy would make it "http://".
+  // http-proxy would change it to "http://".
   if (/https?:\//.test(rest)) return "it holds an address";
   let text = rest;
   for (let round = 0; round <= decodingsMax; round++) {
@@ -55,13 +55,13 @@ function segmentProblem(text: string): string | null {
   if (/[\u0000-\u001f\u007f]/.test(text)) return "it holds a control character";
   if (text.includes("\\")) return "it holds a backslash";
   if (text.includes("//")) return "it holds an empty segment";
-  // Some servers cut what follows a semicolon before they look at the dots.
+  // Some servers cut a segment at its semicolon before they look for dots.
   for (const segment of text.split("/"))
     if (/^\.{1,2}(?:;|$)/.test(segment)) return "it holds a dot segment";
   return null;
 }
 
-/** The path at the origin of a base URL; `rest` has no problem. */
+/** The path at the origin of a base URL. `rest` must have passed `restProblem`. */
 export function originPath(baseUrl: string, rest: string): string {
   const base = new URL(baseUrl).pathname.replace(/\/$/, "");
   if (rest === "") return "/";
@@ -74,8 +74,8 @@ function isAtOrBelow(base: string, path: string): boolean {
 }
 
 /**
- * Parameters with credentials of the caller's: Google's `key` and tokens, and those of Azure's SDK
- * in browsers.
+ * Parameters that hold the caller's credentials: Google's `key` and tokens, and those that Azure's
+ * SDK uses in browsers.
  */
 const credentialParameters: ReadonlySet<string> = new Set([
   "key",
@@ -87,8 +87,8 @@ const credentialParameters: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The query for the provider, with its question mark, or nothing: without credentials, with the
- * provider's API version if it has one and the caller named none.
+ * The query for the provider with its question mark, or an empty text. Credentials are removed, and
+ * the provider's API version is added if it has one and the caller named none.
  */
 export function passedQuery(query: string, apiVersion: string | null): string {
   const parameters = query
@@ -105,7 +105,7 @@ export function passedQuery(query: string, apiVersion: string | null): string {
   return parameters.length === 0 ? "" : `?${parameters.join("&")}`;
 }
 
-/** A query without a parameter of the caller's, however it spells it; `name` is in lower case. */
+/** A query without one parameter, however the caller spells its name; `name` is in lower case. */
 export function withoutParameter(query: string, name: string): string {
   return query
     .split("&")
@@ -113,16 +113,16 @@ export function withoutParameter(query: string, name: string): string {
     .join("&");
 }
 
-/** Whether a query is valid in a request line as it is. */
+/** Whether a query is valid in a request line as written. */
 export function isCleanQuery(query: string): boolean {
   return /^[\x21\x22\x24-\x7e]*$/.test(query);
 }
 
-/** Parameters of every API of Google's, whatever method is called: they shape what it answers. */
+/** Parameters that every method of Google's APIs accepts: they shape its answer. */
 const googleParameter = /^\s*(?:\$.*|fields|alt|callback)\s*$/is;
 const harmlessGoogleParameter = /^\s*\$(?:\.xgafv|prettyPrint)\s*$/i;
 
-/** A query without such parameters. */
+/** A query without these parameters. */
 export function withoutGoogleParameters(query: string): string {
   return query
     .split("&")
@@ -141,9 +141,9 @@ export function queryProblem(
 }
 
 /**
- * Of Google's parameters, those are refused that keep the usage of a `POST` from being read:
- * `fields` chooses what an answer has, `alt` and `callback` make it no JSON. Those with a dollar
- * can also stand for headers and for the method, so only known ones pass.
+ * Refuses Google's parameters that keep the usage of a `POST` from being read: `fields` selects the
+ * fields of an answer, `alt` and `callback` turn it into something other than JSON. Parameters with
+ * a dollar sign can also replace headers and the method, so only known ones pass.
  */
 function googleProblem(method: string, query: string): string | null {
   for (const [name, value] of separated(query)) {
@@ -160,8 +160,8 @@ function googleProblem(method: string, query: string): string | null {
 }
 
 /**
- * Why a body isn't passed on, or null: Google may answer one of protobuf in the same form. Not of a
- * file, which is whatever its owner says.
+ * Why a body isn't passed on, or null: Google may answer a protobuf body with protobuf. Uploaded
+ * files aren't checked, since a file may have any content type.
  */
 export function bodyTypeProblem(
   rest: string,
@@ -176,12 +176,12 @@ export function bodyTypeProblem(
   return isProtobuf ? "its content-type is of protobuf: no usage could be read" : null;
 }
 
-/** Of any type: Google has hosts that speak OpenAI's dialect. */
+/** For any provider type: Google has hosts that speak OpenAI's dialect. */
 function isGoogle({ type, baseUrl }: Pick<ProviderConfig, "type" | "baseUrl">): boolean {
   return type === "gemini" || /(?:^|\.)googleapis\.com\.?$/.test(new URL(baseUrl).hostname);
 }
 
-/** Names and values, where a semicolon separates too: some servers read it so. */
+/** Names and values. A semicolon separates too, because some servers read it so. */
 function separated(query: string): readonly (readonly [name: string, value: string])[] {
   return query.split(/[&;]/).flatMap((part) => [...new URLSearchParams(part)]);
 }
@@ -191,7 +191,7 @@ export function parameterOf(query: string, name: string): string | null {
   return new URLSearchParams(query).get(name);
 }
 
-/** A query whose first parameter of one name is replaced; further ones of that name go. */
+/** A query in which one parameter is replaced and its repetitions are removed. */
 export function replaceParameter(query: string, old: string, name: string, value: string): string {
   let isReplaced = false;
   const parameters = query.split("&").flatMap((parameter) => {

@@ -1,10 +1,11 @@
 /**
- * Addresses of a provider in its answers, as addresses of Sluice's: a client that follows one sends
- * its own credential there, as the official SDKs do with `results_url` and upload addresses.
+ * Replaces a provider's addresses in its answers with Sluice's addresses: a client that follows one
+ * sends its own credential there, as the official SDKs do with `results_url` and upload addresses.
  *
- * What is at another host, such as a picture on a CDN, is followed without a credential and stays
- * (docs/security.md); but for a redirect, on which some clients send their key along. The address
- * of a Google file (`uri`) names it in later requests and isn't followed, so it stays as well.
+ * An address at another host, such as a picture on a CDN, is followed without a credential and
+ * stays (docs/security.md), except in a redirect, on which some clients send their key along. The
+ * address of a Google file (`uri`) names it in later requests and isn't followed, so it stays as
+ * well.
  */
 import { passedQuery } from "./passthrough-path.js";
 
@@ -15,19 +16,22 @@ export interface ProviderLinks {
   readonly place: string;
 }
 
-/** Headers that are followed within the provider's API, whatever host a relay leaves in them. */
+/**
+ * Headers whose addresses are always in the provider's API, even if a relay puts another host
+ * there.
+ */
 const apiHeaders: ReadonlySet<string> = new Set([
   "x-goog-upload-url",
   "x-goog-upload-control-url",
   "operation-location",
   "azure-asyncoperation",
 ]);
-/** Headers that may lead anywhere. */
+/** Headers that may refer to any host. */
 const anyHeaders: ReadonlySet<string> = new Set(["location", "content-location", "link"]);
 
 /**
- * The headers of an answer that hold addresses, rewritten; those that lead elsewhere are left out.
- * Null if it is a redirect to elsewhere.
+ * The rewritten headers of an answer that hold addresses. Headers with addresses at other hosts are
+ * left out. Null for a redirect to another host.
  */
 export function relinkedHeaders(
   links: ProviderLinks,
@@ -47,7 +51,7 @@ export function relinkedHeaders(
   return kept;
 }
 
-/** `<https://…>; rel="next", <…>`. */
+/** A header such as `<https://…>; rel="next", <…>`. */
 function relinkedList(links: ProviderLinks, value: string): string | null {
   const parts = value.split(/,(?=\s*<)/).flatMap((part) => {
     const match = /^\s*<([^<>]*)>(.*)$/.exec(part);
@@ -57,7 +61,7 @@ function relinkedList(links: ProviderLinks, value: string): string | null {
   return parts.length === 0 ? null : parts.join(", ");
 }
 
-/** Null if it is at another host. `ofAnyHost`: its host doesn't matter. */
+/** Null if the address is at another host. `ofAnyHost`: whether to ignore the host. */
 function ownAddress({ baseUrl, place }: ProviderLinks, text: string, ofAnyHost: boolean) {
   if (!URL.canParse(text.trim(), baseUrl)) return null;
   const url = new URL(text.trim(), baseUrl);
@@ -68,7 +72,7 @@ function ownAddress({ baseUrl, place }: ProviderLinks, text: string, ofAnyHost: 
 
 /**
  * Rewrites the strings of a JSON text that are addresses at the provider, in all of its members,
- * and `results_url` of a batch at any host. The text may be in Latin-1.
+ * and the `results_url` of a batch at any host. The text may be in Latin-1.
  */
 export function relinkedJson(links: ProviderLinks, text: string): string {
   const { host } = new URL(links.baseUrl);
@@ -81,7 +85,7 @@ export function relinkedJson(links: ProviderLinks, text: string): string {
   });
 }
 
-/** A string that is an address as a whole, with the name of its member, if it is one. */
+/** Matches a string that is an address as a whole, and the name of its member, if it has one. */
 const addressInJson =
   /(?:"([A-Za-z_]{1,64})"\s{0,64}:\s{0,64})?"(https?:(?:\\?\/){2}(?:[\x21\x23-\x5b\x5d-\x7e]|\\\/){1,4096})"/g;
 const fileNames = /^(?:uri|fileUri|file_uri)$/;
@@ -91,8 +95,8 @@ function jsonText(address: string): string {
 }
 
 /**
- * The JSON of message batches, whose results are at Sluice's own endpoint below `origin`. One whose
- * address isn't understood has none.
+ * The JSON of message batches, with their results at Sluice's own endpoint below `origin`. A batch
+ * with an unreadable address gets none.
  */
 export function relinkedBatches(origin: string, text: string): string {
   return text.replace(

@@ -1,9 +1,9 @@
 /**
- * Whether a request that has failed is sent to the same target once more, and after which time:
- * exponential backoff with full jitter, or what the provider asked for (docs/reference/http-api.md,
+ * Whether to send a failed request to the same target again, and after which time: exponential
+ * backoff with full jitter, or the time that the provider asked for (docs/reference/http-api.md,
  * "Retries").
  *
- * Not here: which failures are worth it (`errors/failover-reason.ts`), and the waiting.
+ * Not here: which failures are worth a retry (`errors/failover-reason.ts`), and the waiting.
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { firstRetryWaitMs } from "../bounds.js";
@@ -13,13 +13,13 @@ import type { TargetFailure } from "./errors/failover-reason.js";
 interface Attempts {
   /** Retries so far. */
   readonly retried: number;
-  /** Since the first attempt began. */
+  /** Time since the first attempt began. */
   readonly elapsedMs: number;
   /** From 0 to 1. */
   readonly random: number;
 }
 
-/** Null without a retry. A retry begins within `first_byte_timeout_ms` of the first attempt. */
+/** Null for no retry. A retry begins within `first_byte_timeout_ms` of the first attempt. */
 export function retryWaitMs(
   { worthRetrying, retryAfterMs }: Pick<TargetFailure, "worthRetrying" | "retryAfterMs">,
   { retried, elapsedMs, random }: Attempts,
@@ -34,7 +34,7 @@ export function retryWaitMs(
 }
 
 /**
- * The Retry-After of an answer; null without one, Infinity for a date without a Date header. OpenAI
+ * The Retry-After of an answer. Null without one, Infinity for a date without a Date header. OpenAI
  * and Azure also send milliseconds.
  */
 export function readRetryAfterMs(rawHeaders: readonly (Buffer | string)[]): number | null {
@@ -43,7 +43,7 @@ export function readRetryAfterMs(rawHeaders: readonly (Buffer | string)[]): numb
   const after = headerOf(rawHeaders, "retry-after").trim();
   if (after === "") return null;
   if (/^\d{1,9}(?:\.\d+)?$/.test(after)) return Number(after) * 1000;
-  // What else Date.parse takes isn't a date of HTTP.
+  // Date.parse also accepts texts that aren't HTTP dates.
   if (!/^[A-Z][a-z]{2}/.test(after)) return Infinity;
   const waitMs = Date.parse(after) - Date.parse(headerOf(rawHeaders, "date"));
   return Number.isNaN(waitMs) ? Infinity : Math.max(0, waitMs);

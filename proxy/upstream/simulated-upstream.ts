@@ -1,6 +1,6 @@
 /**
- * The simulator provider behind the upstream port: no network; answers that say that they are
- * simulated, paced like a model's.
+ * The simulator as an upstream. It uses no network; its answers say that they are simulated, and
+ * are paced like a model's.
  */
 
 import { LargeBody } from "./large-body.js";

@@ -1,9 +1,10 @@
 /**
- * The simulator: a provider without a model, so that Sluice can be tried and tested with nothing
- * else. Its answers say that they are simulated, and the same request always gets the same answer.
+ * The simulator: a provider without a model, so that Sluice can be tried and tested without a real
+ * provider. Its answers say that they are simulated, and the same request always gets the same
+ * answer.
  *
  * Not here: sending the events with their pauses (`simulated-upstream.ts`), and checking the body
- * (`model-body.ts` has done it; what can't be read is ignored).
+ * (`model-body.ts` does; the simulator ignores fields that it can't read).
  */
 import { isCount, isObject } from "../../shared/checked.js";
 import { textDigest } from "../../shared/text/text-digest.js";
@@ -21,7 +22,7 @@ export interface SimulatedChat {
 const slowModel = "sim-slow";
 const slowPauseMs = 250;
 const fastPauseMs = 15;
-/** How much of the last user message is repeated, in characters. */
+/** How many characters of the last user message are repeated. */
 const echoCharsMax = 500;
 const charsPerToken = 4;
 
@@ -105,7 +106,7 @@ function readContent(content: unknown): string {
   return texts.filter((text) => text !== "").join("\n");
 }
 
-/** The newer name wins; what isn't a positive integer sets no limit. */
+/** The newer name takes precedence. A value that isn't a positive integer sets no limit. */
 function readTokensMax(request: Fields): number | null {
   for (const value of [request["max_completion_tokens"], request["max_tokens"]])
     if (isCount(value, 1)) return value;
@@ -117,7 +118,7 @@ function asksForUsage(request: Fields): boolean {
   return isObject(options) && options["include_usage"] === true;
 }
 
-/** Words with the space before them, so that they join to the same text. */
+/** Words, each with the space before it, so that they join to the same text. */
 function wordsOf(text: string): readonly string[] {
   return text.match(/\s*\S+|\s+$/g) ?? [];
 }

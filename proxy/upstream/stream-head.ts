@@ -1,7 +1,7 @@
 /**
- * Holds the beginning of a stream while another target could take over, until an answer begins: so
- * a provider that sends keep-alives and then fails can be replaced. Bounded: a beginning that grows
- * too long goes out, whatever is in it.
+ * Holds the beginning of a stream until an answer begins, while another target could take over: a
+ * provider that sends keep-alives and then fails can then be replaced. The size is bounded: a
+ * beginning that grows too long goes out, whatever it contains.
  */
 import { heldHeadBytesMax } from "../../shared/bounds.js";
 import { isObject, parseJson } from "../../shared/checked.js";
@@ -11,13 +11,13 @@ import { byteOrderMark } from "../usage/event-reader.js";
 export class StreamHead {
   readonly #kept: Buffer[] = [];
   #bytes = 0;
-  /** The last line so far, which is incomplete. */
+  /** The last, incomplete line. */
   #line = "";
   #begun = false;
 
   /**
-   * Keeps what is to go out. True when it has to go out now: an answer has begun, or more is kept
-   * than may be.
+   * Keeps pieces that are due to go out. True if they must go out now: an answer has begun, or the
+   * bound is exceeded.
    */
   keep(out: Buffer | readonly Buffer[]): boolean {
     for (const piece of Buffer.isBuffer(out) ? [out] : out) this.#read(piece);
@@ -38,12 +38,12 @@ export class StreamHead {
     this.#begun = lines.some(isPartOfAnswer);
   }
 
-  /** The stream has ended: whether an answer has begun, in its last line at the latest. */
+  /** Ends the stream. True if an answer has begun, at the latest in the last line. */
   end(): boolean {
     return this.#begun || isPartOfAnswer(this.#line);
   }
 
-  /** All that was kept. */
+  /** All kept pieces. */
   take(): readonly Buffer[] {
     return this.#kept;
   }
@@ -56,13 +56,14 @@ export class StreamHead {
 const lineEnd = /[\r\n]/;
 
 /**
- * Data that must be parsed to know. Quotes within a text are escaped, so these are keys or values.
+ * Matches data that must be parsed to tell whether an answer has begun. Quotes within a text are
+ * escaped, so the matches are keys or values.
  */
 const maybeNoAnswer = /"error"|"ping"|"choices"\s*:\s*\[\s*\]/;
 
 /**
- * Not a comment or a ping; nor a chunk without choices, such as Azure's first one with its filter's
- * result for the prompt; nor an error.
+ * False for a comment, a ping, an error, and a chunk without choices, such as Azure's first one
+ * with its filter's result for the prompt.
  */
 function isPartOfAnswer(written: string): boolean {
   const line = written.replace(byteOrderMark, "");

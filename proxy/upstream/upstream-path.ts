@@ -37,12 +37,12 @@ const paths: Readonly<Record<Exclude<Operation, OfGoogle>, string>> = {
   realtime: "/realtime",
 };
 
-/** Where clients call an operation, at Sluice as at the provider. */
+/** The path at which clients call an operation, both at Sluice and at the provider. */
 export function clientPath(operation: Exclude<Operation, OfGoogle>): string {
   return `/v1${paths[operation]}`;
 }
 
-/** Azure's dated API has these below the deployment that a request names, and no others. */
+/** Azure's dated API offers these, and only these, below the deployment that a request names. */
 const ofDeployment: ReadonlySet<Operation> = new Set<Operation>([
   "chat_completions",
   "completions",
@@ -55,8 +55,8 @@ const ofDeployment: ReadonlySet<Operation> = new Set<Operation>([
 ]);
 
 /**
- * With its leading slash, and the client's query without credentials and Google's parameters. The
- * API version is the provider's, whatever version the client names.
+ * A path with its leading slash, and the client's query without credentials and Google's
+ * parameters. The API version is always the provider's, never the client's.
  */
 export function upstreamPath(
   { apiVersion }: ProviderConfig,
@@ -77,14 +77,14 @@ export function upstreamPath(
 }
 
 /**
- * Google's parameters can leave the usage out of an answer, or make it no JSON. Of a client's, the
- * form of its stream alone is sent.
+ * Google's parameters can remove the usage from an answer, or turn it into something other than
+ * JSON. Of the client's parameters, only the form of the stream is sent.
  */
 function googleQuery(operation: OfGoogle, query: string): string {
   return operation === "stream_generate_content" && wantsEvents(query) ? "?alt=sse" : "";
 }
 
-/** Whether a client of Google's API wants a stream as events, by either name of that parameter. */
+/** Whether a client of Google's API wants a stream as events, by either name of the parameter. */
 export function wantsEvents(query: string): boolean {
   return [...new URLSearchParams(query)].some(
     ([name, value]) => /^\$?alt$/i.test(name) && /^sse(?:;|$)/i.test(value),
@@ -92,8 +92,8 @@ export function wantsEvents(query: string): boolean {
 }
 
 /**
- * Whether a model's name would be another path where it stands in one: a part of it is empty, or
- * one or two dots, which no encoding makes a name.
+ * Whether a model's name would change the path that contains it: one of its segments is empty, or
+ * consists of one or two dots, which no encoding makes a name.
  */
 export function leavesPath(
   { apiVersion }: Pick<ProviderConfig, "apiVersion">,
@@ -105,8 +105,8 @@ export function leavesPath(
 }
 
 /**
- * Without the parameters that aren't valid in a request line, such as one with a fragment, and
- * without Google's: any provider may be an API of Google's that speaks OpenAI's dialect.
+ * Removes parameters that aren't valid in a request line, such as one with a fragment, and Google's
+ * parameters: any provider may be a Google API that speaks OpenAI's dialect.
  */
 function clean(query: string): string {
   if (query === "") return query;

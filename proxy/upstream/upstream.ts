@@ -1,11 +1,11 @@
 /**
  * The port to a provider: one request out, one response in, piece by piece.
- * `client/http-upstream.ts` implements it by undici, `simulated-upstream.ts` by the simulator.
+ * `client/http-upstream.ts` implements it with undici, `simulated-upstream.ts` with the simulator.
  */
 import type { UpstreamFailure } from "./errors/upstream-failure.js";
 import type { LargeBody } from "./large-body.js";
 
-/** Complete, or piece by piece, with its length if that is known; null if there is none. */
+/** A complete body, or a body in pieces with its length if that is known; null for no body. */
 export type RequestBody =
   | Buffer
   | LargeBody
@@ -14,19 +14,19 @@ export type RequestBody =
 
 export interface UpstreamRequest {
   readonly method: "POST" | "GET" | "DELETE";
-  /** Whether to call Gemini's own API, next to the configured OpenAI-compatible one. */
+  /** Whether to call Gemini's own API, which is beside the configured OpenAI-compatible one. */
   readonly isNative?: boolean;
-  /** Below the provider's base URL, with its leading slash. */
+  /** The path below the provider's base URL, with its leading slash. */
   readonly path: string;
   /** Flat names and values, without credentials. */
   readonly headers: readonly string[];
   readonly body: RequestBody;
   /**
-   * Whether the request may be executed twice, as after a lost connection. Stores and submissions
-   * may not.
+   * Whether the request may be executed twice, as after a lost connection. Stored requests and
+   * submissions may not.
    */
   readonly isRepeatable: boolean;
-  /** Timeouts other than the provider's. */
+  /** Timeouts that replace the provider's. */
   readonly timeouts?: RequestTimeouts | null;
 }
 
@@ -37,8 +37,8 @@ export interface RequestTimeouts {
 }
 
 /**
- * Receives the response in this order: one head, chunks, then an end or a failure. Nothing after an
- * abort.
+ * Receives the response in this order: one head, chunks, then an end or a failure. After an abort
+ * it receives nothing.
  */
 export interface UpstreamSink {
   onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void;
@@ -46,8 +46,8 @@ export interface UpstreamSink {
   onEnd(): void;
   onFailure(failure: UpstreamFailure): void;
   /**
-   * An exception of Sluice while the response passed: it ends the call and only this request. A
-   * sink handles its own exceptions.
+   * An exception in Sluice's own code while the response passed. It ends only this call and its
+   * request. A sink handles its own exceptions.
    */
   onBug(error: unknown): void;
 }

@@ -142,7 +142,10 @@ export class SessionUsage {
     if (isObject(event) && event["type"] === "response.create") this.#asked++;
   }
 
-  /** Charges a transcription. In a conversation another model makes the transcription. */
+  /**
+   * Charges a transcription. Outside transcription sessions another model makes it, so it is
+   * ignored.
+   */
   #transcribed(reported: unknown): void {
     const usage = readUsage(reported);
     if (this.#transcribes && usage.kind === "usage") this.#add(usage);
