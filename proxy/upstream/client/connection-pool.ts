@@ -1,6 +1,6 @@
 /**
- * The connections to one provider, by undici: a pool that keeps them alive, and single ones beside
- * it. This file alone knows the package.
+ * The connections to one provider, made by undici: a pool that keeps them alive, and single
+ * connections beside it. Only this file imports the package.
  */
 import { createRequire } from "node:module";
 import type { Socket } from "node:net";
@@ -14,8 +14,8 @@ import { openTunnel } from "../../egress/open-tunnel.js";
 import type { CallConnection, CallHandler } from "./http-call.js";
 
 /**
- * undici by its parts: the package's own index also loads its `fetch`, caches and WebSockets, for
- * four times the CPU at each start of a proxy and 8 MB.
+ * Loads the parts of undici: the package's own index also loads its `fetch`, caches and WebSockets,
+ * which costs four times the CPU at each start of a proxy, and 8 MB.
  */
 const require = createRequire(import.meta.url);
 const connectorOf = require("undici/lib/core/connect.js") as typeof undici.buildConnector;
@@ -28,13 +28,13 @@ export type CallOptions = Pick<Dispatcher.DispatchOptions, "method" | "path" | "
 
 interface ConnectionPool {
   dispatch(options: CallOptions, call: CallHandler): void;
-  /** On a connection that is made for this call, and closed after it. */
+  /** Makes a connection for this call, and closes it after the call. */
   dispatchAlone(options: CallOptions, call: CallHandler): void;
-  /** Destroys all of them. */
+  /** Destroys all connections. */
   close(): Promise<void>;
 }
 
-/** `blame`: what a failed connection was about, if not what its error says. */
+/** `blame`: adds the cause of a failed connection that its error doesn't name. */
 export function createConnectionPool(
   { baseUrl, connectionsMax, connectTimeoutMs, keepAliveMs }: ProviderConfig,
   egress: Egress,
@@ -44,7 +44,7 @@ export function createConnectionPool(
   const throttledEnds = createThrottledEnds((run) => void setImmediate(run), endsPerTurn);
   const options = {
     connect: connector(egress, connectTimeoutMs, blame),
-    // `createDeadlines` keeps these two.
+    // `createDeadlines` enforces these two.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: keepAliveMs,
@@ -99,10 +99,9 @@ function connector(
 }
 
 /**
- * A connection that hands itself to the call it works for, so that aborting the call closes the
- * socket. undici's own abort closes it too, but keeps the request and connects for it anew, only to
- * find it aborted (nodejs/undici#5845): a handshake and an unused connection for each client that
- * leaves.
+ * A connection that hands itself to its call, so that aborting the call closes the socket. undici's
+ * own abort closes it too, but keeps the request and connects again, only to find the request
+ * aborted (nodejs/undici#5845): a handshake and an unused connection for each client that leaves.
  */
 class Connection extends Client implements CallConnection {
   socket: Socket | null = null;
@@ -136,17 +135,19 @@ class Connection extends Client implements CallConnection {
   }
 }
 
-/** Node copies a text up to this length on the stack. */
+/** Node copies texts up to this length on the stack. */
 const joinedBytesMax = 16 * 1024;
 
-/** `how`: the encoding, or the callback. */
+/** `how`: the encoding or the callback. */
 type Write = (chunk: unknown, how?: unknown, done?: unknown) => boolean;
 
-/** From now on a short body that is written right after its head, in one cork, is sent with it. */
+/**
+ * Makes the socket send a head and its short body in one write, if both are written in one cork.
+ */
 export function joinHeadAndBody(socket: Socket): void {
   const write = socket.write.bind(socket) as Write;
   const uncork = socket.uncork.bind(socket);
-  /** Written, and not handed on yet: within a cork that is still open. */
+  /** A written head that hasn't been passed on yet, because its cork is still open. */
   let head: string | null = null;
   const handOn = (): void => {
     const held = head;
@@ -176,8 +177,8 @@ function isShort(chunk: unknown): chunk is Buffer {
 }
 
 /**
- * From now on the socket's end is delivered when `throttledEnds` runs it. `onBytes` is called when
- * bytes have come.
+ * Delays the socket's end until `throttledEnds` runs the callback. `onBytes` is called when bytes
+ * have arrived.
  */
 function throttleSocketEnd(
   socket: Socket,

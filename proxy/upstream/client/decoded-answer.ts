@@ -1,9 +1,9 @@
 /**
- * Decodes an answer that is compressed although we asked for none, so that it is read, translated
- * and passed on like any other. Memory stays bounded: the decoder is paused with the client, and
- * pauses the provider when it is full.
+ * Decodes an answer that is compressed although Sluice asked for no compression, so that it can be
+ * read, translated and passed on like any other. Memory stays bounded: the decoder is paused with
+ * the client, and pauses the provider when it is full.
  *
- * Not here: passthrough, where such an answer passes as it is.
+ * Not here: passthrough, where such an answer passes unchanged.
  */
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
 import { headerOf, withoutCoding } from "../../http/copy-headers.js";
@@ -13,8 +13,8 @@ import type { UpstreamSink } from "../upstream.js";
 type Decoder = ReturnType<typeof createGunzip> | ReturnType<typeof createBrotliDecompress>;
 
 /**
- * By the first bytes, since servers use `deflate` for two formats: RFC 1950, as the standard says,
- * and RFC 1951.
+ * Chosen by the first bytes, since servers use `deflate` for two formats: RFC 1950, as the standard
+ * requires, and RFC 1951.
  */
 const decoders: ReadonlyMap<string, (first: Buffer) => Decoder> = new Map<
   string,
@@ -26,17 +26,17 @@ const decoders: ReadonlyMap<string, (first: Buffer) => Decoder> = new Map<
   ["br", () => createBrotliDecompress()],
 ]);
 
-/** Where the encoded bytes come from. */
+/** The source of the encoded bytes. */
 export interface EncodedSource {
-  /** `full`: the decoder takes no more for now. */
+  /** `full`: whether the decoder accepts no more bytes for now. */
   setFull(full: boolean): void;
   abort(): void;
 }
 
-/** The content coding in an answer's headers, in lower case; empty when there is none. */
+/** The content coding in an answer's headers, in lower case; empty if there is none. */
 export function codingOf(rawHeaders: readonly Buffer[]): string {
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    // Few headers have a name of this length: only those are made a string.
+    // Few headers have a name of this length; only those are converted to strings.
     if (
       rawHeaders[i]!.length === "content-encoding".length &&
       headerOf([rawHeaders[i]!, rawHeaders[i + 1]!], "content-encoding") !== ""
@@ -48,7 +48,7 @@ export function codingOf(rawHeaders: readonly Buffer[]): string {
   return "";
 }
 
-/** The sink of an answer that is encoded, in front of the real one; null if it isn't. */
+/** The sink that decodes an answer, in front of the real sink; null if the answer isn't encoded. */
 export function decodedAnswer(
   rawHeaders: readonly Buffer[],
   sink: UpstreamSink,
@@ -58,13 +58,13 @@ export function decodedAnswer(
   return coding === "" ? null : new DecodedAnswer(sink, coding, source);
 }
 
-/** The sink of an encoded answer; it passes the decoded one to the real sink. */
+/** The sink of an encoded answer. It passes the decoded answer to the real sink. */
 export class DecodedAnswer implements UpstreamSink {
   readonly #sink: UpstreamSink;
   readonly #coding: string;
   readonly #source: EncodedSource;
   readonly #newDecoder: ((first: Buffer) => Decoder) | undefined;
-  /** Made for the first bytes: an answer may have none. */
+  /** Created with the first bytes, since an answer may have none. */
   #decoder: Decoder | null = null;
   #paused = false;
   /** All encoded bytes have been received. */

@@ -1,6 +1,6 @@
 /**
- * One call over HTTP, as undici reports it: its deadlines, its cancellation, and the second try on
- * a new connection when the provider had closed the one that was kept alive.
+ * One call over HTTP, as undici reports it: its deadlines, its cancellation, and its second try on
+ * a new connection if the provider had closed the kept-alive one.
  */
 import type { Socket } from "node:net";
 import type { Deadlines, Watched } from "../call-deadlines.js";
@@ -8,19 +8,19 @@ import { asUpstreamFailure, isConnectionLost, noSuchStatus } from "../errors/ups
 import type { RequestTimeouts, UpstreamCall, UpstreamSink } from "../upstream.js";
 import type { DecodedAnswer, decodedAnswer, EncodedSource } from "./decoded-answer.js";
 
-/** The connection that works for a call. */
+/** The connection that a call uses. */
 export interface CallConnection {
   readonly socket: Socket | null;
-  /** A call has been answered on this socket. */
+  /** An earlier call has used this socket. */
   isUsed: boolean;
-  /** Nothing has come since the call began. */
+  /** Nothing has arrived since the call began. */
   isSilent: boolean;
 }
 
 /**
- * The handler in the form that undici 7 uses internally. Its newer form is a wrapper around this
- * one that makes an object of the headers and a controller for each request: a tenth of the proxy's
- * CPU, for headers that are needed flat. undici 8 has only the newer form.
+ * The handler in the form that undici 7 uses internally. Its newer form wraps this one, and makes
+ * an object of the headers and a controller for each request: a tenth of the proxy's CPU, although
+ * Sluice needs flat headers. undici 8 has only the newer form.
  */
 export interface CallHandler {
   connection: CallConnection | null;
@@ -33,14 +33,19 @@ export interface CallHandler {
   onError(error: Error): void;
 }
 
-/** Before an answer: nobody sends more than a few, unless as a sign of life in a long wait. */
+/**
+ * The most informational responses before an answer. Providers send only a few, except as a sign of
+ * life in a long wait.
+ */
 const informationalMax = 100;
 
 class AbortedError extends Error {
   override name = "AbortedError";
 }
 
-/** Made once: it is never read, and its stack trace would cost more than the rest of an abort. */
+/**
+ * Created once: its stack trace, which is never read, would cost more than the rest of an abort.
+ */
 const aborted = new AbortedError();
 
 export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watched {
@@ -53,27 +58,27 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   /** Called with the head of the answer. */
   onStatus: ((status: number, rawHeaders: readonly Buffer[]) => void) | null = null;
   #sink: UpstreamSink;
-  /** The sink too, if the answer is compressed. */
+  /** Also the sink, if the answer is compressed. */
   #decoded: DecodedAnswer | null = null;
-  /** The decoder takes no more for now. */
+  /** The decoder accepts no more bytes for now. */
   #full = false;
   readonly #deadlines: Deadlines;
-  /** It has a connection, and hasn't ended. */
+  /** The call has a connection and hasn't ended. */
   #running = false;
   #resume: (() => void) | null = null;
   #begun = false;
-  /** Responses with 1xx so far. */
+  /** Responses with a status of 1xx so far. */
   #informational = 0;
   #paused = false;
   #aborted = false;
-  /** The connection had been kept alive: the provider may have closed it meanwhile. */
+  /** The connection was kept alive, so the provider may have closed it meanwhile. */
   #reused = false;
   #sendAnew: (() => void) | null = null;
 
   readonly #decode: typeof decodedAnswer;
 
   readonly #timeouts: RequestTimeouts | null;
-  /** Ends the attempt, whatever comes meanwhile; null: nothing does. */
+  /** The watch of the attempt's total timeout; null without one. */
   #total: Watched | null = null;
 
   constructor(
@@ -89,16 +94,16 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   }
 
   /**
-   * `send` sends the request once more, on a new connection, if the one that it got has been closed
-   * since its last answer.
+   * `send` sends the request again on a new connection, if its first connection has been closed
+   * since that connection's last answer.
    */
   mayBeSentAnew(send: () => void): void {
     this.#sendAnew = send;
   }
 
   /**
-   * It has a connection: until now it waited in the pool's queue, which no deadline of the
-   * provider's counts.
+   * The call has got a connection. Before that it waited in the pool's queue, where no deadline of
+   * the provider applies.
    */
   onConnect(abort: (error?: Error) => void): void {
     if (this.#aborted) return abort(aborted);
@@ -131,12 +136,12 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
     if (this.#total !== null) this.#deadlines.unwatch(this.#total);
   }
 
-  /** A long upload: a provider that still reads isn't idle. */
+  /** A part of the body was sent: a provider that still reads a long upload isn't idle. */
   onBodySent(): void {
     this.idleTicks = 0;
   }
 
-  /** undici has written all of it; what the socket still holds hasn't left yet. */
+  /** undici has written the whole request, but the socket may still hold some of it. */
   onRequestSent(): void {
     const { socket } = this.connection!;
     if (socket?.writableNeedDrain !== true) this.isSent = true;
@@ -147,15 +152,15 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   }
 
   onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
-    // undici asserts that there is none such, where nothing could catch it. What is thrown here, it
-    // hands to `onError`.
+    // For such a status undici's own assertion throws where nothing can catch it; an exception
+    // thrown here goes to `onError`.
     if (status < 100) throw new Error(noSuchStatus(status).reason);
-    // Each is a sign of life, so without end they would hold the request for ever.
+    // Each one is a sign of life, so an endless number would hold the request forever.
     if (status < 200 && ++this.#informational > informationalMax)
       throw new Error(`more than ${informationalMax} informational responses`);
     this.#resume = resume;
     this.idleTicks = 0;
-    // An informational response: the real one follows.
+    // A lower status is informational: the real response follows.
     if (status >= 200) {
       this.#begun = true;
       this.timeoutTicks = this.#deadlines.idleTimeoutTicks;
@@ -196,7 +201,7 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
     sendAnew();
   }
 
-  /** The provider closed the connection while it was idle, and hasn't answered anything on it. */
+  /** The provider closed the connection while it was idle, before it answered this call. */
   #foundClosed(error: Error): boolean {
     return this.#reused && this.connection!.isSilent && isConnectionLost(error);
   }
@@ -214,7 +219,7 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
     this.#sink.onFailure({ kind: "timed_out", reason });
   }
 
-  /** The client doesn't read: the provider can't time out. */
+  /** The client isn't reading, so the provider can't time out. */
   pause(): void {
     this.#paused = true;
     this.timeoutTicks = Infinity;

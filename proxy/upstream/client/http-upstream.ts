@@ -1,6 +1,6 @@
 /**
- * A provider over HTTP, by undici: pooled keep-alive connections, deadlines, cancellation.
- * Responses are requested without compression, and decoded if they are compressed all the same.
+ * A provider over HTTP, with undici: pooled keep-alive connections, deadlines, cancellation. Sluice
+ * requests responses without compression, and decodes them if they are compressed anyway.
  */
 import { Readable } from "node:stream";
 import type { ProviderConfig } from "../../../shared/config/config.js";
@@ -22,7 +22,7 @@ import { type CallOptions, createConnectionPool } from "./connection-pool.js";
 import { decodedAnswer } from "./decoded-answer.js";
 import { HttpCall } from "./http-call.js";
 
-/** `blame`: what a failed connection was about, if not what its error says. */
+/** `blame`: adds the cause of a failed connection that its error doesn't name. */
 export function createHttpUpstream(
   provider: ProviderConfig,
   egress: Egress,
@@ -81,7 +81,7 @@ export function createHttpUpstream(
     },
     redact: (text) => redactHeaders(keys.redact(text), provider.headers),
     hasReadyKey: () => keys.hasReady(),
-    // Calls that are still open at the end of the process are not waited for.
+    // The process doesn't wait for calls that are still open when it ends.
     close() {
       deadlines.stop();
       return pool.close();
@@ -89,7 +89,7 @@ export function createHttpUpstream(
   };
 }
 
-/** Anthropic requires a version; a client that speaks its dialect names one itself. */
+/** Anthropic requires a version. A client that speaks Anthropic's dialect names one itself. */
 const anthropicVersion = ["anthropic-version", "2023-06-01"] as const;
 
 function withVersion(headers: readonly string[], ownHeaders: readonly string[]): string[] {

@@ -1,9 +1,10 @@
-/** The headers that carry our key to a provider. */
+/** The headers that carry Sluice's key to a provider. */
 import type { ProviderConfig } from "../../../shared/config/config.js";
 
 /**
- * For any path of the provider's origin: Gemini's own API, beside the OpenAI-compatible one that is
- * configured, takes keys in a header of its own; to it a bearer token is an OAuth token.
+ * The headers for any path of the provider's origin. Gemini's own API, which is beside the
+ * configured OpenAI-compatible one, takes keys in a header of its own, and would read a bearer
+ * token as an OAuth token.
  */
 export function credentialHeadersAt(
   provider: Pick<ProviderConfig, "credentialHeader" | "type" | "baseUrl">,
@@ -21,7 +22,7 @@ export function credentialHeadersAt(
   return ["x-goog-api-key", key];
 }
 
-/** For the configured API: flat names and values; empty without a key. */
+/** The headers for the configured API: flat names and values; empty without a key. */
 export function credentialHeaders(
   { credentialHeader }: Pick<ProviderConfig, "credentialHeader">,
   key: string | null,
@@ -30,7 +31,7 @@ export function credentialHeaders(
   return [credentialHeader, credentialHeader === "authorization" ? `Bearer ${key}` : key];
 }
 
-/** The caller's headers with the operator's own in place of those that have the same name. */
+/** The caller's headers, in which the operator's headers replace those of the same name. */
 export function withOwnHeaders(
   given: readonly string[],
   own: readonly string[],
@@ -43,7 +44,7 @@ export function withOwnHeaders(
   return [...kept, ...own];
 }
 
-/** Takes the values of the operator's headers, which may be secrets, out of a provider's text. */
+/** Removes the values of the operator's headers, which may be secrets, from a provider's text. */
 export function redactHeaders(text: string, own: readonly string[]): string {
   return own.reduce(
     (clean, value, i) =>
@@ -52,5 +53,5 @@ export function redactHeaders(text: string, own: readonly string[]): string {
   );
 }
 
-/** Shorter values are words, and no secrets. */
+/** Shorter values are words rather than secrets. */
 const secretCharsMin = 8;

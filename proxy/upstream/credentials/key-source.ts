@@ -1,7 +1,7 @@
 /**
- * Where a provider's keys come from: the configuration; a file, which is read again every few
- * seconds, as Kubernetes replaces it; or a command, which is run again ahead of the key's expiry
- * and never for a request.
+ * The source of a provider's keys: the configuration; a file, which is read again every few seconds
+ * because Kubernetes replaces it; or a command, which is run again before the key expires, and
+ * never for a request.
  */
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
@@ -19,7 +19,7 @@ import { ProviderKeys } from "./provider-keys.js";
 
 interface KeySource {
   readonly keys: ProviderKeys;
-  /** Once the first key has been read, or could not be. */
+  /** Resolves after the first attempt to read the keys, whether it succeeded or not. */
   readonly ready: Promise<void>;
   close(): void;
 }
@@ -72,7 +72,7 @@ export function openKeySource(
     if (!isClosed) timer = setTimeout(() => void renew(), nextMs).unref();
   }
 
-  /** Once, until it changes. */
+  /** Logs a problem once, until it changes. */
   function tell(problem: string | null): void {
     if (problem !== null && problem !== told)
       log.warn({ provider: name, reason: problem }, "a provider's key can't be read");
@@ -90,7 +90,7 @@ export function openKeySource(
   };
 }
 
-/** Where a key is, and the last one that was there. */
+/** The source of one key, and the last key from it. */
 interface KeyPlace {
   /** The name of the source; null if the key is in the configuration itself. */
   readonly what: string | null;
@@ -135,12 +135,12 @@ function keysThere(places: readonly KeyPlace[]): readonly WeightedKey[] {
 }
 
 interface Attempt {
-  /** Why there is no key there now; the one before stays. */
+  /** Why the source gives no key now. The previous key stays. */
   readonly problem: string | null;
   readonly nextMs: number;
 }
 
-/** Reads a key, if it isn't in the configuration. */
+/** Reads a key, unless it is in the configuration. */
 async function attempt(place: KeyPlace): Promise<Attempt> {
   const { what, isCommand } = place;
   if (what === null) return { problem: null, nextMs: Number.POSITIVE_INFINITY };
@@ -155,15 +155,15 @@ async function attempt(place: KeyPlace): Promise<Attempt> {
   }
 }
 
-/** At four fifths of its time, so that no call gets one that is about to expire. */
+/** Four fifths of the key's lifetime, so that no call gets a key that is about to expire. */
 function renewalMs(expiresInMs: number | null): number {
   if (expiresInMs === null) return keyRenewalMs;
   return Math.min(Math.max(expiresInMs * 0.8, keyRetryMs), keyRenewalMs * 12);
 }
 
 /**
- * Its notices are not the service's: podman, for one, passes the socket on, and systemd would take
- * another process for the proxy.
+ * Commands don't inherit systemd's notification socket: podman, for one, passes it on, and systemd
+ * would take another process for the proxy.
  */
 const notForCommands = {
   NOTIFY_SOCKET: undefined,
@@ -185,7 +185,7 @@ function run(command: string): Promise<string> {
   });
 }
 
-/** Without the command and what it printed: both may hold secrets. */
+/** Leaves out the command and its output: both may hold secrets. */
 function reasonOf(error: unknown): string {
   const { code, killed, signal } = error as NodeJS.ErrnoException & {
     readonly killed?: boolean;

@@ -1,6 +1,6 @@
 /**
- * Which of a provider's keys a call gets: those that the provider has just refused rest for a
- * while, the others take turns by their weights.
+ * Chooses which of a provider's keys a call gets: keys that the provider has just refused rest for
+ * a while, the others take turns by their weights.
  *
  * Not here: where keys come from (`key-source.ts`).
  */
@@ -9,18 +9,18 @@ import { keyRestMsMax, rateLimitedKeyRestMs, refusedKeyRestMs } from "../../boun
 import { readRetryAfterMs } from "../retry-wait.js";
 
 interface RestingKey extends WeightedKey {
-  /** nginx's current weight. */
+  /** The current weight, as in nginx's weighted round-robin. */
   current: number;
-  /** Until then it rests. */
+  /** The key rests until then. */
   untilMs: number;
 }
 
 export class ProviderKeys {
   readonly #monoMs: () => number;
   #keys: readonly RestingKey[] = [];
-  /** Why a required key is missing; null if none is missing. */
+  /** Why a required key is missing; null if no key is missing. */
   #missing: string | null;
-  /** Asks for another key, where they come from a file or a command. */
+  /** Requests another key from the file or the command; null without them. */
   readonly #renew: (() => void) | null;
 
   constructor(
@@ -36,7 +36,7 @@ export class ProviderKeys {
     this.#set(keys);
   }
 
-  /** One that was there before goes on resting. */
+  /** A known key that rests continues to rest. */
   #set(keys: readonly WeightedKey[]): void {
     const before = this.#keys;
     this.#keys = keys.map(({ key, weight }) => {
@@ -45,7 +45,7 @@ export class ProviderKeys {
     });
   }
 
-  /** The keys that were read; null after a failure, which keeps the old keys. */
+  /** `keys`: the keys that were read. Null after a failure, which keeps the old keys. */
   renewed(keys: readonly WeightedKey[] | null, problem: string): void {
     if (keys !== null) {
       this.#missing = null;
@@ -57,7 +57,7 @@ export class ProviderKeys {
     return this.#missing;
   }
 
-  /** Whether it wants to know of refusals. */
+  /** Whether refusals must be reported to `refused`. */
   get learns(): boolean {
     return this.#keys.length > 1 || this.#renew !== null;
   }
@@ -79,12 +79,12 @@ export class ProviderKeys {
     return best.key;
   }
 
-  /** All rest: the one whose rest is over first. */
+  /** For when all keys rest: the one that can be used first. */
   #soonest(): RestingKey {
     return this.#keys.reduce((first, each) => (each.untilMs < first.untilMs ? each : first));
   }
 
-  /** The provider refused it with a 401, 402, 403 or 429. */
+  /** The provider refused the key with a 401, 402, 403 or 429. */
   refused(key: string, status: number, retryAfterMs: number | null): void {
     if (status !== 429) this.#renew?.();
     const restMs = retryAfterMs ?? (status === 429 ? rateLimitedKeyRestMs : refusedKeyRestMs);
@@ -93,24 +93,26 @@ export class ProviderKeys {
       if (each.key === key) each.untilMs = Math.max(each.untilMs, untilMs);
   }
 
-  /** Whether a call that was refused may be made with another key now. */
+  /** Whether a refused call can be repeated with another key now. */
   hasReady(): boolean {
     const nowMs = this.#monoMs();
     return this.#keys.length > 1 && this.#keys.some(({ untilMs }) => untilMs <= nowMs);
   }
 
-  /** Takes the keys out of a text of the provider's. */
+  /** Removes the keys from a provider's text. */
   redact(text: string): string {
     return this.#keys.reduce((clean, { key }) => clean.replaceAll(key, "[redacted]"), text);
   }
 }
 
-/** Whether a status refuses the key that was sent. */
+/** Whether a status means that the provider refused the key. */
 export function refusesKey(status: number): boolean {
   return status === 401 || status === 402 || status === 403 || status === 429;
 }
 
-/** For the head of an answer. It is made here so that it keeps nothing of its call in memory. */
+/**
+ * For the head of an answer. Created here so that the closure keeps no part of its call in memory.
+ */
 export function noteRefusals(
   keys: ProviderKeys,
   key: string,

@@ -1,17 +1,17 @@
 /**
- * An error that says that a request is larger than the model's context, and the words by which the
- * clients of each dialect recognise it: agents shorten their conversation then, and give up or
- * repeat themselves at any other 400.
+ * Recognizes an error that says that a request is larger than the model's context, and words it as
+ * the clients of each dialect expect: on such an error agents shorten their conversation; on any
+ * other 400 they give up or repeat the request.
  */
 import type { Failure } from "../../../shared/error-code.js";
 
-/** What clients of OpenAI's dialects look for. */
+/** The code that clients of OpenAI's dialects look for. */
 export const contextFullCode = "context_length_exceeded";
 
-/** llama.cpp gives the second as the type. */
+/** llama.cpp sends the second one as the type. */
 const contextCodes: ReadonlySet<string> = new Set([contextFullCode, "exceed_context_size_error"]);
 
-/** Messages of providers that have no code for it, each with the provider that it comes from. */
+/** Messages of providers that have no code for it, each with the provider that sends it. */
 const contextMessages = new RegExp(
   [
     // OpenAI, vLLM, DeepSeek, OpenRouter, Mistral; xAI: "maximum prompt length is".
@@ -40,7 +40,7 @@ export function isContextFull({
   return (code !== null && contextCodes.has(code.toLowerCase())) || contextMessages.test(message);
 }
 
-/** How providers give the size of the prompt and the largest one, in tokens. */
+/** How providers state the size of the prompt and the largest one, in tokens. */
 const figures: readonly RegExp[] = [
   // Anthropic.
   /too long: (?<tokens>\d+) tokens > (?<max>\d+)/,
@@ -62,7 +62,7 @@ function figuresIn(message: string): { readonly tokens: string; readonly max: st
 
 type Told = Pick<Failure, "code" | "message">;
 
-/** The message for clients of Anthropic's dialect, which go by how it begins. */
+/** The message for clients of Anthropic's dialect, which check how it begins. */
 export function messageForMessages({ code, message }: Told): string {
   if (code !== contextFullCode || /^prompt is too long/i.test(message)) return message;
   const found = figuresIn(message);

@@ -1,11 +1,11 @@
 /**
- * Reads the body of a provider's error response: message, code, parameter and status, from the
- * shapes that providers and the frameworks under them use. Every text is bounded and on one line.
+ * Reads the body of a provider's error response: message, code, parameter and status, in the forms
+ * that providers and their frameworks use. Every text is bounded and on one line.
  */
 import { isCount, isObject, parseJson } from "../../../shared/checked.js";
 import { errorBody } from "../../body/error-body.js";
 
-/** A message, code or parameter, in bytes: enough for every honest one. */
+/** The most bytes of a message, code or parameter: enough for every honest one. */
 const textBytesMax = 4096;
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -20,7 +20,7 @@ interface ErrorFields {
 
 const none: ErrorFields = { message: null, code: null, param: null, status: null };
 
-/** What the body says; each field is null when it can't be read. */
+/** The fields of the error; each is null if it can't be read. */
 export function readErrorFields(text: string): ErrorFields {
   let value = parseJson(text);
   // A line of plain text is a message; a page of HTML isn't.
@@ -45,18 +45,18 @@ function fromObject(fields: Fields): ErrorFields {
 
 interface Detail {
   readonly message: string;
-  /** Where in the request the problem is; empty: it isn't named. */
+  /** Which field of the request is wrong; empty if the error doesn't say. */
   readonly path: string;
 }
 
 /** How many problems of a list are shown. */
 const problemsMax = 5;
-/** How deep a message is looked for. */
+/** How many levels are searched for a message. */
 const detailLevelsMax = 8;
 
 /**
- * The `detail` of FastAPI and of what is built on it, Mistral and vLLM among them: a text, an
- * object with a message, or a list of problems, each with its place in the request (`loc`) and a
+ * Reads the `detail` of FastAPI and of the servers built on it, such as Mistral's and vLLM: a text,
+ * an object with a message, or a list of problems, each with its place in the request (`loc`) and a
  * message (`msg`).
  */
 function readDetail(detail: unknown, levels = detailLevelsMax): Detail | null {
@@ -99,11 +99,12 @@ export function isErrorStatus(value: unknown): value is number {
 }
 
 /**
- * A text from outside that may be shown: bounded, on one line, not empty; null for anything else.
+ * A text from outside in a form that may be shown: bounded, on one line, not empty. Null for
+ * anything else.
  */
 function asMessage(value: unknown): string | null {
   if (typeof value !== "string") return null;
-  // Cut first: a text of many megabytes must not be rewritten to keep 4 KiB of it. White space may
+  // Cut first: rewriting many megabytes to keep 4 KiB of them would waste time. White space may
   // shrink, so twice as much is read.
   const cut = value.slice(0, textBytesMax * 2);
   const clean = cut
@@ -114,7 +115,8 @@ function asMessage(value: unknown): string | null {
 }
 
 /**
- * Cuts at the end of a character: Node's decoder would make a replacement character of a half one.
+ * Cuts at the end of a character: Node's decoder would make a replacement character of half a
+ * character.
  */
 function cutToBytes(text: string): string {
   if (Buffer.byteLength(text) <= textBytesMax) return text;

@@ -1,24 +1,24 @@
 /**
- * After which failures of a target another one is tried (docs/reference/http-api.md), and which
+ * After which failures of a target another target is tried (docs/reference/http-api.md), and which
  * failure the client gets when all have failed. Pure tables; `fail-over.ts` tries the next target.
  *
- * A 5xx, a 429, no answer at all, a target that refuses our credentials or account, and one that
- * reports its model missing, unavailable, deprecated or retired, or the request too long for its
- * context. Nothing else: what the next target
- * would refuse as well goes to the client at once.
+ * The failures are a 5xx, a 429, no answer at all, a target that refuses our credentials or
+ * account, and a target that reports that its model is missing, unavailable, deprecated or retired,
+ * or that the request is too long for its context. Any other failure goes to the client
+ * immediately, because the next target would refuse the request too.
  */
 import type { Failure } from "../../../shared/error-code.js";
 import { isContextFull } from "./context-full.js";
 
 /**
  * Codes by which providers report that a model isn't available, in lower case. With one of these
- * any 4xx counts.
+ * codes every 4xx counts.
  */
 const modelCodes: ReadonlySet<string> = new Set([
   // OpenAI, Groq, Cerebras and others; Groq for a retired model.
   "model_not_found",
   "model_decommissioned",
-  // Azure; GitHub Models; Mistral and Perplexity, which give it as the type.
+  // Azure; GitHub Models; Mistral and Perplexity, which send it as the type.
   "deploymentnotfound",
   "unknown_model",
   "unavailable_model",
@@ -34,16 +34,16 @@ const modelCodes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A model, perhaps with its name and a few words. None of them may be what is said to be deprecated
- * or unavailable in its place: a parameter or a feature of a model that is there.
+ * Matches "model", perhaps with its name and a few words. The words mustn't include a parameter or
+ * a feature: then that would be deprecated or unavailable, and not the model.
  */
 const model =
   "\\bmodels?\\b[:,]?(?:\\s+(?!['\"`]?(?:param|field|argument|option|property|value|feature|function|tool|role|header|format|api|endpoint|input|output|image|audio|video|vision|stream|with|when|if|for|that|which|does|do)[a-z]*\\b)\\S{1,300}){0,5}?\\s+";
 const is = "(?:is|was|are|were|has|have|will be|got)(?: (?!not\\b)\\w+){0,3}?";
 
 /**
- * The same as messages, of providers that have no code for it. Each comes from an error of the
- * provider that is named with it.
+ * Messages that mean the same, from providers that have no code for it. Each comes from an error of
+ * the provider that is named with it.
  */
 const modelMessages = new RegExp(
   [
@@ -75,14 +75,14 @@ const modelMessages = new RegExp(
 );
 
 /**
- * The reason, for the log line, why another target may answer instead; null when this failure is
- * the client's. `failure`: the provider's error, mapped.
+ * The reason, for the log line, why another target may answer instead; null if the client caused
+ * the failure. `failure`: the provider's error, mapped.
  */
 export function failoverReason(failure: Failure): string | null {
   const { status, code, message } = failure;
   if (isRefusal(failure)) return `${status} ${code}`;
   if (status >= 500 || status === 429 || status === 408) return String(status);
-  // Nothing else can be missing at a chat endpoint than the model, or the endpoint for it.
+  // At a chat endpoint only the model, or its endpoint, can be missing.
   if (status === 404 || status === 410)
     return code === null || code === String(status) ? String(status) : `${status} ${code}`;
   if (code !== null && modelCodes.has(code.toLowerCase())) return `${status} ${code}`;
@@ -95,15 +95,15 @@ export function isRefusal({ code }: Pick<Failure, "code">): boolean {
   return code === "provider_credentials";
 }
 
-/** Codes of a 429 that lasts until somebody pays. */
+/** Codes of a 429 that lasts until the operator pays. */
 const unpaidCodes: ReadonlySet<string> = new Set([
   "insufficient_quota",
   "billing_hard_limit_reached",
 ]);
 
 /**
- * Whether the same target may answer if it is asked again soon: it has too much to do, or something
- * in it has failed. 501 and 505 say that it can't at all.
+ * Whether the same target may answer if it is asked again soon: it is overloaded, or something in
+ * it has failed. 501 and 505 mean that it never can.
  */
 export function isTransient({ status, code }: Failure): boolean {
   if (status === 429) return code === null || !unpaidCodes.has(code);
@@ -112,27 +112,28 @@ export function isTransient({ status, code }: Failure): boolean {
   );
 }
 
-/** A failure of one target, as far as it is compared with those of others. */
+/** A failure of one target, with the fields by which failures are compared. */
 export interface TargetFailure {
   /** For the log line: a status, with its code if it has one, or why there was no answer. */
   readonly why: string;
-  /** What the client would get. */
+  /** The status that the client would get. */
   readonly status: number;
   /** The provider refused our credentials or account: a retry won't help. */
   readonly credentials: boolean;
-  /** Whether the target responded: false when it couldn't be reached, or timed out. */
+  /** Whether the target responded. False if it couldn't be reached, or timed out. */
   readonly answered: boolean;
-  /** For how long the provider wants no further request; null if it doesn't say. */
+  /** How long the provider asks to wait before the next request; null if it doesn't say. */
   readonly retryAfterMs: number | null;
-  /** Whether it may answer if it is asked again soon. */
+  /** Whether the target may answer if it is asked again soon. */
   readonly worthRetrying: boolean;
 }
 
 /**
- * Whether the failure of a later target is more useful to the client than that of an earlier one. A
- * target's response is more useful than that another couldn't be reached. A temporary failure (429,
- * 5xx) is more useful than that a model is missing: the client may try again. Of two 429s the one
- * with the shorter wait is right: then there is a target again. Else the later.
+ * Whether a later target's failure is more useful to the client than an earlier target's. A
+ * response is more useful than an unreachable target. A temporary failure (429, 5xx) is more useful
+ * than a missing model, since the client may try again. Of two 429s the one with the shorter wait
+ * is more useful, since that is when a target is available again. In all other cases the later one
+ * is.
  */
 export function isMoreUseful(later: TargetFailure, earlier: TargetFailure): boolean {
   if (later.answered !== earlier.answered) return later.answered;
@@ -144,7 +145,7 @@ function isTemporary({ status, credentials }: TargetFailure): boolean {
   return (status >= 500 && !credentials) || status === 429;
 }
 
-/** None at all counts as the longest. */
+/** No wait at all counts as the longest. */
 function waitOf({ retryAfterMs }: TargetFailure): number {
   return retryAfterMs ?? Infinity;
 }

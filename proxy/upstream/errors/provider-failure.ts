@@ -1,5 +1,5 @@
 /**
- * The failures of a provider that gave no usable answer: no response, a broken one, one that is not
+ * The failures of a provider that gave no usable answer: no response, a broken one, one that isn't
  * an answer, or one that can't be translated.
  *
  * Not here: errors that the provider itself describes (`upstream-error.ts`).
@@ -9,9 +9,9 @@ import type { Operation } from "../../../shared/operation.js";
 import type { UpstreamFailure } from "./upstream-failure.js";
 
 /**
- * No response, or no end of it: 502 when the provider can't be reached or broke off, 504 when a
- * deadline passed, 400 and 413 when the client's own body is at fault, 503 when we are. `begun`: a
- * response had begun.
+ * The failure for a missing or incomplete response: 502 if the provider can't be reached or broke
+ * off, 504 if a deadline passed, 400 and 413 if the client's own body is at fault, 503 if Sluice
+ * is. `begun`: whether a response had begun.
  */
 export function unansweredFailure(
   provider: string,
@@ -37,20 +37,22 @@ export function unansweredFailure(
   };
 }
 
-/** A redirect to an address that isn't the provider's. */
+/** A redirect to an address at another host than the provider's. */
 export function redirectsElsewhere(provider: string, status: number): Failure {
   const what = `answered ${status} with an address at another host, where clients would send their key`;
   return { ...failure("provider_unavailable", `provider ${provider} ${what}`), provider };
 }
 
-/** A successful response that isn't an answer. `given`: its status, and what came with it. */
+/**
+ * A successful response that isn't an answer. `given`: its status and a description of its body.
+ */
 export function noAnswer(provider: string, given: string): Failure {
   return { ...failure("provider_unavailable", `provider ${provider} answered ${given}`), provider };
 }
 
 /**
  * An answer that the client's dialect has no form for, or that can't be read at all. `operation`:
- * what the client asked for.
+ * the operation that the client requested.
  */
 export function untranslatable(provider: string, operation: Operation, reason: string): Failure {
   const dialect = dialects[operation];

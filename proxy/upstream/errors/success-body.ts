@@ -1,21 +1,23 @@
 /**
- * Whether the body of a successful response is an answer, or an error in the place of one. Parsed
- * JSON comes in; nothing here knows the provider or the client.
+ * Whether the body of a successful response is an answer, or an error in its place. The input is
+ * parsed JSON; nothing here depends on the provider or the client.
  */
 import { isObject, parseJson } from "../../../shared/checked.js";
 import { errorBody } from "../../body/error-body.js";
 
-/** Whether the parsed body of a 2xx is an error: it has an error where an answer should be. */
+/**
+ * Whether the parsed body of a 2xx is an error: it has an error, and nothing where an answer should
+ * be.
+ */
 export function errorInsideSuccess(value: unknown): boolean {
-  // A response object of the Responses API says in its `error` how it has failed; it is an answer
-  // all the same.
+  // A response object of the Responses API is an answer even if its `error` says how it has failed.
   if (!isObject(value) || value["object"] === "response" || errorBody(value) === null) return false;
   return !answerFields.some((field) => isFilled(value[field]));
 }
 
 /**
- * Where chat completions, messages, embeddings and pictures, responses, and transcriptions have
- * what was asked for.
+ * The fields that hold the result in chat completions, messages, embeddings and pictures,
+ * responses, and transcriptions.
  */
 const answerFields = ["choices", "content", "data", "output", "text"];
 
@@ -25,9 +27,9 @@ function isFilled(value: unknown): boolean {
 
 /**
  * Whether a 2xx to an operation that is answered in JSON is an answer, as far as all dialects
- * agree: some JSON that isn't empty. `value` is the parsed text, undefined when it isn't JSON.
- * Python writes NaN, and its clients read it; .NET may write a byte order mark: so braces around
- * the text are enough.
+ * agree: any JSON that isn't empty. `value` is the parsed text, or undefined if the text isn't
+ * JSON. In that case braces around the text are enough: Python writes NaN, which its clients read,
+ * and .NET may write a byte order mark.
  */
 export function isSomeAnswer(value: unknown, text: string): boolean {
   if (value === undefined)
@@ -36,13 +38,13 @@ export function isSomeAnswer(value: unknown, text: string): boolean {
   return Array.isArray(value) && value.length > 0;
 }
 
-/** An empty completion isn't longer. */
+/** An empty completion is no longer than this. */
 const emptyCharsMax = 4096;
 const noChoice = /"choices"\s*:\s*\[\s*\]/;
-/** As Gemini's endpoint for chat completions has it: `function_call_filter: …`. */
+/** The reason that Gemini's endpoint for chat completions gives: `function_call_filter: …`. */
 const malformedCall = "MALFORMED_FUNCTION_CALL";
 
-/** A chat completion without a choice, or whose only choice is a failed call of a tool. */
+/** A chat completion without a choice, or whose only choice is a failed tool call. */
 function isEmptyCompletion(text: string): boolean {
   if (text.length > emptyCharsMax) return false;
   if (!text.includes(malformedCall) && !noChoice.test(text)) return false;
@@ -57,7 +59,7 @@ function isEmptyCompletion(text: string): boolean {
   return String(reason).includes(malformedCall) && !isFilled(content) && !isFilled(calls);
 }
 
-/** Names a body that isn't an answer, for the error message. */
+/** Describes a body that isn't an answer, for the error message. */
 export function describeNoAnswer(text: string): string {
   if (text.trim() === "") return "an empty body";
   if (isEmptyCompletion(text)) return "a completion without an answer";
@@ -67,8 +69,8 @@ export function describeNoAnswer(text: string): string {
 }
 
 /**
- * The data of the event that carries the error, in the first bytes of a stream in which one was
- * seen; all of the text when no line of it looks like that event.
+ * The data of the event that carries the error, from the first bytes of a stream in which an error
+ * was found. The whole text if no line looks like that event.
  */
 export function errorInEvents(text: string): string {
   for (const line of text.split("\n")) {

@@ -1,7 +1,7 @@
 /**
- * A provider's error response as a failure of ours: its status, message, code and param in our
- * envelope, but for a refusal of our own credentials (docs/reference/http-api.md). What the body
- * says is read by `error-fields.ts`.
+ * Maps a provider's error response to Sluice's failure: its status, message, code and param in
+ * Sluice's envelope, unless the provider refuses Sluice's own credentials
+ * (docs/reference/http-api.md). `error-fields.ts` reads the body.
  *
  * Not here: trying another target, and writing the answer.
  */
@@ -10,8 +10,8 @@ import { contextFullCode, isContextFull } from "./context-full.js";
 import { isErrorStatus, readErrorFields } from "./error-fields.js";
 
 /**
- * The provider refuses Sluice's key or the operator's account: the caller can do nothing about it,
- * and must not take it for a refusal of its own credentials.
+ * The provider refuses Sluice's key or the operator's account. The caller can't change that, and
+ * mustn't take it for a refusal of its own credentials.
  */
 function isOurCredentials(status: number): boolean {
   return status === 401 || status === 402 || status === 403;
@@ -19,8 +19,8 @@ function isOurCredentials(status: number): boolean {
 
 /**
  * Never fails: a body without a readable message gets a sentence with the status. A status that
- * isn't an error's (an error inside a 2xx, a redirect) becomes the one that the error itself names,
- * else 502.
+ * isn't an error's (an error inside a 2xx, a redirect) becomes the status that the error itself
+ * names, or 502 if it names none.
  */
 export function mapUpstreamError(provider: string, status: number, body: Buffer): Failure {
   const fields = readErrorFields(body.toString("utf8"));
@@ -54,8 +54,8 @@ function plainMessage(provider: string, status: number, mapped: number): string 
 }
 
 /**
- * The statuses that providers and the load balancers before them answer with. A table of our own:
- * pure files don't import node:http.
+ * The statuses that providers and their load balancers answer with. A table of our own, since pure
+ * files don't import node:http.
  */
 const statusTexts: ReadonlyMap<number, string> = new Map([
   [301, "Moved Permanently"],

@@ -1,14 +1,14 @@
 /**
- * Why a provider gave no response, or no end of it; and how errors of Node, undici and TLS map to
- * that.
+ * Why a provider gave no response or an incomplete one, and how errors of Node, undici and TLS map
+ * to these reasons.
  */
 
 export interface UpstreamFailure {
   /**
    * `unreachable`: no connection. `timed_out`: a deadline passed. `broken`: the connection ended or
-   * sent nonsense. `untranslatable`: there is an answer, which the client's dialect has no form
-   * for. `too_large`, `refused`: the client's own body, which is checked while it is sent.
-   * `exhausted`: this process has no file descriptor for a connection.
+   * the provider sent invalid bytes. `untranslatable`: there is an answer, for which the client's
+   * dialect has no form. `too_large`, `refused`: the client's own body, which is checked while it
+   * is sent. `exhausted`: this process has no file descriptor left for a connection.
    */
   readonly kind:
     | "unreachable"
@@ -21,7 +21,7 @@ export interface UpstreamFailure {
   readonly reason: string;
 }
 
-/** RFC 9110 section 15: a response that isn't informational has one of these. */
+/** RFC 9110 section 15: a response that isn't informational has one of these statuses. */
 export function isFinalStatus(status: number): boolean {
   return status >= 200 && status <= 599;
 }
@@ -44,12 +44,12 @@ const unreachableCodes = new Set([
   "ERR_PROXY_TIMEOUT",
 ]);
 
-/** Whether the other side, or the way to it, has ended the connection. */
+/** Whether the provider, or the network between, ended the connection. */
 export function isConnectionLost({ code }: Error & { code?: string }): boolean {
   return code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code === "EPIPE";
 }
 
-/** An error of Node, undici or TLS, by its code. */
+/** Maps an error of Node, undici or TLS by its code. */
 export function asUpstreamFailure(error: Error & { code?: string }): UpstreamFailure {
   const code = error.code ?? "";
   if (code === "UPLOAD_TOO_LARGE") return { kind: "too_large", reason: error.message };
@@ -57,7 +57,7 @@ export function asUpstreamFailure(error: Error & { code?: string }): UpstreamFai
   const reason = code === "" || code === "ERR_PROXY_REFUSED" ? error.message : code;
   if (code === "EMFILE" || code === "ENFILE") return { kind: "exhausted", reason };
   if (code === "ETIMEDOUT") return { kind: "timed_out", reason };
-  // A TLS failure or a reset before the response counts as no connection too; after the head the
+  // A TLS failure or a reset before the response also counts as no connection; after the head the
   // caller treats every kind as a cut.
   if (
     unreachableCodes.has(code) ||
