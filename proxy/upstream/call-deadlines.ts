@@ -98,8 +98,8 @@ export class TimeoutWatch {
 }
 
 /**
- * The time between two ticks. It makes a call exceed its deadline by at most a sixteenth of the
- * shortest deadline, or by a second.
+ * The time between two ticks: short enough that a deadline is exceeded by at most a sixteenth of
+ * the shortest one, and by at most a second.
  */
 export function tickMsFor(firstDeadlineMs: number, secondDeadlineMs: number): number {
   const shortestMs = Math.min(firstDeadlineMs, secondDeadlineMs);

@@ -34,7 +34,7 @@ interface ConnectionPool {
   close(): Promise<void>;
 }
 
-/** `blame`: adds the cause of a failed connection that its error doesn't name. */
+/** `blame`: replaces the error of a failed connection if the cause is another one. */
 export function createConnectionPool(
   { baseUrl, connectionsMax, connectTimeoutMs, keepAliveMs }: ProviderConfig,
   egress: Egress,

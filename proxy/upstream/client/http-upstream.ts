@@ -22,7 +22,7 @@ import { type CallOptions, createConnectionPool } from "./connection-pool.js";
 import { decodedAnswer } from "./decoded-answer.js";
 import { HttpCall } from "./http-call.js";
 
-/** `blame`: adds the cause of a failed connection that its error doesn't name. */
+/** `blame`: replaces the error of a failed connection if the cause is another one. */
 export function createHttpUpstream(
   provider: ProviderConfig,
   egress: Egress,

@@ -1,10 +1,10 @@
 /**
  * Reads one direction of a WebSocket (RFC 6455 section 5) while its bytes pass: where frames end,
- * the text messages, and that a side has begun to close. It keeps at most one message, up to a
- * bound; of a larger one, what a session's usage is read from.
+ * the text messages, and whether a side has begun to close. It keeps at most one message, up to a
+ * bound; of a larger one, only the parts that hold a session's usage.
  *
  * Not here: enforcing the protocol. An invalid frame ends the reading, not the session: the peer
- * will reject it. Compressed messages can't be read; the handshake has taken compression out.
+ * will reject it. Compressed messages can't be read; the handshake disables compression.
  */
 import { sessionMessageBytesMax } from "../../../shared/bounds.js";
 import { ByteBuffer } from "../../../shared/byte-buffer.js";
@@ -14,12 +14,12 @@ import { sessionPicker } from "../../usage/session-usage.js";
 const continuation = 0;
 const text = 1;
 const close = 8;
-/** Two bytes, eight of a long length, four of a mask. */
+/** Two bytes, up to eight for a long length, and four for a mask. */
 const headerBytesMax = 14;
 
 /**
- * Gets each text message, unmasked; must not keep the Buffer. `leftOutBytes`: of the text of an
- * answer that isn't in it.
+ * Receives each text message, unmasked, and must not keep the Buffer. `leftOutBytes`: bytes of an
+ * answer's text that aren't in it.
  */
 type OnText = (message: Buffer, leftOutBytes: number) => void;
 
@@ -28,32 +28,32 @@ export class WebSocketFrameReader {
   closing = false;
   /** The bytes aren't valid frames: nothing more is read. */
   invalid = false;
-  /** How many text messages were too large to be kept, and no JSON. */
+  /** How many text messages were too large to keep and weren't JSON. */
   unreadMessages = 0;
   readonly #onText: OnText | null;
   readonly #messageBytesMax: number;
   readonly #header = Buffer.alloc(headerBytesMax);
   #headerBytes = 0;
-  /** Bytes of the current frame's payload that are still to come. */
+  /** Bytes of the current frame's payload that haven't arrived yet. */
   #payloadLeft = 0;
   #inPayload = false;
   #final = false;
   #opcode = 0;
   #masked = false;
   #maskIndex = 0;
-  /** Of the current message; control frames may come between its frames. */
+  /** Whether the current message is text. Control frames may come between its frames. */
   #isText = false;
   readonly #message = new ByteBuffer();
-  /** Used instead of `#message` once that has outgrown the bound. */
+  /** Replaces `#message` once the message exceeds the bound. */
   #large: JsonPicker | null = null;
 
-  /** Without an `onText` only the bounds of frames are read. */
+  /** Without `onText` it reads only where frames end. */
   constructor(onText: OnText | null, messageBytesMax = sessionMessageBytesMax) {
     this.#onText = onText;
     this.#messageBytesMax = messageBytesMax;
   }
 
-  /** Whether the next byte begins a frame, so that another one could be put before it. */
+  /** Whether the next byte begins a frame, so that another frame could be inserted before it. */
   get betweenFrames(): boolean {
     return !this.invalid && !this.#inPayload && this.#headerBytes === 0;
   }
@@ -72,7 +72,7 @@ export class WebSocketFrameReader {
     return at + 1;
   }
 
-  /** The first two bytes give the rest of it. */
+  /** The first two bytes determine the length of the header. */
   #headerLength(): number {
     if (this.#headerBytes < 2) return 2;
     const second = this.#header[1]!;
@@ -96,7 +96,7 @@ export class WebSocketFrameReader {
     this.#final = (first & 0x80) !== 0;
     this.#masked = (second & 0x80) !== 0;
     this.#maskIndex = 0;
-    // A length beyond what a number holds exactly is never reached, so it needs no check.
+    // Lengths too large for an exact number are never reached, so they need no check.
     this.#payloadLeft =
       size === 126
         ? this.#header.readUInt16BE(2)
@@ -130,7 +130,7 @@ export class WebSocketFrameReader {
       this.#message.length === 0 &&
       this.#large === null &&
       end - at === this.#payloadLeft;
-    // The usual case, a complete message in one piece, is read without a copy.
+    // A complete message in one piece, the usual case, is read without a copy.
     if (isComplete && this.#payloadLeft <= this.#messageBytesMax)
       return this.#onText!(chunk.subarray(at, end), 0);
     const plain = this.#masked ? this.#unmask(chunk, at, end) : chunk.subarray(at, end);
@@ -170,7 +170,7 @@ export class WebSocketFrameReader {
 export const goingAway = 1001;
 export const internalError = 1011;
 
-/** A close frame. A client must mask its frames, so one to a provider has a mask, of zeros. */
+/** A close frame. A client must mask its frames, so a frame to a provider has a mask of zeros. */
 export function closeFrame(code: number, reason: string, towards: "client" | "provider"): Buffer {
   const payload = Buffer.concat([Buffer.from([code >> 8, code & 0xff]), Buffer.from(reason)]);
   const masked = towards === "provider";

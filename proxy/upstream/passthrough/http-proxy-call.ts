@@ -1,6 +1,6 @@
 /**
- * One request that passes through http-proxy: the substitute for the client's request that
- * http-proxy is handed, its deadlines, and its answer to the sink.
+ * One request that passes through http-proxy: the substitute that http-proxy gets for the client's
+ * request, its deadlines, and the delivery of its answer to the sink.
  */
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
@@ -16,7 +16,7 @@ import type { PassthroughRequest } from "./passthrough-upstream.js";
 
 const nothing = Buffer.alloc(0);
 
-/** What http-proxy takes for the client's request. */
+/** The object that http-proxy gets in place of the client's request. */
 export interface SubstituteRequest extends IncomingMessage {
   readonly call: HttpProxyCall;
 }
@@ -35,7 +35,7 @@ export class HttpProxyCall implements UpstreamCall, Watched {
   #outgoing: ClientRequest | null = null;
   #answer: IncomingMessage | null = null;
   #connecting = false;
-  /** The client has to send the next piece of the body. */
+  /** The next piece of the body must come from the client. */
   #awaitsClient = false;
   #paused = false;
   #over = false;
@@ -48,16 +48,16 @@ export class HttpProxyCall implements UpstreamCall, Watched {
   }
 
   /**
-   * `send` sends the request once more, on a new connection, if the one that it got has been closed
-   * since its last answer.
+   * `send` sends the request again on a new connection, if its first connection has been closed
+   * since that connection's last answer.
    */
   mayBeSentAnew(send: () => void): void {
     this.#sendAnew = send;
   }
 
   /**
-   * It holds its call itself: a WeakMap of all open calls would be traversed by each garbage
-   * collection.
+   * The substitute refers to its call directly: each garbage collection would traverse a WeakMap of
+   * all open calls.
    */
   substitute(
     { path, body }: PassthroughRequest,
@@ -92,8 +92,8 @@ export class HttpProxyCall implements UpstreamCall, Watched {
   }
 
   /**
-   * From now on the call may be idle for as long as its state allows: without end while the client
-   * has to read or to send, which the listener bounds.
+   * Restarts the idle time, and sets its limit by the call's state. There is no limit while the
+   * client has to read or to send; the listener bounds that time.
    */
   #restartTimeout(): void {
     const { firstByteTimeoutTicks, idleTimeoutTicks } = this.#deadlines;
@@ -118,14 +118,14 @@ export class HttpProxyCall implements UpstreamCall, Watched {
       });
     }
     outgoing.once("finish", () => {
-      // A connection that fails finishes its writes, too.
+      // The writes of a failing connection finish too.
       if (!this.#connecting && outgoing.socket?.destroyed === false) this.isSent = true;
     });
-    // The head needn't wait for a body that hasn't come yet.
+    // Send the head without waiting for a body that hasn't arrived yet.
     setImmediate(() => {
       if (!this.#over && !outgoing.headersSent) outgoing.flushHeaders();
     });
-    // Nothing else closes it without an event before.
+    // In every other case an event precedes the close.
     outgoing.once("close", () => {
       if (this.#answer === null && this.#outgoing === outgoing)
         this.#fail({ kind: "broken", reason: "it switched protocols unasked" });
@@ -147,7 +147,7 @@ export class HttpProxyCall implements UpstreamCall, Watched {
     });
     answer.on("end", () => {
       if (!this.#finish()) return;
-      // Nothing reads what the client still sends.
+      // The rest of the client's body isn't read any more.
       if (!this.#outgoing!.writableFinished) this.#release();
       this.#sink.onEnd();
     });
@@ -166,7 +166,7 @@ export class HttpProxyCall implements UpstreamCall, Watched {
     sendAnew();
   }
 
-  /** The provider closed the connection while it was idle, and hasn't answered on it. */
+  /** The provider closed the connection while it was idle, before it answered this call. */
   #foundClosed(error: Error): boolean {
     return (
       this.#answer === null && this.#outgoing?.reusedSocket === true && isConnectionLost(error)
@@ -195,7 +195,7 @@ export class HttpProxyCall implements UpstreamCall, Watched {
       });
   }
 
-  /** False: it was over before. */
+  /** False if the call was over already. */
   #finish(): boolean {
     if (this.#over) return false;
     this.#over = true;
@@ -203,7 +203,7 @@ export class HttpProxyCall implements UpstreamCall, Watched {
     return true;
   }
 
-  /** http-proxy ends its request when the one that it was handed is aborted. */
+  /** http-proxy ends its request when its substitute request is aborted. */
   #release(): void {
     this.#substitute?.emit("aborted");
     this.#substitute?.destroy();

@@ -1,11 +1,10 @@
 /**
- * A provider behind http-proxy: what passes as it is, and the tunnels of WebSockets.
+ * A provider behind http-proxy: requests that pass unchanged, and WebSocket tunnels.
  *
- * http-proxy is handed a substitute for the client's request, with the filtered headers and the
- * body, and never the client's response: what comes back goes to a sink. So a client that leaves
- * ends the request to the provider, the client learns that its provider has died, and deadlines
- * apply; http-proxy does none of that by itself. Connections are kept alive by an agent per
- * provider.
+ * http-proxy gets a substitute for the client's request, with the filtered headers and the body,
+ * and never the client's response: the answer goes to a sink. So a client that leaves ends the
+ * request to the provider, the client learns that its provider has died, and deadlines apply;
+ * http-proxy does none of that. An agent per provider keeps connections alive.
  */
 import type { ClientRequest, Agent as HttpAgent, IncomingMessage, ServerResponse } from "node:http";
 import { createRequire } from "node:module";
@@ -29,8 +28,8 @@ import type { PassthroughUpstream } from "./passthrough-upstream.js";
 import { Tunnel } from "./tunnel.js";
 
 /**
- * http-proxy reads the deprecated `util._extend` when it is loaded, and Node from 22 on warns of
- * that at the first request.
+ * http-proxy reads the deprecated `util._extend` when it is loaded, and Node from 22 on prints a
+ * warning about that at the first request.
  */
 function loadHttpProxy(): typeof HttpProxy {
   const require = createRequire(import.meta.url);
@@ -46,10 +45,12 @@ function loadHttpProxy(): typeof HttpProxy {
 
 const idleConnectionsMax = 256;
 
-/** RFC 9110, section 9.2.2: to be carried out twice is as to be carried out once. */
+/**
+ * RFC 9110, section 9.2.2: executing such a request twice has the same effect as executing it once.
+ */
 const idempotentMethods = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]);
 
-/** `blame`: what a failed connection was about, if not what its error says. */
+/** `blame`: replaces the error of a failed connection if the cause is another one. */
 export function createHttpProxyUpstream(
   provider: ProviderConfig,
   egress: Egress,
@@ -68,7 +69,7 @@ export function createHttpProxyUpstream(
     server.on("proxyReqWs", (outgoing, request) => onTunnelRequest.get(request)?.(outgoing));
     return server;
   };
-  // Made for the first request: most proxies only forward, and needn't hold the package in memory.
+  // Created at the first request: most proxies only forward, and needn't load the package.
   let made: HttpProxy | null = null;
   const server = (): HttpProxy => {
     made ??= newServer();
@@ -99,8 +100,8 @@ export function createHttpProxyUpstream(
       if (key !== null && keys.learns) call.onStatus = noteRefusals(keys, key);
       const headers = headersOf(key, path, [...request.headers, ...framing(body)]);
       const sendBy = (by: HttpAgent): void => {
-        // The substitute has no method: http-proxy takes the body's length from a DELETE, and would
-        // send what was a body as another request.
+        // The substitute has no method: http-proxy sets the body's length to 0 for a DELETE, and
+        // would send the body as another request.
         const options = { agent: by, method };
         const substitute = call.substitute(request, { ...headers });
         server().web(substitute, noResponse, options, (error) => call.onError(blame(error)));
@@ -156,7 +157,7 @@ function newAgent(
   });
 }
 
-/** It sends the path that it is handed; the target is the configured one alone. */
+/** Sends the path unchanged, and only to the configured target. */
 function newProxyServer(base: URL): HttpProxy {
   const hostname = base.hostname.replace(/^\[(.*)\]$/, "$1");
   const server = loadHttpProxy().createProxyServer({
@@ -177,12 +178,11 @@ function newProxyServer(base: URL): HttpProxy {
   return server;
 }
 
-/** The response that http-proxy is handed: it never writes to one here. */
+/** The response for http-proxy, which never writes to it here. */
 const noResponse = {} as ServerResponse;
 
 /**
- * Repeated headers are joined, as HTTP allows: none of those that may not be joined goes to a
- * provider.
+ * Joins repeated headers, as HTTP allows. Headers that may not be joined aren't sent to providers.
  */
 function headerObject(flat: readonly string[]): Record<string, string> {
   const byLowerName = new Map<string, [name: string, value: string]>();
@@ -195,8 +195,8 @@ function headerObject(flat: readonly string[]): Record<string, string> {
 }
 
 /**
- * The headers that frame the body: from what Node's parser has read, never as the client wrote
- * them.
+ * The headers that frame the body, from the values that Node's parser has read, never as the client
+ * wrote them.
  */
 function framing(body: RequestBody): readonly string[] {
   if (body === null) return [];

@@ -1,10 +1,10 @@
 /**
- * The WebSocket sessions that are open, so that a proxy that stops can close them in order and wait
- * for their settles.
+ * The open WebSocket sessions, so that a stopping proxy can close them in order and wait for their
+ * settles.
  */
 
 export interface OpenSession {
-  /** Closes it as soon as no response is cut by that. */
+  /** Closes the session as soon as that cuts no response. */
   drain(): void;
 }
 
@@ -28,13 +28,13 @@ export class OpenSessions {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
-  /** Closes all that are open, and those that are opened later. */
+  /** Closes all open sessions, and those that open later. */
   drain(): void {
     this.#draining = true;
     for (const session of [...this.#open]) session.drain();
   }
 
-  /** Resolves when none is open. */
+  /** Resolves when no session is open. */
   ended(): Promise<void> {
     return this.#open.size === 0
       ? Promise.resolve()

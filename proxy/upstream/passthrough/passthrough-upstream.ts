@@ -1,6 +1,6 @@
 /**
- * The port to a provider for what passes as it is: any method and path of its origin, and
- * WebSockets. `http-proxy-upstream.ts` makes it of http-proxy.
+ * The port to a provider for unchanged requests: any method and path of its origin, and WebSockets.
+ * `http-proxy-upstream.ts` implements it with http-proxy.
  */
 import type { ClientSocket } from "../../http/exchange.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
@@ -8,7 +8,7 @@ import type { RequestBody, UpstreamCall, UpstreamSink } from "../upstream.js";
 
 export interface PassthroughRequest {
   readonly method: string;
-  /** At the provider's origin, with its query. */
+  /** The path at the provider's origin, with its query. */
   readonly path: string;
   /** Flat names and values, without credentials, host and lengths. */
   readonly headers: readonly string[];
@@ -18,18 +18,18 @@ export interface PassthroughRequest {
 /** How a tunnel ended, and which side ended first. */
 export interface TunnelEnd {
   readonly by: "client" | "provider" | "proxy";
-  /** The network's error, or the deadline that passed; null for an end in order. */
+  /** The network's error, or the deadline that passed; null for an orderly end. */
   readonly reason: string | null;
 }
 
 /**
- * What a tunnel reports: an opening, an answer instead of one, or a failure. After an opening:
- * bytes, then an end.
+ * What a tunnel reports: that it opened, an answer instead, or a failure. After it opened: bytes,
+ * then an end.
  */
 export interface TunnelSink {
-  /** The provider has switched protocols. Its headers in, those for the client out. */
+  /** The provider has switched protocols. Gets its headers, and returns those for the client. */
   onOpen(rawHeaders: readonly string[]): readonly string[];
-  /** The provider has answered without switching; the body is cut at a megabyte. */
+  /** The provider has answered without switching. The body is cut at a megabyte. */
   onAnswer(status: number, rawHeaders: readonly string[], body: Buffer): void;
   onFailure(failure: UpstreamFailure): void;
   /** Bytes that have just passed. */
@@ -43,21 +43,23 @@ export interface TunnelSink {
 
 export interface TunnelCall {
   /**
-   * Whether the provider owes an answer, which must come before its idle deadline. Else both sides
-   * may be idle for longer.
+   * Whether the provider owes an answer, which must come before its idle deadline. If it doesn't,
+   * both sides may be idle for longer.
    */
   expect(answer: boolean): void;
-  /** Ends an open tunnel: these are the last bytes for each side, and nothing passes after them. */
+  /** Ends an open tunnel. Each side gets these last bytes, and no other bytes pass after them. */
   close(toClient: Buffer, toProvider: Buffer, reason: string | null): void;
-  /** Destroys both sides at once. The sink of one that isn't open yet gets no further call. */
+  /**
+   * Destroys both sides immediately. The sink of a tunnel that isn't open yet gets no further call.
+   */
   abort(): void;
 }
 
 export interface PassthroughUpstream {
   send(request: PassthroughRequest, sink: UpstreamSink): UpstreamCall;
   /**
-   * When the provider switches protocols, its answer goes to the client by itself; any other answer
-   * goes to the sink.
+   * Opens a tunnel. If the provider switches protocols, its answer goes directly to the client; any
+   * other answer goes to the sink.
    */
   tunnel(
     client: ClientSocket,
@@ -66,6 +68,6 @@ export interface PassthroughUpstream {
   ): TunnelCall;
   /** As `Upstream.redact`. */
   redact(text: string): string;
-  /** Destroys its connections. */
+  /** Destroys the provider's connections. */
   close(): void;
 }

@@ -1,7 +1,7 @@
 /**
- * Passes an admitted request to its provider as it is, and the answer to the client: status,
- * headers and bytes, errors too. Usage is metered on the way. What the request is charged is
- * returned, not acted on; the last bytes of an answer wait for the settle.
+ * Passes an admitted request to its provider unchanged, and the answer to the client: status,
+ * headers and bytes, including errors. It meters the usage on the way, and returns the charge to
+ * the caller. The last bytes of an answer wait for the settle.
  */
 
 import { heldResponseBytesMax, readableResponseBytesMax } from "../../../shared/bounds.js";
@@ -28,22 +28,21 @@ export interface RelayRequest {
   readonly provider: string;
   readonly request: PassthroughRequest;
   readonly links: ProviderLinks;
-  /** The headers of our limits; they are sent where the provider sends none of its own. */
+  /** The headers of Sluice's limits, for answers to which the provider adds none of its own. */
   readonly limits: readonly string[];
   /** Headers of every response, besides the request id. */
   readonly headers: readonly string[];
   /**
-   * The operation, if it is known: then a usage that isn't reported is estimated. Null: only a
-   * reported usage is charged.
+   * The operation, if it is known; then usage that isn't reported is estimated. Null: only reported
+   * usage is charged.
    */
   readonly operation: Operation | null;
-  /** How much of the request's body has passed. */
+  /** How many bytes of the request's body have passed. */
   readonly promptBytes: () => number;
-  /** As in `SentRequest`; called only where the usage isn't known. */
+  /** As in `SentRequest`; called only if the usage is unknown. */
   readonly modelOutputMax?: () => number | null;
   /**
-   * Of a request about an earlier response: is handed its answer, if it was held to its end, in
-   * Latin-1.
+   * For a request about an earlier response. Receives the answer in Latin-1, if all of it was held.
    */
   readonly onAnswer?: ((text: string) => void) | undefined;
   readonly monoMs: () => number;
@@ -60,7 +59,7 @@ class Relaying extends AnswerRelay {
   #headers: string[] = [];
   /** The provider's Content-Length; empty without one. */
   #length = "";
-  /** How much is held: more of what may have addresses, which are rewritten. */
+  /** How many bytes may be held: more for an answer whose addresses may have to be rewritten. */
   #heldBytesMax = heldResponseBytesMax;
   #mayHaveLinks = false;
   /** The piece that completes the announced length. */
@@ -99,8 +98,8 @@ class Relaying extends AnswerRelay {
     const isReadable = /^(?:identity)?$/i.test(coding);
     const isJson = contentType.includes("json");
     const isStream = contentType.startsWith("text/event-stream");
-    // Only a POST makes a model work; the answers to other methods, and about earlier responses,
-    // may repeat a usage that was charged before.
+    // Only a POST runs a model. The answers to other methods, and about earlier responses, may
+    // repeat usage that was charged before.
     const isNew = what.request.method === "POST" && what.onAnswer === undefined;
     const mayReportUsage = status < 300 && isNew;
     if (mayReportUsage && isReadable && isStream) {
@@ -114,7 +113,7 @@ class Relaying extends AnswerRelay {
       !isContent(what.request.path);
     if (this.#mayHaveLinks && what.request.method === "GET")
       this.#heldBytesMax = readableResponseBytesMax;
-    // What may have to be changed, or is small enough to wait for its settle, is held.
+    // Hold an answer that may have to be changed, or that is small enough to wait for its settle.
     const isHeld =
       isReadable &&
       (isJson || status >= 400) &&
@@ -131,7 +130,10 @@ class Relaying extends AnswerRelay {
     if (!isHeld) this.#begin();
   }
 
-  /** With the provider's length: the client gets the bytes that the provider sends. */
+  /**
+   * Begins the answer with the provider's length: the client gets the bytes that the provider
+   * sends.
+   */
   #begin(): void {
     if (this.#length !== "") this.#headers.push("content-length", this.#length);
     this.exchange.begin(this.status, this.#headers);
@@ -199,7 +201,7 @@ class Relaying extends AnswerRelay {
     this.exchange.end();
   }
 
-  /** Some clients would send their key along. */
+  /** Refuses the redirect, because some clients would send their key along. */
   #refuseRedirect(): void {
     this.abortCall();
     const failure = redirectsElsewhere(this.#what.provider, this.status);
@@ -215,7 +217,7 @@ class Relaying extends AnswerRelay {
   }
 
   protected failed(upstreamFailure: UpstreamFailure): void {
-    // A body that broke off with its client is no failure of the provider's.
+    // A body that broke off with its client isn't the provider's failure.
     if (this.exchange.gone) return this.onGone();
     if (this.exchange.begun) return this.endCut(upstreamFailure);
     const { provider } = this.#what;
@@ -228,7 +230,7 @@ class Relaying extends AnswerRelay {
   }
 }
 
-/** Whether a path holds stored content, which passes unchanged. */
+/** Whether a path refers to stored content, which passes unchanged. */
 function isContent(path: string): boolean {
   return /\/(?:content|results)(?:\?|$)|:download\b|[?&]alt=media(?:&|$)/i.test(path);
 }

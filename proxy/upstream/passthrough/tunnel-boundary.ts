@@ -1,6 +1,6 @@
 /**
- * The boundary around a WebSocket session: whatever is thrown in one of its events, which no
- * promise waits for, ends this session alone.
+ * The error boundary around a WebSocket session: an exception in one of its events, which no
+ * promise waits for, ends only this session.
  */
 
 import type { SessionCharge, SessionUsage } from "../../usage/session-usage.js";
@@ -67,7 +67,7 @@ export class TunnelBoundary implements TunnelSink {
   }
 }
 
-/** What the meter has seen, unless it is the meter that is at fault. */
+/** The metered charge, unless the meter itself threw. */
 export function chargedAnyway(
   session: SessionUsage,
   unreadMessages: number,

@@ -1,7 +1,7 @@
 /**
- * One WebSocket session from its opening to its end: its usage is read as it passes, and it is
- * closed in order when the proxy stops or both sides are idle for too long. What it is charged is
- * returned, not acted on.
+ * One WebSocket session from its opening to its end. Its usage is read as it passes, and it is
+ * closed in order when the proxy stops or when both sides are idle for too long. The charge is
+ * returned to the caller.
  */
 import { forwardResponseHeaders, headerOf, passResponseHeaders } from "../../http/copy-headers.js";
 import type { ClientSocket, Exchange } from "../../http/exchange.js";
@@ -28,16 +28,18 @@ interface TunnelRequest {
   readonly provider: string;
   readonly path: string;
   readonly requestHeaders: readonly string[];
-  /** The headers of our limits. */
+  /** The headers of Sluice's limits. */
   readonly limits: readonly string[];
   /** Headers of every response, besides the request id. */
   readonly headers: readonly string[];
-  /** The provider's limits and refusals pass as they are; else they get our shape. */
+  /**
+   * Whether the provider's limits and refusals pass unchanged; otherwise they get Sluice's form.
+   */
   readonly asIs: boolean;
   readonly sessions: OpenSessions;
   /** As in `SentRequest`. */
   readonly modelOutputMax: number | null;
-  /** Called with what responses have used once they are done; the rest is what is returned. */
+  /** Called with the usage of responses that are done; the result has the rest. */
   readonly onProgress: (spent: SpentTokens) => void;
   readonly monoMs: () => number;
 }
@@ -110,12 +112,12 @@ class TunnelSession implements TunnelSink, OpenSession {
     this.#firstByteMonoMs = this.#what.monoMs();
   }
 
-  /** Of responses that we don't make: `replyFailure` adds the request id itself. */
+  /** For responses that `replyFailure` doesn't write: it adds the request id. */
   #ownHeaders(): string[] {
     return ["x-request-id", this.#exchange.id, ...this.#what.headers];
   }
 
-  /** The provider's headers, with the limits: ours, or the provider's where they pass. */
+  /** The provider's headers with the limits: Sluice's, or the provider's if they pass unchanged. */
   #passedHeaders(rawHeaders: readonly string[]): string[] {
     return this.#what.asIs
       ? passResponseHeaders(rawHeaders, this.#what.limits)
@@ -162,7 +164,7 @@ class TunnelSession implements TunnelSink, OpenSession {
     });
   }
 
-  /** Only before it is open: after that the tunnel's sockets end it. */
+  /** Used only before the session is open: after that the tunnel's sockets end it. */
   #onGone(): void {
     if (this.#ended) return;
     this.#call?.abort();
@@ -190,7 +192,7 @@ class TunnelSession implements TunnelSink, OpenSession {
     this.#closeIfDrained();
   }
 
-  /** Between two responses; one that is running may end, as long as the proxy waits. */
+  /** Closes between two responses. A running response may end while the proxy waits. */
   #closeIfDrained(): void {
     if (this.#draining && !this.#usage.responding) this.#close(goingAway, "the proxy stops", null);
   }
@@ -202,8 +204,8 @@ class TunnelSession implements TunnelSink, OpenSession {
   }
 
   /**
-   * Sends a close frame to both sides. `text` is the client's, `reason` the log's. False: one of
-   * them is in the middle of a frame, or is closing itself.
+   * Sends a close frame to both sides. `text` is for the client, `reason` for the log. False if a
+   * side is in the middle of a frame, or is closing already.
    */
   #close(code: number, text: string, reason: string | null): boolean {
     const [client, provider] = [this.#fromClient, this.#fromProvider];

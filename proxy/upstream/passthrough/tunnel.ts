@@ -1,7 +1,7 @@
 /**
  * The two sockets of a WebSocket that http-proxy joins: their opening, their deadlines, and their
- * end, which is always the end of both. The sink sees what has passed, and nothing changes it. The
- * errors of both sockets are handled here.
+ * end, which is always the end of both. The sink sees the bytes that pass, and can't change them.
+ * The errors of both sockets are handled here.
  */
 import type { ClientRequest, IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
@@ -22,12 +22,12 @@ export class Tunnel implements TunnelCall, Watched {
   readonly #provider: ProviderConfig;
   #outgoing: ClientRequest | null = null;
   #connecting = false;
-  /** Open: the provider's side. */
+  /** The provider's side; null before the tunnel is open. */
   #remote: Duplex | null = null;
   /** Whether the provider owes an answer. */
   #answerExpected = false;
   #closing = false;
-  /** It was closed between the provider's answer and the joining of the sockets. */
+  /** The call of `close` that came between the provider's answer and the joining of the sockets. */
   #closeOnceJoined: (() => void) | null = null;
   /** The handshake has ended without a tunnel. */
   #refused = false;
@@ -47,15 +47,16 @@ export class Tunnel implements TunnelCall, Watched {
     this.#provider = provider;
   }
 
-  /** Before http-proxy listens to its request. */
+  /** Called before http-proxy adds its listeners to the request. */
   beforeOpening(outgoing: ClientRequest): void {
     this.#outgoing = outgoing;
     outgoing.once("upgrade", (answer) => this.#open(answer));
   }
 
   /**
-   * After http-proxy has listened: its pipes stay. Its handlers of errors and answers go, which
-   * would end the client's socket in the middle of our own response.
+   * Called after http-proxy has added its listeners. Its pipes stay. Its handlers of errors and
+   * answers are removed, because they would end the client's socket in the middle of Sluice's own
+   * response.
    */
   afterOpening(outgoing: ClientRequest): void {
     outgoing
@@ -66,7 +67,7 @@ export class Tunnel implements TunnelCall, Watched {
     outgoing.once("socket", (socket) => {
       this.#connecting = socket.connecting;
       if (this.#connecting) socket.once("connect", () => this.#awaitAnswer());
-      // It came through a proxy.
+      // The socket came through an egress proxy, so it is connected already.
       else this.#awaitAnswer();
     });
     this.timeoutTicks = this.#deadlines.timeoutTicksFor(this.#provider.connectTimeoutMs);
@@ -79,7 +80,7 @@ export class Tunnel implements TunnelCall, Watched {
     this.timeoutTicks = this.#deadlines.firstByteTimeoutTicks;
   }
 
-  /** http-proxy writes the headers that it finds in the answer to the client. */
+  /** http-proxy writes the headers of this answer to the client. */
   #open(answer: IncomingMessage): void {
     this.#client.takeOver();
     const flat = this.#sink.onOpen(answer.rawHeaders);
@@ -88,7 +89,7 @@ export class Tunnel implements TunnelCall, Watched {
     answer.headers = headers;
   }
 
-  /** Both sides are piped by now. */
+  /** Called after http-proxy has piped both sides. */
   #join(remote: Duplex): void {
     this.#remote = remote;
     this.idleTicks = 0;
@@ -104,7 +105,7 @@ export class Tunnel implements TunnelCall, Watched {
     });
     this.#watchSide(socket, remote, "client");
     this.#watchSide(remote, socket, "provider");
-    // The client may have left at this moment.
+    // The client may just have left.
     if (socket.destroyed) remote.destroy();
     this.#closeOnceJoined?.();
   }
@@ -116,14 +117,14 @@ export class Tunnel implements TunnelCall, Watched {
     );
     side.once("close", () => {
       this.#ended({ by, reason: side.readableEnded ? null : "it closed the connection" });
-      // What has come for the other side is still written; nothing waits for what it sends now.
+      // Bytes for the other side are still written. Bytes that it sends now are discarded.
       if (!other.writableEnded) other.end();
       other.resume();
       if (--this.#sidesOpen === 0) this.#closed();
     });
   }
 
-  /** One side has ended: the other one has `tunnelLingerMs` to end too. */
+  /** One side has ended, so the other one has `tunnelLingerMs` to end too. */
   #ended(end: TunnelEnd): void {
     this.#end ??= end;
     this.#lingering ??= setTimeout(() => this.#destroy(), tunnelLingerMs);
@@ -140,7 +141,7 @@ export class Tunnel implements TunnelCall, Watched {
     this.#sink.onEnd(this.#end!);
   }
 
-  /** The provider doesn't switch protocols: its answer is for the client. */
+  /** The provider doesn't switch protocols, so its answer goes to the client. */
   #onAnswer(answer: IncomingMessage): void {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -166,7 +167,7 @@ export class Tunnel implements TunnelCall, Watched {
     this.#sink.onFailure(failure);
   }
 
-  /** Ends the handshake without a tunnel. False: it has ended, with a tunnel or without. */
+  /** Ends the handshake without a tunnel. False if the handshake has ended already. */
   #refuse(): boolean {
     if (this.#refused || this.#remote !== null) return false;
     this.#refused = true;
@@ -209,7 +210,7 @@ export class Tunnel implements TunnelCall, Watched {
     socket.unpipe(remote);
     remote.unpipe(socket);
     this.#ended({ by: "proxy", reason });
-    // Keep reading: a socket that is closed with unread data resets, and loses what was written.
+    // Keep reading: closing a socket with unread data resets it, and loses the written bytes.
     socket.resume();
     remote.resume();
     socket.end(toClient);
