@@ -1,6 +1,6 @@
 /**
  * Chooses which of a provider's operations serves a client's operation: the same one, or another
- * one with a translation between them.
+ * one and a translation between them.
  */
 import { isObject } from "../../shared/checked.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
@@ -39,8 +39,8 @@ import { renamedFunctions, renamedTools } from "./shared/tool-call.js";
 import type { JsonObject, Translation } from "./shared/translation.js";
 
 /**
- * The operation that the provider is called with. `translation` is null when the client called the
- * same one.
+ * The operation with which the provider is called. `translation` is null if the client requested
+ * the same one.
  */
 interface Dialect {
   readonly operation: Operation;
@@ -48,8 +48,8 @@ interface Dialect {
 }
 
 // One translation for each pair of dialects, named client-to-provider. In each pair's folder the
-// file names say which way they translate: requests go `client-…-to-provider`, answers and streams
-// go `provider-…-to-client`.
+// file names give the direction: requests go `client-…-to-provider`, answers and streams go
+// `provider-…-to-client`.
 
 export const chatToMessages: Translation = {
   repeats: ["tools"],
@@ -63,7 +63,7 @@ export const chatToMessages: Translation = {
   events: (context) => new MessagesStreamToChat(context),
 };
 
-/** For models that do what a chat request asks only in the Responses API. */
+/** For models that do what a chat request asks only through the Responses API. */
 export const chatToResponses: Translation = {
   repeats: [],
   request: chatRequestToResponses,
@@ -72,7 +72,9 @@ export const chatToResponses: Translation = {
   events: (context) => new ResponsesStreamToChat(context),
 };
 
-/** Gemini has one path for answers and one for streams, so there is one translation for each. */
+/**
+ * Gemini's API has separate paths for answers and streams, so there is one translation for each.
+ */
 export const googleToChat: Translation = translationOf(false);
 export const googleStreamToChat: Translation = translationOf(true);
 
@@ -91,7 +93,7 @@ function translationOf(stream: boolean): Translation {
   };
 }
 
-/** Whether the client asked for the thoughts of the model. */
+/** Whether the client requested the model's thoughts. */
 function includesThoughts(body: JsonObject): boolean {
   const { generationConfig } = camelFields(body);
   const { thinkingConfig } = isObject(generationConfig) ? camelFields(generationConfig) : {};
@@ -208,8 +210,8 @@ const translated: Readonly<Partial<Record<Operation, readonly Dialect[]>>> = {
 };
 
 /**
- * Null if the provider can't serve the operation. `needsResponses`: the model takes the request in
- * the Responses API alone, whatever else the provider offers.
+ * Null if the provider can't serve the operation. `needsResponses`: the model takes the request
+ * only through the Responses API, whatever else the provider offers.
  */
 export function chooseDialect(
   requested: Operation,
@@ -224,7 +226,7 @@ export function chooseDialect(
   return null;
 }
 
-/** Whether the Responses API is the only one in which the model does what it is asked. */
+/** Whether the model does what the request asks only through the Responses API. */
 export function needsResponses(
   provider: Pick<ProviderConfig, "operations" | "chat" | "modelTraits">,
   model: string,
@@ -248,8 +250,9 @@ export function needsResponses(
 }
 
 /**
- * What a provider offers a request, without its Responses API where that lacks what the request
- * asks for and it can be done, or refused with a word, in another dialect.
+ * The operations that a provider offers for a request. The Responses API isn't among them if it
+ * lacks what the request asks for, and if another dialect can serve the request or refuse it with
+ * an explanation.
  */
 export function offeredTo(
   provider: Pick<ProviderConfig, "operations" | "responses" | "nativeRequests">,
@@ -272,11 +275,14 @@ interface AskedCall {
   readonly asked: AskedOfResponses;
 }
 
-/** The dialect of one call at each target: read before the admission, and again to send it. */
+/**
+ * The dialect of one call at each target. It is read before the admission, and again to send the
+ * call.
+ */
 export class CallDialects {
   readonly #operation: Operation;
   readonly #call: AskedCall;
-  /** The last target, since nearly every call has one. */
+  /** The last target, because nearly every call has only one. */
   #provider: ProviderConfig | null = null;
   #model = "";
   #last: ReturnType<typeof chooseDialect> = null;
@@ -299,7 +305,7 @@ export class CallDialects {
     const isNeeded = needsResponses(provider, model, this.#call.reasoning);
     const offered = offeredTo(provider, model, this.#call.asked);
     const dialect = chooseDialect(this.#operation, offered, isNeeded);
-    // An estimate is better than the 404 of a host that may not count.
+    // An estimate is better than a 404 from a host that doesn't count tokens.
     const counts = dialect?.operation !== "input_tokens" || provider.chat.countsTokens;
     return counts || dialect.translation === null ? dialect : null;
   }

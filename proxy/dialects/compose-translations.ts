@@ -1,4 +1,4 @@
-/** Joins two translations: client ↔ outer ↔ a dialect in the middle ↔ inner ↔ provider. */
+/** Joins two translations: client ↔ outer ↔ the middle dialect ↔ inner ↔ provider. */
 import { append } from "../../shared/long-lists.js";
 import type {
   AnswerContext,
@@ -9,8 +9,8 @@ import type {
 } from "./shared/translation.js";
 
 /**
- * Requests go through `outer`, then `inner`; answers and events the other way. When `inner` refuses
- * a field, the message has the field's name in the middle dialect and a note that it was
+ * Requests go through `outer`, then `inner`; answers and events go the other way. If `inner`
+ * refuses a field, the message has the field's name in the middle dialect, and notes that it was
  * translated.
  */
 export function composeTranslations(outer: Translation, inner: Translation): Translation {
@@ -49,7 +49,10 @@ function inMiddleDialect({
   };
 }
 
-/** The client's request is the outer translation's: what the inner one repeats is left out. */
+/**
+ * The context has the client's request, which only `outer` can read, so `inner` repeats nothing of
+ * it.
+ */
 function innerContext(context: AnswerContext): AnswerContext {
   return { ...context, request: {} };
 }

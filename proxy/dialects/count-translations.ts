@@ -1,7 +1,7 @@
 /**
- * Counting the tokens of a request in another dialect: the request is translated as one that is to
- * be answered, and what doesn't count is left out. The answers of Anthropic's `count_tokens` and of
- * OpenAI's `input_tokens` have the count in the same field, Gemini's in another.
+ * Counts the tokens of a request in another dialect: the request is translated as if it were to be
+ * answered, and fields that don't count are left out. The answers of Anthropic's `count_tokens` and
+ * of OpenAI's `input_tokens` have the count in the same field, Gemini's in another.
  */
 import { isCount, isObject } from "../../shared/checked.js";
 import {
@@ -12,7 +12,7 @@ import {
   UntranslatableAnswer,
 } from "./shared/translation.js";
 
-/** What the provider's operation takes; everything else is for the answer. */
+/** The fields that the provider's operation takes. All others only shape the answer. */
 const counted = {
   count_tokens: [
     "model",
@@ -35,8 +35,8 @@ const counted = {
 } as const;
 
 /**
- * `answered`: the translation of the request that would be answered; `answerWith`: the
- * answer in the client's dialect.
+ * `answered`: the translation of a request that would be answered. `answerWith`: makes the answer
+ * in the client's dialect.
  */
 export function countingBy(
   answered: Translation,
@@ -44,7 +44,7 @@ export function countingBy(
 ): Translation {
   return {
     repeats: [],
-    // A client may ask for a stream, as it will for the answer.
+    // A client may ask for a stream, as in the request that it will send.
     repeatedFrom: () => ({}),
     request: (body, options) => countable(body, options, answered),
     answer: (body) => answerWith(countIn(body)),
@@ -53,19 +53,19 @@ export function countingBy(
   };
 }
 
-/** Nothing is dropped that would be: what is counted is told by the request itself. */
+/** Reports no dropped fields: only the request for an answer reports them. */
 function countable(
   body: JsonObject,
   options: RequestOptions,
   answered: Translation,
 ): TranslatedRequest {
   const { stream: _, ...rest } = answeredRequest(body);
-  // Anthropic's dialect requires a limit, which doesn't count.
+  // Anthropic's dialect requires a limit, which doesn't affect the count.
   const limited = rest["messages"] === undefined ? rest : { max_tokens: 16, ...rest };
   return answered.request(limited, { ...options, isStrict: false });
 }
 
-/** In Gemini's own API it may be within the request to count. */
+/** A request of Gemini's own API may hold it in a field. */
 function answeredRequest(body: JsonObject): JsonObject {
   const inner = body["generateContentRequest"] ?? body["generate_content_request"];
   return isObject(inner) ? inner : body;
@@ -79,7 +79,9 @@ export function countedFields(operation: keyof typeof counted, body: JsonObject)
   );
 }
 
-/** Gemini's own API wants the request whole, with its model, where it has more than contents. */
+/**
+ * If a request has more than contents, Gemini's own API wants all of it in a field, with its model.
+ */
 export function countedByGoogle(body: JsonObject, model: string): JsonObject {
   const name = model.startsWith("tunedModels/") ? model : `models/${model}`;
   return { generateContentRequest: { model: name, ...body } };

@@ -1,8 +1,8 @@
 /**
  * Parses and formats server-sent events: bytes split anywhere become events, an event becomes text.
- * As in the HTML standard, https://html.spec.whatwg.org/multipage/server-sent-events.html: lines
- * end in LF, CR or CRLF, a byte order mark at the start and comments are skipped, and an event that
- * is incomplete at the end of the stream is discarded.
+ * It follows the HTML standard, https://html.spec.whatwg.org/multipage/server-sent-events.html:
+ * lines end in LF, CR or CRLF, a byte order mark at the start and comments are skipped, and an
+ * incomplete event at the end of the stream is discarded.
  *
  * Not here: what the events mean. `proxy/usage/tap-stream.ts` reads streams that pass unchanged.
  */
@@ -10,24 +10,24 @@ import { translatedEventCharsMax } from "../../shared/bounds.js";
 import type { ClientEvent } from "./shared/translation.js";
 
 export interface StreamEvent {
-  /** Its `event:` field, or null. */
+  /** The value of its `event:` field, or null. */
   readonly event: string | null;
   readonly data: string;
 }
 
 const lineEnd = /\r\n|\r|\n/g;
 
-/** Gives the same events wherever the bytes are split. */
+/** Splits the bytes into the same events wherever the chunks end. */
 export class EventSplitter {
   readonly #charsMax: number;
   readonly #decoder = new TextDecoder();
-  /** The incomplete line at the end of the bytes so far. */
+  /** The incomplete line at the end. */
   #line = "";
-  /** The last byte was a CR; an LF right after it belongs to it. */
+  /** The last byte was a CR. An LF directly after it belongs to the same line end. */
   #afterCr = false;
   #event = "";
   #data: string[] = [];
-  /** Characters of the open event. */
+  /** The characters of the open event. */
   #chars = 0;
   #overflow: string | null = null;
 
@@ -37,14 +37,14 @@ export class EventSplitter {
   }
 
   /**
-   * Set once an event exceeds the bound: its data up to there. That event and all later ones are
-   * discarded. Null before.
+   * The data received so far of an event that exceeds the bound; null before. That event and all
+   * later ones are discarded.
    */
   get overflow(): string | null {
     return this.#overflow;
   }
 
-  /** Characters of the event that isn't complete yet. */
+  /** The characters of the event that isn't complete yet. */
   get openChars(): number {
     return this.#overflow === null ? this.#chars : 0;
   }
@@ -71,7 +71,7 @@ export class EventSplitter {
 
   /**
    * Counts characters of the open event, which continues at `start`. A line end counts as one, so
-   * that a CRLF split between two pieces counts the same as an unsplit one.
+   * that a CRLF split between two chunks counts the same as an unsplit one.
    */
   #grow(chars: number, text: string, start: number): boolean {
     this.#chars += chars;
@@ -91,7 +91,8 @@ export class EventSplitter {
   }
 
   /**
-   * Ignores `id` and `retry`, which are for clients that reconnect. A comment has an empty name.
+   * Ignores `id` and `retry`, which are for clients that reconnect. A comment is a field with an
+   * empty name.
    */
   #field(line: string): void {
     const colon = line.indexOf(":");

@@ -1,7 +1,6 @@
 /**
- * What the operator wants of requests to a model (docs/reference/configuration.md, `per_model`),
- * and a body with the fields that it says. The body is the one that the provider gets, in its own
- * dialect.
+ * The operator's overrides for requests to a model (docs/reference/configuration.md, `per_model`),
+ * and a body with the overridden fields. The body is in the provider's dialect.
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { type ModelOverrides, tunedOperations } from "../../shared/config/model-overrides.js";
@@ -9,7 +8,7 @@ import type { Operation } from "../../shared/operation.js";
 import { type JsonMember, scanObject } from "../body/scan-json.js";
 import { namesModel } from "./fit/target-traits.js";
 
-/** The first entry for the model and the operation; null if there is none. */
+/** The first entry for the model and the operation, or null. */
 export function overridesFor(
   { perModel }: Pick<ProviderConfig, "perModel">,
   model: string,
@@ -37,7 +36,7 @@ interface Fitted {
   readonly dropped: readonly string[];
 }
 
-/** A request to a model as the operator wants it; the same object, changed. */
+/** A request with the operator's overrides: the same object, changed. */
 export function overrideRequest<R extends Fitted>(
   request: R,
   provider: Pick<ProviderConfig, "perModel">,
@@ -55,7 +54,7 @@ export function overrideRequest<R extends Fitted>(
 
 const tuned: readonly string[] = tunedOperations;
 
-/** `body` is a valid JSON object. Null: nothing of it changes. */
+/** `body` is a valid JSON object. Null if nothing in it changes. */
 function overriddenBody(
   { set, defaults, drop }: ModelOverrides,
   operation: Operation,
@@ -76,7 +75,7 @@ function overriddenBody(
   return { bytes: Buffer.from(`{${all.join(",")}}`, "latin1"), dropped };
 }
 
-/** A key may have been written with escapes for characters that Latin-1 doesn't have. */
+/** Escapes characters outside Latin-1: the client may have escaped them in a key. */
 function quoted(key: string): string {
   return JSON.stringify(key).replace(
     /[\u0100-\uffff]/g,

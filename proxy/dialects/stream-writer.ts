@@ -1,11 +1,11 @@
-/** How the events of a translated stream are written for the client. */
+/** Writes the events of a translated stream for the client. */
 import { formatEvent } from "./event-stream.js";
 import type { AnswerContext, ClientEvent } from "./shared/translation.js";
 
 interface StreamWriter {
   readonly contentType: string;
   write(events: readonly ClientEvent[]): string;
-  /** What closes the stream, once. */
+  /** The end of the stream. Call this once. */
   end(): string;
 }
 
@@ -23,7 +23,7 @@ const eventWriter: StreamWriter = {
   end: () => "",
 };
 
-/** One JSON array, which Google sends in pieces to clients that don't ask for events. */
+/** One JSON array, which Google streams to clients that don't ask for events. */
 class ArrayWriter implements StreamWriter {
   readonly contentType = "application/json; charset=utf-8";
   #state: "new" | "begun" | "ended" = "new";

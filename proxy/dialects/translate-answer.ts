@@ -1,6 +1,6 @@
 /**
- * Applies a translation to the bytes of an answer: JSON is parsed and written, events are split and
- * formatted.
+ * Applies a translation to the bytes of an answer: parses and writes JSON, splits and formats
+ * events.
  *
  * Not here: which answers are translated, and what goes to the client when:
  * `translated-upstream.ts`.
@@ -29,10 +29,13 @@ import {
 import { streamWriter } from "./stream-writer.js";
 import type { AnswerTranslator, TranslatedAnswer } from "./translated-upstream.js";
 
-/** What an answer may take up while it is translated. */
+/** The memory bounds of an answer's translation. */
 interface AnswerBounds {
   readonly memory: AnswerMemory;
-  /** Of one event of the provider's stream; a larger one ends it with an error. */
+  /**
+   * The most characters of one event of the provider's stream. A larger event ends the stream with
+   * an error.
+   */
   readonly eventCharsMax?: number;
 }
 
@@ -44,7 +47,7 @@ export function createAnswerTranslator(
   return new DialectTranslator(translation, context, memory, eventCharsMax);
 }
 
-/** What a stream keeps is counted in steps: most streams keep less. */
+/** The memory of a stream is counted in steps, since most streams keep less than one step. */
 const heldStepBytes = 4096;
 
 class DialectTranslator implements AnswerTranslator {
@@ -56,7 +59,7 @@ class DialectTranslator implements AnswerTranslator {
   readonly #writer: ReturnType<typeof streamWriter>;
   #events: EventTranslator | null = null;
   #buffered: Buffer[] = [];
-  /** Taken for what a stream keeps. */
+  /** The memory taken for the stream. */
   #heldBytes = 0;
   #usage: unknown = null;
   untranslatedBytes = 0;
@@ -111,7 +114,8 @@ class DialectTranslator implements AnswerTranslator {
     const value = parseBodyExactly(text);
     const readable = value ?? usageAtEnd(text) ?? undefined;
     const isAnswer = isSomeAnswer(readable, text) && !errorInsideSuccess(readable);
-    // The caller handles an invalid answer as it does any provider's, but holds no more than this.
+    // The caller handles an invalid answer like any provider's, but can't hold more bytes than
+    // this.
     if (!isAnswer && body.length <= heldResponseBytesMax) {
       this.untranslatedBytes = 0;
       return { form: "untouched", bytes: body };
@@ -121,7 +125,7 @@ class DialectTranslator implements AnswerTranslator {
     return answer;
   }
 
-  /** Reads the usage first: an answer that can't be translated is charged as well. */
+  /** Reads the usage first, because an answer that can't be translated is charged as well. */
   #translate(value: unknown, readable: unknown): TranslatedAnswer {
     this.#usage = findUsage(readable);
     if (!isObject(value)) throw new UntranslatableAnswer("its answer is not a JSON object");
@@ -161,7 +165,7 @@ class DialectTranslator implements AnswerTranslator {
     return text === "" ? null : Buffer.from(text);
   }
 
-  /** Takes memory for what is kept by now. */
+  /** Takes memory for what the stream keeps now, or returns some. False if there isn't enough. */
   #hasMemory({ heldBytes }: EventTranslator): boolean {
     const more = this.#splitter.openChars + heldBytes - this.#heldBytes;
     if (Math.abs(more) < heldStepBytes) return true;

@@ -1,6 +1,6 @@
 /**
- * Translates a client's request for one target: into the dialect of its provider, then to what that
- * host and that model take.
+ * Translates a client's request for one target: into the dialect of its provider, then into the
+ * form that the host and the model take.
  */
 import type { ProviderConfig } from "../../shared/config/config.js";
 import type { Operation } from "../../shared/operation.js";
@@ -17,7 +17,7 @@ export interface TranslatedTarget {
   readonly provider: ProviderConfig;
   /** The model's name at the provider. */
   readonly model: string;
-  /** The one that the provider is called with. */
+  /** The operation with which the provider is called. */
   readonly operation: Operation;
   readonly translation: Translation;
 }

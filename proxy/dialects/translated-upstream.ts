@@ -1,10 +1,10 @@
 /**
  * Wraps an upstream whose provider speaks another dialect than the client: to the caller it is an
  * upstream that speaks the client's dialect. Successful answers are translated as they arrive;
- * errors and failures pass unchanged. When the client requested a stream and the provider answers
- * without one, the answer is sent as a stream; the reverse can't be translated.
+ * errors and failures pass unchanged. If the client requested a stream and the provider answers
+ * without one, the answer is sent as a stream. A stream can't be translated to a plain answer.
  *
- * Not here: JSON and events. `translate-answer.ts` is the `AnswerTranslator` that reads them.
+ * Not here: JSON and events. `translate-answer.ts` has the `AnswerTranslator` that reads them.
  */
 import { headerOf, withContentType } from "../http/copy-headers.js";
 import type { UpstreamFailure } from "../upstream/errors/upstream-failure.js";
@@ -18,7 +18,7 @@ import type { TranslationReport } from "../usage/response-meter.js";
 import { FailedAnswer, UntranslatableAnswer } from "./shared/translation.js";
 
 /**
- * A non-streamed answer after its end. `untouched`: an error, or no valid answer, as the provider
+ * A non-streamed answer after its end. `untouched`: an error, or an invalid answer, as the provider
  * sent it. `events`: the complete stream that the client requested.
  */
 export interface TranslatedAnswer {
@@ -31,19 +31,22 @@ export interface TranslatedAnswer {
  * `end` for a stream.
  */
 export interface AnswerTranslator extends TranslationReport {
-  /** Adds a piece of a non-streamed answer. Throws `UntranslatableAnswer` when it is too large. */
+  /**
+   * Adds a piece of a non-streamed answer. Throws `UntranslatableAnswer` if the answer is too
+   * large.
+   */
   buffer(chunk: Buffer): void;
-  /** Translates the answer that was buffered. Throws `UntranslatableAnswer`. */
+  /** Translates the buffered answer. Throws `UntranslatableAnswer`. */
   translateBuffered(): TranslatedAnswer;
   /** Whether the client requested a stream. */
   readonly wantsStream: boolean;
   /** The content type of a stream for the client. */
   readonly streamType: string;
-  /** Translates a piece of a stream; null when the client gets nothing for it. */
+  /** Translates a piece of a stream. Null if the client gets nothing for it. */
   push(chunk: Buffer): Buffer | null;
   /** The last bytes for the client, after the provider's stream has ended normally. */
   end(): Buffer | null;
-  /** The stream was invalid, and its error event has been sent to the client as the last one. */
+  /** The stream was invalid, and the client got its last event, an error. */
   readonly failed: boolean;
 }
 
@@ -64,11 +67,11 @@ class TranslatingSink implements UpstreamSink {
   call: UpstreamCall | null = null;
   readonly #sink: UpstreamSink;
   readonly #translator: AnswerTranslator;
-  /** `untouched`: an error, which has its own mapping. */
+  /** `untouched`: an error, which is mapped elsewhere. */
   #form: "untouched" | "stream" | "buffered" = "untouched";
   #failed = false;
   /**
-   * The head of a non-streamed answer to a streaming request: it is sent when it is known whether
+   * The head of a non-streamed answer to a streaming request. It is sent once it is known whether
    * the answer goes out as a stream.
    */
   #heldHead: { readonly status: number; readonly rawHeaders: readonly (Buffer | string)[] } | null =
@@ -124,7 +127,7 @@ class TranslatingSink implements UpstreamSink {
     return null;
   }
 
-  /** After an invalid event the call is aborted, because it occupies a connection. */
+  /** Aborts the call after an invalid event, because the call occupies a connection. */
   #stream(chunk: Buffer): void {
     this.#translate(() => this.#translator.push(chunk));
     if (this.#failed || !this.#translator.failed) return;

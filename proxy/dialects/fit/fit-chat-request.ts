@@ -1,6 +1,7 @@
 /**
- * Fits a translated chat request to its host and its model: what they refuse is taken out, with a
- * word where the answer may turn out differently, and messages are put where they are taken.
+ * Fits a translated chat request to its host and its model: removes what they refuse, reports a
+ * removal if the answer may differ because of it, and puts messages in an order that the host
+ * accepts.
  */
 import { isObject, parseJson } from "../../../shared/checked.js";
 import type {
@@ -29,7 +30,7 @@ export interface ChatHost {
 
 type Fields = Record<string, unknown>;
 
-/** `body`: as a translation made it. The result shares what it doesn't change. */
+/** `body`: the result of a translation. The result shares the values that don't change. */
 export function fitChatRequest(body: JsonObject, host: ChatHost, check: RequestCheck): JsonObject {
   const { chat, model, traits } = host;
   const out: Fields = { ...body };
@@ -48,8 +49,8 @@ export function fitChatRequest(body: JsonObject, host: ChatHost, check: RequestC
 }
 
 /**
- * As `fitChatRequest`, of a client's own request: what its model refuses and nothing else. `body`:
- * those of its fields that say how the model is to answer, and its tools.
+ * As `fitChatRequest`, for a client's own request: removes only what the model refuses. `body`: the
+ * fields that control the answer, and the tools.
  */
 export function fitChatTuning(
   body: JsonObject,
@@ -60,13 +61,13 @@ export function fitChatTuning(
   const out: Fields = { ...body };
   fitEffort(out, traits, check);
   fitSampling(out, out["reasoning_effort"] ?? "none", traits, check);
-  // What is no number is the provider's to refuse.
+  // The provider handles a value that isn't a number.
   if (typeof (out["max_completion_tokens"] ?? out["max_tokens"]) === "number")
     fitMaxTokens(out, maxTokensField, traits);
   return out;
 }
 
-/** Hints that change no answer. */
+/** Hints that don't change the answer. */
 const hints: readonly OptionalChatField[] = [
   "user",
   "safety_identifier",
@@ -101,7 +102,7 @@ function fitEffort(out: Fields, traits: ChatTargetTraits, check: RequestCheck): 
   if (!mustNotReason) return setEffort(out, efforts, check);
   if (effort !== undefined && effort !== "none")
     check.drop("reasoning_effort", "must be left out: the model doesn't take it beside tools here");
-  // Without a word it reasons, which it refuses.
+  // By default the model reasons, and then it refuses the tools.
   if (efforts.includes("none")) out["reasoning_effort"] = "none";
   else delete out["reasoning_effort"];
 }
@@ -114,7 +115,10 @@ function setEffort(out: Fields, efforts: readonly Effort[], check: RequestCheck)
   if (taken !== null) out["reasoning_effort"] = taken;
 }
 
-/** The value that the model takes for one that was asked for; null: none, with a word. */
+/**
+ * The value that the model takes for the requested one. Null if there is none; the field is then
+ * reported as dropped, unless the model can't reason and `none` was requested.
+ */
 export function takenEffort(
   effort: Effort,
   efforts: readonly Effort[],
@@ -122,13 +126,13 @@ export function takenEffort(
   check: RequestCheck,
 ): Effort | null {
   const taken = nearestEffort(effort, efforts);
-  // A model that can't reason does as it is told.
+  // A model that can't reason already does what `none` asks for.
   if (taken === null && (effort !== "none" || efforts.length > 0))
     check.drop(field, `must be left out: the model doesn't take ${effort}`);
   return taken;
 }
 
-/** By their defaults, which models take that take nothing else. */
+/** The defaults of the sampling fields: models that take no other value take these. */
 const sampling = new Map<string, number>([
   ["temperature", 1],
   ["top_p", 1],
@@ -136,10 +140,10 @@ const sampling = new Map<string, number>([
   ["frequency_penalty", 0],
 ]);
 
-/** What reasoning models of OpenAI refuse. */
+/** Fields that OpenAI's reasoning models refuse. */
 const tokenControl = ["stop", "logprobs", "top_logprobs", "logit_bias"];
 
-/** `effort`: with which the model reasons; `none`: it doesn't. */
+/** `effort`: the effort with which the model reasons; `none` if it doesn't reason. */
 export function fitSampling(
   out: Fields,
   effort: unknown,
@@ -167,7 +171,7 @@ export function fitSampling(
   }
 }
 
-/** A call that is forced, of any tool or of one. */
+/** Drops a forced tool call if the model refuses it. */
 export function fitToolChoice(
   out: Fields,
   { takesForcedCalls }: Pick<ChatTargetTraits, "takesForcedCalls">,
@@ -191,7 +195,7 @@ export function fitMaxTokens(
     out[field] = outputTokensMax === null ? wanted : Math.min(wanted, outputTokensMax);
 }
 
-/** A schema that the host wouldn't enforce goes into the prompt. */
+/** Puts a schema into the prompt if the host wouldn't enforce it. */
 export function outputSchemaInWords(out: Fields, check: RequestCheck): readonly JsonObject[] {
   const { response_format: format } = out;
   if (!isObject(format) || format["type"] !== "json_schema") return [];
@@ -217,14 +221,14 @@ export function fitMessages(
   return chat.takesTextParts ? ordered : withTexts(ordered);
 }
 
-/** For hosts that want reasoning with every call, where a client or another model gave none. */
+/** For hosts that want reasoning with every call, if a client or another model gave none. */
 const noReasoning = " ";
 
-/** Where it isn't refused, it is sent with calls only: it has no effect elsewhere. */
+/** Sends reasoning only with calls, and only if the host accepts it: elsewhere it has no effect. */
 function withReasoning(message: JsonObject, { earlierReasoning }: ChatTraits): JsonObject {
   const { reasoning_content: reasoning, thinking_blocks: blocks, ...rest } = message;
   const isWanted = earlierReasoning !== "refused" && rest["tool_calls"] !== undefined;
-  // Clients that don't know of thinking put its pieces together to an empty one.
+  // Clients that don't support thinking join its pieces to an empty text.
   if (isWanted && earlierReasoning === "required" && (reasoning ?? "") === "")
     return { ...rest, reasoning_content: noReasoning };
   if (isWanted && reasoning !== undefined)
@@ -249,7 +253,7 @@ function withIds(message: JsonObject, { callIds }: ChatTraits): JsonObject {
   };
 }
 
-/** Arguments that are no JSON object, as models write them at times, become one. */
+/** Replaces arguments that aren't a JSON object, which models sometimes write, with one. */
 function withArguments(message: JsonObject, { takesAnyArguments }: ChatTraits): JsonObject {
   const { tool_calls: calls } = message;
   if (takesAnyArguments || !Array.isArray(calls)) return message;
@@ -273,7 +277,7 @@ export function schemaInstruction(schema: unknown): string {
 
 const digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/** The same for the same id, so that a result finds its call. */
+/** Returns the same id for the same input, so that a result matches its call. */
 export function nineCharacterId(id: string): string {
   if (/^[A-Za-z0-9]{9}$/.test(id)) return id;
   let high = 0x811c9dc5;
@@ -291,7 +295,7 @@ export function nineCharacterId(id: string): string {
   return text;
 }
 
-/** 40 characters at most, as OpenAI takes them; different for ids with the same beginning. */
+/** At most 40 characters, which is OpenAI's limit; different for ids with the same beginning. */
 export function shortCallId(id: string): string {
   if (id.length <= 40) return id;
   return `${id.slice(0, 30)}_${nineCharacterId(id)}`;

@@ -1,6 +1,6 @@
 /**
- * Fits a translated request for Anthropic messages to its model: older models think by a budget of
- * tokens, newer ones by effort; newer ones refuse sampling; schemas are newer than most models.
+ * Fits a translated request for Anthropic messages to its model. Older models think with a token
+ * budget, newer ones with an effort; newer ones refuse sampling; most models don't support schemas.
  */
 import { isObject } from "../../../shared/checked.js";
 import type { Effort } from "../../../shared/config/model-traits.js";
@@ -13,7 +13,7 @@ import type { MessagesTargetTraits } from "./target-traits.js";
 
 type Fields = Record<string, unknown>;
 
-/** `body`: as a translation made it. The result shares what it doesn't change. */
+/** `body`: the result of a translation. The result shares the values that don't change. */
 export function fitMessagesRequest(
   body: JsonObject,
   model: string,
@@ -50,7 +50,7 @@ function dropStrict(out: Fields, check: RequestCheck): void {
   out["tools"] = tools.map(({ strict: _, ...tool }) => tool);
 }
 
-/** A prefilled answer: newer models refuse it, older ones refuse white space at its end. */
+/** Fits a prefilled answer: newer models refuse it, older ones refuse white space at its end. */
 function fitLastTurn(
   out: Fields,
   { takesPrefill }: MessagesModelTraits,
@@ -75,7 +75,7 @@ function fitLastTurn(
   out["messages"] = [...messages.slice(0, -1), { ...last, content }];
 }
 
-/** The smallest budget that Anthropic takes. */
+/** The smallest budget that Anthropic accepts. */
 const budgetMin = 1024;
 
 const budgets: Readonly<Partial<Record<Effort, number>>> = {
@@ -94,7 +94,7 @@ function fitThinking(
 ): void {
   const thinking = isObject(out["thinking"]) ? out["thinking"] : {};
   if (thinking["type"] !== "adaptive" && thinking["type"] !== "enabled") {
-    // What can't think needn't be told not to.
+    // A model that can't think doesn't need the field.
     if (taken === "none") delete out["thinking"];
     return;
   }
@@ -104,7 +104,7 @@ function fitThinking(
     delete out["thinking"];
   } else if (taken === "budget" && thinking["type"] === "adaptive") {
     const wanted = (isEffort(effort) ? budgets[effort] : undefined) ?? budgets.high!;
-    // The answer needs room beside it.
+    // Leave room for the answer.
     const room = Math.floor((out["max_tokens"] as number) / 2);
     out["thinking"] = {
       type: "enabled",
@@ -127,7 +127,7 @@ function whyNotThinking(out: Fields, taken: MessagesModelTraits["thinking"]): st
     : null;
 }
 
-/** For a client's own request, from which thinking of other makers was taken. */
+/** For a client's own request from which the thinking of other makers' models was removed. */
 export function dropUnsignedThinking(
   out: Fields,
   traits: MessagesTargetTraits | null,
@@ -141,7 +141,7 @@ export function dropUnsignedThinking(
   delete out["thinking"];
 }
 
-/** Models with a budget refuse a turn that thinks and whose calls came without thinking. */
+/** Models with a budget refuse to think in a turn whose earlier calls came without thinking. */
 function continuesWithoutThinking(messages: readonly JsonObject[]): boolean {
   const last = messages.findLast(({ role }) => role === "assistant");
   if (last === undefined || !Array.isArray(last["content"])) return false;

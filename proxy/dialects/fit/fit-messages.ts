@@ -1,7 +1,7 @@
 /**
- * A client's own request for messages, fitted to a host where the model isn't Anthropic's: vLLM,
- * DeepSeek, OpenRouter and others take what was in Anthropic's API at first, and its own agents
- * send more. All else goes as it came, byte for byte.
+ * Fits a client's own request for messages to a host where the model isn't Anthropic's: vLLM,
+ * DeepSeek, OpenRouter and others accept an early version of Anthropic's API, and Anthropic's own
+ * agents send more. All other fields stay byte for byte.
  *
  * Sources: vllm-project/vllm#44000 (roles), vllm-project/vllm#46790 (tools without a schema),
  * decolua/9router#1468 (`context_management`).
@@ -17,7 +17,7 @@ import { type TunedBody, type TunedTarget, withMembers } from "./fit-tuning.js";
 import { messagesModelTraits } from "./model-families.js";
 import { namedLike } from "./target-traits.js";
 
-/** Whether the model isn't Anthropic's, as far as its name and the operator say. */
+/** Whether the model isn't Anthropic's, judged by its name and the configuration. */
 export function fitsOtherMessages({ provider, model }: TunedTarget): boolean {
   const { baseUrl, nativeRequests } = provider;
   return (
@@ -27,7 +27,7 @@ export function fitsOtherMessages({ provider, model }: TunedTarget): boolean {
   );
 }
 
-/** A body of messages, which is valid. Null if the host takes it as it is. */
+/** `bytes`: a valid body of messages. Null if the host accepts it unchanged. */
 export function messagesForOthers(bytes: Buffer): TunedBody | null {
   const body = parseBodyExactly(bytes.toString("latin1"));
   if (!isObject(body) || nestedDeeperThan(body, jsonDepthMax)) return null;
@@ -55,9 +55,12 @@ function isUser(message: unknown): message is JsonObject {
   return isObject(message) && message["role"] === "user";
 }
 
-/** Instructions between the turns speak as the user, in the user's turn where there is one. */
+/**
+ * Instructions between the turns get the role of the user, and join the user's turn if there is
+ * one.
+ */
 function withoutSystem(messages: readonly unknown[]): readonly unknown[] {
-  // The messages of each turn, joined once: one by one, many would take the square of their number.
+  // Each turn is joined once: joining message by message takes quadratic time.
   const turns: unknown[][] = [];
   let isMoved = false;
   for (const message of messages) {
@@ -72,7 +75,7 @@ function withoutSystem(messages: readonly unknown[]): readonly unknown[] {
   return turns.map((turn) => (turn.length === 1 ? turn[0] : joined(turn.filter(isUser))));
 }
 
-/** Results of calls come first in a turn. */
+/** Results of calls must come first in a turn. */
 function joined(said: readonly JsonObject[]): JsonObject {
   const blocks = said.flatMap(({ content }) => blocksOf(content));
   const isResult = (block: unknown): boolean => isObject(block) && block["type"] === "tool_result";
@@ -85,7 +88,7 @@ function blocksOf(content: unknown): readonly unknown[] {
   return typeof content === "string" && content !== "" ? [{ type: "text", text: content }] : [];
 }
 
-/** Whether a tool is the client's own, and not one that Anthropic runs or defines. */
+/** Whether a tool is the client's own. Anthropic runs or defines the others. */
 function isOwn(tool: unknown): boolean {
   if (!isObject(tool)) return true;
   const { type, input_schema: schema } = tool;

@@ -1,8 +1,8 @@
 /**
- * Fits a client's own chat request to what its host is known to refuse. A client that speaks chat
- * completions was mostly written for OpenAI, and its provider may be another one than it thinks.
+ * Removes from a client's own chat request what its host is known to refuse. Most clients of chat
+ * completions are written for OpenAI, and don't know about other providers.
  *
- * Not here: hosts of which nothing is known, and what only a model refuses (`fitChatTuning`).
+ * Not here: unknown hosts, and what only a model refuses (`fitChatTuning`).
  */
 import { isAbsent, isObject } from "../../../shared/checked.js";
 import {
@@ -21,9 +21,7 @@ import {
   outputSchemaInWords,
 } from "./fit-chat-request.js";
 
-/**
- * Null if the host isn't known, or the body is none that could be fitted; the provider judges it.
- */
+/** Null if the host isn't known, or if the body can't be fitted; then the provider checks it. */
 export function fitNativeChat(
   body: JsonObject,
   host: ChatHost,
@@ -63,12 +61,12 @@ function dropOpenaiFields(
   }
 }
 
-/** That templates want one system message is a guess at most hosts. */
+/** At most hosts it is only a guess that templates want a single system message. */
 function asFarAsKnown(chat: ChatTraits): ChatTraits {
   return chat.messageOrder === "alternating" ? chat : { ...chat, messageOrder: "any" };
 }
 
-/** Whether a message is as far in order as the steps here read it. */
+/** Whether a message is valid as far as the steps here read it. */
 function isMessage(value: unknown): value is JsonObject {
   if (!isObject(value) || typeof value["role"] !== "string") return false;
   const { content, tool_calls: calls } = value;
@@ -89,7 +87,7 @@ function asKnownRole(message: JsonObject, { takesDeveloper }: NativeRules): Json
     : { ...message, role: "system" };
 }
 
-/** No object: clients name roles such as `constructor`. */
+/** A Map rather than an object: clients may send roles such as `constructor`. */
 const fieldsOfAll: ReadonlyMap<string, readonly string[]> = new Map([
   ["tool", ["role", "content", "tool_call_id"]],
   ["assistant", ["role", "content", "tool_calls", "refusal"]],
@@ -123,7 +121,7 @@ function isOfText(name: string): boolean {
   return name === "type" || name === "text";
 }
 
-/** The same object, if it has no other fields. */
+/** The same object if it has only known fields. */
 function withFields(
   object: JsonObject,
   isKnown: (name: string) => boolean,

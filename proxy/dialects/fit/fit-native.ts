@@ -1,4 +1,4 @@
-/** A client's own request, for a provider of the same dialect, fitted to what that refuses. */
+/** Fits a client's own request to a provider of the same dialect. */
 import type { Operation } from "../../../shared/operation.js";
 import { fitsOtherMessages, messagesForOthers } from "./fit-messages.js";
 import { mayBeForeign, responsesForHost } from "./fit-responses.js";
@@ -26,7 +26,7 @@ export function mayBeFitted(target: NativeTarget, bytes: Buffer): boolean {
   }
 }
 
-/** Null if the target takes it as it is. */
+/** Null if the target accepts the body unchanged. */
 export function fittedBody(target: NativeTarget, bytes: Buffer): TunedBody | null {
   switch (target.operation) {
     case "chat_completions":

@@ -1,6 +1,6 @@
 /**
  * Fits a translated request of the Responses API to its model: effort, sampling and the limit on
- * output. What the model encrypts of its reasoning is asked for, since nothing is stored.
+ * output. It asks for the model's encrypted reasoning, since nothing is stored.
  */
 import { isObject } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
@@ -13,7 +13,7 @@ import type { ChatTargetTraits } from "./target-traits.js";
 
 type Fields = Record<string, unknown>;
 
-/** `body`: as a translation made it. The result shares what it doesn't change. */
+/** `body`: the result of a translation. The result shares the values that don't change. */
 export function fitResponsesRequest(
   body: JsonObject,
   model: string,
@@ -42,7 +42,7 @@ export function fitResponsesRequest(
 function fitEffort(out: Fields, { efforts }: ChatModelTraits, check: RequestCheck): string {
   const { reasoning } = out;
   const effort = isObject(reasoning) ? reasoning["effort"] : undefined;
-  // Each of these models reasons if it isn't told how much.
+  // Without an effort each of these models reasons.
   if (!isEffort(effort)) return efforts.length === 0 ? "none" : "medium";
   delete out["reasoning"];
   const taken = takenEffort(effort, efforts, "reasoning_effort", check);

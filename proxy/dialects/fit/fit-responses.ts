@@ -1,11 +1,11 @@
 /**
- * A client's own request of the Responses API, without what its host refuses: fields that a known
- * host doesn't have; and of a conversation that began at another model, reasoning that Sluice has
- * kept for it and the signatures that it has put into ids of calls. All else goes as it came, byte
- * for byte.
+ * Removes from a client's own request of the Responses API what its host refuses: fields that a
+ * known host doesn't have; and, if the conversation began at another model, the reasoning that
+ * Sluice kept for that model and the signatures that it put into call ids. All other fields stay
+ * byte for byte.
  *
- * Not here: requests that ask for what the host hasn't got at all, which go there in another
- * dialect (`offeredTo`).
+ * Not here: requests that need features that the host lacks, which go there in another dialect
+ * (`offeredTo`).
  */
 import { jsonDepthMax } from "../../../shared/bounds.js";
 import { isAbsent, isObject } from "../../../shared/checked.js";
@@ -16,10 +16,10 @@ import { readSignedId, signedMark } from "../shared/thought-signature.js";
 import type { JsonObject } from "../shared/translation.js";
 import { type TunedBody, type TunedTarget, withMembers } from "./fit-tuning.js";
 
-/** In JSON, the beginning of all reasoning that Sluice has kept. */
+/** The beginning, in JSON, of all reasoning that Sluice keeps. */
 const keptMark = '"sluice_';
 
-/** Whether the body may have something of that. */
+/** Whether the body may contain something to remove. */
 export function mayBeForeign({ provider }: TunedTarget, bytes: Buffer): boolean {
   if (provider.nativeRequests === "untouched") return false;
   const isIn = (text: string): boolean => bytes.includes(text);
@@ -27,7 +27,7 @@ export function mayBeForeign({ provider }: TunedTarget, bytes: Buffer): boolean 
   return isIn(keptMark) || isIn(signedMark) || refusedFields.some((name) => isIn(`"${name}"`));
 }
 
-/** Null if it has none of it. */
+/** Null if there is nothing to remove. */
 export function responsesForHost(target: TunedTarget, bytes: Buffer): TunedBody | null {
   if (!mayBeForeign(target, bytes)) return null;
   const body = parseBodyExactly(bytes.toString("latin1"));
@@ -53,14 +53,17 @@ export function responsesForHost(target: TunedTarget, bytes: Buffer): TunedBody 
     : { bytes: withMembers(bytes, changed, out), dropped: result.dropped };
 }
 
-/** What a host without the field does anyway. */
+/** Whether the value is what a host without the field does anyway. */
 function isDefault(name: string, value: unknown): boolean {
   if (isAbsent(value)) return true;
   if (name === "store") return value === false;
   return name === "truncation" ? value === "disabled" : Array.isArray(value) && value.length === 0;
 }
 
-/** Its models can't read it, and refuse what they haven't encrypted. */
+/**
+ * Whether an item is reasoning that Sluice kept. The host's models can't read it, and refuse
+ * reasoning that they haven't encrypted.
+ */
 function isKeptReasoning(item: unknown, check: RequestCheck): boolean {
   if (!isObject(item) || item["type"] !== "reasoning") return false;
   const { encrypted_content: encrypted } = item;
@@ -69,7 +72,7 @@ function isKeptReasoning(item: unknown, check: RequestCheck): boolean {
   return true;
 }
 
-/** The same object, if its call has no signature in its id. */
+/** The same object if the call's id has no signature. */
 function withOwnId(item: unknown): unknown {
   if (!isObject(item) || typeof item["call_id"] !== "string") return item;
   const { id } = readSignedId(item["call_id"]);

@@ -1,7 +1,7 @@
 /**
- * What a client has asked for in chat completions, fitted to a provider of the same dialect: to
- * what its host is known to refuse and, where a virtual model sends the request to a model that the
- * client hasn't named, to what that model refuses. All else goes as it came, byte for byte.
+ * Fits a client's own chat request to a provider of the same dialect: to what its host is known to
+ * refuse and, if a virtual model sends the request to a model that the client hasn't named, to what
+ * that model refuses. All other fields stay byte for byte.
  */
 import { jsonDepthMax } from "../../../shared/bounds.js";
 import { isAbsent, isObject } from "../../../shared/checked.js";
@@ -35,14 +35,14 @@ const tuningFields = [
   "max_completion_tokens",
 ];
 
-/** `isNamed`: the client has named this very model, so it knows what that takes. */
+/** `isNamed`: whether the client named this very model, and so knows what it accepts. */
 export interface TunedTarget {
   readonly provider: ProviderConfig;
   readonly model: string;
   readonly isNamed: boolean;
 }
 
-/** Whether a body for this target has to be looked at. */
+/** Whether a body for this target has to be parsed. */
 export function mayBeTuned({ provider, isNamed }: Omit<TunedTarget, "model">): boolean {
   return fitsModel({ provider, isNamed }) || fitsHost(provider);
 }
@@ -55,7 +55,7 @@ function fitsHost({ chat, nativeRequests }: ProviderConfig): boolean {
   return chat.native !== null && nativeRequests === "fitted";
 }
 
-/** A body of chat completions, which is valid. Null if the target takes it as it is. */
+/** `bytes`: a valid body of chat completions. Null if the target accepts it unchanged. */
 export function tunedFor(target: TunedTarget, bytes: Buffer): TunedBody | null {
   const { provider, model } = target;
   const isForModel = fitsModel(target) && tuningFields.some((name) => bytes.includes(`"${name}"`));
@@ -87,7 +87,7 @@ function withTuning(
   return out;
 }
 
-/** A body with other values of these fields, or without them; all others keep every byte. */
+/** A body with these fields replaced or removed. All other fields keep every byte. */
 export function withMembers(body: Buffer, names: readonly string[], values: JsonObject): Buffer {
   const text = body.toString("latin1");
   const members = scanObject(text)
@@ -102,7 +102,7 @@ export function withMembers(body: Buffer, names: readonly string[], values: Json
 function tuningIn(body: JsonObject): JsonObject {
   const tuning: Record<string, unknown> = {};
   for (const name of tuningFields) if (!isAbsent(body[name])) tuning[name] = body[name];
-  // Which tools there are doesn't matter.
+  // Only the presence of tools matters.
   if (!isAbsent(body["tools"])) tuning["tools"] = true;
   return tuning;
 }

@@ -1,6 +1,6 @@
 /**
- * Puts chat messages where a host's template takes them: most templates of open models know one
- * system message, at the beginning, and some want turns to alternate.
+ * Reorders chat messages for a host's template: most templates of open models support one system
+ * message, at the beginning, and some require turns to alternate.
  */
 import type { ChatTraits } from "../../../shared/config/host-traits.js";
 import { append } from "../../../shared/long-lists.js";
@@ -14,7 +14,7 @@ export function orderMessages(messages: Messages, order: ChatTraits["messageOrde
   return order === "alternating" ? alternating(ordered) : ordered;
 }
 
-/** Later system messages stay where they stand, and speak as the user. */
+/** Later system messages keep their positions and get the role of the user. */
 function systemFirst(messages: Messages): Messages {
   const first = messages.findIndex(({ role }) => role !== "system");
   const leading = first === -1 ? messages.length : first;
@@ -28,7 +28,7 @@ function systemFirst(messages: Messages): Messages {
   return out;
 }
 
-/** The texts of messages as one. */
+/** The joined texts of the messages. */
 function joined(messages: Messages, between: string): string {
   return messages.map(({ content }) => textOf(content, between)).join(between);
 }
@@ -42,12 +42,12 @@ function textOf(content: unknown, between: string): string {
 }
 
 /**
- * The user's next words after a tool's result join the result, since no user message may follow it;
- * messages of one role in a row are one.
+ * A user's text after a tool's result joins the result, since no user message may follow it.
+ * Consecutive messages of one role become one.
  */
 function alternating(messages: Messages): Messages {
   const out: JsonObject[] = [];
-  /** The content of the last message, once others have joined it: a list that grows with each. */
+  /** The content of the last message if other messages have joined it; the list grows with each. */
   let joinedParts: JsonObject[] = [];
   for (const message of messages) {
     const last = out.at(-1);
@@ -73,7 +73,10 @@ function isMergeable(last: JsonObject, message: JsonObject): boolean {
   );
 }
 
-/** Pictures can't stand in a tool's message: the assistant's turn lets the user speak again. */
+/**
+ * A tool's message can't hold pictures, so an assistant's turn goes between the result and the
+ * user's message.
+ */
 function addAfterTool(out: JsonObject[], last: JsonObject, content: unknown): void {
   const parts = partsOf(content);
   if (parts.every(({ type }) => type === "text"))
@@ -96,7 +99,7 @@ function withPlainContent(message: JsonObject): JsonObject {
   return part!["type"] === "text" ? { ...message, content: part!["text"] } : message;
 }
 
-/** Lists of texts as one text each, for hosts that take nothing else. */
+/** Replaces lists of texts with one text each, for hosts that accept only strings. */
 export function withTexts(messages: Messages): Messages {
   return messages.map((message) => {
     const { content } = message;

@@ -1,10 +1,10 @@
 /**
- * What the models of a family take, by the names that their makers gave them. A name that isn't
- * here gets what most models take. Hosts differ too: `shared/config/host-traits.ts`.
+ * What the models of a family accept, by the names that their makers gave them. Models with other
+ * names get the traits of most models. Hosts differ too: see `shared/config/host-traits.ts`.
  *
- * Sources: OpenAI's model pages and its guide to reasoning models, Anthropic's model overview
- * and its pages on extended and adaptive thinking, effort and structured outputs, as of November
- * 2026; on forced calls UKGovernmentBEIS/inspect_ai#5152 (Kimi) and cloudwego/eino#994 (DeepSeek).
+ * Sources: OpenAI's model pages and its guide to reasoning models, Anthropic's model overview and
+ * its pages on extended and adaptive thinking, effort and structured outputs, as of November 2026;
+ * on forced calls UKGovernmentBEIS/inspect_ai#5152 (Kimi) and cloudwego/eino#994 (DeepSeek).
  */
 import {
   type Effort,
@@ -14,13 +14,13 @@ import {
 } from "../../../shared/config/model-traits.js";
 
 export interface ChatModelTraits {
-  /** Null: unknown, or as large as anybody asks for. */
+  /** Null if it is unknown, or larger than any request asks for. */
   readonly outputTokensMax: number | null;
-  /** The values of `reasoning_effort`; none for a model without it. */
+  /** The values of `reasoning_effort`; empty for a model without it. */
   readonly efforts: readonly Effort[];
   /**
-   * What it does in OpenAI's Responses API alone: everything, or reasoning with tools, which some
-   * models do unless they are told not to.
+   * What the model does only through OpenAI's Responses API: everything, or reasoning with tools.
+   * Some models reason with tools by default.
    */
   readonly onlyInResponses:
     | "nothing"
@@ -28,9 +28,11 @@ export interface ChatModelTraits {
     | "reasoning_with_tools"
     | "all";
   readonly sampling: Sampling;
-  /** Whether a request may force a call; models that always think often refuse that. */
+  /** Whether a request may force a call. Models that always think often refuse that. */
   readonly takesForcedCalls: boolean;
-  /** Whether it takes `stop`, and, while it reasons, a bias or log probabilities of tokens. */
+  /**
+   * Whether the model accepts `stop`, and, while it reasons, a bias or log probabilities of tokens.
+   */
   readonly takesTokenControl: boolean;
 }
 
@@ -59,7 +61,7 @@ const newReasoning = reasoning(["none", "low", "medium", "high", "xhigh"], "with
 
 const deepseek: ChatModelTraits = { ...common, efforts: ["low", "medium", "high", "max"] };
 
-/** The first that matches applies. */
+/** The first entry that matches applies. */
 const chatFamilies: readonly (readonly [RegExp, ChatModelTraits])[] = [
   [/^gpt-3\.5/, plain(4096)],
   [/^gpt-4-turbo/, plain(4096)],
@@ -91,35 +93,35 @@ const chatFamilies: readonly (readonly [RegExp, ChatModelTraits])[] = [
   [/^(?:mistral|ministral|magistral|codestral|devstral|pixtral|open-mi)/, plain(null)],
 ];
 
-/** `model` as the provider knows it, with or without the name of its maker before it. */
+/** `model`: the name at the provider, with or without the maker's name before it. */
 export function chatModelTraits(model: string): ChatModelTraits {
   const name = familyName(model);
   return chatFamilies.find(([pattern]) => pattern.test(name))?.[1] ?? common;
 }
 
-/** Whether a model is one that only OpenAI and Azure run, whoever stands before them. */
+/** Whether only OpenAI and Azure run the model, whatever maker's name precedes it. */
 export function isOpenaiModel(model: string): boolean {
   return /^(?:gpt-(?!oss)|chatgpt-|codex-|o\d)/.test(familyName(model));
 }
 
-/** `openai/gpt-5` and `Qwen/Qwen3-8B` begin with their maker's name. */
+/** The name without its maker, such as in `openai/gpt-5` and `Qwen/Qwen3-8B`. */
 function familyName(model: string): string {
   return model.slice(model.lastIndexOf("/") + 1).toLowerCase();
 }
 
 export interface MessagesModelTraits {
-  /** Null: unknown. */
+  /** Null if unknown. */
   readonly outputTokensMax: number | null;
   readonly thinking: Thinking;
   /** The values of `output_config.effort`. */
   readonly efforts: readonly Effort[];
   readonly sampling: Sampling;
   readonly takesOutputSchema: boolean;
-  /** Whether it continues an answer whose beginning the request has. */
+  /** Whether the model continues an answer that the request begins. */
   readonly takesPrefill: boolean;
 }
 
-/** Null for a model that isn't Anthropic's: some servers speak its dialect with others. */
+/** Null for a model that isn't Anthropic's: some servers speak its dialect with other models. */
 export function messagesModelTraits(model: string): MessagesModelTraits | null {
   const name = familyName(model);
   if (!name.includes("claude")) return null;
@@ -151,11 +153,9 @@ function outputTokensMax(family: string, at: (version: number) => boolean): numb
   return at(3.5) ? 8192 : 4096;
 }
 
-/**
- * The value that a model takes for one that was asked for: the next lower one, else the lowest.
- */
+/** The effort that a model takes for the wanted one: the next lower one, or the lowest one. */
 export function nearestEffort(wanted: Effort, taken: readonly Effort[]): Effort | null {
-  // Without thought is not the same as with little.
+  // `none` isn't the same as a low effort.
   if (wanted === "none")
     return taken.find((effort) => effort === "none" || effort === "minimal") ?? null;
   const reasoning = taken.filter((effort) => effort !== "none");

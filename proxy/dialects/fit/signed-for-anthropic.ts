@@ -1,7 +1,7 @@
 /**
- * A client's own request for Anthropic messages, without thinking that Anthropic didn't sign: a
- * conversation that began at a model of another maker has it, with a signature of Sluice's, and
- * Anthropic would refuse it. All else goes as it came, byte for byte.
+ * Removes thinking that Anthropic didn't sign from a client's own request for Anthropic messages. A
+ * conversation that began at another maker's model has such thinking, with a signature of Sluice's,
+ * which Anthropic would refuse. All other fields stay byte for byte.
  */
 import { jsonDepthMax } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";
@@ -16,7 +16,7 @@ import { type TunedBody, type TunedTarget, withMembers } from "./fit-tuning.js";
 import { messagesModelTraits } from "./model-families.js";
 import { messagesTraitsOf } from "./target-traits.js";
 
-/** What the signatures of other makers' thinking begin with, in JSON. */
+/** The beginnings, in JSON, of the signatures of other makers' thinking. */
 const marks = [`"${noSignature}"`, '"openai_reasoning:'];
 
 /** Whether the body may have such thinking, and goes to one of Anthropic's models. */
@@ -29,7 +29,7 @@ export function mayBeUnsigned(
   return isAnthropics && marks.some((mark) => bytes.includes(mark));
 }
 
-/** A body of messages, which is valid. Null if it has no such thinking. */
+/** `bytes`: a valid body of messages. Null if it has no such thinking. */
 export function signedForAnthropic(
   provider: ProviderConfig,
   model: string,
@@ -51,7 +51,7 @@ export function signedForAnthropic(
   return result.ok ? { bytes: withMembers(bytes, changed, out), dropped: result.dropped } : null;
 }
 
-/** None, for a message of nothing else: Anthropic refuses an empty one. */
+/** Returns no message for one that has only such thinking: Anthropic refuses empty messages. */
 function withSignedThinking(message: unknown): readonly unknown[] {
   if (!isObject(message) || message["role"] !== "assistant") return [message];
   const { content } = message;

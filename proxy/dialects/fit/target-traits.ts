@@ -1,6 +1,6 @@
 /**
- * What a provider's model takes: what the operator says of it, else its family's traits and the
- * host's.
+ * What a provider's model accepts: the traits that the operator configures, or those of its family
+ * and its host.
  */
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import type { OwnModelTraits } from "../../../shared/config/model-traits.js";
@@ -11,17 +11,17 @@ import {
   messagesModelTraits,
 } from "./model-families.js";
 
-/** The parts of a provider's configuration that say what its models take. */
+/** The parts of a provider's configuration that determine what its models accept. */
 type ModelHost = Pick<ProviderConfig, "chat" | "modelTraits">;
 
-/** What every dialect's requests are fitted to. */
+/** The traits to which the requests of every dialect are fitted. */
 interface AnyModelTraits {
   readonly takesImages: boolean;
   readonly takesForcedCalls: boolean;
 }
 
 export interface ChatTargetTraits extends ChatModelTraits, AnyModelTraits {
-  /** As in `ChatTraits`, of the host. */
+  /** The host's, as in `ChatTraits`. */
   readonly reasoningWithTools: ModelHost["chat"]["reasoningWithTools"];
   readonly takesOutputSchema: boolean;
 }
@@ -65,7 +65,7 @@ function withTools(
 
 export type MessagesTargetTraits = MessagesModelTraits & AnyModelTraits;
 
-/** Of a model that isn't Anthropic's and speaks its dialect. */
+/** The traits of another maker's model behind Anthropic's dialect. */
 const unknownModel: MessagesModelTraits = {
   outputTokensMax: null,
   thinking: "both",
@@ -75,7 +75,7 @@ const unknownModel: MessagesModelTraits = {
   takesPrefill: true,
 };
 
-/** Null for a model that isn't Anthropic's, and of which the operator says nothing. */
+/** Null for another maker's model for which the operator configures nothing. */
 export function messagesTraitsOf(
   { modelTraits }: Pick<ModelHost, "modelTraits">,
   model: string,
@@ -97,13 +97,13 @@ export function messagesTraitsOf(
   };
 }
 
-/** The most output that a model gives at once; null if it isn't known. */
+/** The most output that a model gives in one response; null if it is unknown. */
 export function outputTokensMaxOf(host: ModelHost, model: string): number | null {
   const { outputTokensMax } = messagesTraitsOf(host, model) ?? chatTraitsOf(host, model);
   return outputTokensMax;
 }
 
-/** The name by which a model's family is known: its own, or the one that the operator gives. */
+/** The name that determines a model's family: its own, or the one that the operator configures. */
 export function namedLike({ modelTraits }: Pick<ModelHost, "modelTraits">, model: string): string {
   return ownTraits(modelTraits, model)?.like ?? model;
 }
@@ -115,7 +115,7 @@ function ownTraits(entries: readonly OwnModelTraits[], model: string): OwnModelT
   return entries.find(({ models }) => models.some((pattern) => namesModel(pattern, name))) ?? null;
 }
 
-/** Whether a pattern, in which `*` stands for any characters, is for a name. Linear in the name. */
+/** Whether a name matches a pattern, in which `*` matches any characters. Takes linear time. */
 export function namesModel(pattern: string, name: string): boolean {
   const [first = "", ...others] = pattern.split("*");
   const last = others.pop();

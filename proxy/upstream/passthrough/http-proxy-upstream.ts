@@ -100,8 +100,8 @@ export function createHttpProxyUpstream(
       if (key !== null && keys.learns) call.onStatus = noteRefusals(keys, key);
       const headers = headersOf(key, path, [...request.headers, ...framing(body)]);
       const sendBy = (by: HttpAgent): void => {
-        // The substitute has no method: http-proxy sets the body's length to 0 for a DELETE, and
-        // would send the body as another request.
+        // The substitute has no method: for a DELETE of unknown length http-proxy sets the length
+        // to 0, and would send the body as another request.
         const options = { agent: by, method };
         const substitute = call.substitute(request, { ...headers });
         server().web(substitute, noResponse, options, (error) => call.onError(blame(error)));
