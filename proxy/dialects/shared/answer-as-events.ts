@@ -1,12 +1,12 @@
 /**
- * A complete answer as a stream of the same dialect, for providers that don't stream: the events
- * then take the same path as any stream's. The answer has already been checked by its translation.
+ * Makes a stream of a complete answer in the same dialect, for providers that don't stream: its
+ * events then take the same path as any stream's. The answer's translation has already checked it.
  */
 import { isObject } from "../../../shared/checked.js";
 import { writeExactly } from "../../body/exact-json.js";
 import type { ClientEvent, JsonObject } from "./translation.js";
 
-/** One chunk with everything, then `[DONE]`. */
+/** One chunk with the whole answer, then `[DONE]`. */
 export function chatAnswerAsEvents(body: JsonObject): readonly ClientEvent[] {
   const choices = Array.isArray(body["choices"]) ? body["choices"].map(choiceAsDelta) : [];
   return [
@@ -20,7 +20,7 @@ function choiceAsDelta(choice: unknown): unknown {
   const { message, ...rest } = choice;
   if (!isObject(message) || !Array.isArray(message["tool_calls"]))
     return { ...rest, delta: message };
-  // Calls are distinguished by their order in a message, but by their index in a delta.
+  // A message's calls are distinguished by their order, a delta's calls by an index.
   return {
     ...rest,
     delta: {

@@ -1,21 +1,21 @@
 /**
- * The tool calls of a chat completion, one after the other. The dialects of the clients have one
- * call at a time; in chat completions the pieces of several calls may alternate. The first call
- * passes as it comes. The pieces of a later one are held until the call before it is whole, or
- * until the answer goes on with something else: a client runs a call that it is told is done.
+ * The tool calls of a chat completion, one after the other. The clients' dialects stream one call
+ * at a time, but in chat completions the pieces of several calls may alternate. The first call
+ * passes as it comes. The pieces of a later one are held until the call before it is complete, or
+ * until other content follows, because a client runs a call as soon as it ends.
  *
- * Providers number the calls of a stream with an index, but some give every call the index 0, or
- * none, and only the ids differ; some repeat the id, or make a new one for each piece of a call,
- * but send the name once; some send the name after the first piece.
+ * Providers number the calls of a stream with an index. But some give every call the index 0, or
+ * none, so that only the ids differ; some repeat the id, or make a new one for each piece of a
+ * call, but send the name once; and some send the name after the first piece.
  */
 import { readableResponseBytesMax } from "../../../shared/bounds.js";
 import { type CallPiece, namelessCall } from "./chat-pieces.js";
 import { UntranslatableAnswer } from "./translation.js";
 
-/** A call as far as it is known. Its `text` is what the sink hasn't received. */
+/** A call as far as it is known. `text` is the part that the sink hasn't received. */
 export type Call = { -readonly [Field in keyof CallPiece]: CallPiece[Field] };
 
-/** Receives the calls in their order: `begin`, any number of `text`, `end`. */
+/** Receives the calls in order: `begin`, any number of `text`, `end`. */
 interface CallSink {
   begin(call: Call & { readonly name: string }): void;
   text(text: string): void;
@@ -35,7 +35,7 @@ export class CallSequence {
   readonly #entries: Entry[] = [];
   readonly #byIndex = new Map<number, Entry>();
   readonly #byId = new Map<string, Entry>();
-  /** Of the call whose turn it is. */
+  /** The position of the current call, whose pieces pass. */
   #position = 0;
   #heldChars = 0;
 
@@ -58,7 +58,7 @@ export class CallSequence {
       );
     }
     call.id ??= piece.id;
-    // The signature that the id has to bring back may come after the id.
+    // The id that carries the signature may come after the plain id.
     if ((piece.clientId?.length ?? 0) > (call.clientId?.length ?? 0))
       call.clientId = piece.clientId;
     call.name ??= piece.name;
@@ -73,7 +73,7 @@ export class CallSequence {
       );
   }
 
-  /** Ends all calls: other content follows, or nothing. */
+  /** Ends all calls, because other content follows or the answer ends. */
   end(): void {
     if (this.#position < this.#entries.length) this.#advance(true);
   }
@@ -104,7 +104,7 @@ export class CallSequence {
     }
   }
 
-  /** The call that the piece continues; null: it begins one. */
+  /** The call that the piece continues; null if the piece begins a call. */
   #entryOf({ index, id, name, text }: CallPiece): Entry | null {
     const last = this.#entries.at(-1);
     const known =
@@ -134,7 +134,7 @@ function isNamed(call: Call): call is Call & { name: string } {
   return call.name !== null;
 }
 
-/** Whether the pieces of a text are a whole JSON object by now. */
+/** Whether the pieces received so far form a complete JSON object. */
 class WholeObject {
   #depth = 0;
   #isText = false;

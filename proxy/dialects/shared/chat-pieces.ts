@@ -1,5 +1,5 @@
 /**
- * The content of a chat completion as a list of pieces, the same for a complete message and for a
+ * Splits the content of a chat completion into pieces, the same for a complete message and for a
  * stream's delta.
  */
 import { jsonDepthMax, readableResponseBytesMax } from "../../../shared/bounds.js";
@@ -19,10 +19,10 @@ export interface Logprob {
 
 export interface CallPiece {
   readonly kind: "call";
-  /** The index of its call; null when the provider gives none. */
+  /** The call's index; null if the provider gives none. */
   readonly index: number | null;
   readonly id: string | null;
-  /** The id for the client, which includes a signature that the provider requires back. */
+  /** The id for the client, including a signature that the provider requires back. */
   readonly clientId: string | null;
   readonly name: string | null;
   readonly custom: boolean;
@@ -36,16 +36,16 @@ export function namelessCall(): UntranslatableAnswer {
 
 export type ChatPiece =
   | { readonly kind: "reasoning"; readonly text: string }
-  /** A thinking block that must come back; its text, if it has one, was a piece before it. */
+  /** A thinking block that the provider requires back. Its text, if any, is an earlier piece. */
   | { readonly kind: "signed"; readonly block: JsonObject; readonly bytes: number }
   | { readonly kind: "text"; readonly text: string; readonly logprobs: readonly Logprob[] }
   | { readonly kind: "refusal"; readonly text: string }
   | CallPiece;
 
-/** Memory for a token's log probabilities, or for a call or a block, beside their text. */
+/** The memory of a token's log probabilities, of a call or of a block, apart from its text. */
 const recordBytes = 512;
 
-/** Roughly the memory that the pieces of an answer take that is kept. */
+/** The approximate memory of an answer's pieces that are kept. */
 export class AnswerSize {
   #bytes = 0;
 
@@ -53,7 +53,7 @@ export class AnswerSize {
     return this.#bytes;
   }
 
-  /** Throws UntranslatableAnswer for a piece that makes the answer too large. */
+  /** Throws UntranslatableAnswer if the piece makes the answer too large. */
   add(piece: ChatPiece): void {
     if (piece.kind === "signed") this.#bytes += recordBytes + piece.bytes;
     else this.#bytes += piece.text.length;
@@ -68,7 +68,7 @@ export class AnswerSize {
 
 /**
  * The pieces of a choice's message or delta, in the order in which models produce them: reasoning,
- * text, refusal, calls. Throws UntranslatableAnswer when a field has the wrong type.
+ * text, refusal, calls. Throws UntranslatableAnswer if a field has the wrong type.
  */
 export function chatPieces(choice: JsonObject, name: "message" | "delta"): ChatPiece[] {
   const message = choice[name];
@@ -76,7 +76,7 @@ export function chatPieces(choice: JsonObject, name: "message" | "delta"): ChatP
   if (isAbsent(message) && !isComplete) return [];
   if (!isObject(message)) throw new UntranslatableAnswer(`the answer's ${name} is not an object`);
   const pieces: ChatPiece[] = [];
-  // DeepSeek's name for it, then OpenRouter's; providers that send both send the same text.
+  // DeepSeek's name for reasoning, then OpenRouter's; providers that send both send the same text.
   const reasoning =
     textOf(message["reasoning_content"], "reasoning_content") ||
     textOf(message["reasoning"], "reasoning");
@@ -91,7 +91,7 @@ export function chatPieces(choice: JsonObject, name: "message" | "delta"): ChatP
     throw new UntranslatableAnswer("the answer's tool_calls are not an array");
   for (let i = 0; i < calls.length; i++) {
     const piece = callPiece(calls[i], isComplete ? i : null);
-    // Some providers end a call with an empty piece, after other content has already followed.
+    // Some providers end a call with an empty piece, even after other content.
     if (isComplete || piece.id !== null || piece.name !== null || piece.text !== "")
       pieces.push(piece);
   }
@@ -175,7 +175,9 @@ function jsonOf(value: JsonObject): string {
   return writeExactly(value);
 }
 
-/** Of the text. Invalid ones are left out: they are only informative. */
+/**
+ * The log probabilities of the text. Invalid ones are left out, because they are only informative.
+ */
 function logprobsOf(logprobs: unknown): readonly Logprob[] {
   const content = isObject(logprobs) ? logprobs["content"] : null;
   return Array.isArray(content) && content.length > 0

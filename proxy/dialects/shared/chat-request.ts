@@ -1,24 +1,24 @@
-/** The content of a chat message, from the parts that a translation has made. */
+/** Makes the content of a chat message from parts that a translation has made. */
 
 import { isObject } from "../../../shared/checked.js";
 import type { JsonObject } from "./translation.js";
 
 export type ChatContent = string | readonly JsonObject[];
 
-/** A single text becomes a string, as most clients write it and some providers require it. */
+/** A single text becomes a string, which most clients write and some providers require. */
 export function chatContent(parts: readonly JsonObject[]): ChatContent {
   const [first] = parts;
   if (first === undefined) return "";
   return parts.length === 1 && first["type"] === "text" ? (first["text"] as string) : parts;
 }
 
-/** Chat completions have no flag for a failed tool, so the text gets a prefix. */
+/** Chat completions have no field that marks a tool as failed, so the text gets a prefix. */
 export function failedContent(content: ChatContent): ChatContent {
   if (typeof content !== "string") return [{ type: "text", text: "Error: " }, ...content];
   return /^\s*error/i.test(content) ? content : `Error: ${content}`;
 }
 
-/** The efforts for budgets up to these; above the last it is `high`. */
+/** The efforts for token budgets up to these limits; above the last limit the effort is `high`. */
 const efforts = [
   [4096, "low"],
   [16_384, "medium"],
@@ -29,8 +29,8 @@ export function effortOfBudget(tokens: number): string {
 }
 
 /**
- * OpenAI requires a name. The other dialects always enforce the schema; OpenAI's `strict` is
- * refused for schemas with optional fields.
+ * OpenAI requires a name. The other dialects always enforce the schema, but OpenAI refuses `strict`
+ * for schemas with optional fields.
  */
 export function schemaFormat(schema: JsonObject): JsonObject {
   return {
@@ -42,8 +42,8 @@ export function schemaFormat(schema: JsonObject): JsonObject {
 }
 
 /**
- * Whether each object is closed and requires all of its fields, which is what OpenAI wants of a
- * schema with `strict`. Source: platform.openai.com, "Structured outputs", supported schemas.
+ * Whether each object is closed and requires all of its fields, as OpenAI demands of a schema with
+ * `strict`. Source: platform.openai.com, "Structured outputs", supported schemas.
  */
 function isStrictSchema(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.every(isStrictSchema);
@@ -59,9 +59,9 @@ function isStrictSchema(schema: unknown): boolean {
 }
 
 interface ToolResult {
-  /** For the tool message. */
+  /** The texts for the tool message. */
   readonly texts: readonly JsonObject[];
-  /** For the next user message. */
+  /** The other parts, for the next user message. */
   readonly attached: readonly JsonObject[];
 }
 

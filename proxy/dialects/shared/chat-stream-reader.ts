@@ -1,6 +1,6 @@
 /**
- * The reading half of translators of a stream of chat completion chunks: usage, the finish reason
- * and the end. What becomes of a choice is theirs.
+ * The base of translators that read a stream of chat completion chunks: it reads the usage, the
+ * finish reason and the end. Subclasses translate the choices.
  */
 import { isAbsent, isObject } from "../../../shared/checked.js";
 import { errorBody } from "../../body/error-body.js";
@@ -13,7 +13,7 @@ export abstract class ChatStreamReader extends GuardedTranslator {
   #tier: unknown = null;
   #finish: unknown = null;
 
-  /** Of all chunks so far. */
+  /** The merged usage of all chunks so far. */
   override get usage(): unknown {
     return this.#usage;
   }
@@ -39,7 +39,7 @@ export abstract class ChatStreamReader extends GuardedTranslator {
     else this.#chunk(data);
   }
 
-  /** Some providers omit `[DONE]`. */
+  /** A stream may end without `[DONE]`, which some providers omit. */
   protected override ended(): void {
     if (isAbsent(this.#finish))
       throw new UntranslatableAnswer("the provider's stream ended before the answer was complete");
@@ -51,11 +51,11 @@ export abstract class ChatStreamReader extends GuardedTranslator {
     if (errorBody(chunk) !== null) return this.fail(data, chunk);
     this.#usage = mergeUsage(this.#usage, findUsage(chunk));
     this.#tier = chunk["service_tier"] ?? this.#tier;
-    // A chunk without choices reports usage, or the findings of a content filter.
+    // A chunk without choices reports usage, or the results of a content filter.
     const choice: unknown = Array.isArray(chunk["choices"]) ? chunk["choices"][0] : undefined;
     if (!isObject(choice)) return;
     this.translate(choice, chunk);
-    // Some hosts have an empty one in every chunk.
+    // Some hosts send an empty reason in every chunk.
     this.#finish = choice["finish_reason"] || this.#finish;
   }
 }

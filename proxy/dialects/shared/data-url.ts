@@ -1,12 +1,12 @@
-/** `data:` URLs with base64, in which chat completions carry images and files. */
+/** `data:` URLs in base64, in which chat completions carry images and files. */
 
 interface DataUrl {
-  /** In lower case, without parameters. */
+  /** The type in lower case, without parameters. */
   readonly mediaType: string;
   readonly base64: string;
 }
 
-/** Null for anything but a `data:` URL in base64. The provider checks the base64 itself. */
+/** Null for anything but a `data:` URL in base64. The provider checks the base64. */
 export function readDataUrl(url: string): DataUrl | null {
   const comma = url.indexOf(",");
   if (comma === -1 || url.slice(0, 5).toLowerCase() !== "data:") return null;
@@ -17,15 +17,15 @@ export function readDataUrl(url: string): DataUrl | null {
 }
 
 /**
- * The media type of an image by its first bytes, where they tell; else the given one. Senders name
- * types wrongly, and `image/jpg` is none.
+ * The media type of an image by its first bytes if they show it; otherwise the given type. Senders
+ * often give wrong types, and `image/jpg` isn't a type.
  */
 export function imageType({ mediaType, base64 }: DataUrl): string {
   const found = imageBeginnings.find(([beginning]) => beginning.test(base64));
   return found?.[1] ?? (mediaType === "image/jpg" ? "image/jpeg" : mediaType);
 }
 
-/** In base64. */
+/** The first bytes of images, in base64. */
 const imageBeginnings: readonly (readonly [RegExp, string])[] = [
   [/^\/9j\//, "image/jpeg"],
   [/^iVBORw0KGg/, "image/png"],
@@ -41,6 +41,6 @@ export function isWebUrl(url: string): boolean {
   return /^https?:\/\//i.test(url);
 }
 
-/** The names of documents without a title: chat completions require one. */
+/** Names for documents without a title, because chat completions require a name. */
 export const namelessPdf = "document.pdf";
 export const namelessText = "document.txt";

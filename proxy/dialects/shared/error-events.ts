@@ -16,8 +16,8 @@ export interface StreamError {
 }
 
 /**
- * Maps the error types and codes in the streams of Anthropic and OpenAI, which have no status. Any
- * other error is a `provider_error`.
+ * Maps the error types and codes in the streams of Anthropic and OpenAI, which contain no status.
+ * Any other error is a `provider_error`.
  */
 const typesOfUpstream: ReadonlyMap<unknown, ErrorType> = new Map([
   ["invalid_request_error", "invalid_request_error"],
@@ -39,12 +39,12 @@ export function readStreamError(data: string, value: unknown): StreamError {
   return { type: mapped ?? type, message, code };
 }
 
-/** A chunk with the error object that OpenAI's SDKs look for. */
+/** A chunk with an error object as OpenAI's SDKs expect it. */
 export function chatErrorEvent({ type, message, code }: StreamError): ClientEvent {
   return { event: null, data: JSON.stringify({ error: { type, message, code, param: null } }) };
 }
 
-/** As Gemini's own API has them: a status, and its name. */
+/** The form of Gemini's own API: a status code and its name. */
 export function googleErrorEvent(error: StreamError): ClientEvent {
   const [code, status] = googleErrors[error.type];
   const message = messageForGoogle(error);
@@ -61,7 +61,7 @@ const googleErrors: Readonly<Record<ErrorType, readonly [code: number, status: s
   internal_error: [500, "INTERNAL"],
 };
 
-/** Anthropic has the same types, with `api_error` for all errors of the server. */
+/** Anthropic has the same types, except `api_error` for all server errors. */
 export function messagesErrorEvent(error: StreamError): ClientEvent {
   const { type } = error;
   const named = type === "provider_error" || type === "internal_error" ? "api_error" : type;

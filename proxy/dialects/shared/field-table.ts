@@ -2,38 +2,38 @@
  * Tables of how the fields of one kind of object are translated. The code checks requests against
  * them, and docs/reference/dialects.md shows them.
  *
- * A field is left out when the answer means the same without it. A field whose absence changes how
- * the answer turns out, but not what it is, is dropped, and so is a field that isn't in the table.
- * A field that the client couldn't do without is refused.
+ * A field is left out if the answer means the same without it. A field is dropped if the answer is
+ * still valid without it, but may differ; so is a field that isn't in the table. A field that the
+ * client can't do without is refused.
  */
 
 type FieldRule =
   | {
       readonly how: "mapped";
-      /** What it becomes. */
+      /** The field or value that it becomes. */
       readonly note: string;
     }
   | {
       readonly how: "left out";
-      /** Why that is harmless. */
+      /** Why leaving it out is harmless. */
       readonly note: string;
     }
   | {
       readonly how: "refused";
-      /** What it must be instead: `must be 1`. */
+      /** The required value: `must be 1`. */
       readonly must: string;
-      /** What the other dialect is like: `which returns one answer`. */
+      /** The reason, a clause about the other dialect: `which returns one answer`. */
       readonly note: string;
       /** Whether a value means the same as the field's absence, and is accepted. */
       readonly allows: (value: unknown) => boolean;
     }
   | {
-      /** Left out with a word to the client, or refused where the operator wants that. */
+      /** Left out and reported to the client, or refused if the operator configures that. */
       readonly how: "dropped";
-      /** As for a field that is refused. */
+      /** The required value, as for a refused field. */
       readonly must: string;
       readonly note: string;
-      /** Whether a value means the same as the field's absence, so that there is no word. */
+      /** Whether a value means the same as the field's absence, so that nothing is reported. */
       readonly allows: (value: unknown) => boolean;
     };
 
@@ -67,7 +67,7 @@ export function dropped(
   return { how: "dropped", must, note, allows };
 }
 
-/** An empty list means the same as its absence. */
+/** An empty list means the same as an absent field. */
 export function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }

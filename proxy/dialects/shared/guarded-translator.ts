@@ -1,7 +1,7 @@
 /**
- * The base of the stream translators of chat completions and Anthropic messages: it collects
- * the client's events, ends the stream once, and turns an `UntranslatableAnswer` into an error
- * event in the client's format.
+ * The base of the stream translators of chat completions and Anthropic messages: it collects the
+ * client's events, ends the stream once, and turns an `UntranslatableAnswer` into an error event in
+ * the client's format.
  */
 import { jsonDepthMax } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";
@@ -27,7 +27,7 @@ export abstract class GuardedTranslator implements EventTranslator {
     return this.#failed;
   }
 
-  /** A few numbers and names. */
+  /** By default a translator keeps only a few numbers and names. */
   get heldBytes(): number {
     return 0;
   }
@@ -48,10 +48,10 @@ export abstract class GuardedTranslator implements EventTranslator {
     }, true);
   }
 
-  /** One event of the upstream. May throw `UntranslatableAnswer`. */
+  /** Reads one event of the upstream. May throw `UntranslatableAnswer`. */
   protected abstract read(event: string | null, data: string): void;
 
-  /** The upstream's stream ended before `close` was called. May throw `UntranslatableAnswer`. */
+  /** The upstream's stream ended before a call of `close`. May throw `UntranslatableAnswer`. */
   protected abstract ended(): void;
 
   protected abstract errorEvent(error: StreamError): ClientEvent;
@@ -60,12 +60,14 @@ export abstract class GuardedTranslator implements EventTranslator {
     this.sendText(event, JSON.stringify(value));
   }
 
-  /** `data`: JSON. */
+  /** `data` must be JSON. */
   protected sendText(event: string | null, data: string): void {
     this.#out.push({ event, data });
   }
 
-  /** Ends the client's stream, with a last event if given. Later events are ignored. */
+  /**
+   * Ends the client's stream, with a last event unless `last` is null. Later events are ignored.
+   */
   protected close(last: ClientEvent | null): void {
     if (last !== null) this.#out.push(last);
     this.#ended = true;
@@ -77,8 +79,8 @@ export abstract class GuardedTranslator implements EventTranslator {
   }
 
   /**
-   * `byEvent`: what can't be translated is an event of the upstream, and not the early end of its
-   * stream.
+   * `byEvent`: whether an error comes from an event of the upstream, and not from the early end of
+   * its stream.
    */
   #collect(act: () => void, byEvent: boolean): readonly ClientEvent[] {
     if (this.#ended) return none;
@@ -105,7 +107,7 @@ export function parseEventData(data: string): JsonObject {
   const value = parseBodyExactly(data);
   if (!isObject(value))
     throw new UntranslatableAnswer("the provider's stream has an event that is not a JSON object");
-  // Each level takes two brackets: most events are too short to be looked through.
+  // Each level takes two brackets, so shorter events need no check.
   if (data.length > 2 * jsonDepthMax && nestedDeeperThan(value, jsonDepthMax))
     throw new UntranslatableAnswer(
       `the provider's stream has an event that is nested deeper than ${jsonDepthMax} levels`,

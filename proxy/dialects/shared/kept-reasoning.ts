@@ -1,8 +1,8 @@
 /**
- * Reasoning that has to come back with the next request: clients of the Responses API send only
- * what stands in the `encrypted_content` of a reasoning item, and those of Gemini's own API what
- * stands in the signature of a call. Their makers encrypt it; Sluice has nothing to hide there, and
- * only encodes it: the text, and the signed blocks of Anthropic's models.
+ * Reasoning that must come back with the next request. Clients of the Responses API send back only
+ * the `encrypted_content` of a reasoning item, and clients of Gemini's own API only the signature
+ * of a call. OpenAI and Google encrypt it; Sluice has nothing to hide, and only encodes it: the
+ * text, and the signed blocks of Anthropic's models.
  */
 import { isObject } from "../../../shared/checked.js";
 import { parseBodyExactly, writeExactly } from "../../body/exact-json.js";
@@ -11,14 +11,17 @@ import type { JsonObject } from "./translation.js";
 
 export interface KeptReasoning {
   readonly text: string;
-  /** Signed or encrypted; see `thinking-blocks.ts`. */
+  /** Signed or encrypted blocks; see `thinking-blocks.ts`. */
   readonly blocks: readonly JsonObject[];
 }
 
-/** Distinguishes it from what OpenAI encrypted. */
+/** Distinguishes Sluice's content from OpenAI's encrypted content. */
 const mark = "sluice_";
 
-/** Whether a client asked for it: without stored responses it has nothing else to send back. */
+/**
+ * Whether a client asked for the reasoning: without stored responses it has nothing else to send
+ * back.
+ */
 export function wantsReasoning({ include }: JsonObject): boolean {
   return Array.isArray(include) && include.includes("reasoning.encrypted_content");
 }
@@ -27,20 +30,20 @@ export function writeKeptReasoning(kept: KeptReasoning): string {
   return mark + Buffer.from(keptJson(kept)).toString("base64url");
 }
 
-/** Null for what Sluice didn't write. */
+/** Null if Sluice didn't write it. */
 export function readKeptReasoning(encrypted: unknown): KeptReasoning | null {
   if (typeof encrypted !== "string" || !encrypted.startsWith(mark)) return null;
   return parseKept(Buffer.from(encrypted.slice(mark.length), "base64url").toString("utf8"));
 }
 
-/** The same as the signature of a part in Gemini's own API, which is always in base64. */
+/** The same reasoning as the signature of a part in Gemini's own API, which is always in base64. */
 export function keptAsSignature(kept: KeptReasoning): string {
   return Buffer.from(mark + keptJson(kept)).toString("base64");
 }
 
-/** Null for what Sluice didn't write. `signature`: in either alphabet of base64. */
+/** Null if Sluice didn't write it. `signature`: in either alphabet of base64. */
 export function keptInSignature(signature: string): KeptReasoning | null {
-  // Eight characters are six bytes: a foreign signature isn't decoded.
+  // Eight characters are six bytes, so other signatures aren't decoded completely.
   if (Buffer.from(signature.slice(0, 8), "base64").toString("latin1") !== mark.slice(0, 6))
     return null;
   const text = Buffer.from(signature, "base64").toString("utf8");

@@ -5,12 +5,12 @@ import { type Failure, invalid } from "../../../shared/error-code.js";
 import { kindOf, nestedDeeperThan } from "../../body/json-value.js";
 import type { JsonObject, TranslatedRequest } from "./translation.js";
 
-/** More would make the header in which they are told too long for some clients. */
+/** The most names in the header that lists dropped fields: some clients limit a header's length. */
 const droppedNamesMax = 32;
 
 /**
- * Each check returns the value, or undefined when it is invalid. The translation then continues as
- * if the field were absent, and its result is discarded because `failure` is set. So an error deep
+ * Each check returns the value, or undefined if it is invalid. The translation then continues as if
+ * the field were absent, and its result is discarded because `failure` is set. So an error deep
  * inside a request needs neither exceptions nor a union at each level.
  *
  * `path` names the field as the client wrote it, such as `input[2].content[0].text`.
@@ -20,12 +20,12 @@ export class RequestCheck {
   readonly #dropped = new Set<string>();
   #failure: Failure | null = null;
 
-  /** `isStrict`: what could be dropped is refused. */
+  /** `isStrict`: whether to refuse fields that could be dropped. */
   constructor(isStrict: boolean) {
     this.#isStrict = isStrict;
   }
 
-  /** The first error; null when there was none. */
+  /** The first error, or null. */
   get failure(): Failure | null {
     return this.#failure;
   }
@@ -37,7 +37,7 @@ export class RequestCheck {
       : { ok: false, failure: this.#failure };
   }
 
-  /** The message is the field's name followed by `problem`. */
+  /** Records an error. The message is the field's name followed by `problem`. */
   refuse(path: string, problem: string): undefined {
     const field = shortName(path);
     this.#failure ??= invalid(`${field} ${problem}`, field);
@@ -45,9 +45,8 @@ export class RequestCheck {
   }
 
   /**
-   * Leaves out what the other dialect can't say, or refuses it where the operator wants that: the
-   * message is then as that of `refuse`. `name` is what the client is told was dropped, where that
-   * is not the field alone.
+   * Drops a field that the other dialect doesn't have, or refuses it if `isStrict`, with the
+   * message of `refuse`. `name`: what the client sees as dropped, if that isn't only the field.
    */
   drop(path: string, problem: string, name = path): undefined {
     if (this.#isStrict) return this.refuse(path, problem);
@@ -56,8 +55,8 @@ export class RequestCheck {
   }
 
   /**
-   * False, and an error, when the body is nested too deeply to be written as JSON again. To be
-   * called first.
+   * False, with an error, if the body is nested too deeply to be written as JSON again. Call this
+   * first.
    */
   depth(body: JsonObject): boolean {
     for (const key in body) {
@@ -93,7 +92,9 @@ export class RequestCheck {
     return Array.isArray(value) ? value : this.#wrong(value, path, "an array");
   }
 
-  /** An object of which only these fields are read; others are dropped, unless they are null. */
+  /**
+   * An object of which only the known fields are read. Others are dropped, unless they are null.
+   */
   fields(value: unknown, path: string, known: ReadonlySet<string>): JsonObject | undefined {
     const object = this.object(value, path);
     if (object === undefined) return undefined;
@@ -112,12 +113,12 @@ export class RequestCheck {
   }
 }
 
-/** A field of each of a thousand messages is one name. */
+/** Makes one name of the same field in many messages. */
 function withoutIndices(path: string): string {
   return path.replace(/\[\d+\]/g, "[]");
 }
 
-/** A client's value for an error message: itself when it is short, else its type. */
+/** A client's value for an error message: the value itself if it is short, otherwise its type. */
 export function quote(value: unknown): string {
   if (value === undefined) return "nothing";
   const isShort =

@@ -1,7 +1,7 @@
 /**
- * Reads a request that is translated by field tables. Like `RequestCheck` it keeps the first error,
- * but each method returns a value of the right type even for an invalid field, so a translation
- * needs no check after each step: it calls `result` at the end.
+ * Reads a request that is translated with field tables. Like `RequestCheck` it keeps the first
+ * error, but each method returns a value of the right type even for an invalid field. So a
+ * translation needs no check after each step: it calls `result` at the end.
  */
 import { isAbsent } from "../../../shared/checked.js";
 import type { FieldTable } from "./field-table.js";
@@ -28,20 +28,23 @@ export class RequestReader {
     return this.#check.result(body);
   }
 
-  /** A field that is invalid in both dialects. The message is its name followed by `problem`. */
+  /**
+   * Refuses a field that is invalid in both dialects. The message is its name followed by
+   * `problem`.
+   */
   refuse(path: string, problem: string): void {
     this.#check.refuse(path, problem);
   }
 
   /**
-   * A field or value without a counterpart in the provider's dialect: `n must be 1: the model's
-   * provider speaks …, which returns one answer`.
+   * Refuses a field or value without a counterpart in the provider's dialect: `n must be 1: the
+   * model's provider speaks …, which returns one answer`.
    */
   unsupported(path: string, must: string, note: string): void {
     this.#check.refuse(path, this.#reason(must, note));
   }
 
-  /** As `unsupported`, for what can be left out with a word: see `RequestCheck.drop`. */
+  /** As `unsupported`, for a field that can be dropped: see `RequestCheck.drop`. */
   drop(path: string, must: string, note: string, name?: string): void {
     this.#check.drop(path, this.#reason(must, note), name);
   }
@@ -52,7 +55,7 @@ export class RequestReader {
 
   /**
    * Checks every field of an object against its table. A null counts as absent in both dialects.
-   * `at` precedes the names: empty, or `messages[3].`.
+   * `at`: the prefix of the names, such as `messages[3].`, or empty.
    */
   fields(object: JsonObject, table: FieldTable, at: string): void {
     for (const key in object) {
@@ -68,7 +71,7 @@ export class RequestReader {
     }
   }
 
-  /** The type of a part of a message; null when messages of this role can't have it there. */
+  /** The type of a part of a message; null if messages of this role can't have it. */
   partType(
     part: JsonObject,
     at: string,
@@ -141,8 +144,8 @@ export class RequestReader {
   }
 
   /**
-   * Maps one of the allowed strings to its counterpart in the other dialect; undefined when the
-   * field is absent, or has no counterpart because it is the default.
+   * Maps one of the allowed strings to its counterpart in the other dialect. Undefined if the field
+   * is absent, or if it has no counterpart because it is the default.
    */
   enumValue(
     value: unknown,

@@ -1,14 +1,14 @@
 /**
- * Where the results of tool calls belong: right after their calls. Clients put warnings, and the
- * next calls, between them, which the hosts of open models and Anthropic refuse for the rest of the
+ * Moves the results of tool calls directly after their calls. Clients put warnings, and the next
+ * calls, between them; the hosts of open models and Anthropic then refuse the rest of the
  * conversation.
  */
 import { isObject } from "../../../shared/checked.js";
 
 /**
- * The order of the messages of a chat, as their indices. Each call's result follows the message
- * with the call, and what was between them comes after. Null: they are in order, as they usually
- * are.
+ * The order of a chat's messages, as their indices. Each call's result follows the message with the
+ * call, and messages between them come after the result. Null if the messages are in order, which
+ * is the usual case.
  */
 export function orderWithResults(messages: readonly unknown[]): readonly number[] | null {
   if (isInOrder(messages)) return null;
@@ -23,7 +23,7 @@ export function orderWithResults(messages: readonly unknown[]): readonly number[
     if (order.has(i)) return;
     order.add(i);
     for (const id of callIds(message)) {
-      // An id may be used again by a later call.
+      // A later call may use an id again.
       const next = results.get(id)?.find((result) => result > i && !order.has(result));
       if (next !== undefined) order.add(next);
     }

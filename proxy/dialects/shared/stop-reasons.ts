@@ -49,8 +49,8 @@ const failures: ReadonlySet<unknown> = new Set(["error", "insufficient_system_re
 
 /**
  * Throws `FailedAnswer`. Some providers end an answer with tool calls with `stop`, but an Anthropic
- * client only calls tools after `tool_use`. A refusal also ends with `stop`, and is in the field
- * `refusal`.
+ * client only calls tools after `tool_use`. A refusal also ends with `stop`, and its text is in the
+ * field `refusal`.
  */
 export function stopReason(finish: unknown, callsTools: boolean, refuses: boolean): string {
   if (failures.has(finish)) throw new FailedAnswer("the provider ended its answer with an error");

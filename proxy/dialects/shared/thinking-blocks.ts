@@ -8,7 +8,7 @@ import type { JsonObject } from "./translation.js";
 
 /**
  * The signature of thinking that no provider signed. Clients keep and return only thinking with a
- * signature; the models that want their thinking back get its text.
+ * signature; models that want their thinking back get its text.
  */
 export const noSignature = "unsigned";
 
@@ -23,12 +23,12 @@ export function isThinkingBlock(block: unknown): block is JsonObject {
   );
 }
 
-/** Without fields that others have added. */
+/** The block without fields that others have added. */
 export function thinkingBlock({ type, thinking, signature, data }: JsonObject): JsonObject {
   return type === "thinking" ? { type, thinking, signature } : { type, data };
 }
 
-/** Whether Anthropic requires a block back with the next request: it is signed or encrypted. */
+/** Whether Anthropic requires a block back with the next request: a signed or encrypted one. */
 export function isRequiredBack(block: JsonObject): boolean {
   const { type, signature } = block;
   if (type === "redacted_thinking") return true;
@@ -36,13 +36,13 @@ export function isRequiredBack(block: JsonObject): boolean {
 }
 
 /**
- * What OpenAI encrypts of its reasoning, and wants back with the next request, clients of the other
- * dialects carry as the signature of a thinking block, or as the data of a redacted one. Only the
- * provider that encrypted it can read it, so the provider's name stands before it.
+ * OpenAI's encrypted reasoning, which OpenAI wants back with the next request. Clients of the other
+ * dialects carry it as the signature of a thinking block, or as the data of a redacted one. Only
+ * the provider that encrypted it can read it, so the provider's name precedes it.
  */
 const carried = "openai_reasoning:";
 
-/** `thinking`: the summary of the reasoning; empty when the model gave none. */
+/** `thinking`: the summary of the reasoning; empty if the model gave none. */
 export function carryReasoning(encrypted: string, thinking: string, provider: string): JsonObject {
   const text = `${carried}${encodeURIComponent(provider)}:${encrypted}`;
   return thinking === ""
@@ -50,12 +50,12 @@ export function carryReasoning(encrypted: string, thinking: string, provider: st
     : { type: "thinking", thinking, signature: text };
 }
 
-/** Whether a block carries reasoning of some provider of the Responses API. */
+/** Whether a block carries the reasoning of any provider of the Responses API. */
 export function carriesReasoning({ signature, data }: JsonObject): boolean {
   return [signature, data].some((text) => typeof text === "string" && text.startsWith(carried));
 }
 
-/** What this provider encrypted; null when the block carries nothing of it. */
+/** The reasoning that this provider encrypted; null if the block carries none. */
 export function reasoningCarriedBy(block: JsonObject, provider: string): string | null {
   const { signature, data = signature } = block;
   const before = `${carried}${encodeURIComponent(provider)}:`;

@@ -7,10 +7,10 @@
 import { isObject } from "../../../shared/checked.js";
 import type { JsonObject } from "./translation.js";
 
-/** Separates id and signature. Anthropic's ids consist of letters, digits, `_` and `-`. */
+/** Separates the id and the signature. Anthropic's ids consist of letters, digits, `_` and `-`. */
 export const signedMark = "__signed__";
 
-/** A chat call's id with its signature, if it has one; empty when it has neither. */
+/** A chat call's id with its signature, if it has one; empty if it has neither. */
 export function signedId(id: string, call: JsonObject): string {
   const extra = call["extra_content"];
   const google = isObject(extra) ? extra["google"] : null;
@@ -20,8 +20,8 @@ export function signedId(id: string, call: JsonObject): string {
 }
 
 /**
- * An id for a call without one, so that the results of two such calls can be told apart. The end of
- * a signature is unique.
+ * An id for a call without one, so that the results of two such calls can be distinguished. The end
+ * of a signature is unique.
  */
 function nameOf(signature: string): string {
   return `call_${signature.replace(/[^A-Za-z0-9]/g, "").slice(-12)}`;
@@ -46,12 +46,12 @@ export function readSignedId(id: string): CallIdentity {
   };
 }
 
-/** Google's word for calls of other models, and for those whose signature a client has lost. */
+/** Google's value for calls of other models, and for calls whose signature a client has lost. */
 export const signatureOfOthers = "skip_thought_signature_validator";
 
 /**
- * Every message of `messages` that calls tools with a signature at its first call, which Gemini's
- * models from 3 on require. Source: ai.google.dev, "Thought signatures".
+ * Adds a signature to the first call of each message that lacks one, because Gemini's models from 3
+ * on require it. Source: ai.google.dev, "Thought signatures".
  */
 export function withSignatures(
   messages: readonly JsonObject[],
@@ -66,7 +66,7 @@ export function withSignatures(
   });
 }
 
-/** Removes the signatures for other providers than Gemini, which refuse unknown fields. */
+/** Removes the signatures for providers other than Gemini, which refuse unknown fields. */
 export function withoutSignatures(messages: readonly JsonObject[]): readonly JsonObject[] {
   return messages.map((message) => {
     const calls = message["tool_calls"] as readonly JsonObject[] | undefined;

@@ -1,7 +1,7 @@
 /**
- * What a tool call has in chat completions: a name of at most 64 letters, digits, `_` and `-`,
- * and its input, a JSON object at Anthropic, as a text. Another name is shortened, and the
- * model's call gets the client's name back.
+ * A tool call in chat completions has a name of at most 64 letters, digits, `_` and `-`, and its
+ * input as a text; Anthropic has the input as a JSON object. A name that doesn't fit is shortened,
+ * and the client gets its own name back in the model's call.
  */
 import { jsonDepthMax } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";
@@ -10,8 +10,8 @@ import { nestedDeeperThan } from "../../body/json-value.js";
 import type { JsonObject } from "./translation.js";
 
 /**
- * The object in a call's `arguments`, or null when they aren't a JSON object. Some models call a
- * tool without parameters with an empty text, which is an empty object.
+ * The object in a call's `arguments`; null if they aren't a JSON object. Some models call a tool
+ * without parameters with an empty text, which becomes an empty object.
  */
 export function readToolInput(text: string): JsonObject | null {
   if (text.trim() === "") return {};
@@ -20,19 +20,19 @@ export function readToolInput(text: string): JsonObject | null {
 }
 
 /**
- * Arguments that are no JSON object, in one: a model has written them so, or was cut off in them,
- * and the conversation must go on. Nothing of the text is lost.
+ * Wraps arguments that aren't a JSON object in one, so that the conversation can go on: the model
+ * wrote them so, or was cut off. No part of the text is lost.
  */
 export function unreadableInput(text: string): JsonObject {
   return { unreadable_arguments: text };
 }
 
-/** Anthropic's names may be longer. */
+/** The longest tool name at Anthropic. */
 export const messagesNameCharsMax = 128;
 
 /**
- * The same for the same name, and with a check value, so that names with one beginning differ.
- * `charsMax`: 64, or 128 at Anthropic.
+ * Returns the same name for the same input, with a check value, so that names with the same
+ * beginning differ. `charsMax`: 64, or 128 at Anthropic.
  */
 export function fittingToolName(name: string, charsMax = 64): string {
   if (isFitting(name, charsMax) || name === "") return name;
@@ -51,7 +51,7 @@ export function checkValue(text: string): string {
   return hash.toString(16).padStart(8, "0");
 }
 
-/** Of a request's tools, the names of those that are called by another name. */
+/** The names of the request's tools that are shortened. */
 export function renamedTools(tools: unknown): readonly JsonObject[] {
   if (!Array.isArray(tools)) return [];
   return tools.flatMap((tool: unknown) => {
@@ -60,7 +60,7 @@ export function renamedTools(tools: unknown): readonly JsonObject[] {
   });
 }
 
-/** The same of a chat request, whose tools Anthropic calls by another name. */
+/** As `renamedTools`, for the tools of a chat request that are shortened for Anthropic. */
 export function renamedFunctions(tools: unknown): readonly JsonObject[] {
   if (!Array.isArray(tools)) return [];
   return tools.flatMap((tool: unknown) => {
@@ -72,11 +72,11 @@ export function renamedFunctions(tools: unknown): readonly JsonObject[] {
   });
 }
 
-/** The client's name for a tool that the model calls: its own tools, by their fitting names. */
+/** Maps the name in a model's call to the client's name for the tool. */
 export class ToolNames {
   readonly #names = new Map<string, string>();
 
-  /** `names`: those of the request's tools; values of other types are passed over. */
+  /** `names`: the names of the request's tools. Values that aren't strings are ignored. */
   constructor(names: readonly unknown[], charsMax = 64) {
     for (const name of names) {
       if (typeof name !== "string" || isFitting(name, charsMax)) continue;

@@ -1,13 +1,13 @@
 /**
  * Translates reported usage to the other dialect's fields. OpenAI's input tokens include those read
  * from and written to a cache, Anthropic's exclude them. `read-usage.ts` interprets the counts, so
- * a client sees the counts that its limits are charged.
+ * a client sees the counts that are charged to its limits.
  */
 import { isCount, isObject } from "../../../shared/checked.js";
 import { readUsage } from "../../usage/read-usage.js";
 import type { JsonObject } from "./translation.js";
 
-/** For a chat client; undefined when the provider reported none, or an invalid one. */
+/** For a chat client. Undefined if the provider reported no usage or an invalid one. */
 export function chatUsage(usage: unknown): JsonObject | undefined {
   const reading = readUsage(usage);
   if (reading.kind !== "usage") return undefined;
@@ -28,8 +28,8 @@ export function chatUsage(usage: unknown): JsonObject | undefined {
 }
 
 /**
- * For an Anthropic client, which always expects usage: zeros when the provider reported none, or an
- * invalid one. `tier` is the chat answer's `service_tier`, which Anthropic has in the usage.
+ * For an Anthropic client, which always expects usage: zeros if the provider reported none or an
+ * invalid one. `tier`: the chat answer's `service_tier`, which Anthropic has in the usage.
  */
 export function messagesUsage(usage: unknown, tier: unknown): JsonObject {
   const reading = readUsage(usage);
@@ -48,7 +48,7 @@ export function messagesUsage(usage: unknown, tier: unknown): JsonObject {
   return out;
 }
 
-/** For a client of Gemini's own API; undefined when there is none, or an invalid one. */
+/** For a client of Gemini's own API. Undefined if there is no usage or an invalid one. */
 export function googleUsage(usage: unknown): JsonObject | undefined {
   const reading = readUsage(usage);
   if (reading.kind !== "usage") return undefined;
@@ -74,7 +74,7 @@ const chatTiers: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 /**
- * The `service_tier` of a chat completion, from Anthropic's usage; undefined when chat completions
+ * The `service_tier` of a chat completion, from Anthropic's usage. Undefined if chat completions
  * have no counterpart.
  */
 export function chatServiceTier(usage: unknown): string | undefined {

@@ -6,28 +6,28 @@ import type { Failure } from "../../../shared/error-code.js";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** An object with these fields alone, of those that it has. */
+/** The object with only these of its fields. */
 export function fieldsOf(object: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([name]) => names.includes(name)));
 }
 
 /**
- * A request body in another dialect, or a 400 that names a field. `dropped` names what the client
- * asked for and the other dialect can't say, as the client wrote the fields: the answer still does
- * what was asked, but not quite as it was asked.
+ * A request body in another dialect, or a 400 that names a field. `dropped` names the fields, as
+ * the client wrote them, that the other dialect doesn't have: the answer is still what the client
+ * requested, but may differ.
  */
 export type TranslatedRequest =
   | { readonly ok: true; readonly body: JsonObject; readonly dropped: readonly string[] }
   | { readonly ok: false; readonly failure: Failure };
 
 export interface RequestOptions {
-  /** For a dialect that requires a limit, when the client sent none. */
+  /** The limit for a dialect that requires one, if the client sent none. */
   readonly maxTokensDefault: number;
-  /** Whether what can't be said is refused, rather than dropped. */
+  /** Whether to refuse fields without a counterpart, rather than drop them. */
   readonly isStrict: boolean;
-  /** Whether the provider of chat completions takes tools with free text as their input. */
+  /** Whether the provider of chat completions accepts tools with free text as their input. */
   readonly takesCustomTools: boolean;
-  /** The provider's name: some reasoning can be read by the provider alone that encrypted it. */
+  /** The provider's name: only the provider that encrypted some reasoning can read it. */
   readonly provider: string;
   /** Whether a tool's result may hold images and files, as in the Responses API. */
   readonly takesFilesInResults: boolean;
@@ -37,13 +37,15 @@ export interface AnswerContext {
   /** The name that the client used. */
   readonly model: string;
   readonly nowSeconds: number;
-  /** Unique: the ids that an answer lacks are made of it. */
+  /** A unique id, used to make the ids that an answer lacks. */
   readonly requestId: string;
   /** The provider's name, as in `RequestOptions`. */
   readonly provider: string;
-  /** How its stream is written: as server-sent events, or as one array of their data. */
+  /** The form of the client's stream: server-sent events, or one array of their data. */
   readonly streamForm?: "events" | "array";
-  /** Of the client's body `stream`, and the fields that answers repeat (`Translation.repeats`). */
+  /**
+   * The `stream` of the client's body, and the fields that answers repeat (`Translation.repeats`).
+   */
   readonly request: JsonObject;
 }
 
@@ -65,20 +67,23 @@ export interface EventTranslator {
   /** Ends the client's stream with an error, because the upstream's next event can't be read. */
   refuse(message: string): readonly ClientEvent[];
   /**
-   * An event couldn't be translated, and the client's stream has ended with an error. False when
-   * the upstream's stream ended too early.
+   * Whether an event couldn't be translated, so that the client's stream has ended with an error.
+   * False if the upstream's stream ended too early.
    */
   readonly failed: boolean;
-  /** Roughly what is kept of the stream so far. */
+  /** The approximate number of bytes kept of the stream so far. */
   readonly heldBytes: number;
-  /** The upstream's usage so far, in its own fields; null or undefined: none yet. */
+  /** The upstream's usage so far, in its own fields; null or undefined if there is none yet. */
   readonly usage: unknown;
 }
 
 export interface Translation {
   /** The fields of the client's body that its answers repeat. */
   readonly repeats: readonly string[];
-  /** What they are taken from, if that isn't the body: they are held until the answer ends. */
+  /**
+   * The part of the body that has these fields, if it isn't the body itself. They are held until
+   * the answer ends.
+   */
   repeatedFrom?(body: JsonObject): JsonObject;
   /** Translates the client's request. `model` is unchanged; the caller sets it afterwards. */
   request(body: JsonObject, options: RequestOptions): TranslatedRequest;
@@ -87,15 +92,15 @@ export interface Translation {
   /** A complete answer as events of the upstream's own dialect, for `events` to translate. */
   asEvents(body: JsonObject): readonly ClientEvent[];
   /**
-   * For a streamed answer. It always includes usage: `tap-stream.ts` removes it for clients that
-   * didn't request it.
+   * Translates a streamed answer. Its events always include usage: `tap-stream.ts` removes it for
+   * clients that didn't request it.
    */
   events(context: AnswerContext): EventTranslator;
 }
 
 /**
- * Thrown for an answer that isn't valid in the provider's dialect, or has content that the client's
- * dialect has no place for. The message is a sentence for the log and the client.
+ * Thrown for an answer that isn't valid in the provider's dialect, or has content for which the
+ * client's dialect has no field. The message is a sentence for the log and the client.
  */
 export class UntranslatableAnswer extends Error {
   override name = "UntranslatableAnswer";
