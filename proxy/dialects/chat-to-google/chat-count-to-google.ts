@@ -1,7 +1,8 @@
 /**
- * A chat request as one whose tokens Gemini's own API counts: the texts, pictures, calls, results
- * and tools of the conversation, and nothing that only says how to answer. No answer is ever
- * generated from it: for that, Google's compatible endpoint takes the chat request itself.
+ * Translates a chat request to one whose tokens Gemini's own API counts: the texts, pictures,
+ * calls, results and tools of the conversation, without the fields that only control the answer. It
+ * is only used for counting: to generate an answer, Google's compatible endpoint takes the chat
+ * request itself.
  */
 import { isObject } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
@@ -54,7 +55,7 @@ function itemsIn(value: unknown): Items {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** What is only named by an address can't be counted. */
+/** Content that is only an address can't be counted. */
 function partsOf(content: unknown): Items {
   if (typeof content === "string") return content === "" ? [] : [{ text: content }];
   return itemsIn(content).flatMap((part): Items => {
@@ -66,7 +67,7 @@ function partsOf(content: unknown): Items {
   });
 }
 
-/** `names`: of the calls, by their ids. */
+/** `names`: the names of the calls by their ids. */
 function callsOf(message: JsonObject, names: Map<unknown, unknown>): Items {
   return itemsIn(message["tool_calls"]).map((call) => {
     const of = isObject(call["function"]) ? call["function"] : {};

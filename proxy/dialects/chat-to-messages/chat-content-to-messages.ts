@@ -13,7 +13,7 @@ const parts = {
   tool: ["text", "image_url", "file"],
 } as const;
 
-/** Blank texts are left out, because Anthropic refuses them. */
+/** Leaves out blank texts, because Anthropic refuses them. */
 export function chatContentToMessages(
   content: unknown,
   role: keyof typeof parts,

@@ -1,6 +1,7 @@
 /**
- * The fields of a chat request, and what becomes of each when the model's provider speaks Anthropic
- * messages, as of the OpenAI API in November 2026. docs/reference/dialects.md has the same tables.
+ * The fields of a chat request, and what they become if the model's provider speaks Anthropic
+ * messages, as of the OpenAI API in November 2026. docs/reference/dialects.md shows the same
+ * tables.
  */
 import { isObject } from "../../../shared/checked.js";
 import {

@@ -1,6 +1,6 @@
 /**
- * Translates a chat request to a request for Anthropic messages. `chat-request-fields.ts` lists
- * what becomes of each field.
+ * Translates a chat request to a request for Anthropic messages. `chat-request-fields.ts` lists the
+ * fields.
  */
 import { isAbsent, isObject } from "../../../shared/checked.js";
 import { schemaInstruction } from "../fit/fit-chat-request.js";
@@ -78,8 +78,8 @@ function stopSequences(value: unknown, reader: RequestReader): readonly string[]
 }
 
 /**
- * The effort enables adaptive thinking. Anthropic's older models only support a token budget, and
- * need `thinking` instead.
+ * The effort enables adaptive thinking. Anthropic's older models only support a token budget, so
+ * `thinking` replaces it there.
  */
 const efforts: ReadonlyMap<string, string> = new Map([
   ["none", "none"],
@@ -138,7 +138,7 @@ function responseFormat(value: unknown, reader: RequestReader): JsonObject | und
       );
       return undefined;
     }
-    // `jsonInstruction` asks for it.
+    // `jsonInstruction` requests it in the prompt.
     case "json_object":
       return undefined;
     default:
@@ -152,17 +152,19 @@ function metadata(body: JsonObject, reader: RequestReader): JsonObject | undefin
   return isAbsent(body[param]) ? undefined : { user_id: identity(reader.text(body[param], param)) };
 }
 
-/** What Anthropic refuses as an identity: an address, a phone number, a long text. */
+/** Matches what Anthropic refuses as an identity: an email address or a phone number. */
 const nameable = /@|^\+?[\d\s().-]{7,}$/;
 const identityCharsMax = 256;
 
-/** Always the same for the same text, which it doesn't show. */
+/** An identity that doesn't reveal the text; the same for the same text. */
 function identity(text: string): string {
   if (text.length <= identityCharsMax && !nameable.test(text)) return text;
   return `user_${checkValue(text)}${checkValue(`${text} `)}${checkValue(` ${text}`)}`;
 }
 
-/** What Anthropic can't enforce, in words: the JSON mode without a schema, and some schemas. */
+/**
+ * Puts into words what Anthropic can't enforce: the JSON mode without a schema, and some schemas.
+ */
 function jsonInstruction(format: unknown): readonly JsonObject[] {
   if (!isObject(format)) return [];
   if (format["type"] === "json_object")

@@ -6,7 +6,7 @@ import type { JsonObject } from "../shared/translation.js";
 import { chatFunctionFields, chatToolDefinitionFields } from "./chat-request-fields.js";
 import { outputSchema } from "./output-schema.js";
 
-/** Undefined when there are none. */
+/** Undefined if there are no tools. */
 export function chatToolsToMessages(
   { tools: value, tool_choice: choice }: JsonObject,
   reader: RequestReader,
@@ -18,7 +18,7 @@ export function chatToolsToMessages(
   return allowed === null ? tools : tools.filter(({ name }) => allowed.has(name as string));
 }
 
-/** More in one request are refused. */
+/** Anthropic refuses more strict tools in one request. */
 const strictToolsMax = 20;
 
 function toTool(value: unknown, index: number, reader: RequestReader): JsonObject {
@@ -46,10 +46,12 @@ function toTool(value: unknown, index: number, reader: RequestReader): JsonObjec
   return out;
 }
 
-/** Alternatives of the whole input, which Anthropic refuses: only fields may have them. */
+/**
+ * Alternatives at the top of the input schema, which Anthropic refuses: only fields may have them.
+ */
 const alternatives = ["anyOf", "oneOf", "allOf"];
 
-/** Anthropic requires a schema with a type, which is always an object. */
+/** Anthropic requires a schema whose type is always `object`. */
 function inputSchema(value: unknown, at: string, reader: RequestReader): JsonObject {
   if (isAbsent(value)) return { type: "object", properties: {} };
   const given = reader.object(value, at);
@@ -72,7 +74,8 @@ const choices: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Undefined for Anthropic's default, and without tools, because Anthropic then refuses a choice.
+ * Undefined for Anthropic's default, and if there are no tools, because Anthropic then refuses a
+ * choice.
  */
 export function chatToolChoiceToMessages(
   body: JsonObject,
@@ -115,7 +118,7 @@ const modes: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The names of the tools that may be called, as Anthropic gets them; null: all of them. Anthropic
+ * The names, as Anthropic gets them, of the tools that may be called; null for all tools. Anthropic
  * can't limit the choice, but a tool that isn't sent can't be called.
  */
 function allowedNames(choice: unknown, reader: RequestReader): ReadonlySet<string> | null {
@@ -130,7 +133,7 @@ function allowedNames(choice: unknown, reader: RequestReader): ReadonlySet<strin
   return new Set(names);
 }
 
-/** A tool's name as Anthropic takes it. */
+/** A tool's name in a form that Anthropic accepts. */
 export function toolName(value: unknown, at: string, reader: RequestReader): string {
   return fittingToolName(reader.name(value, at), messagesNameCharsMax);
 }

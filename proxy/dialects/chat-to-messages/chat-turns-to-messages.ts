@@ -2,9 +2,9 @@
  * Translates the messages of a chat request to Anthropic's: a separate system prompt, and turns of
  * the user and the assistant.
  *
- * System messages from the middle of a conversation are moved to the system prompt, in order, as
- * Anthropic's own endpoint for chat completions does: only some of its models accept them in place,
- * and only between certain turns.
+ * System messages from the middle of a conversation move to the system prompt, in order, as at
+ * Anthropic's own endpoint for chat completions: only some of its models accept them in place, and
+ * only between certain turns.
  */
 import { jsonDepthMax } from "../../../shared/bounds.js";
 import { isAbsent } from "../../../shared/checked.js";
@@ -67,7 +67,7 @@ export function chatTurnsToMessages(value: unknown, reader: RequestReader): Mess
         reader.refuse(`${at}.role`, "must be one of system, developer, user, assistant, tool");
     }
   }
-  // Without a turn there is nothing to answer to, so the instructions are what the user says.
+  // Without a turn the model has nothing to answer, so the instructions become the user's turn.
   if (turns.length === 0 && system.length > 0)
     return { system: [], messages: [{ role: "user", content: system }] };
   if (turns.length === 0)
@@ -75,7 +75,7 @@ export function chatTurnsToMessages(value: unknown, reader: RequestReader): Mess
   return { system, messages: turns };
 }
 
-/** Some agents mark a whole message for the cache: the mark belongs on its last block. */
+/** Some agents put the cache mark on a whole message; it belongs on the last block. */
 function cached(message: JsonObject, blocks: JsonObject[]): JsonObject[] {
   const mark = message["cache_control"];
   const last = blocks.at(-1);
@@ -119,8 +119,8 @@ function assistantBlocks(message: JsonObject, at: string, reader: RequestReader)
 }
 
 /**
- * Anthropic requires signed blocks back unchanged. Those without a signature are left out, and so
- * is what OpenAI's models thought.
+ * Anthropic requires signed blocks back unchanged. Blocks without a signature, and the encrypted
+ * reasoning of OpenAI's models, are left out.
  */
 function thinkingBlocks(value: unknown, at: string, reader: RequestReader): JsonObject[] {
   const blocks: JsonObject[] = [];
@@ -165,8 +165,8 @@ function toolUse(value: unknown, at: string, reader: RequestReader): JsonObject 
 }
 
 /**
- * For a call and for its result. An earlier answer may come from a model whose ids have dots and
- * colons, which Anthropic refuses.
+ * The id of a call or of its result. An earlier answer may come from a model whose ids contain dots
+ * and colons, which Anthropic refuses.
  */
 function callId(value: unknown, at: string, reader: RequestReader): string {
   return reader.name(value, at).replace(/[^\w-]/g, "_");

@@ -40,12 +40,12 @@ export function messagesAnswerToChat(body: JsonObject, context: AnswerContext): 
   return out;
 }
 
-/** Keeps the upstream's own id, which helps to find the answer there. */
+/** Keeps the upstream's own id, by which the answer can be found at the provider. */
 export function chatId(id: unknown, context: AnswerContext): string {
   return typeof id === "string" && id !== "" ? id : `chatcmpl-${context.requestId}`;
 }
 
-/** The names of the client's tools, of which Anthropic doesn't take all as they are. */
+/** The names of the client's tools. Some of them are changed for Anthropic. */
 export function clientNames({ request: { tools } }: AnswerContext): ToolNames {
   const names = Array.isArray(tools)
     ? tools.map((tool: unknown) =>
@@ -55,7 +55,7 @@ export function clientNames({ request: { tools } }: AnswerContext): ToolNames {
   return new ToolNames(names, messagesNameCharsMax);
 }
 
-/** The explanation when the model refused; null when it didn't, or gave none. */
+/** The explanation if the model refused; null if it didn't, or gave none. */
 export function refusalOf({
   stop_reason: reason,
   stop_details: details,
@@ -110,14 +110,14 @@ function readBlocks(content: readonly unknown[], names: ToolNames): MessageParts
   return parts;
 }
 
-/** A block that the request can't have asked for, and whose content would be lost. */
+/** A block that the request can't have asked for. Dropping it would lose its content. */
 export function unknownBlock(type: unknown): UntranslatableAnswer {
   return new UntranslatableAnswer(
     `the provider's answer has a content block ${typeText(type)}, which chat completions can't represent`,
   );
 }
 
-/** The same for a stream's delta. */
+/** As `unknownBlock`, for a stream's delta. */
 export function unknownDelta(type: unknown): UntranslatableAnswer {
   return new UntranslatableAnswer(
     `the provider's stream has a delta ${typeText(type)}, which chat completions can't represent`,
@@ -135,7 +135,7 @@ export function textOf(block: JsonObject, field: string): string {
   return text;
 }
 
-/** A tool's input as the string that chat completions have. */
+/** A tool's input as a text, as chat completions have it. */
 export function inputText(input: unknown): string {
   if (!isObject(input) || nestedDeeperThan(input, jsonDepthMax))
     throw new UntranslatableAnswer(

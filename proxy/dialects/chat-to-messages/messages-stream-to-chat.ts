@@ -2,8 +2,8 @@
  * Translates Anthropic's stream of events to a stream of chat completion chunks.
  *
  * Anthropic streams one content block after the other; a chunk's delta has a field for each kind. A
- * thinking block is sent as `reasoning_content` while it arrives, and when it ends also complete,
- * with its signature, as `thinking_blocks`, so that the client can send it back.
+ * thinking block is sent as `reasoning_content` while it arrives. When it ends it is sent again,
+ * complete and with its signature, as `thinking_blocks`, so that the client can send it back.
  */
 import { streamEventBytesMax } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";
@@ -53,7 +53,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
   #open: OpenBlock | null = null;
   #openIndex: unknown = null;
   #calls = 0;
-  /** Thinking blocks that were sent. */
+  /** How many thinking blocks were sent. */
   #thinkingBlocks = 0;
   #usage: unknown = null;
   #stopped = false;
@@ -70,14 +70,14 @@ export class MessagesStreamToChat extends GuardedTranslator {
     return this.#usage;
   }
 
-  /** Some relays omit `message_stop`. */
+  /** A stream may end without `message_stop`, which some relays omit. */
   protected override ended(): void {
     if (!this.#stopped)
       throw new UntranslatableAnswer("the provider's stream ended before the answer was complete");
     this.#finish();
   }
 
-  /** Ignores `ping`, and unknown events, as Anthropic's documentation requires. */
+  /** Ignores `ping` and unknown events, as Anthropic's documentation requires. */
   protected override read(event: string | null, data: string): void {
     const value = parseEventData(data);
     switch (value["type"] ?? event) {
@@ -196,8 +196,8 @@ export class MessagesStreamToChat extends GuardedTranslator {
   #stopBlock(): void {
     const open = this.#open;
     this.#open = null;
-    // A call without deltas has its input, usually none, in its first event. A chat client parses
-    // the arguments, so they mustn't be empty.
+    // A call without deltas has its input, usually an empty one, in its first event. A chat client
+    // parses the arguments, so they mustn't be empty.
     if (open?.kind === "call" && !open.hasDeltas)
       this.#arguments(open, inputText(open.input ?? {}));
     if (open?.kind !== "thinking" || !fitsEvent(open)) return;
@@ -206,7 +206,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
     if (isRequiredBack(block)) this.#sendThinkingBlock(block);
   }
 
-  /** The `index` is for OpenAI's Python SDK, which needs it to assemble lists. */
+  /** OpenAI's Python SDK needs the `index` to assemble lists. */
   #sendThinkingBlock(block: JsonObject): void {
     this.#chunk({ thinking_blocks: [Object.assign({ index: this.#thinkingBlocks++ }, block)] });
   }
@@ -253,7 +253,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
   }
 }
 
-/** A longer block can't be sent as one event, so it isn't kept; its text has been sent already. */
+/** A longer block can't be sent as one event, so it isn't kept. Its text has been sent already. */
 function fitsEvent({ thinking, signature }: OpenThinking): boolean {
   return thinking.length + signature.length <= streamEventBytesMax;
 }

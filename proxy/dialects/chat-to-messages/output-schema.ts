@@ -1,13 +1,14 @@
 /**
- * A schema for a structured answer or for a strict tool, as Anthropic's models take it: what its
- * schemas don't have is told in the `description` beside it, as Anthropic's own SDKs do, since an
- * unknown keyword is a 400. Source: docs.claude.com, "Structured outputs", JSON Schema limitations.
+ * Changes a schema for a structured answer or a strict tool so that Anthropic's models accept it.
+ * Keywords that Anthropic's schemas don't have move to the `description`, as in Anthropic's own
+ * SDKs, since an unknown keyword is a 400. Source: docs.claude.com, "Structured outputs", JSON
+ * Schema limitations.
  */
 import { isObject } from "../../../shared/checked.js";
 import { writeExactly } from "../../body/exact-json.js";
 import type { JsonObject } from "../shared/translation.js";
 
-/** Keywords that Anthropic takes, and whose values aren't schemas. */
+/** Keywords that Anthropic accepts and whose values aren't schemas. */
 const taken: ReadonlySet<string> = new Set([
   "type",
   "title",
@@ -19,14 +20,14 @@ const taken: ReadonlySet<string> = new Set([
   "$ref",
 ]);
 
-/** Keywords whose values are schemas, by name or in a list. */
+/** Keywords whose values are schemas: by name, and in a list. */
 const named: ReadonlySet<string> = new Set(["properties", "$defs", "definitions"]);
 const listed: ReadonlySet<string> = new Set(["anyOf", "allOf"]);
 
-/** Keywords that say nothing of the value. */
+/** Keywords that don't constrain the value. */
 const silent: ReadonlySet<string> = new Set(["$schema", "$id", "$comment", "__proto__"]);
 
-/** The texts of `format` that Anthropic knows. */
+/** The values of `format` that Anthropic supports. */
 const formats: ReadonlySet<unknown> = new Set([
   "date-time",
   "time",
@@ -42,7 +43,7 @@ const formats: ReadonlySet<unknown> = new Set([
 
 /**
  * Null for a schema with a map, an object whose fields have any name: Anthropic closes every
- * object, so that it could only be empty. `schema` is nested at most as deep as a body may be.
+ * object, so the map could only be empty. `schema` must not be nested deeper than a body may be.
  */
 export function outputSchema(schema: JsonObject): JsonObject | null {
   return hasMap(schema) ? null : closed(schema);
@@ -61,7 +62,10 @@ function hasMap(value: unknown): boolean {
   return false;
 }
 
-/** Whether an object may have fields that its schema doesn't name, and must: it names none. */
+/**
+ * Whether a schema describes a map: it has schemas for unnamed fields, or allows them and names
+ * none.
+ */
 function isMap(schema: JsonObject): boolean {
   const { additionalProperties: others, patternProperties: patterns, properties } = schema;
   const namesNone = !isObject(properties) || Object.keys(properties).length === 0;
@@ -80,7 +84,7 @@ function closed(schema: JsonObject): JsonObject {
     else if (isTaken(keyword, value)) out[keyword] = value;
     else told.push(`${keyword}: ${writeExactly(value)}`);
   }
-  // Anthropic wants every object closed.
+  // Anthropic requires every object to be closed.
   if (isObjectSchema(schema)) out["additionalProperties"] = false;
   if (told.length === 0) return out;
   const { description } = schema;

@@ -1,4 +1,4 @@
-/** The content of a chat message as the parts of an item of the Responses API. */
+/** Translates the content of a chat message to the parts of an item of the Responses API. */
 import { isAbsent } from "../../../shared/checked.js";
 import type { RequestReader } from "../shared/request-reader.js";
 import type { JsonObject } from "../shared/translation.js";
@@ -15,7 +15,7 @@ const parts = {
 
 type Role = keyof typeof parts;
 
-/** Without empty texts. */
+/** Leaves out empty texts. */
 export function chatContentToResponses(
   content: unknown,
   role: Role,

@@ -1,6 +1,5 @@
 /**
- * Translates a chat request to a request of the Responses API. `chat-fields.ts` lists what becomes
- * of each field.
+ * Translates a chat request to a request of the Responses API. `chat-fields.ts` lists the fields.
  */
 import { isAbsent } from "../../../shared/checked.js";
 import { RequestReader } from "../shared/request-reader.js";
@@ -9,7 +8,7 @@ import { chatRequestFields } from "./chat-fields.js";
 import { chatToolChoiceToResponses, chatToolsToResponses } from "./chat-tools-to-responses.js";
 import { chatTurnsToResponses } from "./chat-turns-to-responses.js";
 
-/** Fields that both have, with the same meaning. */
+/** Fields that both dialects have, with the same meaning. */
 const copied = [
   "temperature",
   "top_p",
@@ -54,7 +53,7 @@ export function chatRequestToResponses(
   return reader.result(out);
 }
 
-/** The least that OpenAI takes. */
+/** The smallest limit that OpenAI accepts. */
 const outputTokensMin = 16;
 
 function maxTokens(body: JsonObject, reader: RequestReader): number | undefined {

@@ -1,11 +1,11 @@
-/** Tools and the tool choice: nested in chat completions, flat in the Responses API. */
+/** Translates tools and the tool choice: nested in chat completions, flat in the Responses API. */
 import { isAbsent, isObject } from "../../../shared/checked.js";
 import { quote } from "../shared/request-check.js";
 import type { RequestReader } from "../shared/request-reader.js";
 import type { JsonObject } from "../shared/translation.js";
 import { chatToolFields } from "./chat-fields.js";
 
-/** Undefined when there are none. */
+/** Undefined if there are no tools. */
 export function chatToolsToResponses(
   value: unknown,
   reader: RequestReader,
@@ -25,7 +25,7 @@ function flatTool(value: unknown, at: string, reader: RequestReader): JsonObject
   return {};
 }
 
-/** The API takes a function without `strict` for a strict one, and wants parameters. */
+/** The API treats a function without `strict` as strict, and requires parameters. */
 function flatFunction(value: unknown, at: string, reader: RequestReader): JsonObject {
   const { name, description, parameters, strict, ...rest } = reader.object(value, at);
   for (const field in rest)
@@ -57,7 +57,7 @@ function flatCustom(value: unknown, at: string, reader: RequestReader): JsonObje
 
 const simpleChoices: readonly unknown[] = ["auto", "none", "required"];
 
-/** Undefined for the default, and without tools, since the API then refuses a choice. */
+/** Undefined for the default, and if there are no tools, since the API then refuses a choice. */
 export function chatToolChoiceToResponses(
   value: unknown,
   hasTools: boolean,

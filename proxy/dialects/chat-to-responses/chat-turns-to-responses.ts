@@ -13,14 +13,14 @@ import type { JsonObject } from "../shared/translation.js";
 import { chatAssistantFields, chatMessageFields, chatToolCallFields } from "./chat-fields.js";
 import { chatContentToResponses } from "./chat-parts-to-responses.js";
 
-/** `provider`: whose reasoning is passed on, since no other can read it. */
+/** `provider`: the provider whose encrypted reasoning is passed on, since no other can read it. */
 export function chatTurnsToResponses(
   value: unknown,
   provider: string,
   reader: RequestReader,
 ): readonly JsonObject[] {
   const items: JsonObject[] = [];
-  /** Of the calls to custom tools, whose outputs have a type of their own. */
+  /** The ids of calls to custom tools, whose outputs have a type of their own. */
   const customCalls = new Set<string>();
   const messages = reader.list(value, "messages");
   for (const [i, each] of messages.entries()) {
@@ -76,7 +76,7 @@ function assistantItems(message: JsonObject, turn: Turn, reader: RequestReader):
   if (!isAbsent(calls))
     for (const [i, call] of reader.list(calls, `${at}.tool_calls`).entries())
       said.push(callItem(call, `${at}.tool_calls[${i}]`, turn.customCalls, reader));
-  // Reasoning that nothing follows is refused: the answer was aborted before it said anything.
+  // The API refuses reasoning without an item after it: the answer was aborted before its text.
   if (said.length === 0) return said;
   return [...reasoningItems(message["thinking_blocks"], turn, reader), ...said];
 }

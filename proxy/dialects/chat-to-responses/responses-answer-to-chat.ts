@@ -38,12 +38,12 @@ export function responsesAnswerToChat(body: JsonObject, context: AnswerContext):
   return out;
 }
 
-/** Keeps the provider's own id, which helps to find the answer there. */
+/** Keeps the provider's own id, by which the answer can be found there. */
 export function responseId(id: unknown, { requestId }: AnswerContext): string {
   return typeof id === "string" && id !== "" ? id : `chatcmpl-${requestId}`;
 }
 
-/** How a response ended. Throws `FailedAnswer` when that was in a failure. */
+/** How a response ended. Throws `FailedAnswer` if it failed. */
 export function finishReasonOf(response: JsonObject, hasCalls: boolean): string {
   const { status, incomplete_details: details } = response;
   if (status === "failed" || status === "cancelled") {
@@ -82,7 +82,7 @@ class MessageOfItems {
     return this.#logprobs.length === 0 ? null : { content: this.#logprobs, refusal: null };
   }
 
-  /** Items of other types are bookkeeping: the request had no tools that the provider runs. */
+  /** Ignores items of other types: the request had no tools that the provider runs. */
   add(item: unknown): void {
     if (!isObject(item))
       throw new UntranslatableAnswer("the provider's answer has an item that is not an object");
@@ -126,10 +126,10 @@ class MessageOfItems {
   }
 }
 
-/** What parts of a summary are put together with. */
+/** Joins the parts of a summary. */
 export const betweenParts = "\n\n";
 
-/** The summary of reasoning, else its text, which open models give. */
+/** The summary of reasoning or, if there is none, its text, which open models give. */
 export function thinkingOf(item: JsonObject): string {
   const summary = partsOf(item["summary"]).map((part) => textOf(part, "text"));
   if (summary.length > 0) return summary.join(betweenParts);
@@ -138,7 +138,7 @@ export function thinkingOf(item: JsonObject): string {
     .join("");
 }
 
-/** Null when the provider encrypted nothing that it wants back. */
+/** Null if the provider encrypted no reasoning that it requires back. */
 export function carriedBlock(
   { encrypted_content: encrypted }: JsonObject,
   thinking: string,
@@ -153,7 +153,7 @@ function partsOf(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** A call as chat completions have it. */
+/** A call in the form of chat completions. */
 export function callOf(item: JsonObject): JsonObject {
   const id = textOf(item, "call_id");
   const name = textOf(item, "name");

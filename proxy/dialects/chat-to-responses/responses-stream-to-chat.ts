@@ -1,8 +1,8 @@
 /**
  * Translates a stream of the Responses API to a stream of chat completion chunks.
  *
- * Each item streams its own deltas; a chunk's delta has a field for each kind. What an item didn't
- * stream is sent when it is done: some hosts stream no arguments, or no text.
+ * Each item streams its own deltas; a chunk's delta has a field for each kind. Content that an item
+ * didn't stream is sent when the item is done: some hosts stream no arguments, or no text.
  */
 import { streamEventBytesMax } from "../../../shared/bounds.js";
 import { isCount, isObject } from "../../../shared/checked.js";
@@ -31,11 +31,11 @@ export class ResponsesStreamToChat extends GuardedTranslator {
   readonly #context: AnswerContext;
   #id: string;
   #begun = false;
-  /** The number of each call among the calls, by its place in the output. */
+  /** The number of each call among the calls, by its index in the output. */
   readonly #calls = new Map<number, number>();
-  /** The places of the items of which something has been sent. */
+  /** The indices of the items of which some content has been sent. */
   readonly #streamed = new Set<number>();
-  /** The reasoning item that is open. A long text isn't kept, since it has been sent. */
+  /** The text of the open reasoning item. A long text isn't kept, since it has been sent. */
   #thinking = "";
   #thinkingBlocks = 0;
   #usage: unknown = null;
@@ -60,12 +60,12 @@ export class ResponsesStreamToChat extends GuardedTranslator {
     throw new UntranslatableAnswer("the provider's stream ended before the answer was complete");
   }
 
-  /** Events of other types repeat what these say, or report progress. */
+  /** Ignores events of other types: they repeat content, or report progress. */
   protected override read(event: string | null, data: string): void {
     if (data.trim() === "[DONE]") return;
     const value = parseEventData(data);
     switch (value["type"] ?? event) {
-      // An error may still follow, before which nothing must have been sent.
+      // An error may still follow, and must be the first event then.
       case "response.created":
         if (isObject(value["response"]))
           this.#id = responseId(value["response"]["id"], this.#context);
@@ -104,7 +104,7 @@ export class ResponsesStreamToChat extends GuardedTranslator {
     if (!isCall(item)) return this.#begin();
     const call = this.#calls.size;
     this.#calls.set(index, call);
-    // Its input follows.
+    // The input follows in deltas.
     const opened = callOf({ ...item, arguments: "", input: "" });
     this.#chunk({ tool_calls: [{ index: call, ...opened }] });
   }
@@ -154,7 +154,7 @@ export class ResponsesStreamToChat extends GuardedTranslator {
     const thinking = this.#thinking.length <= streamEventBytesMax ? this.#thinking : "";
     this.#thinking = "";
     const block = carriedBlock(item, thinking, this.#context.provider);
-    // The `index` is for OpenAI's Python SDK, which needs it to assemble lists.
+    // OpenAI's Python SDK needs the `index` to assemble lists.
     if (block !== null)
       this.#chunk({ thinking_blocks: [{ index: this.#thinkingBlocks++, ...block }] });
   }
@@ -169,7 +169,7 @@ export class ResponsesStreamToChat extends GuardedTranslator {
     this.#chunk({ tool_calls: [{ index: this.#calls.get(index), ...whole }] });
   }
 
-  /** The error stands within the response. */
+  /** Ends the stream with the error, which is within the response. */
   #failed(data: string, { response }: JsonObject): void {
     const { error } = isObject(response) ? response : {};
     this.#usage = mergeUsage(this.#usage, findUsage(response));
@@ -225,7 +225,7 @@ function itemOf({ item }: JsonObject): JsonObject {
   throw new UntranslatableAnswer("the provider's stream has an item that is not an object");
 }
 
-/** The place in the output that an event is about. */
+/** The index in the output that an event refers to. */
 function indexOf({ output_index: index }: JsonObject): number {
   if (isCount(index)) return index;
   throw new UntranslatableAnswer("the provider's stream has an event without an output_index");

@@ -1,10 +1,10 @@
 /**
  * Makes the parts of a candidate in Gemini's own API from the pieces of a chat completion. A
- * complete answer is made from the same pieces as a stream, so that they can't differ.
+ * complete answer is made from the same pieces as a stream, so the two can't differ.
  *
- * A call is held until it is complete: its arguments are an object there, and not a text. What the
- * model thought goes with the first call, as its signature, because many clients send only that
- * back; where no call follows, it goes with a last, empty thought.
+ * A call is held until it is complete, because its arguments are an object there, not a text. The
+ * model's thoughts go with the first call, as its signature, because many clients send only that
+ * back; if no call follows, they go with a last, empty thought.
  */
 import { type Call, CallSequence } from "../shared/call-sequence.js";
 import { AnswerSize, type ChatPiece } from "../shared/chat-pieces.js";
@@ -22,16 +22,16 @@ import {
 /** How a candidate ended. */
 export interface Finish {
   readonly finishReason: string;
-  /** Null if the reason says it all. */
+  /** Null if the reason needs no explanation. */
   readonly finishMessage: string | null;
-  /** Nothing was said because the prompt was blocked: there is no candidate. */
+  /** The prompt was blocked, so the answer has no candidate. */
   readonly isBlocked: boolean;
 }
 
 export class CandidateParts {
   readonly #context: AnswerContext;
   readonly #emit: (part: JsonObject) => void;
-  /** Of the call whose turn it is. */
+  /** The text of the current call. */
   #callText = "";
   readonly #sequence = new CallSequence({
     begin: () => {
@@ -50,7 +50,7 @@ export class CandidateParts {
   #refusal = "";
   #malformed: string | null = null;
   #isEmpty = true;
-  /** The answer ended at its limit, so that a call may be incomplete. */
+  /** The answer ended at its limit, so a call may be incomplete. */
   #isCut = false;
 
   constructor(context: AnswerContext, emit: (part: JsonObject) => void) {
@@ -104,7 +104,7 @@ export class CandidateParts {
       throw new UntranslatableAnswer("the provider's answer calls a tool that is not a function");
     const args = readToolInput(this.#callText);
     if (args === null) {
-      // A client would run it with other arguments than the model meant.
+      // A client would run the call with other arguments than the model meant.
       if (!this.#isCut)
         this.#malformed = `the arguments of a call of ${name} are not a JSON object`;
       return;

@@ -29,7 +29,7 @@ export function chatAnswerToGoogle(body: JsonObject, context: AnswerContext): Js
   };
 }
 
-/** What ends an answer: a candidate, or why there is none. */
+/** The end of an answer: a candidate, or the reason why there is none. */
 export function ending(parts: readonly JsonObject[], finish: Finish): JsonObject {
   const { finishMessage, isBlocked } = finish;
   if (!isBlocked) return { candidates: [lastCandidate(parts, finish)] };
@@ -40,7 +40,7 @@ export function ending(parts: readonly JsonObject[], finish: Finish): JsonObject
   };
 }
 
-/** Clients expect a part in every content. */
+/** Adds an empty part if there is none, because clients expect one in every content. */
 function lastCandidate(
   parts: readonly JsonObject[],
   { finishReason, finishMessage }: Finish,
@@ -53,7 +53,7 @@ function lastCandidate(
   };
 }
 
-/** Keeps the upstream's own id, which helps to find the answer there. */
+/** Keeps the upstream's own id, by which the answer can be found there. */
 export function responseId(id: unknown, context: AnswerContext): string {
   return typeof id === "string" && id !== "" ? id : context.requestId;
 }

@@ -1,6 +1,6 @@
 /**
- * Translates a stream of chat completion chunks to the chunks of Gemini's own API. Each of them is
- * a response with the parts that are new; the last one has the reason for the end, and the usage.
+ * Translates a stream of chat completion chunks to the chunks of Gemini's own API. Each chunk is a
+ * response with the new parts; the last one has the finish reason and the usage.
  */
 import { writeExactly } from "../../body/exact-json.js";
 import { chatPieces } from "../shared/chat-pieces.js";
@@ -18,9 +18,9 @@ import { ending, responseId } from "./chat-answer-to-google.js";
 export class ChatStreamToGoogle extends ChatStreamReader {
   readonly #context: AnswerContext;
   readonly #candidate: CandidateParts;
-  /** Of the chunk that is being read. */
+  /** The parts of the chunk that is being read. */
   #parts: JsonObject[] = [];
-  /** Null: nothing of an answer has come yet. */
+  /** Null before the first chunk of an answer. */
   #id: string | null = null;
   protected override readonly errorEvent = googleErrorEvent;
 

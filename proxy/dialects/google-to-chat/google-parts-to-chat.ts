@@ -1,4 +1,4 @@
-/** Translates the parts of Gemini's own API that aren't calls to the parts of a chat message. */
+/** Translates the parts of Gemini's own API, except calls, to the parts of a chat message. */
 import { isAbsent } from "../../../shared/checked.js";
 import { writeExactly } from "../../body/exact-json.js";
 import { type ChatContent, failedContent } from "../shared/chat-request.js";
@@ -7,7 +7,7 @@ import type { RequestReader } from "../shared/request-reader.js";
 import type { JsonObject } from "../shared/translation.js";
 import { camelFields } from "./google-request-fields.js";
 
-/** Null for a part with nothing in it, and for one that is refused. */
+/** Null for an empty part, and for a part that is refused. */
 export function googlePartToChat(
   part: JsonObject,
   at: string,
@@ -51,7 +51,7 @@ function filePart(data: string, filename: string): JsonObject {
   return { type: "file", file: { filename, file_data: data } };
 }
 
-/** What OpenAI calls the formats that it hears. */
+/** OpenAI's names for the audio formats that it accepts. */
 const audioFormats: ReadonlyMap<string, string> = new Map([
   ["audio/wav", "wav"],
   ["audio/x-wav", "wav"],
@@ -60,7 +60,7 @@ const audioFormats: ReadonlyMap<string, string> = new Map([
   ["audio/mpeg", "mp3"],
 ]);
 
-/** Bytes in JSON may have the alphabet of URLs, which `data:` URLs haven't. */
+/** Bytes in JSON may use the URL-safe alphabet, which `data:` URLs don't allow. */
 function plainBase64(data: string): string {
   return /[-_]/.test(data) ? data.replaceAll("-", "+").replaceAll("_", "/") : data;
 }
@@ -80,12 +80,12 @@ function fileData(value: unknown, partAt: string, reader: RequestReader): JsonOb
   return null;
 }
 
-/** A file that was uploaded to Google, which only its key can read. */
+/** Matches a file that was uploaded to Google. Only the key of its owner can read it. */
 const isGoogleFile = /^https:\/\/generativelanguage\.googleapis\.com\//i;
 
 interface ResultContent {
   readonly content: ChatContent;
-  /** Images and files beside it. */
+  /** Images and files beside the content. */
   readonly parts: readonly JsonObject[];
 }
 
@@ -106,7 +106,7 @@ export function googleResultContent(
   return { content: responseText(response), parts };
 }
 
-/** A text alone stays one; everything else is JSON, as the model would see it at Google. */
+/** A text alone stays a text; everything else becomes JSON, as the model would see it at Google. */
 function responseText(response: JsonObject): ChatContent {
   const [only, ...others] = Object.entries(response);
   if (only !== undefined && others.length === 0 && typeof only[1] === "string") {

@@ -1,7 +1,7 @@
 /**
- * The fields of a request to generate content in Gemini's own API, and what becomes of each when
- * the model's provider speaks chat completions, as of `@google/genai` 3.1 in November 2026.
- * docs/reference/dialects.md has the same tables.
+ * The fields of a request to generate content in Gemini's own API, and what they become if the
+ * model's provider speaks chat completions, as of `@google/genai` 3.1 in November 2026.
+ * docs/reference/dialects.md shows the same tables.
  */
 import { isObject } from "../../../shared/checked.js";
 import {
@@ -158,14 +158,16 @@ function isTextOnly(value: unknown): boolean {
   return Array.isArray(value) && value.every((one) => one === "TEXT");
 }
 
-/** Whether a part holds what a model of Google's did by itself: its text says what came of it. */
+/**
+ * Whether a part records the work of one of Google's own tools. The model's text has the result.
+ */
 export function isOfGoogle(part: unknown): boolean {
   return isObject(part) && ownParts.some((name) => name in part);
 }
 
 const ownParts = ["executableCode", "codeExecutionResult", "toolCall", "toolResponse"];
 
-/** The same object, if all of its names are in camel case already. */
+/** The same object if all of its names are in camel case already. */
 export function camelFields(object: JsonObject): JsonObject {
   for (const name in object) if (name.includes("_")) return renamed(object);
   return object;

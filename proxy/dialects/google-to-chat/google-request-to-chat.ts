@@ -1,6 +1,6 @@
 /**
  * Translates a request to generate content in Gemini's own API to a chat request.
- * `google-request-fields.ts` lists what becomes of each field.
+ * `google-request-fields.ts` lists the fields.
  */
 import { isAbsent } from "../../../shared/checked.js";
 import { effortOfBudget, schemaFormat } from "../shared/chat-request.js";
@@ -84,7 +84,7 @@ function reasoningEffort(value: unknown, reader: RequestReader): string | undefi
       levels,
       `${at}.thinkingLevel`,
     );
-  // -1: as the model likes.
+  // -1 means that the model decides.
   if (isAbsent(budget) || budget === -1) return undefined;
   return budget === 0 ? "none" : effortOfBudget(reader.count(budget, `${at}.thinkingBudget`));
 }
@@ -106,7 +106,7 @@ function responseFormat(config: JsonObject, reader: RequestReader): JsonObject |
   return type === "application/json" ? { type: "json_object" } : undefined;
 }
 
-/** Google's default is OpenAI's `default`. */
+/** Google's default corresponds to OpenAI's `default`. */
 const serviceTiers: ReadonlyMap<string, string | undefined> = new Map([
   ["unspecified", undefined],
   ["standard", "default"],

@@ -12,7 +12,7 @@ import {
 import { jsonSchemaOf } from "./json-schema.js";
 
 interface ChatTools {
-  /** Undefined when there are none. */
+  /** Undefined if there are no tools. */
   readonly tools: readonly JsonObject[] | undefined;
   /** Undefined: the provider's default. */
   readonly choice: string | JsonObject | undefined;
@@ -40,7 +40,7 @@ function choiceOf(mode: string, tools: readonly JsonObject[]): ChatTools["choice
   return { type: "function", function: { name: (tools[0]!["function"] as JsonObject)["name"] } };
 }
 
-/** Of a body whose fields haven't been checked: the objects that declare its functions. */
+/** The objects that declare the functions of a body whose fields haven't been checked. */
 export function declaredFunctions({ tools }: JsonObject): readonly JsonObject[] {
   if (!Array.isArray(tools)) return [];
   return tools.flatMap((tool: unknown) => {
@@ -85,7 +85,7 @@ const modes: ReadonlyMap<string, string> = new Map(
 
 interface CallingConfig {
   readonly mode: string;
-  /** Null for all of them. */
+  /** Null for all tools. */
   readonly allowed: ReadonlySet<unknown> | null;
 }
 

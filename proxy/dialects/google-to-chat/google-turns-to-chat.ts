@@ -1,7 +1,7 @@
 /**
  * Translates the system instruction and the contents of a request in Gemini's own API to chat
- * messages. Consecutive contents of one role are one turn: there a call and its neighbour, or each
- * of several results, may have a content of their own.
+ * messages. Consecutive contents of one role are one turn: a client may send a call and its
+ * neighbor, or each of several results, as separate contents.
  */
 import { isAbsent } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
@@ -53,12 +53,12 @@ class Turns {
   readonly #messages: JsonObject[] = [];
   readonly #calls = new OpenCalls();
   #role: Role | null = null;
-  /** Of the user's turn. */
+  /** The results of the user's turn. */
   #results: JsonObject[] = [];
   #attached: JsonObject[] = [];
-  /** Of either. */
+  /** The parts of the current turn, in either role. */
   #parts: JsonObject[] = [];
-  /** Of the model's. */
+  /** The calls of the model's turn. */
   #toolCalls: JsonObject[] = [];
   #thoughts = "";
   #kept: KeptReasoning | null = null;
@@ -68,7 +68,7 @@ class Turns {
     this.#takesFilesInResults = takesFilesInResults;
   }
 
-  /** A content, or, as Google's clients may write it, a text alone. */
+  /** A content, or a plain text, which Google's clients may also write. */
   system(value: unknown): void {
     const at = "systemInstruction";
     const given = typeof value === "string" ? { parts: [{ text: value }] } : value;
@@ -98,7 +98,7 @@ class Turns {
     return this.#messages;
   }
 
-  /** A single part may stand without its list, as protocol buffers read it. */
+  /** A single part may come without a list, as protocol buffers allow. */
   #partsOf(value: unknown, at: string): readonly (readonly [JsonObject, string])[] {
     if (isAbsent(value)) return [];
     const list = Array.isArray(value) ? value : [value];
@@ -135,7 +135,7 @@ class Turns {
     append(this.#attached, splitToolResult(parts, callId).attached);
   }
 
-  /** gemini-cli repeats the results of a conversation that it takes up again. */
+  /** Refuses a result, except one that gemini-cli repeats when it resumes a conversation. */
   #refuseResult(id: string | null, at: string): void {
     if (this.#calls.hasResult(id))
       this.#reader.drop(at, "must be the only result of its call", "which takes one");
@@ -192,7 +192,7 @@ class Turns {
   }
 
   #endUser(): void {
-    // The results must follow their calls directly.
+    // Results must directly follow their calls.
     append(this.#messages, this.#results);
     append(this.#attached, this.#parts);
     if (this.#attached.length > 0)
@@ -202,7 +202,7 @@ class Turns {
   }
 
   #endModel(): void {
-    // What a call's signature holds is complete, and the thoughts beside it may be a summary.
+    // The reasoning in a call's signature is complete, but the thoughts beside it may be a summary.
     const thoughts = this.#kept?.text || this.#thoughts;
     const blocks = this.#kept?.blocks ?? [];
     const calls = this.#toolCalls;
@@ -223,10 +223,10 @@ class Turns {
 }
 
 interface OpenCall {
-  /** The client's; null if it gave none. */
+  /** The client's id; null if it gave none. */
   readonly givenId: string | null;
   readonly name: string;
-  /** The one in the chat request. */
+  /** The id in the chat request. */
   readonly id: string;
 }
 
@@ -235,7 +235,10 @@ class OpenCalls {
   readonly #used = new Set<string>();
   readonly #answered = new Set<string>();
 
-  /** The id of a call in the chat request: the client's, unless an earlier call has the same. */
+  /**
+   * Returns the id of a call in the chat request: the client's, unless an earlier call has the
+   * same.
+   */
   begin(givenId: string | null, name: string): string {
     const given = givenId === "" ? null : givenId;
     const id = given !== null && !this.#used.has(given) ? given : this.#freeId();
@@ -251,7 +254,8 @@ class OpenCalls {
   }
 
   /**
-   * The id of the call that a result is for; null if there is none, or it has its result already.
+   * The id of the call that a result belongs to. Null if there is no such call, or if it already
+   * has its result.
    */
   answeredBy(givenId: string | null, name: string): string | null {
     const byId = givenId === null ? -1 : this.#open.findIndex((call) => call.givenId === givenId);
@@ -266,7 +270,7 @@ class OpenCalls {
     return this.#open.splice(at, 1)[0]!.id;
   }
 
-  /** Whether the call of this id has its result already. */
+  /** Whether the call with this id already has its result. */
   hasResult(givenId: string | null): boolean {
     return givenId !== null && this.#answered.has(givenId);
   }

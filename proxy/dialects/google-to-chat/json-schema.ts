@@ -1,12 +1,12 @@
 /**
- * A schema of Gemini's own API, which is a part of OpenAPI's 3.0, as JSON Schema. Its types are
- * names in capital letters, its counts texts, and a null is allowed by a field of its own.
+ * Converts a schema of Gemini's own API, a subset of OpenAPI 3.0, to JSON Schema. Its types are
+ * names in capital letters, its counts are texts, and a field of its own allows null.
  */
 import { isAbsent, isObject } from "../../../shared/checked.js";
 import type { JsonObject } from "../shared/translation.js";
 import { camelFields } from "./google-request-fields.js";
 
-/** `schema`: not nested too deeply. What isn't a schema stays as it is. */
+/** `schema` must not be nested too deeply. A value that isn't a schema stays unchanged. */
 export function jsonSchemaOf(schema: unknown): unknown {
   if (!isObject(schema)) return schema;
   const out: Record<string, unknown> = {};
@@ -17,7 +17,7 @@ export function jsonSchemaOf(schema: unknown): unknown {
   return schema["nullable"] === true ? withNull(out) : out;
 }
 
-/** What JSON Schema doesn't have, and models do without. */
+/** Keywords that JSON Schema doesn't have and that models don't need. */
 const left: ReadonlySet<string> = new Set(["nullable", "propertyOrdering"]);
 
 const countNames: ReadonlySet<string> = new Set([
@@ -37,7 +37,7 @@ function fieldOf(name: string, value: unknown): unknown {
     );
   if (name === "items") return jsonSchemaOf(value);
   if (name === "anyOf" && Array.isArray(value)) return value.map(jsonSchemaOf);
-  // A count of 64 bits is a text in JSON.
+  // A 64-bit count is a text in JSON.
   if (countNames.has(name) && typeof value === "string" && /^\d{1,15}$/.test(value))
     return Number(value);
   return value;

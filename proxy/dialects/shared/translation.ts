@@ -81,7 +81,7 @@ export interface Translation {
   /** The fields of the client's body that its answers repeat. */
   readonly repeats: readonly string[];
   /**
-   * The part of the body that has these fields, if it isn't the body itself. They are held until
+   * The object from which these fields are taken, if it isn't the body. The fields are held until
    * the answer ends.
    */
   repeatedFrom?(body: JsonObject): JsonObject;
