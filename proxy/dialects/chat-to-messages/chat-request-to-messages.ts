@@ -156,7 +156,7 @@ function metadata(body: JsonObject, reader: RequestReader): JsonObject | undefin
 const nameable = /@|^\+?[\d\s().-]{7,}$/;
 const identityCharsMax = 256;
 
-/** An identity that doesn't reveal the text; the same for the same text. */
+/** The text if Anthropic accepts it, otherwise a digest that doesn't reveal it. */
 function identity(text: string): string {
   if (text.length <= identityCharsMax && !nameable.test(text)) return text;
   return `user_${checkValue(text)}${checkValue(`${text} `)}${checkValue(` ${text}`)}`;
@@ -178,7 +178,7 @@ function jsonInstruction(format: unknown): readonly JsonObject[] {
     : [];
 }
 
-/** `auto` is the default on both sides. */
+/** `auto` is the default in both dialects. */
 function serviceTier(value: unknown, reader: RequestReader): string | undefined {
   if (isAbsent(value)) return undefined;
   const tier = reader.text(value, "service_tier");

@@ -42,12 +42,12 @@ export function chatAnswerToMessages(body: JsonObject, context: AnswerContext): 
   };
 }
 
-/** Keeps the upstream's own id, which helps to find the answer there. */
+/** Keeps the upstream's own id, by which the answer can be found there. */
 export function messagesId(id: unknown, context: AnswerContext): string {
   return typeof id === "string" && id !== "" ? id : `msg_${context.requestId}`;
 }
 
-/** Where Anthropic has the explanation of a refusal. */
+/** The field in which Anthropic explains a refusal. */
 export function stopDetails(refusal: string | null): JsonObject | null {
   return refusal === null ? null : { type: "refusal", category: null, explanation: refusal };
 }
@@ -57,7 +57,7 @@ function textOf(pieces: readonly ChatPiece[], kind: "reasoning" | "refusal"): st
 }
 
 /**
- * Signed blocks from a provider that serves Anthropic's models; otherwise one that none signed.
+ * The signed blocks of a provider that serves Anthropic's models, or otherwise one unsigned block.
  */
 function thinkingBlocks(pieces: readonly ChatPiece[]): readonly JsonObject[] {
   const signed = pieces.filter((piece) => piece.kind === "signed").map(({ block }) => block);
@@ -67,8 +67,8 @@ function thinkingBlocks(pieces: readonly ChatPiece[]): readonly JsonObject[] {
 }
 
 /**
- * A call that was cut off by the token limit gets an empty input. Anthropic does the same, and the
- * stop reason `max_tokens` tells the client not to run it.
+ * A call that the token limit cut off gets an empty input, as at Anthropic. The stop reason
+ * `max_tokens` tells the client not to run it.
  */
 function toolUse(
   call: CallPiece,
@@ -90,7 +90,7 @@ export function toolUseId({ clientId }: CallPiece, index: number, context: Answe
   return clientId ?? `toolu_${context.requestId}_${index}`;
 }
 
-/** The names of the client's tools, which chat completions may not take as they are. */
+/** The names of the client's tools. Some of them are changed for chat completions. */
 export function toolNames({ request }: AnswerContext): ToolNames {
   const { tools } = request;
   return new ToolNames(

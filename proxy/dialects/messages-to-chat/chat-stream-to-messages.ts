@@ -2,7 +2,7 @@
  * Translates a stream of chat completion chunks to Anthropic's stream of events.
  *
  * A chunk's delta has a field for each kind of content; Anthropic streams one block after the
- * other. So a block is opened at its first delta, and closed when another kind, or another call,
+ * other. So a block is opened at its first delta, and closed when another kind or another call
  * begins.
  */
 import { streamEventBytesMax } from "../../../shared/bounds.js";
@@ -37,7 +37,7 @@ export class ChatStreamToMessages extends ChatStreamReader {
   readonly #toolNames: ToolNames;
   #begun = false;
   #open: OpenBlock | null = null;
-  /** How many blocks were opened. */
+  /** How many blocks have been opened. */
   #blocks = 0;
   readonly #sequence = new CallSequence({
     begin: (call) => this.#beginCall(call),
@@ -63,7 +63,7 @@ export class ChatStreamToMessages extends ChatStreamReader {
     return this.#sequence.heldChars;
   }
 
-  /** The usage is repeated at the end, when the input tokens are known. */
+  /** Begins the message. The usage is repeated at the end, when the input tokens are known. */
   #begin(chunk: JsonObject): void {
     this.#begun = true;
     this.#emit("message_start", {
@@ -115,7 +115,7 @@ export class ChatStreamToMessages extends ChatStreamReader {
     );
   }
 
-  /** The signature of the thinking block that is open, or an encrypted block. */
+  /** Sends the signature of the open thinking block, or an encrypted block. */
   #signedThinking(block: JsonObject): void {
     if (block["type"] === "redacted_thinking") {
       this.#openBlock(

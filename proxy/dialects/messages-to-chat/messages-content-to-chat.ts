@@ -28,7 +28,7 @@ const translations: ReadonlyMap<
   ["tool_reference", { fields: messagesToolReferenceFields, part: toolReferencePart }],
 ]);
 
-/** The blocks that are allowed in each place, for error messages. */
+/** The blocks that each place allows, for error messages. */
 const supported = {
   user: "text, image, document, search_result or tool_result",
   result: "text, image, document, search_result or tool_reference",
@@ -36,7 +36,9 @@ const supported = {
   system: "text",
 } as const;
 
-/** One block as a part. A block of any other type is refused, and becomes an empty text. */
+/**
+ * Translates one block to a part. A block of any other type is refused, and becomes an empty text.
+ */
 export function messagesBlockToChat(
   block: JsonObject,
   where: keyof typeof supported,
@@ -59,7 +61,7 @@ export function messagesBlockToChat(
   return known.part(block, at, reader);
 }
 
-/** Content that may only hold text. */
+/** Translates content that may only hold text. */
 export function messagesTextsToChat(
   content: unknown,
   at: string,
@@ -78,7 +80,7 @@ function textPart(block: JsonObject, at: string, reader: RequestReader): JsonObj
   return { type: "text", text: reader.text(block["text"], `${at}.text`) };
 }
 
-/** What a client has found for the model. */
+/** A search result that the client provides. */
 function searchResultPart(block: JsonObject, at: string, reader: RequestReader): JsonObject {
   const title = reader.text(block["title"], `${at}.title`);
   const source = reader.text(block["source"], `${at}.source`);
@@ -87,7 +89,7 @@ function searchResultPart(block: JsonObject, at: string, reader: RequestReader):
   return { type: "text", text: [`${title} (${source})`, ...texts].join("\n") };
 }
 
-/** Of a client that loads tools when the model has searched for them, as Claude Code may. */
+/** The result of a client's own tool search, after which it loads the tools, as in Claude Code. */
 function toolReferencePart(block: JsonObject, at: string, reader: RequestReader): JsonObject {
   const name = fittingToolName(reader.name(block["tool_name"], `${at}.tool_name`));
   return { type: "text", text: `The tool ${name} is loaded.` };

@@ -1,7 +1,7 @@
 /**
- * The fields of a request for Anthropic messages, and what becomes of each when the model's
- * provider speaks chat completions, as of the Anthropic API in November 2026.
- * docs/reference/dialects.md has the same tables.
+ * The fields of a request for Anthropic messages, and what they become if the model's provider
+ * speaks chat completions, as of the Anthropic API in November 2026. docs/reference/dialects.md
+ * shows the same tables.
  */
 import { isObject } from "../../../shared/checked.js";
 import {

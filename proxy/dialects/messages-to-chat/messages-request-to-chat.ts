@@ -1,6 +1,6 @@
 /**
  * Translates a request for Anthropic messages to a chat request. `messages-request-fields.ts` lists
- * what becomes of each field.
+ * the fields.
  */
 import { isAbsent } from "../../../shared/checked.js";
 import { effortOfBudget, schemaFormat } from "../shared/chat-request.js";
@@ -70,7 +70,7 @@ const efforts: ReadonlyMap<string, string> = new Map(
 const thinkingTypes: ReadonlyMap<string, string> = new Map(
   ["adaptive", "disabled", "enabled"].map((type) => [type, type]),
 );
-/** Chat completions have no token budget, so it becomes an effort. */
+/** Chat completions have no token budget, so the budget becomes an effort. */
 function reasoningEffort(
   thinking: unknown,
   effort: unknown,
@@ -110,7 +110,7 @@ function responseFormat(
   return schemaFormat(schema);
 }
 
-/** The longest that OpenAI accepts. */
+/** The longest `user` that OpenAI accepts. */
 const userCharsMax = 64;
 
 function user(value: unknown, reader: RequestReader): string | undefined {
@@ -121,7 +121,7 @@ function user(value: unknown, reader: RequestReader): string | undefined {
   return text.length > userCharsMax ? undefined : text;
 }
 
-/** `auto` is the default on both sides. */
+/** `auto` is the default in both dialects. */
 const serviceTiers: ReadonlyMap<string, string | undefined> = new Map([
   ["auto", undefined],
   ["standard_only", "default"],

@@ -5,7 +5,7 @@ import { fittingToolName } from "../shared/tool-call.js";
 import type { JsonObject } from "../shared/translation.js";
 import { messagesToolDefinitionFields } from "./messages-request-fields.js";
 
-/** Undefined when there are none. */
+/** Undefined if there are no tools. */
 export function messagesToolsToChat(
   value: unknown,
   reader: RequestReader,
@@ -20,7 +20,10 @@ export function messagesToolsToChat(
   return tools.length === 0 ? undefined : tools;
 }
 
-/** Tools that Anthropic runs itself: an agent works without them, if not as well. */
+/**
+ * Matches tools that Anthropic runs itself: an agent can work without them, though less
+ * effectively.
+ */
 const runByAnthropic =
   /^(?:web_search|web_fetch|code_execution|tool_search_tool_(?:regex|bm25)|advisor)(?:_\d+)?$|^mcp_toolset$/;
 
@@ -46,7 +49,7 @@ function toTool(tool: JsonObject, at: string, reader: RequestReader): JsonObject
   return { type: "function", function: called };
 }
 
-/** Undefined: the provider's default. */
+/** `undefined` means the provider's default. */
 interface ChatToolChoice {
   readonly choice: string | JsonObject | undefined;
   readonly parallel: false | undefined;
@@ -59,7 +62,10 @@ const choices: ReadonlyMap<string, string | undefined> = new Map([
   ["tool", undefined],
 ]);
 
-/** `tools`: as translated. A choice of none of them is left out: providers refuse it. */
+/**
+ * `tools`: the translated tools. A choice that names none of them is left out, because providers
+ * refuse it.
+ */
 export function messagesToolChoiceToChat(
   value: unknown,
   tools: readonly JsonObject[] | undefined,

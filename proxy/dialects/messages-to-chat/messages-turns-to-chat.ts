@@ -91,7 +91,7 @@ function addUser(
       }
     } else parts.push(messagesBlockToChat(block, "user", `${at}[${i}]`, reader));
   }
-  // The results must follow their calls directly.
+  // Results must directly follow their calls.
   append(messages, results);
   append(attached, parts);
   if (attached.length > 0) messages.push({ role: "user", content: chatContent(attached) });
@@ -154,7 +154,7 @@ function addAssistant(
         parts.push(messagesBlockToChat(block, "assistant", blockAt, reader));
         break;
       default:
-        // Calls and results of tools that Anthropic ran: what came of them is in the text.
+        // Calls and results of tools that Anthropic ran: the text has the outcome.
         reader.drop(
           `${blockAt}.type`,
           "must be text, thinking or tool_use",

@@ -11,9 +11,7 @@ import {
 import { ResponseBuilder } from "./response-builder.js";
 import { readEnding, responseError } from "./response-object.js";
 
-/**
- * An error in place of a choice becomes a response that failed. Throws UntranslatableAnswer.
- */
+/** An error in place of a choice becomes a failed response. Throws UntranslatableAnswer. */
 export function chatAnswerToResponses(body: JsonObject, context: AnswerContext): JsonObject {
   const builder = new ResponseBuilder(context, () => {});
   const choice = firstChoice(body);
@@ -27,7 +25,10 @@ export function chatAnswerToResponses(body: JsonObject, context: AnswerContext):
   return builder.end(readEnding(choice["finish_reason"], choice));
 }
 
-/** Of an answer or a chunk; null without any. Sluice requests one choice, and ignores others. */
+/**
+ * The choice of an answer or a chunk; null if it has none. Sluice requests one choice, and ignores
+ * others.
+ */
 export function firstChoice(body: JsonObject): JsonObject | null {
   const choices = body["choices"];
   if (!Array.isArray(choices)) return null;

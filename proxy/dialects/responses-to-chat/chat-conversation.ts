@@ -1,6 +1,6 @@
 /**
- * The messages of a chat request, built item by item. What the assistant said and called in one
- * turn becomes one message, and the outputs of its calls follow directly.
+ * The messages of a chat request, built item by item. The assistant's texts and calls of one turn
+ * become one message, and the outputs of its calls follow directly.
  */
 import { append } from "../../../shared/long-lists.js";
 import type { KeptReasoning } from "../shared/kept-reasoning.js";
@@ -10,7 +10,7 @@ import type { Content, ToolOutput } from "./responses-content-to-chat.js";
 export interface ChatMessage {
   readonly role: string;
   content: Content | null;
-  /** What the assistant thought before it; see `variants` for who takes it. */
+  /** The assistant's reasoning before the message. */
   reasoning_content?: string;
   thinking_blocks?: JsonObject[];
   tool_calls?: JsonObject[];
@@ -19,11 +19,11 @@ export interface ChatMessage {
 
 export class ChatConversation {
   readonly messages: ChatMessage[] = [];
-  /** What the tool outputs of a turn hold beside text, for a user message after all of them. */
+  /** The images and files of a turn's tool outputs, for a user message after all of them. */
   #attached: JsonObject[] = [];
-  /** The content of a message that several items have joined: a list that grows with each. */
+  /** The content of a message that several items have joined; the list grows with each. */
   #joined: JsonObject[] = [];
-  /** Of the assistant's next message. */
+  /** The reasoning of the assistant's next message. */
   #reasoning: { text: string; readonly blocks: JsonObject[] } | null = null;
   readonly takesCustomTools: boolean;
 
@@ -34,13 +34,13 @@ export class ChatConversation {
   addMessage(role: "system" | "user" | "assistant", content: Content): void {
     this.#endToolOutputs();
     const last = this.messages.at(-1);
-    // The outputs of its calls must follow, so a text after the calls joins their message.
+    // The outputs must directly follow their calls, so a text after calls joins their message.
     if (role === "assistant" && last?.tool_calls !== undefined) this.#join(last, content);
     else this.messages.push({ role, content });
     this.#giveReasoning(role);
   }
 
-  /** It belongs to what the assistant says or calls next. */
+  /** Adds reasoning to the assistant's next text or call. */
   addReasoning({ text, blocks }: KeptReasoning): void {
     this.#endToolOutputs();
     this.#reasoning ??= { text: "", blocks: [] };
@@ -72,7 +72,7 @@ export class ChatConversation {
     append(this.#joined, partsOf(content));
   }
 
-  /** Consecutive calls, or calls after a text of the assistant, join its message. */
+  /** Adds a call to the assistant's message before it, if there is one. */
   addCall(call: JsonObject): void {
     this.#endToolOutputs();
     const last = this.messages.at(-1);
@@ -88,7 +88,7 @@ export class ChatConversation {
     append(this.#attached, attached);
   }
 
-  /** To be called after the last item. */
+  /** Call this after the last item. */
   end(): void {
     this.#endToolOutputs();
   }

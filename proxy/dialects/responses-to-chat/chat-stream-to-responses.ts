@@ -26,7 +26,7 @@ export class ChatStreamToResponses implements EventTranslator {
   readonly #builder: ResponseBuilder;
   #events: ClientEvent[] = [];
   #state: "new" | "begun" | "ended" = "new";
-  /** Set with the finish reason. The last event waits for the usage, which comes later. */
+  /** Set with the finish reason. The last event waits for the usage, which arrives later. */
   #ending: Ending | null = null;
 
   constructor(context: AnswerContext) {
@@ -77,7 +77,7 @@ export class ChatStreamToResponses implements EventTranslator {
     const error = errorBody(chunk);
     if (error !== null) return this.#fail(error);
     this.#builder.noteUsage(findUsage(chunk), chunk["service_tier"]);
-    // A chunk without choices reports usage, or the findings of a content filter.
+    // A chunk without choices reports usage, or the results of a content filter.
     const choice = firstChoice(chunk);
     if (choice === null) return;
     this.#begin();
@@ -99,8 +99,8 @@ export class ChatStreamToResponses implements EventTranslator {
   }
 
   /**
-   * The API's documentation shows the fields of an error event at its top level, its servers nest
-   * them in `error`; clients read either.
+   * The API's documentation shows the fields of an error event at its top level, while its servers
+   * nest them in `error`. Clients read either, so the event has both.
    */
   #fail(providerError: JsonObject): void {
     const error = responseError(providerError);

@@ -1,8 +1,8 @@
 /**
- * The tools of a client of the Responses API, by their names in chat completions, which know
- * neither namespaces nor, at most providers, tools with free text as their input: a tool of a
- * namespace gets a name made of both, a custom tool becomes a function with one text. A call of the
- * model becomes what the client expects of its own tool again.
+ * Maps the tools of a client of the Responses API to their names in chat completions, which support
+ * neither namespaces nor, at most providers, tools with free text as their input. A tool of a
+ * namespace gets a name made of both, and a custom tool becomes a function with one text. The
+ * model's calls are mapped back to the client's own tools.
  */
 import { isObject } from "../../../shared/checked.js";
 import { fittingToolName, readToolInput } from "../shared/tool-call.js";
@@ -10,12 +10,12 @@ import type { JsonObject } from "../shared/translation.js";
 
 export interface ClientTool {
   readonly name: string;
-  /** Null if it is in none. */
+  /** Null for a tool without a namespace. */
   readonly namespace: string | null;
   readonly custom: boolean;
 }
 
-/** The name in chat completions of a client's tool. */
+/** The chat completions name of a client's tool. */
 export function chatToolName(name: string, namespace: string | null): string {
   return fittingToolName(namespace === null ? name : `${namespace}__${name}`);
 }
@@ -23,7 +23,7 @@ export function chatToolName(name: string, namespace: string | null): string {
 /** The parameter that holds the free text of a custom tool. */
 const inputName = "input";
 
-/** The parameters of a function that stands for a custom tool. */
+/** The parameters of a function that replaces a custom tool. */
 export const customToolParameters: JsonObject = {
   type: "object",
   properties: { [inputName]: { type: "string", description: "The complete input of the tool." } },
@@ -36,7 +36,7 @@ export function customCallArguments(input: string): string {
   return JSON.stringify({ [inputName]: input });
 }
 
-/** The text in such arguments; what isn't as the parameters say is itself taken for the text. */
+/** The text in such arguments. Arguments that don't match the parameters are taken as the text. */
 export function customCallInput(text: string): string {
   const input = readToolInput(text)?.[inputName];
   return typeof input === "string" ? input : text;
@@ -45,7 +45,7 @@ export function customCallInput(text: string): string {
 export class ClientTools {
   readonly #tools = new Map<string, ClientTool>();
 
-  /** `tools`: those of a request that was translated. */
+  /** `tools`: the tools of a translated request. */
   constructor(tools: unknown) {
     this.#add(tools, null);
   }
@@ -65,16 +65,16 @@ export class ClientTools {
     }
   }
 
-  /** The client's tool that the model calls by this name; null when it is none of the client's. */
+  /** The client's tool with this chat completions name; null if the client has none. */
   calledAs(chatName: string): ClientTool | null {
     return this.#tools.get(chatName) ?? null;
   }
 }
 
 /**
- * The request with all its tools in `tools`, the newest of each name. Newer clients, such as Codex
- * since 0.147, have them in items of the input, of the type `additional_tools`, and again in the
- * history that they replay. Itself when it has no such item.
+ * Moves all tools of a request to `tools`, and keeps the newest of each name. Newer clients, such
+ * as Codex since 0.147, send tools in input items of the type `additional_tools`, and repeat them
+ * in the history that they replay. Returns the same object if it has no such item.
  */
 export function hoistTools(body: JsonObject): JsonObject {
   const { input, tools } = body;

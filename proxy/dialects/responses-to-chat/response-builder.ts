@@ -1,7 +1,7 @@
 /**
  * Builds a response from the pieces of a chat completion, and emits each step as an event of the
- * Responses API. A complete answer is built from the same pieces with its events ignored, so
- * that a stream and a complete answer can't differ.
+ * Responses API. A complete answer is built from the same pieces, and its events are ignored, so a
+ * stream and a complete answer can't differ.
  *
  * One item is open at a time, as in the API: a piece of another kind closes it.
  */
@@ -42,25 +42,30 @@ export class ResponseBuilder {
     text: (text) => this.#addCallText(this.#open as CallItem, text),
     end: () => this.#closeItem(this.#callStatus),
   });
-  /** Of calls that end from now on: the answer's own end may have cut them. */
+  /** The status of calls that end from now on. The end of the answer may have cut them. */
   #callStatus: ItemStatus = "completed";
   #clientTools: ClientTools | null = null;
-  /** Of a function that stands for a custom tool, whose input is within them; else null. */
+  /**
+   * The arguments of a function that replaces a custom tool: the tool's input is within them. Null
+   * for other items.
+   */
   #heldArguments: string | null = null;
-  /** Signed thinking of the open reasoning item. */
+  /** The signed thinking of the open reasoning item. */
   #signed: JsonObject[] = [];
   #usage: unknown = null;
   #serviceTier: string | null = null;
   readonly size = new AnswerSize();
 
-  /** `emit` must write an event out at once: it holds items that change afterwards. */
+  /**
+   * `emit` must write an event out immediately: the event refers to items that change afterwards.
+   */
   constructor(context: AnswerContext, emit: (event: ResponseEvent) => void) {
     this.#context = context;
     this.#events = new ResponseEventWriter(emit);
     this.#stem = idStem(context);
   }
 
-  /** As the provider reported it so far; null: not yet. */
+  /** The usage that the provider has reported so far, or null. */
   get usage(): unknown {
     return this.#usage;
   }
@@ -71,15 +76,15 @@ export class ResponseBuilder {
     this.#events.response("in_progress", response);
   }
 
-  /** Of a chunk, or of a complete answer: its usage and its service tier, where it has them. */
+  /** Notes the usage and the service tier of a chunk or of a complete answer, if it has them. */
   noteUsage(usage: unknown, serviceTier: unknown): void {
     this.#usage = mergeUsage(this.#usage, usage);
     if (typeof serviceTier === "string") this.#serviceTier = serviceTier;
   }
 
   /**
-   * Throws UntranslatableAnswer for a piece that belongs to no item, or that makes the response
-   * too large: its last event repeats all of it.
+   * Throws UntranslatableAnswer for a piece that belongs to no item, or that makes the response too
+   * large: its last event repeats all of it.
    */
   add(piece: ChatPiece): void {
     this.size.add(piece);
@@ -100,7 +105,7 @@ export class ResponseBuilder {
     }
   }
 
-  /** The finished response. When it failed, the open item stays open and is marked incomplete. */
+  /** The finished response. If it failed, the open item stays open and is marked incomplete. */
   end(ending: Ending): JsonObject {
     const { status } = ending;
     if (status !== "failed") {
@@ -132,7 +137,7 @@ export class ResponseBuilder {
     this.#events.reasoningDelta(item, this.#index, text);
   }
 
-  /** Comes after the text that it signs, or alone where the thinking is encrypted. */
+  /** A signed block comes after the text that it signs, or alone if its thinking is encrypted. */
   #addSigned(block: JsonObject): void {
     if (this.#open?.type !== "reasoning") this.#openItem(reasoningItem(this.#newItemId("rs")));
     this.#signed.push(block);
@@ -146,7 +151,7 @@ export class ResponseBuilder {
     this.#events.textDelta(item, this.#index, text, logprobs);
   }
 
-  /** The item's last part, or a new one when that is of another type. */
+  /** The item's last part, or a new part if the last one has another type. */
   #openPart<T extends ContentPart>(
     item: ContentItem & { readonly content: ContentPart[] },
     type: T["type"],
@@ -193,12 +198,12 @@ export class ResponseBuilder {
     this.#events.callDelta(item, this.#index, text);
   }
 
-  /** Of the open item. */
+  /** The index of the open item. */
   get #index(): number {
     return this.#output.length - 1;
   }
 
-  /** Ends in the item's index, which makes it unique in the response. */
+  /** The id ends in the item's index, which makes it unique in the response. */
   #newItemId(prefix: string): string {
     return `${prefix}_${this.#stem}_${this.#output.length}`;
   }
@@ -241,7 +246,7 @@ export class ResponseBuilder {
       this.#heldArguments = null;
       this.#addCallText(item, input);
     }
-    // A client parses the arguments, so a call without any gets an empty object.
+    // A client parses the arguments, so a call without arguments gets an empty object.
     if (item.type === "function_call" && item.arguments === "" && status === "completed")
       this.#addCallText(item, "{}");
     this.#events.callDone(item, this.#index);

@@ -1,8 +1,9 @@
 /**
- * The events of a response's stream: one method for each kind, numbered in the order of the calls.
+ * Writes the events of a response's stream: one method for each kind, numbered in the order of the
+ * calls.
  *
- * Not here: when each is due. `response-builder.ts` calls the methods in the API's order. An event
- * holds the live item or part, so `emit` must write it out at once.
+ * Not here: when to emit each event. `response-builder.ts` calls the methods in the API's order. An
+ * event refers to the live item or part, so `emit` must write it out immediately.
  */
 import { unreachable } from "../../../shared/assert.js";
 import type { Logprob } from "../shared/chat-pieces.js";
@@ -15,7 +16,7 @@ export type ResponseEvent = {
   readonly sequence_number: number;
 } & JsonObject;
 
-/** `outputIndex` is the item's place in the response's `output`. A delta is of the last part. */
+/** `outputIndex`: the item's index in the response's `output`. A delta belongs to the last part. */
 export class ResponseEventWriter {
   readonly #emit: (event: ResponseEvent) => void;
   #sequence = 0;
@@ -57,7 +58,7 @@ export class ResponseEventWriter {
     });
   }
 
-  /** Two events: the end of the part's text, and of the part. */
+  /** Emits two events: the end of the part's text, and the end of the part. */
   partDone(item: ContentItem, outputIndex: number, part: ContentPart): void {
     const content_index = item.content.length - 1;
     this.#textDone(item.id, outputIndex, content_index, part);

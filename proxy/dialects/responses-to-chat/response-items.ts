@@ -1,6 +1,6 @@
 /**
- * The items of a response's `output`, and the parts of their content, as the Responses API has
- * them. `response-builder.ts` fills them in.
+ * The items of a response's `output`, and the parts of their content, in the form of the Responses
+ * API. `response-builder.ts` fills them in.
  */
 import type { Logprob } from "../shared/chat-pieces.js";
 import type { ClientTool } from "./client-tools.js";
@@ -32,7 +32,7 @@ export type ReasoningItem = ItemBase & {
   readonly type: "reasoning";
   readonly summary: readonly never[];
   readonly content: ReasoningPart[];
-  /** What a client that asked for it sends back; see `kept-reasoning.ts`. */
+  /** Set for a client that asked for it, and sends it back; see `kept-reasoning.ts`. */
   encrypted_content?: string;
 };
 
@@ -41,7 +41,7 @@ export type ContentItem = MessageItem | ReasoningItem;
 type CallBase = ItemBase & {
   readonly call_id: string;
   readonly name: string;
-  /** Of the client's tool, if it is in one. */
+  /** The namespace of the client's tool, if it has one. */
   readonly namespace?: string;
 };
 
@@ -65,7 +65,7 @@ export function reasoningItem(id: string): ReasoningItem {
   return { id, type: "reasoning", status: "in_progress", summary: [], content: [] };
 }
 
-/** `tool`: the client's own name and namespace of what is called. */
+/** `tool`: the client's own name and namespace of the called tool. */
 export function callItem(
   id: string,
   callId: string,

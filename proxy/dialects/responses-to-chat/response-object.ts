@@ -12,8 +12,9 @@ export type Ending =
   | { readonly status: "failed"; readonly error: JsonObject };
 
 /**
- * Beside OpenAI's reasons: Mistral's `model_length`, OpenRouter's `error`, DeepSeek's
- * `insufficient_system_resource`. Any other reason is a normal end. `choice` may hold the error.
+ * Beside OpenAI's reasons it reads Mistral's `model_length`, OpenRouter's `error` and DeepSeek's
+ * `insufficient_system_resource`. Any other reason counts as a normal end. `choice` may hold the
+ * error.
  */
 export function readEnding(reason: unknown, choice: JsonObject): Ending {
   if (reason === "length" || reason === "model_length")
@@ -24,7 +25,7 @@ export function readEnding(reason: unknown, choice: JsonObject): Ending {
   return { status: "completed" };
 }
 
-/** A response's error has one of two codes. */
+/** The error of a response has one of two codes. */
 export function responseError(error: unknown): JsonObject {
   const { code, type, message } = isObject(error) ? error : {};
   const limited =
@@ -43,25 +44,25 @@ export function responseError(error: unknown): JsonObject {
 
 export type Progress = { readonly status: "in_progress" } | Ending;
 
-/** What changes while a response is being built. */
+/** The state of a response that is being built. */
 interface ResponseState {
   readonly progress: Progress;
   readonly output: readonly JsonObject[];
-  /** As the provider reported it; null: not at all. */
+  /** The usage that the provider reported, or null. */
   readonly usage: unknown;
-  /** The tier that was used; null when the provider doesn't report it. */
+  /** The tier that was used; null if the provider doesn't report it. */
   readonly serviceTier: string | null;
 }
 
 /**
- * The request's id in the characters that ids allow; the ids of the response and its items end in
+ * The request's id, in the characters that ids allow. The ids of the response and its items end in
  * it.
  */
 export function idStem({ requestId }: AnswerContext): string {
   return requestId.replace(/^req_/, "").replace(/[^A-Za-z0-9_-]/g, "_");
 }
 
-/** The parameters that the API repeats. */
+/** The parameters that the API repeats in its answers. */
 export const repeatedFields: readonly string[] = [
   "instructions",
   "max_output_tokens",
@@ -82,8 +83,8 @@ export const repeatedFields: readonly string[] = [
 ];
 
 /**
- * A parameter that the request doesn't have gets the API's default, or null where the provider's
- * default applies. `store` is false, since no response is stored.
+ * A parameter that the request lacks gets the API's default, or null if the provider's default
+ * applies. `store` is false, since responses aren't stored.
  */
 export function responseObject(context: AnswerContext, state: ResponseState): JsonObject {
   const { request } = context;
@@ -124,7 +125,7 @@ export function responseObject(context: AnswerContext, state: ResponseState): Js
   };
 }
 
-/** Null when the provider reported none, or an invalid one. */
+/** Null if the provider reported no usage or an invalid one. */
 function usageOf(usage: unknown): JsonObject | null {
   const reading = readUsage(usage);
   if (!isObject(usage) || reading.kind !== "usage") return null;

@@ -1,15 +1,18 @@
-/** The content of a message or of a tool output: parts of the Responses API as chat parts. */
+/**
+ * Translates the content of a message or of a tool output: parts of the Responses API to chat
+ * parts.
+ */
 import { isAbsent } from "../../../shared/checked.js";
 import { splitToolResult } from "../shared/chat-request.js";
 import { quote, type RequestCheck } from "../shared/request-check.js";
 import type { JsonObject } from "../shared/translation.js";
 
-/** Whose content it is: chat completions allow each role other parts. */
+/** The owner of the content: chat completions allow different parts in each role. */
 type ContentRole = "system" | "user" | "assistant" | "tool";
 
 export type Content = string | readonly JsonObject[];
 
-/** `attached`: what a tool message can't hold, for a user message after it. */
+/** `attached`: the parts that a tool message can't hold, for a user message after it. */
 export interface ToolOutput {
   readonly content: Content;
   readonly attached: readonly JsonObject[];
@@ -20,7 +23,7 @@ type Part = Record<string, unknown>;
 interface PartKind {
   readonly roles: ReadonlySet<ContentRole>;
   readonly fields: ReadonlySet<string>;
-  /** Undefined when the part was refused. */
+  /** Undefined if the part was refused. */
   readonly translate: (part: JsonObject, path: string, check: RequestCheck) => Part | undefined;
 }
 
@@ -36,7 +39,7 @@ const partKinds: ReadonlyMap<string, PartKind> = new Map([
       translate: textPart,
     },
   ],
-  // Left out: annotations and log probabilities, which describe earlier content, and `parsed`,
+  // Not read: annotations and log probabilities, which describe earlier content, and `parsed`,
   // which OpenAI's SDK adds.
   [
     "output_text",
@@ -105,7 +108,7 @@ export function responsesContentToChat(
   return parts === undefined ? undefined : plainContent(parts);
 }
 
-/** Texts stay in the tool message, other parts are attached. */
+/** Texts stay in the tool message; other parts are attached. */
 export function toolOutputToChat(
   output: unknown,
   path: string,

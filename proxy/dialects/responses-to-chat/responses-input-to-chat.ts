@@ -1,4 +1,4 @@
-/** The input of the Responses API as the messages of a chat completion. */
+/** Translates the input of the Responses API to the messages of a chat completion. */
 import { unreachable } from "../../../shared/assert.js";
 import { isAbsent, isObject } from "../../../shared/checked.js";
 import { isReference } from "../../body/call-needs.js";
@@ -42,16 +42,16 @@ export function responsesInputToChat(
   return chat.messages;
 }
 
-/** Codex marks items with the turn that they belong to. */
+/** Codex marks items with their turn. */
 const internalField = "internal_chat_message_metadata_passthrough";
 const anyFields = ["type", "id", "status", internalField];
 const callFields = [...anyFields, "call_id", "name", "namespace", "caller"];
 const outputFields = new Set([...anyFields, "call_id", "output", "caller"]);
 
 /**
- * The fields of each item. Left out without a word are `id` and `status`, which are labels for the
- * provider that stored the item, and what clients add for themselves: `parsed_arguments` is of
- * OpenAI's SDK.
+ * The fields of each item. Fields that are left out without a report are `id` and `status`, which
+ * are labels for the provider that stored the item, and fields that clients add for themselves:
+ * `parsed_arguments` is from OpenAI's SDK.
  */
 const itemFields = {
   message: new Set([...anyFields, "role", "content", "phase"]),
@@ -63,8 +63,8 @@ const itemFields = {
 } as const;
 
 /**
- * Items of tools that OpenAI runs, and of its own bookkeeping: an agent goes on without them. What
- * came of a search is in the text after it.
+ * Items of tools that OpenAI runs, and of OpenAI's own bookkeeping: an agent can go on without
+ * them. The text after a search has its results.
  */
 const droppedItems: ReadonlySet<unknown> = new Set([
   "web_search_call",
@@ -113,7 +113,7 @@ function addItem(chat: ChatConversation, value: unknown, path: string, check: Re
   }
 }
 
-/** An item without a type is a message when it has a role. */
+/** An item without a type is a message. */
 function itemType(item: JsonObject, path: string, check: RequestCheck): ItemType | undefined {
   const type = isAbsent(item["type"]) ? "message" : item["type"];
   if (typeof type === "string" && Object.hasOwn(itemFields, type)) return type as ItemType;
@@ -123,17 +123,20 @@ function itemType(item: JsonObject, path: string, check: RequestCheck): ItemType
   );
 }
 
-/** The id of a stored item that stands for it; null for the item itself. */
+/** The id of the stored item that this item refers to; null if it isn't a reference. */
 function referenceIn(item: unknown): unknown {
   return isReference(item) ? (item["id"] ?? "") : null;
 }
 
-/** Null for a reference. */
+/** The item's id; null for a reference. */
 function idOfItem(item: unknown): unknown {
   return isObject(item) && referenceIn(item) === null ? item["id"] : null;
 }
 
-/** A reference to what the input doesn't hold: no items are stored. Reasoning can be missed. */
+/**
+ * A reference to an item that the input doesn't hold: items aren't stored. Reasoning is dropped,
+ * other items are refused.
+ */
 function missReference(id: unknown, path: string, check: RequestCheck): void {
   const problem =
     "refers to a stored item, and no items are stored: send the item itself, as SDKs do with store: false";
@@ -189,8 +192,8 @@ function customCall(
 }
 
 /**
- * What Sluice kept in `encrypted_content`, else the text that clients of open models send. What
- * OpenAI encrypted only its own models can read.
+ * The reasoning that Sluice kept in `encrypted_content`, or the text that clients of open models
+ * send. Only OpenAI's models can read what OpenAI encrypted.
  */
 function reasoningOf(item: JsonObject): KeptReasoning {
   const kept = readKeptReasoning(item["encrypted_content"]);
@@ -203,7 +206,7 @@ function reasoningOf(item: JsonObject): KeptReasoning {
 }
 
 interface NamedCall extends CallIdentity {
-  /** In chat completions. */
+  /** The chat completions name. */
   readonly name: string;
 }
 

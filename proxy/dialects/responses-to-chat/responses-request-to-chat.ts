@@ -1,6 +1,6 @@
 /**
- * A request of the Responses API as a chat request. `docs/reference/dialects.md` lists
- * what becomes of each field.
+ * Translates a request of the Responses API to a chat request. `docs/reference/dialects.md` lists
+ * the fields.
  */
 import { isAbsent } from "../../../shared/checked.js";
 import { quote, RequestCheck } from "../shared/request-check.js";
@@ -10,12 +10,12 @@ import { responsesToolsToChat } from "./responses-tools-to-chat.js";
 
 type Fields = Record<string, unknown>;
 
-/** Checks a field that isn't null, and sets what it becomes in the chat request. */
+/** Checks a field that isn't null, and sets its counterpart in the chat request. */
 type FieldRule = (value: unknown, chat: Fields, check: RequestCheck, field: string) => void;
 
 /**
- * Never throws. What chat completions can't say is dropped, or refused by its name where the answer
- * would be another one without it.
+ * Never throws. Fields that chat completions don't have are dropped, or refused by name if the
+ * answer would be a different one without them.
  */
 export function responsesRequestToChat(
   body: JsonObject,
@@ -43,12 +43,14 @@ function copied(kind: "string" | "number" | "boolean" | "object", name?: string)
   };
 }
 
-/** A feature that only a provider of the Responses API has. */
+/** A feature that only providers of the Responses API have. */
 function refused(why: string): FieldRule {
   return (_value, _chat, check, field) => void check.refuse(field, `can't be passed on: ${why}`);
 }
 
-/** This value has no effect; any other requests a feature that the provider lacks. */
+/**
+ * Accepts a value that has no effect. Any other value requests a feature that the provider lacks.
+ */
 function only(value: unknown, why: string, otherwise: "refuse" | "drop"): FieldRule {
   return (given, _chat, check, field) => {
     if (given !== value)
@@ -80,11 +82,11 @@ const fields: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
   ["top_logprobs", translateTopLogprobs],
   ["stream", translateStream],
   ["stream_options", translateStreamOptions],
-  // Only repeated in the answer, since no response is stored.
+  // The answer only repeats it, since responses aren't stored.
   ["metadata", (value, _chat, check, field) => void check.object(value, field)],
-  // Codex identifies its installation to OpenAI with it.
+  // With it Codex identifies its installation to OpenAI.
   ["client_metadata", (value, _chat, check, field) => void check.object(value, field)],
-  // It limits calls of built-in tools, and there are none.
+  // It limits calls of built-in tools, which chat completions don't have.
   ["max_tool_calls", (value, _chat, check, field) => void check.count(value, field)],
   [
     "store",
@@ -141,7 +143,7 @@ function translateText(value: unknown, chat: Fields, check: RequestCheck): void 
   const type = check.object(text["format"], "text.format")?.["type"];
   if (type === "text" || type === "json_object") {
     check.fields(text["format"], "text.format", new Set(["type"]));
-    // Plain text is the default.
+    // Plain text is the default, so it sets no field.
     if (type === "json_object") chat["response_format"] = { type };
     return;
   }
@@ -168,7 +170,7 @@ function translateText(value: unknown, chat: Fields, check: RequestCheck): void 
 }
 
 /**
- * A provider that returns its reasoning returns all of it, which `auto` allows; chat completions
+ * A provider that returns its reasoning returns all of it, which `auto` allows. Chat completions
  * can't request a particular kind of summary.
  */
 function translateReasoning(value: unknown, chat: Fields, check: RequestCheck): void {
@@ -196,7 +198,9 @@ function translateReasoning(value: unknown, chat: Fields, check: RequestCheck): 
 
 const logprobs = "message.output_text.logprobs";
 
-/** All but `logprobs` belong to items that a chat completion never has, so they have no effect. */
+/**
+ * All except `logprobs` refer to items that a chat completion never has, so they have no effect.
+ */
 const includable: readonly unknown[] = [
   logprobs,
   "reasoning.encrypted_content",

@@ -1,4 +1,4 @@
-/** Tools and the tool choice: flat in the Responses API, nested in chat completions. */
+/** Translates tools and the tool choice: flat in the Responses API, nested in chat completions. */
 import { isAbsent, isObject } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import { quote, type RequestCheck } from "../shared/request-check.js";
@@ -9,8 +9,8 @@ import { chatToolName, customToolParameters } from "./client-tools.js";
 type Fields = Record<string, unknown>;
 
 /**
- * Sets `tools`, `tool_choice` and `parallel_tool_calls`. Without tools the last two have no effect,
- * and providers refuse them.
+ * Sets `tools`, `tool_choice` and `parallel_tool_calls`. Without tools the latter two have no
+ * effect, and providers refuse them.
  */
 export function responsesToolsToChat(body: JsonObject, chat: Fields, context: ToolContext): void {
   const { check } = context;
@@ -58,7 +58,7 @@ const customFields = new Set([
   "allowed_callers",
 ]);
 
-/** None for a tool that was dropped, and all tools of a namespace. */
+/** Returns no tool for one that was dropped, and all tools of a namespace. */
 function translateTool(
   value: unknown,
   path: string,
@@ -93,7 +93,7 @@ function translateTool(
   return [];
 }
 
-/** The tools of an MCP server, with names of both. */
+/** The tools of an MCP server. Their names contain the server's name. */
 function ofNamespace(value: unknown, path: string, context: ToolContext): JsonObject[] {
   const { check } = context;
   const group = check.fields(value, path, namespaceFields);
@@ -118,7 +118,10 @@ function functionTool(
   return { type: "function", function: inner };
 }
 
-/** A function with one text, where the provider has nothing else; it reads the grammar as words. */
+/**
+ * A function with one text if the provider doesn't support custom tools. Its description has the
+ * grammar.
+ */
 function customTool(
   tool: JsonObject,
   inner: Fields,
@@ -142,7 +145,7 @@ function customTool(
   };
 }
 
-/** Deferred tools are loaded at once, and none is called by a program. */
+/** Deferred tools are sent with all others, and programs can't call tools. */
 function checkCallers(tool: JsonObject, path: string, check: RequestCheck): void {
   const { defer_loading: deferred, allowed_callers: callers } = tool;
   if (!isAbsent(deferred) && deferred !== false)
@@ -202,8 +205,8 @@ function translateChoice(
 }
 
 /**
- * Passes on only the allowed tools: few providers support `allowed_tools`, and a tool that isn't
- * sent can't be called either.
+ * Sends only the allowed tools: few providers support `allowed_tools`, and a tool that isn't sent
+ * can't be called.
  */
 function allowTools(
   choice: unknown,
