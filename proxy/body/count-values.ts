@@ -5,7 +5,7 @@
  * of the text. The walk skips long texts and base64, so ordinary bodies cost nothing.
  *
  * Not here: whether the text is JSON. For invalid JSON the result is arbitrary, so callers must
- * have parsed the text before they use it.
+ * parse the text before they use it.
  */
 import { type Failure, invalid } from "../../shared/error-code.js";
 import { type JsonMember, readKey, stringEnd } from "./scan-json.js";

@@ -229,8 +229,8 @@ function repeatedOption(
 }
 
 /**
- * Whether an image tool, whose model isn't checked, repeats its type: a provider that reads the
- * first of two types may take it for another tool.
+ * For a body with image tools, whose models aren't checked: whether any tool repeats its type. A
+ * provider that reads the first of two types may take it for another tool.
  */
 function hasRepeatedKind(text: string, { tools }: Fields, members: readonly JsonMember[]): boolean {
   const isPicture = (tool: unknown): boolean =>

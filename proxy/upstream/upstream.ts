@@ -22,8 +22,8 @@ export interface UpstreamRequest {
   readonly headers: readonly string[];
   readonly body: RequestBody;
   /**
-   * Whether the request may be executed twice, as after a lost connection. Stored requests and
-   * submissions may not.
+   * Whether the request may be executed twice, as after a lost connection. A submission, or a
+   * request that stores an object, must not be.
    */
   readonly isRepeatable: boolean;
   /** Timeouts that replace the provider's. */

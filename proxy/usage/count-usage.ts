@@ -162,7 +162,7 @@ function withMoreOutput(usage: Usage, contentChars: number): Usage {
   };
 }
 
-/** The characters that this many tokens stand for. */
+/** How many characters correspond to this many tokens. */
 export function charsOf(tokens: number): number {
   return tokens * charsPerToken;
 }

@@ -24,8 +24,8 @@ export interface Costs {
  * exceeds the most that a response can cost.
  *
  * A cost that the provider reported takes precedence. The provider doesn't split it into input and
- * output, so Sluice splits it in the proportion of the price, or by tokens if there is no price.
- * The two parts always add up to the reported cost.
+ * output, so Sluice splits it in proportion to the costs at the target's price, or to the tokens if
+ * there is no price. The two parts always add up to the reported cost.
  */
 export function priceUsage(usage: Usage, price: Price | null): Costs | null {
   const priced = price === null ? null : fromPrice(usage, price);

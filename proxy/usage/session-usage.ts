@@ -1,5 +1,5 @@
 /**
- * Meters a realtime session by its events. Each response ends with a `response.done`, or an event
+ * Meters a WebSocket session by its events. Each response ends with a `response.done`, or an event
  * such as `response.completed` of the Responses API, and reports its own usage. Most other messages
  * carry sound; they are only searched for the names of the few events that matter.
  */

@@ -148,7 +148,7 @@ function problemOf({ repeated, problem }: ModelFinder): string | null {
 }
 
 /**
- * Another multipart type than a form, or an ambiguous boundary: servers may read the body in
+ * A multipart type other than a form, or an ambiguous boundary: servers may read the body in
  * different ways.
  */
 function isUnreadableForm(contentType: string): boolean {

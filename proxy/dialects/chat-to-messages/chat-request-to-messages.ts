@@ -79,7 +79,7 @@ function stopSequences(value: unknown, reader: RequestReader): readonly string[]
 
 /**
  * The effort enables adaptive thinking. Anthropic's older models only support a token budget, so
- * `thinking` replaces it there.
+ * clients send them `thinking` instead.
  */
 const efforts: ReadonlyMap<string, string> = new Map([
   ["none", "none"],

@@ -1,6 +1,7 @@
 /**
  * Fits a translated request for Anthropic messages to its model. Older models think with a token
- * budget, newer ones with an effort; newer ones refuse sampling; most models don't support schemas.
+ * budget, newer ones with an effort; newer ones refuse sampling; schemas are newer than most
+ * models.
  */
 import { isObject } from "../../../shared/checked.js";
 import type { Effort } from "../../../shared/config/model-traits.js";

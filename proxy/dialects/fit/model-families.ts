@@ -153,7 +153,10 @@ function outputTokensMax(family: string, at: (version: number) => boolean): numb
   return at(3.5) ? 8192 : 4096;
 }
 
-/** The effort that a model takes for the wanted one: the next lower one, or the lowest one. */
+/**
+ * The effort that a model takes for the wanted one: the same or the next lower one, or the lowest
+ * one. Null if there is none.
+ */
 export function nearestEffort(wanted: Effort, taken: readonly Effort[]): Effort | null {
   // `none` isn't the same as a low effort.
   if (wanted === "none")
