@@ -14,7 +14,7 @@ export type Listed = Readonly<Record<string, unknown>>;
 export interface LimitList {
   readonly items: readonly Listed[];
   readonly serverTime: string;
-  /** Of other hosts, which may have met children that aren't listed. */
+  /** Other hosts, which may have served children that aren't listed. */
   readonly otherHosts?: number;
 }
 

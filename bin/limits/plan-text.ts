@@ -1,4 +1,4 @@
-/** What a file of limits changes, as text: a table, and what else is to be said. Pure. */
+/** The changes of a file of limits as text: a table and notes. Pure. */
 import type {
   LimitAction,
   LimitChangeItem,
@@ -27,7 +27,7 @@ const columns: readonly Column<LimitChangeItem>[] = [
   { title: "LIMIT", align: "left", text: limitText },
 ];
 
-/** The changes, a line that counts them, and the inert ones. `done`: they are made. */
+/** The changes, a line with their counts, and the inert ones. `done`: whether they are made. */
 export function renderPlan({ changes, counts }: LimitsPlan, done: boolean): string {
   if (changes.length === 0) return ["nothing to change", ...countsLine(counts, done)].join(": ");
   const inert = changes.flatMap(({ inert, scope, subject, period_label: period }) =>
@@ -39,7 +39,7 @@ export function renderPlan({ changes, counts }: LimitsPlan, done: boolean): stri
   ].join("\n");
 }
 
-/** Why some that are there are left alone; empty where none is. */
+/** Why some existing limits are left alone; empty if there are none. */
 export function keptLines({ kept }: LimitCounts): readonly string[] {
   if (kept === 0) return [];
   return [
@@ -47,7 +47,7 @@ export function keptLines({ kept }: LimitCounts): readonly string[] {
   ];
 }
 
-/** Why nothing can be changed, where the configuration says something else. */
+/** Why nothing can be changed if the configuration declares something else. */
 export function lockedText({ changes, counts }: LimitsPlan): string {
   const first = changes.find(({ action }) => action === "locked");
   const where = first === undefined ? "config" : configText(first);

@@ -1,4 +1,4 @@
-/** Reads a file that a command is given, or standard input: `-`. */
+/** Reads an input file, or standard input for `-`. */
 import { randomUUID } from "node:crypto";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { resolve } from "node:path";
@@ -6,14 +6,14 @@ import { systemReason } from "../../shared/text/system-reason.js";
 import { usageFailure } from "../session/command-failure.js";
 
 interface Input {
-  /** What it is called in messages. */
+  /** The name in messages. */
   readonly name: string;
   readonly text: string;
 }
 
-/** As of a configuration: ten thousand rules take about one megabyte. */
+/** As for a configuration: ten thousand rules take about 1 MB. */
 const bytesMax = 16 * 1024 * 1024;
-/** What a pipe holds. */
+/** The capacity of a pipe. */
 const pieceBytes = 64 * 1024;
 
 /** Rejects with `CommandFailure`. */
@@ -41,12 +41,12 @@ function readFile(path: string): Buffer {
 }
 
 /**
- * Node has made one of it that doesn't block: what its writer hasn't written yet can't be waited
- * for by `readSync`. A terminal is opened again, for it is asked whether to go on afterwards.
+ * Node has made standard input non-blocking: `readSync` can't wait for data that isn't written yet.
+ * A terminal is opened again, since it is needed for a confirmation afterwards.
  */
 async function readStandard(): Promise<Buffer> {
   if (process.stdin.isTTY) return readFile("/dev/stdin");
-  // Node would take it for one that has ended.
+  // Node would treat a directory as an input that has ended.
   if (fstatSync(0).isDirectory()) throw Object.assign(new Error(), { code: "EISDIR" });
   const pieces: Buffer[] = [];
   let bytes = 0;
@@ -58,7 +58,7 @@ async function readStandard(): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-/** Pipes and devices don't say how long they are, and some never end. */
+/** Pipes and devices have no length, and some never end. */
 function readAll(fd: number): Buffer {
   const pieces: Buffer[] = [];
   const piece = Buffer.allocUnsafe(pieceBytes);
@@ -76,7 +76,7 @@ function tooLarge(): Error {
   return new Error(`it is larger than ${bytesMax} bytes`);
 }
 
-/** What the daemon knows a file by while it takes it. */
+/** The id by which the daemon identifies the file. */
 export function newFileId(): string {
   return randomUUID();
 }

@@ -47,7 +47,7 @@ export function renderRules({ items, serverTime }: LimitList): string {
   ].join("\n");
 }
 
-/** A line for each that stands before the configuration's: what that says, and how to take it. */
+/** One line per override: what the configuration declares, and how to restore it. */
 export function overrideLines(
   items: readonly Listed[],
   {
@@ -56,7 +56,7 @@ export function overrideLines(
   }: { readonly command: string; readonly declaredText: (overrides: Listed) => string },
 ): readonly string[] {
   return items.flatMap(({ overrides, template, scope, subject, period_label: period }) => {
-    // A template's children stand in the list with what it has.
+    // A template's children are listed with its fields.
     if (!isObject(overrides) || template !== undefined) return [];
     const named = `${String(scope)} ${String(subject)} ${String(period)}`;
     const has = declaredText(overrides);

@@ -1,14 +1,14 @@
 /**
- * What has ended since the last look, from the newest records and refusals of the daemon. Pure:
- * the cursor says what was shown, and each look gives the next one.
+ * The events since the last poll, from the newest records and refusals of the daemon. Pure: the
+ * cursor marks what was shown, and each poll returns the next cursor.
  */
 import type { RecordItem } from "../../shared/api/record-item.js";
 import type { RefusalItem } from "../../shared/api/refusal-item.js";
 
 export interface TailCursor {
-  /** The newest record; null: there was none. */
+  /** The newest record; null if there was none. */
   readonly recordId: string | null;
-  /** When the newest refusal was, and how many of that moment were shown. */
+  /** The time of the newest refusal, and how many of that time were shown. */
   readonly refusedAt: string;
   readonly refusalsThen: number;
 }
@@ -17,7 +17,7 @@ export type TailEvent =
   | { readonly kind: "request"; readonly at: string; readonly record: RecordItem }
   | { readonly kind: "refusal"; readonly at: string; readonly refusal: RefusalItem };
 
-/** The lists, newest first, and whether they go on beyond what was read. */
+/** The lists, newest first, and whether they continue beyond what was read. */
 export interface Newest {
   readonly records: readonly RecordItem[];
   readonly moreRecords: boolean;
@@ -25,7 +25,9 @@ export interface Newest {
   readonly moreRefusals: boolean;
 }
 
-/** `missed`: some ended that aren't in the lists any more. Events are in the order of time. */
+/**
+ * `missed`: events were dropped from the lists before they were read. Events are ordered by time.
+ */
 export function eventsSince(
   cursor: TailCursor,
   newest: Newest,

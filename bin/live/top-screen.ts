@@ -1,4 +1,4 @@
-/** The picture that `sluice top` draws: a head line, a table, a line for the keys. Pure. */
+/** The screen of `sluice top`: a head line, a table, a line of keys. Pure. */
 import { budgetColumns } from "../limits/budget-table.js";
 import type { Listed } from "../limits/list-limits.js";
 import { ruleColumns } from "../limits/rule-table.js";
@@ -16,14 +16,14 @@ export interface Counts {
 }
 
 export interface TopData {
-  /** Null until there are two looks at one daemon. */
+  /** Null until there are two readings of one daemon. */
   readonly before: Counts | null;
   readonly now: Counts;
   readonly inFlight: number;
   readonly spentTodayUsd: number | null;
-  /** Why the store can't be written; null: it can. */
+  /** Why the store can't be written; null if it can. */
   readonly storeFailing: string | null;
-  /** Why nothing newer is known; null: it is new. */
+  /** Why the data is old; null if it is current. */
   readonly lost: string | null;
   /** By the daemon's clock. */
   readonly serverMs: number;
@@ -43,7 +43,7 @@ export function drawTop(
 ): readonly string[] {
   const [title = "", ...table] = state.mode === "help" ? help : tableLines(state, data);
   const room = Math.max(1, rows - 4);
-  // The marked line is always among those that are shown.
+  // The selected line is always visible.
   const first = Math.max(0, Math.min(state.selected - room + 1, table.length - room));
   const body = table
     .slice(first, first + room)
@@ -56,12 +56,12 @@ export function drawTop(
     .map((line) => cut(clean(line), columns));
 }
 
-/** How many lines the table has, its titles left out. */
+/** The number of lines in the table, without titles. */
 export function countLines(state: TopState, data: TopData): number {
   return rowsOf(state, data).length;
 }
 
-/** What the marked line is about; undefined without one. */
+/** The item of the selected line; undefined if there is none. */
 export function selectedItem(state: TopState, data: TopData): Listed | undefined {
   return rowsOf(state, data)[state.selected];
 }
@@ -131,7 +131,7 @@ function rowsOf({ tab, filter, sort }: TopState, { items }: TopData): readonly L
   return sort === "use" ? [...kept].sort((a, b) => usedShare(b) - usedShare(a)) : kept;
 }
 
-/** What was used today: the dearest first, then those with most tokens, then by name. */
+/** Today's usage: highest cost first, then most tokens, then by name. */
 const usageOrder: Readonly<Record<TopState["sort"], (a: Listed, b: Listed) => number>> = {
   use: (a, b) =>
     numberIn(b, "total_cost") - numberIn(a, "total_cost") ||
@@ -145,7 +145,7 @@ function numberIn(item: Listed, field: string): number {
   return typeof value === "number" ? value : 0;
 }
 
-/** The used share of the cap of which most is used. */
+/** The highest used share of any cap. */
 function usedShare(item: Listed): number {
   const share = (used: unknown, cap: unknown): number =>
     typeof used === "number" && typeof cap === "number" && cap > 0 ? used / cap : 0;
@@ -218,7 +218,7 @@ function text(title: string, field: string): Column<Listed> {
   return { title, align: "left", text: (item) => String(item[field] ?? "-") };
 }
 
-/** What a terminal would take for a command is shown as a question mark. */
+/** Characters that could control the terminal are shown as question marks. */
 function clean(line: string): string {
   return line.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, "?");
 }

@@ -5,15 +5,15 @@ export type Tab = (typeof tabs)[number];
 
 export interface TopState {
   readonly tab: Tab;
-  /** The line that is marked, from 0. */
+  /** The selected line, from 0. */
   readonly selected: number;
-  /** The fullest first, or by name. */
+  /** By used share, highest first, or by name. */
   readonly sort: "use" | "name";
   readonly filter: string;
   readonly isPaused: boolean;
-  /** What the keys mean now: a filter is typed, a reset is to be confirmed, the help is shown. */
+  /** The meaning of keys: the table, typing a filter, confirming a reset, or the help. */
   readonly mode: "table" | "filter" | "reset" | "help";
-  /** A line below the table; empty without one. */
+  /** A line below the table; may be empty. */
   readonly message: string;
 }
 
@@ -27,7 +27,7 @@ export const firstState: TopState = {
   message: "",
 };
 
-/** What is to be done beside showing the new state. */
+/** The action besides showing the new state. */
 type TopAction = "quit" | "suspend" | "reset" | "explain" | "none";
 
 const filterCharsMax = 100;

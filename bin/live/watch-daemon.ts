@@ -1,12 +1,9 @@
-/**
- * Looks at the daemon again and again. One that goes away after the first look, as a restart makes
- * it, is waited for.
- */
+/** Polls the daemon. If it goes away after the first poll, as in a restart, this waits for it. */
 import { CommandFailure, isAway } from "../session/command-failure.js";
 import type { Session } from "../session/terminal.js";
 import { type AdminClient, type DaemonFlags, withDaemon } from "../session/with-daemon.js";
 
-/** Until something is thrown: never resolves. */
+/** Never resolves; ends when something is thrown. */
 export async function watchDaemon(
   session: Session,
   flags: DaemonFlags,

@@ -1,7 +1,6 @@
 /**
- * Which gateway a command talks to when it is elsewhere: `--url`, or SLUICE_URL. Flags that name
- * the daemon of this host are stronger than the variable. Pure; reading the key is in
- * `open-remote.ts`.
+ * The remote gateway of a command: `--url` or SLUICE_URL. Flags that name the daemon of this host
+ * override the variable. Pure; reading the key is in `open-remote.ts`.
  */
 import { show } from "../../shared/checked.js";
 import { remoteVariables } from "../../shared/config/settings/settings.js";
@@ -15,13 +14,13 @@ interface PlaceFlags {
 }
 
 export interface RemotePlace {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string;
-  /** Null: from the variables. */
+  /** Null if the key comes from the variables. */
   readonly keyFile: string | null;
 }
 
-/** Null: the daemon of this host. */
+/** Null for the daemon of this host. */
 type PlaceChosen =
   | { readonly ok: true; readonly place: RemotePlace | null }
   | { readonly ok: false; readonly message: string; readonly param: string };
@@ -48,7 +47,7 @@ export function chooseRemote(
   };
 }
 
-/** Whether requests to it cross a network in the clear. */
+/** Whether requests to it cross a network unencrypted. */
 export function isInTheClear(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === "http:" && !/^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
@@ -69,7 +68,7 @@ function urlProblem(text: string): string | null {
   return null;
 }
 
-/** What stands before an @ may be a password. */
+/** The text before an @ may be a password. */
 function withoutSecrets(text: string): string {
   return text.replace(/^.*@/s, "…@");
 }

@@ -1,6 +1,6 @@
 /**
  * The daemon's operations as requests of the admin API (docs/reference/admin-api.md), and its
- * answers as those of the daemon: the commands needn't know whom they talk to. Pure.
+ * answers in the daemon's form: commands needn't know which one they use. Pure.
  */
 import { isObject } from "../../shared/checked.js";
 import { setMasterKey } from "../../shared/domain/managed-key.js";
@@ -12,9 +12,9 @@ type Fields = Readonly<Record<string, unknown>>;
 
 export interface RemoteRequest {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
-  /** With its query, below the gateway's address. */
+  /** Below the gateway's address, with the query. */
   readonly path: string;
-  /** Null: the request has none. */
+  /** Null if the request has none. */
   readonly body: unknown;
 }
 
@@ -51,7 +51,7 @@ const routes: { readonly [Op in AdminOp]?: readonly [RemoteRequest["method"], st
   "usage.follow": ["GET", "/admin/usage/follow"],
 };
 
-/** The request for an operation, or why there is none. `nowMs`: of this machine. */
+/** The request for an operation, or why there is none. `nowMs`: this machine's clock. */
 export function remoteRequest(op: AdminOp, body: unknown, nowMs: number): RemoteRequest | Failure {
   const fields = isObject(body) ? body : {};
   switch (op) {
@@ -79,7 +79,7 @@ function to(op: AdminOp, body: unknown): RemoteRequest | Failure {
     : { method, path, body: body ?? {} };
 }
 
-/** Fields without a value are left out. */
+/** Omits fields without a value. */
 function queryOf(body: unknown): string {
   const entries = Object.entries(isObject(body) ? body : {}).filter(([, value]) => value != null);
   const query = new URLSearchParams(
@@ -88,7 +88,7 @@ function queryOf(body: unknown): string {
   return entries.length === 0 ? "" : `?${query.toString()}`;
 }
 
-/** The API takes a moment, where the daemon counts from its own clock. */
+/** The API expects a time; the daemon adds to its own clock. */
 function withExpiry(
   body: unknown,
   { expires_in_seconds: inSeconds }: Fields,
@@ -110,7 +110,7 @@ function ofKey(
   return { method, path: `/admin/auth-keys/${encodeURIComponent(id)}${tail}`, body };
 }
 
-/** The body of an answer as the daemon would give it. */
+/** The body of an answer in the daemon's form. */
 export function daemonBody(op: AdminOp, request: unknown, body: unknown): unknown {
   switch (op) {
     case "keys.list":
@@ -134,8 +134,8 @@ function renamed(body: unknown): unknown {
 }
 
 /**
- * The failure that the admin API answers with; null if the answer isn't the API's. What a key is
- * missing for is said with where to put one.
+ * The failure in an answer of the admin API; null if the answer isn't the API's. If a key is
+ * missing, the failure says where to put one.
  */
 export function apiFailure(status: number, body: unknown, keyFrom: string | null): Failure | null {
   if (!isObject(body) || typeof body["message"] !== "string" || typeof body["type"] !== "string")
@@ -153,7 +153,7 @@ export function apiFailure(status: number, body: unknown, keyFrom: string | null
 
 function hint(status: number, keyFrom: string | null, message: string): string {
   if (status !== 401 && status !== 403) return "";
-  // A gateway that managed keys alone have closed: no key that could be given here is right.
+  // Only managed keys have closed this gateway: no key given here can be right.
   if (message.endsWith(setMasterKey))
     return " where that gateway runs, or use sluice there, which needs no key";
   return keyFrom === null

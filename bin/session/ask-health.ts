@@ -20,7 +20,7 @@ const healthBytesMax = 64 * 1024;
 
 /**
  * Never rejects; takes at most `deadlineMs`. It doesn't use `fetch`, which refuses some ports that
- * a proxy may have. `key`: what operators show for details.
+ * a proxy may have. `key`: the credential for the details.
  */
 export async function askHealth(
   url: string,
@@ -52,8 +52,8 @@ export async function askHealth(
 }
 
 /**
- * What an operator shows to a proxy of this configuration, as far as the caller may read it; the
- * token for scrapes rather than the master key, since another program may listen on that port.
+ * The credential for the details of a proxy with this configuration, if this user may read it. The
+ * scrape token is preferred to the master key, since another program may listen on that port.
  */
 export function operatorKey({
   server,
@@ -69,7 +69,7 @@ function keyIn(file: string | null): string | null {
   try {
     return masterKey.parse(readFileSync(file, "utf8")) ?? null;
   } catch {
-    // The details are the service's alone: this caller gets none.
+    // Only the service may read it: this user gets no details.
     return null;
   }
 }

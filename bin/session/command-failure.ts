@@ -9,7 +9,7 @@ import { exitCodes } from "./exit-code.js";
 
 interface CommandFailureOptions {
   readonly exitCode: number;
-  /** For people: each is a line on standard error. None if everything is already printed. */
+  /** For people: lines on standard error. Empty if everything is already printed. */
   readonly lines: readonly string[];
   /** For `--json`: printed as `{"error": …}`. */
   readonly error: object;
@@ -30,7 +30,7 @@ export class CommandFailure extends Error {
   }
 }
 
-/** The reader of standard output has closed it, as `| head` does: that prints nothing. */
+/** The reader of standard output has closed it, as `| head` does: prints nothing. */
 export function outputClosed(): CommandFailure {
   return new CommandFailure({ exitCode: exitCodes.outputClosed, lines: [], error: {} });
 }
@@ -41,7 +41,7 @@ export interface ArgumentProblem {
   readonly param: string | null;
 }
 
-/** What flags and arguments mean, or every problem with them. */
+/** The meaning of flags and arguments, or every problem with them. */
 export type FromArguments<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problems: readonly ArgumentProblem[] };
@@ -67,19 +67,19 @@ export function refusal(refused: Failure, remark = ""): CommandFailure {
   });
 }
 
-/** Somebody at the terminal pressed Ctrl-C: there is nothing to say. */
+/** The user pressed Ctrl-C: prints nothing. */
 export function stopped(): CommandFailure {
   return new CommandFailure({ exitCode: exitCodes.killed, lines: [], error: {} });
 }
 
-/** `--exit-code`: there are differences, which are printed already. */
+/** For `--exit-code`: there are differences, already printed. */
 export class DifferencesFound extends CommandFailure {
   constructor() {
     super({ exitCode: exitCodes.usage, lines: [], error: {} });
   }
 }
 
-/** Whether the daemon, or that of a gateway elsewhere, is away and may come back. */
+/** Whether the daemon, or that of a remote gateway, is away and may return. */
 export function isAway(error: unknown): boolean {
   if (!(error instanceof CommandFailure)) return false;
   const { code } = error.error as { readonly code?: unknown };

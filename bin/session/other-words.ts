@@ -1,6 +1,6 @@
 /**
- * What people call commands and flags that have other names here: an unknown one is answered with
- * the right one, if there is one at that place. Misspellings are commander's own matter. Pure.
+ * Other names that people use for commands and flags: an unknown one is answered with the right
+ * one, if it exists in that place. commander handles misspellings. Pure.
  */
 import type { Command } from "commander";
 
@@ -98,12 +98,12 @@ const flagWords: Readonly<Record<string, readonly string[]>> = {
   "--window": ["--period"],
 };
 
-/** What commands of other programs do, and none of this one does. */
+/** Commands of other programs that this program doesn't have. */
 const endings = new Set(["down", "halt", "kill", "quit", "shutdown", "stop"]);
 const howItEnds =
   " (sluice up ends by Ctrl-C or SIGTERM, the services by systemctl stop sluice.target)";
 
-/** ` (Did you mean limits?)` for what wasn't known on a command line, or nothing. */
+/** ` (Did you mean limits?)` for an unknown word on a command line, or nothing. */
 export function otherWord(program: Command, argv: readonly string[]): string {
   let command = program;
   for (let at = 0; at < argv.length; at++) {
@@ -114,7 +114,7 @@ export function otherWord(program: Command, argv: readonly string[]): string {
       const known = options.find(({ long }) => long === flag);
       if (known === undefined)
         return meant(flagWords[flag], (name) => options.some(({ long }) => long === name));
-      // What follows is its value.
+      // The next word is its value.
       if (known.required && flag === word) at++;
       continue;
     }
@@ -132,9 +132,9 @@ export function otherWord(program: Command, argv: readonly string[]): string {
 }
 
 /**
- * The command line for one that asks for help (`help limits set`, `limits help set`): that of the
- * command with `--help`. If there is no such command, it is the words that say so by themselves:
- * the help of everything else would hide it.
+ * The command line for a request for help (`help limits set`, `limits help set`): the command with
+ * `--help`. If there is no such command, only the unknown words, so that their error isn't hidden
+ * by a general help text.
  */
 export function helpLine(program: Command, argv: readonly string[]): readonly string[] {
   const before = flagsBefore(program, argv);
@@ -144,7 +144,7 @@ export function helpLine(program: Command, argv: readonly string[]): readonly st
   let asksByWord = false;
   let command: Command | undefined = program;
   for (const word of plain) {
-    // What follows a command that has none below it are its arguments.
+    // The words after a command without subcommands are its arguments.
     if (command === undefined || command.commands.length === 0) break;
     if (word === "help") asksByWord = true;
     else {
@@ -157,7 +157,7 @@ export function helpLine(program: Command, argv: readonly string[]): readonly st
   return asksByWord ? [...words, "--help"] : argv;
 }
 
-/** How many words come before the command: the program's own flags, and their values. */
+/** The number of words before the command: the program's own flags and their values. */
 function flagsBefore(program: Command, argv: readonly string[]): number {
   let at = 0;
   while (at < argv.length) {

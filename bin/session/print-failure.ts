@@ -1,4 +1,4 @@
-/** Turns a failure into lines on standard error and an exit code: the only place that does. */
+/** Turns a failure into lines on standard error and an exit code; only this file does. */
 import { CommanderError } from "commander";
 import { CommandFailure, usageFailure } from "./command-failure.js";
 import { exitCodes } from "./exit-code.js";
@@ -10,7 +10,7 @@ export function printFailure(
   to: {
     readonly terminal: Terminal;
     readonly json: boolean;
-    /** What follows the message about a word that isn't known. */
+    /** The text after the message about an unknown word. */
     readonly advice?: () => string;
   },
 ): number {

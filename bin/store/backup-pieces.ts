@@ -1,13 +1,13 @@
 /**
- * Fetches a backup from the daemon, piece by piece, no more than one of which is in memory, and
- * tells it when it is kept.
+ * Fetches a backup from the daemon piece by piece, with at most one piece in memory, and reports to
+ * the daemon that it is kept.
  */
 import { isCount, isObject } from "../../shared/checked.js";
 import { answered, unreadableAnswer } from "../session/daemon-answer.js";
 import type { AdminClient } from "../session/with-daemon.js";
 
 interface BackupPiece {
-  /** The moment of which it is; null: the daemon is of a release that doesn't note backups. */
+  /** The time of the backup's state; null if the daemon's release doesn't record backups. */
   readonly asOf: string | null;
   readonly bytes: Uint8Array;
   readonly received: number;
@@ -15,8 +15,8 @@ interface BackupPiece {
 }
 
 /**
- * All pieces; each is requested after the one before was consumed. `onCopying` gets how much of
- * its copy the daemon has made. Throws `CommandFailure` and `DaemonError`.
+ * All pieces; each is requested after the previous one was consumed. `onCopying` gets the copied
+ * share. Throws `CommandFailure` and `DaemonError`.
  */
 export async function* backupPieces(
   client: AdminClient,

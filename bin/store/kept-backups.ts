@@ -1,11 +1,11 @@
 /**
- * The backups in a directory, of which the latest are kept. Files with other names stay.
+ * The backups in a directory, of which the latest are kept. Files with other names are left alone.
  */
 import { readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 const own = /^limiterd-\d{8}T\d{6}Z\.mdb$/;
-/** What a killed backup leaves: see `beginExportFile`. */
+/** The partial file of a killed backup: see `beginExportFile`. */
 const partial = /^\.limiterd-\d{8}T\d{6}Z\.mdb\.[0-9a-f]{8}\.partial$/;
 
 /** Names sort by time. */
@@ -15,8 +15,8 @@ export function keptPath(directory: string, nowMs: number): string {
 }
 
 /**
- * Removes all backups but `made`, which has just been made and verified, and the latest others, so
- * that `keep` are left. Whatever the clock was, `made` stays. Resolves with the removed files.
+ * Keeps `made`, which has just been made and verified, and the latest others, `keep` in all, and
+ * removes the rest. `made` is kept whatever the clock was. Resolves with the removed files.
  */
 export async function removeOlder(made: string, keep: number): Promise<readonly string[]> {
   const directory = dirname(made);

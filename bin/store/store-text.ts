@@ -1,4 +1,4 @@
-/** What is in a store, for people and for programs. */
+/** The content of a store, for people and for programs. */
 import type { StoreReport } from "../../limiterd/maintenance/store-report.js";
 import { formatSeconds } from "../../shared/time.js";
 import { formatBytes, formatCount } from "../text/number-text.js";
@@ -26,7 +26,7 @@ export function storeText(report: StoreReport): string {
   ]);
 }
 
-/** As `--json` prints it. */
+/** The object that `--json` prints. */
 export function storeBody(report: StoreReport): object {
   const { firstRecordMs, lastRecordMs, daysCompared, ...rest } = report;
   const moment = (ms: number | null): string | null => (ms === null ? null : formatSeconds(ms));

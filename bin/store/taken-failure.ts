@@ -1,10 +1,10 @@
-/** That a daemon runs where a command needs it to be stopped. */
+/** The error of a command that needs the daemon to be stopped. */
 import { failure } from "../../shared/error-code.js";
 import { CommandFailure } from "../session/command-failure.js";
 import { exitCodes } from "../session/exit-code.js";
 import { damage } from "./verified-report.js";
 
-/** Throws it for the errors of a taken store or socket; that there is no store, as damage. */
+/** Throws it for errors of a taken store or socket; a missing store is reported as damage. */
 export function takenFailure(error: unknown): never {
   if (error instanceof Error && error.name === "StoreUnreadableError")
     throw damage([error.message]);

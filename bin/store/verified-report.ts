@@ -1,4 +1,4 @@
-/** Verifies a store's file in a process of its own, with a line of progress. */
+/** Verifies a store's file in a separate process, with a line of progress. */
 
 import { runStoreProcess } from "../../limiterd/maintenance/run-store-process.js";
 import { parseStoreReport, type StoreReport } from "../../limiterd/maintenance/store-report.js";
@@ -9,8 +9,8 @@ import { type Session, showsUnicode } from "../session/terminal.js";
 import { createProgressLine, type ProgressLine } from "../usage/progress-line.js";
 
 /**
- * Throws a failure with exit code 74 for a file that can't be read as a store at all. `name`: what
- * the file is called in it, if it is a copy.
+ * Throws a failure with exit code 74 for a file that can't be read as a store. `name`: the name in
+ * messages, if the file is a copy.
  */
 export async function verifiedReport(
   session: Session,
@@ -40,7 +40,7 @@ export function progressOf({ terminal, env, monoMs }: Session): ProgressLine | n
   return createProgressLine({ draw: showProgress, monoMs, unicode: showsUnicode(env) });
 }
 
-/** The failure for a store, or a backup, that isn't whole. */
+/** The failure for a damaged store or backup. */
 export function damage(problems: readonly string[]): CommandFailure {
   const message = problems.join("; ");
   return new CommandFailure({

@@ -1,4 +1,4 @@
-/** Lengths of time, as people write and read them. Pure. */
+/** Formats and parses durations for people. Pure. */
 import { periodSecondsMax } from "../../shared/bounds.js";
 
 const units: readonly (readonly [seconds: number, name: string])[] = [
@@ -30,7 +30,7 @@ const unitSeconds: Readonly<Record<string, number>> = {
   w: 604_800,
 };
 
-/** Seconds of a length of time such as 30d; null for anything else. */
+/** The seconds of a duration such as 30d; null for anything else. */
 export function readDuration(text: string): number | null {
   const parts = /^(\d{1,10})([smhdw])$/.exec(text.trim());
   if (parts === null) return null;

@@ -13,15 +13,15 @@ export function formatBytes(bytes: number): string {
 }
 
 /**
- * How many decimals to show for amounts of US dollars of which this is the largest. A column uses
- * one number of decimals, so that its points are aligned.
+ * The decimals for amounts of US dollars of which this is the largest. A column has one number of
+ * decimals, so that its points are aligned.
  */
 export function usdDecimals(largest: number): number {
   if (largest === 0 || largest >= 1) return 2;
   return largest >= 0.01 ? 4 : 6;
 }
 
-/** The message of a refusal with its currency, which the API's fixed words leave out. */
+/** The message of a refusal with a currency sign, which the API's fixed text lacks. */
 export function withCurrency(message: string): string {
   return message.replace(/: spent (\d\S*) of (\d\S*)$/, ": spent $$$1 of $$$2");
 }

@@ -1,7 +1,7 @@
 /**
- * The whole terminal for a program that redraws it: the alternate screen, keys one by one,
- * resizing. It is put back on every way out: the end, a signal, an error; before Ctrl-Z stops the
- * program, and taken again when it goes on.
+ * The terminal of a program that redraws the screen: the alternate screen, single keys, resizing.
+ * Every exit restores it: the end, a signal, an error. Ctrl-Z restores it before the program stops,
+ * and the program takes it again when it resumes.
  */
 import { emitKeypressEvents } from "node:readline";
 import { escapeControls } from "../../shared/logging/escape-controls.js";
@@ -9,9 +9,9 @@ import { escapeControls } from "../../shared/logging/escape-controls.js";
 export interface Screen {
   size(): { readonly columns: number; readonly rows: number };
   draw(lines: readonly string[]): void;
-  /** The next key, `resize` when the terminal has another size, or null when the time is over. */
+  /** The next key, `resize` after a change of size, or null after `withinMs`. */
   nextKey(withinMs: number): Promise<string | null>;
-  /** Puts the terminal back and stops the program until SIGCONT. */
+  /** Restores the terminal and stops the program until SIGCONT. */
   suspend(): void;
   close(): void;
 }
@@ -22,7 +22,7 @@ interface Key {
   readonly sequence?: string;
 }
 
-/** Null where there is no terminal, or one that can't be redrawn. */
+/** Null without a terminal, or with one that can't be redrawn. */
 export function openScreen(onKilled: (exitCode: number) => void): Screen | null {
   const { stdin, stdout, env } = process;
   if (!stdin.isTTY || !stdout.isTTY || env["TERM"] === "dumb") return null;
@@ -42,14 +42,14 @@ export function openScreen(onKilled: (exitCode: number) => void): Screen | null 
   const putBack = (): void => {
     if (!isTaken) return;
     isTaken = false;
-    // Synchronous on a terminal: it is out before the process ends.
+    // Synchronous on a terminal: it is written before the process ends.
     stdout.write("\u001b[?7h\u001b[?25h\u001b[?1049l");
     stdin.setRawMode(false);
   };
   const suspend = (): void => {
     putBack();
     process.kill(process.pid, "SIGSTOP");
-    // Not with the signal to go on, which comes after what is drawn next.
+    // Taken here, since the signal to resume is handled only after the next redraw.
     take();
   };
   // After an external SIGSTOP the shell owns the terminal.

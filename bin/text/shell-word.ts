@@ -1,6 +1,6 @@
-/** A text in a command that is shown, to be copied into a shell. */
+/** Quotes a text in a displayed command, to be pasted into a shell. */
 
-/** As a shell takes it for one word: in quotes, if anything in it means something to a shell. */
+/** The text as one shell word, quoted if it contains a special character. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

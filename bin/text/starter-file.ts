@@ -1,4 +1,4 @@
-/** The configuration that `sluice init` writes for somebody who begins. Pure. */
+/** The initial configuration that `sluice init` writes. Pure. */
 
 /** A provider whose key is in the environment. */
 interface FoundProvider {
@@ -6,7 +6,7 @@ interface FoundProvider {
   readonly keyVariable: string;
 }
 
-/** `masterKey`: made for this file. */
+/** `masterKey` was generated for this file. */
 export function starterFile(found: readonly FoundProvider[], masterKey: string): string {
   const providers =
     found.length === 0

@@ -6,8 +6,8 @@ import { isObject } from "../../shared/checked.js";
 import { formatDuration } from "./duration.js";
 
 /**
- * Scalars, lists of scalars, and lists of hosts, one line each; the fields of a nested object
- * behind the object's name. Lists of other objects are left out: `--json` has them.
+ * Scalars, lists of scalars, and lists of hosts, one line each. The fields of a nested object are
+ * prefixed with its name. Lists of other objects are omitted; `--json` has them.
  */
 export function statusFields(
   body: unknown,
@@ -21,7 +21,7 @@ export function statusFields(
       return [[name.slice(0, -" seconds".length), formatDuration(value)] as const];
     if (Array.isArray(value) && value.length > 0 && value.every(isHost))
       return value.map((host, index) => [index === 0 ? name : "", hostLine(host)] as const);
-    // Sentences, which contain commas themselves: one per line.
+    // Sentences contain commas: one per line.
     if (
       Array.isArray(value) &&
       value.length > 1 &&

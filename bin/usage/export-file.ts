@@ -1,6 +1,6 @@
 /**
- * A file that exists only when it is complete: it is written beside its name and renamed at the
- * end. An unfinished file is removed, also on Ctrl-C; only a kill −9 leaves a `.partial` behind.
+ * A file that exists only once it is complete: it is written under another name and renamed at the
+ * end. An unfinished file is removed, also on Ctrl-C; only SIGKILL leaves a `.partial` behind.
  */
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
@@ -8,14 +8,14 @@ import { open, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 export interface ExportFile {
-  /** Resolves when the operating system has the text. */
+  /** Resolves once the operating system has accepted the text. */
   write(text: string | Uint8Array): Promise<void>;
   /**
-   * Syncs the file to the disk and gives it its name, in place of a file that had it. `check` may
-   * reject before that.
+   * Syncs the file to disk and renames it, replacing an existing file. `check` may reject before
+   * that.
    */
   finish(check?: (path: string) => Promise<void>): Promise<void>;
-  /** Removes what was written. */
+  /** Removes the unfinished file. */
   abandon(): Promise<void>;
 }
 
@@ -61,10 +61,10 @@ export async function beginExportFile(path: string, mode = 0o666): Promise<Expor
   };
 }
 
-/** So that the name outlives the machine's fall, too. */
+/** Makes the new name durable. */
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, "r");
-  // Some file systems can't, and have no need to.
+  // Some file systems don't support it and don't need it.
   await directory.sync().catch(() => {});
   await directory.close();
 }

@@ -1,10 +1,10 @@
-/** A line that shows the progress of long work. Work that is done in a moment shows none. */
+/** A line with the progress of long work; short work shows none. */
 import { formatDuration } from "../text/duration.js";
 
 export interface ProgressLine {
-  /** `ratio` of the work that is done, from 0 to 1, and in words, such as `58,000 records`. */
+  /** `ratio`: the finished share, from 0 to 1; `done`: in words, such as `58,000 records`. */
   show(ratio: number, done: string): void;
-  /** Removes the line, if there is one. */
+  /** Removes the line, if any. */
   clear(): void;
 }
 
@@ -22,7 +22,7 @@ const momentMs = 500;
 const redrawMs = 100;
 const barColumns = 24;
 
-/** Begins to measure: the work starts now. */
+/** Starts measuring: the work begins now. */
 export function createProgressLine({ draw, monoMs, unicode }: ProgressOptions): ProgressLine {
   const startedMs = monoMs();
   let drawnMs: number | null = null;

@@ -8,7 +8,7 @@ import type {
 import { isAbsent, isCount, isObject } from "../../shared/checked.js";
 import { unreadableAnswer } from "../session/daemon-answer.js";
 
-/** What is shown of the totals. */
+/** The displayed totals. */
 export type ShownTotals = Pick<
   UsageTotals,
   | (typeof totalCounts)[number]
@@ -20,7 +20,7 @@ export type ShownTotals = Pick<
 export interface ShownSummary {
   readonly usage: ShownTotals;
   readonly groups: readonly UsageGroup[];
-  /** Null where hosts don't share their usage. */
+  /** Null if hosts don't share their usage. */
   readonly hosts: ReportHosts | null;
 }
 
@@ -44,7 +44,7 @@ const groupCounts = [
 ] as const;
 const unknownUsage = ["unknown_calls", "unknown_tokens_at_most", "unknown_cost_at_most"] as const;
 
-/** The fields that are shown; throws `CommandFailure` if the answer has another form. */
+/** The displayed fields; throws `CommandFailure` if the answer has another form. */
 export function readSummary(body: unknown): ShownSummary {
   const { usage, groups, hosts = null } = fieldsOf(body);
   if (!Array.isArray(groups) || !groups.every(isGroup) || !isTotals(usage))

@@ -11,15 +11,15 @@ import type { OpenWindow } from "./window-flags.js";
 
 /** Which records to export. */
 export interface UsageQuery extends OpenWindow {
-  /** A normalized user path: selects the records at it and below. */
+  /** A normalized user path: selects its records and those below it. */
   readonly userPath: string;
 }
 
 export interface UsagePage {
   readonly records: readonly ExportedRecord[];
-  /** How much of the export is done, from 0 to 1. */
+  /** The exported share, from 0 to 1. */
   readonly progress: number;
-  /** They are those of this host, of several that share their usage. */
+  /** Whether several hosts share their usage, and these are the records of one. */
   readonly isOfOneHost?: boolean;
 }
 

@@ -15,7 +15,7 @@ import { daysOf, type ReportWindow } from "./window-flags.js";
 
 interface UsageView extends ReportWindow {
   readonly userPath: string;
-  /** Null: the chart without a table. */
+  /** Null to print the chart without a table. */
   readonly by: Grouping | null;
   readonly columns: number;
   readonly unicode: boolean;
@@ -38,7 +38,7 @@ export function renderUsage({ usage, groups, hosts }: ShownSummary, view: UsageV
   return parts.join("\n\n");
 }
 
-/** From this age on, and when it isn't complete, a host's part is named. */
+/** A host's part is named if it is incomplete or at least this old. */
 const namedFromSeconds = 10;
 
 function renderHosts(hosts: ReportHosts): readonly string[] {
@@ -140,7 +140,7 @@ function renderChart(days: readonly UsageGroup[], { columns, unicode }: UsageVie
   return [`${name} per ${per}, at most ${most}`, ...lines].join("\n");
 }
 
-/** All days of the window in order, also those without usage. */
+/** All days of the window in order, including days without usage. */
 function everyDay(groups: readonly UsageGroup[], window: ReportWindow): readonly UsageGroup[] {
   const known = new Map(groups.map((group) => [group.key, group]));
   return daysOf(window).map(

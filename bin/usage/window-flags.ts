@@ -6,12 +6,12 @@ import { usageDaysMax } from "../../shared/bounds.js";
 import { dayMs, dayOf, daysBetween, parseDay } from "../../shared/utc-day.js";
 import type { ArgumentProblem, FromArguments } from "../session/command-failure.js";
 
-/** The flags as they were typed. */
+/** The flags as typed. */
 export interface WindowFlags {
   readonly days?: string;
   readonly from?: string;
   readonly to?: string;
-  /** A month, `2026-02`; true: this one. */
+  /** A month, `2026-02`; true for the current one. */
   readonly month?: string | true;
 }
 
@@ -21,7 +21,7 @@ export interface ReportWindow {
   readonly endDate: string;
 }
 
-/** As `ReportWindow`, null where a side is open. */
+/** Like `ReportWindow`; null for an open side. */
 export interface OpenWindow {
   readonly startDate: string | null;
   readonly endDate: string | null;

@@ -10,7 +10,7 @@ export type ExportFormat = (typeof exportFormats)[number];
 
 interface ExportOptions {
   readonly format: ExportFormat;
-  /** Resolves when the text has left the process. */
+  /** Resolves once the text has been written. */
   write(text: string): Promise<void>;
   /** Null if no progress is shown. */
   readonly progress: ProgressLine | null;

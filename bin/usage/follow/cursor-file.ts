@@ -1,6 +1,6 @@
 /**
- * The file in which a follower keeps how far it is. It is exchanged as a whole, so that a crash
- * leaves the old one or the new one; and one follower at a time has it.
+ * The file with a follower's cursor. It is replaced as a whole, so that a crash leaves the old or
+ * the new version, and only one follower at a time may use it.
  */
 import { createHash } from "node:crypto";
 import { open, readFile, realpath, rename, rm } from "node:fs/promises";
@@ -12,9 +12,9 @@ import { SinkError } from "./sink.js";
 
 interface CursorNote {
   readonly cursor: string | null;
-  /** Of a batch that is being sent: how many records it has; null: none is. */
+  /** The number of records of the batch being sent; null if there is none. */
   readonly sending: number | null;
-  /** Of an output file: its inode and how much of it is complete; null without one. */
+  /** For an output file: its inode and the length of its complete part; otherwise null. */
   readonly output: { readonly inode: number; readonly bytes: number } | null;
 }
 
@@ -26,7 +26,7 @@ export class CursorFile {
     this.#path = path;
   }
 
-  /** What was kept, locked from now on; null: nothing was. Rejects with `SinkError`. */
+  /** Locks the file and returns its content; null if it is new. Rejects with `SinkError`. */
   async open(): Promise<CursorNote | null> {
     this.#lock ??= await this.#take();
     const text = await readFile(this.#path, "utf8").catch((error: NodeJS.ErrnoException) => {
@@ -42,7 +42,7 @@ export class CursorFile {
     );
   }
 
-  /** Resolves when it is on the disk. Rejects with `SinkError`. */
+  /** Resolves once it is on disk. Rejects with `SinkError`. */
   async keep(note: CursorNote): Promise<void> {
     const fresh = `${this.#path}.new`;
     try {
@@ -65,7 +65,7 @@ export class CursorFile {
     this.#lock = null;
   }
 
-  /** A name without a file: it is free as soon as its owner has ended, however that was. */
+  /** A socket name without a file: it is released when its owner ends, however it ends. */
   async #take(): Promise<Server> {
     const directory = await realpath(dirname(this.#path)).catch((error: NodeJS.ErrnoException) => {
       throw fileFailure(this.#path, error);
@@ -100,7 +100,7 @@ function parseNote(text: string): CursorNote | null {
   return isCount(inode) && isCount(bytes) ? { cursor, sending, output: { inode, bytes } } : null;
 }
 
-/** A full disk passes, and so does a network's; a wrong path doesn't. */
+/** A full disk or a network failure is temporary; a wrong path isn't. */
 export function fileFailure(path: string, error: NodeJS.ErrnoException): SinkError {
   const { code = "" } = error;
   return new SinkError(`can't write to ${path}: ${systemReason(error)}`, {

@@ -1,4 +1,4 @@
-/** Where `--to` of `sluice usage follow` leads. Pure. */
+/** Parses `--to` of `sluice usage follow`. Pure. */
 import { show } from "../../../shared/checked.js";
 
 /** `checked`: with TLS, and the server's certificate is verified. */
@@ -7,15 +7,15 @@ type Tls = "none" | "unchecked" | "checked";
 export type Destination =
   | {
       readonly kind: "postgres";
-      /** Without what is said of TLS. */
+      /** Without the TLS parameters. */
       readonly url: string;
       /** Without a password. */
       readonly shown: string;
       readonly tls: Tls;
-      /** A file with the authorities that are trusted; null: those that Node trusts. */
+      /** A file with trusted authorities; null for those that Node trusts. */
       readonly caFile: string | null;
     }
-  /** Null: standard output. */
+  /** Null for standard output. */
   | { readonly kind: "ndjson"; readonly file: string | null }
   | { readonly kind: "https"; readonly url: string; readonly shown: string };
 
@@ -26,7 +26,7 @@ type DestinationParsed =
 const expected = "--to must be postgres://…, https://… or ndjson";
 const loopback = /^(?:localhost|127\.[\d.]+|\[?::1\]?|)$/;
 
-/** `output`: the file of `--output`. */
+/** `output`: the file from `--output`. */
 export function parseDestination(to: string, output: string | null): DestinationParsed {
   const text = to.trim();
   if (text === "ndjson") return { ok: true, value: { kind: "ndjson", file: output } };
@@ -63,7 +63,7 @@ const tlsOfMode: Readonly<Record<string, Tls>> = {
   "verify-full": "checked",
 };
 
-/** A server that isn't on this host is reached with TLS, unless `sslmode` says otherwise. */
+/** A server on another host is reached by TLS, unless `sslmode` says otherwise. */
 function postgres(given: URL): DestinationParsed {
   const url = new URL(given);
   const mode = url.searchParams.get("sslmode");
@@ -77,7 +77,7 @@ function postgres(given: URL): DestinationParsed {
     );
   if (url.pathname.length < 2)
     return wrong("--to must name a database, such as postgres://host/usage");
-  // A directory of a Unix socket, too.
+  // The host may also be the directory of a Unix socket.
   const host = url.searchParams.get("host") ?? url.hostname;
   const isHere = loopback.test(host) || host.startsWith("/");
   const shown = `postgres://${url.host}${url.pathname}`;

@@ -1,7 +1,7 @@
 /**
- * Hands the records of a store on, page by page, until it is stopped or, with `once`, until there
- * are no more. What fails for a while is tried again from the destination's own cursor, so that
- * nothing is left out, and nothing is there twice where the destination can tell.
+ * Passes the records of a store on, page by page, until it is stopped or, with `once`, until no
+ * records are left. After a temporary failure it retries from the destination's own cursor, so that
+ * no record is missing, and none is duplicated if the destination can detect that.
  */
 import type { AdminClient } from "../../session/with-daemon.js";
 import { type FollowedPage, readFollowed } from "./followed-page.js";
@@ -9,28 +9,30 @@ import type { Sink } from "./sink.js";
 
 interface FollowOptions {
   readonly sink: Sink;
-  /** The name under which the daemon reports how far this follower is. */
+  /** The name under which the daemon reports this follower's progress. */
   readonly name: string;
   readonly from: "start" | "now";
-  /** Records of a page, at most. */
+  /** The maximum number of records per page. */
   readonly batchMax: number;
-  /** Ends when all that there is has been handed on. */
+  /** Ends once all existing records have been passed on. */
   readonly once: boolean;
-  /** In place of the machine's name; null: as the daemon says. */
+  /** Replaces the machine's name; null to use the daemon's. */
   readonly host: string | null;
   isStopping(): boolean;
   /** Waits, at most until it is stopped. */
   pause(ms: number): Promise<void>;
-  /** Called with each page, once it is handed on. */
+  /** Called with each page after it was passed on. */
   onPage(page: FollowedPage): void;
-  /** For the operator's attention. */
+  /** Reports something that needs the operator's attention. */
   onNotice(notice: string): void;
 }
 
-/** How often the daemon is asked when there is nothing new. */
+/** The polling interval while there are no new records. */
 const idleMs = 1000;
 
-/** Resolves when it is stopped, or when there is no more. Rejects with what failed. */
+/**
+ * Resolves when it is stopped, or has passed on all with `once`. Rejects with a permanent failure.
+ */
 export async function followRecords(
   client: Pick<AdminClient, "call">,
   options: FollowOptions,
@@ -83,16 +85,16 @@ function reportGaps(page: FollowedPage, { onNotice }: FollowOptions): void {
     );
 }
 
-/** Before the first retry, and at most. */
+/** The pause before the first retry; doubled up to a maximum. */
 const firstRetryMs = 1000;
 const longestRetryMs = 60_000;
-/** What a destination may ask for at the most. */
+/** The longest pause that a destination may ask for. */
 const askedMaxMs = 600_000;
 
 /**
- * How long a follower waits before it tries again. Doubles with each failure in a row, from the
- * first on (`failures` is 1), and is at least as long as the destination asked for. `spread`, from
- * 0 to 1, keeps many hosts from coming at once.
+ * The pause before a retry. It doubles with each consecutive failure (`failures` is 1 for the
+ * first), and is at least as long as the destination asks. `spread`, from 0 to 1, keeps many hosts
+ * from retrying simultaneously.
  */
 export function retryPauseMs(failures: number, askedMs: number | null, spread: number): number {
   const longest = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures - 1, 10));

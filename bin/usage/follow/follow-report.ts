@@ -1,4 +1,4 @@
-/** What `sluice usage follow` says of itself: lines for people, or objects. */
+/** The messages of `sluice usage follow`, as lines for people or as objects. */
 import { formatDuration } from "../../text/duration.js";
 import { formatCount } from "../../text/number-text.js";
 import type { FollowedPage } from "./followed-page.js";
@@ -10,7 +10,7 @@ interface ReportPorts {
   readonly json: boolean;
 }
 
-/** Between two lines on how far it is. */
+/** The interval between two progress lines. */
 const everyMs = 60_000;
 
 export class FollowReport {
@@ -20,7 +20,7 @@ export class FollowReport {
   #lagSeconds = 0;
   #cursor: string | null = null;
   #saidMs: number;
-  /** Of what fails now: what was said, and since when. */
+  /** The current failure: its reason, and since when. */
   #failing: { readonly reason: string; readonly sinceMs: number } | null = null;
 
   constructor(ports: ReportPorts) {
@@ -28,7 +28,7 @@ export class FollowReport {
     this.#saidMs = ports.monoMs();
   }
 
-  /** A page was handed on, or there was nothing new. */
+  /** A page was passed on, or there were no new records. */
   page({ records, missed_commits: missed, lag_seconds: lag, next }: FollowedPage): void {
     this.#records += records.length;
     this.#missedCommits += missed;
@@ -44,7 +44,7 @@ export class FollowReport {
     this.progress();
   }
 
-  /** Said once, however often the same fails. */
+  /** Reports each failure once, however often it repeats. */
   failed(reason: string): void {
     if (this.#failing?.reason === reason) return;
     this.#failing = { reason, sinceMs: this.#failing?.sinceMs ?? this.#ports.monoMs() };
@@ -56,7 +56,7 @@ export class FollowReport {
     say(json ? JSON.stringify({ kind: "notice", message }) : message);
   }
 
-  /** How far it is. */
+  /** Prints the progress. */
   progress(): void {
     const { json, say, monoMs } = this.#ports;
     this.#saidMs = monoMs();

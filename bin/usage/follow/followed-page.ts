@@ -1,4 +1,4 @@
-/** Reads the daemon's pages of records behind a cursor. */
+/** Reads the daemon's pages of records after a cursor. */
 import type { FollowedRecords } from "../../../shared/api/record-item.js";
 import { isCount, isObject } from "../../../shared/checked.js";
 import { type ExportedRecord, isExportedRecord } from "../../../shared/export/exported-record.js";
@@ -15,9 +15,9 @@ interface PageQuestion {
   readonly after: string | null;
   readonly from: "start" | "now";
   readonly limit: number;
-  /** Null: the daemon isn't to tell of this follower. */
+  /** Null if the daemon shouldn't report this follower. */
   readonly follower: string | null;
-  /** It has all and ends. */
+  /** Whether the follower has passed on all and ends. */
   readonly finished?: boolean;
 }
 

@@ -1,46 +1,48 @@
-/** Where followed records go: the port that each destination implements. */
+/** The port to the destination of followed records, which each kind implements. */
 import type { ExportedRecord } from "../../../shared/export/exported-record.js";
 
-/** Records of one page, in their order. */
+/** The records of one page, in order. */
 export interface Batch {
-  /** The cursor behind which they are; null: they are the first. */
+  /** The cursor before its first record; null for the first batch. */
   readonly after: string | null;
-  /** The cursor behind them. */
+  /** The cursor after its last record. */
   readonly next: string;
-  /** Of the store, with which their ids are unique over all hosts. */
+  /** The store's id: record ids are unique together with it over all hosts. */
   readonly storeId: string;
   /** The name of the machine. */
   readonly host: string;
   readonly records: readonly ExportedRecord[];
-  /** Commits whose records were removed before they were read. */
+  /** Commits whose records were deleted before they were read. */
   readonly missedCommits: number;
 }
 
-/** How far the destination has got. */
+/** The progress of the destination. */
 export interface SinkPlace {
-  /** Null: nothing was handed on. */
+  /** Null if it has no records yet. */
   readonly cursor: string | null;
-  /** How many records the next batch must have: it is sent again as it was; null: any number. */
+  /**
+   * The size of a batch that must be repeated unchanged; null if the next batch may have any size.
+   */
   readonly repeat: number | null;
 }
 
 export interface Sink {
-  /** `storeIds`: of the store, the newest first. Rejects with `SinkError`, as `take`. */
+  /** `storeIds`: the ids of the store, newest first. Rejects with `SinkError`, as `take` does. */
   open(storeIds: readonly string[]): Promise<SinkPlace>;
   /**
-   * Resolves when the batch is safe and the cursor behind it is noted. `moved`: another follower
-   * has gone on from there, and nothing was done.
+   * Resolves once the batch and the cursor after it are safe. `moved`: another follower has
+   * advanced the cursor, and nothing was written.
    */
   take(batch: Batch): Promise<"taken" | "moved">;
   close(): Promise<void>;
 }
 
-/** Why a destination didn't take a batch. */
+/** Why a destination didn't accept a batch. */
 export class SinkError extends Error {
   override name = "SinkError";
-  /** Whether it is worth trying again without a change by anybody. */
+  /** Whether a retry may succeed without any intervention. */
   readonly isPassing: boolean;
-  /** How long the destination wants to be left alone; null: it hasn't said. */
+  /** The pause that the destination asks for; null if it doesn't. */
   readonly retryAfterMs: number | null;
 
   constructor(
@@ -61,7 +63,7 @@ export class SinkError extends Error {
   }
 }
 
-/** Records as lines of NDJSON: the fields of an export, and whose record each is. */
+/** Records as lines of NDJSON: the fields of an export, with store and host. */
 export function recordLines({ records, storeId, host }: Batch): string {
   return records
     .map((record) => `${JSON.stringify({ store_id: storeId, host, ...record })}\n`)

@@ -1,4 +1,4 @@
-/** What an answer that isn't a success means for a batch. Pure. */
+/** The meaning of an unsuccessful answer for a batch. Pure. */
 import { shortName } from "../../../shared/checked.js";
 import { SinkError } from "../follow/sink.js";
 
@@ -8,11 +8,11 @@ interface FailedAnswer {
   readonly status: number;
   /** The header of that name. */
   readonly retryAfter: string | undefined;
-  /** What it begins with. */
+  /** The beginning of the body. */
   readonly text: string;
 }
 
-/** Statuses below 500 after which the same may succeed later. */
+/** Statuses below 500 after which a retry may succeed. */
 const passing = [408, 409, 423, 425, 429];
 
 export function answerFailure({ shown, status, retryAfter, text }: FailedAnswer): SinkError {
@@ -32,7 +32,7 @@ function adviceFor(status: number): string {
   return status >= 300 && status < 400 ? ": name the address that it leads to" : "";
 }
 
-/** A number of seconds; a date is left out, since it depends on two clocks. */
+/** A number of seconds; a date is ignored, since it depends on two clocks. */
 function secondsOf(header: string | undefined): number | null {
   return /^\d{1,6}$/.test(header ?? "") ? Number(header) * 1000 : null;
 }

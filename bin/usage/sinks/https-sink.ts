@@ -1,6 +1,6 @@
 /**
- * Followed records by POST. What is about to be sent is noted first, so that a batch whose answer
- * was lost is sent again as it was, with the key that it had: the receiver can tell that it has it.
+ * Sends followed records by POST. The batch is noted before it is sent: if its answer is lost, it
+ * is sent again unchanged with the same key, by which the receiver can detect the duplicate.
  */
 import { once } from "node:events";
 import http from "node:http";
@@ -15,15 +15,15 @@ interface HttpsOptions {
   readonly url: string;
   /** Without a query, for messages. */
   readonly shown: string;
-  /** Null: none is sent. */
+  /** Null to send none. */
   readonly token: string | null;
   readonly cursor: CursorFile;
-  /** Until an answer has come as a whole; tests don't wait so long. */
+  /** The timeout until the complete answer; tests use a shorter one. */
   readonly deadlineMs?: number;
 }
 
 const deadlineMsDefault = 30_000;
-/** Of an answer that isn't wanted. */
+/** The bytes read from an error's answer. */
 const answerBytesMax = 2048;
 
 export function httpsSink(options: HttpsOptions): Sink {
@@ -84,7 +84,9 @@ async function post(
   }
 }
 
-/** The beginning of an answer; the rest is read and forgotten, so that the connection is free. */
+/**
+ * The beginning of an answer; the rest is read and dropped, so that the connection can be reused.
+ */
 async function firstOf(response: http.IncomingMessage): Promise<string> {
   let text = "";
   response.setEncoding("utf8");
@@ -93,7 +95,7 @@ async function firstOf(response: http.IncomingMessage): Promise<string> {
   return text.slice(0, answerBytesMax);
 }
 
-/** The same for the same records, and another for all others. */
+/** The same key for the same records, and a different one for any others. */
 function idempotencyKey({ storeId, records }: Batch): string {
   return `${storeId}-${String(records[0]?.id)}-${String(records.at(-1)?.id)}`;
 }

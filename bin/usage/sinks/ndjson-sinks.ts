@@ -1,14 +1,17 @@
 /**
- * Followed records as lines, in a file or on standard output. The cursor's file says how much of
- * the output file is complete; what a crash or a full disk has left behind that is cut off, so that
- * each record is in it once.
+ * Writes followed records as lines, to a file or to standard output. The cursor's file has the
+ * length of the output file's complete part; what a crash or a full disk left after it is
+ * truncated, so that each record is in the file once.
  */
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { type CursorFile, fileFailure } from "../follow/cursor-file.js";
 import type { Sink } from "../follow/sink.js";
 import { recordLines } from "../follow/sink.js";
 
-/** An output file that may be renamed at any time, as logs are: the next batch begins a new one. */
+/**
+ * An output file that may be renamed at any time, as logs are: the next batch then creates a new
+ * one.
+ */
 export function fileSink(path: string, cursor: CursorFile): Sink {
   let file: FileHandle | null = null;
   let inode = 0;
@@ -24,7 +27,7 @@ export function fileSink(path: string, cursor: CursorFile): Sink {
   };
   const begin = async (): Promise<void> => {
     await file?.close();
-    // Not for appending: what is cut off must be written over.
+    // Not in append mode: the truncated part must be overwritten.
     file = await open(path, "r+").catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOENT") throw error;
       return open(path, "wx+", 0o600);
@@ -57,7 +60,7 @@ export function fileSink(path: string, cursor: CursorFile): Sink {
       const at = await stat(path).catch(() => null);
       if (at?.ino !== inode || at.size < bytes) {
         await withErrors(begin);
-        // Before anything is in the new file: what a crash leaves in it is cut off.
+        // Before anything is written to the new file: what a crash leaves in it is truncated.
         await keep(batch.after);
       }
       await withErrors(async () => {
@@ -80,7 +83,7 @@ export function fileSink(path: string, cursor: CursorFile): Sink {
   };
 }
 
-/** `write` resolves when the text has left the process. Null: nothing is kept for the next time. */
+/** `write` resolves once the text has been written. Null: no cursor is kept. */
 export function outputSink(
   write: (text: string) => Promise<void>,
   cursor: CursorFile | null,

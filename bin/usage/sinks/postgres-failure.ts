@@ -1,23 +1,23 @@
-/** Why a statement failed, in words, and whether it passes. Pure. */
+/** Why a statement failed, in words, and whether the failure is temporary. Pure. */
 import { systemReason } from "../../../shared/text/system-reason.js";
 import { SinkError } from "../follow/sink.js";
 import { followersTable, recordsTable } from "./record-table.js";
 
 /**
- * Classes of SQLSTATE that pass by themselves: connections, rollbacks, a server without room,
- * locks, a server that starts or stops.
+ * Classes of SQLSTATE that are temporary: connections, rollbacks, lack of resources, locks, a
+ * server that starts or stops.
  */
 const passingClasses = ["08", "40", "53", "55", "57", "58"];
-/** A server that reads alone, as after a failover. */
+/** A read-only server, as after a failover. */
 const readOnly = "25006";
 /** Faults of the network. */
 const passingCodes = /^E(?:CONN|PIPE|HOST|NET|TIMEDOUT|NOTFOUND|AI_AGAIN|NOENT)/;
-/** Those that the client library finds have no code. */
+/** Errors that the client library detects have no code. */
 const passingMessages = /^(?:Connection terminated|Query read timeout|timeout expired|Client )/;
 
 const authorities = "name its authorities: sslrootcert=FILE in the address";
 
-/** What there is to do about what doesn't pass. */
+/** What to do about permanent failures. */
 const advice: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: authorities,
   SELF_SIGNED_CERT_IN_CHAIN: authorities,

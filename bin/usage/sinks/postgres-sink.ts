@@ -1,8 +1,8 @@
 /**
- * Followed records in PostgreSQL: the only file that imports the client library, which is loaded
- * when this destination is chosen. Records and cursor are in one transaction, which locks the
- * follower's row: each record is there once, whatever ends in between, and of two followers of one
- * name the second finds that the first has gone on.
+ * Writes followed records to PostgreSQL; the only file that imports the client library, which is
+ * loaded if this destination is chosen. Records and cursor are written in one transaction that
+ * locks the follower's row: each record is stored once, whatever fails in between, and of two
+ * followers with one name the second detects that the first has moved on.
  */
 import { readFileSync } from "node:fs";
 import type { Client, QueryResultRow } from "pg";
@@ -21,26 +21,26 @@ import {
 interface PostgresOptions {
   readonly destination: Extract<Destination, { readonly kind: "postgres" }>;
   readonly follower: string;
-  /** Null: the server asks for none, or the address, PGPASSWORD or ~/.pgpass has it. */
+  /** Null if the server requires none, or the address, PGPASSWORD or ~/.pgpass has it. */
   readonly password: string | null;
   readonly createTables: boolean;
 }
 
 const connectMs = 10_000;
-/** A batch of a thousand takes milliseconds; a server that says nothing for so long is gone. */
+/** A batch of a thousand takes milliseconds; a server that is silent for so long is gone. */
 const answerMs = 60_000;
-/** No partition holds the record. */
+/** No partition can hold the record. */
 const noPartition = "23514";
-/** A number of its own: one follower at a time makes tables. */
+/** An arbitrary lock number: one follower at a time creates tables. */
 const tableLock = 7_588_223_401;
 
-/** One connection, and another one after each failure. */
+/** One connection, replaced after each failure. */
 export function postgresSink(options: PostgresOptions): Sink {
   const { destination, follower, createTables } = options;
   let client: Client | null = null;
   let storeId = "";
   const close = (): void => {
-    // Not awaited: a server that is gone never says that it has heard it.
+    // Not awaited: a server that is gone never confirms it.
     client?.end().catch(() => {});
     client = null;
   };
@@ -83,7 +83,7 @@ async function connect({ destination, password }: PostgresOptions): Promise<Clie
   const { url, tls, caFile } = destination;
   const { default: pg } = await import("pg");
   const client = new pg.Client({
-    // What it says is stronger than what stands beside it, an empty password too.
+    // The URL overrides the other options, even with an empty password.
     connectionString: withPassword(url, password),
     application_name: "sluice usage follow",
     connectionTimeoutMillis: connectMs,
@@ -97,7 +97,7 @@ async function connect({ destination, password }: PostgresOptions): Promise<Clie
             ...(caFile === null ? {} : { ca: readAuthorities(caFile) }),
           },
   });
-  // The next query fails, and says why.
+  // The next query fails and has the reason.
   client.on("error", () => {});
   await client.connect();
   return client;
@@ -149,7 +149,7 @@ function makeTables(client: Client, statements: readonly string[]): Promise<void
   });
 }
 
-/** The cursor of this follower and store, or of the store that this one goes on from. */
+/** The cursor of this follower and store, or of the store that this one continues. */
 async function placeIn(
   client: Client,
   follower: string,
@@ -170,7 +170,7 @@ async function placeIn(
      on conflict do nothing`,
     [follower, storeIds[0]!, found?.cursor ?? null],
   );
-  // One that began at the same time may have been first.
+  // A follower that started at the same time may have been first.
   const [row] = await rowsOf<{ readonly cursor: string | null }>(client, selectCursor, [
     follower,
     storeIds[0]!,
