@@ -3,10 +3,10 @@ import { isAbsent, isCount, isObject } from "../checked.js";
 import { signedPicoFromUsd } from "../domain/money.js";
 
 /**
- * `text` is any text; `texts` a list of them; `count` an integer from 0; `tokens` an integer,
- * negative in a record that takes an estimate back, as `usd` then is too; `usd` US dollars, null if
- * unpriced; `flag` a boolean. A text is null if there is no such thing, a count if it wasn't
- * measured. What is `later` is missing in the records of a daemon of an earlier release.
+ * `text` is any text; `texts` a list of them; `count` an integer from 0; `tokens` an integer and
+ * `usd` US dollars, both negative in a record that takes an estimate back; `usd` is null if
+ * unpriced; `flag` a boolean. A text is null if absent, a count if it wasn't measured. A `later`
+ * field is missing in records from a daemon of an earlier release.
  */
 export type FieldKind =
   | "text"

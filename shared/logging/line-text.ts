@@ -1,4 +1,4 @@
-/** Log lines, which are JSON, as a person at a terminal reads them. Pure. */
+/** Formats log lines, which are JSON, for a person at a terminal. Pure. */
 import { escapeControls } from "./escape-controls.js";
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
@@ -10,8 +10,8 @@ const headOfRequest = new Set(["method", "path", "status", "ms"]);
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * `time level process message field=value…`, or null for a line below `least`. What isn't a log
- * line of Sluice is returned after the service's name. One line always, without control characters.
+ * `time level process message field=value…`, or null for a line below `least`. Any other line is
+ * returned after the service's name. Always one line, without control characters.
  */
 export function lineText(service: string, line: string, least = "warn"): string | null {
   const fields = parseLine(line);
@@ -46,7 +46,7 @@ function parseLine(line: string): Fields | null {
     const value: unknown = JSON.parse(line);
     return isFields(value) && "level" in value ? value : null;
   } catch {
-    // Half a line of a process that was killed: it is shown unchanged.
+    // A truncated line of a killed process is shown unchanged.
     return null;
   }
 }
@@ -71,7 +71,7 @@ function scalar(value: unknown): string | null {
   return null;
 }
 
-/** So that a value can't be read as several fields, as the JSON string that it is. */
+/** Quotes a value as a JSON string if it could be read as several fields. */
 function quotedIfNeeded(text: string): string {
   return /^[^\s"=]+$/.test(text) ? text : JSON.stringify(text);
 }

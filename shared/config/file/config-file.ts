@@ -24,7 +24,7 @@ export function validFields<T extends object>(fields: ReadFields<T>): T | null {
 export interface DeclaredProvider {
   readonly at: string;
   readonly name: string;
-  /** Null if it was no mapping; so below. */
+  /** Null if it wasn't a mapping; likewise below. */
   readonly fields: ReadFields<ProviderFields> | null;
   readonly modelTraits: readonly { readonly fields: ReadFields<ModelTraitsFields> | null }[];
   readonly perModel: readonly { readonly fields: ReadFields<PerModelFields> | null }[];
@@ -32,7 +32,7 @@ export interface DeclaredProvider {
 
 export interface DeclaredTarget {
   readonly at: string;
-  /** `provider/model`, as it was written. */
+  /** `provider/model`, as written. */
   readonly model: string;
   readonly weight: number;
 }
@@ -48,13 +48,13 @@ export interface DeclaredVirtualModel {
 export interface DeclaredAlias {
   readonly at: string;
   readonly name: string;
-  /** As it was written. */
+  /** As written. */
   readonly target: string;
 }
 
 export interface DeclaredPrice {
   readonly at: string;
-  /** `provider/model` or `provider/*`, as it was written. */
+  /** `provider/model` or `provider/*`, as written. */
   readonly name: string;
   readonly fields: ReadFields<PriceFields> | null;
   readonly tiers: readonly {

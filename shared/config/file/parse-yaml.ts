@@ -62,7 +62,7 @@ export function parseYaml(text: string): ParsedYaml {
 
 interface Anchor {
   readonly value: unknown;
-  /** How many values it stands for; null while it is being read. */
+  /** The number of values that it expands to; null while it is being read. */
   readonly values: number | null;
 }
 
@@ -176,7 +176,7 @@ class Composer {
     return key;
   }
 
-  /** Reads a value that may have an anchor, up to the end of its events. */
+  /** Reads a value that may have an anchor, up to its last event. */
   #anchored<T>(event: Named, value: T, fill: () => void): T {
     const name = event.anchorStart === -1 ? null : this.#nameAt(event);
     const before = this.#values + this.#aliased;
@@ -317,7 +317,7 @@ function plainFault(reason: string, text: string, at: number): string {
   return reason.replace(/[:"(].*$/s, "").trim();
 }
 
-/** Why a mapping can't go on at a character, which is all that the parser knows. */
+/** Why a mapping can't continue at a character; the parser doesn't say more. */
 function misplaced(text: string, at: number): string {
   const char = text.charAt(at);
   if (char !== "" && "@`%".includes(char))
@@ -332,7 +332,7 @@ function misplaced(text: string, at: number): string {
     : "wrong indentation, or the line above lacks its colon and the space behind it";
 }
 
-/** The key that begins at an offset is there before. */
+/** The fault of a key that occurs twice, at the second one's offset. */
 function repeatedKey(text: string, at: number): Fault {
   const key = /^[^\s:,{}[\]]{1,60}/.exec(text.slice(at, at + 60))?.[0] ?? "";
   return { at, what: `the key ${key} appears twice` };

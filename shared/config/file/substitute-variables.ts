@@ -10,8 +10,8 @@ import { keyPath } from "../read-mapping.js";
 /** Keys whose value may be left out: with an unset or empty variable they count as absent. */
 const optionalKeys: ReadonlySet<string> = new Set(["api_key", "master_key", "token"]);
 /**
- * Files that one process alone reads. A variable that isn't set here, such as
- * CREDENTIALS_DIRECTORY, may be set there: its placeholder stays, and names no file.
+ * Files that only one process reads. A variable that isn't set in this process, such as
+ * CREDENTIALS_DIRECTORY, may be set in that one: its placeholder stays, and names no file.
  */
 const readElsewhere: ReadonlySet<string> = new Set([
   "master_key_file",
@@ -45,7 +45,7 @@ interface Context {
   readonly problems: string[];
 }
 
-/** What an unset variable is: a problem, an absent value, or not this process's concern. */
+/** The role of an unset variable: a problem, an absent value, or left to another process. */
 type Need = "required" | "optional" | "elsewhere";
 
 function needOf(key: string): Need {
@@ -74,7 +74,7 @@ const placeholder = /\$\$\{|\$\{([A-Za-z_]\w*)\}|\$\{/g;
 /** A text that is `$NAME` as a whole is written with one more `$`. */
 const escapedBare = /^\s*\${2,}[A-Z][A-Z0-9_]*\s*$/;
 
-/** `$NAME`, as shells write it, which would be taken for the value itself. */
+/** `$NAME` in shell notation, which would otherwise be used as the value. */
 function isBareVariable(text: string, env: Environment): boolean {
   const name = /^\$([A-Z][A-Z0-9_]*)$/.exec(text.trim())?.[1];
   return name !== undefined && (name.includes("_") || env[name] !== undefined);

@@ -6,7 +6,7 @@ import { textOf } from "./text-kinds.js";
 import { always, type ValueKind } from "./value-kind.js";
 
 const fieldsMax = 32;
-/** Each request to the model is sent with them. */
+/** Each request to the model includes them. */
 const jsonBytesMax = 16_384;
 const depthMax = 16;
 
@@ -55,7 +55,7 @@ function isJson(value: unknown, depthLeft: number): boolean {
   return isObject(value) && Object.values(value).every((item) => isJson(item, depthLeft - 1));
 }
 
-/** Bodies are edited as bytes. */
+/** JSON in ASCII, because bodies are edited as bytes. */
 function asciiJson(value: unknown): string {
   return JSON.stringify(value).replace(
     /[\u0080-\uffff]/g,

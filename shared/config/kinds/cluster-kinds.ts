@@ -1,4 +1,4 @@
-/** The kinds of values of `cluster.*`: where the engine is, and how it is entered. */
+/** The kinds of values of `cluster.*`: the engine's addresses and credentials. */
 import { type EngineAddress, parseEngineUrl } from "../../cluster/engine-url.js";
 import { listOf } from "./list-kinds.js";
 import { textOf } from "./text-kinds.js";
@@ -11,7 +11,7 @@ const addresses = listOf(
   { itemsMin: 1, itemsMax: 32, item: orVariable(url) },
 );
 
-/** Addresses of an engine; what may be a user or password in them, a query too, is a secret. */
+/** Addresses of an engine; a possible user or password in them, or a query, is a secret. */
 export const engineUrls: ValueKind<readonly EngineAddress[] | null> = {
   ...addresses,
   label: "URLs",
@@ -30,7 +30,7 @@ export const clusterName: ValueKind<string> = {
   schema: orVariable({ type: "string", pattern: "^[A-Za-z0-9._-]{1,64}$" }),
 };
 
-/** A user of the engine, or what its Sentinels call it. */
+/** A user of the engine, or the name of the master in its Sentinels. */
 export const engineWord: ValueKind<string | null> = {
   label: "text",
   range: "1 to 256 characters",

@@ -19,7 +19,7 @@ function token(raw: unknown): string | null | undefined {
 
 export const masterKey: ValueKind<string | null> = {
   label: "secret",
-  // `none` is refused: it was meant as no key, and would be the first key that an attacker tries.
+  // `none` is refused: it is meant as no key, but would be the first key that an attacker tries.
   expected:
     "must be a text of visible ASCII characters without white space, in quotes if it looks like a number; leave it out (not none) for no key",
   quotable: never,
@@ -95,7 +95,7 @@ function weightedKey(raw: unknown): WeightedKey | WeightedKeyFile | undefined {
   return typeof keyFile === "string" ? { keyFile, weight } : undefined;
 }
 
-/** Headers that are Sluice's to set, or belong to the connection. */
+/** Headers that Sluice sets, or that belong to the connection. */
 const takenHeaders =
   /^(?:host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-length|content-type|expect|accept-encoding)$/i;
 
@@ -157,8 +157,8 @@ export const ownHeaders: ValueKind<OwnHeaders> = {
 };
 
 /**
- * Headers in one text, as `OTEL_EXPORTER_OTLP_HEADERS` has them: `name=value`, with commas between,
- * the values percent-encoded. Null for what isn't that.
+ * Headers in one text, in the form of `OTEL_EXPORTER_OTLP_HEADERS`: `name=value`, separated by
+ * commas, with percent-encoded values. Null for any other text.
  */
 export function parseHeaderList(text: string): Readonly<Record<string, string>> | null {
   const headers: Record<string, string> = {};

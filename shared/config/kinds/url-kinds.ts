@@ -18,7 +18,9 @@ function parseUrl(raw: unknown): URL | undefined {
   return url.username !== "" || url.password !== "" || text.includes("#") ? undefined : url;
 }
 
-/** An address to which paths such as `/chat/completions` are appended; without a final slash. */
+/**
+ * A base URL, to which paths such as `/chat/completions` are appended; without a trailing slash.
+ */
 export const baseUrl: ValueKind<string | null> = {
   label: "URL",
   expected:
@@ -32,7 +34,7 @@ export const baseUrl: ValueKind<string | null> = {
   schema,
 };
 
-/** A proxy, with its user and password if it wants any; or `none`. */
+/** The URL of a proxy, with user and password if it requires them; or `none`. */
 export const outboundProxy: ValueKind<string | null> = {
   label: "URL",
   expected:
@@ -49,7 +51,7 @@ export const outboundProxy: ValueKind<string | null> = {
   schema: { anyOf: [{ const: "none" }, schema] },
 };
 
-/** An address that is fetched unchanged. */
+/** A URL that is fetched unchanged. */
 export const webUrl: ValueKind<string> = {
   label: "URL",
   expected: "must be an http or https URL without credentials or fragment",

@@ -12,11 +12,11 @@ export interface ValueKind<T> {
   readonly label: string;
   /** The bounds of a value, or of a list's length, as the documentation shows them. */
   readonly range?: string;
-  /** The only values, where they are a few words. */
+  /** All values, if they are a few words. */
   readonly words?: readonly string[];
-  /** Of a number in the file. */
+  /** The unit of a number in the file. */
   readonly unit?: string;
-  /** Whether it is a path, which is relative to where it was written. */
+  /** Whether it is a path, relative to the place of its source. */
   readonly isPath?: true;
   /** What it accepts, as the rest of the sentence "<name> …". */
   readonly expected: string;
@@ -24,19 +24,19 @@ export interface ValueKind<T> {
   readonly quotable: (raw: unknown) => boolean;
   /** The value, or undefined if `raw` isn't of this kind. */
   readonly parse: (raw: unknown) => T | undefined;
-  /** How it is written in the file, for editors: nothing else, though `parse` may take more. */
+  /** The form in the file, for editors; `parse` may accept more. */
   readonly schema: JsonSchema;
 }
 
-/** A number with its unit; words as they are. */
+/** A number with its unit; words unchanged. */
 export function withUnit(text: string, { unit }: Pick<ValueKind<unknown>, "unit">): string {
   return unit !== undefined && /^\d/.test(text) ? `${text} ${unit}` : text;
 }
 
-/** In draft 7, which the language servers of editors know. */
+/** In draft 7, which editors' language servers support. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** One of these, or a text with a variable in it, which is replaced before the value is read. */
+/** One of these schemas, or a text with a variable, which is replaced before the value is read. */
 export function orVariable(...schemas: readonly JsonSchema[]): JsonSchema {
   return { anyOf: [...schemas, { type: "string", pattern: "\\$\\{" }] };
 }

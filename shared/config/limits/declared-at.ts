@@ -1,23 +1,23 @@
 /**
- * Where a configuration declares a limit, for people who want to change it there. A place in the
- * file is packed into one number.
+ * The place where a configuration declares a limit, for people who want to change it. A place in
+ * the file is packed into one number.
  */
 import type { DeclaredAt } from "../../domain/rule.js";
 
-/** Of one entry of a list of the file; more are refused. */
+/** Limits of one list entry in the file; more are refused. */
 export const limitsPerEntryMax = 1000;
 /** More than a file of 16 MiB can hold. */
 const entriesMax = 2 ** 21;
-/** What is left of an exact integer: limits behind so many lines are shown without theirs. */
+/** The rest of an exact integer: limits on later lines are shown without their line. */
 const linesMax = 2 ** 22;
 
-/** Of the limit of an entry, by their numbers in their lists; line 0: it isn't known. */
+/** The place of a limit by the indexes of its entry and itself; line 0 if unknown. */
 export function placeInFile(entry: number, limit: number, line: number): DeclaredAt {
   const known = line < linesMax ? line : 0;
   return (known * entriesMax + entry) * limitsPerEntryMax + limit;
 }
 
-/** The line of the file, from 1; null: a variable declares it, or it isn't known. */
+/** The line of the file, from 1; null if a variable declares it, or the line is unknown. */
 export function declaredLine(at: DeclaredAt): number | null {
   return typeof at === "string" ? null : Math.floor(at / (limitsPerEntryMax * entriesMax)) || null;
 }

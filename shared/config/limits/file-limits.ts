@@ -43,7 +43,9 @@ export function readFileLimits<S extends string, L extends PeriodLimit>(
   return reportDuplicates(form, placed, problems);
 }
 
-/** Null after its problem was reported. A path of white space would be all traffic, unmeant. */
+/**
+ * Null after reporting a problem. A path of white space would mean all traffic, unintentionally.
+ */
 function subjectOf<S extends string, L extends PeriodLimit>(
   { grammar }: LimitForm<S, L>,
   { at, scope, subject, subjectKey }: DeclaredLimits<S>,
@@ -59,8 +61,8 @@ function subjectOf<S extends string, L extends PeriodLimit>(
 }
 
 /**
- * Reads values that are written as texts, as `${NAME}` leaves them. A text that is none stays
- * unchanged, so that the message quotes it.
+ * Parses values written as texts, as `${NAME}` leaves them. An invalid text stays unchanged, so
+ * that the message quotes it.
  */
 function withValues<S extends string, L extends PeriodLimit>(
   form: LimitForm<S, L>,
@@ -72,8 +74,8 @@ function withValues<S extends string, L extends PeriodLimit>(
 }
 
 /**
- * Where the file declares the limits of entries that are valid, in the order of these. What an
- * alias stands for is where the alias is.
+ * The places of the limits of valid entries, in their order. For an aliased value, the place is the
+ * alias.
  */
 export function placesInFile<S extends string>(
   entries: readonly DeclaredLimits<S>[],
@@ -94,7 +96,7 @@ export function placesInFile<S extends string>(
   });
 }
 
-/** Limits, and beside each where it is declared. */
+/** Limits, and in parallel the place of each. */
 interface PlacedLimits<D> {
   readonly limits: readonly D[];
   readonly declaredAt: readonly DeclaredAt[];

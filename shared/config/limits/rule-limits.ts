@@ -51,7 +51,7 @@ export const ruleForm: LimitForm<Scope, RuleLimit> = {
 function parseLimit(fields: Mapping, at: string, problems: string[]): RuleLimit | null {
   const before = problems.length;
   const periodSeconds = checkedValue(parsePeriod(ruleGrammar, fields, `${at}.`), problems);
-  // Each cap by itself first, with a period that allows both, so that a wrong cap doesn't hide the
+  // First each cap separately, with a period that allows both, so that a wrong cap doesn't hide the
   // other.
   for (const cap of ["max_requests", "max_tokens"] as const) {
     if (!isAbsent(fields[cap]))

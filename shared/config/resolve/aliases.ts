@@ -1,6 +1,6 @@
 /**
- * Checks the aliases of the file: their names, and that what they stand for is configured. In which
- * order names are looked up is in `proxy/routing/resolve-model.ts`.
+ * Checks the aliases of the file: their names, and that their targets are configured. The order of
+ * look-ups is in `proxy/routing/resolve-model.ts`.
  */
 import { show } from "../../checked.js";
 import { parseSubject } from "../../domain/rule.js";
@@ -9,12 +9,12 @@ import type { AliasConfig } from "../config.js";
 import type { DeclaredAlias } from "../file/config-file.js";
 import { type ModelNamings, writtenName } from "../model-name.js";
 
-/** What an alias can stand for. */
+/** The possible targets of an alias. */
 interface Known {
-  /** Of providers, also those that are declared wrongly. */
+  /** The names of providers, including those declared wrongly. */
   readonly names: readonly string[];
   readonly namings: ModelNamings;
-  /** Of virtual models. */
+  /** The names of virtual models. */
   readonly sources: readonly string[];
 }
 
@@ -46,7 +46,7 @@ function nameProblem(name: string, { names, sources }: Known): string | null {
   if (!subject.ok || subject.value !== id)
     return "must be named with a model id, or how ids begin and *, without white space around it or a slash at an end";
   const provider = name.slice(0, Math.max(name.indexOf("/"), 0)).toLowerCase();
-  // A name with a provider before the slash goes to it before names that begin so are looked up.
+  // A name that begins with a provider and a slash goes to that provider before aliases apply.
   if (name.endsWith("*") && names.some((each) => each.toLowerCase() === provider))
     return `would never apply: names that begin with ${provider}/ go to the provider ${provider}; name the models one by one, without an asterisk`;
   return sources.some((source) => source.toLowerCase() === name.toLowerCase())
@@ -54,7 +54,7 @@ function nameProblem(name: string, { names, sources }: Known): string | null {
     : null;
 }
 
-/** What a text names, or what is wrong with it. */
+/** The target that a text names, or the problem with it. */
 function resolved(
   target: string,
   isBeginning: boolean,

@@ -69,8 +69,8 @@ export function providerWarnings(
 }
 
 /**
- * What is set for several hosts, and not as it is by default, on a host that shares nothing. One
- * warning names all of it.
+ * Settings for several hosts that differ from their defaults on a host that shares nothing. One
+ * warning names all of them.
  */
 export function clusterWarnings({
   cluster,
@@ -99,7 +99,7 @@ const limitVariables = [ruleForm, budgetForm].flatMap(({ singular, variables }) 
   })),
 );
 
-/** Variables whose names look like those of Sluice, but aren't known. */
+/** Variables whose names look like Sluice's, but are unknown. */
 export function variableWarnings(env: Environment): readonly string[] {
   const known = [
     configFileVariable,

@@ -9,11 +9,11 @@ import { outboundProxy } from "../kinds/url-kinds.js";
 import { kindProblem } from "../kinds/value-kind.js";
 import { absolutePath } from "./resolve-settings.js";
 
-/** By the scheme of the address; null: direct. */
+/** By the scheme of the address; null for a direct connection. */
 export interface ProxyVariables {
   readonly http: string | null;
   readonly https: string | null;
-  /** Hosts that are reached directly; `*` is all. */
+  /** Hosts that are reached directly; `*` means all. */
   readonly direct: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export function readProxyVariables(env: Environment, problems: string[]): ProxyV
     const name = names.find((each) => variable(env, each) !== null);
     if (name === undefined) return null;
     const raw = variable(env, name)!;
-    // Many write it without its scheme.
+    // Many people omit the scheme.
     const value = outboundProxy.parse(raw.includes("://") ? raw : `http://${raw}`);
     if (value === undefined) problems.push(kindProblem(outboundProxy, name, raw));
     return value ?? null;
@@ -38,7 +38,9 @@ export function readProxyVariables(env: Environment, problems: string[]): ProxyV
   };
 }
 
-/** `own`: the setting; null without one. A host of loopback is reached directly all the same. */
+/**
+ * `own`: the provider's setting; null if unset. Loopback hosts are reached directly in any case.
+ */
 export function proxyFor(
   address: string,
   own: string | null,
@@ -89,7 +91,7 @@ function ipv4(text: string): number | null {
   return parts.reduce((sum, part) => sum * 256 + part, 0);
 }
 
-/** With the proxy that it is reached through, and the whole paths of its files. */
+/** The provider with its outbound proxy and the absolute paths of its files. */
 export function withEgress(
   provider: ProviderConfig,
   proxies: ProxyVariables,

@@ -35,7 +35,7 @@ import {
   simulatorModels,
 } from "../settings/provider-settings.js";
 
-/** Where its key may be. */
+/** The fields of which one has the key. */
 const keyFields = ["api_key", "api_keys", "api_key_file", "api_key_command"] as const;
 
 /** Short enough for a log line and a metric's label. */
@@ -43,7 +43,7 @@ const nameCharsMax = 64;
 
 interface Providers {
   readonly providers: readonly ProviderConfig[];
-  /** Every declared name, also of wrong providers: a reference to one is no further problem. */
+  /** Every declared name, including wrong providers: a reference to one is no further problem. */
   readonly names: readonly string[];
   readonly warnings: readonly string[];
 }
@@ -100,7 +100,7 @@ export function resolveProviders(
   return { providers, names: [...names], warnings };
 }
 
-/** Paths that are appended to a base URL, and that users often leave at its end. */
+/** Paths that Sluice appends to a base URL, and that users often leave at its end. */
 const appended = /\/(?:chat\/completions|completions|responses|messages|embeddings|models)$/;
 
 function addressWarning({ name, baseUrl: address }: ProviderConfig): readonly string[] {
@@ -115,7 +115,7 @@ function addressWarning({ name, baseUrl: address }: ProviderConfig): readonly st
 /** The variables of one provider; null if unset. */
 interface Override {
   readonly apiKey: string | null;
-  /** In place of it: a file that holds the key. */
+  /** Replaces it: a file with the key. */
   readonly apiKeyFile: string | null;
   readonly baseUrl: string | null;
   readonly models: readonly string[] | null;
@@ -218,7 +218,7 @@ function hasKey({ apiKey, apiKeyFile }: Override): boolean {
   return apiKey !== null || apiKeyFile !== null;
 }
 
-/** The environment's key is in place of whatever the file has. */
+/** A key in the environment replaces the file's. */
 function keysFrom(
   fields: Pick<ProviderFields, (typeof keyFields)[number]>,
   override: Override | null,
@@ -245,7 +245,7 @@ function fromFields(
   const traits = providerTraits[type];
   const simulated = type === "simulator";
   const address = simulated ? "" : (baseUrlOf(fields, preset, override) ?? "");
-  // The preset with its quirks is recognized by the address, or behind a relay by the name.
+  // The address, or behind a relay the name, identifies the preset with its traits.
   const known = simulated ? undefined : (presetAt(address) ?? preset ?? undefined);
   const quirks = known?.type === type ? known : undefined;
   const ownModels = simulated

@@ -50,9 +50,11 @@ export interface ConfigSources {
   readonly file: { readonly path: string; readonly text: string } | null;
   readonly flags: Flags;
   readonly env: Environment;
-  /** What relative paths of flags and variables start from; those of the file from where it is. */
+  /**
+   * The base of relative paths in flags and variables; those in the file are relative to the file.
+   */
   readonly cwd: string;
-  /** The user who runs Sluice: decides where the socket and the store are by default. */
+  /** The user who runs Sluice: determines the default socket and store. */
   readonly uid: number;
 }
 

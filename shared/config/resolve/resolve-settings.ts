@@ -18,7 +18,7 @@ export interface SettingSources {
 }
 
 interface PlacedSources extends SettingSources {
-  /** Where relative paths of flags and variables start, and those of the file. */
+  /** The bases of relative paths: of flags and variables, and of the file. */
   readonly cwd: string;
   readonly fileDirectory: string;
 }
@@ -60,8 +60,8 @@ export function resolveSettings(sources: PlacedSources, problems: Problems): Set
 }
 
 /**
- * Of a key and its file, one; what the environment says is in place of the configuration's. What is
- * returned changes the values.
+ * Allows either a key or its file; the environment replaces the configuration's. Returns the values
+ * to change.
  */
 function keyOrFile(
   values: SettingValues,
@@ -93,12 +93,12 @@ export function valuesOf<Table extends Partial<typeof settings>>(
   >;
 }
 
-/** What is in force where the defaults depend on the user and on other settings. */
+/** The paths in force if their defaults depend on the user and on other settings. */
 type DerivedPaths = Readonly<Record<DerivedPath, string>>;
 
 /**
- * Each setting as it is in force, and where that comes from. A value that messages must not quote
- * is a secret: only whether it is set is shown. The sources are without problems.
+ * Each setting in force and its source. For a secret, which messages must not quote, only whether
+ * it is set. The sources have no problems.
  */
 export function describeSettings(
   sources: SettingSources,

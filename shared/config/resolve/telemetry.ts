@@ -1,7 +1,7 @@
 /**
- * The settings of /metrics and of traces, and OpenTelemetry's variables that are no settings of
- * ours. These are read as its specification says: blank is unset, letters of any case, and what
- * isn't known is ignored with a warning that names it.
+ * The settings of /metrics and of traces, and those variables of OpenTelemetry that aren't settings
+ * of Sluice. These follow its specification: blank means unset, case is ignored, and an unknown
+ * value is ignored with a warning that names it.
  */
 import type { TraceProtocol } from "../../metrics/telemetry-config.js";
 import type { Config } from "../config.js";
@@ -19,13 +19,13 @@ export function resolveMetrics(values: SettingValues): Config["metrics"] {
   };
 }
 
-/** With what OpenTelemetry's variables say that deserves a warning. */
+/** Also returns the warnings about OpenTelemetry's variables. */
 export function resolveTracing(
   values: SettingValues,
   env: Environment,
 ): { readonly tracing: Config["tracing"]; readonly warnings: readonly string[] } {
   const { tracingEndpoint: base, tracesEndpoint: whole } = values;
-  // OpenTelemetry: the signal's own address as it is, before the common one.
+  // OpenTelemetry: the signal's own address, unchanged, overrides the common one.
   const endpoint = whole ?? (base === null ? null : `${base}/v1/traces`);
   const variables = readTelemetryVariables(env, endpoint !== null);
   const tracing = {
@@ -41,11 +41,11 @@ export function resolveTracing(
   return { tracing, warnings: variables.warnings };
 }
 
-/** Off by OpenTelemetry's own switch: `true`, in any letters, and nothing else. */
+/** OpenTelemetry's own switch: only `true`, in any case, turns spans off. */
 const disabledVariable = "OTEL_SDK_DISABLED";
 const exporterVariable = "OTEL_TRACES_EXPORTER";
 const headersVariable = "OTEL_EXPORTER_OTLP_TRACES_HEADERS";
-/** The signal's own goes before the common one. */
+/** The signal's own variable overrides the common one. */
 const protocolVariables = [
   "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
   "OTEL_EXPORTER_OTLP_PROTOCOL",
@@ -53,7 +53,7 @@ const protocolVariables = [
 /** Longer values are cut in a warning. */
 const valueCharsMax = 60;
 
-/** All of them, for the page (docs/reference/tracing.md). */
+/** All of them, for the documentation (docs/reference/tracing.md). */
 export const telemetryVariables = [
   disabledVariable,
   exporterVariable,
@@ -62,15 +62,15 @@ export const telemetryVariables = [
 ] as const;
 
 interface TelemetryVariables {
-  /** Spans aren't sent, whatever else is set. */
+  /** Whether no spans are sent, whatever else is set. */
   readonly off: boolean;
   readonly protocol: TraceProtocol;
-  /** Before the common headers; null: there are none. */
+  /** Overrides the common headers; null if there are none. */
   readonly headers: string | null;
   readonly warnings: readonly string[];
 }
 
-/** `hasEndpoint`: there is an address that spans would be sent to. */
+/** `hasEndpoint`: whether an address for spans is set. */
 export function readTelemetryVariables(env: Environment, hasEndpoint: boolean): TelemetryVariables {
   const disabled = readDisabled(env);
   const exporter = readExporter(env, hasEndpoint);
@@ -88,8 +88,8 @@ export function readTelemetryVariables(env: Environment, hasEndpoint: boolean): 
 }
 
 /**
- * The environment without a sampler, or a part of requests, that only other programs know: a host's
- * variables are for all of them, and the specification wants a warning, no end of the start.
+ * The environment without a sampler or ratio that only other programs know: a host's variables
+ * apply to all programs, and the specification requires a warning, not a failed start.
  */
 export function withKnownSampler(env: Environment): {
   readonly env: Environment;
@@ -124,7 +124,7 @@ function readDisabled(env: Environment): Read<boolean> {
   return { value: value === "true", warnings: ["true", "false"].includes(value) ? [] : [warning] };
 }
 
-/** True: `none`, and not `otlp` beside it. */
+/** True for `none` without `otlp`. */
 function readExporter(env: Environment, hasEndpoint: boolean): Read<boolean> {
   const written = variable(env, exporterVariable);
   if (written === null) return { value: false, warnings: [] };

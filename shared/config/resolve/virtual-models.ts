@@ -36,13 +36,13 @@ export function resolveVirtualModels(
 }
 
 interface KnownProviders {
-  /** Also those that are declared wrongly: a reference to one is no further problem. */
+  /** Including those declared wrongly: a reference to one is no further problem. */
   readonly names: readonly string[];
   readonly namings: ModelNamings;
 }
 
 interface Names {
-  /** The virtual model of the target, and all of them. */
+  /** The target's virtual model, and all virtual models. */
   readonly source: string;
   readonly sources: ReadonlySet<string>;
   readonly providerNames: readonly string[];

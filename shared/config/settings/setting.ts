@@ -19,7 +19,7 @@ export function flagName(flag: keyof Flags): string {
   return `--${flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** What every row says, of a setting and of a field. */
+/** The part that settings and fields have in common. */
 interface Row<T> {
   readonly kind: ValueKind<T>;
   /** A value for the example file, in YAML, where the default can't be shown. */
@@ -53,7 +53,7 @@ export function setting<T>(row: SettingRow<T>): Setting<T> {
   return { env: null, flag: null, unit: row.kind.unit ?? null, ...row, defaultText };
 }
 
-/** The default as the file would have it; `none` for null and for an empty list. */
+/** The default as written in the file; `none` for null and for an empty list. */
 function textOfDefault<T>({ defaultText, defaultValue, kind }: SettingRow<T>): string {
   if (defaultText !== undefined) return defaultText;
   if (defaultValue === null || (Array.isArray(defaultValue) && defaultValue.length === 0))
@@ -74,7 +74,7 @@ export type SettingValuesOf<
 
 /** A field of an entry in the file; without a default it is required or null. */
 export interface Field<T> extends Row<T> {
-  /** What applies without it, as the documentation shows it; null: the field is required. */
+  /** The default for the documentation; null if the field is required. */
   readonly defaultText: string | null;
 }
 

@@ -1,8 +1,9 @@
 /**
- * Every scalar setting: path in the file, variable, flag, kind with range and unit, default and
- * meaning, once. The checked values, the reference page, the example file and the JSON Schema are
- * made of these rows. Not here: the fields of entries (providers, prices, issuers, rewriters),
- * which have tables beside this one, and rules, budgets and virtual models, which aren't scalars.
+ * Every scalar setting with its path in the file, variable, flag, kind with range and unit, default
+ * and meaning. The checked values, the reference page, the example file and the JSON Schema are
+ * generated from these rows. Not here: the fields of entries (providers, prices, issuers,
+ * rewriters), whose tables are beside this one, and rules, budgets and virtual models, which aren't
+ * scalars.
  */
 import type { ClusterFailureMode } from "../../cluster/cluster-config.js";
 import type { EngineAddress } from "../../cluster/engine-url.js";
@@ -33,7 +34,7 @@ export const sectionMeanings = {
   budgets: "Budgets, and how they are enforced.",
 } as const;
 
-/** Of the proxy. `Config.server` has them by these names. */
+/** The proxy's settings, by their names in `Config.server`. */
 export const serverSettings = {
   host: setting({
     path: "server.host",
@@ -215,7 +216,7 @@ export const serverSettings = {
 } as const;
 
 /**
- * Of the daemon, and of the connection to it. `Config.limiter` has them by these names. The
+ * The settings of the daemon and of the connection to it, by their names in `Config.limiter`. The
  * defaults of the paths depend on the user: `../resolve/limiter.ts` computes them.
  */
 export const limiterSettings = {
@@ -617,15 +618,15 @@ export type SettingValues = SettingValuesOf<typeof settings>;
 /** The variable that names the file itself, so the file can't hold it. */
 export const configFileVariable = "SLUICE_CONFIG";
 
-/** What the command line takes for a gateway elsewhere: where it is, and its key, or the second. */
+/** The command line's variables for a remote gateway: its URL, and its key in either of two. */
 export const remoteVariables = {
   url: "SLUICE_URL",
   key: "SLUICE_API_KEY",
   masterKey: "SLUICE_MASTER_KEY",
 } as const;
 
-/** What the units of systemd tell a proxy: where those that share its port answer each other. */
+/** Set by the systemd units for a proxy: where proxies that share a port exchange metrics. */
 export const serviceVariables = { workerMetrics: "SLUICE_WORKER_METRICS" } as const;
 
-/** What `sluice usage follow` takes for a password or a token. */
+/** The command-line variable for the password or token of `sluice usage follow`. */
 export const followVariables = { secret: "SLUICE_FOLLOW_SECRET" } as const;
