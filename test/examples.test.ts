@@ -21,6 +21,7 @@ import t, { type Test } from "tap";
 import { loadConfig } from "../shared/config/load-config.js";
 import { presets } from "../shared/config/presets.js";
 import { run } from "./bin/command-session.js";
+import { until } from "./support/client.js";
 import { makeSite } from "./support/processes/processes.js";
 import { root } from "./tidy/source-tree.js";
 
@@ -189,12 +190,20 @@ async function play(t: Test, scene: Scene): Promise<void> {
       writeFileSync(join(clock, "now"), String(nowMs));
     },
     async command(argv) {
-      const { exitCode, out, err } = await run(argv, { cwd: directory, env, nowMs });
+      const ask = (): ReturnType<typeof run> => run(argv, { cwd: directory, env, nowMs });
+      // A proxy reports its state to the daemon a moment after it has changed.
+      const isReported = ({ out }: Awaited<ReturnType<typeof run>>): boolean =>
+        stateLines.every((line) => alike(out).includes(line));
+      const { exitCode, out, err } = await (argv[0] === "status" ? until(ask, isReported) : ask());
       writeFileSync(join(directory, ".out"), out === "" ? "" : `${out}\n`);
       writeFileSync(join(directory, ".err"), err === "" ? "" : `${err}\n`);
       return exitCode;
     },
   });
+  const stateLines = scene.commands
+    .filter(({ text }) => text.startsWith("sluice status"))
+    .flatMap(({ shown }) => shown.split("\n").map(alike))
+    .filter((line) => !line.includes("…"));
   const variables = {
     ...variablesOf(scene, standIn),
     CLOCK_OF_PAGES: join(clock, "now"),
