@@ -11,7 +11,7 @@ import { textBlock } from "./chat-content-to-messages.js";
 import { chatRequestFields, chatResponseFormatFields } from "./chat-request-fields.js";
 import { chatToolChoiceToMessages, chatToolsToMessages } from "./chat-tools-to-messages.js";
 import { chatTurnsToMessages } from "./chat-turns-to-messages.js";
-import { outputSchema } from "./output-schema.js";
+import { hasMap, outputSchema } from "./output-schema.js";
 
 export function chatRequestToMessages(
   body: JsonObject,
@@ -173,7 +173,7 @@ function jsonInstruction(format: unknown): readonly JsonObject[] {
     ];
   const definition = isObject(format["json_schema"]) ? format["json_schema"] : {};
   const { schema } = definition;
-  return format["type"] === "json_schema" && isObject(schema) && outputSchema(schema) === null
+  return format["type"] === "json_schema" && isObject(schema) && hasMap(schema)
     ? [textBlock(schemaInstruction(schema))]
     : [];
 }

@@ -49,15 +49,17 @@ export function outputSchema(schema: JsonObject): JsonObject | null {
   return hasMap(schema) ? null : closed(schema);
 }
 
-function hasMap(value: unknown): boolean {
+/** Whether a schema, or one within it, is of a map. */
+export function hasMap(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(hasMap);
   if (!isObject(value)) return false;
   if (isMap(value)) return true;
   for (const [keyword, each] of Object.entries(value)) {
-    if (named.has(keyword) && isObject(each) ? Object.values(each).some(hasMap) : false)
-      return true;
-    if (keyword === "items" || keyword === "oneOf" || listed.has(keyword))
+    if (named.has(keyword)) {
+      if (isObject(each) && Object.values(each).some(hasMap)) return true;
+    } else if (keyword === "items" || keyword === "oneOf" || listed.has(keyword)) {
       if (hasMap(each)) return true;
+    }
   }
   return false;
 }

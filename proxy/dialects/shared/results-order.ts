@@ -12,19 +12,25 @@ import { isObject } from "../../../shared/checked.js";
  */
 export function orderWithResults(messages: readonly unknown[]): readonly number[] | null {
   if (isInOrder(messages)) return null;
+  /** By the id of the call, the last one first. */
   const results = new Map<unknown, number[]>();
-  messages.forEach((message, i) => {
-    if (!isObject(message) || message["role"] !== "tool") return;
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const message = messages[i];
+    if (!isObject(message) || message["role"] !== "tool") continue;
     const id = message["tool_call_id"];
-    results.set(id, [...(results.get(id) ?? []), i]);
-  });
+    const ofCall = results.get(id);
+    if (ofCall === undefined) results.set(id, [i]);
+    else ofCall.push(i);
+  }
   const order = new Set<number>();
   messages.forEach((message, i) => {
     if (order.has(i)) return;
     order.add(i);
     for (const id of callIds(message)) {
-      // A later call may use an id again.
-      const next = results.get(id)?.find((result) => result > i && !order.has(result));
+      const ofCall = results.get(id) ?? [];
+      let next = ofCall.pop();
+      // A result before the call, or one that an earlier call with the same id has.
+      while (next !== undefined && (next < i || order.has(next))) next = ofCall.pop();
       if (next !== undefined) order.add(next);
     }
   });
@@ -32,11 +38,11 @@ export function orderWithResults(messages: readonly unknown[]): readonly number[
 }
 
 function isInOrder(messages: readonly unknown[]): boolean {
-  let open: readonly unknown[] = [];
+  let open: ReadonlySet<unknown> = new Set();
   for (const message of messages) {
     if (!isObject(message)) return true;
-    if (message["role"] !== "tool") open = callIds(message);
-    else if (!open.includes(message["tool_call_id"])) return false;
+    if (message["role"] !== "tool") open = new Set(callIds(message));
+    else if (!open.has(message["tool_call_id"])) return false;
   }
   return true;
 }
