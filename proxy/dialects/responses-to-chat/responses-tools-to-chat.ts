@@ -220,21 +220,37 @@ function allowTools(
     return check.refuse("tool_choice.mode", `must be auto or required, not ${quote(mode)}`);
   const wanted = check.list(allowed, "tool_choice.tools") ?? [];
   if (wanted.length === 0) return check.refuse("tool_choice.tools", "must name at least one tool");
+  const { ofName, ofType } = byNameAndType(tools);
   const kept = new Set<JsonObject>();
   for (let i = 0; i < wanted.length; i++) {
     const { type, name } = check.object(wanted[i], `tool_choice.tools[${i}]`) ?? {};
-    const tool = tools.find(
-      (each) =>
-        (each["type"] === type || type === "custom") &&
-        typeof name === "string" &&
-        nameOf(each) === fittingToolName(name),
-    );
+    const named = typeof name === "string" ? fittingToolName(name) : null;
+    const tool = type === "custom" ? ofName.get(named) : ofType.get(type)?.get(named);
     if (tool === undefined)
       return check.refuse(`tool_choice.tools[${i}]`, "is not one of the request's tools");
     kept.add(tool);
   }
   chat["tools"] = tools.filter((tool) => kept.has(tool));
   chat["tool_choice"] = mode;
+}
+
+type ToolsByName = ReadonlyMap<unknown, JsonObject>;
+
+/** The first tool of each name, of any type and of each type. */
+function byNameAndType(tools: readonly JsonObject[]): {
+  readonly ofName: ToolsByName;
+  readonly ofType: ReadonlyMap<unknown, ToolsByName>;
+} {
+  const ofName = new Map<unknown, JsonObject>();
+  const ofType = new Map<unknown, Map<unknown, JsonObject>>();
+  for (const tool of tools) {
+    const name = nameOf(tool);
+    if (!ofName.has(name)) ofName.set(name, tool);
+    const sameType = ofType.get(tool["type"]) ?? new Map<unknown, JsonObject>();
+    ofType.set(tool["type"], sameType);
+    if (!sameType.has(name)) sameType.set(name, tool);
+  }
+  return { ofName, ofType };
 }
 
 function nameOf(tool: JsonObject): unknown {

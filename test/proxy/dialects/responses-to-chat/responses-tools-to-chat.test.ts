@@ -1,4 +1,6 @@
 import t from "tap";
+import { responsesToolsToChat } from "../../../../proxy/dialects/responses-to-chat/responses-tools-to-chat.js";
+import { RequestCheck } from "../../../../proxy/dialects/shared/request-check.js";
 import { refusalWith } from "./translate-responses-request.js";
 
 const clock = { type: "function", name: "clock", parameters: null, strict: null };
@@ -82,4 +84,13 @@ t.test("unsupported and invalid tools are a 400 that names the field", async (t)
     ),
   ];
   for (const [fields, expected] of cases) t.equal(refusalWith(fields), expected);
+});
+
+t.test("many allowed tools of many are no more work each", async (t) => {
+  const tools = Array.from({ length: 100_000 }, (_, i) => ({ type: "function", name: `t${i}` }));
+  const chat: Record<string, unknown> = {};
+  const context = { check: new RequestCheck(false), takesCustomTools: false };
+  const choice = { type: "allowed_tools", mode: "auto", tools };
+  responsesToolsToChat({ tools, tool_choice: choice }, chat, context);
+  t.equal((chat["tools"] as unknown[]).length, tools.length);
 });
