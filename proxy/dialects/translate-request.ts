@@ -5,6 +5,7 @@
 import type { ProviderConfig } from "../../shared/config/config.js";
 import type { Operation } from "../../shared/operation.js";
 import { countedByGoogle, countedFields } from "./count-translations.js";
+import { placeBreakpoints } from "./fit/cache-breakpoints.js";
 import { fitChatRequest } from "./fit/fit-chat-request.js";
 import { fitMessagesRequest } from "./fit/fit-messages-request.js";
 import { fitResponsesRequest } from "./fit/fit-responses-request.js";
@@ -49,8 +50,12 @@ function fit(body: JsonObject, target: TranslatedTarget, check: RequestCheck): J
         { chat: provider.chat, traits: chatTraitsOf(provider, model), model },
         check,
       );
-    case "messages":
-      return fitMessagesRequest(body, model, messagesTraitsOf(provider, model), check);
+    case "messages": {
+      const traits = messagesTraitsOf(provider, model);
+      const fitted = fitMessagesRequest(body, model, traits, check);
+      placeBreakpoints(fitted, provider.cache, check);
+      return fitted;
+    }
     case "responses":
       return fitResponsesRequest(body, model, chatTraitsOf(provider, model), check);
     case "input_tokens": {

@@ -11,6 +11,7 @@ import type { ChatTraits, ResponsesTraits } from "./host-traits.js";
 import type { ModelOverrides } from "./model-overrides.js";
 import type { OwnModelTraits } from "./model-traits.js";
 import type {
+  CacheMode,
   CredentialHeader,
   HeaderFile,
   NativeMode,
@@ -61,6 +62,8 @@ export interface ProviderConfig {
   readonly translation: TranslationMode;
   /** Whether requests that aren't translated are adapted to what the provider refuses. */
   readonly nativeRequests: NativeMode;
+  /** Whether translated requests to Anthropic's API get breakpoints of its prompt cache. */
+  readonly cache: CacheMode;
   /** The limit on output tokens if the dialect requires one and the caller sets none. */
   readonly maxTokensDefault: number;
   /** Null if the provider's `/models` lists them. `*` allows any id. */

@@ -39,6 +39,11 @@ export const nativeModes = ["fitted", "untouched"] as const;
 
 export type NativeMode = (typeof nativeModes)[number];
 
+/** Whether translated requests to Anthropic's API get breakpoints of its prompt cache. */
+export const cacheModes = ["auto", "off"] as const;
+
+export type CacheMode = (typeof cacheModes)[number];
+
 interface TypeTraits {
   /** Null if there is no common address. */
   readonly baseUrl: string | null;

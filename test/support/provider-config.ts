@@ -25,6 +25,7 @@ export function providerConfig(
     perModel: [],
     translation: "lenient",
     nativeRequests: "fitted",
+    cache: "auto",
     maxTokensDefault: 32_000,
     models: null,
     passthrough: null,

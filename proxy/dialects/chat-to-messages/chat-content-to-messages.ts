@@ -49,9 +49,13 @@ function toBlock(
   const type = reader.partType(part, at, role, parts[role]);
   if (type === null) return null;
   const block = toBareBlock(type, part, at, reader);
-  return block === null || isAbsent(part["cache_control"])
-    ? block
-    : Object.assign(block, { cache_control: part["cache_control"] });
+  const mark = part["cache_control"] ?? openaiMark(part);
+  return block === null || isAbsent(mark) ? block : Object.assign(block, { cache_control: mark });
+}
+
+/** The breakpoint of a client that marks one in OpenAI's way. */
+function openaiMark(part: JsonObject): JsonObject | null {
+  return isAbsent(part["prompt_cache_breakpoint"]) ? null : { type: "ephemeral" };
 }
 
 function toBareBlock(

@@ -158,7 +158,7 @@ export const chatPartFields: FieldTable = fieldTable({
   ),
   file: mapped("`file_data`, a `data:` URL of a PDF or of plain text → a `document`"),
   cache_control: cacheControl,
-  prompt_cache_breakpoint: cacheHint,
+  prompt_cache_breakpoint: mapped("`cache_control`"),
 });
 
 export const chatImageFields: FieldTable = fieldTable({

@@ -269,6 +269,7 @@ function fromFields(
     perModel: [],
     translation: fields.translation,
     nativeRequests: fields.native_requests,
+    cache: fields.cache,
     maxTokensDefault: fields.max_tokens_default,
     models: ownModels?.map((model) => writtenName(type, model)) ?? (listsModels ? null : []),
     passthrough: fields.passthrough,

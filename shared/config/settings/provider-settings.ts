@@ -10,6 +10,8 @@ import { apiKey, apiKeys, type OwnHeaders, ownHeaders } from "../kinds/secret-ki
 import { apiVersion, filePath, text } from "../kinds/text-kinds.js";
 import { baseUrl, outboundProxy } from "../kinds/url-kinds.js";
 import {
+  type CacheMode,
+  cacheModes,
   type NativeMode,
   nativeModes,
   type PassthroughAccess,
@@ -141,6 +143,13 @@ export const providerSettings = {
     defaultText: "fitted",
     meaning:
       "Whether untranslated requests lose fields that the provider is known to refuse, named in X-Sluice-Dropped, or stay untouched.",
+  }),
+  cache: field<CacheMode>({
+    kind: choice(cacheModes),
+    defaultValue: "auto",
+    defaultText: "auto",
+    meaning:
+      "Whether translated requests to Anthropic's API get breakpoints of its prompt cache (auto).",
   }),
   proxy: field<string | null>({
     kind: outboundProxy,

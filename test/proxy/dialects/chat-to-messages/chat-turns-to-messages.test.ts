@@ -189,7 +189,9 @@ t.test("messages become turns of the user and the assistant", async (t) => {
       ],
       {
         system: [{ type: "text", text: "a", cache_control: { type: "ephemeral" } }],
-        messages: [{ role: "user", content: [text("b")] }],
+        messages: [
+          { role: "user", content: [{ ...text("b"), cache_control: { type: "ephemeral" } }] },
+        ],
       },
     ],
     [
