@@ -11,6 +11,7 @@ const gateway = await startOutsideGateway();
 for (const one of reports)
   t.test(`${one.kind}: ${one.id}: ${one.right}`, async (t) => {
     const seen = await gateway.play(one);
+    t.same(seen.refused, [], "the provider takes what it gets");
     t.equal(seen.status, one.status ?? 200, seen.text.slice(0, 300));
     const body = seen.sent.at(-1)?.body ?? {};
     if (one.sends !== undefined) t.match(body, one.sends);

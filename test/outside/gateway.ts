@@ -6,7 +6,10 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import t from "tap";
+import { hosts, type Operation } from "../clients/providers/hosts.js";
+import { firstProblem, type Json } from "../clients/providers/shape.js";
 import { makeSite } from "../support/processes/processes.js";
+import { type Description, describedProblem } from "./described.js";
 import type { OutsideCase, ProviderAnswer, Seen, Sent } from "./outside-case.js";
 
 const providers: Readonly<Record<string, string>> = {
@@ -98,12 +101,49 @@ function reply(response: ServerResponse, answer: ProviderAnswer): void {
   response.end(body);
 }
 
+const descriptions: Readonly<Partial<Record<Operation, Description>>> = {
+  "chat/completions": "chat",
+  messages: "messages",
+  responses: "responses",
+  generateContent: "google",
+};
+/** They take what OpenAI publishes, and more. */
+const extended = ["vllm", "gemini"];
+
+/** Why the provider refuses a request, by what it publishes and by its rules for the model. */
+function refusal(
+  provider: string,
+  path: string,
+  { headers, body }: { readonly headers: Json; readonly body: Json },
+): string | null {
+  const ofGoogle = /^\/models\/([^:]+):(?:stream)?[gG]enerateContent/.exec(path);
+  const operation = (
+    ofGoogle === null
+      ? /(?:chat\/completions|messages|responses)$/.exec(path.replace(/\?.*/, ""))?.[0]
+      : "generateContent"
+  ) as Operation | undefined;
+  if (operation === undefined) return null;
+  const { "anthropic-beta": beta } = headers;
+  const description = descriptions[operation]!;
+  if (!extended.includes(provider) || operation === "generateContent") {
+    const problem = describedProblem(
+      description === "messages" && beta !== undefined ? "messages-beta" : description,
+      body,
+    );
+    if (problem !== null) return problem;
+  }
+  const rules = hosts.find(({ name }) => name === provider)?.rules[operation] ?? [];
+  return firstProblem({ model: ofGoogle?.[1], ...body }, headers, rules);
+}
+
 export interface OutsideGateway {
   play(one: OutsideCase): Promise<Seen>;
 }
 
 export async function startOutsideGateway(): Promise<OutsideGateway> {
   const sent: Sent[] = [];
+  /** What the providers have refused in the case. */
+  const refused: string[] = [];
   let playing: OutsideCase | null = null;
   const server = createServer((request, response) => {
     const pieces: Buffer[] = [];
@@ -120,6 +160,14 @@ export async function startOutsideGateway(): Promise<OutsideGateway> {
         body = JSON.parse(text) as Record<string, unknown>;
       } catch {
         // A case may be about one that isn't.
+      }
+      const problem = refusal(provider, path, { headers: request.headers as Json, body });
+      if (problem !== null) {
+        refused.push(`${provider} ${path}: ${problem}`);
+        return reply(response, {
+          status: 400,
+          body: { type: "error", error: { type: "invalid_request_error", message: problem } },
+        });
       }
       sent.push({ provider, method, path, headers: request.headers, text, body });
       const { answer, events } = playing;
@@ -157,6 +205,7 @@ virtual_models:
     async play(one) {
       playing = one;
       sent.length = 0;
+      refused.length = 0;
       const { path, method = "POST", body, raw, headers } = one.request;
       const response = await fetch(`${url}${path}`, {
         method,
@@ -168,6 +217,7 @@ virtual_models:
       const data = isStream ? [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json]) => json!) : [];
       return {
         sent: [...sent],
+        refused: [...refused],
         status: response.status,
         headers: response.headers,
         text,

@@ -15,6 +15,8 @@ export interface Sent {
 /** What a case came to. */
 export interface Seen {
   readonly sent: readonly Sent[];
+  /** Why providers refused requests, by what they publish. */
+  readonly refused: readonly string[];
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;

@@ -86,6 +86,14 @@ export const toolFieldsNeedTools: Rule = {
       : null,
 };
 
+export const streamOptionsNeedStream: Rule = {
+  source: "https://platform.openai.com/docs/api-reference/chat/create#chat-create-stream_options",
+  problem: (body) =>
+    body["stream_options"] != null && body["stream"] !== true
+      ? "The 'stream_options' parameter is only allowed when 'stream' is enabled."
+      : null,
+};
+
 /** Strict functions and schemas: every object closed, every property required. */
 export const strictSchemas: Rule = {
   source: "https://platform.openai.com/docs/guides/structured-outputs#supported-schemas",
@@ -116,6 +124,20 @@ export function notStrict(schema: unknown): string | null {
   return notStrict(schema["items"]);
 }
 
+const isUnset = (value: unknown): boolean =>
+  value === undefined || value === null || value === false;
+
+/**
+ * The values of the reasoning effort, by the models' pages:
+ * https://platform.openai.com/docs/guides/reasoning, https://platform.openai.com/docs/models
+ */
+export function effortsOf(model: string): readonly string[] {
+  const minor = /^gpt-5\.(\d)/.exec(model)?.[1];
+  if (/^o\d/.test(model)) return ["low", "medium", "high"];
+  if (minor === undefined) return ["minimal", "low", "medium", "high"];
+  return ["none", "low", "medium", "high", ...(Number(minor) >= 2 ? ["xhigh"] : [])];
+}
+
 /** gpt-5 and o-series: no sampling, `max_completion_tokens`. */
 export const openaiReasoning: Rule = {
   source: "https://platform.openai.com/docs/guides/latest-model#gpt-5-2-parameter-compatibility",
@@ -129,7 +151,13 @@ export const openaiReasoning: Rule = {
     }
     if (body["max_tokens"] !== undefined)
       return "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
+    const taken = effortsOf(name);
+    if (effort != null && !taken.includes(String(effort)))
+      return `Unsupported value: 'reasoning_effort' does not support '${String(effort)}' with this model. Supported values are: ${taken.join(", ")}.`;
     const thinks = !/^gpt-5\.[1-9]/.test(name) || (effort ?? "none") !== "none";
+    for (const field of ["stop", ...(thinks ? ["logprobs", "top_logprobs", "logit_bias"] : [])])
+      if (!isUnset(body[field]))
+        return `Unsupported parameter: '${field}' is not supported with this model.`;
     for (const field of ["temperature", "top_p", "presence_penalty", "frequency_penalty"])
       if (thinks && body[field] !== undefined && body[field] !== (field.endsWith("y") ? 0 : 1))
         return `Unsupported value: '${field}' does not support ${String(body[field])} with this model. Only the default value is supported.`;

@@ -134,6 +134,26 @@ const bothSchemas: Rule = {
   },
 };
 
+/** Budgets for 2.5, levels for 3, never both. The path names the model. */
+const thinking: Rule = {
+  source: "https://ai.google.dev/gemini-api/docs/thinking#levels-budgets",
+  problem({ generationConfig, model }) {
+    const config = isJson(generationConfig) ? generationConfig["thinkingConfig"] : null;
+    if (!isJson(config)) return null;
+    const { thinkingBudget: budget, thinkingLevel: level } = config;
+    const name = String(model);
+    if (budget !== undefined && level !== undefined)
+      return "You can only set only one of thinking budget and thinking level.";
+    if (level !== undefined && name.startsWith("gemini-2"))
+      return "Thinking level is not supported for this model.";
+    if (budget !== undefined && name.startsWith("gemini-2.5-pro") && budget !== -1)
+      return Number(budget) < 128 || Number(budget) > 32_768
+        ? `The thinking budget ${String(budget)} is invalid. Please choose a value between 128 and 32768.`
+        : null;
+    return null;
+  },
+};
+
 export const googleRules: readonly Rule[] = [
   {
     source: "https://generativelanguage.googleapis.com/$discovery/rest?version=v1beta",
@@ -142,4 +162,5 @@ export const googleRules: readonly Rule[] = [
   pairs,
   signatures,
   bothSchemas,
+  thinking,
 ];

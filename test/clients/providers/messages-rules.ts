@@ -145,30 +145,52 @@ interface Family {
   readonly outputTokensMax: number;
   readonly thinking: readonly ("enabled" | "adaptive")[];
   readonly efforts: readonly string[];
-  readonly sampling: boolean;
-  readonly takesSystem: boolean;
+  /** Whether it takes temperature and top_p: both, one of them, or none but the defaults. */
+  readonly sampling: "both" | "one" | "none";
   readonly takesPrefill: boolean;
+  readonly takesSchemas: boolean;
 }
 
-/** By platform.claude.com/docs/en: models/overview, build-with-claude/effort, adaptive-thinking. */
+const older: Family = {
+  name: /^claude-3-7-sonnet/,
+  outputTokensMax: 64_000,
+  thinking: ["enabled"],
+  efforts: [],
+  sampling: "both",
+  takesPrefill: true,
+  takesSchemas: false,
+};
+const of45: Family = {
+  ...older,
+  name: /^claude-(?:sonnet|haiku)-4-5/,
+  sampling: "one",
+  takesSchemas: true,
+};
+const of46: Family = {
+  ...of45,
+  name: /^claude-(?:opus|sonnet)-4-6/,
+  outputTokensMax: 128_000,
+  thinking: ["enabled", "adaptive"],
+  efforts: ["low", "medium", "high", "max"],
+  takesPrefill: false,
+};
+
+/**
+ * By platform.claude.com/docs/en: models/overview, build-with-claude/effort, adaptive-thinking,
+ * structured-outputs, and about-claude/models/migration-guide (prefill from 4.6, sampling from 4.1
+ * and 4.7).
+ */
 const families: readonly Family[] = [
+  older,
+  of45,
+  { ...of45, name: /^claude-opus-4-5/, efforts: ["low", "medium", "high"] },
+  of46,
   {
-    name: /^claude-(?:sonnet|haiku)-4-5/,
-    outputTokensMax: 64_000,
-    thinking: ["enabled"],
-    efforts: [],
-    sampling: true,
-    takesSystem: false,
-    takesPrefill: true,
-  },
-  {
-    name: /^claude-opus-4-8/,
-    outputTokensMax: 128_000,
+    ...of46,
+    name: /^claude-opus-4-[78]/,
     thinking: ["adaptive"],
     efforts: ["low", "medium", "high", "xhigh", "max"],
-    sampling: false,
-    takesSystem: true,
-    takesPrefill: false,
+    sampling: "none",
   },
 ];
 
@@ -186,11 +208,23 @@ const model: Rule = {
       return `"thinking.type.${thinking}" is not supported for this model`;
     if (config["effort"] != null && !family.efforts.includes(String(config["effort"])))
       return "This model does not support the effort parameter.";
-    if (!family.sampling)
+    if (config["format"] != null && !family.takesSchemas)
+      return "output_config.format: Extra inputs are not permitted";
+    if (
+      family.sampling === "one" &&
+      body["temperature"] !== undefined &&
+      body["top_p"] !== undefined
+    )
+      return "`temperature` and `top_p` cannot both be specified for this model. Please use only one.";
+    if (family.sampling === "none")
       for (const field of ["temperature", "top_p", "top_k"])
         if (body[field] !== undefined && body[field] !== 1)
           return `\`${field}\` is deprecated for this model.`;
-    if (!family.takesSystem && messages.some(({ role }) => role === "system"))
+    // Messages of the system among the turns: from Opus 4.8 on.
+    if (
+      !/^claude-opus-4-8/.test(String(body["model"])) &&
+      messages.some(({ role }) => role === "system")
+    )
       return "messages: role 'system' is not supported on this model";
     return !family.takesPrefill && messages.at(-1)?.["role"] === "assistant"
       ? "This model does not support assistant message prefill. The conversation must end with a user message."
@@ -203,8 +237,6 @@ const sampling: Rule = {
     "https://platform.claude.com/docs/en/build-with-claude/extended-thinking#feature-compatibility",
   problem(body) {
     const thinking = isJson(body["thinking"]) ? body["thinking"] : {};
-    if (body["temperature"] !== undefined && body["top_p"] !== undefined)
-      return "`temperature` and `top_p` cannot both be specified for this model. Please use only one.";
     if (thinking["type"] !== "enabled" && thinking["type"] !== "adaptive") return null;
     if (body["temperature"] !== undefined && body["temperature"] !== 1)
       return "`temperature` may only be set to 1 when thinking is enabled.";

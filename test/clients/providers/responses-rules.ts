@@ -5,7 +5,7 @@
  * rule names its own.
  */
 
-import { notStrict } from "./chat-rules.js";
+import { effortsOf, notStrict } from "./chat-rules.js";
 import {
   anyObject,
   arrayOf,
@@ -239,10 +239,17 @@ const model: Rule = {
   problem(body) {
     const thinks = /^(?:gpt-5|o\d)/.test(String(body["model"]));
     const effort = isJson(body["reasoning"]) ? body["reasoning"]["effort"] : undefined;
+    const include: unknown = body["include"];
+    // https://github.com/openai/openai-agents-python/issues/1456
+    if (!thinks && Array.isArray(include) && include.includes("reasoning.encrypted_content"))
+      return "Encrypted content is not supported with this model.";
     if (!thinks)
       return effort === undefined || effort === null
         ? null
         : "Unsupported parameter: 'reasoning.effort' is not supported with this model.";
+    const taken = effortsOf(String(body["model"]));
+    if (effort != null && !taken.includes(String(effort)))
+      return `Unsupported value: 'reasoning.effort' does not support '${String(effort)}' with this model. Supported values are: ${taken.join(", ")}.`;
     const usual = /^gpt-5\.[1-4]/.test(String(body["model"])) ? "none" : "medium";
     if ((effort ?? usual) === "none") return null;
     for (const field of ["temperature", "top_p"])

@@ -110,6 +110,42 @@ const table: readonly (readonly [string, string, object, string | null])[] = [
     },
     "Invalid `signature`",
   ],
+  ...(
+    [
+      ["gpt-5", { stop: "x" }, "'stop' is not supported"],
+      ["gpt-5", { reasoning_effort: "none" }, "'none'"],
+      ["gpt-5", { reasoning_effort: "minimal" }, null],
+      ["gpt-5.1", { reasoning_effort: "minimal" }, "'minimal'"],
+      ["gpt-5.1", { logprobs: true }, null],
+      ["o3", { logprobs: true }, "'logprobs' is not supported"],
+      ["gpt-4.1", { logprobs: true, stop: "x", temperature: 0.2 }, null],
+      ["gpt-4.1", { stream_options: { include_usage: true } }, "when 'stream' is enabled"],
+    ] as const
+  ).map(
+    ([model, more, refusal]) =>
+      ["openai", "chat/completions", { model, messages: [user], ...more }, refusal] as const,
+  ),
+  ...(
+    [
+      ["claude-opus-4-7", { thinking: { type: "enabled", budget_tokens: 1024 } }, "enabled"],
+      ["claude-opus-4-6", { thinking: { type: "adaptive" } }, null],
+      ["claude-opus-4-6", { output_config: { effort: "xhigh" } }, "effort"],
+      ["claude-opus-4-6", { messages: [user, { role: "assistant", content: "{" }] }, "prefill"],
+      ["claude-sonnet-4-5", { messages: [user, { role: "assistant", content: "{" }] }, null],
+      ["claude-sonnet-4-5", { temperature: 0.5, top_p: 0.5 }, "cannot both"],
+      ["claude-3-7-sonnet-latest", { temperature: 0.5, top_p: 0.5 }, null],
+      ["claude-3-7-sonnet-latest", { thinking: { type: "adaptive" } }, "adaptive"],
+      ["claude-3-7-sonnet-latest", { max_tokens: 100_000 }, "64000"],
+    ] as const
+  ).map(
+    ([model, more, refusal]) =>
+      [
+        "anthropic",
+        "messages",
+        { model, max_tokens: 2000, messages: [user], ...more },
+        refusal,
+      ] as const,
+  ),
   [
     "deepseek",
     "chat/completions",

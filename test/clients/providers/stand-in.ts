@@ -95,7 +95,7 @@ class Answers {
     const [, name = "", ...rest] = new URL(request.url!, "http://stand-in").pathname.split("/");
     const host = hosts.find((each) => each.name === name);
     const written = rest.join("/").replace(/^(?:(?:openai\/)?v1|v1beta\/openai)\//, "");
-    const ofGoogle = /^v1beta\/models\/[^:]+:(stream)?[gG]enerateContent$/.exec(written);
+    const ofGoogle = /^v1beta\/models\/([^:]+):(stream)?[gG]enerateContent$/.exec(written);
     const operation = (ofGoogle === null ? written : "generateContent") as Operation;
     const text = await bodyOf(request);
     const counted = countWith(name, written);
@@ -109,7 +109,7 @@ class Answers {
     }
     const body: unknown = JSON.parse(text);
     const problem = isJson(body)
-      ? firstProblem(body, request.headers as Json, rules)
+      ? firstProblem({ model: ofGoogle?.[1], ...body }, request.headers as Json, rules)
       : "the body must be an object";
     if (!isJson(body) || problem !== null) {
       this.#seen(name).refused.push(`${operation}: ${problem}`);
@@ -118,7 +118,7 @@ class Answers {
         error: { type: "invalid_request_error", message: problem, param: null, code: null },
       });
     }
-    const isStream = ofGoogle === null ? body["stream"] === true : ofGoogle[1] !== undefined;
+    const isStream = ofGoogle === null ? body["stream"] === true : ofGoogle[2] !== undefined;
     await this.#answer(host, operation, { body, isStream }, response);
   }
 
