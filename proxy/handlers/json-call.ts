@@ -25,7 +25,7 @@ import { promptBytes } from "../body/prompt-bytes.js";
 import { type Rewritten, rewriteRequest } from "../body/rewriters/rewrite-request.js";
 import { valuesOf } from "../body/scan-json.js";
 import { CallDialects } from "../dialects/choose-dialect.js";
-import { fittedBody, mayBeFitted } from "../dialects/fit/fit-native.js";
+import { fitSteps, fittedBody } from "../dialects/fit/fit-native.js";
 import { overrideRequest } from "../dialects/override-request.js";
 import { signatureOfOthers } from "../dialects/shared/thought-signature.js";
 import {
@@ -169,11 +169,11 @@ class JsonCall implements ModelCall {
     const { operation, translation } = this.#dialects.at(provider, model)!;
     if (translation !== null)
       return this.#translated({ provider, model, operation, translation }, rewritten);
-    const target = { operation, provider, model, isNamed };
-    const mayDiffer = mayBeFitted(target, rewritten.bytes) && this.#mayTranslate();
-    const tuned = mayDiffer ? fittedBody(target, rewritten.bytes) : null;
-    if (tuned === null) return this.#untranslated(provider, model, rewritten);
-    const { bytes, dropped } = tuned;
+    const steps = fitSteps(operation, { provider, model, isNamed }, rewritten.bytes);
+    const fitted =
+      steps.length > 0 && this.#mayTranslate() ? fittedBody(rewritten.bytes, steps) : null;
+    if (fitted === null) return this.#untranslated(provider, model, rewritten);
+    const { bytes, dropped } = fitted;
     return { ...this.#untranslated(provider, model, { ...rewritten, bytes }), dropped };
   }
 

@@ -36,8 +36,9 @@ export function fitChatRequest(body: JsonObject, host: ChatHost, check: RequestC
   const out: Fields = { ...body };
   fitOptionalFields(out, chat, check);
   fitEffort(out, traits, check);
-  fitSampling(out, out["reasoning_effort"] ?? "none", traits, check);
+  fitSampling(out, out["reasoning_effort"] ?? usualEffort(traits), traits, check);
   fitToolChoice(out, traits, check);
+  if (!traits.takesVerbosity) dropVerbosity(out, check);
   fitMaxTokens(out, chat.maxTokensField, traits);
   if (!chat.takesStreamOptions) delete out["stream_options"];
   if (!traits.takesImages) refuseImages(body["messages"], "messages", check);
@@ -60,11 +61,25 @@ export function fitChatTuning(
 ): JsonObject {
   const out: Fields = { ...body };
   fitEffort(out, traits, check);
-  fitSampling(out, out["reasoning_effort"] ?? "none", traits, check);
+  fitSampling(out, out["reasoning_effort"] ?? usualEffort(traits), traits, check);
+  if (!traits.takesVerbosity) dropVerbosity(out, check);
   // The provider handles a value that isn't a number.
   if (typeof (out["max_completion_tokens"] ?? out["max_tokens"]) === "number")
     fitMaxTokens(out, maxTokensField, traits);
   return out;
+}
+
+/** The effort with which a model reasons if the request has none. */
+export function usualEffort({ efforts, reasonsUnasked }: ChatModelTraits): Effort {
+  return efforts.length > 0 && reasonsUnasked ? "medium" : "none";
+}
+
+/** `out`: a chat request, or `text` of the Responses API. */
+export function dropVerbosity(out: Fields, check: RequestCheck): void {
+  // The default, which every model takes.
+  if ((out["verbosity"] ?? "medium") === "medium") return;
+  check.drop("verbosity", "must be left out: the model doesn't take it");
+  delete out["verbosity"];
 }
 
 /** Hints that don't change the answer. */

@@ -24,16 +24,46 @@ export function fitMessagesRequest(
   const out: Fields = { ...body, model };
   if (traits === null) return out;
   if (!traits.takesImages) refuseImages(body["messages"], "messages", check);
+  fitFields(out, traits, check);
+  return out;
+}
+
+/** As `fitMessagesRequest`, for a client's own request. `body.messages`: a list of objects. */
+export function fitOwnMessages(
+  body: JsonObject,
+  traits: MessagesTargetTraits,
+  check: RequestCheck,
+): JsonObject {
+  const out: Fields = { ...body };
+  fitFields(out, traits, check);
+  if (!thinks(out)) dropClearedThinking(out);
+  return out;
+}
+
+/** The provider handles values of the wrong type. */
+function fitFields(out: Fields, traits: MessagesTargetTraits, check: RequestCheck): void {
+  const { max_tokens: wanted, output_config: given } = out;
   if (!traits.takesForcedCalls) dropForcedCall(out, check);
-  if (traits.outputTokensMax !== null)
-    out["max_tokens"] = Math.min(body["max_tokens"] as number, traits.outputTokensMax);
-  const config = isObject(body["output_config"]) ? body["output_config"] : {};
+  if (typeof wanted === "number" && traits.outputTokensMax !== null)
+    out["max_tokens"] = Math.min(wanted, traits.outputTokensMax);
+  const config = isObject(given) ? given : {};
   if (!traits.takesOutputSchema) dropStrict(out, check);
   fitLastTurn(out, traits, check);
   fitThinking(out, config["effort"], traits, check);
-  fitOutputConfig(out, config, traits, check);
+  if (isObject(given)) fitOutputConfig(out, config, traits, check);
   fitSampling(out, traits, check);
-  return out;
+}
+
+/** Anthropic refuses to clear thinking where there is none. */
+function dropClearedThinking(out: Fields): void {
+  const { context_management: management } = out;
+  if (!isObject(management) || !Array.isArray(management["edits"])) return;
+  const isKept = (edit: unknown): boolean =>
+    !isObject(edit) || !String(edit["type"]).startsWith("clear_thinking");
+  const edits = management["edits"].filter(isKept);
+  if (edits.length === management["edits"].length) return;
+  if (edits.length > 0) out["context_management"] = { ...management, edits };
+  else delete out["context_management"];
 }
 
 function dropForcedCall(out: Fields, check: RequestCheck): void {
@@ -45,10 +75,15 @@ function dropForcedCall(out: Fields, check: RequestCheck): void {
 }
 
 function dropStrict(out: Fields, check: RequestCheck): void {
-  const tools = (out["tools"] ?? []) as readonly JsonObject[];
-  if (!tools.some(({ strict }) => strict === true)) return;
+  const { tools } = out;
+  const isStrict = (tool: unknown): tool is JsonObject => isObject(tool) && tool["strict"] === true;
+  if (!Array.isArray(tools) || !tools.some(isStrict)) return;
   check.drop("tools[].strict", "must be left out: the model doesn't enforce schemas");
-  out["tools"] = tools.map(({ strict: _, ...tool }) => tool);
+  out["tools"] = tools.map((tool: unknown) => {
+    if (!isStrict(tool)) return tool;
+    const { strict: _, ...rest } = tool;
+    return rest;
+  });
 }
 
 /** Fits a prefilled answer: newer models refuse it, older ones refuse white space at its end. */
@@ -59,7 +94,9 @@ function fitLastTurn(
 ): void {
   const messages = out["messages"] as readonly JsonObject[];
   const last = messages.at(-1);
-  if (last?.["role"] !== "assistant" || !Array.isArray(last["content"])) return;
+  if (last?.["role"] !== "assistant") return;
+  const { content } = last;
+  if (typeof content !== "string" && !Array.isArray(content)) return;
   if (!takesPrefill) {
     check.drop(
       "messages",
@@ -69,11 +106,17 @@ function fitLastTurn(
     out["messages"] = [...messages, { role: "user", content: "Continue." }];
     return;
   }
-  const block = last["content"].at(-1) as JsonObject | undefined;
-  const { text } = block ?? {};
-  if (typeof text !== "string" || text === text.trimEnd()) return;
-  const content = [...last["content"].slice(0, -1), { ...block, text: text.trimEnd() }];
-  out["messages"] = [...messages.slice(0, -1), { ...last, content }];
+  const trimmed = withoutSpaceAtEnd(content);
+  if (trimmed !== content)
+    out["messages"] = [...messages.slice(0, -1), { ...last, content: trimmed }];
+}
+
+function withoutSpaceAtEnd(content: string | readonly unknown[]): string | readonly unknown[] {
+  if (typeof content === "string") return content.trimEnd();
+  const block = content.at(-1);
+  const text = isObject(block) ? block["text"] : undefined;
+  if (!isObject(block) || typeof text !== "string" || text === text.trimEnd()) return content;
+  return [...content.slice(0, -1), { ...block, text: text.trimEnd() }];
 }
 
 /** The smallest budget that Anthropic accepts. */
@@ -103,16 +146,28 @@ function fitThinking(
   if (problem !== null) {
     check.drop("thinking", `must be left out: ${problem}`);
     delete out["thinking"];
-  } else if (taken === "budget" && thinking["type"] === "adaptive") {
+    return;
+  }
+  const { type, budget_tokens: budget, ...others } = thinking;
+  if (type === "enabled") {
+    if (taken === "adaptive") out["thinking"] = { ...others, type: "adaptive" };
+    // The limit on output may have become smaller.
+    else if (typeof budget === "number" && budget >= (out["max_tokens"] as number))
+      out["thinking"] = { ...thinking, budget_tokens: budgetWithin(budget, out) };
+  } else if (taken === "budget") {
     const wanted = (isEffort(effort) ? budgets[effort] : undefined) ?? budgets.high!;
-    // Leave room for the answer.
-    const room = Math.floor((out["max_tokens"] as number) / 2);
-    out["thinking"] = {
-      type: "enabled",
-      budget_tokens: Math.max(budgetMin, Math.min(wanted, room)),
-    };
-  } else if (taken === "adaptive" && thinking["type"] === "enabled")
-    out["thinking"] = { type: "adaptive" };
+    out["thinking"] = { ...others, type: "enabled", budget_tokens: budgetWithin(wanted, out) };
+  }
+}
+
+/** Leaves room for the answer. */
+function budgetWithin(wanted: number, { max_tokens: max }: Fields): number {
+  if (typeof max !== "number") return wanted;
+  return Math.max(budgetMin, Math.min(wanted, Math.floor(max / 2)));
+}
+
+function thinks({ thinking }: Fields): boolean {
+  return isObject(thinking) && thinking["type"] !== "disabled";
 }
 
 function whyNotThinking(out: Fields, taken: MessagesModelTraits["thinking"]): string | null {
@@ -146,12 +201,8 @@ export function dropUnsignedThinking(
 function continuesWithoutThinking(messages: readonly JsonObject[]): boolean {
   const last = messages.findLast(({ role }) => role === "assistant");
   if (last === undefined || !Array.isArray(last["content"])) return false;
-  const blocks = last["content"] as readonly JsonObject[];
-  return (
-    blocks.some(({ type }) => type === "tool_use") &&
-    blocks[0]?.["type"] !== "thinking" &&
-    blocks[0]?.["type"] !== "redacted_thinking"
-  );
+  const types = last["content"].map((block: unknown) => (isObject(block) ? block["type"] : null));
+  return types.includes("tool_use") && types[0] !== "thinking" && types[0] !== "redacted_thinking";
 }
 
 function fitOutputConfig(
@@ -172,24 +223,31 @@ function fitOutputConfig(
   else if (isObject(format)) {
     check.drop("output_config.format", "must be left out: the model doesn't enforce schemas");
     const text = schemaInstruction(format["schema"]);
-    const system = (out["system"] ?? []) as readonly JsonObject[];
-    out["system"] = [...system, { type: "text", text }];
+    const { system } = out;
+    const before: readonly unknown[] = Array.isArray(system)
+      ? system
+      : typeof system === "string"
+        ? [{ type: "text", text: system }]
+        : [];
+    out["system"] = [...before, { type: "text", text }];
   }
   delete out["output_config"];
   if (Object.keys(fitted).length > 0) out["output_config"] = fitted;
 }
 
 function fitSampling(out: Fields, { sampling }: MessagesModelTraits, check: RequestCheck): void {
-  const { temperature, top_p: topP, thinking } = out;
-  const thinks = isObject(thinking) && thinking["type"] !== "disabled";
+  const { temperature, top_p: topP } = out;
+  const isThinking = thinks(out);
   const drop = (field: string, why: string): void => {
     if (out[field] !== 1) check.drop(field, `must be left out: ${why}`);
     delete out[field];
   };
-  if (temperature !== undefined && (sampling === "none" || thinks))
+  if (temperature !== undefined && (sampling === "none" || isThinking))
     drop("temperature", "the model doesn't take it");
+  if (out["top_k"] !== undefined && (sampling === "none" || isThinking))
+    drop("top_k", "the model doesn't take it");
   if (topP === undefined) return;
-  if (sampling === "none" || (thinks && (topP as number) < 0.95))
+  if (sampling === "none" || (isThinking && (topP as number) < 0.95))
     drop("top_p", "the model doesn't take it");
   else if (sampling === "one_of" && out["temperature"] !== undefined)
     drop("top_p", "the model takes it or a temperature, but not both");

@@ -1,24 +1,62 @@
 /**
- * Fits a client's own request for messages to a host where the model isn't Anthropic's: vLLM,
- * DeepSeek, OpenRouter and others accept an early version of Anthropic's API, and Anthropic's own
- * agents send more. All other fields stay byte for byte.
+ * Fits a client's own request for messages to another model than the one that it was written for,
+ * and to a host where the model isn't Anthropic's: vLLM, DeepSeek, OpenRouter and others accept an
+ * early version of Anthropic's API, and Anthropic's own agents send more.
  *
  * Sources: vllm-project/vllm#44000 (roles), vllm-project/vllm#46790 (tools without a schema),
  * decolua/9router#1468 (`context_management`).
  */
-import { jsonDepthMax } from "../../../shared/bounds.js";
 import { isAbsent, isObject } from "../../../shared/checked.js";
 import { providerTraits } from "../../../shared/config/provider-type.js";
-import { parseBodyExactly } from "../../body/exact-json.js";
-import { nestedDeeperThan } from "../../body/json-value.js";
-import { quote, RequestCheck } from "../shared/request-check.js";
+import { quote, type RequestCheck } from "../shared/request-check.js";
 import type { JsonObject } from "../shared/translation.js";
-import { type TunedBody, type TunedTarget, withMembers } from "./fit-tuning.js";
+import { fitOwnMessages } from "./fit-messages-request.js";
+import { type FitStep, type FitTarget, isMoved } from "./fit-tuning.js";
 import { messagesModelTraits } from "./model-families.js";
-import { namedLike } from "./target-traits.js";
+import { messagesTraitsOf, namedLike } from "./target-traits.js";
+
+/** What models of Anthropic's differ in. */
+const modelFields = [
+  "max_tokens",
+  "thinking",
+  "output_config",
+  "temperature",
+  "top_p",
+  "top_k",
+  "tool_choice",
+  "strict",
+  "context_management",
+];
+
+/** The role of instructions between the turns, and of an answer that the request begins. */
+const modelRoles = ['"system"', '"assistant"'];
+
+/** Null if the client named the model, or if nothing is known of it. */
+export function messagesModelStep(target: FitTarget, bytes: Buffer): FitStep | null {
+  if (!isMoved(target)) return null;
+  const traits = messagesTraitsOf(target.provider, target.model);
+  const mayDiffer =
+    modelFields.some((name) => bytes.includes(`"${name}"`)) ||
+    modelRoles.some((role) => bytes.includes(role));
+  if (traits === null || !mayDiffer) return null;
+  return (body, check) => {
+    const { messages } = body;
+    if (!Array.isArray(messages) || !messages.every(isObject)) return body;
+    const turns =
+      !traits.takesSystemTurns && messages.some(isSystem)
+        ? (withoutSystem(messages) as readonly JsonObject[])
+        : messages;
+    return fitOwnMessages(turns === messages ? body : { ...body, messages: turns }, traits, check);
+  };
+}
+
+/** Null if the model is Anthropic's. */
+export function otherMessagesStep(target: FitTarget): FitStep | null {
+  return fitsOtherMessages(target) ? messagesForOthers : null;
+}
 
 /** Whether the model isn't Anthropic's, judged by its name and the configuration. */
-export function fitsOtherMessages({ provider, model }: TunedTarget): boolean {
+export function fitsOtherMessages({ provider, model }: FitTarget): boolean {
   const { baseUrl, nativeRequests } = provider;
   return (
     nativeRequests === "fitted" &&
@@ -27,11 +65,7 @@ export function fitsOtherMessages({ provider, model }: TunedTarget): boolean {
   );
 }
 
-/** `bytes`: a valid body of messages. Null if the host accepts it unchanged. */
-export function messagesForOthers(bytes: Buffer): TunedBody | null {
-  const body = parseBodyExactly(bytes.toString("latin1"));
-  if (!isObject(body) || nestedDeeperThan(body, jsonDepthMax)) return null;
-  const check = new RequestCheck(false);
+export function messagesForOthers(body: JsonObject, check: RequestCheck): JsonObject {
   const out: Record<string, unknown> = { ...body };
   const { messages, tools } = body;
   if (!isAbsent(body["context_management"])) {
@@ -40,11 +74,7 @@ export function messagesForOthers(bytes: Buffer): TunedBody | null {
   }
   if (Array.isArray(messages) && messages.some(isSystem)) out["messages"] = withoutSystem(messages);
   if (Array.isArray(tools) && !tools.every(isOwn)) fitTools(out, tools, check);
-  const changed = Object.keys(body).filter((name) => out[name] !== body[name]);
-  const result = check.result(out);
-  return changed.length === 0 || !result.ok
-    ? null
-    : { bytes: withMembers(bytes, changed, out), dropped: result.dropped };
+  return out;
 }
 
 function isSystem(message: unknown): message is JsonObject {

@@ -19,6 +19,7 @@ import {
   fitSampling,
   fitToolChoice,
   outputSchemaInWords,
+  usualEffort,
 } from "./fit-chat-request.js";
 
 /** Null if the host isn't known, or if the body can't be fitted; then the provider checks it. */
@@ -29,11 +30,11 @@ export function fitNativeChat(
 ): JsonObject | null {
   const { chat, traits, model } = host;
   const { native } = chat;
-  const given = body["messages"];
-  if (native === null || !Array.isArray(given) || !given.every(isMessage)) return null;
+  const given = messagesIn(body);
+  if (native === null || given === null) return null;
   const out: Record<string, unknown> = { ...body };
   if (native.refusesUnknown) dropOpenaiFields(out, chat, check);
-  fitSampling(out, out["reasoning_effort"] ?? "none", traits, check);
+  fitSampling(out, out["reasoning_effort"] ?? usualEffort(traits), traits, check);
   fitToolChoice(out, traits, check);
   if (!native.takesMaxCompletionTokens && typeof body["max_completion_tokens"] === "number")
     fitMaxTokens(out, chat.maxTokensField, traits);
@@ -47,6 +48,30 @@ export function fitNativeChat(
     messages.length === given.length && messages.every((message, i) => message === given[i]);
   if (!isSame) out["messages"] = messages;
   return out;
+}
+
+/** The messages of another model's conversation, as the host takes them. */
+export function fitMovedMessages(body: JsonObject, { chat, model }: ChatHost): JsonObject {
+  const given = messagesIn(body);
+  if (given === null) return body;
+  const readable = chat.earlierReasoning === "refused" ? given.map(withoutReasoning) : given;
+  const messages = fitMessages(readable, { chat: asFarAsKnown(chat), model });
+  const isSame =
+    messages.length === given.length && messages.every((message, i) => message === given[i]);
+  return isSame ? body : { ...body, messages };
+}
+
+/** OpenRouter and others have these fields beside `reasoning_content`. */
+function withoutReasoning(message: JsonObject): JsonObject {
+  if (message["reasoning_details"] === undefined && message["reasoning"] === undefined)
+    return message;
+  const { reasoning: _, reasoning_details: __, ...rest } = message;
+  return rest;
+}
+
+/** Null if a message is invalid. */
+function messagesIn({ messages }: JsonObject): readonly JsonObject[] | null {
+  return Array.isArray(messages) && messages.every(isMessage) ? messages : null;
 }
 
 function dropOpenaiFields(

@@ -1,51 +1,86 @@
-/** Fits a client's own request to a provider of the same dialect. */
+/**
+ * Fits a client's own request to a provider of the same dialect: to what its host is known to
+ * refuse and, if the client hasn't named this model (a virtual model, an alias, a failover), to
+ * what the model refuses. All other fields stay byte for byte.
+ */
+import { jsonDepthMax } from "../../../shared/bounds.js";
+import { isObject } from "../../../shared/checked.js";
 import type { Operation } from "../../../shared/operation.js";
-import { fitsOtherMessages, messagesForOthers } from "./fit-messages.js";
-import { mayBeForeign, responsesForHost } from "./fit-responses.js";
-import { mayBeTuned, type TunedBody, type TunedTarget, tunedFor } from "./fit-tuning.js";
-import { mayBeUnsigned, signedForAnthropic } from "./signed-for-anthropic.js";
+import { parseBodyExactly, writeExactly } from "../../body/exact-json.js";
+import { nestedDeeperThan } from "../../body/json-value.js";
+import { scanObject } from "../../body/scan-json.js";
+import { RequestCheck } from "../shared/request-check.js";
+import type { JsonObject } from "../shared/translation.js";
+import { googleModelStep } from "./fit-google.js";
+import { messagesModelStep, otherMessagesStep } from "./fit-messages.js";
+import { hostResponsesStep, responsesModelStep } from "./fit-responses.js";
+import { chatStep, type FitStep, type FitTarget } from "./fit-tuning.js";
+import { signedStep } from "./signed-for-anthropic.js";
 
-interface NativeTarget extends TunedTarget {
-  readonly operation: Operation;
+interface FittedBody {
+  readonly bytes: Buffer;
+  /** Fields whose absence may change the answer. */
+  readonly dropped: readonly string[];
 }
 
-/** Whether a body for this target has to be parsed. */
-export function mayBeFitted(target: NativeTarget, bytes: Buffer): boolean {
-  switch (target.operation) {
+/** `bytes`: a valid body of the operation. Empty if the target accepts it unchanged. */
+export function fitSteps(
+  operation: Operation,
+  target: FitTarget,
+  bytes: Buffer,
+): readonly FitStep[] {
+  return stepsOf(operation, target, bytes).filter((step) => step !== null);
+}
+
+function stepsOf(
+  operation: Operation,
+  target: FitTarget,
+  bytes: Buffer,
+): readonly (FitStep | null)[] {
+  switch (operation) {
     case "chat_completions":
-      return mayBeTuned(target);
+      return [chatStep(target, bytes)];
     case "messages":
     case "count_tokens":
-      return fitsOtherMessages(target) || mayBeUnsigned(target, bytes);
+      return [
+        otherMessagesStep(target),
+        signedStep(target, bytes),
+        messagesModelStep(target, bytes),
+      ];
     case "responses":
     case "compact":
     case "input_tokens":
-      return mayBeForeign(target, bytes);
+      return [hostResponsesStep(target, bytes), responsesModelStep(target, bytes)];
+    case "generate_content":
+    case "stream_generate_content":
+      return [googleModelStep(target, bytes)];
     default:
-      return false;
+      return [];
   }
 }
 
-/** Null if the target accepts the body unchanged. */
-export function fittedBody(target: NativeTarget, bytes: Buffer): TunedBody | null {
-  switch (target.operation) {
-    case "chat_completions":
-      return tunedFor(target, bytes);
-    case "messages":
-    case "count_tokens":
-      return bothOf(fitsOtherMessages(target) ? messagesForOthers(bytes) : null, (fitted) =>
-        signedForAnthropic(target.provider, target.model, fitted ?? bytes),
-      );
-    default:
-      return responsesForHost(target, bytes);
-  }
+/** Null if nothing changes, or if the body can't be fitted; then the provider checks it. */
+export function fittedBody(bytes: Buffer, steps: readonly FitStep[]): FittedBody | null {
+  const body = parseBodyExactly(bytes.toString("latin1"));
+  if (!isObject(body) || nestedDeeperThan(body, jsonDepthMax)) return null;
+  const check = new RequestCheck(false);
+  const fitted = steps.reduce((before, step) => step(before, check), body);
+  const names = new Set([...Object.keys(body), ...Object.keys(fitted)]);
+  const changed = [...names].filter((name) => fitted[name] !== body[name]);
+  const result = check.result(fitted);
+  return changed.length === 0 || !result.ok
+    ? null
+    : { bytes: withMembers(bytes, changed, fitted), dropped: result.dropped };
 }
 
-function bothOf(
-  first: TunedBody | null,
-  then: (fitted: Buffer | undefined) => TunedBody | null,
-): TunedBody | null {
-  const second = then(first?.bytes);
-  if (first === null || second === null) return second ?? first;
-  return { bytes: second.bytes, dropped: [...first.dropped, ...second.dropped] };
+/** A body with these fields replaced or removed. All other fields keep every byte. */
+function withMembers(body: Buffer, names: readonly string[], values: JsonObject): Buffer {
+  const text = body.toString("latin1");
+  const members = scanObject(text)
+    .filter(({ key }) => !names.includes(key))
+    .map(({ key, start, end }) => `${JSON.stringify(key)}:${text.slice(start, end)}`);
+  for (const name of names)
+    if (values[name] !== undefined)
+      members.push(`${JSON.stringify(name)}:${writeExactly(values[name])}`);
+  return Buffer.from(`{${members.join(",")}}`, "latin1");
 }

@@ -6,7 +6,13 @@ import { isObject } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import type { RequestCheck } from "../shared/request-check.js";
 import type { JsonObject } from "../shared/translation.js";
-import { fitSampling, fitToolChoice, shortCallId, takenEffort } from "./fit-chat-request.js";
+import {
+  fitSampling,
+  fitToolChoice,
+  shortCallId,
+  takenEffort,
+  usualEffort,
+} from "./fit-chat-request.js";
 import { type ChatModelTraits, isEffort } from "./model-families.js";
 import { refuseImages } from "./refuse-images.js";
 import type { ChatTargetTraits } from "./target-traits.js";
@@ -21,15 +27,14 @@ export function fitResponsesRequest(
   check: RequestCheck,
 ): JsonObject {
   const out: Fields = { ...body, model };
-  const effort = fitEffort(out, traits, check);
+  const effort = fitReasoning(out, traits, check);
   fitSampling(out, effort, traits, check);
   fitToolChoice(out, traits, check);
   if (!traits.takesImages) refuseImages(body["input"], "messages", check);
-  const { max_output_tokens: wanted, include } = out;
-  const { outputTokensMax } = traits;
-  if (typeof wanted === "number" && outputTokensMax !== null)
-    out["max_output_tokens"] = Math.min(wanted, outputTokensMax);
-  if (effort !== "none") {
+  fitOutputMax(out, traits);
+  const { include, reasoning } = out;
+  const isOff = isObject(reasoning) && reasoning["effort"] === "none";
+  if (traits.efforts.length > 0 && !isOff) {
     const included: unknown[] = ["reasoning.encrypted_content"];
     if (Array.isArray(include)) append(included, include);
     out["include"] = included;
@@ -38,16 +43,34 @@ export function fitResponsesRequest(
   return out;
 }
 
-/** The effort with which the model reasons. */
-function fitEffort(out: Fields, { efforts }: ChatModelTraits, check: RequestCheck): string {
+/**
+ * The effort with which the model reasons. A model that can't reason refuses the field. `name`: of
+ * the effort, as the client wrote it.
+ */
+export function fitReasoning(
+  out: Fields,
+  traits: ChatModelTraits,
+  check: RequestCheck,
+  name = "reasoning_effort",
+): string {
   const { reasoning } = out;
-  const effort = isObject(reasoning) ? reasoning["effort"] : undefined;
-  // Without an effort each of these models reasons.
-  if (!isEffort(effort)) return efforts.length === 0 ? "none" : "medium";
-  delete out["reasoning"];
-  const taken = takenEffort(effort, efforts, "reasoning_effort", check);
-  if (taken !== null) out["reasoning"] = { effort: taken };
-  return taken ?? (efforts.length === 0 ? "none" : "medium");
+  const usual = usualEffort(traits);
+  if (!isObject(reasoning)) return usual;
+  const { effort, ...others } = reasoning;
+  const taken = isEffort(effort) ? takenEffort(effort, traits.efforts, name, check) : null;
+  if (isEffort(effort) && taken !== effort) {
+    const fitted = taken === null ? others : { ...others, effort: taken };
+    if (Object.keys(fitted).length > 0) out["reasoning"] = fitted;
+    else delete out["reasoning"];
+  }
+  if (traits.efforts.length === 0) delete out["reasoning"];
+  return taken ?? usual;
+}
+
+export function fitOutputMax(out: Fields, { outputTokensMax }: ChatModelTraits): void {
+  const { max_output_tokens: wanted } = out;
+  if (typeof wanted === "number" && outputTokensMax !== null)
+    out["max_output_tokens"] = Math.min(wanted, outputTokensMax);
 }
 
 function withShortId(item: JsonObject): JsonObject {

@@ -1,40 +1,122 @@
 /**
  * Removes from a client's own request of the Responses API what its host refuses: fields that a
  * known host doesn't have; and, if the conversation began at another model, the reasoning that
- * Sluice kept for that model and the signatures that it put into call ids. All other fields stay
- * byte for byte.
+ * Sluice kept for that model and the signatures that it put into call ids. If the request was
+ * written for another model, it also loses what this one refuses.
  *
  * Not here: requests that need features that the host lacks, which go there in another dialect
  * (`offeredTo`).
  */
-import { jsonDepthMax } from "../../../shared/bounds.js";
 import { isAbsent, isObject } from "../../../shared/checked.js";
-import { parseBodyExactly } from "../../body/exact-json.js";
-import { nestedDeeperThan } from "../../body/json-value.js";
-import { RequestCheck } from "../shared/request-check.js";
+import type { RequestCheck } from "../shared/request-check.js";
 import { readSignedId, signedMark } from "../shared/thought-signature.js";
 import type { JsonObject } from "../shared/translation.js";
-import { type TunedBody, type TunedTarget, withMembers } from "./fit-tuning.js";
+import { dropVerbosity, fitSampling, fitToolChoice } from "./fit-chat-request.js";
+import { fitOutputMax, fitReasoning } from "./fit-responses-request.js";
+import { type FitStep, type FitTarget, isMoved } from "./fit-tuning.js";
+import { chatTraitsOf } from "./target-traits.js";
 
 /** The beginning, in JSON, of all reasoning that Sluice keeps. */
 const keptMark = '"sluice_';
 
-/** Whether the body may contain something to remove. */
-export function mayBeForeign({ provider }: TunedTarget, bytes: Buffer): boolean {
-  if (provider.nativeRequests === "untouched") return false;
+/** Null if there is nothing to remove. */
+export function hostResponsesStep({ provider }: FitTarget, bytes: Buffer): FitStep | null {
+  if (provider.nativeRequests === "untouched") return null;
   const isIn = (text: string): boolean => bytes.includes(text);
   const { refusedFields } = provider.responses;
-  return isIn(keptMark) || isIn(signedMark) || refusedFields.some((name) => isIn(`"${name}"`));
+  const mayBeForeign =
+    isIn(keptMark) || isIn(signedMark) || refusedFields.some((name) => isIn(`"${name}"`));
+  return mayBeForeign ? (body, check) => responsesForHost(body, refusedFields, check) : null;
 }
 
-/** Null if there is nothing to remove. */
-export function responsesForHost(target: TunedTarget, bytes: Buffer): TunedBody | null {
-  if (!mayBeForeign(target, bytes)) return null;
-  const body = parseBodyExactly(bytes.toString("latin1"));
-  if (!isObject(body) || nestedDeeperThan(body, jsonDepthMax)) return null;
-  const check = new RequestCheck(false);
+/** What models differ in; `"reasoning"` is a field, and the type of an item. */
+const modelFields = [
+  "reasoning",
+  "include",
+  "verbosity",
+  "temperature",
+  "top_p",
+  "top_logprobs",
+  "max_output_tokens",
+  "tool_choice",
+];
+
+/** Null if the client named the model. */
+export function responsesModelStep(target: FitTarget, bytes: Buffer): FitStep | null {
+  if (!isMoved(target) || !modelFields.some((name) => bytes.includes(`"${name}"`))) return null;
+  const traits = chatTraitsOf(target.provider, target.model);
+  return (body, check) => {
+    const out: Record<string, unknown> = { ...body };
+    const effort = fitReasoning(out, traits, check, "reasoning.effort");
+    fitSampling(out, effort, traits, check);
+    fitToolChoice(out, traits, check);
+    fitOutputMax(out, traits);
+    const { text } = body;
+    if (isObject(text) && !traits.takesVerbosity) {
+      const fitted: Record<string, unknown> = { ...text };
+      dropVerbosity(fitted, check);
+      if (fitted["verbosity"] !== text["verbosity"]) out["text"] = fitted;
+    }
+    if (traits.efforts.length === 0) dropReasoning(out, check);
+    return out;
+  };
+}
+
+/** For a model that doesn't reason. */
+function dropReasoning(out: Record<string, unknown>, check: RequestCheck): void {
+  const { include, input } = out;
+  if (Array.isArray(include) && include.includes(encryptedReasoning)) {
+    check.drop("include[]", "must be left out", `include[] (${encryptedReasoning})`);
+    const others = include.filter((name) => name !== encryptedReasoning);
+    if (others.length > 0) out["include"] = others;
+    else delete out["include"];
+  }
+  if (Array.isArray(input) && input.some(isReasoning))
+    out["input"] = withoutItems(input, isReasoning, check);
+}
+
+const encryptedReasoning = "reasoning.encrypted_content";
+
+function isReasoning(item: unknown): boolean {
+  return isObject(item) && item["type"] === "reasoning";
+}
+
+/** Items whose id is optional. */
+const freeItems: ReadonlySet<unknown> = new Set([
+  "message",
+  "function_call",
+  "function_call_output",
+  "custom_tool_call",
+  "custom_tool_call_output",
+]);
+
+/**
+ * The input without some reasoning. By the ids of other items OpenAI knows that reasoning belongs
+ * to them, and refuses them without it; so they lose their ids.
+ */
+function withoutItems(
+  input: readonly unknown[],
+  isGone: (item: unknown) => boolean,
+  check: RequestCheck,
+): readonly unknown[] {
+  check.drop("input[]", "must be of the model", "input[] (reasoning)");
+  return input
+    .filter((item) => !isGone(item))
+    .map((item) => {
+      if (!isObject(item) || isAbsent(item["id"])) return item;
+      const isFree = freeItems.has(item["type"] ?? "message");
+      const { id: _, ...rest } = item;
+      return isFree ? rest : item;
+    });
+}
+
+function responsesForHost(
+  body: JsonObject,
+  refusedFields: readonly string[],
+  check: RequestCheck,
+): JsonObject {
   const out: Record<string, unknown> = { ...body };
-  for (const name of target.provider.responses.refusedFields) {
+  for (const name of refusedFields) {
     if (body[name] === undefined) continue;
     if (!isDefault(name, body[name]))
       check.drop(name, "must be left out: the provider has no such field");
@@ -46,11 +128,7 @@ export function responsesForHost(target: TunedTarget, bytes: Buffer): TunedBody 
     if (items.length !== input.length || items.some((item, i) => item !== input[i]))
       out["input"] = items;
   }
-  const changed = Object.keys(body).filter((name) => out[name] !== body[name]);
-  const result = check.result(out);
-  return changed.length === 0 || !result.ok
-    ? null
-    : { bytes: withMembers(bytes, changed, out), dropped: result.dropped };
+  return out;
 }
 
 /** Whether the value is what a host without the field does anyway. */

@@ -1,28 +1,29 @@
 /**
  * Fits a client's own chat request to a provider of the same dialect: to what its host is known to
- * refuse and, if a virtual model sends the request to a model that the client hasn't named, to what
- * that model refuses. All other fields stay byte for byte.
+ * refuse and, if the request goes to a model that the client hasn't named, to what that model
+ * refuses.
  */
-import { jsonDepthMax } from "../../../shared/bounds.js";
-import { isAbsent, isObject } from "../../../shared/checked.js";
+import { isAbsent } from "../../../shared/checked.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
-import { parseBodyExactly, writeExactly } from "../../body/exact-json.js";
-import { nestedDeeperThan } from "../../body/json-value.js";
-import { scanObject } from "../../body/scan-json.js";
-import { RequestCheck } from "../shared/request-check.js";
+import type { RequestCheck } from "../shared/request-check.js";
 import type { JsonObject } from "../shared/translation.js";
 import { fitChatTuning } from "./fit-chat-request.js";
-import { fitNativeChat } from "./fit-native-chat.js";
+import { fitMovedMessages, fitNativeChat } from "./fit-native-chat.js";
 import { chatTraitsOf } from "./target-traits.js";
 
-export interface TunedBody {
-  readonly bytes: Buffer;
-  /** Fields whose absence may change the answer. */
-  readonly dropped: readonly string[];
+/** One change of a client's own request. Returns `body` itself if there is nothing to change. */
+export type FitStep = (body: JsonObject, check: RequestCheck) => JsonObject;
+
+/** `isNamed`: whether the client named this very model, and so knows what it accepts. */
+export interface FitTarget {
+  readonly provider: ProviderConfig;
+  readonly model: string;
+  readonly isNamed: boolean;
 }
 
 const tuningFields = [
   "reasoning_effort",
+  "verbosity",
   "temperature",
   "top_p",
   "presence_penalty",
@@ -35,19 +36,11 @@ const tuningFields = [
   "max_completion_tokens",
 ];
 
-/** `isNamed`: whether the client named this very model, and so knows what it accepts. */
-export interface TunedTarget {
-  readonly provider: ProviderConfig;
-  readonly model: string;
-  readonly isNamed: boolean;
-}
+/** Fields of messages that one model writes and another may refuse. */
+const messageFields = ["tool_calls", "reasoning_content", "reasoning", "reasoning_details"];
 
-/** Whether a body for this target has to be parsed. */
-export function mayBeTuned({ provider, isNamed }: Omit<TunedTarget, "model">): boolean {
-  return fitsModel({ provider, isNamed }) || fitsHost(provider);
-}
-
-function fitsModel({ provider, isNamed }: Omit<TunedTarget, "model">): boolean {
+/** Whether the body was written for another model, and may be changed for this one. */
+export function isMoved({ provider, isNamed }: Omit<FitTarget, "model">): boolean {
   return !isNamed && provider.translation !== "strict";
 }
 
@@ -55,23 +48,20 @@ function fitsHost({ chat, nativeRequests }: ProviderConfig): boolean {
   return chat.native !== null && nativeRequests === "fitted";
 }
 
-/** `bytes`: a valid body of chat completions. Null if the target accepts it unchanged. */
-export function tunedFor(target: TunedTarget, bytes: Buffer): TunedBody | null {
+/** Null if the target accepts the body unchanged. */
+export function chatStep(target: FitTarget, bytes: Buffer): FitStep | null {
   const { provider, model } = target;
-  const isForModel = fitsModel(target) && tuningFields.some((name) => bytes.includes(`"${name}"`));
-  if (!isForModel && !fitsHost(provider)) return null;
-  const body = parseBodyExactly(bytes.toString("latin1"));
-  if (!isObject(body) || nestedDeeperThan(body, jsonDepthMax)) return null;
-  const check = new RequestCheck(false);
+  const has = (name: string): boolean => bytes.includes(`"${name}"`);
+  const isTuned = isMoved(target) && tuningFields.some(has);
+  const isContinued = isMoved(target) && messageFields.some(has);
+  const isHosts = fitsHost(provider);
+  if (!isTuned && !isContinued && !isHosts) return null;
   const host = { chat: provider.chat, traits: chatTraitsOf(provider, model), model };
-  const atHost = fitsHost(provider) ? (fitNativeChat(body, host, check) ?? body) : body;
-  const fitted = isForModel ? withTuning(atHost, host, check) : atHost;
-  const names = new Set([...Object.keys(body), ...Object.keys(fitted)]);
-  const changed = [...names].filter((name) => fitted[name] !== body[name]);
-  const result = check.result(fitted);
-  return changed.length === 0 || !result.ok
-    ? null
-    : { bytes: withMembers(bytes, changed, fitted), dropped: result.dropped };
+  return (body, check) => {
+    const atHost = isHosts ? (fitNativeChat(body, host, check) ?? body) : body;
+    const continued = isContinued ? fitMovedMessages(atHost, host) : atHost;
+    return isTuned ? withTuning(continued, host, check) : continued;
+  };
 }
 
 function withTuning(
@@ -85,18 +75,6 @@ function withTuning(
   for (const name of Object.keys(tuning)) if (name !== "tools") delete out[name];
   for (const name of Object.keys(fitted)) if (name !== "tools") out[name] = fitted[name];
   return out;
-}
-
-/** A body with these fields replaced or removed. All other fields keep every byte. */
-export function withMembers(body: Buffer, names: readonly string[], values: JsonObject): Buffer {
-  const text = body.toString("latin1");
-  const members = scanObject(text)
-    .filter(({ key }) => !names.includes(key))
-    .map(({ key, start, end }) => `${JSON.stringify(key)}:${text.slice(start, end)}`);
-  for (const name of names)
-    if (values[name] !== undefined)
-      members.push(`${JSON.stringify(name)}:${writeExactly(values[name])}`);
-  return Buffer.from(`{${members.join(",")}}`, "latin1");
 }
 
 function tuningIn(body: JsonObject): JsonObject {

@@ -34,6 +34,9 @@ export interface ChatModelTraits {
    * Whether the model accepts `stop`, and, while it reasons, a bias or log probabilities of tokens.
    */
   readonly takesTokenControl: boolean;
+  /** Whether the model reasons if the request has no effort. */
+  readonly reasonsUnasked: boolean;
+  readonly takesVerbosity: boolean;
 }
 
 const common: ChatModelTraits = {
@@ -43,10 +46,17 @@ const common: ChatModelTraits = {
   sampling: "all",
   takesForcedCalls: true,
   takesTokenControl: true,
+  reasonsUnasked: true,
+  takesVerbosity: true,
 };
 
 function plain(outputTokensMax: number | null): ChatModelTraits {
-  return { ...common, outputTokensMax, efforts: [] };
+  return { ...common, outputTokensMax, efforts: [], reasonsUnasked: false };
+}
+
+/** OpenAI's models before GPT-5. */
+function beforeGpt5(traits: ChatModelTraits): ChatModelTraits {
+  return { ...traits, takesVerbosity: false };
 }
 
 function reasoning(efforts: readonly Effort[], sampling: Sampling = "none"): ChatModelTraits {
@@ -57,30 +67,37 @@ function inResponses(efforts: readonly Effort[]): ChatModelTraits {
   return { ...reasoning(efforts), onlyInResponses: "all" };
 }
 
-const newReasoning = reasoning(["none", "low", "medium", "high", "xhigh"], "without_reasoning");
+const gpt51: ChatModelTraits = {
+  ...reasoning(["none", "low", "medium", "high"], "without_reasoning"),
+  reasonsUnasked: false,
+};
+const gpt52: ChatModelTraits = { ...gpt51, efforts: [...gpt51.efforts, "xhigh"] };
 
 const deepseek: ChatModelTraits = { ...common, efforts: ["low", "medium", "high", "max"] };
 
 /** The first entry that matches applies. */
 const chatFamilies: readonly (readonly [RegExp, ChatModelTraits])[] = [
-  [/^gpt-3\.5/, plain(4096)],
-  [/^gpt-4-turbo/, plain(4096)],
-  [/^gpt-4\.1/, plain(32_768)],
-  [/^(?:gpt-4o|chatgpt-4o|gpt-4\.5)/, plain(16_384)],
-  [/^gpt-4(?:-|$)/, plain(8192)],
+  [/^gpt-3\.5/, beforeGpt5(plain(4096))],
+  [/^gpt-4-turbo/, beforeGpt5(plain(4096))],
+  [/^gpt-4\.1/, beforeGpt5(plain(32_768))],
+  [/^(?:gpt-4o|chatgpt-4o|gpt-4\.5)/, beforeGpt5(plain(16_384))],
+  [/^gpt-4(?:-|$)/, beforeGpt5(plain(8192))],
   [/^gpt-5(?:\.\d)?-chat/, plain(16_384)],
   [/^gpt-5-pro/, inResponses(["high"])],
   [/^gpt-5\.\d-pro/, inResponses(["medium", "high", "xhigh"])],
   [/^(?:gpt-5(?:\.1)?-codex(?!-max)|codex-)/, inResponses(["low", "medium", "high"])],
   [/^gpt-5\.\d-codex/, inResponses(["low", "medium", "high", "xhigh"])],
   [/^gpt-5(?:-|$)/, reasoning(["minimal", "low", "medium", "high"])],
-  [/^gpt-5\.1/, reasoning(["none", "low", "medium", "high"], "without_reasoning")],
-  [/^gpt-5\.[23]/, newReasoning],
-  [/^gpt-5\.4/, { ...newReasoning, onlyInResponses: "asked_reasoning_with_tools" }],
-  [/^gpt-(?:5\.\d|[6-9])/, { ...newReasoning, onlyInResponses: "reasoning_with_tools" }],
-  [/^o1-(?:mini|preview)/, { ...reasoning([]), outputTokensMax: 32_768 }],
-  [/^o\d-(?:pro|.*deep-research)/, inResponses(["low", "medium", "high"])],
-  [/^o\d/, { ...reasoning(["low", "medium", "high"]), outputTokensMax: 100_000 }],
+  [/^gpt-5\.1/, gpt51],
+  [/^gpt-5\.[23]/, gpt52],
+  [/^gpt-5\.4/, { ...gpt52, onlyInResponses: "asked_reasoning_with_tools" }],
+  [
+    /^gpt-(?:5\.\d|[6-9])/,
+    { ...gpt52, reasonsUnasked: true, onlyInResponses: "reasoning_with_tools" },
+  ],
+  [/^o1-(?:mini|preview)/, beforeGpt5({ ...reasoning([]), outputTokensMax: 32_768 })],
+  [/^o\d-(?:pro|.*deep-research)/, beforeGpt5(inResponses(["low", "medium", "high"]))],
+  [/^o\d/, beforeGpt5({ ...reasoning(["low", "medium", "high"]), outputTokensMax: 100_000 })],
   [/^gpt-oss/, common],
   [/^gemini/, { ...common, efforts: ["minimal", "low", "medium", "high"] }],
   [/^deepseek-(?:reasoner|v[4-9])/, { ...deepseek, takesForcedCalls: false }],
@@ -119,6 +136,8 @@ export interface MessagesModelTraits {
   readonly takesOutputSchema: boolean;
   /** Whether the model continues an answer that the request begins. */
   readonly takesPrefill: boolean;
+  /** Whether `messages` may have the role `system`. */
+  readonly takesSystemTurns: boolean;
 }
 
 /** Null for a model that isn't Anthropic's: some servers speak its dialect with other models. */
@@ -143,6 +162,7 @@ export function messagesModelTraits(model: string): MessagesModelTraits | null {
     sampling: at(4.7) ? "none" : at(4.1) ? "one_of" : "all",
     takesOutputSchema: at(4.5) || (family === "opus" && at(4.1)),
     takesPrefill: !at(4.6),
+    takesSystemTurns: at(4.8),
   };
 }
 

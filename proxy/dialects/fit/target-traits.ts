@@ -37,6 +37,8 @@ export function chatTraitsOf({ chat, modelTraits }: ModelHost, model: string): C
     sampling: own.sampling ?? family.sampling,
     takesForcedCalls: own.takesForcedCalls ?? family.takesForcedCalls,
     takesTokenControl: family.takesTokenControl,
+    reasonsUnasked: family.reasonsUnasked,
+    takesVerbosity: family.takesVerbosity,
     takesImages: own.takesImages ?? true,
     takesOutputSchema: own.takesOutputSchema ?? takesOutputSchema,
     ...withTools(own.reasoningWithTools, family, reasoningWithTools),
@@ -73,6 +75,7 @@ const unknownModel: MessagesModelTraits = {
   sampling: "all",
   takesOutputSchema: true,
   takesPrefill: true,
+  takesSystemTurns: true,
 };
 
 /** Null for another maker's model for which the operator configures nothing. */
@@ -92,6 +95,7 @@ export function messagesTraitsOf(
     thinking: own.thinking ?? family.thinking,
     takesOutputSchema: own.takesOutputSchema ?? family.takesOutputSchema,
     takesPrefill: family.takesPrefill,
+    takesSystemTurns: family.takesSystemTurns,
     takesImages: own.takesImages ?? true,
     takesForcedCalls: own.takesForcedCalls ?? true,
   };

@@ -3,11 +3,12 @@ import {
   fitsOtherMessages,
   messagesForOthers,
 } from "../../../../proxy/dialects/fit/fit-messages.js";
+import { fittedBody } from "../../../../proxy/dialects/fit/fit-native.js";
 import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import { providerConfig } from "../../../support/provider-config.js";
 
 function sent(body: JsonObject): unknown {
-  const result = messagesForOthers(Buffer.from(JSON.stringify(body)));
+  const result = fittedBody(Buffer.from(JSON.stringify(body)), [messagesForOthers]);
   return result === null
     ? null
     : { body: JSON.parse(result.bytes.toString()), dropped: result.dropped };

@@ -1,5 +1,5 @@
 import t from "tap";
-import { responsesForHost } from "../../../../proxy/dialects/fit/fit-responses.js";
+import { fitSteps, fittedBody } from "../../../../proxy/dialects/fit/fit-native.js";
 import { writeKeptReasoning } from "../../../../proxy/dialects/shared/kept-reasoning.js";
 import { signedId } from "../../../../proxy/dialects/shared/thought-signature.js";
 import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
@@ -14,7 +14,8 @@ function sent(host: string, body: JsonObject, untouched = false): unknown {
     nativeRequests: untouched ? "untouched" : "fitted",
   });
   const target = { provider, model: "m", isNamed: true };
-  const result = responsesForHost(target, Buffer.from(JSON.stringify(body)));
+  const bytes = Buffer.from(JSON.stringify(body));
+  const result = fittedBody(bytes, fitSteps("responses", target, bytes));
   return result === null
     ? null
     : { body: JSON.parse(result.bytes.toString()), dropped: result.dropped };

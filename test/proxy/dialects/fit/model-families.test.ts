@@ -59,6 +59,8 @@ t.test("models of chat completions, by their makers' names", async (t) => {
         sampling,
         takesForcedCalls: !/^(?:deepseek-v|kimi)/.test(model),
         takesTokenControl: sampling === "all" || model.startsWith("kimi"),
+        reasonsUnasked: efforts !== "" ? !/^gpt-5\.[1-4]$/.test(model) : model === "o1-mini",
+        takesVerbosity: !/^(?:openai\/gpt-4|gpt-[34]|o\d)/.test(model),
       },
       model,
     );
@@ -89,6 +91,7 @@ t.test("Anthropic's models, by family and version", async (t) => {
         sampling,
         takesOutputSchema,
         takesPrefill: !/opus-4-[67]|someday/.test(model),
+        takesSystemTurns: /someday/.test(model),
       },
       model,
     );

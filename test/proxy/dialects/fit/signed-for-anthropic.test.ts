@@ -1,5 +1,5 @@
 import t from "tap";
-import { signedForAnthropic } from "../../../../proxy/dialects/fit/signed-for-anthropic.js";
+import { fitSteps, fittedBody } from "../../../../proxy/dialects/fit/fit-native.js";
 import { carryReasoning } from "../../../../proxy/dialects/shared/thinking-blocks.js";
 import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import { providerConfig } from "../../../support/provider-config.js";
@@ -11,7 +11,9 @@ const call = { type: "tool_use", id: "a", name: "f", input: {} };
 const user = { role: "user", content: "grüße" };
 
 function sent(body: JsonObject, model = "claude-opus-4-8", provider = claude): unknown {
-  const result = signedForAnthropic(provider, model, Buffer.from(JSON.stringify(body)));
+  const bytes = Buffer.from(JSON.stringify(body));
+  const target = { provider, model, isNamed: true };
+  const result = fittedBody(bytes, fitSteps("messages", target, bytes));
   return result === null
     ? null
     : { body: JSON.parse(result.bytes.toString()), dropped: result.dropped };

@@ -1,0 +1,96 @@
+/**
+ * Fits a client's own request of Gemini's API to another model than the one that it was written
+ * for. Gemini's models differ in how a request controls their thinking, and in their output limits.
+ *
+ * Sources: ai.google.dev, "Gemini thinking" (levels from Gemini 3 on, budgets and their ranges
+ * before it, none before 2.5) and the model pages, as of November 2026.
+ */
+import { isObject } from "../../../shared/checked.js";
+import type { RequestCheck } from "../shared/request-check.js";
+import type { JsonObject } from "../shared/translation.js";
+import { type FitStep, type FitTarget, isMoved } from "./fit-tuning.js";
+import { namedLike } from "./target-traits.js";
+
+/** Google reads both spellings of each name. */
+const marks = ["thinkingConfig", "thinking_config", "maxOutputTokens", "max_output_tokens"];
+
+/** Null if the client named the model, or if it isn't a Gemini model. */
+export function googleModelStep(target: FitTarget, bytes: Buffer): FitStep | null {
+  if (!isMoved(target) || !marks.some((name) => bytes.includes(`"${name}"`))) return null;
+  const traits = googleModelTraits(namedLike(target.provider, target.model));
+  if (traits === null) return null;
+  return (body, check) => {
+    const name = body["generationConfig"] === undefined ? "generation_config" : "generationConfig";
+    const config = body[name];
+    return isObject(config) ? { ...body, [name]: fitConfig(config, traits, check) } : body;
+  };
+}
+
+interface GoogleModelTraits {
+  readonly outputTokensMax: number;
+  readonly thinking: "none" | "budget" | "level";
+  /** The smallest and the largest budget; a smallest one of 0 turns thinking off. */
+  readonly budgets: readonly [number, number];
+}
+
+function googleModelTraits(model: string): GoogleModelTraits | null {
+  const [, version] = /gemini-(\d+(?:\.\d+)?)/.exec(model.toLowerCase()) ?? [];
+  if (version === undefined) return null;
+  const isPro = model.toLowerCase().includes("pro");
+  if (Number(version) < 2.5) return { outputTokensMax: 8192, thinking: "none", budgets: [0, 0] };
+  return {
+    outputTokensMax: 65_536,
+    thinking: Number(version) < 3 ? "budget" : "level",
+    budgets: isPro ? [128, 32_768] : [0, 24_576],
+  };
+}
+
+/** Between the smallest and the largest budget of each level. */
+const budgetOf: Readonly<Record<string, number>> = {
+  minimal: 512,
+  low: 4096,
+  medium: 8192,
+  high: 24_576,
+};
+
+function fitConfig(config: JsonObject, traits: GoogleModelTraits, check: RequestCheck): JsonObject {
+  const out: Record<string, unknown> = { ...config };
+  for (const name of ["maxOutputTokens", "max_output_tokens"]) {
+    const wanted = config[name];
+    if (typeof wanted === "number") out[name] = Math.min(wanted, traits.outputTokensMax);
+  }
+  for (const name of ["thinkingConfig", "thinking_config"]) {
+    const thinking = config[name];
+    if (!isObject(thinking)) continue;
+    if (traits.thinking === "none") {
+      check.drop(`generationConfig.${name}`, "must be left out: the model can't think");
+      delete out[name];
+    } else out[name] = fitThinking(thinking, traits);
+  }
+  return out;
+}
+
+function fitThinking(
+  thinking: JsonObject,
+  { thinking: taken, budgets }: GoogleModelTraits,
+): JsonObject {
+  const {
+    thinkingLevel: camelLevel,
+    thinking_level: level = camelLevel,
+    thinkingBudget: camelBudget,
+    thinking_budget: budget = camelBudget,
+    ...others
+  } = thinking;
+  const [least, most] = budgets;
+  if (taken === "budget" && typeof level === "string" && budget === undefined) {
+    const wanted = budgetOf[level.toLowerCase()] ?? budgetOf["high"]!;
+    return { ...others, thinkingBudget: Math.min(Math.max(wanted, least), most) };
+  }
+  // -1 leaves the budget to the model.
+  if (taken === "budget" && typeof budget === "number" && budget >= 0)
+    return { ...others, thinkingBudget: Math.min(Math.max(budget, least), most) };
+  // Newer models still take a budget, but not beside a level.
+  return taken === "level" && level !== undefined && budget !== undefined
+    ? { ...others, thinkingLevel: level }
+    : thinking;
+}
