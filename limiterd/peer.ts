@@ -1,14 +1,19 @@
 /**
- * The state of a connection, of its leases, and of a proxy across connections. Only types:
- * `handlers/connection.ts` makes peers, `proxies.ts` keeps the proxies.
+ * The state of a connection with its leases, and of a proxy across connections and restarts: which
+ * proxies are known, which must be written, and which of their verdicts may be unread.
+ * `handlers/connection.ts` makes peers.
  */
+
+import { leasesPerPeerMax } from "../shared/bounds.js";
+import { isCount } from "../shared/checked.js";
 import type { Target } from "../shared/domain/target-name.js";
 import type { IdMap } from "../shared/id-map.js";
 import type { OneAtATime } from "../shared/one-at-a-time.js";
 import type { FromDaemon } from "../shared/wire/message-from-daemon.js";
 import type { Lease, Role } from "../shared/wire/message-to-daemon.js";
 import type { Counter } from "./counters/counter.js";
-import type { UnreadVerdicts } from "./unread-verdicts.js";
+import type { Change } from "./store/store.js";
+import type { Contributor } from "./store/writer.js";
 
 /** One connection. */
 export interface PeerState {
@@ -104,4 +109,241 @@ export interface Recounted {
   readonly path: boolean;
   /** Its attempts at targets, with their log sequence numbers. */
   readonly attempts: readonly RecountedAttempt[];
+}
+
+/** The counts of one admitting verdict. */
+export interface CountedVerdict {
+  /** The number of the proxy's connection, and of the admitting verdict on it; both from 1. */
+  readonly connection: number;
+  readonly number: number;
+  /** Null: a reroute, counted only at its target. */
+  readonly userPath: string | null;
+  /** Null: a submission, counted only at its path. */
+  readonly target: Target | null;
+  readonly lsn: number;
+  readonly atMs: number;
+}
+
+/** The number of fields of a verdict in the store. */
+const fieldsPerVerdict = 7;
+/**
+ * Read verdicts are dropped by copying the rest of the list, once at least this many and at least
+ * half of the list are read.
+ */
+const readBeforeCopy = 256;
+
+export class UnreadVerdicts {
+  /** In ascending order; those before `#first` are read. */
+  #verdicts: CountedVerdict[] = [];
+  #first = 0;
+
+  get size(): number {
+    return this.#verdicts.length - this.#first;
+  }
+
+  /** At the bound, the oldest is dropped and stays counted. */
+  add(verdict: CountedVerdict): void {
+    this.#verdicts.push(verdict);
+    if (this.size > leasesPerPeerMax) this.#first++;
+  }
+
+  /**
+   * Notes that the proxy has read this many verdicts on its current connection, the only one with
+   * verdicts here.
+   */
+  acknowledge(read: number): void {
+    while (this.size > 0 && this.#verdicts[this.#first]!.number <= read) this.#first++;
+    if (this.#first < readBeforeCopy || this.#first < this.size) return;
+    this.#verdicts = this.#verdicts.slice(this.#first);
+    this.#first = 0;
+  }
+
+  /** Removes and returns all verdicts. */
+  take(): readonly CountedVerdict[] {
+    const taken = this.#verdicts.slice(this.#first);
+    this.#verdicts = [];
+    this.#first = 0;
+    return taken;
+  }
+
+  /** `unread`: the fields of all verdicts, by proxy id. */
+  toStored(): readonly unknown[] {
+    const fields: unknown[] = [];
+    for (let i = this.#first; i < this.#verdicts.length; i++) {
+      const { connection, number, userPath, target, lsn, atMs } = this.#verdicts[i]!;
+      fields.push(
+        connection,
+        number,
+        userPath,
+        target?.provider ?? null,
+        target?.model ?? null,
+        lsn,
+        atMs,
+      );
+    }
+    return fields;
+  }
+}
+
+/** Null for what `toStored` never made. */
+export function verdictsFromStored(fields: readonly unknown[]): CountedVerdict[] | null {
+  const verdicts: CountedVerdict[] = [];
+  for (let i = 0; i < fields.length; i += fieldsPerVerdict) {
+    const [connection, number, userPath, provider, model, lsn, atMs] = fields.slice(
+      i,
+      i + fieldsPerVerdict,
+    );
+    if (!isCount(connection, 1) || !isCount(number, 1) || !isCount(lsn) || !isCount(atMs))
+      return null;
+    if (userPath !== null && typeof userPath !== "string") return null;
+    const isTarget = typeof provider === "string" && typeof model === "string";
+    if (!isTarget && (provider !== null || model !== null)) return null;
+    const target = isTarget ? { provider, model } : null;
+    verdicts.push({ connection, number, userPath, target, lsn, atMs });
+  }
+  return verdicts;
+}
+
+/**
+ * Contributes to each batch the leases that were counted again in it, and the verdicts that may be
+ * unread.
+ */
+export interface Proxies extends Contributor {
+  readonly all: ReadonlyMap<string, KnownProxy>;
+  get(id: string, nowMs: number): KnownProxy;
+  restore(id: string, stored: StoredProxy): KnownProxy;
+  markDirty(proxy: KnownProxy): void;
+  /** Marks that leases of it were counted again in the open batch. */
+  markRecounted(proxy: KnownProxy): void;
+  /** Marks that its unread verdicts differ from the store. */
+  markUnread(proxy: KnownProxy): void;
+  takeDirty(): KnownProxy[];
+  /** Removes proxies last seen before `beforeMs`; returns their ids. */
+  forget(beforeMs: number): string[];
+}
+
+export function createProxies(): Proxies {
+  const all = new Map<string, KnownProxy>();
+  let dirty: KnownProxy[] = [];
+  const recounted = new Set<KnownProxy>();
+  const unread = new Set<KnownProxy>();
+
+  function add(
+    id: string,
+    { settledSeq, seenAtMs, recounted }: Omit<StoredProxy, "connected">,
+  ): KnownProxy {
+    const proxy: KnownProxy = {
+      id,
+      settledSeq,
+      durableSeq: settledSeq,
+      onDurable(seq) {
+        proxy.durableSeq = Math.max(proxy.durableSeq, seq);
+        acknowledge(proxy, seq);
+      },
+      peer: null,
+      ackSeq: 0,
+      seenAtMs,
+      dirty: false,
+      recounted: new Map(recounted),
+      unread: new UnreadVerdicts(),
+    };
+    all.set(id, proxy);
+    return proxy;
+  }
+
+  return {
+    all,
+    get: (id, nowMs) => all.get(id) ?? add(id, { settledSeq: 0, seenAtMs: nowMs, recounted: [] }),
+    restore: add,
+    markDirty(proxy) {
+      if (proxy.dirty) return;
+      proxy.dirty = true;
+      dirty.push(proxy);
+    },
+    markRecounted: (proxy) => void recounted.add(proxy),
+    markUnread: (proxy) => void unread.add(proxy),
+    changes() {
+      const changes = [...recounted].map((proxy) => proxyChange(proxy, proxy.seenAtMs));
+      for (const proxy of unread) changes.push(unreadChange(proxy));
+      recounted.clear();
+      unread.clear();
+      return changes;
+    },
+    committed() {},
+    takeDirty() {
+      const taken = dirty;
+      dirty = [];
+      for (const proxy of taken) proxy.dirty = false;
+      return taken;
+    },
+    forget(beforeMs) {
+      const forgotten: string[] = [];
+      for (const proxy of all.values()) {
+        if (proxy.peer !== null || proxy.seenAtMs >= beforeMs) continue;
+        all.delete(proxy.id);
+        forgotten.push(proxy.id);
+      }
+      return forgotten;
+    },
+  };
+}
+
+/** Queues an acknowledgement up to `seq`; all of one commit are sent as one frame. */
+export function acknowledge(proxy: KnownProxy, seq: number): void {
+  if (seq === 0) return;
+  if (proxy.ackSeq === 0)
+    queueMicrotask(() => {
+      proxy.peer?.send({ kind: "settled", seq: proxy.ackSeq });
+      proxy.ackSeq = 0;
+    });
+  if (seq > proxy.ackSeq) proxy.ackSeq = seq;
+}
+
+/** `proxies`: [settledSeq, connected, seenAtMs, recounted] by proxy id. */
+interface StoredProxy {
+  readonly settledSeq: number;
+  /** Whether it was connected at the write: a restarted daemon then waits for it. */
+  readonly connected: boolean;
+  readonly seenAtMs: number;
+  /** As [lease, path, …attempts], an attempt as [provider, model, lsn]. */
+  readonly recounted: readonly (readonly [lease: number, Recounted])[];
+}
+
+/** The change that writes the proxy. */
+export function proxyChange(
+  { id, settledSeq, peer, recounted }: KnownProxy,
+  nowMs: number,
+): Change {
+  const leases = Array.from(recounted, ([lease, { path, attempts }]) => [
+    lease,
+    path,
+    ...attempts.map(({ target, lsn }) => [target.provider, target.model, lsn]),
+  ]);
+  return { table: "proxies", key: id, value: [settledSeq, peer !== null, nowMs, leases] };
+}
+
+/** The change that writes, or removes, its unread verdicts. */
+function unreadChange({ id, unread }: KnownProxy): Change {
+  return { table: "unread", key: id, value: unread.size === 0 ? undefined : unread.toStored() };
+}
+
+/** Null for what `proxyChange` never wrote. */
+export function proxyFromStored(value: readonly unknown[]): StoredProxy | null {
+  const [settledSeq, connected, seenAtMs, leases = []] = value;
+  if (!isCount(settledSeq) || typeof connected !== "boolean" || !isCount(seenAtMs)) return null;
+  if (!Array.isArray(leases)) return null;
+  const recounted: (readonly [number, Recounted])[] = [];
+  for (const item of leases as unknown[]) {
+    const [lease, path, ...rest] = Array.isArray(item) ? (item as unknown[]) : [];
+    const attempts = rest.map(attemptFromStored).filter((attempt) => attempt !== null);
+    if (!isCount(lease) || typeof path !== "boolean" || attempts.length < rest.length) return null;
+    recounted.push([lease, { path, attempts }]);
+  }
+  return { settledSeq, connected, seenAtMs, recounted };
+}
+
+function attemptFromStored(item: unknown): RecountedAttempt | null {
+  const [provider, model, lsn] = Array.isArray(item) ? (item as unknown[]) : [];
+  if (typeof provider !== "string" || typeof model !== "string" || !isCount(lsn)) return null;
+  return { target: { provider, model }, lsn };
 }

@@ -9,6 +9,9 @@ import type { BudgetDefinition } from "../shared/domain/budget.js";
 import { emptySum, type MoneySum } from "../shared/domain/money.js";
 import type { RuleDefinition } from "../shared/domain/rule.js";
 import type { LimitCounts } from "../shared/limit-files/limits-plan.js";
+import { limiterMetrics } from "../shared/metrics/limiter-metrics.js";
+import type { ProcessReading } from "../shared/metrics/process-reading.js";
+import { newSeries, observe, type Series } from "../shared/metrics/series.js";
 import type { Execution } from "../shared/wire/execution.js";
 import type { ForeignHello, SettledPart } from "../shared/wire/message-to-daemon.js";
 import type { WireVersions } from "../shared/wire/wire-versions.js";
@@ -21,10 +24,8 @@ import type { HeldLimitFiles } from "./handlers/limit-files/held-limit-files.js"
 import type { JwtDenials } from "./keys/jwt-denials.js";
 import type { KeyRing } from "./keys/key-ring.js";
 import type { SessionTable } from "./keys/session-table.js";
-import type { DaemonMeasures } from "./metrics/daemon-measures.js";
 import type { ObjectOwners } from "./objects/object-owners.js";
-import type { PeerState } from "./peer.js";
-import type { Proxies } from "./proxies.js";
+import type { PeerState, Proxies } from "./peer.js";
 import type { BackTests } from "./rules/back-tests/back-tests.js";
 import type { RecentRefusals } from "./rules/recent-refusals.js";
 import type { RuleBook } from "./rules/rule-book.js";
@@ -203,4 +204,36 @@ export function isLimited(state: DaemonState): boolean {
 /** The budgets if they are enforced, which needs usage. */
 export function enforcedBudgets({ settings, budgets }: DaemonState): BudgetBook | null {
   return settings.budgetsEnabled && settings.usageEnabled ? budgets : null;
+}
+
+export interface MeasurePorts {
+  monoMs(): number;
+  readProcess(): Promise<ProcessReading>;
+}
+
+/** The daemon's measurements of itself, in addition to its counts (`DaemonCounts`). */
+export class DaemonMeasures {
+  readonly commits: Series = newSeries(limiterMetrics.commit);
+  readonly #ports: MeasurePorts | null;
+
+  /** Without ports nothing is measured. */
+  constructor(ports: MeasurePorts | null = null) {
+    this.#ports = ports;
+  }
+
+  /** Call when a commit begins; call the returned function when it has succeeded. */
+  timeCommit(): () => void {
+    const ports = this.#ports;
+    if (ports === null) return () => {};
+    const fromMonoMs = ports.monoMs();
+    return () => {
+      const seconds = (ports.monoMs() - fromMonoMs) / 1000;
+      observe(this.commits, limiterMetrics.commit.buckets, seconds);
+    };
+  }
+
+  /** Null without ports. */
+  readProcess(): Promise<ProcessReading | null> {
+    return this.#ports?.readProcess() ?? Promise.resolve(null);
+  }
 }

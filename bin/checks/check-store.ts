@@ -2,7 +2,7 @@
 import { isObject } from "../../shared/checked.js";
 import type { Config } from "../../shared/config/config.js";
 import { append } from "../../shared/long-lists.js";
-import { dayMs, dayOf } from "../../shared/utc-day.js";
+import { dayMs, dayOf } from "../../shared/time.js";
 import { formatDuration } from "../text/duration.js";
 import { type Finding, failed, ok, warning } from "./finding.js";
 

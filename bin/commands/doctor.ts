@@ -4,7 +4,7 @@ import { isObject } from "../../shared/checked.js";
 import type { Config } from "../../shared/config/config.js";
 import { problemLine } from "../../shared/config/problems.js";
 import { append } from "../../shared/long-lists.js";
-import { dayMs, dayOf } from "../../shared/utc-day.js";
+import { dayMs, dayOf } from "../../shared/time.js";
 import { version } from "../../shared/version.js";
 import { askProvider } from "../checks/ask-provider.js";
 import { checkClock, checkDaemon, checkPrices, checkProxy } from "../checks/check-daemon.js";

@@ -3,7 +3,7 @@
  * of GET /v1/usage (docs/reference/http-api.md). Pure: now is an argument.
  */
 import { usageDaysMax } from "../../shared/bounds.js";
-import { dayMs, dayOf, daysBetween, parseDay } from "../../shared/utc-day.js";
+import { dayMs, dayOf, daysBetween, parseDay } from "../../shared/time.js";
 import type { ArgumentProblem, FromArguments } from "../session/command-failure.js";
 
 /** The flags as typed. */

@@ -5,7 +5,7 @@
  */
 import { windowsPerSlice } from "../../shared/bounds.js";
 import { addCost, emptySum } from "../../shared/domain/money.js";
-import { dayMs, dayOf } from "../../shared/utc-day.js";
+import { dayMs, dayOf } from "../../shared/time.js";
 import { type Change, StoreUnreadableError } from "../store/store.js";
 import type { Writer } from "../store/writer.js";
 import { readChildDays, readDays } from "../usage/read-days.js";

@@ -1,6 +1,6 @@
 /**
  * The log of spends: the commit of a batch's records has one entry with the spend of each charged
- * account after them. `flush-usage.ts` removes entries once the accounts' own entries are written.
+ * account after them. `flushUsage` removes entries once the accounts' own entries are written.
  */
 import { assert } from "../../shared/assert.js";
 import type { Change } from "../store/store.js";

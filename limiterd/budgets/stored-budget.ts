@@ -1,6 +1,6 @@
 /**
  * Budgets as the store keeps them: definitions, the spend of each account, the last resets, and the
- * anchors. An account's own entry is written periodically (`flush-usage.ts`); later spend is in the
+ * anchors. An account's own entry is written periodically (`flushUsage`); later spend is in the
  * log of spends (`spend-log.ts`).
  */
 import { periodSecondsMax } from "../../shared/bounds.js";

@@ -4,8 +4,8 @@
  * its last request ends. So the garbage collector only visits counters with requests in flight.
  */
 
-import { CheckedOutCounters } from "./checked-out-counters.js";
 import type { Walk } from "./child-blocks.js";
+import { type HashKey, NameReader } from "./child-name.js";
 import {
   readRestoredLsn,
   readSlot,
@@ -17,7 +17,6 @@ import {
 import { checkedOutMark, dirtyMark } from "./child-record.js";
 import { ChildTable } from "./child-table.js";
 import { type ChildCounters, Counter, copyCounter, type Rule } from "./counter.js";
-import type { CounterPool } from "./counter-pool.js";
 import { rollWindow, type Window } from "./window.js";
 
 /** The data of a template with children. */
@@ -212,4 +211,61 @@ function checkedOutAt({ table, checkedOut }: Kept, place: number): Counter | nul
 function leaveSlot({ table, checkedOut }: Kept, counter: Counter): void {
   checkedOut.remove(counter);
   table.clearMark(counter.place, checkedOutMark);
+}
+
+/**
+ * State shared by the children of all templates of a rule book: their number, the counters to check
+ * in, and the templates with dirty children.
+ */
+export class CounterPool {
+  /** The number of children, including retired ones that aren't processed yet. */
+  size = 0;
+  readonly names: NameReader;
+  /** Counters that were checked out, or whose last request ended, since the last reclaim. */
+  readonly released: Counter[] = [];
+  /** The templates with dirty children, each once. */
+  dirty: ChildCounters[] = [];
+
+  /** Maximum number of children of one template. */
+  readonly childrenMax: number;
+
+  constructor(hashKey: HashKey, childrenMax: number) {
+    this.childrenMax = childrenMax;
+    this.names = new NameReader(hashKey);
+  }
+
+  /** Checks in every counter without a request in flight; don't use such a counter afterwards. */
+  reclaim(): void {
+    const { released } = this;
+    for (let i = 0; i < released.length; i++) released[i]!.rule.children.checkIn(released[i]!);
+    released.length = 0;
+  }
+}
+
+/** The counters of one template's children that are checked out, each in a slot of its own. */
+export class CheckedOutCounters {
+  readonly #counters: (Counter | null)[] = [];
+  readonly #freeSlots: number[] = [];
+
+  /** The counter in a used slot. */
+  at(slot: number): Counter {
+    return this.#counters[slot]!;
+  }
+
+  /** Whether this very counter is checked out here. */
+  has(counter: Counter): boolean {
+    return counter.slot !== -1 && this.#counters[counter.slot] === counter;
+  }
+
+  add(counter: Counter): void {
+    const slot = this.#freeSlots.pop() ?? this.#counters.length;
+    this.#counters[slot] = counter;
+    counter.slot = slot;
+  }
+
+  remove(counter: Counter): void {
+    this.#counters[counter.slot] = null;
+    this.#freeSlots.push(counter.slot);
+    counter.slot = -1;
+  }
 }

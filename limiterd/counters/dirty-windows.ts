@@ -2,8 +2,9 @@
  * The windows that have changed since the last snapshot: those of rules as counters, those of
  * children as places among the children of their template.
  */
+
+import type { CounterPool } from "./children.js";
 import type { ChildCounters, Counter, Rule } from "./counter.js";
-import type { CounterPool } from "./counter-pool.js";
 import type { Window } from "./window.js";
 
 /** A window to be written. */

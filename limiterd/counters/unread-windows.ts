@@ -4,7 +4,7 @@
  * in memory, a window that isn't there may still be in the store.
  */
 import type { Rule } from "./counter.js";
-import { type StoredWindow, splitWindowKey, windowKey } from "./stored-window.js";
+import { type StoredWindow, splitWindowKey, windowKey } from "./window.js";
 
 /** The rule book. */
 interface Rules {

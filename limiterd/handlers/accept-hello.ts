@@ -1,20 +1,19 @@
 /**
  * A hello names the peer that connects and the leases that a proxy still holds. Each lease takes
- * its slots again and, after a restart, is counted in the windows that lack it.
- * `reconnect-grace.ts` decides when the peer is welcomed.
+ * its slots again and, after a restart, is counted in the windows that lack it. During the
+ * reconnect grace period after a restart the daemon welcomes no proxy until those of the last run
+ * are back with their leases, or the period is over. Its timer is in `lifecycle/start-timers.ts`.
  */
 import { leasesPerPeerMax } from "../../shared/bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
 import type { ForeignHello, Hello, Hold, Lease } from "../../shared/wire/message-to-daemon.js";
 import { describeVersions } from "../../shared/wire/wire-versions.js";
-import type { KnownProxy, PeerState } from "../peer.js";
-import { proxyChange } from "../proxies.js";
-import { hold, recountLease } from "../rules/charge.js";
+import { type KnownProxy, type PeerState, proxyChange } from "../peer.js";
+import { hold, recountLease, releaseAllLeases, releaseLease } from "../rules/charge.js";
 import { inOrder, matchTarget } from "../rules/rule-book.js";
-import type { DaemonState } from "../state.js";
-import { welcomeOrWait } from "./reconnect-grace.js";
-import { releaseAllLeases, releaseLease } from "./release-slots.js";
-import { welcomePeer } from "./welcome-peer.js";
+import { type DaemonState, isLimited } from "../state.js";
+import { countInertBudgets } from "./admin/daemon-status.js";
+import { sendJwts, sendNotices } from "./announcements/announce.js";
 
 /** False: the peer broke the grammar. */
 export function acceptHello(
@@ -162,4 +161,45 @@ function holdAgain(
   });
   if (settings.rateLimitsEnabled && recountLease(state, proxy, { lease, ofPath, ofTarget }, nowMs))
     state.proxies.markRecounted(proxy);
+}
+
+function welcomePeer(state: DaemonState, peer: PeerState): void {
+  peer.welcomed = true;
+  peer.send({
+    kind: "welcome",
+    id: peer.helloId,
+    daemonVersion: state.settings.version,
+    settledSeq: peer.proxy?.durableSeq ?? 0,
+    limited: isLimited(state),
+    inertRules: state.inertRules.size,
+    inertBudgets: countInertBudgets(state),
+    keysExist: state.keys.size > 0,
+    deniedJwts: state.denials.size,
+  });
+  sendJwts(state, peer);
+  sendNotices(state, peer);
+}
+
+/**
+ * Welcomes a proxy after its hello, or makes it wait for the others; the last expected proxy ends
+ * the period.
+ */
+function welcomeOrWait(state: DaemonState, peer: PeerState, proxy: KnownProxy): void {
+  state.expectedProxies?.delete(proxy.id);
+  if (state.expectedProxies === null) welcomePeer(state, peer);
+  else if (state.expectedProxies.size === 0) endReconnectGrace(state);
+}
+
+/** Welcomes all waiting proxies: the daemon answers admissions from now on. */
+export function endReconnectGrace(state: DaemonState): void {
+  if (state.expectedProxies === null) return;
+  for (const id of state.expectedProxies) {
+    // The next snapshot writes the proxy as disconnected, so that the next start doesn't wait for
+    // it.
+    const missing = state.proxies.all.get(id);
+    if (missing !== undefined) state.proxies.markDirty(missing);
+  }
+  state.expectedProxies = null;
+  for (const peer of state.peers)
+    if (peer.role === "proxy" && !peer.welcomed) welcomePeer(state, peer);
 }

@@ -6,15 +6,12 @@
 import { addCost } from "../../shared/domain/money.js";
 import { flawOf } from "../../shared/wire/execution.js";
 import type { Settle } from "../../shared/wire/message-to-daemon.js";
-import type { HeldLease, PeerState } from "../peer.js";
-import { acknowledge } from "../proxies.js";
-import { charge } from "../rules/charge.js";
-import { countSettle, settleFacts } from "../rules/count-settle.js";
+import { acknowledge, type HeldLease, type PeerState } from "../peer.js";
+import { charge, countSettle, releaseLease, releaseTarget, settleFacts } from "../rules/charge.js";
 import { isSameTarget, matchAll } from "../rules/rule-book.js";
 import type { DaemonState } from "../state.js";
 import { finalOf, withdrawalOf } from "../usage/pending-responses.js";
 import { recordOf, type UsageRecord } from "../usage/usage-records.js";
-import { releaseLease, releaseTarget } from "./release-slots.js";
 
 /** False: the peer broke the grammar. */
 export function applySettle(

@@ -9,9 +9,9 @@ import { IdMap } from "../../shared/id-map.js";
 import { OneAtATime } from "../../shared/one-at-a-time.js";
 import type { FrameReader } from "../../shared/wire/codec.js";
 import type { PeerState } from "../peer.js";
+import { releaseAllLeases } from "../rules/charge.js";
 import type { DaemonState } from "../state.js";
 import { handleFrame } from "./handle-message.js";
-import { releaseAllLeases } from "./release-slots.js";
 
 /** Adds a new connection; its hello will name its role and its proxy. */
 export function connect(

@@ -7,16 +7,17 @@ import { unreachable } from "../../shared/assert.js";
 import { readsWaitingMax } from "../../shared/bounds.js";
 import { failure, plainFailure } from "../../shared/error-code.js";
 import { isAdministration, isRead } from "../../shared/wire/admin-op.js";
-import type {
-  Admin,
-  OfOtherRelease,
-  RefusalNote,
-  Release,
-  ToDaemon,
-  UnknownOperation,
+import {
+  type Admin,
+  type OfOtherRelease,
+  parseToDaemon,
+  type RefusalNote,
+  type Release,
+  type ToDaemon,
+  type UnknownOperation,
 } from "../../shared/wire/message-to-daemon.js";
-import { parseToDaemon } from "../../shared/wire/message-to-daemon.js";
 import type { PeerState } from "../peer.js";
+import { releaseLease } from "../rules/charge.js";
 import type { DaemonState } from "../state.js";
 import { acceptHello, holdLeases, refuseVersion } from "./accept-hello.js";
 import type { AnswerPorts } from "./admin/admin-operation.js";
@@ -25,7 +26,6 @@ import { applySettle } from "./apply-settle.js";
 import { authorize } from "./authorize.js";
 import { backUp } from "./back-up.js";
 import { handleAdmit } from "./handle-admit.js";
-import { releaseLease } from "./release-slots.js";
 import { rerouteLease } from "./reroute-lease.js";
 import { takeBackUnread } from "./take-back-unread.js";
 

@@ -6,10 +6,10 @@ import type { Target } from "../../shared/domain/target-name.js";
 import type { Reroute } from "../../shared/wire/message-to-daemon.js";
 import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
 import { type AdmittedVerdict, readmit } from "../rules/admit.js";
+import { releaseTarget } from "../rules/charge.js";
 import { inOrder } from "../rules/rule-book.js";
 import type { DaemonState } from "../state.js";
 import { admissionLsn } from "./handle-admit.js";
-import { releaseTarget } from "./release-slots.js";
 import { acknowledgeVerdicts, noteVerdict } from "./take-back-unread.js";
 import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
 

@@ -7,12 +7,11 @@ import { windowsPerSlice } from "../../shared/bounds.js";
 import { loadChild, type StoredSpend } from "../budgets/budget-account.js";
 import type { BudgetBook } from "../budgets/budget-book.js";
 import { spendFromStored, splitSpendKey } from "../budgets/stored-budget.js";
-import { windowFromStored } from "../counters/stored-window.js";
 import { loadWindow } from "../counters/unread-windows.js";
+import { windowFromStored } from "../counters/window.js";
 import { leftFrom } from "../rules/rule-set.js";
 import type { DaemonState } from "../state.js";
-import { readSlices } from "../store/read-slices.js";
-import { type Entry, throwMalformed } from "../store/store.js";
+import { type Entry, type Store, type Table, throwMalformed } from "../store/store.js";
 
 /**
  * Resolves when all rules are in memory, or the daemon stops. Rejects with `StoreUnreadableError`.
@@ -102,4 +101,36 @@ export function loadAccount(book: BudgetBook, key: string, stored: StoredSpend):
 /** Call when all accounts are in memory. */
 export function endLoading(book: BudgetBook): void {
   for (const budget of book.budgets.values()) budget.unread = null;
+}
+
+interface Slices {
+  /** The first key to read; by default the table's first. */
+  readonly from?: string;
+  /** Entries per turn. */
+  readonly perSlice: number;
+  /** Resolves in a later turn with whether to continue. */
+  next(): Promise<boolean>;
+}
+
+/** Above every key: they begin with the name of a scope. */
+const lastKey = "\u{10ffff}";
+
+/**
+ * Passes the entries of a table with text keys to `take`, in key order, each with the value that it
+ * has when its slice is read. Entries added meanwhile are included if their keys come later.
+ * Resolves with whether it read the whole table. Rejects with `StoreUnreadableError`.
+ */
+export async function readSlices(
+  store: Store,
+  table: Table,
+  { from: first = "", perSlice, next }: Slices,
+  take: (entry: Entry) => void,
+): Promise<boolean> {
+  for (let from = first; ; ) {
+    if (!(await next())) return false;
+    const slice = store.range(table, { from, before: lastKey, limit: perSlice });
+    for (const entry of slice) take(entry);
+    if (slice.length < perSlice) return true;
+    from = `${slice.at(-1)!.key}\0`;
+  }
 }

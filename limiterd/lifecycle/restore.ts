@@ -10,13 +10,12 @@ import type { RuleDefinition } from "../../shared/domain/rule.js";
 import type { HashKey } from "../counters/child-name.js";
 import { type Counted, countedFromStored } from "../counters/counted-log.js";
 import { type Counter, keepChild } from "../counters/counter.js";
-import { type StoredWindow, windowFromStored } from "../counters/stored-window.js";
 import { UnreadWindows } from "../counters/unread-windows.js";
-import { rollWindow } from "../counters/window.js";
+import { rollWindow, type StoredWindow, windowFromStored } from "../counters/window.js";
 import { type JwtDenials, restoreDenials } from "../keys/jwt-denials.js";
 import type { KeyRing } from "../keys/key-ring.js";
 import { restoreKeys } from "../keys/stored-key.js";
-import { createProxies, type Proxies, proxyFromStored } from "../proxies.js";
+import { createProxies, type Proxies, proxyFromStored, verdictsFromStored } from "../peer.js";
 import { RuleBook } from "../rules/rule-book.js";
 import {
   type RulesNote,
@@ -27,25 +26,22 @@ import {
 } from "../rules/stored-rule.js";
 import {
   type Epochs,
-  type LostNumbers,
-  lostChange,
-  lostFromStored,
-  lostKey,
-  nextLost,
-  writtenKey,
-} from "../store/epochs.js";
-import { type Change, type Store, throwMalformed } from "../store/store.js";
-import { batchFromStored } from "../store/writer.js";
-import { verdictsFromStored } from "../unread-verdicts.js";
-import { applyConfigured, restoreRules } from "./restore-rules.js";
-import {
   epochChange,
   epochFromStored,
   epochStartKey,
   type HostUptime,
+  type LostNumbers,
+  lostChange,
+  lostFromStored,
+  lostKey,
   nextEpochLsn,
+  nextLost,
   type StoredEpoch,
-} from "./stored-epoch.js";
+  writtenKey,
+} from "../store/epochs.js";
+import { type Change, type Store, throwMalformed } from "../store/store.js";
+import { batchFromStored } from "../store/writer.js";
+import { applyConfigured, restoreRules } from "./restore-rules.js";
 
 interface Restored {
   readonly book: RuleBook;

@@ -1,20 +1,24 @@
 /**
- * Writes the windows that changed since the last snapshot, in slices, then each changed proxy's
- * last settle, and removes the covered batches of the journal. Each window has the log sequence
- * number up to which it is complete, so a crash between two slices neither loses nor duplicates
- * anything.
+ * Writes memory to the store periodically, in slices. A crash between two slices neither loses nor
+ * duplicates anything, because each entry has the number up to which it is complete: a window the
+ * log sequence number, a sum of usage or an account the key of the last records.
  */
 import { settledRetentionMs, windowsPerSlice } from "../../shared/bounds.js";
+import { spendChange } from "../budgets/stored-budget.js";
 import type { DirtyWindow } from "../counters/dirty-windows.js";
-import { windowKey, windowToStored } from "../counters/stored-window.js";
-import type { KnownProxy } from "../peer.js";
-import { proxyChange } from "../proxies.js";
+import { windowKey, windowToStored } from "../counters/window.js";
+import { type KnownProxy, proxyChange } from "../peer.js";
 import type { DaemonState } from "../state.js";
 import { writtenChange } from "../store/epochs.js";
 import type { Change } from "../store/store.js";
-import { writeSlices } from "../store/write-slices.js";
+import { writeSlices } from "../store/writer.js";
+import { rollupProgressChange } from "../usage/usage-log.js";
 
-/** Resolves when everything from before the call is in the store. Run one at a time. */
+/**
+ * Writes the windows that changed since the last snapshot, then each changed proxy's last settle,
+ * and removes the covered batches of the journal. Resolves when everything from before the call is
+ * in the store. Run one at a time.
+ */
 export async function snapshot(state: DaemonState, nowMs: number): Promise<void> {
   const { book, writer } = state;
   const dirty = book.takeDirty();
@@ -70,4 +74,47 @@ function proxyChanges(state: DaemonState, dirty: readonly KnownProxy[], nowMs: n
       changes.push({ table, key, value: undefined });
   for (const proxy of dirty) if (!forgotten.has(proxy.id)) changes.push(proxyChange(proxy, nowMs));
   return changes;
+}
+
+/**
+ * Writes the sums of usage and the accounts of budgets that records have changed, then the record
+ * key up to which all of them are complete, and removes the log of spends up to there. Resolves
+ * when the store includes every record from before the call. Run one at a time.
+ */
+export async function flushUsage(
+  { usage, budgets, spendLog, writer }: DaemonState,
+  perSlice = windowsPerSlice,
+): Promise<void> {
+  const { rollups } = usage;
+  writer.closeBatch();
+  const coveredKey = usage.lastKey;
+  if (coveredKey === usage.rolledUpKey) return;
+  const sums = usage.takeDirty();
+  const accounts = spendLog.takeBehind();
+  for (const slice of slicesOf(sums, perSlice)) {
+    // The batch that closes here is queued before the sums, so its records reach the disk first.
+    writer.closeBatch();
+    await writer.write(rollups.changes(slice, usage.lastKey));
+    rollups.committed(slice);
+  }
+  for (const slice of slicesOf(accounts, perSlice)) {
+    writer.closeBatch();
+    const current = slice.filter((account) => budgets.isCurrent(account));
+    await writer.write(current.map((account) => spendChange(account, usage.lastKey)));
+  }
+  await writeSlices(writer, [rollupProgressChange(coveredKey), ...spendLog.removals(coveredKey)]);
+  usage.rolledUpKey = coveredKey;
+  rollups.forget();
+}
+
+/** Makes slices lazily, because there may be 200,000 items. */
+function* slicesOf<T>(items: Iterable<T>, perSlice: number): Generator<T[]> {
+  let slice: T[] = [];
+  for (const item of items) {
+    slice.push(item);
+    if (slice.length < perSlice) continue;
+    yield slice;
+    slice = [];
+  }
+  if (slice.length > 0) yield slice;
 }

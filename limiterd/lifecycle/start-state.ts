@@ -23,22 +23,27 @@ import { findInertRules, inertOnes } from "../handlers/admin/daemon-status.js";
 import { announce, noteStoreState } from "../handlers/announcements/announce.js";
 import { HeldLimitFiles } from "../handlers/limit-files/held-limit-files.js";
 import { SessionTable } from "../keys/session-table.js";
-import { DaemonMeasures, type MeasurePorts } from "../metrics/daemon-measures.js";
 import { ObjectOwners } from "../objects/object-owners.js";
 import { BackTests } from "../rules/back-tests/back-tests.js";
 import { createRecentRefusals } from "../rules/recent-refusals.js";
-import { type DaemonSettings, type DaemonState, newCounts } from "../state.js";
+import {
+  DaemonMeasures,
+  type DaemonSettings,
+  type DaemonState,
+  type MeasurePorts,
+  newCounts,
+} from "../state.js";
 import { type BackupPorts, Backups } from "../store/backups.js";
+import type { HostUptime } from "../store/epochs.js";
 import { storedLastBackup } from "../store/last-backup.js";
 import type { Store } from "../store/store.js";
 import { Writer } from "../store/writer.js";
 import { Followers } from "../usage/followers/followers.js";
 import { identify } from "../usage/followers/store-ids.js";
 import { PendingResponses } from "../usage/pending-responses.js";
-import { restoreUsage } from "../usage/restore-usage.js";
+import { restoreUsage } from "../usage/usage-log.js";
 import { loadAccounts } from "./load-unread.js";
 import { restore } from "./restore.js";
-import type { HostUptime } from "./stored-epoch.js";
 
 /** The callbacks that the state calls later. */
 type LaterPorts = Pick<DaemonState, "onDroppedRecord" | "onForeignVersion" | "onLimitsApplied"> &

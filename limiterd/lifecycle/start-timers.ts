@@ -4,16 +4,15 @@
  */
 import { journalBytesMax, reconnectGraceMs, windowsPerSlice } from "../../shared/bounds.js";
 import { keysMax, keyUsesPerFlush } from "../../shared/domain/credential-bounds.js";
+import { endReconnectGrace } from "../handlers/accept-hello.js";
 import { closeTimedOutPeers } from "../handlers/connection.js";
-import { endReconnectGrace } from "../handlers/reconnect-grace.js";
 import { keyChange } from "../keys/stored-key.js";
 import type { DaemonState } from "../state.js";
 import { createStoreSize, type LargestTables, type StoreFill } from "../store/store-size.js";
-import { writeSlices } from "../store/write-slices.js";
+import { writeSlices } from "../store/writer.js";
 import { createUsageTrimmer } from "../usage/trim-usage.js";
-import { flushUsage } from "./flush-usage.js";
 import { loadRules, loadWindows } from "./load-unread.js";
-import { snapshot } from "./snapshot.js";
+import { flushUsage, snapshot } from "./snapshot.js";
 import {
   removeStaleWindows,
   sweepChildren,

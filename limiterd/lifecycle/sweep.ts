@@ -5,11 +5,11 @@
  */
 import { childrenPerSweep, secondsToSweepAll, windowsPerSlice } from "../../shared/bounds.js";
 import { spendKey } from "../budgets/stored-budget.js";
-import { splitWindowKey, windowKey } from "../counters/stored-window.js";
+import { splitWindowKey, windowKey } from "../counters/window.js";
 import { announceJwts } from "../handlers/announcements/announce.js";
 import { denialRemoval } from "../keys/jwt-denials.js";
 import type { DaemonState } from "../state.js";
-import { writeSlices } from "../store/write-slices.js";
+import { writeSlices } from "../store/writer.js";
 
 /** How many children a sweep examines. It runs once a second. */
 export function examinedPerSweep(childCount: number): number {

@@ -6,15 +6,14 @@
 import { randomUUID } from "node:crypto";
 import { identityAfterRestore } from "../cluster/hosts/host-identity.js";
 import { restore } from "../lifecycle/restore.js";
-import { epochChange, type HostUptime } from "../lifecycle/stored-epoch.js";
-import { lostChange } from "../store/epochs.js";
+import { epochChange, type HostUptime, lostChange } from "../store/epochs.js";
 import { hostBoot } from "../store/lmdb/host-boot.js";
 import { openMeta, openRoot, openTables, storedSchema } from "../store/lmdb/lmdb-file.js";
 import { LmdbStore } from "../store/lmdb/lmdb-store.js";
 import { refuseNewerSchema } from "../store/migrations.js";
 import { type Change, type Store, StoreUnreadableError } from "../store/store.js";
 import { nextStoreId } from "../usage/followers/store-ids.js";
-import { storedRollupProgress } from "../usage/restore-usage.js";
+import { storedRollupProgress } from "../usage/usage-log.js";
 import { readingDirectory, readLmdbStore } from "./read-lmdb-store.js";
 
 /** `replaced`: the store to replace, if there is one. Rejects with `StoreUnreadableError`. */

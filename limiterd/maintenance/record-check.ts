@@ -4,7 +4,7 @@
  * are written in the same commits, and checking them would need memory for each.
  */
 import { isSaturated } from "../../shared/domain/money.js";
-import { dayMs, dayOf } from "../../shared/utc-day.js";
+import { dayMs, dayOf } from "../../shared/time.js";
 import { type Store, StoreUnreadableError, throwMalformed } from "../store/store.js";
 import {
   addRollup,

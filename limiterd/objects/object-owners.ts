@@ -4,8 +4,7 @@
  * verdict does. Once a day, a walk removes expired entries, one slice per call.
  */
 
-import { isMoment } from "../../shared/time.js";
-import { dayMs, dayOf } from "../../shared/utc-day.js";
+import { dayMs, dayOf, isMoment } from "../../shared/time.js";
 import { type MadeObjects, type ObjectOwner, objectsMax } from "../../shared/wire/stored-object.js";
 import type { Change, Store } from "../store/store.js";
 

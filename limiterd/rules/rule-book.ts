@@ -12,10 +12,9 @@ import {
 } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { HashKey } from "../counters/child-name.js";
-import { Children } from "../counters/children.js";
+import { Children, CounterPool } from "../counters/children.js";
 import { CountedLog } from "../counters/counted-log.js";
 import { type Counter, copyCounter, Rule, type RuleFields } from "../counters/counter.js";
-import { CounterPool } from "../counters/counter-pool.js";
 import { type DirtyWindow, DirtyWindows } from "../counters/dirty-windows.js";
 import { ownUnread, type UnreadWindows } from "../counters/unread-windows.js";
 import { addCounts, clearWindow, halfOf } from "../counters/window.js";

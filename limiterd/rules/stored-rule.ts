@@ -14,7 +14,7 @@ import {
   scopes,
 } from "../../shared/domain/rule.js";
 import { isMoment } from "../../shared/time.js";
-import { windowKey } from "../counters/stored-window.js";
+import { windowKey } from "../counters/window.js";
 import type { Change } from "../store/store.js";
 import type { RuleSet } from "./rule-set.js";
 

@@ -5,9 +5,8 @@
  * are stored in memory (`counters/children.ts`).
  */
 import type { Walk } from "../counters/child-blocks.js";
-import { Children } from "../counters/children.js";
+import { Children, type CounterPool } from "../counters/children.js";
 import { type ChildCounters, Counter, type Rule } from "../counters/counter.js";
-import type { CounterPool } from "../counters/counter-pool.js";
 import { clearWindow, newWindow } from "../counters/window.js";
 
 /** A removed child, whose entry in the store must also be removed. */

@@ -1,7 +1,7 @@
 /**
  * The port to the embedded store. The adapter for LMDB is `lmdb-store.ts`; the tests have one in
  * memory and a simulated disk. The entries of each table are declared with their subject, such as
- * `counters/stored-window.ts`.
+ * `counters/window.ts`.
  */
 
 export const tables = [

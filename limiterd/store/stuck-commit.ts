@@ -3,7 +3,7 @@
  * After a stuck commit this daemon can't write any more, but a new one can read what is on the
  * disk.
  */
-import type { CommitQueue } from "./commit-queue.js";
+import type { CommitQueue } from "./writer.js";
 
 /** Twice what a disk needs to give up a write; Linux reports a hung task after the same time. */
 export const stuckCommitMs = 120_000;

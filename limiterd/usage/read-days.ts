@@ -4,7 +4,7 @@
  */
 import { rollupsPerSlice } from "../../shared/bounds.js";
 import { Turns } from "../../shared/long-lists.js";
-import { dayMs, dayOf } from "../../shared/utc-day.js";
+import { dayMs, dayOf } from "../../shared/time.js";
 import { throwMalformed } from "../store/store.js";
 import { isEmptyRollup, type Rollup, rollupFromStored } from "./rollup.js";
 import { childrenPrefix, dayIn, nameIn, under } from "./rollup-keys.js";

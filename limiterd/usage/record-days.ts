@@ -6,7 +6,7 @@
  */
 import { recordLatenessMs } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
-import { dayMs } from "../../shared/utc-day.js";
+import { dayMs } from "../../shared/time.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 
 /** Its keys end before those of the next run. Days are numbers since the epoch, both included. */

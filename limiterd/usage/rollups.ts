@@ -1,12 +1,12 @@
 /**
  * The sums of usage, under the keys of `rollup-keys.ts`. A record is added in memory immediately;
- * changed sums are written periodically (`flush-usage.ts`), each with the key of the last record in
+ * changed sums are written periodically (`flushUsage`), each with the key of the last record in
  * it, and after a crash later records are added again. Also here: the cache of sums in memory, and
  * the choice of a record's sums.
  */
 import type { ReportHosts } from "../../shared/api/usage-report.js";
 import { modelsPerDayMax, rollupCellsMax } from "../../shared/bounds.js";
-import { dayMs, dayOf } from "../../shared/utc-day.js";
+import { dayMs, dayOf } from "../../shared/time.js";
 import { type Change, type Store, StoreUnreadableError, throwMalformed } from "../store/store.js";
 import {
   addRollup,

@@ -3,7 +3,7 @@
  * in a daily walk over all sums.
  */
 import { batchesPerTrim, rollupDaysMin, sumsPerTrim } from "../../shared/bounds.js";
-import { dayMs, dayOf } from "../../shared/utc-day.js";
+import { dayMs, dayOf } from "../../shared/time.js";
 import { batchesPerTrimWhenFull } from "../bounds.js";
 import type { Change, Store } from "../store/store.js";
 import type { RecordDays } from "./record-days.js";

@@ -5,10 +5,12 @@
  * recording, so one key separates the records that the stored sums include from the others.
  */
 import { rollupRecordsMax, rollupsDirtyMax } from "../../shared/bounds.js";
+import { isCount } from "../../shared/checked.js";
+import { type Change, type Store, throwMalformed } from "../store/store.js";
 import type { Contributor } from "../store/writer.js";
-import type { RecordDays } from "./record-days.js";
-import type { Cell, OtherHostsUsage, Rollups } from "./rollups.js";
-import { recordsToStored, type UsageRecord } from "./usage-records.js";
+import { type RecordDays, storedRecordDays } from "./record-days.js";
+import { type Cell, type OtherHostsUsage, type RollupPorts, Rollups } from "./rollups.js";
+import { recordsFromStored, recordsToStored, type UsageRecord } from "./usage-records.js";
 
 /** Records that aren't in the store yet. */
 interface UnwrittenRecords {
@@ -108,4 +110,50 @@ export function createUsageLog(rollups: Rollups, before: UsageKeys): UsageLog {
       flushDue = run;
     },
   };
+}
+
+/**
+ * Restores the progress of the stored sums, and adds the later records to them again. Each sum has
+ * the key of the last record in it, so it takes only the records that it lacks. Reads only the
+ * records since all sums were last written. Throws `StoreUnreadableError`.
+ */
+export function restoreUsage(ports: RollupPorts): UsageLog {
+  const { store } = ports;
+  const rollups = new Rollups(ports);
+  const rolledUpKey = storedRollupProgress(store);
+  const days = storedRecordDays(store);
+  let lastKey = rolledUpKey;
+  let replayed = 0;
+  for (;;) {
+    const [entry] = store.range("usage", {
+      from: lastKey + 1,
+      before: Number.MAX_SAFE_INTEGER,
+      limit: 1,
+    });
+    if (entry === undefined)
+      return createUsageLog(rollups, { lastKey, rolledUpKey, replayed, days });
+    lastKey = Number(entry.key);
+    for (const record of recordsFromStored(entry.value) ??
+      throwMalformed(store, "usage", lastKey)) {
+      rollups.replay(record, lastKey);
+      replayed++;
+    }
+  }
+}
+
+const markKey = "rolled_up";
+
+export function rollupProgressChange(recordKey: number): Change {
+  return { table: "marks", key: markKey, value: [recordKey] };
+}
+
+/**
+ * The key of the last record that all stored sums include; 0 before sums were written. Throws
+ * `StoreUnreadableError`.
+ */
+export function storedRollupProgress(store: Store): number {
+  const mark = store.get("marks", markKey);
+  if (mark === undefined) return 0;
+  const [recordKey] = mark;
+  return isCount(recordKey) ? recordKey : throwMalformed(store, "marks", markKey);
 }

@@ -3,7 +3,7 @@ import { exportedRecordsMax, usageDaysMax } from "../../shared/bounds.js";
 import { asQuery, type Checked, isAbsent, isCount, isObject, show } from "../../shared/checked.js";
 import { parseUserPath } from "../../shared/domain/limit-key.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
-import { dayMs, parseDay } from "../../shared/utc-day.js";
+import { dayMs, parseDay } from "../../shared/time.js";
 import { type Grouping, groupings } from "../../shared/wire/admin-op.js";
 import type { Moments } from "./record-days.js";
 import type { Days } from "./usage-reader.js";

@@ -8,7 +8,7 @@ import { unlistedModelsMax } from "../../shared/bounds.js";
 import type { Config } from "../../shared/config/config.js";
 import { modelName } from "../../shared/config/model-name.js";
 import type { Target } from "../../shared/domain/target-name.js";
-import { dayMs } from "../../shared/utc-day.js";
+import { dayMs } from "../../shared/time.js";
 import type { ModelCatalog } from "./model-catalog.js";
 
 export interface RecordedModels {

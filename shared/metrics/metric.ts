@@ -1,6 +1,6 @@
 /**
  * The form of a row in the tables of metrics. Not here: the counting (`proxy/metrics/`,
- * `limiterd/metrics/`). `docs/reference/metrics.md` is checked against the tables.
+ * `limiterd/state.ts`). `docs/reference/metrics.md` is checked against the tables.
  */
 
 /** `summary`: quantiles that the process itself measures, over the time since the last scrape. */

@@ -7,8 +7,8 @@ import { removeSpends } from "../../limiterd/budgets/remove-spends.js";
 import { restoreBudgets } from "../../limiterd/budgets/restore-budgets.js";
 import { createSpendLog } from "../../limiterd/budgets/spend-log.js";
 import { budgetChange, spendFromStored } from "../../limiterd/budgets/stored-budget.js";
-import { windowFromStored } from "../../limiterd/counters/stored-window.js";
 import { loadWindow } from "../../limiterd/counters/unread-windows.js";
+import { windowFromStored } from "../../limiterd/counters/window.js";
 import { DeclaredLimits } from "../../limiterd/declared-limits.js";
 import { findInertRules } from "../../limiterd/handlers/admin/daemon-status.js";
 import { noteStoreState } from "../../limiterd/handlers/announcements/announce.js";
@@ -16,19 +16,17 @@ import { disconnect } from "../../limiterd/handlers/connection.js";
 import { handleFrame } from "../../limiterd/handlers/handle-message.js";
 import { HeldLimitFiles } from "../../limiterd/handlers/limit-files/held-limit-files.js";
 import { SessionTable } from "../../limiterd/keys/session-table.js";
-import { flushUsage } from "../../limiterd/lifecycle/flush-usage.js";
 import { endLoading, loadAccount } from "../../limiterd/lifecycle/load-unread.js";
 import { restore } from "../../limiterd/lifecycle/restore.js";
-import { snapshot } from "../../limiterd/lifecycle/snapshot.js";
+import { flushUsage, snapshot } from "../../limiterd/lifecycle/snapshot.js";
 import { placeDeclared } from "../../limiterd/lifecycle/start-state.js";
 import { removeStaleWindows } from "../../limiterd/lifecycle/sweep.js";
-import { DaemonMeasures } from "../../limiterd/metrics/daemon-measures.js";
 import { ObjectOwners } from "../../limiterd/objects/object-owners.js";
 import type { PeerState } from "../../limiterd/peer.js";
 import { BackTests } from "../../limiterd/rules/back-tests/back-tests.js";
 import { createRecentRefusals } from "../../limiterd/rules/recent-refusals.js";
 import { configuredText } from "../../limiterd/rules/stored-rule.js";
-import { type DaemonState, newCounts } from "../../limiterd/state.js";
+import { DaemonMeasures, type DaemonState, newCounts } from "../../limiterd/state.js";
 import { Backups } from "../../limiterd/store/backups.js";
 import { storedLastBackup } from "../../limiterd/store/last-backup.js";
 import { throwMalformed } from "../../limiterd/store/store.js";
@@ -36,7 +34,7 @@ import { Writer } from "../../limiterd/store/writer.js";
 import { Followers } from "../../limiterd/usage/followers/followers.js";
 import { identify } from "../../limiterd/usage/followers/store-ids.js";
 import { PendingResponses } from "../../limiterd/usage/pending-responses.js";
-import { restoreUsage } from "../../limiterd/usage/restore-usage.js";
+import { restoreUsage } from "../../limiterd/usage/usage-log.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { createInertReason } from "../../shared/config/inert-rule.js";
 import { namingsOf } from "../../shared/config/model-name.js";
@@ -50,8 +48,12 @@ import { wireVersion } from "../../shared/version.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { Admitted, FromDaemon } from "../../shared/wire/message-from-daemon.js";
-import type { Lease, Settle, ToDaemon } from "../../shared/wire/message-to-daemon.js";
-import { writeToDaemon } from "../../shared/wire/message-to-daemon.js";
+import {
+  type Lease,
+  type Settle,
+  type ToDaemon,
+  writeToDaemon,
+} from "../../shared/wire/message-to-daemon.js";
 import { wireVersions } from "../../shared/wire/wire-versions.js";
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";
 import { noCopies } from "../support/no-copies.js";

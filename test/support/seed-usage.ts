@@ -4,9 +4,9 @@
  */
 import { openLmdbStore } from "../../limiterd/store/lmdb/open-lmdb-store.js";
 import type { Change } from "../../limiterd/store/store.js";
-import { restoreUsage, rollupProgressChange } from "../../limiterd/usage/restore-usage.js";
+import { restoreUsage, rollupProgressChange } from "../../limiterd/usage/usage-log.js";
 import type { UsageRecord } from "../../limiterd/usage/usage-records.js";
-import { dayMs } from "../../shared/utc-day.js";
+import { dayMs } from "../../shared/time.js";
 
 const recordsPerBatch = 1000;
 const batchesPerCommit = 20;

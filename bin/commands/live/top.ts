@@ -1,8 +1,7 @@
 /** `sluice top`: the activity of the gateway, redrawn each second, until `q`. */
 import type { Command } from "commander";
 import { isObject } from "../../../shared/checked.js";
-import { formatMillis } from "../../../shared/time.js";
-import { dayOf } from "../../../shared/utc-day.js";
+import { dayOf, formatMillis } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import type { Listed } from "../../limits/list-limits.js";
 import {

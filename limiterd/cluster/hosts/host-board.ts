@@ -3,8 +3,7 @@
  * others.
  */
 import { parseJson } from "../../../shared/checked.js";
-import { isMoment } from "../../../shared/time.js";
-import { dayMs } from "../../../shared/utc-day.js";
+import { dayMs, isMoment } from "../../../shared/time.js";
 import { type EngineConnection, EngineRefusedError, type EngineScript } from "../engine/engine.js";
 import { rowsOfThree } from "../engine/rows-of-three.js";
 import type { HostIdentity } from "./host-identity.js";

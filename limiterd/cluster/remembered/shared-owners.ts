@@ -5,8 +5,7 @@
  */
 import { parseJson } from "../../../shared/checked.js";
 import { isNormalUserPath } from "../../../shared/domain/user-path.js";
-import { isMoment } from "../../../shared/time.js";
-import { dayMs } from "../../../shared/utc-day.js";
+import { dayMs, isMoment } from "../../../shared/time.js";
 import type { MadeObjects, ObjectOwner } from "../../../shared/wire/stored-object.js";
 import type { EngineCommands } from "../engine/engine.js";
 

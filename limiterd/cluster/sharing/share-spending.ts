@@ -1,6 +1,6 @@
 /** Shares the spend of budgets and the usage with the other hosts of a cluster. */
 
-import { dayMs } from "../../../shared/utc-day.js";
+import { dayMs } from "../../../shared/time.js";
 import type { DaemonState } from "../../state.js";
 import type { EngineConnection, EngineState } from "../engine/engine.js";
 import { SpendExchange, spendTickMs } from "../spend/exchange-spend.js";

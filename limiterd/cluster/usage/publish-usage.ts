@@ -5,7 +5,7 @@
  */
 import { rollupDaysMin } from "../../../shared/bounds.js";
 import { isCount } from "../../../shared/checked.js";
-import { dayMs, dayOf } from "../../../shared/utc-day.js";
+import { dayMs, dayOf } from "../../../shared/time.js";
 import { changedSumsMax, publishedPerTick } from "../../bounds.js";
 import { type Change, type Store, StoreUnreadableError } from "../../store/store.js";
 import type { Rollups } from "../../usage/rollups.js";

@@ -4,7 +4,7 @@
  */
 import type { ReportHost, ReportHosts } from "../../../shared/api/usage-report.js";
 import { greatest } from "../../../shared/long-lists.js";
-import { dayMs, dayOf, parseDay } from "../../../shared/utc-day.js";
+import { dayMs, dayOf, parseDay } from "../../../shared/time.js";
 import { otherUsageMs } from "../../bounds.js";
 import { isAtOrBelow, totalPrefix } from "../../usage/rollup-keys.js";
 import type { EachSum, OtherHostsUsage, OthersSums, SumsQuestion } from "../../usage/rollups.js";

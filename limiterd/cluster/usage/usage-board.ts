@@ -4,8 +4,7 @@
  * host's own id, so a repeated write changes nothing.
  */
 import { isObject, parseJson } from "../../../shared/checked.js";
-import { isMoment } from "../../../shared/time.js";
-import { dayMs, parseDay } from "../../../shared/utc-day.js";
+import { dayMs, isMoment, parseDay } from "../../../shared/time.js";
 import type { EngineCommands } from "../engine/engine.js";
 import type { SumPlace } from "./usage-pieces.js";
 

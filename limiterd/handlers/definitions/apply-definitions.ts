@@ -10,7 +10,7 @@ import { budgetChange } from "../../budgets/stored-budget.js";
 import { type Definition, definitionKinds } from "../../cluster/definitions/definition.js";
 import { type DaemonState, isLimited } from "../../state.js";
 import type { Change } from "../../store/store.js";
-import { tryWriteSlices } from "../../store/write-slices.js";
+import { tryWriteSlices } from "../../store/writer.js";
 import { announce, announceJwts, announceLimited } from "../announcements/announce.js";
 import { applyBudget, applyBudgetReset, applySettings } from "./apply-budgets.js";
 import { applyDenial, applyKey } from "./apply-credentials.js";

@@ -4,7 +4,7 @@
  */
 
 import { defaultAnchors } from "../../../shared/domain/reset-anchors.js";
-import { dayMs } from "../../../shared/utc-day.js";
+import { dayMs } from "../../../shared/time.js";
 import { definitionOf } from "../../cluster/definitions/definition.js";
 import { DefinitionCopy } from "../../cluster/definitions/definition-copy.js";
 import {

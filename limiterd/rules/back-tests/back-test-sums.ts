@@ -4,8 +4,7 @@
 import type { BackTestReport, RefusedFor, RuleCaps } from "../../../shared/api/rule-item.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { Breach } from "../../../shared/domain/verdict.js";
-import { formatMillis } from "../../../shared/time.js";
-import { dayOf } from "../../../shared/utc-day.js";
+import { dayOf, formatMillis } from "../../../shared/time.js";
 import { pathsMax } from "../../bounds.js";
 import type { Counter } from "../../counters/counter.js";
 import { estimateRequests, slidingTokens } from "../../counters/window.js";

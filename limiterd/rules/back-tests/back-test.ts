@@ -5,8 +5,7 @@
 import type { BackTestReport } from "../../../shared/api/rule-item.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { Turns } from "../../../shared/long-lists.js";
-import { formatMillis } from "../../../shared/time.js";
-import { dayMs } from "../../../shared/utc-day.js";
+import { dayMs, formatMillis } from "../../../shared/time.js";
 import { interimStatus } from "../../../shared/wire/execution.js";
 import { recordsPerCall, recordsPerStep } from "../../bounds.js";
 import type { RecordKeys } from "../../usage/record-days.js";

@@ -6,7 +6,7 @@
 import { usageDaysMax } from "../../../shared/bounds.js";
 import { type Checked, show } from "../../../shared/checked.js";
 import { type Failure, invalid, plainFailure } from "../../../shared/error-code.js";
-import { dayMs, dayOf, parseDay } from "../../../shared/utc-day.js";
+import { dayMs, dayOf, parseDay } from "../../../shared/time.js";
 import { type Grouping, groupings } from "../../../shared/wire/admin-op.js";
 import { queryParameters } from "../../http/query-parameters.js";
 

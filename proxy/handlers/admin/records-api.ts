@@ -6,7 +6,7 @@ import type { RecordItem } from "../../../shared/api/record-item.js";
 import { itemsPerPage } from "../../../shared/bounds.js";
 import { invalid } from "../../../shared/error-code.js";
 import { csvHeader, csvLine } from "../../../shared/export/usage-csv.js";
-import { dayOf } from "../../../shared/utc-day.js";
+import { dayOf } from "../../../shared/time.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin } from "./admin-json.js";
 import { type FileFormat, fileHeaders, formatOf } from "./file-format.js";

@@ -4,19 +4,19 @@
  */
 import { spendsToStored } from "../../../limiterd/budgets/spend.js";
 import { spendKey } from "../../../limiterd/budgets/stored-budget.js";
-import { windowKey, windowToStored } from "../../../limiterd/counters/stored-window.js";
+import { windowKey, windowToStored } from "../../../limiterd/counters/window.js";
 import { denialChange } from "../../../limiterd/keys/jwt-denials.js";
 import { ruleChange } from "../../../limiterd/rules/stored-rule.js";
 import { writtenChange } from "../../../limiterd/store/epochs.js";
 import { openLmdbStore } from "../../../limiterd/store/lmdb/open-lmdb-store.js";
 import type { Change } from "../../../limiterd/store/store.js";
-import { rollupProgressChange } from "../../../limiterd/usage/restore-usage.js";
+import { rollupProgressChange } from "../../../limiterd/usage/usage-log.js";
 import { recordsToStored, type UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import { budgetId, monthlySeconds } from "../../../shared/domain/budget.js";
 import { hashKey } from "../../../shared/domain/key-secret.js";
 import { managedKeyOf, redactKey } from "../../../shared/domain/managed-key.js";
 import { ruleId } from "../../../shared/domain/rule.js";
-import { dayMs } from "../../../shared/utc-day.js";
+import { dayMs } from "../../../shared/time.js";
 import { scaleCap } from "./scale-rules.js";
 
 /** How many there are of each. */

@@ -6,7 +6,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import t from "tap";
-import { dayOf } from "../../../shared/utc-day.js";
+import { dayOf } from "../../../shared/time.js";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import { chat, until } from "../../support/client.js";
 import { exactly } from "../../support/patterns/exactly.js";

@@ -5,11 +5,13 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
-import type { Counter } from "../../../limiterd/counters/counter.js";
+import { CheckedOutCounters } from "../../../limiterd/counters/children.js";
+import { Counter } from "../../../limiterd/counters/counter.js";
+import { newWindow } from "../../../limiterd/counters/window.js";
 import { charge, hold, release } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
-import { matchKept } from "../book-of.js";
+import { bookOf, matchKept, rule } from "../book-of.js";
 import { childNames } from "./child-names.js";
 
 const now = 1_767_225_600_000;
@@ -212,4 +214,37 @@ t.test("children that come from the store have the windows that they had", async
   t.match(children.copy("b"), { window: { currentTokens: 9 }, restoredLsn: 18 });
   t.equal(children.size, 2);
   t.equal(book.childCount, 2);
+});
+
+const [listed] = [...bookOf(rule("user_path", "/t", 60, { perChild: true })).sorted()];
+const counter = (child: string): Counter => new Counter(listed!, child, newWindow(60_000, 0));
+
+t.test(
+  "a counter has a slot of its own from check-out to check-in, and no slot after",
+  async (t) => {
+    const counters = new CheckedOutCounters();
+    const [a, b, c] = [counter("a"), counter("b"), counter("c")];
+    t.equal(counters.has(a), false);
+    for (const one of [a, b]) counters.add(one);
+    t.same([a.slot, b.slot], [0, 1]);
+    t.equal(counters.at(0), a);
+    t.equal(counters.at(1), b);
+    counters.remove(a);
+    t.equal(a.slot, -1);
+    t.equal(counters.has(a), false);
+    t.equal(counters.at(0), null, "nothing holds it any more");
+    t.equal(counters.has(b), true);
+    counters.add(c);
+    t.equal(c.slot, 0, "the slot that is free");
+    counters.add(a);
+    t.equal(a.slot, 2);
+  },
+);
+
+t.test("a counter that is checked out elsewhere isn't here", async (t) => {
+  const [here, there] = [new CheckedOutCounters(), new CheckedOutCounters()];
+  const [a, b] = [counter("a"), counter("b")];
+  here.add(a);
+  there.add(b);
+  t.same([here.has(a), here.has(b), there.has(a)], [true, false, false]);
 });

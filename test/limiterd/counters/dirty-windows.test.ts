@@ -1,6 +1,6 @@
 import t from "tap";
+import { CounterPool } from "../../../limiterd/counters/children.js";
 import type { Rule } from "../../../limiterd/counters/counter.js";
-import { CounterPool } from "../../../limiterd/counters/counter-pool.js";
 import { DirtyWindows } from "../../../limiterd/counters/dirty-windows.js";
 import { charge } from "../../../limiterd/rules/charge.js";
 import type { RuleBook } from "../../../limiterd/rules/rule-book.js";

@@ -8,9 +8,13 @@ import {
   newWindow,
   rollWindow,
   slidingTokens,
+  splitWindowKey,
   type Window,
   waitForRequests,
   waitForTokens,
+  windowFromStored,
+  windowKey,
+  windowToStored,
 } from "../../../limiterd/counters/window.js";
 
 const minute = 60_000;
@@ -236,4 +240,32 @@ t.test("counts stop at the largest safe integer, and at 0", async (t) => {
   addCounts(window, 0, 1, 0);
   addCounts(window, 0, -2, 0);
   t.equal(window.currentRequests, 0);
+});
+
+const window = {
+  startMs: 1,
+  previousRequests: 2,
+  currentRequests: 3,
+  previousTokens: 4,
+  currentTokens: 5,
+};
+
+t.test("a window comes back as it went in, and nothing else is taken for one", async (t) => {
+  const stored = windowToStored(window, 6);
+  t.same(stored, [1, 2, 3, 4, 5, 6]);
+  t.same(windowFromStored(stored), { ...window, lsn: 6 });
+  for (let i = 0; i < stored.length; i++)
+    for (const wrong of [-1, 0.5, "1", null])
+      t.equal(windowFromStored(stored.with(i, wrong)), null, `${i}: ${String(wrong)}`);
+  t.equal(windowFromStored(stored.with(0, Number.MAX_SAFE_INTEGER)), null, "no date is that far");
+  t.equal(windowFromStored(stored.slice(1)), null);
+  t.equal(windowFromStored([...stored, 7]), null);
+});
+
+t.test("a key holds the rule's id and the child, whatever characters are in the id", async (t) => {
+  for (const [ruleId, child] of [
+    ["user_path\n/a\n60", ""],
+    ["user_path\n/a\n60", "kid"],
+  ] as const)
+    t.same(splitWindowKey(windowKey(ruleId, child)), { ruleId, child });
 });

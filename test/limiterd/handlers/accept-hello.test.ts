@@ -1,5 +1,5 @@
 import t from "tap";
-import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
+import { endReconnectGrace } from "../../../limiterd/handlers/accept-hello.js";
 import { leasesPerPeerMax } from "../../../shared/bounds.js";
 import { wireVersion } from "../../../shared/version.js";
 import { exactly } from "../../support/patterns/exactly.js";
@@ -236,3 +236,103 @@ t.test("what a proxy says on a connection that it has left holds no slots", (t) 
   t.equal(counts(daemon, gauge).inFlight, 1);
   t.end();
 });
+
+t.test("a proxy that is welcome is told what is wrong, and a command line isn't", async (t) => {
+  for (const role of ["proxy", "cli"] as const) {
+    const daemon = startDaemon([pathRule("/team", 60, { requests: 1 })]);
+    Object.assign(daemon.state, {
+      storeFailing: "the disk is full",
+      clusterFailing: "the engine is away",
+      lastBackup: { ...daemon.state.lastBackup, atMs: 7 },
+    });
+    const peer = daemon.connect();
+    peer.send({ kind: "hello", id: 4, wireVersion, role, proxyId: "p", leases: [], more: false });
+    t.strictSame(peer.received, [
+      {
+        kind: "welcome",
+        id: 4,
+        daemonVersion: "test",
+        settledSeq: 0,
+        limited: true,
+        inertRules: 0,
+        inertBudgets: 0,
+        keysExist: false,
+        deniedJwts: 0,
+      },
+      ...(role === "cli"
+        ? []
+        : [
+            { kind: "event", name: "store_failing", value: "the disk is full" },
+            { kind: "event", name: "cluster_failing", value: "the engine is away" },
+            { kind: "event", name: "last_backup", value: 7 },
+          ]),
+    ]);
+  }
+});
+
+t.test(
+  "a daemon that starts after a crash welcomes no proxy before all are back or the grace period ends",
+  async (t) => {
+    const daemon = startDaemon([gauge]);
+    daemon.proxy("p1");
+    const busy = daemon.proxy("p2");
+    const lease = askFor(busy, 2, "/team")!;
+    await daemon.snapshot();
+    const next = startDaemon([gauge], { store: daemon.store.crash() });
+    const first = next.proxy("p1");
+    t.same(first.received, [], "p2 may hold slots: p1 waits");
+    const second = next.proxy("p2", [lease]);
+    t.equal(first.received[0]?.kind, "welcome");
+    t.equal(second.received[0]?.kind, "welcome");
+    t.equal(counts(next, gauge).inFlight, 1);
+    const third = startDaemon([gauge], { store: daemon.store.crash() });
+    const alone = third.proxy("p1");
+    t.notOk(alone.send({ kind: "hold", leases: [] }), "nothing is told before the welcome");
+    endReconnectGrace(third.state);
+    t.equal(alone.received[0]?.kind, "welcome");
+  },
+);
+
+t.test(
+  "a daemon that starts after a crash waits for a proxy that connected after the last snapshot",
+  async (t) => {
+    const daemon = startDaemon([gauge]);
+    await daemon.snapshot();
+    daemon.proxy("p1");
+    await daemon.commit();
+    t.same(
+      [...(startDaemon([gauge], { store: daemon.store.crash() }).state.expectedProxies ?? [])],
+      ["p1"],
+    );
+  },
+);
+
+t.test(
+  "who is missing at the end is waited for no more, and nobody is welcomed twice",
+  async (t) => {
+    const first = startDaemon([gauge]);
+    for (const id of ["p1", "p2"]) first.proxy(id);
+    await first.snapshot();
+    const daemon = startDaemon([gauge], { store: first.store.crash() });
+    const peer = daemon.proxy("p1");
+    const cli = daemon.connect();
+    cli.send({
+      kind: "hello",
+      id: 1,
+      wireVersion,
+      role: "cli",
+      proxyId: "c",
+      leases: [],
+      more: false,
+    });
+    const silent = daemon.connect();
+    for (let i = 0; i < 2; i++) endReconnectGrace(daemon.state);
+    t.same(
+      [peer, cli, silent].map(({ received }) => received.map(({ kind }) => kind)),
+      [["welcome"], ["welcome"], []],
+    );
+    await daemon.snapshot();
+    const next = startDaemon([gauge], { store: daemon.store.crash() });
+    t.same([...(next.state.expectedProxies ?? [])], ["p1"]);
+  },
+);

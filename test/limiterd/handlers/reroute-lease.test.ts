@@ -1,5 +1,5 @@
 import t from "tap";
-import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
+import { endReconnectGrace } from "../../../limiterd/handlers/accept-hello.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { Lease, Settle } from "../../../shared/wire/message-to-daemon.js";
 import {

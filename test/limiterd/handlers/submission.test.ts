@@ -3,7 +3,7 @@
  * whatever dies.
  */
 import t from "tap";
-import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
+import { endReconnectGrace } from "../../../limiterd/handlers/accept-hello.js";
 import { wireVersion } from "../../../shared/version.js";
 import type { Lease } from "../../../shared/wire/message-to-daemon.js";
 import { exactly } from "../../support/patterns/exactly.js";

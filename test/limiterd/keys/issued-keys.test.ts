@@ -1,5 +1,5 @@
 import t from "tap";
-import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
+import { endReconnectGrace } from "../../../limiterd/handlers/accept-hello.js";
 import { keyStatus } from "../../../limiterd/keys/key-ring.js";
 import { periodSecondsMax } from "../../../shared/bounds.js";
 import { keysMax } from "../../../shared/domain/credential-bounds.js";

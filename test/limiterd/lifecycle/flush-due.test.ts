@@ -1,9 +1,9 @@
 import t from "tap";
 import { startTimers } from "../../../limiterd/lifecycle/start-timers.js";
-import { restoreUsage, rollupProgressChange } from "../../../limiterd/usage/restore-usage.js";
 import { createUsageTrimmer } from "../../../limiterd/usage/trim-usage.js";
+import { restoreUsage, rollupProgressChange } from "../../../limiterd/usage/usage-log.js";
 import { rollupRecordsMax, rollupsDirtyMax } from "../../../shared/bounds.js";
-import { dayMs } from "../../../shared/utc-day.js";
+import { dayMs } from "../../../shared/time.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { startDaemon } from "../in-memory-daemon.js";
 import { labelsOf, noonMs, recordOn, settleOne } from "./flush-fixture.js";

@@ -5,7 +5,7 @@
 import fc from "fast-check";
 import { recordsFromStored, type UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
-import { dayMs } from "../../../shared/utc-day.js";
+import { dayMs } from "../../../shared/time.js";
 import type { MemoryStore } from "../../support/memory-store.js";
 import { executed, settleOf, type TestDaemon, type TestPeer, target } from "../in-memory-daemon.js";
 import { accountsOf, picosOf, type RollupOracle, rollupsOf } from "../usage/usage-oracle.js";

@@ -4,7 +4,7 @@ import { sweepChildren } from "../../../limiterd/lifecycle/sweep.js";
 import { budgetStatuses } from "../../../limiterd/lists/list-budgets.js";
 import { journalBytesMax, windowsPerSlice } from "../../../shared/bounds.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
-import { dayMs } from "../../../shared/utc-day.js";
+import { dayMs } from "../../../shared/time.js";
 import { budget, client, hour, noon, spend, spentOf, usd } from "../budgets/budget-fixture.js";
 import { wind } from "../clockwork.js";
 import { childNames } from "../counters/child-names.js";

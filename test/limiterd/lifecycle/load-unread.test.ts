@@ -1,9 +1,15 @@
 import t from "tap";
 import { spendKey } from "../../../limiterd/budgets/stored-budget.js";
-import { windowKey } from "../../../limiterd/counters/stored-window.js";
-import { loadAccounts, loadRules, loadWindows } from "../../../limiterd/lifecycle/load-unread.js";
+import { windowKey } from "../../../limiterd/counters/window.js";
+import {
+  loadAccounts,
+  loadRules,
+  loadWindows,
+  readSlices,
+} from "../../../limiterd/lifecycle/load-unread.js";
 import { StoreUnreadableError } from "../../../limiterd/store/store.js";
 import { ruleId } from "../../../shared/domain/rule.js";
+import { createMemoryStore } from "../../support/memory-store.js";
 import { budget, client, hour, noon, spend, usd } from "../budgets/budget-fixture.js";
 import { askFor, pathRule, startDaemon, type TestDaemon } from "../in-memory-daemon.js";
 
@@ -129,3 +135,29 @@ t.test("a daemon that stops reads no further rule, and knows that there are othe
   const { ruleSet } = state.book;
   t.same([ruleSet.isRead, ruleSet.inMemory.size, ruleSet.size], [false, 2, 5]);
 });
+
+t.test(
+  "every entry is handed out once, whatever the slices and what comes meanwhile",
+  async (t) => {
+    const keys = ["", "\u0000", "a", "a\u0000", "a\nb", "a\u{1f600}", "é"];
+    for (let perSlice = 1; perSlice <= keys.length + 1; perSlice++) {
+      const store = createMemoryStore();
+      await store.commit(keys.map((key) => ({ table: "windows", key, value: [key] })));
+      const read: unknown[] = [];
+      let turns = 0;
+      const next = async (): Promise<boolean> => {
+        turns++;
+        if (turns === 2) await store.commit([{ table: "windows", key: "", value: ["late"] }]);
+        return true;
+      };
+      const done = await readSlices(store, "windows", { perSlice, next }, ({ key }) => {
+        read.push(key);
+      });
+      t.equal(done, true);
+      t.same(read.sort(), [...keys].sort());
+      t.equal(turns, Math.floor(keys.length / perSlice) + 1);
+    }
+    const none = { perSlice: 5, next: async () => false };
+    t.equal(await readSlices(createMemoryStore(), "windows", none, () => {}), false);
+  },
+);

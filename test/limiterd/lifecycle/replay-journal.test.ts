@@ -1,6 +1,6 @@
 import t from "tap";
-import { windowKey, windowToStored } from "../../../limiterd/counters/stored-window.js";
-import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
+import { windowKey, windowToStored } from "../../../limiterd/counters/window.js";
+import { endReconnectGrace } from "../../../limiterd/handlers/accept-hello.js";
 import { batchToStored } from "../../../limiterd/store/writer.js";
 import { ruleId } from "../../../shared/domain/rule.js";
 import { childNames } from "../counters/child-names.js";

@@ -1,5 +1,5 @@
 import t from "tap";
-import { windowKey } from "../../../limiterd/counters/stored-window.js";
+import { windowKey } from "../../../limiterd/counters/window.js";
 import { denialChange } from "../../../limiterd/keys/jwt-denials.js";
 import {
   removeStaleWindows,

@@ -1,5 +1,5 @@
 import t from "tap";
-import { endReconnectGrace } from "../../../limiterd/handlers/reconnect-grace.js";
+import { endReconnectGrace } from "../../../limiterd/handlers/accept-hello.js";
 import { beginsAbove } from "../../../limiterd/maintenance/adopt-store.js";
 import type { MemoryStore } from "../../support/memory-store.js";
 import {

@@ -1,6 +1,6 @@
 import t from "tap";
 import { ObjectOwners } from "../../../limiterd/objects/object-owners.js";
-import { dayMs } from "../../../shared/utc-day.js";
+import { dayMs } from "../../../shared/time.js";
 import { objectsPerCall } from "../../../shared/wire/stored-object.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { exactly } from "../../support/patterns/exactly.js";

@@ -1,7 +1,6 @@
 import t from "tap";
-import { Children } from "../../../limiterd/counters/children.js";
+import { Children, CounterPool } from "../../../limiterd/counters/children.js";
 import { Rule } from "../../../limiterd/counters/counter.js";
-import { CounterPool } from "../../../limiterd/counters/counter-pool.js";
 import {
   configuredText,
   ruleChange,

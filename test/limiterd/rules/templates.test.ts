@@ -2,8 +2,8 @@
  * Per-child templates through a daemon's steps, over resets, deletions, switches and crashes.
  */
 import t from "tap";
+import { CounterPool } from "../../../limiterd/counters/children.js";
 import type { Counter } from "../../../limiterd/counters/counter.js";
-import { CounterPool } from "../../../limiterd/counters/counter-pool.js";
 import type { PlainOp } from "../../../limiterd/handlers/admin/admin-operation.js";
 import { explainVerdict } from "../../../limiterd/handlers/admin/explain-verdict.js";
 import { handleAdmin } from "../../../limiterd/handlers/admin/handle-admin.js";

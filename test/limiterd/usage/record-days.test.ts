@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import t from "tap";
 import { RecordDays, storedRecordDays } from "../../../limiterd/usage/record-days.js";
-import { restoreUsage } from "../../../limiterd/usage/restore-usage.js";
 import { labelPrefix, totalPrefix } from "../../../limiterd/usage/rollup-keys.js";
 import { createUsageTrimmer } from "../../../limiterd/usage/trim-usage.js";
+import { restoreUsage } from "../../../limiterd/usage/usage-log.js";
 import { batchesIn } from "../../../limiterd/usage/usage-reader.js";
 import {
   batchesPerTrim,
@@ -12,7 +12,7 @@ import {
   rollupDaysMin,
   sumsPerTrim,
 } from "../../../shared/bounds.js";
-import { dayOf } from "../../../shared/utc-day.js";
+import { dayOf } from "../../../shared/time.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { ask, startDaemon } from "../in-memory-daemon.js";
 import { dayMs, noonMs, recordOn, recordsIn, spend } from "./usage-fixture.js";

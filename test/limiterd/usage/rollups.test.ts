@@ -16,7 +16,7 @@ import {
   rollupCellsMax,
   subjectBytesMax,
 } from "../../../shared/bounds.js";
-import { dayOf } from "../../../shared/utc-day.js";
+import { dayOf } from "../../../shared/time.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { ask, refusal, startDaemon } from "../in-memory-daemon.js";
 import {

@@ -10,7 +10,7 @@ import t from "tap";
 import { budgetStatuses } from "../../../limiterd/lists/list-budgets.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import { defaultAnchors } from "../../../shared/domain/reset-anchors.js";
-import { dayMs, dayOf } from "../../../shared/utc-day.js";
+import { dayMs, dayOf } from "../../../shared/time.js";
 import { startsAround } from "../../support/calendar.js";
 import {
   ask,

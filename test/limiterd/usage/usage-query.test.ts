@@ -6,7 +6,7 @@ import {
   parseUsageWindow,
 } from "../../../limiterd/usage/usage-query.js";
 import { exportedRecordsMax } from "../../../shared/bounds.js";
-import { dayMs } from "../../../shared/utc-day.js";
+import { dayMs } from "../../../shared/time.js";
 import { groupings } from "../../../shared/wire/admin-op.js";
 
 const first = Date.parse("2026-01-01T00:00:00Z");

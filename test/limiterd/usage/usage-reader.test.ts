@@ -3,9 +3,9 @@ import fc from "fast-check";
 import t from "tap";
 import { readChildDays, readDays } from "../../../limiterd/usage/read-days.js";
 import { readOrigins } from "../../../limiterd/usage/reports/summarize-usage.js";
-import { restoreUsage } from "../../../limiterd/usage/restore-usage.js";
 import { emptyRollup, rollupToStored } from "../../../limiterd/usage/rollup.js";
 import { modelSuffix, originKey, totalPrefix } from "../../../limiterd/usage/rollup-keys.js";
+import { restoreUsage } from "../../../limiterd/usage/usage-log.js";
 import {
   readRecords,
   readRollups,
@@ -13,7 +13,7 @@ import {
   sumDays,
 } from "../../../limiterd/usage/usage-reader.js";
 import { rollupsPerSlice, unstoredPerSlice } from "../../../shared/bounds.js";
-import { dayMs, dayOf } from "../../../shared/utc-day.js";
+import { dayMs, dayOf } from "../../../shared/time.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { startDaemon } from "../in-memory-daemon.js";
 import { labelsOf, noonMs, recordOn } from "../lifecycle/flush-fixture.js";

@@ -99,7 +99,7 @@ export const counterEquivalents: readonly Equivalent[] = [
     why: "a period is added only while none begins at the same moment",
   },
   {
-    file: "limiterd/counters/checked-out-counters.ts",
+    file: "limiterd/counters/children.ts",
     line: "return counter.slot !== -1 && this.#counters[counter.slot] === counter;",
     what: "1 becomes 2",
     why: "there is no counter at -1: what is left out is quicker, and no more",

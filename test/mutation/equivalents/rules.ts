@@ -21,7 +21,7 @@ export const ruleEquivalents: readonly Equivalent[] = [
     why: "one that is in no table is passed over when it would be put back",
   },
   {
-    file: "limiterd/rules/count-settle.ts",
+    file: "limiterd/rules/charge.ts",
     line: "return held !== undefined && !held.submission && held.bookVersion === book.version",
     what: "the condition is always false",
     why: "matching finds the counters that were met, and takes longer",

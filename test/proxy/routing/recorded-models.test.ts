@@ -5,7 +5,7 @@ import { createRecordedModels, unknownModelName } from "../../../proxy/routing/r
 import { buildCatalog } from "../../../proxy/routing/resolve-model.js";
 import { unlistedModelsMax } from "../../../shared/bounds.js";
 import type { Config } from "../../../shared/config/config.js";
-import { dayMs } from "../../../shared/utc-day.js";
+import { dayMs } from "../../../shared/time.js";
 import { providerConfig } from "../../support/provider-config.js";
 
 function begin() {

@@ -8,7 +8,7 @@ import type { DaemonState } from "../../../limiterd/state.js";
 import { rollupFromStored } from "../../../limiterd/usage/rollup.js";
 import { recordsFromStored, type UsageRecord } from "../../../limiterd/usage/usage-records.js";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
-import { dayMs } from "../../../shared/utc-day.js";
+import { dayMs } from "../../../shared/time.js";
 import { accountsOf, picosOf, rollupsOf } from "../../limiterd/usage/usage-oracle.js";
 import type { Disk } from "../processes/disk.js";
 import { paths } from "../workload.js";

@@ -2,8 +2,8 @@
 import type { Mutant } from "./mutant.js";
 
 const applySettle = "limiterd/handlers/apply-settle.js";
-const releaseSlots = "limiterd/handlers/release-slots.js";
-const countSettle = "limiterd/rules/count-settle.js";
+const releaseSlots = "limiterd/rules/charge.js";
+const countSettle = "limiterd/rules/charge.js";
 const recount = "limiterd/rules/charge.js";
 const client = "proxy/limiter/client/limiter-client.js";
 const leases = "proxy/limiter/client/report-leases.js";
@@ -151,14 +151,14 @@ export const countingMutants: readonly Mutant[] = [
   },
   {
     name: "lease that was counted again is counted once more after the next crash",
-    file: "limiterd/proxies.js",
+    file: "limiterd/peer.js",
     find: "const changes = [...recounted].map((proxy) => proxyChange(proxy, proxy.seenAtMs));",
     put: "const changes = [];",
     often: false,
   },
   {
     name: "lease that was counted again is forgotten with the next start",
-    file: "limiterd/proxies.js",
+    file: "limiterd/peer.js",
     find: "recounted: new Map(recounted),",
     put: "recounted: new Map(),",
     often: false,
@@ -236,7 +236,7 @@ export const countingMutants: readonly Mutant[] = [
   },
   {
     name: "reconnect grace period ends with the first proxy",
-    file: "limiterd/handlers/reconnect-grace.js",
+    file: "limiterd/handlers/accept-hello.js",
     find: "else if (state.expectedProxies.size === 0)",
     put: "else",
     often: false,
@@ -278,7 +278,7 @@ export const countingMutants: readonly Mutant[] = [
   },
   {
     name: "target that took over unasked counts from the request's beginning",
-    file: "limiterd/rules/count-settle.js",
+    file: "limiterd/rules/charge.js",
     find: "targetStartedAtMs : message.targetAtMs",
     put: "startedAtMs : message.targetAtMs",
     often: false,

@@ -1,10 +1,10 @@
 /** Bugs in what the daemon writes, removes and restores, and between releases. */
 import type { Mutant } from "./mutant.js";
 
-const epoch = "limiterd/lifecycle/stored-epoch.js";
+const epoch = "limiterd/store/epochs.js";
 const ruleSet = "limiterd/rules/rule-set.js";
 const deliver = "proxy/limiter/spool/deliver-settles.js";
-const flush = "limiterd/lifecycle/flush-usage.js";
+const flush = "limiterd/lifecycle/snapshot.js";
 const unread = "limiterd/counters/unread-windows.js";
 const startState = "limiterd/lifecycle/start-state.js";
 
@@ -158,7 +158,7 @@ export const durabilityMutants: readonly Mutant[] = [
   },
   {
     name: "records not added to the sums again",
-    file: "limiterd/usage/restore-usage.js",
+    file: "limiterd/usage/usage-log.js",
     find: "rollups.replay(record, lastKey);",
     put: ";",
     often: true,
@@ -263,7 +263,7 @@ export const durabilityMutants: readonly Mutant[] = [
   },
   {
     name: "failed commit lets later ones pass",
-    file: "limiterd/store/commit-queue.js",
+    file: "limiterd/store/writer.js",
     find: "this.#ports.schedule(this.#retryMs, () => void this.#commit(jobs));",
     put: "this.#committing = false; this.#ports.schedule(this.#retryMs, () => { this.#jobs.push(...jobs); this.pump(); }); this.pump();",
     often: false,

@@ -22,7 +22,7 @@ export const verdictMutants: readonly Mutant[] = [
   },
   {
     name: "verdicts that are still to come are acknowledged",
-    file: "limiterd/unread-verdicts.js",
+    file: "limiterd/peer.js",
     find: "this.#verdicts[this.#first].number <= read",
     put: "true",
     often: false,

@@ -7,7 +7,7 @@ import type { Store } from "../../../limiterd/store/store.js";
 import { rollupFromStored } from "../../../limiterd/usage/rollup.js";
 import { budgetId } from "../../../shared/domain/budget.js";
 import type { MoneySum } from "../../../shared/domain/money.js";
-import { dayMs, dayOf } from "../../../shared/utc-day.js";
+import { dayMs, dayOf } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { connectDaemon } from "../../../shared/wire/daemon-client.js";
 import { type RollupOracle, rollupKeysOf } from "../../limiterd/usage/usage-oracle.js";

@@ -2,7 +2,7 @@
  * What usage should add up to: slow sums over everything that was served, in BigInt, and the bounds
  * of periods by the calendar.
  */
-import { dayOf } from "../../../shared/utc-day.js";
+import { dayOf } from "../../../shared/time.js";
 import type { Served } from "./usage-load.js";
 
 export interface Sum {

@@ -1,5 +1,5 @@
 /** Usage by day for a chart: every day once, including days without requests. Pure. */
-import { daysBetween } from "../../../../shared/utc-day.js";
+import { daysBetween } from "../../../../shared/time.js";
 
 /** The fields read from a group of usage by day. */
 interface DayGroup {

@@ -2,7 +2,7 @@
  * A rule being edited in its dialog, the body that saves it, and what it would have refused. Pure.
  */
 import type { BackTestReport, RuleItem } from "../../../../shared/api/rule-item.js";
-import { daysBetween } from "../../../../shared/utc-day.js";
+import { daysBetween } from "../../../../shared/time.js";
 import {
   isElsewhere,
   itemKey,

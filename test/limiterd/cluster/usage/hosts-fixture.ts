@@ -2,7 +2,7 @@
 import { UsagePublisher } from "../../../../limiterd/cluster/usage/publish-usage.js";
 import { OtherUsage } from "../../../../limiterd/cluster/usage/read-other-usage.js";
 import { createUsageBoard } from "../../../../limiterd/cluster/usage/usage-board.js";
-import { dayMs } from "../../../../shared/utc-day.js";
+import { dayMs } from "../../../../shared/time.js";
 import {
   createFakeEngine,
   type FakeConnection,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { dayMs } from "../../../../shared/utc-day.js";
+import { dayMs } from "../../../../shared/time.js";
 import { groupings } from "../../../../shared/wire/admin-op.js";
 import { createMemoryStore } from "../../../support/memory-store.js";
 import { ask, startDaemon } from "../../in-memory-daemon.js";

@@ -1,5 +1,5 @@
 import t from "tap";
-import { dayMs } from "../../../../shared/utc-day.js";
+import { dayMs } from "../../../../shared/time.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { ask } from "../../in-memory-daemon.js";
 import { noonMs, spend } from "../../usage/usage-fixture.js";

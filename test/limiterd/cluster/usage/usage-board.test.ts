@@ -1,6 +1,6 @@
 import t from "tap";
 import { createUsageBoard } from "../../../../limiterd/cluster/usage/usage-board.js";
-import { dayMs } from "../../../../shared/utc-day.js";
+import { dayMs } from "../../../../shared/time.js";
 import { createFakeEngine } from "../../../support/cluster/fake-engine.js";
 
 const noonMs = Date.UTC(2026, 2, 10, 12);

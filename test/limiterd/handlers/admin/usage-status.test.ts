@@ -20,8 +20,8 @@ import {
   usageGroupsHeldMax,
   usageGroupsMax,
 } from "../../../../shared/bounds.js";
+import { dayOf } from "../../../../shared/time.js";
 import { detailsOf } from "../../../../shared/usage/usage-details.js";
-import { dayOf } from "../../../../shared/utc-day.js";
 import { groupings } from "../../../../shared/wire/admin-op.js";
 import { createMemoryStore } from "../../../support/memory-store.js";
 import { exactly } from "../../../support/patterns/exactly.js";

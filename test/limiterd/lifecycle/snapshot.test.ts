@@ -2,7 +2,7 @@ import fc from "fast-check";
 import t from "tap";
 import type { Change } from "../../../limiterd/store/store.js";
 import { modelsPerDayMax } from "../../../shared/bounds.js";
-import { dayMs } from "../../../shared/utc-day.js";
+import { dayMs } from "../../../shared/time.js";
 import { createMemoryStore } from "../../support/memory-store.js";
 import { budget, client, spend } from "../budgets/budget-fixture.js";
 import { ask, startDaemon } from "../in-memory-daemon.js";
