@@ -45,6 +45,7 @@ import { ProxyCounts } from "./metrics/proxy-counts.js";
 import { Gauges } from "./metrics/read-gauges.js";
 import { createTracing } from "./metrics/spans/create-tracing.js";
 import { createModelCatalog } from "./routing/model-catalog.js";
+import { createModelSizes } from "./routing/model-sizes.js";
 import { createTargetOrder } from "./routing/order-targets.js";
 import { loadPriceList } from "./routing/price-list.js";
 import { createPriceTable, needsPriceList } from "./routing/price-table.js";
@@ -102,8 +103,9 @@ export async function createGateway({
         });
   const targetLoad = new TargetLoad(config.virtualModels, () => performance.now());
   const targetHealth = createTargetHealth({ limiter, log, providers });
+  const priceList = needsPriceList(config) ? await loadPriceList() : null;
   const prices = createPriceTable(config, {
-    list: needsPriceList(config) ? await loadPriceList() : null,
+    list: priceList,
     nowMs: () => Date.now(),
   });
   const sessions = new OpenSessions();
@@ -134,6 +136,7 @@ export async function createGateway({
     targetHealth,
     models,
     prices,
+    sizeOf: createModelSizes(config.providers, priceList),
     recordedModels,
     metrics,
     tracing: await createTracing(config, { counts: metrics.counts, log, name }),

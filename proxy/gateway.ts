@@ -27,6 +27,7 @@ import type { CallOutcome, Limiter } from "./limiter/limiter.js";
 import type { Metrics } from "./metrics/metrics.js";
 import type { Tracing } from "./metrics/spans/request-trace.js";
 import type { ModelCatalog } from "./routing/model-catalog.js";
+import type { SizeOf } from "./routing/model-sizes.js";
 import type { TargetOrder } from "./routing/order-targets.js";
 import type { PriceTable } from "./routing/price-table.js";
 import type { RecordedModels } from "./routing/recorded-models.js";
@@ -69,6 +70,7 @@ export interface Gateway {
   readonly targetHealth: TargetHealth;
   readonly targetLoad: TargetLoad;
   readonly models: ModelCatalog;
+  readonly sizeOf: SizeOf;
   readonly prices: PriceTable;
   readonly recordedModels: RecordedModels;
   readonly metrics: Metrics;

@@ -15,7 +15,7 @@ import { countTokens } from "./handlers/count-tokens.js";
 import { streamLive } from "./handlers/dashboard/live-stream.js";
 import { serveSession } from "./handlers/dashboard/sign-in.js";
 import { failRequest } from "./handlers/fail-request.js";
-import { mayReadDetails, replyHealth, replyReady } from "./handlers/health.js";
+import { mayReadDetails, replyHealth, replyHello, replyReady } from "./handlers/health.js";
 import { answerModel, answerModels } from "./handlers/list-models.js";
 import { modelRequest } from "./handlers/model-request.js";
 import { providerObjectRequest } from "./handlers/objects/provider-objects.js";
@@ -117,6 +117,10 @@ async function answerPublic(
   endpoint: PublicEndpoint,
 ): Promise<void> {
   if (endpoint === "dashboard-session") return serveSession({ gateway, exchange, record });
+  if (endpoint === "hello") {
+    record.end(200, "answered");
+    return replyHello(exchange);
+  }
   if (endpoint === "openapi")
     return record.end(await replyOpenapi(gateway.loadOpenapi, exchange), "answered");
   if (endpoint === "dashboard") {

@@ -1,4 +1,4 @@
-/** GET /health and /ready: no limits, no credentials. */
+/** GET /health, /ready and /api/hello: no limits, no credentials. */
 import type { Health, Readiness } from "../../shared/api/gateway-status.js";
 import type { Failure } from "../../shared/error-code.js";
 import { formatSeconds } from "../../shared/time.js";
@@ -83,6 +83,14 @@ export function replyReady(
       : { status: "not ready", ...(isDetailed ? { reason: waitsFor } : {}) };
   replyJson(exchange, status, readiness);
   return status;
+}
+
+/**
+ * Anthropic's agents send it before their first request, to open a connection, and read nothing of
+ * the answer.
+ */
+export function replyHello(exchange: Exchange): void {
+  replyJson(exchange, 200, { message: "hello" });
 }
 
 /** All concurrent session lookups for /health count as one caller's. */

@@ -3,39 +3,89 @@
  * Anthropic's clients send their version header; Google's use /v1beta/models.
  */
 
+import { type Failure, invalid } from "../../shared/error-code.js";
 import { googleMethods } from "../../shared/operation.js";
 import { percentDecoded } from "../../shared/text/percent-decoded.js";
 import { type Caller, modelProblem } from "../auth/caller.js";
+import type { Gateway } from "../gateway.js";
+import type { Exchange } from "../http/exchange.js";
+import { queryParameters } from "../http/query-parameters.js";
 import { replyFailure, replyJson, speaksGoogle, speaksMessages } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
 import { allowableNames } from "../routing/allowable-names.js";
 import { resolveOnceLearned, unknownModel } from "../routing/model-catalog.js";
+import { type ModelSize, smallerSize, unknownSize } from "../routing/model-sizes.js";
 import {
   type Catalog,
   type ListedModel,
   listedModel,
   listModels,
+  type Route,
   resolveModel,
 } from "../routing/resolve-model.js";
 
-/** All models that the caller may use, on one page. */
+/** The models that the caller may use: all, or a page where the client's dialect has pages. */
 export async function answerModels({
   gateway,
   exchange,
   caller,
   record,
-}: RequestContext<"models">): Promise<void> {
+}: RequestContext<"models" | "sizeOf">): Promise<void> {
   const catalog = gateway.models.current();
   const listed = listModels(catalog).filter(({ id }) => mayUse(caller, catalog, id));
+  const page = pageOf(listed, exchange);
+  if (!page.ok) {
+    record.end(page.failure.status, "refused");
+    return replyFailure(exchange, "model", page.failure);
+  }
   record.end(200, "answered");
-  if (speaksGoogle(exchange)) return replyJson(exchange, 200, { models: listed.map(forGoogle) });
-  if (!speaksMessages(exchange)) return replyJson(exchange, 200, { object: "list", data: listed });
+  const items = page.items.map((model) => inDialect(exchange, sized(gateway, model)));
+  if (speaksGoogle(exchange))
+    return replyJson(exchange, 200, {
+      models: items,
+      ...(page.hasMore ? { nextPageToken: page.items.at(-1)!.id } : {}),
+    });
+  if (!speaksMessages(exchange)) return replyJson(exchange, 200, { object: "list", data: items });
   replyJson(exchange, 200, {
-    data: listed.map(forMessages),
-    has_more: false,
-    first_id: listed[0]?.id ?? null,
-    last_id: listed.at(-1)?.id ?? null,
+    data: items,
+    has_more: page.hasMore,
+    first_id: page.items[0]?.id ?? null,
+    last_id: page.items.at(-1)?.id ?? null,
   });
+}
+
+type Page =
+  | { readonly ok: true; readonly items: readonly ListedModel[]; readonly hasMore: boolean }
+  | { readonly ok: false; readonly failure: Failure };
+
+/** Anthropic's and Google's own maximum. Without a limit the list is one page of so many. */
+const pageMax = 1000;
+
+/** OpenAI's list has no pages. */
+function pageOf(listed: readonly ListedModel[], exchange: Exchange): Page {
+  const isGoogle = speaksGoogle(exchange);
+  if (!isGoogle && !speaksMessages(exchange)) return { ok: true, items: listed, hasMore: false };
+  const query = queryParameters(exchange.query);
+  const asked = Number(query.get(isGoogle ? "pageSize" : "limit"));
+  const limit = Number.isInteger(asked) && asked >= 1 ? Math.min(asked, pageMax) : pageMax;
+  const cursor = isGoogle
+    ? "pageToken"
+    : query.has("before_id") && !query.has("after_id")
+      ? "before_id"
+      : "after_id";
+  const id = query.get(cursor);
+  const at = id === null ? -1 : listed.findIndex((model) => model.id === id);
+  if (id !== null && at === -1)
+    return {
+      ok: false,
+      failure: invalid(`${cursor} must be the id of a listed model`, cursor),
+    };
+  if (cursor === "before_id") {
+    const start = Math.max(0, at - limit);
+    return { ok: true, items: listed.slice(start, at), hasMore: start > 0 };
+  }
+  const items = listed.slice(at + 1, at + 1 + limit);
+  return { ok: true, items, hasMore: at + 1 + limit < listed.length };
 }
 
 /** Never rejects. */
@@ -44,7 +94,7 @@ export async function answerModel({
   exchange,
   caller,
   record,
-}: RequestContext<"models">): Promise<void> {
+}: RequestContext<"models" | "sizeOf">): Promise<void> {
   const written = exchange.path.replace(/^\/v1(?:beta)?\/models\//, "");
   const name = percentDecoded(written);
   const route = name === null ? null : await resolveOnceLearned(gateway, name);
@@ -61,8 +111,39 @@ export async function answerModel({
   }
   record.end(200, "answered");
   const model = listedModel(name, route.kind === "virtual" ? "sluice" : route.targets[0].provider);
-  if (speaksGoogle(exchange)) return replyJson(exchange, 200, forGoogle(model));
-  replyJson(exchange, 200, speaksMessages(exchange) ? forMessages(model) : model);
+  replyJson(exchange, 200, inDialect(exchange, { ...model, ...sizeOfRoute(gateway, route) }));
+}
+
+type SizedModel = ListedModel & ModelSize;
+
+type Sizing = Pick<Gateway, "models" | "sizeOf">;
+
+function sized(gateway: Sizing, model: ListedModel): SizedModel {
+  const route = resolveModel(gateway.models.current(), model.id);
+  return { ...model, ...(route === null ? unknownSize : sizeOfRoute(gateway, route)) };
+}
+
+/** Of several targets the smallest, since any of them may get the request. */
+function sizeOfRoute({ models, sizeOf }: Sizing, { targets }: Route): ModelSize {
+  return targets
+    .map((target) => sizeOf(target, models.learnedSize(target)))
+    .reduce(smallerSize, unknownSize);
+}
+
+function inDialect(exchange: Exchange, model: SizedModel): object {
+  if (speaksGoogle(exchange)) return forGoogle(model);
+  return speaksMessages(exchange) ? forMessages(model) : forOpenai(model);
+}
+
+/** The sizes have the names that OpenRouter, vLLM and Groq gave them: OpenAI has none. */
+function forOpenai({ contextTokens, outputTokens, ...model }: SizedModel): object {
+  return {
+    ...model,
+    ...(contextTokens === null
+      ? {}
+      : { context_length: contextTokens, max_model_len: contextTokens }),
+    ...(outputTokens === null ? {} : { max_completion_tokens: outputTokens }),
+  };
 }
 
 function mayUse(caller: Caller, catalog: Catalog, id: string): boolean {
@@ -72,15 +153,29 @@ function mayUse(caller: Caller, catalog: Catalog, id: string): boolean {
 }
 
 /** Sluice doesn't know what each model supports; its provider refuses what it doesn't. */
-function forGoogle({ id }: ListedModel): object {
+function forGoogle({ id, contextTokens, outputTokens }: SizedModel): object {
   return {
     name: `models/${id}`,
     displayName: id,
     supportedGenerationMethods: Object.values(googleMethods),
+    ...(contextTokens === null ? {} : { inputTokenLimit: contextTokens }),
+    ...(outputTokens === null ? {} : { outputTokenLimit: outputTokens }),
   };
 }
 
-/** The date is unknown; Anthropic's API documents the epoch for that. */
-function forMessages({ id }: ListedModel): object {
-  return { type: "model", id, display_name: id, created_at: "1970-01-01T00:00:00Z" };
+/** The dates are unknown; Anthropic's API documents the epoch for that. */
+function forMessages({ id, contextTokens, outputTokens }: SizedModel): object {
+  return {
+    type: "model",
+    id,
+    display_name: id,
+    created_at: "1970-01-01T00:00:00Z",
+    max_input_tokens: contextTokens,
+    max_tokens: outputTokens,
+    capabilities: null,
+    lifecycle: "active",
+    line: null,
+    deprecated_at: null,
+    retires_at: null,
+  };
 }

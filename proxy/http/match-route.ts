@@ -62,7 +62,14 @@ type LimitedEndpoint = (typeof limitedEndpoints)[number];
 const limited: ReadonlySet<Endpoint> = new Set(limitedEndpoints);
 
 /** Endpoints that need no caller; each bounds its own requests. */
-const publicEndpoints = ["dashboard", "dashboard-session", "openapi", "health", "ready"] as const;
+const publicEndpoints = [
+  "dashboard",
+  "dashboard-session",
+  "openapi",
+  "hello",
+  "health",
+  "ready",
+] as const;
 export type PublicEndpoint = (typeof publicEndpoints)[number];
 const publicSet: ReadonlySet<Endpoint> = new Set(publicEndpoints);
 
@@ -150,6 +157,7 @@ export const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEn
   ["/metrics", admin({ GET: "metrics" })],
   ["/metrics/limiter", admin({ GET: "metrics-limiter" })],
   ["/openapi.json", model({ GET: "openapi" })],
+  ["/api/hello", model({ GET: "hello" })],
   ["/health", { area: "health", methods: { GET: "health", HEAD: "health" } }],
   ["/ready", { area: "health", methods: { GET: "ready", HEAD: "ready" } }],
 ]);

@@ -4,12 +4,15 @@
  * name is resolved is in `resolve-model.ts`.
  */
 
+import { isObject } from "../../shared/checked.js";
 import { didYouMean } from "../../shared/config/closest-name.js";
 import type { Config, ProviderConfig } from "../../shared/config/config.js";
-import { isMovingAlias } from "../../shared/config/model-name.js";
+import { isMovingAlias, writtenName } from "../../shared/config/model-name.js";
+import type { ProviderType } from "../../shared/config/provider-type.js";
 import { modelNameProblem, sentModel, type Target } from "../../shared/domain/target-name.js";
 import { type Failure, failure } from "../../shared/error-code.js";
 import type { Upstream } from "../upstream/upstream.js";
+import { type ModelSize, readSize, unknownSize } from "./model-sizes.js";
 import {
   buildCatalog,
   type Catalog,
@@ -43,6 +46,8 @@ export interface ModelCatalog {
    * model.
    */
   executed(target: Target, answeredModel: unknown): Target | null;
+  /** What the target's provider lists of the model's size. */
+  learnedSize(target: Target): ModelSize;
   /** When a provider has last listed its models, in wall time; null: never, or it isn't asked. */
   learnedAtMs(provider: string): number | null;
   /** The providers that may list their models, and never have. */
@@ -64,6 +69,7 @@ const movingAliasesMax = 100;
 export function createModelCatalog(config: Config, ports: ModelCatalogPorts): ModelCatalog {
   const learned = new Map<string, readonly string[]>();
   const learnedAtMs = new Map<string, number>();
+  const learnedSizes = new Map<string, ReadonlyMap<string, ModelSize>>();
   const executing = new Map<string, Executing>();
   /** Those that have no list. */
   const listless = new Set<string>();
@@ -87,6 +93,7 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
     void fetchModels(ports.upstreams.get(provider.name)!, provider).then((answer) => {
       if (answer.ok) {
         learned.set(provider.name, answer.models);
+        learnedSizes.set(provider.name, answer.sizes);
         learnedAtMs.set(provider.name, ports.nowMs());
         catalog = build();
         if (first) ports.onLearned(provider.name, answer.models.length);
@@ -142,6 +149,8 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
     executed,
     firstLearned: () =>
       unanswered <= 0 ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve)),
+    learnedSize: (target) =>
+      learnedSizes.get(target.provider)?.get(sentModel(target)) ?? unknownSize,
     learnedAtMs: (provider) => learnedAtMs.get(provider) ?? null,
     unlearned,
     stop() {
@@ -201,7 +210,12 @@ function noSuchModel(catalog: Catalog, name: string): Failure {
 }
 
 type ModelsAnswer =
-  | { readonly ok: true; readonly models: readonly string[] }
+  | {
+      readonly ok: true;
+      readonly models: readonly string[];
+      /** Of the models whose size the list has, by their id in the form that is sent. */
+      readonly sizes: ReadonlyMap<string, ModelSize>;
+    }
   /** `hasNone`: the provider is there, and doesn't list its models. */
   | { readonly ok: false; readonly reason: string; readonly hasNone?: boolean };
 
@@ -233,7 +247,7 @@ function fetchModels(upstream: Upstream, { type }: ProviderConfig): Promise<Mode
         onEnd: () =>
           resolve(
             status === 200
-              ? readModels(Buffer.concat(chunks))
+              ? readModels(Buffer.concat(chunks), type)
               : {
                   ok: false,
                   reason: `GET /models answered ${status}`,
@@ -248,7 +262,7 @@ function fetchModels(upstream: Upstream, { type }: ProviderConfig): Promise<Mode
 }
 
 /** `{data: [{id}]}`, as OpenAI's API and those modelled on it answer. */
-function readModels(body: Buffer): ModelsAnswer {
+function readModels(body: Buffer, type: ProviderType): ModelsAnswer {
   let value: unknown;
   try {
     value = JSON.parse(body.toString("utf8"));
@@ -259,16 +273,15 @@ function readModels(body: Buffer): ModelsAnswer {
     typeof value === "object" && value !== null && "data" in value ? value.data : value;
   if (!Array.isArray(data)) return { ok: false, reason: "GET /models did not answer with a list" };
   const models: string[] = [];
+  const sizes = new Map<string, ModelSize>();
   for (const item of data.slice(0, modelsMax) as unknown[]) {
-    if (
-      typeof item === "object" &&
-      item !== null &&
-      "id" in item &&
-      typeof item.id === "string" &&
-      item.id !== "" &&
-      modelNameProblem(item.id) === null
-    )
-      models.push(item.id);
+    if (!isObject(item)) continue;
+    const { id } = item;
+    if (typeof id !== "string" || id === "" || modelNameProblem(id) !== null) continue;
+    models.push(id);
+    const size = readSize(item);
+    if (size.contextTokens !== null || size.outputTokens !== null)
+      sizes.set(writtenName(type, id), size);
   }
-  return { ok: true, models };
+  return { ok: true, models, sizes };
 }

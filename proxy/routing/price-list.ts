@@ -23,6 +23,8 @@ export interface PriceList {
   providerId(baseUrl: string, name: string): string | null;
   /** A model's price at a time, or null. Takes up to a tenth of a millisecond: cache it. */
   price(providerId: string, model: string, nowMs: number): Price | null;
+  /** A model's context window; null if unknown. Takes as long. */
+  contextTokens(providerId: string, model: string): number | null;
 }
 
 export async function loadPriceList(): Promise<PriceList> {
@@ -45,6 +47,15 @@ export async function loadPriceList(): Promise<PriceList> {
         return found === null ? null : readPrice(found.model_price, providerId);
       } catch {
         // The package throws for prices that it finds inconsistent: the model counts as unpriced.
+        return null;
+      }
+    },
+    contextTokens(providerId, model) {
+      try {
+        const found = calcPrice({}, listedModel(providerId, model), { providerId });
+        return found?.model.context_window ?? null;
+      } catch {
+        // As for its price.
         return null;
       }
     },

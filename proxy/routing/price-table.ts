@@ -23,7 +23,7 @@ export interface PriceTable {
 
 interface PriceSources {
   /** Null if no configured provider can be in it. */
-  readonly list: PriceList | null;
+  readonly list: Pick<PriceList, "providerId" | "price"> | null;
   readonly nowMs: () => number;
 }
 

@@ -20,6 +20,7 @@ import type {
 import type { RequestContext } from "../../proxy/request-context.js";
 import { RequestRecord } from "../../proxy/request-record.js";
 import { createModelCatalog } from "../../proxy/routing/model-catalog.js";
+import { createModelSizes } from "../../proxy/routing/model-sizes.js";
 import { createTargetOrder } from "../../proxy/routing/order-targets.js";
 import { createPriceTable } from "../../proxy/routing/price-table.js";
 import { createRecordedModels } from "../../proxy/routing/recorded-models.js";
@@ -121,6 +122,7 @@ export function fakeGateway(yaml: string): FakeGateway {
       recordedModels: createRecordedModels(config, { models, nowMs: () => 0 }),
       metrics: fakeMetrics(),
       tracing: null,
+      sizeOf: createModelSizes(config.providers, null),
       prices: createPriceTable(config, { list: null, nowMs: () => 0 }),
       limiter: fakeLimiter(),
       credentials: { jwt: null },

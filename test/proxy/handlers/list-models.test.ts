@@ -40,6 +40,13 @@ t.test("the list comes in the client's dialect", async (t) => {
       id,
       display_name: id,
       created_at: "1970-01-01T00:00:00Z",
+      max_input_tokens: null,
+      max_tokens: null,
+      capabilities: null,
+      lifecycle: "active",
+      line: null,
+      deprecated_at: null,
+      retires_at: null,
     })),
     has_more: false,
     first_id: "smart",
@@ -78,6 +85,51 @@ t.test("a caller with a list of models sees those alone, in every dialect", asyn
     });
     t.equal(answer.status, status, id);
   }
+});
+
+t.test("pages, in the dialects that have them", async (t) => {
+  const idsOf = async (
+    query: string,
+    headers = none,
+    path = "/v1/models",
+  ): Promise<readonly unknown[]> => {
+    const { status, body } = await served(fake, answerModels, {
+      method: "GET",
+      path,
+      query,
+      headers,
+    });
+    if (status !== 200) return [status, (body as { error: { message: string } }).error.message];
+    const { data, models, ...page } = body as {
+      data?: { id: string }[];
+      models?: { name: string }[];
+      has_more?: boolean;
+      nextPageToken?: string;
+    };
+    const ids = data?.map(({ id }) => id) ?? models!.map(({ name }) => name);
+    return [...ids, page.has_more ?? page.nextPageToken ?? null];
+  };
+  const all = ["smart", "one/gpt", "one/meta/llama"];
+  const cases = [
+    ["limit=2", ["smart", "one/gpt", true]],
+    ["limit=2&after_id=one%2Fgpt", ["one/meta/llama", false]],
+    ["limit=1&before_id=one%2Fmeta%2Fllama", ["one/gpt", true]],
+    ["limit=2&before_id=one%2Fmeta%2Fllama", ["smart", "one/gpt", false]],
+    ["limit=3", [...all, false]],
+    ["limit=1000", [...all, false]],
+    ["", [...all, false]],
+    ["limit=&after_id=", [...all, false]],
+    ["limit=0", [...all, false]],
+    ["after_id=gone", [400, "after_id must be the id of a listed model"]],
+  ] as const;
+  for (const [query, right] of cases) t.same(await idsOf(query, anthropic), right, query);
+  const google = all.map((id) => `models/${id}`);
+  const beta = "/v1beta/models";
+  t.same(await idsOf("pageSize=2", none, beta), [...google.slice(0, 2), "one/gpt"]);
+  t.same(await idsOf("pageToken=one%2Fgpt", none, beta), [google[2], null]);
+  t.same(await idsOf("pageToken=", none, beta), [...google, null]);
+  t.same((await idsOf("pageToken=x", none, beta))[0], 400);
+  t.same(await idsOf("limit=1&after_id=x"), [...all, null], "OpenAI's list has none");
 });
 
 t.test("an empty list has neither first nor last", async (t) => {

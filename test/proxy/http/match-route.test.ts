@@ -99,6 +99,8 @@ const endpoints: readonly (readonly [
   ["GET", "/metrics", "metrics", "admin"],
   ["GET", "/metrics/limiter", "metrics-limiter", "admin"],
   ["GET", "/openapi.json", "openapi", "model"],
+  ["GET", "/api/hello", "hello", "model"],
+  ["HEAD", "/api/hello", "hello", "model"],
   ["GET", "/health", "health", "health"],
   ["HEAD", "/health", "health", "health"],
   ["GET", "/ready", "ready", "health"],

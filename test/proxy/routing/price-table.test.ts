@@ -13,7 +13,7 @@ const priced = (input: number): Price => ({
 });
 
 /** A list that knows `cheap` (1) and `dear` (9) of OpenAI and of `sim`, and counts look-ups. */
-function makeList(): PriceList & { lookUps: number } {
+function makeList(): Pick<PriceList, "providerId" | "price"> & { lookUps: number } {
   const list = {
     lookUps: 0,
     providerId: (baseUrl: string, name: string) =>
