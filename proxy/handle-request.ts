@@ -244,6 +244,8 @@ function serve(
       return providerObjectRequest(context, endpoint);
     case "stored_responses":
       return providerObjectRequest(context, "responses");
+    case "stored_interactions":
+      return providerObjectRequest(context, "interactions");
     case "batch_submission":
       return submitBatch(context, "batches");
     case "message_batch_submission":

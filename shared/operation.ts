@@ -32,6 +32,7 @@ export const operations = [
   "embed_content",
   "batch_embed_contents",
   "count_content_tokens",
+  "interactions",
   "realtime",
 ] as const;
 
@@ -46,6 +47,11 @@ export const googleMethods = {
 
 export function isGoogleOperation(operation: string): operation is keyof typeof googleMethods {
   return Object.hasOwn(googleMethods, operation);
+}
+
+/** Whether Google has the operation at its own API's address, not at the OpenAI-compatible one. */
+export function isNativeToGoogle(operation: string): boolean {
+  return operation === "interactions" || isGoogleOperation(operation);
 }
 
 export type Operation = (typeof operations)[number];

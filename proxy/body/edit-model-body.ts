@@ -3,12 +3,14 @@
  * `stream_options.include_usage`. All other bytes stay as the client wrote them.
  */
 import type { Operation } from "../../shared/operation.js";
-import type { ModelBody } from "./model-body.js";
+import type { ModelBody, ModelField } from "./model-body.js";
 import { type JsonMember, lastMember, scanObject } from "./scan-json.js";
 
 interface BodyEdits {
   /** The new value of the top-level `model`. */
   readonly model?: string | undefined;
+  /** The field that names the model; `model` if absent. */
+  readonly modelField?: ModelField;
   /** Requests the usage chunk of a stream. */
   readonly includeUsage?: true | undefined;
 }
@@ -27,7 +29,14 @@ export function editModelBody(
   members ??= scanObject(bytes.toString("latin1"));
   const splices: Splice[] = [];
   if (edits.model !== undefined)
-    splices.push(setMember(members, "model", JSON.stringify(edits.model), bytes.indexOf("{") + 1));
+    splices.push(
+      setMember(
+        members,
+        edits.modelField ?? "model",
+        JSON.stringify(edits.model),
+        bytes.indexOf("{") + 1,
+      ),
+    );
   if (edits.includeUsage !== undefined) {
     const splice = includeUsageSplice(bytes, members);
     if (splice !== null) splices.push(splice);

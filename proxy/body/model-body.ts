@@ -42,6 +42,8 @@ export interface ModelBody {
   readonly model: string;
   /** The model named in the body; null if the body names none. */
   readonly writtenModel: string | null;
+  /** The field that names it: an interaction runs a model or an agent. */
+  readonly modelField: ModelField;
   readonly stream: boolean;
   readonly reasoning: AskedReasoning;
   readonly asked: AskedOfResponses;
@@ -52,6 +54,8 @@ export interface ModelBody {
   /** The positions of the top-level members, for `editModelBody`. */
   readonly members: readonly JsonMember[];
 }
+
+export type ModelField = "model" | "agent";
 
 /** A model named outside the body. */
 export interface OtherModel {
@@ -105,18 +109,19 @@ export function parseModelBody(
   const ascii = Buffer.byteLength(text) === bytes.length;
   if (!ascii && !isUtf8(bytes))
     return refuse("the body must be a JSON object: it is not valid UTF-8", "body");
-  const refusal = checkFields(operation, value, other === null);
+  const modelField = operation === "interactions" ? fieldOfInteraction(value) : "model";
+  const refusal = checkFields(operation, value, other === null ? modelField : null);
   if (refusal !== null) return refuse(refusal.message, refusal.param);
   // JSON.parse keeps the last of two members with one key.
   const isOnce = members.length === Object.keys(value).length;
   const repeated =
     (isOnce ? null : repeatedKey(members, unrepeated)) ?? repeatedOption(text, value, members);
   if (repeated !== null) return refuse(`${repeated} is given more than once`, repeated);
-  const writtenModel = isAbsent(value["model"])
+  const writtenModel = isAbsent(value[modelField])
     ? null
     : ascii
-      ? (value["model"] as string)
-      : decodeString(bytes, lastMember(members, "model")!);
+      ? (value[modelField] as string)
+      : decodeString(bytes, lastMember(members, modelField)!);
   const model =
     other !== null && (other.isMeant || writtenModel === null) ? other.name : writtenModel!;
   if (model.trim() === "") return refuse("model must not be empty", "model");
@@ -129,6 +134,7 @@ export function parseModelBody(
     body: {
       model,
       writtenModel,
+      modelField,
       stream: value["stream"] === true,
       reasoning: askedReasoning(operation, value),
       asked: askedOfResponses(operation, value),
@@ -170,21 +176,27 @@ const subjects = {
   batch_embed_contents: { name: "requests", kinds: ["an array"], required: true },
   count_content_tokens: { name: "contents", kinds: ["an array"], required: false },
   images: { name: "prompt", kinds: ["a string"], required: true },
+  // An interaction may continue another one without input.
+  interactions: { name: "input", kinds: ["a string", "an array", "an object"], required: false },
 } satisfies Partial<Record<Operation, Subject>>;
 
 /** The problem with the types of the fields, or null. */
 function checkFields(
   operation: JsonOperation,
   fields: Fields,
-  needsModel: boolean,
+  requiredModel: ModelField | null,
 ): FieldProblem | null {
-  const { model, stream, stream_options: options } = fields;
+  const { model, agent, stream, stream_options: options } = fields;
   // Some servers ignore case and would read this field.
   for (const key in fields)
     if (key.length === 5 && key !== "model" && key.toLowerCase() === "model")
       return { message: `${key} is given: the field is called model`, param: key };
-  if (isAbsent(model)) {
-    if (needsModel) return { message: "model is required", param: "model" };
+  if (requiredModel === "agent") {
+    if (!isAbsent(model)) return { message: "model and agent exclude each other", param: "agent" };
+    if (typeof agent !== "string")
+      return { message: `agent must be a string, not ${kindOf(agent)}`, param: "agent" };
+  } else if (isAbsent(model)) {
+    if (requiredModel !== null) return { message: "model is required", param: "model" };
   } else if (typeof model !== "string")
     return { message: `model must be a string, not ${kindOf(model)}`, param: "model" };
   const { name, kinds, required }: Subject = subjects[operation];
@@ -212,8 +224,20 @@ function checkFields(
   };
 }
 
+function fieldOfInteraction({ agent }: Fields): ModelField {
+  return isAbsent(agent) ? "model" : "agent";
+}
+
 /** Repeating one of these fields is refused, because a provider might read the other value. */
-const unrepeated = ["model", "stream", "stream_options", "tools", "plugins", "providerOptions"];
+const unrepeated = [
+  "model",
+  "agent",
+  "stream",
+  "stream_options",
+  "tools",
+  "plugins",
+  "providerOptions",
+];
 
 /** The same check one level down, for a body that has stream options. */
 function repeatedOption(

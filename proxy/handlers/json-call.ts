@@ -81,6 +81,7 @@ class JsonCall implements ModelCall {
   readonly model: string;
   readonly stream: boolean;
   readonly mayRunOthers: boolean;
+  readonly isAgent: boolean;
   readonly repeatable = true;
   readonly naming: ModelCall["naming"];
   /** Empty once released. */
@@ -105,6 +106,7 @@ class JsonCall implements ModelCall {
     this.model = body.model;
     this.stream = body.stream;
     this.mayRunOthers = body.mayRunOthers;
+    this.isAgent = body.modelField === "agent";
     this.#bytes = bytes;
     this.#body = body;
     this.#dialects = new CallDialects(operation, body);
@@ -187,8 +189,11 @@ class JsonCall implements ModelCall {
       const signed = signedForGoogle(bytes);
       return this.#asItIs(googleBody(signed, model, this.#body.members), savedBytes);
     }
+    // Vertex AI's compatible API has the publisher in the names of models, its own API hasn't.
+    const name = this.operation === "interactions" ? model.replace(/^google\//, "") : model;
     const edits = {
-      model: model === this.#body.writtenModel ? undefined : model,
+      model: name === this.#body.writtenModel ? undefined : name,
+      modelField: this.#body.modelField,
       includeUsage: askUsage ? (true as const) : undefined,
     };
     const body = editModelBody(bytes, edits, bytes === this.#bytes ? this.#body.members : null);

@@ -36,6 +36,8 @@ export interface ModelCall {
   readonly stream: boolean;
   /** Whether its provider may run models other than the named one. */
   readonly mayRunOthers: boolean;
+  /** Whether `model` is the name of an agent, which no provider's list of models has. */
+  readonly isAgent: boolean;
   /** For the estimate when the provider reports no usage. */
   readonly promptBytes: number;
   /** Whether it can be sent more than once. */

@@ -4,12 +4,12 @@
  */
 import { assert } from "../../shared/assert.js";
 import { sentModel, type Target, targetName } from "../../shared/domain/target-name.js";
-import { isGoogleOperation, type Operation } from "../../shared/operation.js";
+import { isNativeToGoogle, type Operation } from "../../shared/operation.js";
 import type { NamedValues } from "../body/scan-json.js";
 import { outputTokensMaxOf } from "../dialects/fit/target-traits.js";
 import { overridesFor } from "../dialects/override-request.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
-import { providerOf } from "../gateway.js";
+import { type Gateway, providerOf } from "../gateway.js";
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { keptAliveExchange } from "../http/exchanges/kept-alive-exchange.js";
@@ -76,7 +76,8 @@ export async function modelRequest(
     record.stream = call.stream;
     const route =
       resolveModel(gateway.models.current(), call.model) ??
-      (await resolveOnceLearned(gateway, call.model));
+      (await resolveOnceLearned(gateway, call.model)) ??
+      agentRoute(gateway, call);
     if (route === null) return await refuseUnknownModel(incoming, call.model);
     record.requestedModel = requestedName(route);
     const modelNames = namesOf(gateway, call, route);
@@ -105,6 +106,15 @@ export async function modelRequest(
   } finally {
     call.close();
   }
+}
+
+/** An agent that no provider is named for runs at the first one that has interactions. */
+function agentRoute({ providers }: Pick<Gateway, "providers">, call: ModelCall): Route | null {
+  if (!call.isAgent) return null;
+  for (const { config } of providers.values())
+    if (config.operations.has(call.operation))
+      return { kind: "direct", targets: [{ provider: config.name, model: call.model }] };
+  return null;
 }
 
 function readCall(context: RequestContext, operation: ModelOperation): Promise<ReadCall> {
@@ -240,7 +250,7 @@ function send(
     provider: target.provider,
     request: {
       method: "POST",
-      isNative: isGoogleOperation(operation),
+      isNative: isNativeToGoogle(operation),
       path: upstreamPath(
         provider,
         operation,
@@ -297,9 +307,9 @@ interface Call extends NamedValues {
   readonly operation: Operation;
 }
 
-/** Whether the provider stores the answer, as OpenAI does by default. */
+/** Whether the provider stores the answer, as OpenAI and Google do by default. */
 function isStoredCall(call: Call): boolean {
-  if (call.operation !== "responses") return false;
+  if (!isStoring(call)) return false;
   // A repeated field may be read either way; an owner too many does no harm.
   const stores = call.valuesOf("store");
   return stores.length === 0 || stores.some((value) => value !== "false");
@@ -307,9 +317,11 @@ function isStoredCall(call: Call): boolean {
 
 /** Whether the provider continues after the client disconnects. */
 function isBackgroundCall(call: Call): boolean {
-  return (
-    call.operation === "responses" && call.valuesOf("background").some((value) => value === "true")
-  );
+  return isStoring(call) && call.valuesOf("background").some((value) => value === "true");
+}
+
+function isStoring({ operation }: Call): boolean {
+  return operation === "responses" || operation === "interactions";
 }
 
 /** Best first; with affinity, the conversation's target comes before all others. */

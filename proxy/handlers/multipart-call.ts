@@ -185,6 +185,7 @@ interface WrittenModel {
 class MultipartCall implements ModelCall {
   /** A transcription may stream, but gets no keep-alives. */
   readonly stream = false;
+  readonly isAgent = false;
   readonly mayRunOthers = false;
   readonly operation: Operation;
   readonly model: string;

@@ -113,9 +113,10 @@ interface StoredResponse {
   readonly isDeleted: boolean;
 }
 
-/** The id of the response that a request reads, cancels or deletes; null if none. */
+/** The id of the response or interaction that a request reads, cancels or deletes; null if none. */
 function responseAt(method: string, path: string): StoredResponse | null {
-  const [, id, cancels] = /\/responses\/([^/?]+)(\/cancel)?$/.exec(plainPath(path)) ?? [];
+  const [, id, cancels] =
+    /\/(?:responses|interactions)\/([^/?]+)(\/cancel)?$/.exec(plainPath(path)) ?? [];
   if (!isObjectId(id)) return null;
   const isDeleted = method === "DELETE" && cancels === undefined;
   return isDeleted || method === (cancels === undefined ? "GET" : "POST")

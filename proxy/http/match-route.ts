@@ -23,6 +23,7 @@ const modelOperations = [
   "stream_generate_content",
   "embed_content",
   "batch_embed_contents",
+  "interactions",
 ] as const;
 export type ModelOperation = (typeof modelOperations)[number];
 
@@ -36,6 +37,7 @@ export type Endpoint =
   | "files"
   | "batches"
   | "stored_responses"
+  | "stored_interactions"
   | "uploads"
   | "containers"
   | "conversations"
@@ -149,6 +151,7 @@ export const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEn
     `/v1beta/models:${method}`,
     { area: "model", methods: { POST: endpoint as keyof typeof googleMethods } },
   ]),
+  ["/v1beta/interactions", model({ POST: "interactions" })],
   ["/v1beta/models", { area: "model", methods: { GET: "models" } }],
   ["/v1/models", { area: "model", methods: { GET: "models" } }],
   ["/v1/usage", { area: "model", methods: { GET: "usage" } }],
@@ -188,7 +191,8 @@ function stored(
 ): readonly [RegExp, PathEndpoints] {
   const pattern = path.replaceAll("{id}", "[\\w-][\\w.-]{0,255}");
   const named = Object.fromEntries(methods.map((method) => [method, endpoint]));
-  return [new RegExp(`^/v1/${pattern}$`), { ...model(named), route: `/v1/${path}` }];
+  const base = endpoint === "stored_interactions" ? "/v1beta" : "/v1";
+  return [new RegExp(`^${base}/${pattern}$`), { ...model(named), route: `${base}/${path}` }];
 }
 
 /** Paths that hold an id. Those of providers are made of letters, digits and `_.-`. */
@@ -206,6 +210,8 @@ export const patterns: readonly (readonly [path: RegExp, endpoints: PathEndpoint
   stored("responses/{id}", "stored_responses", "GET", "DELETE"),
   stored("responses/{id}/input_items", "stored_responses", "GET"),
   stored("responses/{id}/cancel", "stored_responses", "POST"),
+  stored("interactions/{id}", "stored_interactions", "GET", "DELETE"),
+  stored("interactions/{id}/cancel", "stored_interactions", "POST"),
   stored("messages/batches/{id}", "message_batches", "GET", "DELETE"),
   stored("messages/batches/{id}/cancel", "message_batches", "POST"),
   stored("messages/batches/{id}/results", "message_batches", "GET"),
@@ -288,6 +294,7 @@ export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   files: providerCallsMax,
   batches: providerCallsMax,
   stored_responses: providerCallsMax,
+  stored_interactions: providerCallsMax,
   uploads: providerCallsMax,
   containers: providerCallsMax,
   conversations: providerCallsMax,

@@ -14,6 +14,7 @@ const operationNames: Partial<Record<Operation, string>> = {
   embeddings: "embeddings",
   generate_content: "generate_content",
   stream_generate_content: "generate_content",
+  interactions: "generate_content",
   embed_content: "embeddings",
   batch_embed_contents: "embeddings",
 };

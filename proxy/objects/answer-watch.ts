@@ -55,7 +55,7 @@ class WatchingSink implements UpstreamSink {
     if (event === null) return;
     this.#stop();
     const value = parseJson(event);
-    this.#onAnswer(isObject(value) ? (value["response"] ?? value) : value);
+    this.#onAnswer(isObject(value) ? (value["response"] ?? value["interaction"] ?? value) : value);
   }
 
   #text(): string {

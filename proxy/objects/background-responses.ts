@@ -1,11 +1,12 @@
 /**
- * Responses that a provider runs in the background: an estimate is charged at submission, and their
- * usage once an answer to any client shows it; if no client asks, Sluice polls
- * (docs/reference/usage-record.md, "Background responses"). The daemon tracks the unfinished ones.
+ * Responses and interactions that a provider runs in the background: an estimate is charged at
+ * submission, and their usage once an answer to any client shows it; if no client asks, Sluice
+ * polls (docs/reference/usage-record.md, "Background responses"). The daemon tracks the unfinished
+ * ones.
  */
 import { readableResponseBytesMax } from "../../shared/bounds.js";
 import { isObject, parseJson } from "../../shared/checked.js";
-import type { Operation } from "../../shared/operation.js";
+import { isNativeToGoogle, type Operation } from "../../shared/operation.js";
 import { interimStatus } from "../../shared/wire/execution.js";
 import {
   dueResponsesMax,
@@ -24,11 +25,21 @@ import { fetchAnswer } from "./fetch-answer.js";
 const lookMs = 30_000;
 
 const unfinished: ReadonlySet<unknown> = new Set(["queued", "in_progress"]);
-const finished: ReadonlySet<unknown> = new Set(["completed", "failed", "cancelled", "incomplete"]);
+/** Those from `requires_action` on are of interactions; such a turn has ended too. */
+const finished: ReadonlySet<unknown> = new Set([
+  "completed",
+  "failed",
+  "cancelled",
+  "incomplete",
+  "requires_action",
+  "requires_continuation",
+  "budget_exceeded",
+]);
 
-/** The id of an unfinished response; empty for any other answer. */
+/** The id of an unfinished response or interaction; empty for any other answer. */
 export function unfinishedId(operation: Operation | null, answer: unknown): string {
-  if (operation !== "responses" || !isObject(answer)) return "";
+  const isAsked = operation === "responses" || operation === "interactions";
+  if (!isAsked || !isObject(answer)) return "";
   const { id, status } = answer;
   return unfinished.has(status) && isObjectId(id) ? id : "";
 }
@@ -108,10 +119,13 @@ async function lookAt(gateway: Looking, pending: PendingResponseName): Promise<v
   const provider = gateway.providers.get(pending.provider);
   // It may come back into the configuration.
   if (provider === undefined) return;
-  const [path, query = ""] = upstreamPath(provider.config, "responses", "", "").split("?");
+  // Google has interactions, all others have responses.
+  const operation = provider.config.operations.has("responses") ? "responses" : "interactions";
+  const [path, query = ""] = upstreamPath(provider.config, operation, "", "").split("?");
   let cancel = (): void => {};
   const answer = await fetchAnswer(provider.upstream, {
     path: `${path}/${pending.id}${query === "" ? "" : `?${query}`}`,
+    isNative: isNativeToGoogle(operation),
     headers: [],
     bytesMax: readableResponseBytesMax,
     onCall: (abort) => {

@@ -8,6 +8,8 @@ type FetchedAnswer =
 
 interface Fetch {
   readonly path: string;
+  /** As in `UpstreamRequest`. */
+  readonly isNative?: boolean;
   readonly headers: readonly string[];
   readonly bytesMax: number;
   /** Is handed what ends the call. */
@@ -17,7 +19,7 @@ interface Fetch {
 /** A GET. Never rejects. An error comes without the keys that the provider may repeat in it. */
 export function fetchAnswer(
   upstream: Upstream,
-  { path, headers, bytesMax, onCall }: Fetch,
+  { path, isNative = false, headers, bytesMax, onCall }: Fetch,
 ): Promise<FetchedAnswer> {
   return new Promise((resolve) => {
     const pieces: Buffer[] = [];
@@ -29,7 +31,7 @@ export function fetchAnswer(
       resolve({ kind: "failed", failure: { kind: "broken", reason } });
     };
     call = upstream.send(
-      { method: "GET", path, headers, body: null, isRepeatable: true },
+      { method: "GET", path, isNative, headers, body: null, isRepeatable: true },
       {
         onHead(code) {
           status = code;

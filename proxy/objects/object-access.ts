@@ -11,6 +11,7 @@ import { type Failure, invalid, plainFailure } from "../../shared/error-code.js"
 import type { Log } from "../../shared/log.js";
 import type { Operation } from "../../shared/operation.js";
 import {
+  interactionDays,
   isObjectId,
   type ObjectOwner,
   objectDays,
@@ -72,7 +73,7 @@ export async function rememberOwner(
   if (ids.length === 0) return;
   const answered = await limiter.call("objects.own", {
     user_path: userPath,
-    days: operation === "responses" ? responseDays : objectDays,
+    days: keptDays(operation),
     objects: ids.map((id) => ({ provider, id })),
   });
   if (!answered.ok)
@@ -80,6 +81,11 @@ export async function rememberOwner(
       { user_path: userPath, provider, ids, reason: answered.failure.message },
       "the owner of a stored object can't be recorded: only the master key can use it",
     );
+}
+
+function keptDays(operation: Operation): number {
+  if (operation === "responses") return responseDays;
+  return operation === "interactions" ? interactionDays : objectDays;
 }
 
 /** The answer for an id that isn't the caller's, whether it exists or not. */
@@ -153,7 +159,12 @@ export function hasSeveralProviders(targets: readonly Target[]): boolean {
 
 /** Whether requests of this operation may continue stored objects. */
 export function mayContinue({ operation }: { readonly operation: Operation }): boolean {
-  return operation === "responses" || operation === "compact" || operation === "input_tokens";
+  return (
+    operation === "responses" ||
+    operation === "compact" ||
+    operation === "input_tokens" ||
+    operation === "interactions"
+  );
 }
 
 /** The part of the gateway that knows the accounts of providers. */
@@ -185,12 +196,14 @@ export async function makerOnly(
   return own.length === 0 ? targets : own;
 }
 
-/** The fields at the top of a body of the Responses API. */
+/** The fields at the top of a body of the Responses API or of an interaction. */
 function continuedIds(call: NamedValues): readonly string[] {
-  return ["previous_response_id", "conversation"].flatMap((name): readonly string[] => {
-    const json = call.valuesOf(name).at(-1);
-    const value = json === undefined ? null : parseJson(json);
-    const id: unknown = isObject(value) ? value["id"] : value;
-    return isObjectId(id) ? [id] : [];
-  });
+  return ["previous_response_id", "previous_interaction_id", "conversation"].flatMap(
+    (name): readonly string[] => {
+      const json = call.valuesOf(name).at(-1);
+      const value = json === undefined ? null : parseJson(json);
+      const id: unknown = isObject(value) ? value["id"] : value;
+      return isObjectId(id) ? [id] : [];
+    },
+  );
 }

@@ -25,6 +25,7 @@ export const naming: ReadonlySet<string> = new Set([
   "file_ids",
   "input_file_id",
   "previous_response_id",
+  "previous_interaction_id",
   "response_id",
   "conversation",
   "conversation_id",

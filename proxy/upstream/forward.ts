@@ -298,6 +298,7 @@ const inJson: ReadonlySet<Operation> = new Set<Operation>([
   "stream_generate_content",
   "embed_content",
   "batch_embed_contents",
+  "interactions",
   "count_content_tokens",
 ]);
 const pictures: ReadonlySet<Operation> = new Set<Operation>([

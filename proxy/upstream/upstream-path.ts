@@ -34,12 +34,13 @@ const paths: Readonly<Record<Exclude<Operation, OfGoogle>, string>> = {
   conversations: "/conversations",
   message_files: "/files",
   message_batches: "/messages/batches",
+  interactions: "/interactions",
   realtime: "/realtime",
 };
 
 /** The path at which clients call an operation, both at Sluice and at the provider. */
 export function clientPath(operation: Exclude<Operation, OfGoogle>): string {
-  return `/v1${paths[operation]}`;
+  return `${operation === "interactions" ? "/v1beta" : "/v1"}${paths[operation]}`;
 }
 
 /** Azure's dated API offers these, and only these, below the deployment that a request names. */

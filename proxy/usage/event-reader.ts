@@ -43,6 +43,8 @@ const placesOfChat = placesWith(
 const placesOfCompletions = placesWith(["text"], { more: 'finish_reason"\\s*:\\s*"(?!")|' });
 /** For Gemini's own API. */
 const placesOfGoogle = placesWith(["text"], { usage: "usageMetadata" });
+/** For Google's interactions, whose deltas name a text by its kind. */
+const placesOfInteractions = placesWith(["text", "arguments"]);
 /** For Anthropic's messages, whose deltas name a text by its kind. */
 const placesOfMessages = placesWith(["text", "thinking", "partial_json"]);
 /**
@@ -60,6 +62,7 @@ function placesOf(operation: Operation): Places {
   if (operation === "chat_completions") return placesOfChat;
   if (operation === "completions") return placesOfCompletions;
   if (operation === "stream_generate_content") return placesOfGoogle;
+  if (operation === "interactions") return placesOfInteractions;
   return operation === "messages" ? placesOfMessages : placesOfDeltas;
 }
 

@@ -11,8 +11,9 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * The usage object of an answer or of a stream's event: at the top, or where Groq (`x_groq`), the
- * Responses API (`response`) and Anthropic (`message`) put it in streams. Gemini's own API calls it
- * `usageMetadata`; a stream of its chunks may be one array, whose last one has the totals.
+ * Responses API (`response`), Google's interactions (`interaction`) and Anthropic (`message`) put
+ * it in streams. Gemini's own API calls it `usageMetadata`; a stream of its chunks may be one
+ * array, whose last one has the totals.
  */
 export function findUsage(value: unknown): unknown {
   if (Array.isArray(value))
@@ -20,12 +21,17 @@ export function findUsage(value: unknown): unknown {
   if (!isObject(value)) return undefined;
   if (isObject(value["usage"])) return withContext(value["usage"], value);
   if (isObject(value["usageMetadata"])) return value["usageMetadata"];
-  for (const place of ["x_groq", "response", "message"]) {
+  for (const place of ["x_groq", "response", "interaction", "message"]) {
     const inner = value[place];
     if (isObject(inner) && isObject(inner["usage"]))
-      return withContext(inner["usage"], place === "response" ? inner : value);
+      return withContext(inner["usage"], isWhole(place) ? inner : value);
   }
   return value["usage"];
+}
+
+/** Whether this member of an event is an answer as a whole. */
+function isWhole(place: string): boolean {
+  return place === "response" || place === "interaction";
 }
 
 const outputPicks: Picks = new Map<string, "all" | Picks>([
@@ -51,6 +57,7 @@ export const usagePicks: Picks = new Map<string, "all" | Picks>([
   ["usageMetadata", "all"],
   ["x_groq", ofUsage],
   ["response", new Map(answerPicks)],
+  ["interaction", new Map(answerPicks)],
   ["message", ofUsage],
   ["type", "all"],
   ["choices", new Map([["finish_reason", "all"]])],
@@ -154,6 +161,8 @@ const counts = [
   "completion_tokens",
   "output_tokens",
   "candidatesTokenCount",
+  "total_input_tokens",
+  "total_output_tokens",
 ];
 const ofCounts: ReadonlySet<string> = new Set([
   "total_tokens",

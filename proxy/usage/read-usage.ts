@@ -68,9 +68,12 @@ export function readUsage(usage: unknown): UsageReading {
   const hasInputTokens = isAbsent(usage["prompt_tokens"]) && !isAbsent(usage["input_tokens"]);
   const rawInput = hasInputTokens
     ? usage["input_tokens"]
-    : (usage["prompt_tokens"] ?? geminiInput(usage));
+    : (usage["prompt_tokens"] ?? geminiInput(usage) ?? interactionInput(usage));
   const rawOutput =
-    usage["completion_tokens"] ?? usage["output_tokens"] ?? usage["candidatesTokenCount"];
+    usage["completion_tokens"] ??
+    usage["output_tokens"] ??
+    usage["candidatesTokenCount"] ??
+    interactionOutput(usage);
   const rawTotal = usage["total_tokens"] ?? usage["totalTokenCount"];
   if (isAbsent(rawInput) && isAbsent(rawOutput) && isAbsent(rawTotal)) return absentUsage;
   const notes: string[] = [];
@@ -108,6 +111,22 @@ function geminiInput({
   toolUsePromptTokenCount: ofTools,
 }: Fields): unknown {
   return isValidCount(prompt) && isValidCount(ofTools) ? prompt + ofTools : prompt;
+}
+
+/** As `geminiInput`, in the fields of interactions. */
+function interactionInput({
+  total_input_tokens: input,
+  total_tool_use_tokens: ofTools,
+}: Fields): unknown {
+  return isValidCount(input) && isValidCount(ofTools) ? input + ofTools : input;
+}
+
+/** Thoughts are beside the output. */
+function interactionOutput({
+  total_output_tokens: output,
+  total_thought_tokens: thoughts,
+}: Fields): unknown {
+  return isValidCount(output) && isValidCount(thoughts) ? output + thoughts : output;
 }
 
 /**
@@ -160,7 +179,8 @@ function readDetails(usage: Fields, notes: string[]): Details {
         read ??
         usage["prompt_cache_hit_tokens"] ??
         usage["cached_tokens"] ??
-        usage["cachedContentTokenCount"],
+        usage["cachedContentTokenCount"] ??
+        usage["total_cached_tokens"],
       notes,
     ),
     written: readDetail(
@@ -248,8 +268,9 @@ export function readUsageDetails(usage: Fields, whole: Whole): UsageDetails | nu
   );
   const cached = objectOf(input["cached_tokens_details"]);
   const tools = objectOf(usage["server_tool_use"]);
-  const { promptTokensDetails: prompt, cacheTokensDetails: kept } = usage;
-  const { candidatesTokensDetails: candidates } = usage;
+  const prompt = usage["promptTokensDetails"] ?? usage["input_tokens_by_modality"];
+  const kept = usage["cacheTokensDetails"] ?? usage["cached_tokens_by_modality"];
+  const candidates = usage["candidatesTokensDetails"] ?? usage["output_tokens_by_modality"];
   const audioInputTokens = part(input["audio_tokens"] ?? audioIn(prompt), inputTokens);
   const imageInputTokens = part(
     input["image_tokens"] ?? imagesIn(prompt),
@@ -269,12 +290,15 @@ export function readUsageDetails(usage: Fields, whole: Whole): UsageDetails | nu
     outputTokens - audioOutputTokens,
   );
   const reasoningTokens = part(
-    output["reasoning_tokens"] ?? output["thinking_tokens"] ?? usage["thoughtsTokenCount"],
+    output["reasoning_tokens"] ??
+      output["thinking_tokens"] ??
+      usage["thoughtsTokenCount"] ??
+      usage["total_thought_tokens"],
     outputTokens,
   );
   const lasting = objectOf(usage["cache_creation"])["ephemeral_1h_input_tokens"];
   const cacheWrite1hTokens = part(lasting, cacheWriteInputTokens);
-  const webSearches = calls(tools["web_search_requests"]);
+  const webSearches = calls(tools["web_search_requests"] ?? googleSearches(usage));
   const fileSearches = calls(tools["file_search_requests"]);
   const serviceTier = tierIn(usage);
   const sum = audioInputTokens + imageInputTokens + audioOutputTokens + imageOutputTokens;
@@ -315,6 +339,13 @@ function calls(value: unknown): number {
   return isCount(value) && value <= callsPerResponseMax ? value : 0;
 }
 
+/** From the list `{type, count}` of interactions. */
+function googleSearches({ grounding_tool_count: tools }: Fields): unknown {
+  if (!Array.isArray(tools)) return undefined;
+  const found: unknown = tools.find((tool) => isObject(tool) && tool["type"] === "google_search");
+  return isObject(found) ? found["count"] : undefined;
+}
+
 function audioIn(details: unknown): unknown {
   return details === undefined ? undefined : ofModality(details, "AUDIO");
 }
@@ -323,9 +354,11 @@ function imagesIn(details: unknown): unknown {
   return details === undefined ? undefined : ofModality(details, "IMAGE");
 }
 
-/** From Gemini's list of `{modality, tokenCount}`. */
+/** From Gemini's list of `{modality, tokenCount}`, or that of interactions, in small letters. */
 function ofModality(details: unknown, modality: string): unknown {
   if (!Array.isArray(details)) return undefined;
-  const found: unknown = details.find((item) => isObject(item) && item["modality"] === modality);
-  return isObject(found) ? found["tokenCount"] : undefined;
+  const found: unknown = details.find(
+    (item) => isObject(item) && String(item["modality"]).toUpperCase() === modality,
+  );
+  return isObject(found) ? (found["tokenCount"] ?? found["tokens"]) : undefined;
 }

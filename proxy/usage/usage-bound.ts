@@ -85,7 +85,7 @@ function outputMax({ operation, body, modelOutputMax }: SentRequest): number {
   return perChoice * Math.max(1, largestOf(fields, choices) ?? 1);
 }
 
-/** The largest count among these names, at the top level or in Gemini's `generationConfig`. */
+/** The largest count among these names, at the top level or in Google's `generationConfig`. */
 function largestOf(fields: unknown, names: readonly string[]): number | null {
   if (!isObject(fields)) return null;
   const config = fields["generationConfig"] ?? fields["generation_config"];

@@ -350,7 +350,7 @@ const rows: readonly Row[] = [
     type: "openai",
     keyVariable: "VERTEX_API_KEY",
     priceListName: "google",
-    operations: ["chat_completions"],
+    operations: ["chat_completions", "interactions"],
     listsModels: false,
     chat: providerTraits.gemini.chat,
     sameModel: [

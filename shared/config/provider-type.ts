@@ -1,6 +1,6 @@
 /** The types of providers, each with its operations, address and credential header. */
 
-import { isGoogleOperation, type Operation, operations } from "../operation.js";
+import { isNativeToGoogle, type Operation, operations } from "../operation.js";
 import {
   type ChatTraits,
   openaiChat,
@@ -73,11 +73,11 @@ const messagesOperations: readonly Operation[] = [
 ];
 /** The operations of OpenAI's API and of compatible servers, with extensions. */
 const compatibleOperations = operations.filter(
-  (operation) => !messagesOperations.includes(operation) && !isGoogleOperation(operation),
+  (operation) => !messagesOperations.includes(operation) && !isNativeToGoogle(operation),
 );
 /** OpenAI's own, without the extensions of other servers. */
 export const openaiOperations = compatibleOperations.filter((operation) => operation !== "rerank");
-const googleOperations = operations.filter(isGoogleOperation);
+const googleOperations = operations.filter(isNativeToGoogle);
 const notOfAzure: ReadonlySet<Operation> = new Set<Operation>(["moderations", "image_variations"]);
 
 export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {

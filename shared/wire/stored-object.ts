@@ -30,6 +30,8 @@ export const objectsPerCall = 100;
 export const objectsMax = 2_000_000;
 /** OpenAI deletes responses after 30 days. Files and conversations stay until they are deleted. */
 export const responseDays = 30;
+/** Google deletes interactions after 55 days, and earlier on its free tier. */
+export const interactionDays = 55;
 export const objectDays = 365;
 
 /** The characters of providers' ids, which Sluice's paths accept. */

@@ -227,6 +227,7 @@ const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string
   files: ["GET", "/v1/files"],
   batches: ["GET", "/v1/batches"],
   stored_responses: ["GET", "/v1/responses/r"],
+  stored_interactions: ["GET", "/v1beta/interactions/i"],
   model: ["GET", "/v1/models/one/x"],
   models: ["GET", "/v1/models"],
   usage: ["GET", "/v1/usage"],

@@ -13,6 +13,7 @@ const operations: readonly (readonly [end: string, operation: Operation])[] = [
   ["/responses", "responses"],
   ["/messages", "messages"],
   ["/embeddings", "embeddings"],
+  ["/interactions", "interactions"],
 ];
 
 /**
@@ -40,8 +41,11 @@ export function operationAt(method: string, path: string): Operation | null {
 
 /** Whether a request must name a model, as at Sluice's own endpoints. */
 export function needsModel(method: string, path: string): boolean {
+  const operation = operationAt(method, path);
+  // An interaction may name an agent instead.
+  if (operation === "interactions") return false;
   return (
-    operationAt(method, path) !== null ||
+    operation !== null ||
     (method === "POST" && furtherModelPaths.test(plainPath(path).toLowerCase()))
   );
 }

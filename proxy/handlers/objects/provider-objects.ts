@@ -53,7 +53,7 @@ export async function providerObjectRequest(
       body: read.body,
       headers: [],
       hasFallback: i < providers.length - 1,
-      id: operation === "responses" ? id : null,
+      id: operation === "responses" || operation === "interactions" ? id : null,
       userPath: hasId && caller.isOperator ? null : caller.userPath,
     });
     gateway.targetHealth.note(accountOf(provider), startedMonoMs, next);

@@ -4,7 +4,7 @@
  */
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import type { Failure } from "../../../shared/error-code.js";
-import type { Operation } from "../../../shared/operation.js";
+import { isNativeToGoogle, type Operation } from "../../../shared/operation.js";
 import { denialOfDense } from "../../auth/authorize-caller.js";
 import { hasMoreValues, strangerValuesMax } from "../../body/count-values.js";
 import { boundaryOf, FieldFinder } from "../../body/multipart.js";
@@ -40,7 +40,13 @@ export type StoredOperation =
   | BatchOperation
   | Extract<
       Operation,
-      "files" | "responses" | "uploads" | "containers" | "conversations" | "message_files"
+      | "files"
+      | "responses"
+      | "interactions"
+      | "uploads"
+      | "containers"
+      | "conversations"
+      | "message_files"
     >;
 
 type BodyRead =
@@ -105,7 +111,7 @@ interface Sending {
   readonly headers: string[];
   /** Whether another provider is left to ask. */
   readonly hasFallback: boolean;
-  /** The response that it is about; null without one. */
+  /** The response or interaction that it is about; null without one. */
   readonly id?: string | null;
   /** The owner of the created object; null if none is created or recorded. */
   readonly userPath: string | null;
@@ -144,6 +150,7 @@ export async function sendObjectRequest(
     provider: provider.config.name,
     request: {
       method: methodOf(exchange),
+      isNative: isNativeToGoogle(operation),
       path: objectPath(provider.config, operation, {
         rest: exchange.path.slice(clientPath(operation).length),
         query: exchange.query,

@@ -36,6 +36,9 @@ function readAddress(url: string): EndpointAddress {
   const google = written.includes(":") ? ofGoogle.exec(written) : null;
   if (google !== null)
     return { path: `/v1beta/models:${google[2]!}`, query, model: modelNamed(google[1]!) };
+  const interaction = written.includes("/interactions") ? ofInteractions.exec(written) : null;
+  if (interaction !== null)
+    return { path: `/v1beta/interactions${interaction[1]!}`, query, model: null };
   if (!written.startsWith("/openai/")) return { path: endpointPath(written), query, model: null };
   return ofAzure(endpointPath(written.slice("/openai".length)), { written, query });
 }
@@ -46,6 +49,10 @@ function readAddress(url: string): EndpointAddress {
 const ofGoogle = new RegExp(
   `^/+v1(?:beta|alpha)?/(?:models/|(?=tunedModels/))(.+):(${Object.values(googleMethods).join("|")})$`,
 );
+
+/** Of any version, and below the project that clients of Vertex AI name. */
+const ofInteractions =
+  /^\/+(?:v1(?:beta1?|alpha)?\/+)?(?:projects\/[^/]+\/locations\/[^/]+\/)?interactions(?:\/*$|(?=\/))(.*)$/;
 
 /** The first of these words ends the model's name, which may hold slashes. */
 const operationOf = "/(?:chat|completions|embeddings|audio|images|responses|batches|files)(?![^/])";

@@ -30,7 +30,7 @@ export function createHttpUpstream(
   blame: (error: Error) => Error = (error) => error,
 ): Upstream {
   const pathPrefix = new URL(provider.baseUrl).pathname.replace(/\/$/, "");
-  const nativePrefix = pathPrefix.replace(/\/openai$/, "");
+  const nativePrefix = pathPrefix.replace(/\/(?:openai|endpoints\/openapi)$/, "");
   const pool = createConnectionPool(provider, egress, blame);
   const deadlines = createDeadlines(provider);
   const headersWith = rememberingLast((key: string | null) => [

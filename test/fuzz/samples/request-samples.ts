@@ -210,6 +210,7 @@ export const requestSamples: readonly RequestSample[] = [
   { operation: "generate_content", body: googleRequest },
   { operation: "stream_generate_content", body: googleRequest },
   { operation: "count_content_tokens", body: { generateContentRequest: googleRequest } },
+  { operation: "interactions", body: { model: "smart", input: "hi", stream: true } },
   { operation: "count_tokens", body: messagesRequest },
   { operation: "embeddings", body: { model: "smart", input: ["a", "b"], dimensions: 8 } },
   { operation: "speech", body: { model: "smart", input: "hi", voice: "alloy", stream: true } },

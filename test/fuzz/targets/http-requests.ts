@@ -32,6 +32,7 @@ const paths = {
   stream_generate_content: "/v1beta/models/test/model:streamGenerateContent",
   embed_content: "/v1beta/models/test/model:embedContent",
   batch_embed_contents: "/v1beta/models/test/model:batchEmbedContents",
+  interactions: "/v1beta/interactions",
   count_content_tokens: "/v1beta/models/test/model:countTokens",
 } as const;
 /** Of the configuration in `http.ts`; of each dialect. */

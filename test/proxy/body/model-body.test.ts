@@ -10,7 +10,10 @@ import {
 } from "../../../proxy/body/model-body.js";
 import { subjectBytesMax } from "../../../shared/bounds.js";
 
-type Read = Omit<ModelBody, "members" | "reasoning" | "asked" | "writtenModel" | "mayRunOthers">;
+type Read = Omit<
+  ModelBody,
+  "members" | "reasoning" | "asked" | "writtenModel" | "modelField" | "mayRunOthers"
+>;
 
 const parsed = (
   operation: Parameters<typeof parseModelBody>[0],
@@ -29,6 +32,7 @@ function accepted(text: string): Read {
     asked: ____,
     mayRunOthers: ___,
     writtenModel,
+    modelField: _____,
     ...body
   } = result.body;
   assert.equal(writtenModel, body.model);
@@ -294,4 +298,21 @@ t.test("a body has a bounded number of fields, at any size", async (t) => {
     t.equal(refusal(withFields(999, padding)), "400 body: the body must have at most 1000 fields");
   }
   t.equal(refusal(withFields(100_000, 0)), "400 body: the body must have at most 1000 fields");
+});
+
+t.test("an interaction names a model or an agent", async (t) => {
+  const read = (body: string) => {
+    const result = parsed("interactions", Buffer.from(body));
+    return result.ok
+      ? `${result.body.modelField} ${result.body.model}`
+      : `${result.failure.param}: ${result.failure.message}`;
+  };
+  t.equal(read('{"model":"m","input":"hi"}'), "model m");
+  t.equal(read('{"agent":"deep-research","input":{"type":"text"}}'), "agent deep-research");
+  t.equal(read('{"model":"m","agent":null,"previous_interaction_id":"i"}'), "model m");
+  t.equal(read('{"model":"m","agent":"a"}'), "agent: model and agent exclude each other");
+  t.equal(read('{"agent":1}'), "agent: agent must be a string, not a number");
+  t.equal(read('{"agent":"a","agent":"b"}'), "agent: agent is given more than once");
+  t.equal(read('{"input":"hi"}'), "model: model is required");
+  t.match(read('{"model":"m","input":1}'), /^input: /);
 });

@@ -89,6 +89,21 @@ export const reportedUsages: readonly ReportedUsage[] = [
     output: 200,
   },
   {
+    provider: "Gemini, interactions",
+    usage: {
+      total_input_tokens: 7,
+      total_tool_use_tokens: 5,
+      total_cached_tokens: 3,
+      total_output_tokens: 20,
+      total_thought_tokens: 22,
+      total_tokens: 54,
+      input_tokens_by_modality: [{ modality: "text", tokens: 7 }],
+    },
+    input: 12,
+    output: 42,
+    cached: 3,
+  },
+  {
     provider: "Gemini, its own API, as `usageMetadata`; passthrough only",
     usage: {
       promptTokenCount: 1000,
