@@ -113,7 +113,8 @@ export const messagesToChat: Translation = {
 };
 
 export const responsesToChat: Translation = {
-  repeats: repeatedFields,
+  // The last two decide which reasoning the client gets to send back.
+  repeats: [...repeatedFields, "include", "store"],
   repeatedFrom: hoistTools,
   request: (body, options) => responsesRequestToChat(hoistTools(body), options),
   answer: chatAnswerToResponses,

@@ -9,7 +9,7 @@ import { unreachable } from "../../../shared/assert.js";
 import { mergeUsage } from "../../usage/find-usage.js";
 import { type Call, CallSequence } from "../shared/call-sequence.js";
 import { AnswerSize, type ChatPiece, type Logprob } from "../shared/chat-pieces.js";
-import { wantsReasoning, writeKeptReasoning } from "../shared/kept-reasoning.js";
+import { returnsReasoning, writeKeptReasoning } from "../shared/kept-reasoning.js";
 import type { AnswerContext, JsonObject } from "../shared/translation.js";
 import { ClientTools, customCallInput } from "./client-tools.js";
 import { type ResponseEvent, ResponseEventWriter } from "./response-event-writer.js";
@@ -230,7 +230,7 @@ export class ResponseBuilder {
   #keepReasoning(item: ReasoningItem): void {
     const blocks = this.#signed;
     this.#signed = [];
-    if (!wantsReasoning(this.#context.request)) return;
+    if (!returnsReasoning(this.#context.request, blocks)) return;
     const text = item.content.map((part) => part.text).join("");
     item.encrypted_content = writeKeptReasoning({ text, blocks });
   }

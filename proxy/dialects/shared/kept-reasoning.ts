@@ -19,11 +19,16 @@ export interface KeptReasoning {
 const mark = "sluice_";
 
 /**
- * Whether a client asked for the reasoning: without stored responses it has nothing else to send
- * back.
+ * Whether the client gets the reasoning to send back: because it asked, or because it relies on
+ * stored responses. Nothing is stored where responses are translated, and a model's maker refuses a
+ * conversation that has lost signed reasoning. A client's own text needs no second copy.
  */
-export function wantsReasoning({ include }: JsonObject): boolean {
-  return Array.isArray(include) && include.includes("reasoning.encrypted_content");
+export function returnsReasoning(
+  { include, store }: JsonObject,
+  blocks: readonly JsonObject[],
+): boolean {
+  if (Array.isArray(include) && include.includes("reasoning.encrypted_content")) return true;
+  return store !== false && blocks.length > 0;
 }
 
 export function writeKeptReasoning(kept: KeptReasoning): string {

@@ -1,0 +1,201 @@
+/**
+ * The reasoning of translated responses, through real processes: a client gets it as
+ * `encrypted_content`, sends it back as Codex does, and the provider receives its own form of it.
+ */
+import t from "tap";
+import { signature } from "../../clients/providers/messages-rules.js";
+import { startOutsideGateway } from "../../outside/gateway.js";
+import type { OutsideCase, Seen } from "../../outside/outside-case.js";
+
+const gateway = await startOutsideGateway();
+
+type Item = Readonly<Record<string, unknown>>;
+
+const ofClaude = [
+  { type: "thinking", thinking: "the weather, then", signature },
+  { type: "redacted_thinking", data: "cmVkYWN0ZWQ=" },
+];
+const claudeBlocks: readonly Item[] = [
+  ...ofClaude,
+  { type: "tool_use", id: "toolu_1", name: "weather", input: {} },
+];
+const claudeAnswer = {
+  id: "msg_1",
+  type: "message",
+  role: "assistant",
+  model: "m",
+  content: claudeBlocks,
+  stop_reason: "tool_use",
+  stop_sequence: null,
+  usage: { input_tokens: 9, output_tokens: 3 },
+};
+
+function claudeStream(): string {
+  const { content: _, ...message } = claudeAnswer;
+  const deltas = (block: Item): Item[] =>
+    block["type"] === "thinking"
+      ? [
+          { type: "thinking_delta", thinking: block["thinking"] },
+          { type: "signature_delta", signature: block["signature"] },
+        ]
+      : [];
+  const begun = (block: Item): Item =>
+    block["type"] === "thinking" ? { ...block, thinking: "", signature: "" } : block;
+  const events: Item[] = [
+    { type: "message_start", message: { ...message, content: [], stop_reason: null } },
+    ...claudeBlocks.flatMap((block, index): Item[] => [
+      { type: "content_block_start", index, content_block: begun(block) },
+      ...deltas(block).map((delta) => ({ type: "content_block_delta", index, delta })),
+      { type: "content_block_stop", index },
+    ]),
+    {
+      type: "message_delta",
+      delta: { stop_reason: "tool_use", stop_sequence: null },
+      usage: { output_tokens: 3 },
+    },
+    { type: "message_stop" },
+  ];
+  return events
+    .map((event) => `event: ${String(event["type"])}\ndata: ${JSON.stringify(event)}\n\n`)
+    .join("");
+}
+
+const call = {
+  id: "call_1",
+  type: "function",
+  function: { name: "weather", arguments: "{}" },
+};
+const signed = { extra_content: { google: { thought_signature: "dGhvdWdodA==" } } };
+
+/** An answer of chat completions that reasons and calls the tool. */
+function chatAnswer(more: object): OutsideCase["answer"] {
+  return {
+    body: {
+      id: "chatcmpl-1",
+      object: "chat.completion",
+      created: 1,
+      model: "m",
+      choices: [
+        {
+          index: 0,
+          message: {
+            role: "assistant",
+            content: null,
+            reasoning_content: "the weather, then",
+            tool_calls: [{ ...call, ...more }],
+          },
+          finish_reason: "tool_calls",
+        },
+      ],
+      usage: { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 },
+    },
+  };
+}
+
+const chatDeltas = (more: object): OutsideCase["events"] => [
+  { role: "assistant", reasoning_content: "the weather, " },
+  { reasoning_content: "then" },
+  { tool_calls: [{ index: 0, ...call, ...more }] },
+  { finish_reason: "tool_calls" },
+];
+
+const include = { include: ["reasoning.encrypted_content"] };
+
+const providers: readonly {
+  readonly model: string;
+  readonly answer: OutsideCase["answer"];
+  readonly events: OutsideCase["events"];
+  /** What the provider must receive of its own answer with the next request. */
+  readonly back: object;
+  /** Whether a client that relies on stored responses gets the reasoning without asking. */
+  readonly unasked: boolean;
+}[] = [
+  {
+    model: "anthropic/claude-opus-4-8",
+    answer: { body: claudeAnswer },
+    events: claudeStream(),
+    back: { role: "assistant", content: claudeBlocks },
+    unasked: true,
+  },
+  {
+    model: "gemini/gemini-3-pro-preview",
+    answer: chatAnswer(signed),
+    events: chatDeltas(signed),
+    back: { role: "assistant", tool_calls: [{ ...call, ...signed }] },
+    unasked: false,
+  },
+  {
+    model: "vllm/qwen3-coder",
+    answer: chatAnswer({}),
+    events: chatDeltas({}),
+    back: { role: "assistant", reasoning_content: "the weather, then", tool_calls: [call] },
+    unasked: false,
+  },
+];
+
+const question = { role: "user", content: "What is the weather?" };
+const kept = {
+  id: "returned-reasoning",
+  kind: "encrypted reasoning",
+  source: ["openai/codex"],
+  right: "the reasoning comes back to its provider",
+};
+
+function requestOf(model: string, input: readonly Item[], fields: object): OutsideCase["request"] {
+  const tools = [{ type: "function", name: "weather", parameters: { type: "object" } }];
+  const body = { model, tools, input, reasoning: { effort: "high" }, ...fields };
+  return { path: "/v1/responses", body };
+}
+
+function outputOf({ body, events }: Seen): readonly Item[] {
+  const { response } = (events.at(-1) ?? { response: body }) as { response: { output: Item[] } };
+  return response.output;
+}
+
+/** As Codex sends items back: without ids, and of reasoning only what is encrypted. */
+function fromCodex({ id: _id, status: _status, ...item }: Item): Item {
+  if (item["type"] !== "reasoning") return item;
+  return { type: "reasoning", summary: [], encrypted_content: item["encrypted_content"] };
+}
+
+const isReasoning = ({ type }: Item): boolean => type === "reasoning";
+
+for (const { model, answer, events, back, unasked } of providers)
+  for (const stream of [false, true])
+    t.test(`${model}, ${stream ? "streamed" : "whole"}`, async (t) => {
+      const reply = stream ? { events } : { answer };
+      const first = async (fields: object): Promise<Seen> =>
+        gateway.play({
+          ...kept,
+          request: requestOf(model, [question], { stream, ...fields }),
+          ...(reply as Pick<OutsideCase, "answer">),
+        });
+
+      for (const fields of [include, { ...include, store: false }, { ...include, store: true }]) {
+        const output = outputOf(await first(fields));
+        const [reasoning] = output;
+        t.type(reasoning?.["encrypted_content"], "string", JSON.stringify(fields));
+        const callId = output.at(-1)?.["call_id"];
+        const input = [
+          question,
+          ...output.map(fromCodex),
+          { type: "function_call_output", call_id: callId, output: "rain" },
+        ];
+        const { sent, status, text } = await gateway.play({
+          ...kept,
+          request: requestOf(model, input, fields),
+        });
+        t.equal(status, 200, text.slice(0, 300));
+        const { messages } = sent.at(-1)!.body as { messages: readonly object[] };
+        t.match(messages[1], back);
+      }
+
+      const refused = outputOf(await first({ store: false })).find(isReasoning);
+      t.equal(refused?.["encrypted_content"], undefined, "a client that doesn't ask gets none");
+      const relying = outputOf(await first({})).find(isReasoning);
+      t.equal(
+        typeof relying?.["encrypted_content"],
+        unasked ? "string" : "undefined",
+        "signed reasoning comes to a client that relies on stored responses",
+      );
+    });
