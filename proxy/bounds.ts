@@ -16,6 +16,17 @@ export const breakerOpenMsMax = 5 * 60_000;
 /** Targets whose failures are remembered: callers choose the names. */
 export const breakersMax = 10_000;
 
+// Fields that a target has refused.
+
+/** How long requests are sent without such a field; then the target is asked with it again. */
+export const refusedFieldMs = 60 * 60_000;
+/** Targets whose refused fields are remembered: callers choose the names. */
+export const refusingTargetsMax = 1_000;
+/** Remembered fields of one target. */
+export const refusedFieldsMax = 16;
+/** How often one request is sent again, each time without another refused part. */
+export const refusedPartsMax = 3;
+
 // Provider keys.
 
 /** How long a key rests after a 429 without Retry-After. */

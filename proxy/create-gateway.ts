@@ -44,6 +44,7 @@ import type { Metrics, ProxyGroup } from "./metrics/metrics.js";
 import { ProxyCounts } from "./metrics/proxy-counts.js";
 import { Gauges } from "./metrics/read-gauges.js";
 import { createTracing } from "./metrics/spans/create-tracing.js";
+import { LearnedRefusals } from "./routing/learned-refusals.js";
 import { createModelCatalog } from "./routing/model-catalog.js";
 import { createModelSizes } from "./routing/model-sizes.js";
 import { createTargetOrder } from "./routing/order-targets.js";
@@ -134,6 +135,7 @@ export async function createGateway({
     targetOrder: createTargetOrder(prices.costOf, targetLoad),
     targetLoad,
     targetHealth,
+    refusals: new LearnedRefusals(() => performance.now()),
     models,
     prices,
     sizeOf: createModelSizes(config.providers, priceList),

@@ -26,6 +26,7 @@ import type { PassedHeaders } from "./http/passed-headers.js";
 import type { CallOutcome, Limiter } from "./limiter/limiter.js";
 import type { Metrics } from "./metrics/metrics.js";
 import type { Tracing } from "./metrics/spans/request-trace.js";
+import type { LearnedRefusals } from "./routing/learned-refusals.js";
 import type { ModelCatalog } from "./routing/model-catalog.js";
 import type { SizeOf } from "./routing/model-sizes.js";
 import type { TargetOrder } from "./routing/order-targets.js";
@@ -68,6 +69,7 @@ export interface Gateway {
   readonly providers: ReadonlyMap<string, Provider>;
   readonly targetOrder: TargetOrder;
   readonly targetHealth: TargetHealth;
+  readonly refusals: LearnedRefusals;
   readonly targetLoad: TargetLoad;
   readonly models: ModelCatalog;
   readonly sizeOf: SizeOf;

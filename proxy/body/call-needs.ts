@@ -67,6 +67,14 @@ const agentItems: ReadonlySet<unknown> = new Set([
   "custom_tool_call_output",
   "tool_search_call",
   "tool_search_output",
+  "local_shell_call",
+  "local_shell_call_output",
+  "shell_call",
+  "shell_call_output",
+  "apply_patch_call",
+  "apply_patch_call_output",
+  "compaction",
+  "compaction_summary",
 ]);
 
 /** Reads the fields of a body, whose types haven't been checked. */

@@ -26,6 +26,12 @@ import { type Rewritten, rewriteRequest } from "../body/rewriters/rewrite-reques
 import { valuesOf } from "../body/scan-json.js";
 import { CallDialects } from "../dialects/choose-dialect.js";
 import { fitSteps, fittedBody } from "../dialects/fit/fit-native.js";
+import {
+  nothingRefused,
+  ownReasoningStep,
+  type Refused,
+  withoutFieldsStep,
+} from "../dialects/fit/own-reasoning.js";
 import { overrideRequest } from "../dialects/override-request.js";
 import { signatureOfOthers } from "../dialects/shared/thought-signature.js";
 import {
@@ -38,8 +44,9 @@ import { type TranslatedTarget, translateRequest } from "../dialects/translate-r
 import { noMemory, unreadBody } from "../http/body-spool.js";
 import { namingIn } from "../objects/object-body.js";
 import { notOffered } from "../routing/not-offered.js";
+import type { RefusedPart } from "../upstream/errors/refused-part.js";
 import { LargeBodies } from "../upstream/large-body.js";
-import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
+import type { CallSource, ModelCall, ReadCall, SentFor, TargetRequest } from "./model-call.js";
 import { googleBody, otherModel, streamForm } from "./model-in-path.js";
 
 export async function readJsonCall(
@@ -67,6 +74,11 @@ export async function readJsonCall(
   const given = { bytes: body.bytes, body: parsed.body, naming };
   return { ok: true, call: new JsonCall(operation, given, source) };
 }
+
+const asNamed: SentFor = { isNamed: true, refused: nothingRefused };
+
+/** Fields that Sluice adds to requests of its own accord. */
+const addedFields: ReadonlySet<string> = new Set(["stream_options", "include", "store"]);
 
 /** Before the operator's overrides. */
 type FittedRequest = TargetRequest & { readonly body: Buffer };
@@ -147,11 +159,12 @@ class JsonCall implements ModelCall {
     provider: ProviderConfig,
     model: string,
     rewriters: readonly RewriterName[],
-    isNamed = true,
+    { isNamed, refused }: SentFor = asNamed,
   ): TargetRequest {
     const rewritten = rewriteRequest(this.#bytes, this.operation, rewriters);
     const fitted = this.#fitted(provider, model, isNamed, rewritten);
-    const request = overrideRequest(fitted, provider, model);
+    const overridden = overrideRequest(fitted, provider, model);
+    const request = this.#accepted(overridden, { provider, model }, refused);
     const whole =
       provider.type === "anthropic" ? withoutLoneSurrogates(request.body) : request.body;
     const body = this.#sent.sendable(whole);
@@ -159,6 +172,37 @@ class JsonCall implements ModelCall {
     const dropped =
       whole === request.body ? request.dropped : [...request.dropped, "halves of characters"];
     return { ...request, body, dropped };
+  }
+
+  mayLose({ translation, nativeRequests }: ProviderConfig, part: RefusedPart): boolean {
+    if (part.kind === "field" && this.#isOurs(part.path)) return true;
+    return translation !== "strict" && nativeRequests === "fitted";
+  }
+
+  /** Whether Sluice adds a field that the client hasn't sent. */
+  #isOurs(field: string): boolean {
+    return addedFields.has(field) && !this.#body.members.some(({ key }) => key === field);
+  }
+
+  /** The request without what its target can't read, or has refused. */
+  #accepted(
+    request: FittedRequest,
+    target: Pick<TranslatedTarget, "provider" | "model">,
+    { reasoning, fields }: Refused,
+  ): FittedRequest {
+    const { operation, body: bytes, dropped } = request;
+    const mayLose = (path: string): boolean =>
+      this.mayLose(target.provider, { kind: "field", path, isLasting: true });
+    const steps = [
+      ownReasoningStep(operation, target, { bytes, isRefused: reasoning }),
+      withoutFieldsStep(fields.filter(mayLose), (path) => this.#isOurs(path)),
+    ].filter((step) => step !== null);
+    const fitted = steps.length > 0 && this.#mayTranslate() ? fittedBody(bytes, steps) : null;
+    if (fitted === null) return request;
+    return Object.assign(request, {
+      body: fitted.bytes,
+      dropped: [...new Set([...dropped, ...fitted.dropped])],
+    });
   }
 
   /** The request in the provider's dialect. */

@@ -6,6 +6,7 @@ import { sentModel, type Target } from "../../shared/domain/target-name.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import type { Caller } from "../auth/caller.js";
+import type { Refused } from "../dialects/fit/own-reasoning.js";
 import type { AnswerTranslator } from "../dialects/translated-upstream.js";
 import { type Gateway, providerOf } from "../gateway.js";
 import type { Spool } from "../http/body-spool.js";
@@ -15,6 +16,7 @@ import type { Naming } from "../objects/object-body.js";
 import type { RequestContext } from "../request-context.js";
 import { allowableNames } from "../routing/allowable-names.js";
 import type { Route } from "../routing/resolve-model.js";
+import type { RefusedPart } from "../upstream/errors/refused-part.js";
 import type { RequestBody } from "../upstream/upstream.js";
 import { leavesPath } from "../upstream/upstream-path.js";
 
@@ -47,20 +49,26 @@ export interface ModelCall {
    * that such a call consumes nothing.
    */
   problemAt(provider: ProviderConfig, model: string): Failure | null;
-  /**
-   * The request to one target, with the prompt rewritten. Requires `problemAt` to be null.
-   * `isNamed`: the client named this exact model, so it knows its parameters.
-   */
+  /** The request to one target, with the prompt rewritten. Requires `problemAt` to be null. */
   requestTo(
     provider: ProviderConfig,
     model: string,
     rewriters: readonly RewriterName[],
-    isNamed?: boolean,
+    sent?: SentFor,
   ): TargetRequest;
+  /** Whether the request may be sent without a part that the provider has refused. */
+  mayLose(provider: ProviderConfig, part: RefusedPart): boolean;
   /** The answer has begun: releases what only another attempt would need. */
   answered(): void;
   /** Releases everything; the call is over. */
   close(): void;
+}
+
+export interface SentFor {
+  /** Whether the client named this exact model, so that it knows its parameters. */
+  readonly isNamed: boolean;
+  /** What the target has refused. */
+  readonly refused: Refused;
 }
 
 export interface TargetRequest {

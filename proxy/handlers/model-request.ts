@@ -8,6 +8,7 @@ import { isNativeToGoogle, type Operation } from "../../shared/operation.js";
 import type { NamedValues } from "../body/scan-json.js";
 import { outputTokensMaxOf } from "../dialects/fit/target-traits.js";
 import { overridesFor } from "../dialects/override-request.js";
+import { makerOf, markingOf } from "../dialects/shared/made-by.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
 import { type Gateway, providerOf } from "../gateway.js";
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
@@ -34,10 +35,12 @@ import {
   type Route,
   requestedName,
   resolveModel,
+  type VirtualRoute,
   type WeightedTarget,
 } from "../routing/resolve-model.js";
 import { forward } from "../upstream/forward.js";
 import type { Forwarded, ForwardRequest } from "../upstream/forwarded.js";
+import { markedUpstream } from "../upstream/marked-upstream.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
 import {
   type AdmittedRequest,
@@ -51,7 +54,14 @@ import { askCache, bypassed } from "./ask-cache.js";
 import { type FailOver, failOver } from "./attempts/fail-over.js";
 import { sendToTarget } from "./attempts/send-to-target.js";
 import { readJsonCall } from "./json-call.js";
-import { callSource, type ModelCall, namesOf, problemAt, type ReadCall } from "./model-call.js";
+import {
+  callSource,
+  type ModelCall,
+  namesOf,
+  problemAt,
+  type ReadCall,
+  type SentFor,
+} from "./model-call.js";
 import { readMultipartCall } from "./multipart-call.js";
 
 /** Never rejects. One function, since a promise per step costs time. */
@@ -193,7 +203,8 @@ function sendCall(context: RequestContext, sending: Sending): Promise<Forwarded>
     isRepeatable: call.repeatable,
     operation: call.operation,
     stream: call.stream,
-    send: (trace) => send(context, sending, trace),
+    send: (trace, refused) => send(context, { ...sending, refused }, trace),
+    mayLose: (part) => call.mayLose(providerOf(context.gateway, target).config, part),
   });
 }
 
@@ -214,7 +225,7 @@ function send(
     | "rewriters"
     | "monoMs"
   >,
-  { target, call, route, headers, hasFallback }: Sending,
+  { target, call, route, headers, hasFallback, refused }: Sending & Pick<SentFor, "refused">,
   trace: AttemptTrace | null,
 ): Promise<Forwarded> {
   const { config: provider, passed, upstream } = providerOf(gateway, target);
@@ -222,7 +233,7 @@ function send(
     provider,
     sentModel(target),
     gateway.rewriters(record.userPath ?? "/", target),
-    record.requestedModel === "",
+    { isNamed: record.requestedModel === "", refused },
   );
   record.savedBytes = savedBytes;
   if (dropped.length > 0)
@@ -237,7 +248,11 @@ function send(
   const matters = remembersOwners(gateway) || hasSeveralProviders(route.targets);
   const isBackground = translator === null && isBackgroundCall(call);
   const isStored = isBackground || (translator === null && matters && isStoredCall(call));
-  const traced = trace === null ? upstream : trace.watched(upstream);
+  const marking = hasSeveralAccounts(gateway, route)
+    ? markingOf(operation, provider.account)
+    : null;
+  const marked = marking === null ? upstream : markedUpstream(upstream, marking);
+  const traced = trace === null ? marked : trace.watched(marked);
   // When other models may run, the answer doesn't show what an alias stands for.
   const learns = gateway.models.isMoving(target) && !call.mayRunOthers;
   const answering = learns
@@ -324,17 +339,43 @@ function isStoring({ operation }: Call): boolean {
   return operation === "responses" || operation === "interactions";
 }
 
-/** Best first; with affinity, the conversation's target comes before all others. */
+/** Best first; the conversation's target comes before all others. */
 function orderedTargets(
-  { gateway, exchange }: RequestContext<"targetOrder">,
-  call: Parameters<typeof conversationOf>[1],
+  { gateway, exchange }: RequestContext<"providers" | "targetOrder">,
+  call: Pick<ModelCall, "body" | "valuesOf">,
   route: Route,
 ): readonly Target[] {
   const ordered = gateway.targetOrder.order(route);
-  if (route.kind !== "virtual" || route.affinity === undefined) return ordered;
-  const conversation = conversationOf(exchange, call);
+  if (route.kind !== "virtual" || hasFixedOrder(route) || route.affinity === "none") return ordered;
+  const severalAccounts = hasSeveralAccounts(gateway, route);
+  const byMessage = route.affinity === "conversation";
+  const conversation =
+    byMessage || severalAccounts ? conversationOf(exchange, call, byMessage) : null;
   // `order` returns the route's targets.
-  return conversation === null
-    ? ordered
-    : withOwnFirst(ordered as readonly WeightedTarget[], conversation);
+  const ranked =
+    conversation === null
+      ? ordered
+      : withOwnFirst(ordered as readonly WeightedTarget[], conversation);
+  if (!severalAccounts) return ranked;
+  // Another account can't read the reasoning of this one.
+  const maker = call.body === null ? null : makerOf(call.body);
+  if (maker === null) return ranked;
+  const isMakers = (target: Target): boolean =>
+    providerOf(gateway, target).config.account === maker;
+  return [...ranked.filter(isMakers), ...ranked.filter((target) => !isMakers(target))];
+}
+
+/** Whether every conversation has the same order of targets. */
+function hasFixedOrder({ strategy }: VirtualRoute): boolean {
+  return strategy === "failover" || strategy === "cost";
+}
+
+/** Whether the targets of a route belong to several accounts. */
+function hasSeveralAccounts(
+  gateway: Pick<RequestContext<"providers">["gateway"], "providers">,
+  { kind, targets }: Route,
+): boolean {
+  if (kind === "direct" || !hasSeveralProviders(targets)) return false;
+  const { account } = providerOf(gateway, targets[0]!).config;
+  return targets.some((target) => providerOf(gateway, target).config.account !== account);
 }

@@ -232,6 +232,8 @@ class MultipartCall implements ModelCall {
     };
   }
 
+  readonly mayLose = (): boolean => false;
+
   /** The form may still be arriving. */
   answered(): void {}
 

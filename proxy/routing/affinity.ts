@@ -61,11 +61,13 @@ const sessionHeaders = ["x-session-id", "session_id", "session-id"];
 
 /**
  * The conversation of a request, from its headers or its body; never stored or sent. Null if
- * unknown. Forms hold audio or pictures, which no prompt cache has.
+ * unknown. Forms hold audio or pictures, which no prompt cache has. `byMessage`: also by the user,
+ * or by the first message; otherwise only by what names a session.
  */
 export function conversationOf(
   exchange: { header(name: string): string | undefined },
   body: NamedValues,
+  byMessage = true,
 ): string | null {
   for (const name of sessionHeaders) {
     const session = named(exchange.header(name));
@@ -77,6 +79,7 @@ export function conversationOf(
     const json = body.valuesOf(name).at(-1);
     if (json !== undefined) fields[name] = JSON.parse(json);
   }
+  if (!byMessage) return sessionIn(fields);
   const conversation = conversationIn(fields);
   if (conversation !== null) return conversation;
   for (const name of holdingMessages) {
@@ -106,13 +109,23 @@ function upToFirst(json: string): unknown {
  * which all its requests repeat. Null: none of it is there, or that message is nested too deeply.
  */
 export function conversationIn(fields: Fields): string | null {
-  const { conversation, metadata } = fields;
+  const { metadata } = fields;
   return (
-    named(fields["prompt_cache_key"]) ??
-    named(isObject(conversation) ? conversation["id"] : conversation) ??
-    (isObject(metadata) ? (named(metadata["session_id"]) ?? named(metadata["user_id"])) : null) ??
+    sessionIn(fields) ??
+    (isObject(metadata) ? named(metadata["user_id"]) : null) ??
     named(fields["user"]) ??
     firstMessage(fields["messages"] ?? fields["input"] ?? fields["contents"])
+  );
+}
+
+function sessionIn({ prompt_cache_key: key, conversation, metadata }: Fields): string | null {
+  const { session_id: id, user_id: user } = isObject(metadata) ? metadata : {};
+  return (
+    named(key) ??
+    named(isObject(conversation) ? conversation["id"] : conversation) ??
+    named(id) ??
+    // Claude Code names the user and the session in one text.
+    (typeof user === "string" && user.includes("session") ? user : null)
   );
 }
 

@@ -19,6 +19,7 @@ import type { ResponseMeter } from "../usage/response-meter.js";
 import { added, noUsage } from "../usage/session-usage.js";
 import { type SentRequest, usageBound } from "../usage/usage-bound.js";
 import type { TargetFailure } from "./errors/failover-reason.js";
+import type { RefusedPart } from "./errors/refused-part.js";
 import { isFinalStatus, noSuchStatus, type UpstreamFailure } from "./errors/upstream-failure.js";
 import { type Forwarded, goneEnding } from "./forwarded.js";
 import type { UpstreamCall, UpstreamSink } from "./upstream.js";
@@ -29,6 +30,7 @@ export type Ending = Pick<Forwarded, "status" | "outcome" | "finish">;
 /** Further parts of a result. */
 interface Ended {
   readonly failed?: TargetFailure | null;
+  readonly refused?: RefusedPart | null;
   readonly bug?: unknown;
   readonly timedOut?: boolean;
   readonly responseId?: string;
@@ -228,7 +230,13 @@ export abstract class AnswerRelay implements UpstreamSink {
   protected end(
     { usage, estimated, atMost = null, note }: MeteredUsage,
     { status, outcome, finish }: Ending,
-    { failed = null, bug = null, timedOut = false, responseId = "" }: Ended = nothingElse,
+    {
+      failed = null,
+      refused = null,
+      bug = null,
+      timedOut = false,
+      responseId = "",
+    }: Ended = nothingElse,
   ): void {
     this.ended = true;
     const executed = this.status !== 0 || this.isSent;
@@ -245,6 +253,7 @@ export abstract class AnswerRelay implements UpstreamSink {
       providerRequestId: this.#providerRequestId,
       note,
       failed,
+      refused,
       bug,
       finish,
     });

@@ -16,6 +16,7 @@ import { type SentRequest, sentRequestOf } from "../usage/usage-bound.js";
 import { AnswerRelay, type Ending } from "./answer-relay.js";
 import { failoverReason, isRefusal, isTransient } from "./errors/failover-reason.js";
 import { noAnswer, unansweredFailure, untranslatable } from "./errors/provider-failure.js";
+import { type RefusedPart, refusedPart } from "./errors/refused-part.js";
 import {
   describeNoAnswer,
   errorInEvents,
@@ -43,6 +44,7 @@ interface Failing {
   readonly why: string | null;
   /** Whether a retry at this target may succeed. */
   readonly worthRetrying: boolean;
+  readonly refused?: RefusedPart | null;
 }
 
 class Forwarding extends AnswerRelay {
@@ -248,6 +250,7 @@ class Forwarding extends AnswerRelay {
       outcome: "upstream_error",
       charged: { ...unmetered, note },
       why: failoverReason(failure),
+      refused: refusedPart(failure),
       worthRetrying:
         isTransient(failure) && headerOf(this.#headers, "x-should-retry").toLowerCase() !== "false",
     });
@@ -264,7 +267,8 @@ class Forwarding extends AnswerRelay {
     });
   }
 
-  #fail(failure: Failure, { outcome, charged, why, worthRetrying }: Failing): void {
+  #fail(failure: Failure, failing: Failing): void {
+    const { outcome, charged, why, worthRetrying, refused = null } = failing;
     const { status } = failure;
     const credentials = isRefusal(failure);
     const answered = this.status !== 0;
@@ -275,7 +279,7 @@ class Forwarding extends AnswerRelay {
     const retry = credentials ? ["x-should-retry", "false"] : retryHeaders(this.#headers);
     const headers = [...retry, ...this.#what.headers];
     const finish = (): void => replyFailure(this.exchange, "model", failure, headers);
-    this.end(charged, { status, outcome, finish }, { failed });
+    this.end(charged, { status, outcome, finish }, { failed, refused });
   }
 }
 

@@ -7,6 +7,7 @@ import type { Exchange } from "../http/exchange.js";
 import type { TranslationReport } from "../usage/response-meter.js";
 import type { ProviderResult } from "../usage/usage-record.js";
 import type { TargetFailure } from "./errors/failover-reason.js";
+import type { RefusedPart } from "./errors/refused-part.js";
 import type { Upstream, UpstreamRequest } from "./upstream.js";
 
 export interface ForwardRequest {
@@ -60,6 +61,8 @@ export interface Forwarded extends ProviderResult {
   readonly note: string | null;
   /** Set if the target failed, nothing was sent to the client, and another target may succeed. */
   readonly failed: TargetFailure | null;
+  /** The part that the provider refuses, if the request can be sent without it. */
+  readonly refused?: RefusedPart | null;
   /** The exception that ended it; usually null. */
   readonly bug: unknown;
   /** Sends the end of the response. Call this after the settle was sent. */

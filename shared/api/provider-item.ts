@@ -56,6 +56,7 @@ export interface ProviderItem {
 interface VirtualModelItem {
   readonly name: string;
   readonly strategy: Strategy;
+  /** Null for `session`, the default. */
   readonly affinity: Affinity | null;
   /** `provider/model` and its weight. */
   readonly targets: readonly { readonly target: string; readonly weight: number }[];

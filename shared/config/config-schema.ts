@@ -138,9 +138,10 @@ const definitions: Readonly<Record<string, JsonSchema>> = {
         ...orVariable({ enum: ["round_robin", "cost", "latency", "least_busy", "failover"] }),
       },
       affinity: {
-        description: "Whether a conversation stays at one target. Default: none.",
-        default: "none",
-        ...orVariable({ enum: ["none", "conversation"] }),
+        description:
+          "Which conversations stay at one target. Default: session, those between several accounts that name their session.",
+        default: "session",
+        ...orVariable({ enum: ["none", "session", "conversation"] }),
       },
       targets: {
         description: "The models that it stands for.",

@@ -95,13 +95,16 @@ export interface ProviderConfig {
 
 export type Strategy = "round_robin" | "cost" | "latency" | "least_busy" | "failover";
 
-/** Requests of one conversation keep going to the same target. */
-export type Affinity = "conversation";
+/**
+ * Which requests of one conversation keep going to the same target. `session`: those that name
+ * their session, between targets of several accounts.
+ */
+export type Affinity = "none" | "session" | "conversation";
 
 export interface VirtualModelConfig {
   readonly source: string;
   readonly strategy: Strategy;
-  /** Absent if there is no affinity. */
+  /** Absent for `session`. */
   readonly affinity?: Affinity;
   readonly targets: readonly {
     readonly provider: string;

@@ -137,6 +137,22 @@ export const openaiChat: ChatTraits = {
 };
 
 /**
+ * Azure by the version of its API. Source: learn.microsoft.com, "Azure OpenAI API version
+ * lifecycle", changes of 2024-09-01-preview and 2024-08-01-preview.
+ */
+export function azureChat(apiVersion: string | null): ChatTraits {
+  if (apiVersion === null || !/^\d{4}-/.test(apiVersion) || apiVersion >= "2024-09")
+    return openaiChat;
+  return {
+    ...openaiChat,
+    takesStreamOptions: false,
+    maxTokensField: "max_tokens",
+    optionalFields: new Set(["user"]),
+    takesOutputSchema: apiVersion >= "2024-08",
+  };
+}
+
+/**
  * The Responses API is OpenAI's. Other hosts implement parts of it; most missing parts Sluice can
  * translate to chat completions at the same host.
  */

@@ -427,6 +427,133 @@ export const reports: readonly OutsideCase[] = [
     },
   },
   {
+    id: "encrypted-reasoning-elsewhere",
+    kind: "encrypted reasoning elsewhere",
+    source: ["pydantic/pydantic-ai#4621", "can1357/oh-my-pi#11928"],
+    request: responses({
+      model: "both",
+      store: false,
+      input: [
+        user("q"),
+        { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAAAABencrypted" },
+        { role: "assistant", content: "a" },
+        user("q2"),
+      ],
+    }),
+    answer: (sent) =>
+      sent.at(-1)!.text.includes("gAAAAAB")
+        ? {
+            status: 400,
+            body: {
+              error: {
+                message: "The encrypted content gAAA could not be verified.",
+                type: "invalid_request_error",
+                param: null,
+                code: "invalid_encrypted_content",
+              },
+            },
+          }
+        : {
+            body: {
+              id: "resp_1",
+              object: "response",
+              status: "completed",
+              model: "m",
+              output: [],
+              usage: { input_tokens: 9, output_tokens: 3, total_tokens: 12 },
+            },
+          },
+    right: "once more without the reasoning, told",
+    dropped: "input[] (reasoning)",
+    check: (t, { sent }) => t.equal(sent.length, 2),
+  },
+  {
+    id: "stream-options-at-an-old-azure",
+    kind: "fields that Sluice adds",
+    source: ["langgenius/dify-official-plugins#3728", "BerriAI/litellm#23847"],
+    request: chat({ model: "azure/gpt-4o", stream: true }),
+    events: [{ content: "hello" }, { finish_reason: "stop" }],
+    right: "versions before 2024-09-01 don't know stream_options",
+    lacks: ["stream_options"],
+    check: (t, { sent }) => t.equal(sent.length, 1),
+  },
+  {
+    id: "stream-options-refused",
+    kind: "fields that Sluice adds",
+    source: ["langgenius/dify-official-plugins#3728", "BerriAI/litellm#23847"],
+    request: chat({ model: "vllm/llama-3.3", stream: true }),
+    answer: (sent) =>
+      "stream_options" in sent.at(-1)!.body
+        ? {
+            status: 400,
+            body: {
+              error: { message: "Unrecognized request argument supplied: stream_options" },
+            },
+          }
+        : completionOf({
+            message: { role: "assistant", content: "hello" },
+            finish_reason: "stop",
+          }),
+    right: "once more without it, and nothing of the client's was dropped",
+    lacks: ["stream_options"],
+    check(t, { sent, headers }) {
+      t.equal(sent.length, 2);
+      t.equal(headers.get("x-sluice-dropped"), null);
+    },
+  },
+  {
+    id: "stream-options-remembered",
+    kind: "fields that Sluice adds",
+    source: ["langgenius/dify-official-plugins#3728"],
+    request: chat({ model: "vllm/llama-3.3", stream: true }),
+    events: [{ content: "hello" }, { finish_reason: "stop" }],
+    right: "the host is remembered",
+    lacks: ["stream_options"],
+    check: (t, { sent }) => t.equal(sent.length, 1),
+  },
+  {
+    id: "optional-field-refused",
+    kind: "fields by host",
+    source: ["BerriAI/litellm#23847"],
+    request: messages({ model: "anthropic/claude-3-7-sonnet", top_k: 5 }),
+    answer: (sent) =>
+      "top_k" in sent.at(-1)!.body
+        ? {
+            status: 400,
+            body: {
+              type: "error",
+              error: {
+                type: "invalid_request_error",
+                message: "top_k: Extra inputs are not permitted",
+              },
+            },
+          }
+        : {
+            body: {
+              id: "msg_1",
+              type: "message",
+              role: "assistant",
+              model: "m",
+              content: [{ type: "text", text: "hello" }],
+              stop_reason: "end_turn",
+              stop_sequence: null,
+              usage: { input_tokens: 9, output_tokens: 3 },
+            },
+          },
+    right: "once more without it, told",
+    lacks: ["top_k"],
+    dropped: "top_k",
+  },
+  {
+    id: "temperature-at-gpt-5.5",
+    kind: "fields by model",
+    source: ["BerriAI/litellm#15244"],
+    request: messages({ model: "openai/gpt-5.5", temperature: 0.2 }),
+    right: "it reasons without being asked, and then refuses a temperature",
+    lacks: ["temperature"],
+    dropped: "temperature",
+  },
+  {
     id: "lone-surrogate",
     kind: "lone surrogates",
     source: ["anthropics/claude-code#60394", "anomalyco/opencode#13985"],

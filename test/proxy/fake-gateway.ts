@@ -19,6 +19,7 @@ import type {
 } from "../../proxy/limiter/limiter.js";
 import type { RequestContext } from "../../proxy/request-context.js";
 import { RequestRecord } from "../../proxy/request-record.js";
+import { LearnedRefusals } from "../../proxy/routing/learned-refusals.js";
 import { createModelCatalog } from "../../proxy/routing/model-catalog.js";
 import { createModelSizes } from "../../proxy/routing/model-sizes.js";
 import { createTargetOrder } from "../../proxy/routing/order-targets.js";
@@ -117,6 +118,7 @@ export function fakeGateway(yaml: string): FakeGateway {
       ),
       targetOrder: createTargetOrder(() => null),
       targetHealth: fakeTargetHealth(),
+      refusals: new LearnedRefusals(() => 0),
       targetLoad: new TargetLoad([], () => 0),
       models,
       recordedModels: createRecordedModels(config, { models, nowMs: () => 0 }),

@@ -22,7 +22,11 @@ import {
   keyRestMsMax,
   keyTextBytesMax,
   rateLimitedKeyRestMs,
+  refusedFieldMs,
+  refusedFieldsMax,
   refusedKeyRestMs,
+  refusedPartsMax,
+  refusingTargetsMax,
   watchersMax,
   zstdWindowLogMax,
 } from "../../proxy/bounds.js";
@@ -130,6 +134,10 @@ const answers: readonly Row[] = [
   ["idle realtime session", time(bounds.sessionIdleMs), "closed with 1001"],
   ["open circuit of a failing target", time(breakerOpenMsMax), "one request tries it"],
   ["targets whose failures are remembered", count(breakersMax), "the oldest is forgotten"],
+  ["parts that one request loses to a target", count(refusedPartsMax), "the client gets its error"],
+  ["time for which a refused field is left out", time(refusedFieldMs), "it is sent again"],
+  ["refused fields of a target", count(refusedFieldsMax), "the oldest is forgotten"],
+  ["targets with refused fields", count(refusingTargetsMax), "the oldest is forgotten"],
   [
     "rest of a key after a 429 without `Retry-After`",
     time(rateLimitedKeyRestMs),

@@ -94,7 +94,7 @@ const freeItems: ReadonlySet<unknown> = new Set([
  * The input without some reasoning. By the ids of other items OpenAI knows that reasoning belongs
  * to them, and refuses them without it; so they lose their ids.
  */
-function withoutItems(
+export function withoutItems(
   input: readonly unknown[],
   isGone: (item: unknown) => boolean,
   check: RequestCheck,

@@ -2,7 +2,9 @@
 import { unreachable } from "../../../shared/assert.js";
 import { isAbsent, isObject } from "../../../shared/checked.js";
 import { isReference } from "../../body/call-needs.js";
+import { writeExactly } from "../../body/exact-json.js";
 import { type KeptReasoning, readKeptReasoning } from "../shared/kept-reasoning.js";
+import { compactedElsewhere, isCompaction } from "../shared/made-by.js";
 import { quote, type RequestCheck } from "../shared/request-check.js";
 import { type CallIdentity, readSignedId } from "../shared/thought-signature.js";
 import type { JsonObject, RequestOptions } from "../shared/translation.js";
@@ -60,6 +62,12 @@ const itemFields = {
   function_call_output: outputFields,
   custom_tool_call_output: outputFields,
   reasoning: new Set([...anyFields, "summary", "content", "encrypted_content"]),
+  local_shell_call: new Set([...callFields, "action"]),
+  local_shell_call_output: outputFields,
+  shell_call: new Set([...callFields, "action", "environment", "created_by"]),
+  shell_call_output: new Set([...outputFields, "max_output_length", "created_by"]),
+  apply_patch_call: new Set([...callFields, "operation", "created_by"]),
+  apply_patch_call_output: new Set([...outputFields, "created_by"]),
 } as const;
 
 /**
@@ -84,6 +92,10 @@ type ItemType = keyof typeof itemFields;
 function addItem(chat: ChatConversation, value: unknown, path: string, check: RequestCheck): void {
   const object = check.object(value, path);
   if (object === undefined) return;
+  if (isCompaction(object)) {
+    check.drop(`${path}.type`, "can't be read by another provider", "input[] (compaction)");
+    return chat.addMessage("system", compactedElsewhere);
+  }
   if (droppedItems.has(object["type"])) {
     const name = String(object["type"]);
     return check.drop(
@@ -103,8 +115,15 @@ function addItem(chat: ChatConversation, value: unknown, path: string, check: Re
       return chat.addCall(functionCall(item, path, check));
     case "custom_tool_call":
       return chat.addCall(customCall(item, path, chat.takesCustomTools, check));
+    case "local_shell_call":
+    case "shell_call":
+    case "apply_patch_call":
+      return chat.addCall(agentCall(item, type.replace(/_call$/, ""), path, check));
     case "function_call_output":
     case "custom_tool_call_output":
+    case "local_shell_call_output":
+    case "shell_call_output":
+    case "apply_patch_call_output":
       return addToolOutput(chat, item, path, check);
     case "reasoning":
       return chat.addReasoning(reasoningOf(item));
@@ -191,6 +210,19 @@ function customCall(
     : { id, type: "function", function: { name, arguments: customCallArguments(input) }, ...extra };
 }
 
+/** A call of a tool that OpenAI defined for its own agents, as a call of a function. */
+function agentCall(item: JsonObject, name: string, path: string, check: RequestCheck): JsonObject {
+  const { id, extra } = readCallId(item, path, check);
+  const input = item["action"] ?? item["operation"] ?? {};
+  return { id, type: "function", function: { name, arguments: writeExactly(input) }, ...extra };
+}
+
+/** Older clients name the call of a local shell only by its id. */
+function readCallId(item: JsonObject, path: string, check: RequestCheck): CallIdentity {
+  const given = item["call_id"] ?? item["id"];
+  return readSignedId(check.string(given, `${path}.call_id`) ?? "");
+}
+
 /**
  * The reasoning that Sluice kept in `encrypted_content`, or the text that clients of open models
  * send. Only OpenAI's models can read what OpenAI encrypted.
@@ -227,8 +259,16 @@ function addToolOutput(
   check: RequestCheck,
 ): void {
   checkCaller(item, path, check);
-  const { id } = readSignedId(check.string(item["call_id"], `${path}.call_id`) ?? "");
-  const output = toolOutputToChat(item["output"], `${path}.output`, id, check);
+  const { id } = readCallId(item, path, check);
+  const { type, output: given = "" } = item;
+  // The output of a shell is a list of what each command wrote.
+  const isText = type !== "shell_call_output" || typeof given === "string";
+  const output = toolOutputToChat(
+    isText ? given : writeExactly(given),
+    `${path}.output`,
+    id,
+    check,
+  );
   if (output !== undefined) chat.addToolOutput(id, output);
 }
 

@@ -1,15 +1,19 @@
 /**
  * Sends a request to one target, and retries it as the provider's `retries` allow, while the
- * failure may be temporary (docs/reference/http-api.md, "Retries"). The limiter counts one request
- * at one target.
+ * failure may be temporary (docs/reference/http-api.md, "Retries"). If the target refuses a part
+ * that the request can do without, sends it once more without that part. The limiter counts one
+ * request at one target.
  */
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { Operation } from "../../../shared/operation.js";
+import { refusedPartsMax } from "../../bounds.js";
+import type { Refused } from "../../dialects/fit/own-reasoning.js";
 import type { Gateway } from "../../gateway.js";
 import { providerOf } from "../../gateway.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { AttemptTrace } from "../../metrics/spans/request-trace.js";
 import type { RequestContext } from "../../request-context.js";
+import type { RefusedPart } from "../../upstream/errors/refused-part.js";
 import { abandoned, type Forwarded } from "../../upstream/forwarded.js";
 import { retryWaitMs } from "../../upstream/retry-wait.js";
 import { type RecordingParts, settleAttempt } from "../admit-and-settle.js";
@@ -23,13 +27,16 @@ interface TargetSending {
   /**
    * `trace`: the span of the attempt, which the provider's traceparent names; null without tracing.
    */
-  readonly send: (trace: AttemptTrace | null) => Promise<Forwarded>;
+  readonly send: (trace: AttemptTrace | null, refused: Refused) => Promise<Forwarded>;
+  /** Whether the request may be sent without a part. */
+  readonly mayLose: (part: RefusedPart) => boolean;
 }
 
 type AttemptParts =
   | RecordingParts
   | "limiter"
   | "random"
+  | "refusals"
   | "setTimer"
   | "targetHealth"
   | "targetLoad";
@@ -37,21 +44,25 @@ type AttemptParts =
 /** The first answer, or the last failure. The record lists earlier failures. */
 export async function sendToTarget(
   context: RequestContext<AttemptParts>,
-  { target, isRepeatable, operation, stream, send }: TargetSending,
+  { target, isRepeatable, operation, stream, send, mayLose }: TargetSending,
 ): Promise<Forwarded> {
   const { gateway, exchange, record } = context;
   const { config, upstream } = providerOf(gateway, target);
   const { targetHealth, targetLoad } = gateway;
   const firstMonoMs = gateway.monoMs();
   let startedMonoMs = firstMonoMs;
-  for (let retried = 0; ; retried++) {
+  let retried = 0;
+  let refused: Refused = { reasoning: false, fields: gateway.refusals.of(target) };
+  let parts = 0;
+  const learned: string[] = [];
+  for (let resent = 0; ; resent++) {
     record.tries++;
-    const what = { target, operation, stream, resent: retried };
+    const what = { target, operation, stream, resent };
     const trace = record.trace?.attempt(what, startedMonoMs) ?? null;
     let forwarded: Forwarded | null = null;
     targetLoad.begin(target);
     try {
-      forwarded = await send(trace);
+      forwarded = await send(trace, refused);
     } finally {
       targetLoad.end(target, firstByteMs(forwarded, startedMonoMs));
     }
@@ -60,6 +71,19 @@ export async function sendToTarget(
     const attempt = { target, operation, stream, startedMonoMs, endedMonoMs, forwarded };
     gateway.metrics.counts.attemptEnded(attempt);
     trace?.ended(forwarded, endedMonoMs);
+    const { refused: part = null } = forwarded;
+    if (forwarded.outcome === "complete")
+      for (const path of learned) gateway.refusals.learn(target, path);
+    const mayGo = part !== null && isRepeatable && parts < refusedPartsMax && !exchange.gone;
+    if (mayGo && !has(refused, part) && mayLose(part)) {
+      parts++;
+      refused = withPart(refused, part);
+      if (part.kind === "field" && part.isLasting) learned.push(part.path);
+      record.failedAt(target, `${forwarded.status} ${nameOf(part)}`);
+      forwarded = settleAttempt(context, forwarded);
+      startedMonoMs = endedMonoMs;
+      continue;
+    }
     if (forwarded.failed === null || !isRepeatable || exchange.gone) return forwarded;
     if (targetHealth.isOpen(target)) return forwarded;
     const elapsedMs = endedMonoMs - firstMonoMs;
@@ -72,7 +96,22 @@ export async function sendToTarget(
     forwarded = settleAttempt(context, forwarded);
     if (!(await stays(gateway, exchange, waitMs))) return abandoned(forwarded, exchange);
     startedMonoMs = gateway.monoMs();
+    retried++;
   }
+}
+
+/** Whether the request was already sent without a part. */
+function has({ reasoning, fields }: Refused, part: RefusedPart): boolean {
+  return part.kind === "reasoning" ? reasoning : fields.includes(part.path);
+}
+
+function withPart(refused: Refused, part: RefusedPart): Refused {
+  if (part.kind === "reasoning") return { ...refused, reasoning: true };
+  return { ...refused, fields: [...refused.fields, part.path] };
+}
+
+function nameOf(part: RefusedPart): string {
+  return part.kind === "reasoning" ? "reasoning of another account" : part.path;
 }
 
 /** From the start of the attempt; null without a complete answer. */

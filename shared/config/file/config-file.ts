@@ -41,7 +41,7 @@ export interface DeclaredVirtualModel {
   readonly at: string;
   readonly source: string;
   readonly strategy: Strategy | null;
-  readonly affinity: Affinity | "none";
+  readonly affinity: Affinity;
   readonly targets: readonly DeclaredTarget[];
 }
 

@@ -203,10 +203,10 @@ const virtualModelSchemas = {
     "must be round_robin, cost, latency, least_busy or failover",
     "round_robin",
   ),
-  affinity: optionalWord<Affinity | "none">(
-    ["none", "conversation"],
-    "must be none or conversation",
-    "none",
+  affinity: optionalWord<Affinity>(
+    ["none", "session", "conversation"],
+    "must be none, session or conversation",
+    "session",
   ),
   targets: listField("must be a list of targets", { min: 1, max: candidatesMax, what: "targets" }),
 };
@@ -258,7 +258,7 @@ function readAlias({ name, raw, at }: Named, problems: string[]): DeclaredAlias[
 function readVirtualModel(entry: Named, problems: string[]): DeclaredVirtualModel {
   const { at, name } = entry;
   const fields = readFields(virtualModelSchemas, entry, problems);
-  const affinity = fields?.affinity ?? "none";
+  const affinity = fields?.affinity ?? "session";
   const list = { raw: fields?.targets, at: `${at}.targets` };
   const targets = readItems(list, problems).flatMap((item): readonly DeclaredTarget[] => {
     if (typeof item.raw === "string") {

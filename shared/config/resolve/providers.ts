@@ -9,6 +9,7 @@ import { didYouMean } from "../closest-name.js";
 import type { ProviderConfig } from "../config.js";
 import { type Environment, variable } from "../environment.js";
 import { type DeclaredProvider, type ReadFields, validFields } from "../file/config-file.js";
+import { azureChat } from "../host-traits.js";
 import { modelList } from "../kinds/list-kinds.js";
 import { apiKey } from "../kinds/secret-kinds.js";
 import { filePath } from "../kinds/text-kinds.js";
@@ -263,7 +264,7 @@ function fromFields(
     credentialHeader: traits.credentialHeader,
     account: fields.account ?? name,
     apiVersion: fields.api_version,
-    chat: quirks?.chat ?? traits.chat,
+    chat: type === "azure" ? azureChat(fields.api_version) : (quirks?.chat ?? traits.chat),
     responses: quirks?.responses ?? traits.responses,
     modelTraits: [],
     perModel: [],

@@ -19,14 +19,14 @@ export function resolveVirtualModels(
       problems.push(
         `${at} must be named with a model id: without a leading or trailing slash or white space`,
       );
-    if (affinity !== "none" && (strategy === "failover" || strategy === "cost"))
+    if (affinity === "conversation" && (strategy === "failover" || strategy === "cost"))
       problems.push(
-        `${at}.affinity must be none with the strategy ${strategy}, which has the same order for all conversations`,
+        `${at}.affinity must not be conversation with the strategy ${strategy}, which has the same order for all conversations`,
       );
     return {
       source,
       strategy: strategy ?? "round_robin",
-      ...(affinity === "none" ? {} : { affinity }),
+      ...(affinity === "session" ? {} : { affinity }),
       targets: targets.flatMap((target) => {
         const names = { source, sources, providerNames, namings };
         return resolveTarget(target, names, problems) ?? [];

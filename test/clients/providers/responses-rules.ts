@@ -88,6 +88,7 @@ const items: Readonly<Record<string, FieldShapes>> = {
     ...itemId("rs"),
     ...status,
   },
+  compaction: { encrypted_content: text, ...itemId("cmp") },
   item_reference: { id: text },
 };
 const message = objectOf(messageFields);
@@ -243,10 +244,18 @@ const model: Rule = {
     // https://github.com/openai/openai-agents-python/issues/1456
     if (!thinks && Array.isArray(include) && include.includes("reasoning.encrypted_content"))
       return "Encrypted content is not supported with this model.";
-    if (!thinks)
+    if (!thinks) {
+      const { include, text: written } = body;
+      if (Array.isArray(include) && include.includes("reasoning.encrypted_content"))
+        return "Encrypted content is not supported with this model.";
+      if (isJson(written) && (written["verbosity"] ?? "medium") !== "medium")
+        return `Unsupported value: '${String(written["verbosity"])}' is not supported with the '${String(body["model"])}' model. Supported values are: 'medium'.`;
+      if (itemsOf(body).some(({ type }) => type === "reasoning"))
+        return "Reasoning input items can only be provided to a reasoning or computer use model. Remove reasoning items from your input and try again.";
       return effort === undefined || effort === null
         ? null
         : "Unsupported parameter: 'reasoning.effort' is not supported with this model.";
+    }
     const taken = effortsOf(String(body["model"]));
     if (effort != null && !taken.includes(String(effort)))
       return `Unsupported value: 'reasoning.effort' does not support '${String(effort)}' with this model. Supported values are: ${taken.join(", ")}.`;

@@ -1,6 +1,7 @@
 import t from "tap";
 import type { JsonOperation } from "../../../proxy/body/model-body.js";
 import { MemoryLedger, MemoryShare } from "../../../proxy/capacity/memory-ledger.js";
+import { nothingRefused } from "../../../proxy/dialects/fit/own-reasoning.js";
 import { keptAsSignature } from "../../../proxy/dialects/shared/kept-reasoning.js";
 import { readJsonCall, signedForGoogle } from "../../../proxy/handlers/json-call.js";
 import type { ModelCall } from "../../../proxy/handlers/model-call.js";
@@ -447,7 +448,10 @@ t.test(
         "chat_completions",
         `{"model":"smart","messages":[{"role":"user","content":"grüße"}],"seed":12345678901234567890${fields}}`,
       );
-      const { body, dropped } = call.requestTo(provider, model, [], isNamed);
+      const { body, dropped } = call.requestTo(provider, model, [], {
+        isNamed,
+        refused: nothingRefused,
+      });
       return [(body as Buffer).toString(), dropped];
     };
     const bodyOf = (model: string, fields: string): string =>

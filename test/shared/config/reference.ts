@@ -301,7 +301,7 @@ ${providerLines("    ")}${listLines(providerLists, "model_traits", "    ")}${ite
     `virtual_models:
   smart:
     strategy: failover                      # or round_robin (the default), cost, latency, least_busy
-    affinity: none                          # or conversation: each stays at one target
+    affinity: session                       # the default; or none, conversation
     targets:
       - model: openai/gpt-4o
       - model: local/llama-3

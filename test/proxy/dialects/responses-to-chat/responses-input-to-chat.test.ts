@@ -285,8 +285,7 @@ t.test("unsupported and invalid items and parts are a 400 that names the field",
       "image_generation_call",
       "mcp_call",
       "mcp_approval_response",
-      "local_shell_call",
-      "compaction",
+      "computer_call",
       "toString",
     ].map(
       (type) =>
@@ -309,4 +308,48 @@ t.test("of several errors in the input the first one is reported", async (t) => 
     }),
     "input[0].content must be a string or an array, not 1",
   );
+});
+
+t.test("calls of the tools of OpenAI's agents become calls of functions", async (t) => {
+  const exec = { type: "exec", command: ["ls"], env: {} };
+  const patch = { type: "delete_file", path: "a" };
+  const wrote = [{ stdout: "a\n", stderr: "", outcome: { type: "exit", exit_code: 0 } }];
+  const input = [
+    { role: "user", content: "go" },
+    { type: "local_shell_call", id: "lsh_1", call_id: "c1", status: "completed", action: exec },
+    { type: "local_shell_call_output", id: "c1", output: "a" },
+    { type: "shell_call", call_id: "c2", action: { commands: ["ls"] } },
+    { type: "shell_call_output", call_id: "c2", max_output_length: 9, output: wrote },
+    { type: "apply_patch_call", call_id: "c3", status: "completed", operation: patch },
+    { type: "apply_patch_call_output", call_id: "c3", status: "completed" },
+  ];
+  const call = (id: string, name: string, args: unknown): object => ({
+    role: "assistant",
+    content: null,
+    tool_calls: [{ id, type: "function", function: { name, arguments: JSON.stringify(args) } }],
+  });
+  const result = (id: string, content: string): object => ({
+    role: "tool",
+    content,
+    tool_call_id: id,
+  });
+  t.same(translated({ input })["messages"], [
+    { role: "user", content: "go" },
+    call("c1", "local_shell", exec),
+    result("c1", "a"),
+    call("c2", "shell", { commands: ["ls"] }),
+    result("c2", JSON.stringify(wrote)),
+    call("c3", "apply_patch", patch),
+    result("c3", ""),
+  ]);
+});
+
+t.test("of a compacted conversation the model learns that it can't read the summary", async (t) => {
+  const input = [
+    { role: "user", content: "go" },
+    { type: "compaction", id: "cmp_1", encrypted_content: "gAAA" },
+  ];
+  const request = responsesToChat.request({ model: "m", input }, { ...options, isStrict: false });
+  const messages = [{ role: "user" }, { role: "system", content: /compacted by another/ }];
+  t.match(request, exactly({ dropped: ["input[] (compaction)"], body: { messages } }));
 });

@@ -1,9 +1,12 @@
 import t from "tap";
+import type { Refused } from "../../../../proxy/dialects/fit/own-reasoning.js";
 import { sendToTarget } from "../../../../proxy/handlers/attempts/send-to-target.js";
 import type { RequestContext } from "../../../../proxy/request-context.js";
 import { RequestRecord } from "../../../../proxy/request-record.js";
+import { LearnedRefusals } from "../../../../proxy/routing/learned-refusals.js";
 import { TargetHealth } from "../../../../proxy/routing/target-health.js";
 import { TargetLoad } from "../../../../proxy/routing/target-load.js";
+import type { RefusedPart } from "../../../../proxy/upstream/errors/refused-part.js";
 import type { Forwarded } from "../../../../proxy/upstream/forwarded.js";
 import { providerConfig } from "../../../support/provider-config.js";
 import { FakeExchange } from "../../fake-exchange.js";
@@ -11,8 +14,20 @@ import { fakeMetrics } from "../../fake-metrics.js";
 
 const target = { provider: "openai", model: "gpt" };
 
-/** `ok`, a failure such as `503`, or one that isn't worth a retry, such as `404!`. */
-function ended(how: string): Forwarded {
+/**
+ * `ok`, a failure such as `503`, one that isn't worth a retry, such as `404!`, or the part that the
+ * target refuses.
+ */
+function ended(how: string | RefusedPart): Forwarded {
+  if (typeof how !== "string")
+    return {
+      status: 400,
+      usage: null,
+      failed: null,
+      refused: how,
+      outcome: "upstream_error",
+      finish: () => {},
+    } as unknown as Forwarded;
   const failed =
     how === "ok"
       ? null
@@ -26,6 +41,7 @@ function ended(how: string): Forwarded {
     status: how === "ok" ? 200 : 1,
     usage: null,
     failed,
+    outcome: failed === null ? "complete" : "upstream_error",
     finish: () => {},
   } as unknown as Forwarded;
 }
@@ -39,16 +55,21 @@ interface Run {
   readonly isOpen?: boolean;
   /** The provider has another key. */
   readonly hasReadyKey?: boolean;
+  /** Parts that the request can do without. */
+  readonly mayLose?: boolean;
+  readonly refusals?: LearnedRefusals;
 }
 
 async function run(
-  ends: readonly string[],
+  ends: readonly (string | RefusedPart)[],
   {
     retries = 2,
     isRepeatable = true,
     leavesBefore = 0,
     isOpen = false,
     hasReadyKey = false,
+    mayLose = true,
+    refusals = new LearnedRefusals(() => 0),
   }: Run = {},
 ) {
   const exchange = new FakeExchange();
@@ -69,6 +90,7 @@ async function run(
     monoMs: () => 0,
     random: () => 1,
     targetHealth,
+    refusals,
     targetLoad: new TargetLoad([], () => 0),
     metrics: fakeMetrics(),
     tracing: null,
@@ -80,16 +102,58 @@ async function run(
     },
   };
   if (isOpen) targetHealth.note(target, 0, ended("503"));
-  let sent = 0;
+  const without: Refused[] = [];
   const result = await sendToTarget({ gateway, exchange, record } as unknown as RequestContext, {
     target,
     isRepeatable,
     operation: "chat_completions",
     stream: false,
-    send: () => Promise.resolve(ended(ends[sent++]!)),
+    send(_trace, refused) {
+      without.push(refused);
+      return Promise.resolve(ended(ends[without.length - 1]!));
+    },
+    mayLose: () => mayLose,
   });
-  return { result, waits, cancelled, tries: record.tries, tried: record.tried };
+  return { result, waits, cancelled, without, tries: record.tries, tried: record.tried };
 }
+
+const field = (path: string, isLasting = true): RefusedPart => ({ kind: "field", path, isLasting });
+const reasoning: RefusedPart = { kind: "reasoning" };
+
+t.test("a request is sent once more without each part that the target refuses", async (t) => {
+  const table: readonly (readonly [(string | RefusedPart)[], sent: number, options?: Run])[] = [
+    [[field("seed"), "ok"], 2, { retries: 0 }],
+    [[field("seed"), field("user"), reasoning, "ok"], 4],
+    [[field("seed"), field("seed")], 2],
+    [[reasoning, reasoning], 2],
+    [[field("a"), field("b"), field("c"), field("d")], 4],
+    [[field("seed"), "503", "ok"], 3],
+    [[field("seed")], 1, { mayLose: false }],
+    [[field("seed")], 1, { isRepeatable: false }],
+  ];
+  for (const [ends, sent, options] of table)
+    t.equal((await run(ends, options)).tries, sent, JSON.stringify([ends, options]));
+  const { without, tried } = await run([field("seed"), reasoning, "ok"]);
+  t.same(without, [
+    { reasoning: false, fields: [] },
+    { reasoning: false, fields: ["seed"] },
+    { reasoning: true, fields: ["seed"] },
+  ]);
+  t.same(
+    tried?.map(({ why }) => why),
+    ["400 seed", "400 reasoning of another account"],
+  );
+});
+
+t.test("a field is remembered once its absence helped, and a single value never", async (t) => {
+  const refusals = new LearnedRefusals(() => 0);
+  await run([field("seed"), field("seed")], { refusals });
+  await run([field("seed"), "503", "503", "503"], { refusals });
+  await run([field("reasoning_effort", false), "ok"], { refusals });
+  t.same(refusals.of(target), []);
+  await run([field("seed"), "ok"], { refusals });
+  t.same((await run(["ok"], { refusals })).without, [{ reasoning: false, fields: ["seed"] }]);
+});
 
 t.test("a target is asked again while that may help, and no more often than allowed", async (t) => {
   const table: readonly (readonly [ends: string[], sent: number, options?: Run])[] = [

@@ -141,15 +141,15 @@ t.test("affinity is for the strategies that spread requests", async (t) => {
         ?.affinity,
       "conversation",
     );
-  t.equal(
-    accepted(text("strategy: cost, affinity: none")).config.virtualModels[0]?.affinity,
-    undefined,
-  );
+  const affinityOf = (fields: string) => accepted(text(fields)).config.virtualModels[0]?.affinity;
+  t.equal(affinityOf("strategy: cost, affinity: none"), "none");
+  t.equal(affinityOf("strategy: cost"), undefined);
+  t.equal(affinityOf("affinity: session"), undefined, "the default");
   for (const strategy of ["failover", "cost"])
     t.same(refused(text(`strategy: ${strategy}, affinity: conversation`)), [
-      `virtual_models.smart.affinity must be none with the strategy ${strategy}, which has the same order for all conversations`,
+      `virtual_models.smart.affinity must not be conversation with the strategy ${strategy}, which has the same order for all conversations`,
     ]);
   t.same(refused(text("affinity: user")), [
-    'virtual_models.smart.affinity must be none or conversation, not "user"',
+    'virtual_models.smart.affinity must be none, session or conversation, not "user"',
   ]);
 });

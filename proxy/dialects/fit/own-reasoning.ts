@@ -1,0 +1,198 @@
+/**
+ * Removes reasoning that the target can't read from a request in the provider's dialect: reasoning
+ * that another account made (`made-by.ts`), or all of it once the target has refused some. Also
+ * removes fields that the target has refused.
+ */
+import { isObject } from "../../../shared/checked.js";
+import type { Operation } from "../../../shared/operation.js";
+import {
+  compactedElsewhere,
+  isCompaction,
+  isMarked,
+  ownSecret,
+  ownSignature,
+} from "../shared/made-by.js";
+import type { RequestCheck } from "../shared/request-check.js";
+import { signatureOfOthers } from "../shared/thought-signature.js";
+import type { JsonObject } from "../shared/translation.js";
+import { dropUnsignedThinking } from "./fit-messages-request.js";
+import { withoutItems } from "./fit-responses.js";
+import type { FitStep, FitTarget } from "./fit-tuning.js";
+import { messagesTraitsOf } from "./target-traits.js";
+
+/** What a target has refused. */
+export interface Refused {
+  readonly reasoning: boolean;
+  /** As the paths of `RefusedPart`. */
+  readonly fields: readonly string[];
+}
+
+export const nothingRefused: Refused = { reasoning: false, fields: [] };
+
+interface Reading {
+  /** The secret for the provider, without the account's mark; null if the target can't read it. */
+  readonly secret: (text: string) => string | null;
+  /** The same for a signature in base64. */
+  readonly signature: (text: string) => string | null;
+}
+
+/** Null if the body has no reasoning to remove. `operation`: at the provider. */
+export function ownReasoningStep(
+  operation: Operation,
+  { provider, model }: Pick<FitTarget, "provider" | "model">,
+  { bytes, isRefused }: { readonly bytes: Buffer; readonly isRefused: boolean },
+): FitStep | null {
+  if (!isRefused && !isMarked(bytes)) return null;
+  const { account } = provider;
+  const reading: Reading = {
+    secret: (text) => (isRefused ? null : ownSecret(text, account)),
+    signature: (text) => (isRefused ? null : ownSignature(text, account)),
+  };
+  switch (operation) {
+    case "responses":
+    case "compact":
+    case "input_tokens":
+      return (body, check) => inResponses(body, reading, check);
+    case "messages":
+    case "count_tokens":
+      return (body, check) => {
+        const out: Record<string, unknown> = { ...inMessages(body, reading, check) };
+        const isSame = out["messages"] === body["messages"];
+        if (!isSame) dropUnsignedThinking(out, messagesTraitsOf(provider, model), check);
+        return out;
+      };
+    case "generate_content":
+    case "stream_generate_content":
+      return (body) => inContents(body, reading);
+    case "chat_completions":
+      return (body) => inChat(body, reading);
+    default:
+      return null;
+  }
+}
+
+const compacted: JsonObject = {
+  type: "message",
+  role: "developer",
+  content: [{ type: "input_text", text: compactedElsewhere }],
+};
+
+function inResponses(body: JsonObject, { secret }: Reading, check: RequestCheck): JsonObject {
+  const { input } = body;
+  if (!Array.isArray(input)) return body;
+  const gone = new Set<unknown>();
+  const items = input.map((item: unknown) => {
+    if (!isObject(item)) return item;
+    const { encrypted_content: encrypted } = item;
+    // A reference to what the provider stored has no content.
+    const own = typeof encrypted === "string" ? secret(encrypted) : secret("");
+    if (own === encrypted || (own !== null && typeof encrypted !== "string")) return item;
+    if (own !== null) return { ...item, encrypted_content: own };
+    if (isCompaction(item)) {
+      check.drop("input[]", "must be of the account", "input[] (compaction)");
+      return compacted;
+    }
+    if (item["type"] === "reasoning") gone.add(item);
+    return item;
+  });
+  if (gone.size > 0)
+    return { ...body, input: withoutItems(items, (item) => gone.has(item), check) };
+  return items.every((item, i) => item === input[i]) ? body : { ...body, input: items };
+}
+
+function inMessages(body: JsonObject, { secret }: Reading, check: RequestCheck): JsonObject {
+  const { messages } = body;
+  if (!Array.isArray(messages)) return body;
+  let isChanged = false;
+  const read = messages.flatMap((message: unknown): readonly unknown[] => {
+    if (!isObject(message) || !Array.isArray(message["content"])) return [message];
+    const given: readonly unknown[] = message["content"];
+    const content = given.flatMap((block) => {
+      if (!isObject(block)) return [block];
+      const name = block["type"] === "redacted_thinking" ? "data" : "signature";
+      const sealed = block[name];
+      if (!isThinking(block) || typeof sealed !== "string") return [block];
+      const own = secret(sealed);
+      if (own === sealed) return [block];
+      return own === null ? [] : [{ ...block, [name]: own }];
+    });
+    if (content.length === given.length && content.every((block, i) => block === given[i]))
+      return [message];
+    isChanged = true;
+    if (content.length < given.length)
+      check.drop("messages[].content[]", "must be signed", "messages[].content[] (thinking)");
+    // Anthropic refuses empty messages.
+    return content.length === 0 ? [] : [{ ...message, content }];
+  });
+  return isChanged ? { ...body, messages: read } : body;
+}
+
+function isThinking({ type }: JsonObject): boolean {
+  return type === "thinking" || type === "redacted_thinking";
+}
+
+function inContents(body: JsonObject, { signature }: Reading): JsonObject {
+  const contents = mapObjects(body["contents"], (content) => {
+    const parts = mapObjects(content["parts"], (part) => {
+      const name =
+        part["thoughtSignature"] === undefined ? "thought_signature" : "thoughtSignature";
+      return withSignature(part, name, signature);
+    });
+    return parts === content["parts"] ? content : { ...content, parts };
+  });
+  return contents === body["contents"] ? body : { ...body, contents };
+}
+
+function inChat(body: JsonObject, { signature }: Reading): JsonObject {
+  const messages = mapObjects(body["messages"], (message) => {
+    const calls = mapObjects(message["tool_calls"], (call) => {
+      const { extra_content: extra } = call;
+      if (!isObject(extra) || !isObject(extra["google"])) return call;
+      const google = withSignature(extra["google"], "thought_signature", signature);
+      return google === extra["google"] ? call : { ...call, extra_content: { ...extra, google } };
+    });
+    return calls === message["tool_calls"] ? message : { ...message, tool_calls: calls };
+  });
+  return messages === body["messages"] ? body : { ...body, messages };
+}
+
+/** Google documents a value for calls of other models. */
+function withSignature(object: JsonObject, name: string, read: Reading["signature"]): JsonObject {
+  const { [name]: given } = object;
+  if (typeof given !== "string" || given === signatureOfOthers) return object;
+  const own = read(given) ?? signatureOfOthers;
+  return own === given ? object : { ...object, [name]: own };
+}
+
+/** The same value if it isn't a list, or if no object in it changes. */
+function mapObjects(value: unknown, change: (object: JsonObject) => JsonObject): unknown {
+  if (!Array.isArray(value)) return value;
+  const changed = value.map((item: unknown) => (isObject(item) ? change(item) : item));
+  return changed.every((item, i) => item === value[i]) ? value : changed;
+}
+
+/** `isOurs`: whether Sluice added a field, so that nothing of the client's is lost with it. */
+export function withoutFieldsStep(
+  paths: readonly string[],
+  isOurs: (field: string) => boolean,
+): FitStep | null {
+  if (paths.length === 0) return null;
+  return (body, check) =>
+    paths.reduce((before, path) => {
+      const after = withoutField(before, path);
+      if (after !== before && !isOurs(path))
+        check.drop(path, "must be left out: the provider refuses it");
+      return after;
+    }, body);
+}
+
+/** The same object if it doesn't have the field. */
+function withoutField(body: JsonObject, path: string): JsonObject {
+  const [name = "", inner] = path.split(".");
+  const { [name]: value, ...others } = body;
+  if (value === undefined) return body;
+  if (inner === undefined) return others;
+  if (!isObject(value) || value[inner] === undefined) return body;
+  const { [inner]: _, ...rest } = value;
+  return Object.keys(rest).length === 0 ? others : { ...body, [name]: rest };
+}

@@ -1,0 +1,115 @@
+/**
+ * Marks encrypted reasoning and signatures with the account that made them, if a virtual model has
+ * targets at several accounts: no other account can read them, and a provider refuses what it can't
+ * read. Clients return them unchanged; the mark is removed before the provider gets them.
+ *
+ * Not here: the upstream that adds the marks to answers, and what becomes of the reasoning of other
+ * accounts (`own-reasoning.ts`).
+ */
+import type { Operation } from "../../../shared/operation.js";
+
+const mark = "made_by:";
+/** The beginning of the mark in base64; six bytes are eight characters. */
+const markInBase64 = Buffer.from(mark.slice(0, 6)).toString("base64");
+
+/** For a model whose conversation was compacted elsewhere: the summary is encrypted. */
+export const compactedElsewhere =
+  "An earlier part of this conversation was compacted by another provider, and can't be read here.";
+
+export function isCompaction({ type }: Readonly<Record<string, unknown>>): boolean {
+  return type === "compaction" || type === "compaction_summary";
+}
+
+function markOf(account: string): string {
+  return `${mark}${encodeURIComponent(account)}:`;
+}
+
+/** Padded to whole groups of base64, so that it can precede a signature in base64. */
+function signatureMarkOf(account: string): string {
+  const text = markOf(account);
+  const padded = text.padEnd(Math.ceil(text.length / 3) * 3, ":");
+  return Buffer.from(padded).toString("base64");
+}
+
+/** Whether a request may have a mark. */
+export function isMarked(body: Buffer): boolean {
+  return body.includes(mark) || body.includes(markInBase64);
+}
+
+/** Null if another account made it. A stream may have marked a secret in several pieces. */
+export function ownSecret(text: string, account: string): string | null {
+  if (!text.startsWith(mark)) return text;
+  const own = markOf(account);
+  return text.startsWith(own) ? text.replaceAll(own, "") : null;
+}
+
+/** As `ownSecret`, for a signature in base64. */
+export function ownSignature(text: string, account: string): string | null {
+  if (!text.startsWith(markInBase64)) return text;
+  const own = signatureMarkOf(account);
+  return text.startsWith(own) ? text.slice(own.length) : null;
+}
+
+/** The account that made the last marked reasoning of a request; null if none is marked. */
+export function makerOf(body: Buffer): string | null {
+  const plain = body.lastIndexOf(mark);
+  if (plain !== -1) return makerIn(body.toString("latin1", plain, plain + makerCharsMax));
+  const coded = body.lastIndexOf(markInBase64);
+  if (coded === -1) return null;
+  const text = body.toString("latin1", coded, coded + makerCharsMax);
+  return makerIn(Buffer.from(text, "base64").toString("latin1"));
+}
+
+/** The longest mark that is read; a multiple of four. */
+const makerCharsMax = 1024;
+
+function makerIn(text: string): string | null {
+  const end = text.indexOf(":", mark.length);
+  if (!text.startsWith(mark) || end === -1) return null;
+  try {
+    return decodeURIComponent(text.slice(mark.length, end));
+  } catch {
+    // A client wrote it.
+    return null;
+  }
+}
+
+/** How the secrets in the JSON of an answer are marked. */
+export interface Marking {
+  /** A piece of JSON without these texts has no secret. */
+  readonly keys: readonly string[];
+  /** Matches what precedes a secret. Quotes in texts are escaped, so a match is no text. */
+  readonly pattern: RegExp;
+  readonly mark: string;
+}
+
+/** Null if answers of the operation have no secrets. */
+export function markingOf(operation: Operation, account: string): Marking | null {
+  switch (operation) {
+    case "responses":
+    case "compact":
+      return {
+        keys: ['"encrypted_content"'],
+        pattern: /"encrypted_content"\s*:\s*"(?!")/g,
+        mark: markOf(account),
+      };
+    case "messages":
+      return {
+        keys: ['"signature"', '"redacted_thinking"'],
+        // The arguments of a call may have a field `signature`.
+        pattern:
+          /(?:"signature_delta"\s*,\s*"signature"|"thinking"\s*:\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*,\s*"signature"|"redacted_thinking"\s*,\s*"data")\s*:\s*"(?!")/g,
+        mark: markOf(account),
+      };
+    case "generate_content":
+    case "stream_generate_content":
+    case "chat_completions":
+      return {
+        keys: ['"thoughtSignature"', '"thought_signature"'],
+        pattern: /"thought(?:S|_s)ignature"\s*:\s*"(?!")/g,
+        mark: signatureMarkOf(account),
+      };
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * Reads from a provider's error which part of a request it refuses, if the request can do without
+ * that part: reasoning that another account or model made, or an optional field that the host or
+ * the model doesn't take. Then the request is sent once more without it.
+ *
+ * Sources of the wordings: langgenius/dify-official-plugins#3728 (Azure), BerriAI/litellm#23847,
+ * pydantic/pydantic-ai#4621 and can1357/oh-my-pi#11928 (encrypted reasoning), the error pages of
+ * OpenAI, Anthropic, Google, Groq and Mistral, as of November 2026.
+ */
+import type { Failure } from "../../../shared/error-code.js";
+
+export type RefusedPart =
+  | { readonly kind: "reasoning" }
+  | {
+      readonly kind: "field";
+      /** A field of the body, or of an object in it: `reasoning.summary`. */
+      readonly path: string;
+      /** Whether every value is refused; otherwise only the value of this request. */
+      readonly isLasting: boolean;
+    };
+
+/** Null if the client has to change the request. */
+export function refusedPart(
+  failure: Pick<Failure, "status" | "code" | "param" | "message">,
+): RefusedPart | null {
+  const { status, code, param, message } = failure;
+  if (status !== 400 && status !== 404 && status !== 422) return null;
+  if (code === "invalid_encrypted_content" || reasoningMessages.test(message))
+    return { kind: "reasoning" };
+  if (status === 404 || !(unsupportedCodes.has(code ?? "") || unsupported.test(message)))
+    return null;
+  const path = optionalPath(param ?? "") ?? optionalPath(fieldIn(message));
+  if (path === null) return null;
+  const isLasting = code !== "unsupported_value" || /only the default/i.test(message);
+  return { kind: "field", path, isLasting };
+}
+
+const reasoningMessages = new RegExp(
+  [
+    // OpenAI and Azure: "The encrypted content for item rs_1 could not be verified".
+    "\\bencrypted content\\b.{0,200}\\bcould not be (?:verified|decrypted|parsed)\\b",
+    // OpenAI, for reasoning that another account stored: "Item with id 'rs_1' not found".
+    "\\bitem with id ['\"]rs_[^'\"]{0,200}['\"] not found\\b",
+    "\\breasoning input items can only be provided\\b",
+    // Anthropic: "messages.1.content.0: Invalid `signature` in `thinking` block".
+    "\\binvalid [`'\"]?signature[`'\"]? in [`'\"]?(?:redacted_)?thinking\\b",
+    // Google: "Thought signature is not valid", "Corrupted thought signature".
+    "\\bthought signature is (?:not valid|invalid)\\b",
+    "\\b(?:corrupted|invalid) thought[ _]signature\\b",
+  ].join("|"),
+  "i",
+);
+
+const unsupportedCodes: ReadonlySet<string> = new Set([
+  "unsupported_parameter",
+  "unsupported_value",
+  "unknown_parameter",
+]);
+
+const unsupported =
+  /\b(?:un(?:known|supported|recognized|expected)|not (?:permitted|supported|allowed|enabled)|does(?: not|n't) support|deprecated for this model|cannot find field)\b/i;
+
+/** How messages name a field, if `param` doesn't. */
+const naming: readonly RegExp[] = [
+  // Anthropic, Pydantic: "temperature: Extra inputs are not permitted".
+  /^[`'"]?([\w.]{1,100})[`'"]?: (?:extra|unknown|unexpected|unsupported)\b/i,
+  // Azure: "Unrecognized request argument supplied: stream_options".
+  /\bunrecognized request arguments? supplied: ([\w.]{1,100})/i,
+  // OpenAI, xAI: "Unsupported parameter: 'temperature' is not supported with this model".
+  /\bun(?:known|supported|recognized|expected) (?:parameter|value|field|argument|property|name|keyword argument)s?:? [`'"]?([\w.]{1,100})/i,
+  // Groq: "property 'store' is unsupported"; Anthropic: "`temperature` is deprecated".
+  /[`'"]([\w.]{1,100})[`'"] (?:is|are) (?:un|not |deprecated)/i,
+  // Anthropic: "This model does not support the effort parameter".
+  /\bdoes(?: not|n't) support (?:the )?[`'"]?([\w.]{1,100})[`'"]? parameter/i,
+  // Others: "stream_options is not supported".
+  /^([a-z_]{1,100}) is not (?:supported|allowed|permitted)\b/i,
+  // Anthropic: "adaptive thinking is not supported on this model".
+  /\b(thinking) is not supported\b/i,
+];
+
+function fieldIn(message: string): string {
+  for (const pattern of naming) {
+    const [, name] = pattern.exec(message) ?? [];
+    if (name !== undefined) return name;
+  }
+  return "";
+}
+
+/** Fields without which the answer is still what the client requested, but may differ. */
+const optional: ReadonlySet<string> = new Set([
+  "chat_template_kwargs",
+  "client_metadata",
+  "context_management",
+  "frequency_penalty",
+  "include",
+  "inference_geo",
+  "logit_bias",
+  "logprobs",
+  "max_tool_calls",
+  "metadata",
+  "min_p",
+  "parallel_tool_calls",
+  "prediction",
+  "presence_penalty",
+  "prompt_cache_key",
+  "prompt_cache_options",
+  "prompt_cache_retention",
+  "reasoning",
+  "reasoning_effort",
+  "repetition_penalty",
+  "safety_identifier",
+  "seed",
+  "service_tier",
+  "speed",
+  "stop",
+  "stop_sequences",
+  "store",
+  "stream_options",
+  "temperature",
+  "thinking",
+  "top_k",
+  "top_logprobs",
+  "top_p",
+  "truncation",
+  "user",
+  "verbosity",
+]);
+
+/** Fields of objects that a request can't do without. */
+const optionalInside: ReadonlySet<string> = new Set([
+  "generationConfig.frequencyPenalty",
+  "generationConfig.mediaResolution",
+  "generationConfig.presencePenalty",
+  "generationConfig.seed",
+  "generationConfig.thinkingConfig",
+  "generationConfig.topK",
+  "output_config.effort",
+  "text.verbosity",
+]);
+
+const otherNames: Readonly<Record<string, string>> = {
+  effort: "output_config.effort",
+  output_config: "output_config.effort",
+};
+
+/** Null if the request can't do without the field. */
+function optionalPath(name: string): string | null {
+  const path = otherNames[name] ?? name.replace(/^body\./, "");
+  if (!/^\w{1,100}(?:\.\w{1,100}){0,3}$/.test(path)) return null;
+  const [first = "", ...inner] = path.split(".");
+  const last = inner.at(-1);
+  if (optionalInside.has(`${first}.${last}`)) return `${first}.${last}`;
+  if (!optional.has(first)) return null;
+  // Anthropic names the variant too: "thinking.adaptive.display", "thinking.type.adaptive".
+  if (first === "thinking") return last === "display" ? "thinking.display" : first;
+  return last === undefined ? first : `${first}.${inner[0]}`;
+}

@@ -1,0 +1,79 @@
+/**
+ * An upstream that marks the encrypted reasoning and the signatures in its answers with the account
+ * that made them (`made-by.ts`). Everything else passes unchanged.
+ */
+import type { Marking } from "../dialects/shared/made-by.js";
+import type { UpstreamFailure } from "./errors/upstream-failure.js";
+import type { Upstream, UpstreamSink } from "./upstream.js";
+
+/**
+ * The longest line that is held until its end has arrived: an event of a stream, or a plain answer.
+ * Reasoning in a longer line isn't marked; a provider that refuses it is asked again without it.
+ */
+const lineBytesMax = 1024 * 1024;
+
+export function markedUpstream(upstream: Upstream, marking: Marking): Upstream {
+  return {
+    ...upstream,
+    send: (request, sink) => upstream.send(request, new MarkingSink(sink, marking)),
+  };
+}
+
+const newLine = 0x0a;
+
+class MarkingSink implements UpstreamSink {
+  readonly #sink: UpstreamSink;
+  readonly #marking: Marking;
+  /** The beginning of a line. */
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+
+  constructor(sink: UpstreamSink, marking: Marking) {
+    this.#sink = sink;
+    this.#marking = marking;
+  }
+
+  onHead(status: number, rawHeaders: readonly (Buffer | string)[]): void {
+    this.#sink.onHead(status, rawHeaders);
+  }
+
+  onData(chunk: Buffer): void {
+    const end = chunk.lastIndexOf(newLine) + 1;
+    if (end > 0) this.#release(chunk.subarray(0, end));
+    if (end === chunk.length) return;
+    this.#held.push(end === 0 ? chunk : chunk.subarray(end));
+    this.#heldBytes += chunk.length - end;
+    if (this.#heldBytes > lineBytesMax) this.#release(null);
+  }
+
+  /** Sends what is held, and the end of its line. */
+  #release(rest: Buffer | null): void {
+    const held = this.#held;
+    if (rest !== null) held.push(rest);
+    if (held.length === 0) return;
+    const bytes = held.length === 1 ? held[0]! : Buffer.concat(held);
+    this.#held = [];
+    this.#heldBytes = 0;
+    const { keys, pattern, mark } = this.#marking;
+    const isMarked = keys.some((key) => bytes.includes(key));
+    this.#sink.onData(
+      isMarked
+        ? Buffer.from(bytes.toString("latin1").replace(pattern, `$&${mark}`), "latin1")
+        : bytes,
+    );
+  }
+
+  onEnd(): void {
+    this.#release(null);
+    this.#sink.onEnd();
+  }
+
+  onFailure(failure: UpstreamFailure): void {
+    this.#release(null);
+    this.#sink.onFailure(failure);
+  }
+
+  onBug(error: unknown): void {
+    this.#sink.onBug(error);
+  }
+}
