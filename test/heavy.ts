@@ -121,6 +121,11 @@ export const heavy: Readonly<Record<string, Heavy>> = {
     needs: "python3-venv",
     command: ["dist/test/clients/main.js"],
   },
+  fields: {
+    does: "what becomes of each field at each type of provider; --write writes the page",
+    takes: "1 min",
+    command: ["dist/test/outside/fields-page.js"],
+  },
   artefacts: {
     does: "npm package, tarball, Debian package and container image; SLUICE_ARTEFACTS=DIR keeps them",
     takes: "6 min",

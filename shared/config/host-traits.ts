@@ -29,6 +29,8 @@ export type OptionalChatField =
 export interface NativeRules {
   /** Whether it refuses unknown fields in a request or a message. */
   readonly refusesUnknown: boolean;
+  /** OpenAI's fields that it refuses; requests can do without them. */
+  readonly refusedFields: readonly string[];
   /** Fields of an assistant's message that it accepts beyond the common ones. */
   readonly assistantFields: readonly string[];
   /** Whether messages of roles other than `tool` may have a `name`. */
@@ -86,13 +88,21 @@ export interface ChatTraits {
 /** For hosts that ignore unknown fields. */
 export const lenientHost: NativeRules = {
   refusesUnknown: false,
+  refusedFields: [],
   assistantFields: [],
   takesNames: true,
   takesDeveloper: true,
   takesMaxCompletionTokens: true,
 };
 
-export const strictHost: NativeRules = { ...lenientHost, refusesUnknown: true };
+/**
+ * OpenAI's agents SDK sends `store` and `metadata` (ed-donner/agents#45, liliMozi/openhanako#394).
+ */
+export const strictHost: NativeRules = {
+  ...lenientHost,
+  refusesUnknown: true,
+  refusedFields: ["store", "metadata", "prediction"],
+};
 
 /** A host without known traits, such as a server of open models. */
 export const plainChat: ChatTraits = {

@@ -99,7 +99,7 @@ const rows: readonly Row[] = [
       optionalFields: new Set(["user", "service_tier", "parallel_tool_calls"]),
       earlierReasoning: "refused",
       messageOrder: "any",
-      native: { ...strictHost, assistantFields: ["reasoning"] },
+      native: { ...strictHost, refusedFields: ["prediction"], assistantFields: ["reasoning"] },
     },
     responses: {
       agentTools: "refused",
@@ -172,6 +172,7 @@ const rows: readonly Row[] = [
       callIds: "nine_characters",
       native: {
         ...strictHost,
+        refusedFields: ["store"],
         assistantFields: ["prefix"],
         takesNames: false,
         takesDeveloper: false,

@@ -5,7 +5,7 @@
  */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import t from "tap";
+import tap, { type Test } from "tap";
 import { hosts, type Operation } from "../clients/providers/hosts.js";
 import { firstProblem, type Json } from "../clients/providers/shape.js";
 import { makeSite } from "../support/processes/processes.js";
@@ -18,6 +18,7 @@ const providers: Readonly<Record<string, string>> = {
   anthropic: "models: [claude-sonnet-4-5, claude-opus-4-6, claude-opus-4-8, claude-3-7-sonnet]",
   gemini: "models: [gemini-2.5-pro, gemini-3-pro-preview]",
   vllm: "models: [qwen3-coder, llama-3.3]",
+  ollama: "models: [qwen3]",
 };
 
 const usage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 };
@@ -105,10 +106,9 @@ const descriptions: Readonly<Partial<Record<Operation, Description>>> = {
   "chat/completions": "chat",
   messages: "messages",
   responses: "responses",
-  generateContent: "google",
 };
 /** They take what OpenAI publishes, and more. */
-const extended = ["vllm", "gemini"];
+const extended = ["vllm", "ollama", "gemini"];
 
 /** Why the provider refuses a request, by what it publishes and by its rules for the model. */
 function refusal(
@@ -124,8 +124,8 @@ function refusal(
   ) as Operation | undefined;
   if (operation === undefined) return null;
   const { "anthropic-beta": beta } = headers;
-  const description = descriptions[operation]!;
-  if (!extended.includes(provider) || operation === "generateContent") {
+  const description = descriptions[operation];
+  if (description !== undefined && !extended.includes(provider)) {
     const problem = describedProblem(
       description === "messages" && beta !== undefined ? "messages-beta" : description,
       body,
@@ -140,7 +140,9 @@ export interface OutsideGateway {
   play(one: OutsideCase): Promise<Seen>;
 }
 
-export async function startOutsideGateway(): Promise<OutsideGateway> {
+export async function startOutsideGateway(
+  t: Pick<Test, "teardown"> = tap,
+): Promise<OutsideGateway> {
   const sent: Sent[] = [];
   /** What the providers have refused in the case. */
   const refused: string[] = [];
@@ -161,6 +163,7 @@ export async function startOutsideGateway(): Promise<OutsideGateway> {
       } catch {
         // A case may be about one that isn't.
       }
+      sent.push({ provider, method, path, headers: request.headers, text, body });
       const problem = refusal(provider, path, { headers: request.headers as Json, body });
       if (problem !== null) {
         refused.push(`${provider} ${path}: ${problem}`);
@@ -169,7 +172,6 @@ export async function startOutsideGateway(): Promise<OutsideGateway> {
           body: { type: "error", error: { type: "invalid_request_error", message: problem } },
         });
       }
-      sent.push({ provider, method, path, headers: request.headers, text, body });
       const { answer, events } = playing;
       if (typeof answer === "function") return reply(response, answer(sent));
       if (answer !== undefined) return reply(response, answer);

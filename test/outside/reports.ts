@@ -567,4 +567,13 @@ export const reports: readonly OutsideCase[] = [
       t.match(sent.at(-1)!.body, exactly({ messages: [{ content: "cut \ufffd" }] }));
     },
   },
+  {
+    id: "store-at-gemini",
+    kind: "fields by host",
+    source: ["ed-donner/agents#45", "liliMozi/openhanako#394"],
+    request: chat({ model: "gemini/gemini-2.5-pro", store: true, metadata: { a: "b" } }),
+    right: "Gemini refuses fields that OpenAI's SDKs add: they go, and the header says so",
+    lacks: ["store", "metadata"],
+    dropped: "store",
+  },
 ];

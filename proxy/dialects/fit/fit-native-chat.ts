@@ -33,7 +33,7 @@ export function fitNativeChat(
   const given = messagesIn(body);
   if (native === null || given === null) return null;
   const out: Record<string, unknown> = { ...body };
-  if (native.refusesUnknown) dropOpenaiFields(out, chat, check);
+  dropOpenaiFields(out, native, { chat, check });
   fitSampling(out, out["reasoning_effort"] ?? usualEffort(traits), traits, check);
   fitToolChoice(out, traits, check);
   if (!native.takesMaxCompletionTokens && typeof body["max_completion_tokens"] === "number")
@@ -76,11 +76,14 @@ function messagesIn({ messages }: JsonObject): readonly JsonObject[] | null {
 
 function dropOpenaiFields(
   out: Record<string, unknown>,
-  { optionalFields }: ChatTraits,
-  check: RequestCheck,
+  { refusesUnknown, refusedFields }: NativeRules,
+  { chat, check }: { readonly chat: ChatTraits; readonly check: RequestCheck },
 ): void {
-  for (const field of openaiFields) {
-    if (out[field] === undefined || optionalFields.has(field)) continue;
+  const unknown = refusesUnknown
+    ? openaiFields.filter((field) => !chat.optionalFields.has(field))
+    : [];
+  for (const field of [...unknown, ...refusedFields]) {
+    if (out[field] === undefined) continue;
     check.drop(field, "must be left out: the provider refuses it");
     delete out[field];
   }

@@ -2,82 +2,8 @@
  * What Gemini's own API refuses in a request to generate content: fields that it doesn't know, and
  * calls without their results or their signatures.
  */
-import {
-  anyObject,
-  anything,
-  arrayOf,
-  either,
-  type FieldShapes,
-  flag,
-  isJson,
-  type Json,
-  listOf,
-  nullable,
-  objectOf,
-  oneOf,
-  optional,
-  type Rule,
-  text,
-} from "./shape.js";
-
-const call = objectOf({ id: optional(text), name: text, args: optional(anyObject) });
-const result = objectOf({
-  id: optional(text),
-  name: text,
-  response: anyObject,
-  parts: optional(arrayOf(anyObject)),
-});
-const part = objectOf({
-  text: optional(text),
-  thought: optional(flag),
-  thoughtSignature: optional(text),
-  functionCall: optional(call),
-  functionResponse: optional(result),
-  inlineData: optional(objectOf({ mimeType: text, data: text, displayName: optional(text) })),
-  fileData: optional(anyObject),
-});
-const content: FieldShapes = { role: optional(oneOf("user", "model")), parts: arrayOf(part) };
-const declaration = objectOf({
-  name: text,
-  description: optional(text),
-  parameters: optional(anyObject),
-  parametersJsonSchema: optional(anything),
-});
-const config: FieldShapes = Object.fromEntries(
-  [
-    "temperature",
-    "topP",
-    "topK",
-    "maxOutputTokens",
-    "stopSequences",
-    "candidateCount",
-    "responseMimeType",
-    "responseSchema",
-    "responseJsonSchema",
-    "thinkingConfig",
-    "seed",
-    "presencePenalty",
-    "frequencyPenalty",
-  ].map((name) => [name, nullable(anything)]),
-);
-
-const shape = objectOf({
-  model: optional(text),
-  contents: arrayOf(objectOf(content), { min: 1 }),
-  systemInstruction: optional(either(objectOf(content), text)),
-  tools: optional(
-    arrayOf(
-      objectOf({
-        functionDeclarations: optional(arrayOf(declaration)),
-        googleSearch: optional(anyObject),
-        urlContext: optional(anyObject),
-      }),
-    ),
-  ),
-  toolConfig: optional(anyObject),
-  generationConfig: optional(objectOf(config)),
-  safetySettings: optional(arrayOf(anyObject)),
-});
+import { describedProblem } from "../../outside/described.js";
+import { isJson, type Json, listOf, type Rule } from "./shape.js";
 
 const contentsOf = (body: Json): readonly Json[] => listOf(body["contents"]);
 const partsOf = (each: Json | undefined): readonly Json[] => listOf(each?.["parts"]);
@@ -156,8 +82,8 @@ const thinking: Rule = {
 
 export const googleRules: readonly Rule[] = [
   {
-    source: "https://generativelanguage.googleapis.com/$discovery/rest?version=v1beta",
-    problem: (body) => shape(body, ""),
+    source: "google-genai, the types of its package on PyPI",
+    problem: ({ model: _, ...body }) => describedProblem("google", body),
   },
   pairs,
   signatures,

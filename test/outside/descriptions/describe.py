@@ -137,6 +137,9 @@ def write_google():
     for each, definition in schema["$defs"].items():
         for field in only_elsewhere(each):
             definition.get("properties", {}).pop(field, None)
+    # Google's own examples write them in lower case.
+    kinds = schema["$defs"]["Type"]["enum"]
+    schema["$defs"]["Type"]["enum"] = kinds + [each.lower() for each in kinds]
     source = inspect.getsource(models._GenerateContentConfig_to_mldev)
     inner = set(re.findall(r"setv\(\s*to_object,\s*\['(\w+)'\]", source))
     outer = set(re.findall(r"setv\(\s*parent_object,\s*\['(\w+)'\]", source))

@@ -110,6 +110,20 @@ const cases: readonly Case[] = [
     dropped: ["messages[].reasoning_content"],
   },
   {
+    name: "Gemini refuses what OpenAI's agents SDK adds",
+    host: "gemini",
+    given: { messages: [hello], store: false, metadata: { a: "b" }, seed: 1 },
+    sent: { messages: [hello], seed: 1 },
+    dropped: ["store", "metadata"],
+  },
+  {
+    name: "Mistral takes metadata, but stores nothing",
+    host: "mistral",
+    given: { messages: [hello], store: true, metadata: { a: "b" } },
+    sent: { messages: [hello], metadata: { a: "b" } },
+    dropped: ["store"],
+  },
+  {
     name: "Cerebras takes texts, and not lists of them",
     host: "cerebras",
     given: {
