@@ -6,6 +6,7 @@
 import { sentModel, type Target } from "../../shared/domain/target-name.js";
 import { isGoogleOperation, type Operation } from "../../shared/operation.js";
 import { modelProblem } from "../auth/caller.js";
+import { nothingRefused } from "../dialects/fit/own-reasoning.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
 import { providerOf } from "../gateway.js";
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
@@ -13,6 +14,7 @@ import { replyJson, targetHeader } from "../http/respond.js";
 import { foreignInCall, makerOnly, mayContinue } from "../objects/object-access.js";
 import type { RequestContext } from "../request-context.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
+import { requestedName } from "../routing/resolve-model.js";
 import { forward } from "../upstream/forward.js";
 import type { Upstream } from "../upstream/upstream.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
@@ -114,6 +116,7 @@ export async function countTokens(
     provider.config,
     sentModel(target),
     gateway.rewriters(record.userPath ?? "/", target),
+    { isNamed: requestedName(route) === "", refused: nothingRefused },
   );
   const query = translator === null ? exchange.query : "";
   let answered = 0;

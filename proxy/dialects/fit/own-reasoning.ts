@@ -186,9 +186,44 @@ export function withoutFieldsStep(
     }, body);
 }
 
+/** What a client or a model writes freely; its fields are no fields of the API. */
+const free: ReadonlySet<string> = new Set([
+  "args",
+  "input",
+  "input_schema",
+  "parameters",
+  "schema",
+]);
+
+function withoutInList(body: JsonObject, list: string, field: string): JsonObject {
+  const { [list]: value } = body;
+  const less = Array.isArray(value) ? withoutInside(value, field) : value;
+  return less === value ? body : { ...body, [list]: less };
+}
+
+/** The same value if no object in it has the field. */
+function withoutInside(value: unknown, field: string): unknown {
+  if (Array.isArray(value)) {
+    const less = value.map((item) => withoutInside(item, field));
+    return less.every((item, i) => item === value[i]) ? value : less;
+  }
+  if (!isObject(value)) return value;
+  let less: Record<string, unknown> | null = null;
+  for (const [name, inner] of Object.entries(value)) {
+    if (free.has(name)) continue;
+    const left = name === field ? undefined : withoutInside(inner, field);
+    if (left === inner) continue;
+    less ??= { ...value };
+    if (left === undefined) delete less[name];
+    else less[name] = left;
+  }
+  return less ?? value;
+}
+
 /** The same object if it doesn't have the field. */
 function withoutField(body: JsonObject, path: string): JsonObject {
   const [name = "", inner] = path.split(".");
+  if (name.endsWith("[]")) return withoutInList(body, name.slice(0, -2), inner!);
   const { [name]: value, ...others } = body;
   if (value === undefined) return body;
   if (inner === undefined) return others;

@@ -13,7 +13,10 @@ export type RefusedPart =
   | { readonly kind: "reasoning" }
   | {
       readonly kind: "field";
-      /** A field of the body, or of an object in it: `reasoning.summary`. */
+      /**
+       * A field of the body, or of an object in it: `reasoning.summary`. With `[]`, of objects
+       * anywhere in a list: `tools[].strict`.
+       */
       readonly path: string;
       /** Whether every value is refused; otherwise only the value of this request. */
       readonly isLasting: boolean;
@@ -63,11 +66,11 @@ const unsupported =
 /** How messages name a field, if `param` doesn't. */
 const naming: readonly RegExp[] = [
   // Anthropic, Pydantic: "temperature: Extra inputs are not permitted".
-  /^[`'"]?([\w.]{1,100})[`'"]?: (?:extra|unknown|unexpected|unsupported)\b/i,
+  /^[`'"]?([\w.]{1,200})[`'"]?: (?:extra|unknown|unexpected|unsupported)\b/i,
   // Azure: "Unrecognized request argument supplied: stream_options".
   /\bunrecognized request arguments? supplied: ([\w.]{1,100})/i,
   // OpenAI, xAI: "Unsupported parameter: 'temperature' is not supported with this model".
-  /\bun(?:known|supported|recognized|expected) (?:parameter|value|field|argument|property|name|keyword argument)s?:? [`'"]?([\w.]{1,100})/i,
+  /\bun(?:known|supported|recognized|expected) (?:parameter|value|field|argument|property|name|keyword argument)s?:? [`'"]?([\w.[\]]{1,200})/i,
   // Groq: "property 'store' is unsupported"; Anthropic: "`temperature` is deprecated".
   /[`'"]([\w.]{1,100})[`'"] (?:is|are) (?:un|not |deprecated)/i,
   // Anthropic: "This model does not support the effort parameter".
@@ -138,6 +141,25 @@ const optionalInside: ReadonlySet<string> = new Set([
   "text.verbosity",
 ]);
 
+/** Fields of objects in lists, such as tools and messages. */
+const optionalInLists: ReadonlySet<string> = new Set([
+  "allowed_callers",
+  "annotations",
+  "cache_control",
+  "defer_loading",
+  "eager_input_streaming",
+  "input_examples",
+  "phase",
+  "reasoning",
+  "reasoning_content",
+  "reasoning_details",
+  "scope",
+  "strict",
+  "thinking_blocks",
+  "ttl",
+]);
+const lists: ReadonlySet<string> = new Set(["input", "messages", "system", "tools"]);
+
 const otherNames: Readonly<Record<string, string>> = {
   effort: "output_config.effort",
   output_config: "output_config.effort",
@@ -146,6 +168,10 @@ const otherNames: Readonly<Record<string, string>> = {
 /** Null if the request can't do without the field. */
 function optionalPath(name: string): string | null {
   const path = otherNames[name] ?? name.replace(/^body\./, "");
+  // Anthropic: "tools.0.custom.defer_loading"; OpenAI: "messages[1].reasoning_content".
+  const [, list = "", field = ""] =
+    /^(\w{1,100})[.[]\d[\w.[\]]{0,200}\.(\w{1,100})$/.exec(path) ?? [];
+  if (lists.has(list)) return optionalInLists.has(field) ? `${list}[].${field}` : null;
   if (!/^\w{1,100}(?:\.\w{1,100}){0,3}$/.test(path)) return null;
   const [first = "", ...inner] = path.split(".");
   const last = inner.at(-1);

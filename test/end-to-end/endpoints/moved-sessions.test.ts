@@ -28,7 +28,11 @@ import {
 } from "../../clients/providers/shape.js";
 import { makeSite } from "../../support/processes/processes.js";
 
-const openai = hosts.find(({ name }) => name === "openai")!;
+/** The host of chat completions that an account is of. */
+function chatHost(account: string): (typeof hosts)[number] {
+  const name = account.startsWith("gemini") ? "gemini" : "openai";
+  return hosts.find((host) => host.name === name)!;
+}
 
 /** What an account has received and refused. */
 interface Account {
@@ -60,7 +64,9 @@ function foreignSecret(text: string, account: string): Json | null {
     };
   if (foreign !== undefined)
     return { message: "messages.1.content.0: Invalid `signature` in `thinking` block" };
-  const signed = [...text.matchAll(/"thoughtSignature":"([^"]*)"/g)].map(([, value]) => value);
+  const signed = [...text.matchAll(/"thought(?:S|_s)ignature":"([^"]*)"/g)].map(
+    ([, value]) => value,
+  );
   const known = [inBase64(account), "skip_thought_signature_validator"];
   if (signed.some((value) => !known.includes(value!)))
     return { message: "Thought signature is not valid", code: 400 };
@@ -88,7 +94,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     : path.includes("responses")
       ? responsesRules
       : googleModel === undefined
-        ? openai.rules["chat/completions"]!
+        ? chatHost(name).rules["chat/completions"]!
         : googleRules;
   const problem = firstProblem(body, request.headers as Json, rules);
   const foreign = foreignSecret(text, name);
@@ -111,7 +117,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     : path.includes("responses")
       ? responsesEvents(body, replyTo(readResponses(body, [])), first)
       : googleModel === undefined
-        ? chatChunks(body, replyTo(readChat(body)), openai.chat, first)
+        ? chatChunks(body, replyTo(readChat(body)), chatHost(name).chat, first)
         : googleChunks(body, replyTo(readGoogle(body)), first);
   response.writeHead(200, { "content-type": "text/event-stream" });
   for (const event of events) {
@@ -497,6 +503,32 @@ for (const agent of [claudeCode, codex, geminiCli])
     }
     t.same([first.refused, second.refused], [[], []]);
     t.equal(first.requests, second.requests, "sessions take turns");
+  });
+
+const elsewhere: readonly (readonly [Agent, maker: Agent])[] = [
+  [claudeCode, codex],
+  [claudeCode, geminiCli],
+  [codex, claudeCode],
+  [codex, geminiCli],
+  [opencode, claudeCode],
+  [opencode, geminiCli],
+  [geminiCli, claudeCode],
+  [geminiCli, codex],
+];
+for (const [agent, maker] of elsewhere)
+  t.test(`${agent.name} at models of ${maker.name}'s maker moves between accounts`, async (t) => {
+    const [first, second] = begin(maker);
+    const { history, answers } = await goOn(t, agent, {
+      model: maker.model,
+      history: agent.said("[[TASK /notes]]"),
+      before(n) {
+        first.isDown = n % 2 === 1;
+        second.isDown = n % 2 === 0;
+      },
+    });
+    t.ok(isDone(history), "the whole task");
+    t.equal(answers.length, 3);
+    t.same([first.refused, second.refused], [[], []]);
   });
 
 t.test("Codex: what one account compacted goes back to it, and elsewhere it is told", async (t) => {

@@ -74,6 +74,23 @@ t.test(
   },
 );
 
+t.test("a request is counted as it is sent: fitted to a model that it doesn't name", async (t) => {
+  const fake = fakeGateway(`
+providers:
+  claude: { type: anthropic, base_url: "http://127.0.0.1:1/v1", models: [claude-sonnet-4-5] }
+aliases: { opus: claude/claude-sonnet-4-5 }
+`);
+  fake.answers.set("claude", { status: 200, body: '{"input_tokens":14}' });
+  const request = { thinking: { type: "adaptive" }, messages: [] };
+  for (const [model, type] of [
+    ["opus", "enabled"],
+    ["claude/claude-sonnet-4-5", "adaptive"],
+  ] as const) {
+    await count(fake, JSON.stringify({ model, ...request }));
+    t.match(JSON.parse(fake.sent.at(-1)!.body!), { thinking: { type } }, model);
+  }
+});
+
 t.test("where no target can count, the answer is an estimate that says so", async (t) => {
   const fake = fakeGateway(yaml);
   const body = JSON.stringify({

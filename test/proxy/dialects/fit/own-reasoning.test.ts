@@ -192,8 +192,14 @@ t.test("refused fields are left out, told unless they are Sluice's own", async (
   const { bytes, dropped } = fittedBody(body, [step!])!;
   t.equal(bytes.toString(), '{"reasoning":{"effort":"low"}}');
   t.same(dropped, ["seed", "reasoning.summary", "text.verbosity"]);
-  t.equal(
-    withoutFieldsStep([], () => false),
-    null,
+  const tools = Buffer.from(
+    '{"tools":[{"strict":true,"input_schema":{"properties":{"strict":{}}}},{"function":{"strict":false}},7]}',
   );
+  const inTools = withoutFieldsStep(["tools[].strict", "system[].scope"], () => false)!;
+  t.equal(
+    fittedBody(tools, [inTools])!.bytes.toString(),
+    '{"tools":[{"input_schema":{"properties":{"strict":{}}}},{"function":{}},7]}',
+  );
+  const none = withoutFieldsStep([], () => false);
+  t.equal(none, null);
 });
