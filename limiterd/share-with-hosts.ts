@@ -111,8 +111,8 @@ function declaredText({ rateLimits, budgets }: Config): string {
 function logOf(log: Log): Parameters<typeof joinCluster>[1]["log"] {
   const named = 100;
   return {
-    joined: ({ taken, told }) =>
-      log.info({ taken, told }, "joined the cluster: definitions are shared with other hosts"),
+    joined: ({ taken, reported }) =>
+      log.info({ taken, reported }, "joined the cluster: definitions are shared with other hosts"),
     replaced: (definitions) =>
       log.warn(
         { definitions: definitions.slice(0, named).map(({ kind, key }) => `${kind} ${key}`) },

@@ -14,8 +14,8 @@ import { targetName } from "../shared/domain/target-name.js";
 import type { Log } from "../shared/log.js";
 import { createProcessReading } from "../shared/metrics/process-reading.js";
 import { proxyMetrics } from "../shared/metrics/proxy-metrics.js";
+import { familiesOfAll, reportMetrics } from "../shared/metrics/reported-metrics.js";
 import type { Family } from "../shared/metrics/series.js";
-import { familiesOfAll, tellMetrics } from "../shared/metrics/told-metrics.js";
 import { version } from "../shared/version.js";
 import { createJwtIssuers, digestToken } from "./auth/jose-issuers.js";
 import { createJwtVerifier } from "./auth/jwt-verifier.js";
@@ -205,7 +205,7 @@ function createMetrics(
     return counts.table.families();
   };
   group?.answerWith(
-    async () => tellMetrics(await readOwn()),
+    async () => reportMetrics(await readOwn()),
     () => gauges.reloadFailed(),
   );
   return {

@@ -52,7 +52,7 @@ export interface Capacity {
   readonly connections: Pick<ConnectionRoom<never>, "isFull" | "max" | "open" | "requests">;
   readonly files: Pick<OpenFiles, "exhausted">;
   readonly memory: Pick<MemoryLedger, "held" | "max">;
-  readonly strangers: Pick<MemoryLedger, "take" | "give">;
+  readonly unauthenticated: Pick<MemoryLedger, "take" | "give">;
 }
 
 export interface Gateway {

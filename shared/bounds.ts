@@ -1,8 +1,8 @@
 /**
  * Every bound in one place, each with its reason. `docs/reference/bounds.md` lists the bounds that
- * callers and operators can meet. The bounds of keys and tokens are in
- * `domain/credential-bounds.ts`, those of retries and failing targets in `proxy/bounds.ts`. Not
- * here: settings, which an operator may change (`config/settings/settings.ts`).
+ * callers and operators can meet. Bounds that only one program needs are in `limiterd/bounds.ts` and
+ * `proxy/bounds.ts`. Not here: settings, which an operator may change
+ * (`config/settings/settings.ts`).
  */
 
 // The socket between proxy and daemon.
@@ -296,3 +296,86 @@ export const sessionIdleMs = 10 * 60_000;
 export const sessionChargesPerSecond = 20;
 /** How long the other side of a tunnel has to read pending data once one side has ended. */
 export const tunnelLingerMs = 1_000;
+
+// Keys and tokens.
+
+/** Bytes of a bearer token that is checked as a JWT. A Kubernetes token has about 1 KiB. */
+export const jwtBytesMax = 8 * 1024;
+/** Verified tokens that a proxy caches instead of verifying them with each request. */
+export const verifiedTokensMax = 10_000;
+/** How long a verified token is cached; after that, a key withdrawn by its issuer takes effect. */
+export const verifiedTokenMs = 60_000;
+/** Denied JWTs: every proxy keeps all in memory and receives all when it connects. */
+export const deniedJwtsMax = 10_000;
+/** Denied JWTs in one page of a list, and in one message to a proxy. */
+export const deniedJwtsPerPage = 500;
+/** Bytes of a claim that denies JWTs, and of its issuer. */
+export const deniedClaimBytesMax = 256;
+/** Bytes of an issuer's key set, which comes from the network. */
+export const keySetBytesMax = 1024 * 1024;
+/** How long a key set may take to load: requests with its tokens wait for it. */
+export const keySetLoadMs = 5_000;
+/**
+ * Managed keys of a daemon, including tombstones of deleted ones, at about 500 bytes of memory each
+ * without labels.
+ */
+export const keysMax = 200_000;
+/**
+ * How far the last use of a key on disk may lag behind: a key in constant use costs one small write
+ * per this interval, not one per request.
+ */
+export const keyUseWrittenMs = 5 * 60_000;
+/** Keys whose last use is written per second, at most; the others wait for the next second. */
+export const keyUsesPerFlush = 500;
+/** How long the old secret of a rotated key keeps working by default. */
+export const rotationOverlapSeconds = 86_400;
+/** Old secrets of one key that still work; all are in memory. */
+export const oldSecretsMax = 2;
+/** Bytes of a key's name, which is for people; all keys are in memory. */
+export const keyNameBytesMax = 128;
+/** Labels of one key: a request's usage is added to one sum per label. */
+export const labelsPerKeyMax = 8;
+/** Bytes of one label; all keys are in memory. */
+export const labelBytesMax = 64;
+/**
+ * A body up to this size is read before its key is checked, which then takes no extra round trip.
+ * For a larger body, or one of unknown size, the key is checked first, so that unauthenticated
+ * clients can't fill the memory.
+ */
+export const unauthorizedBodyBytesMax = 256 * 1024;
+/** How long such a body may take to arrive. */
+export const unauthenticatedBodyMs = 15_000;
+/** The share that all such bodies may take of the memory for requests and answers. */
+export const memoryForUnauthenticatedShare = 1 / 16;
+
+// Files of limits.
+
+/**
+ * Rules and budgets in one file. They change together, in one turn without verdicts, which takes 20
+ * to 90 ms of CPU for the maximum.
+ */
+export const limitsPerFileMax = 10_000;
+
+/**
+ * Rules and budgets that one file may change if hosts share them: the engine decides in one step of
+ * about 50 ms, in which it answers no other host.
+ */
+export const sharedChangesMax = 2_000;
+
+/** Characters of one entry as JSON: the longest path, escaped, with room. A frame fits four. */
+export const limitEntryCharsMax = 16 * 1024;
+
+/**
+ * Files that the daemon keeps while they arrive, about 3 MB each; a further file replaces the one
+ * that was used longest ago.
+ */
+export const limitFilesHeldMax = 4;
+
+/** Entries of a file that are processed in one turn: about 2 ms. */
+export const limitsPerTurn = 500;
+
+/** How often a plan is restarted because limits have changed; after that it is made in one turn. */
+export const plansInSlicesMax = 3;
+
+/** Changes in one page of a plan: with the longest paths they fill half a frame. */
+export const changesPerPage = 200;

@@ -79,9 +79,9 @@ async function runDoctor(session: Session, flags: DoctorFlags): Promise<void> {
 }
 
 function checkConfiguration(config: Config, warnings: readonly string[]): readonly Finding[] {
-  const told = [...warnings, ...likelyMistakes(config), ...unreadableFiles(config)];
+  const warned = [...warnings, ...likelyMistakes(config), ...unreadableFiles(config)];
   const file = config.file ?? "built-in default: no file was found";
-  return [ok("configuration", file), ...told.map((text) => warning("configuration", text))];
+  return [ok("configuration", file), ...warned.map((text) => warning("configuration", text))];
 }
 
 async function checkServices(

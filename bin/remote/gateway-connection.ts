@@ -118,13 +118,17 @@ function connectionError(url: string, error: unknown, isLate: boolean): DaemonEr
         error,
       );
     default:
-      return new DaemonError("unreachable", `can't reach ${origin}: ${told(code, message)}`, error);
+      return new DaemonError(
+        "unreachable",
+        `can't reach ${origin}: ${reason(code, message)}`,
+        error,
+      );
   }
 }
 
 const certificateCodes = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/;
 
-function told(code: string, message: string): string {
+function reason(code: string, message: string): string {
   return certificateCodes.test(code)
     ? `its certificate isn't trusted: ${message}; NODE_EXTRA_CA_CERTS=FILE adds an authority`
     : message;

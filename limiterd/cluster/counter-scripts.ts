@@ -27,7 +27,7 @@ local function numbersIn(text)
   return numbers
 end
 
--- An impossible value was damaged, or written by another program: it counts as lost.
+-- An impossible value is damaged, or from another program: it counts as lost.
 local function isCount(number, max)
   return number ~= nil and number >= 0 and number <= max and number == math.floor(number)
 end
@@ -53,7 +53,7 @@ local function row(text)
   }
 end
 
--- What counted in one window and the one before it, as it counts in another.
+-- Converts the counts of one window and of the one before it to another window.
 local function roll(own, current, previous, window)
   if own == window then return current, previous end
   if own > window then return add(current, previous), 0 end
@@ -81,7 +81,7 @@ local function sums(rows, window)
   return all
 end
 
--- Bad fields are lost; a counter is damaged when others may have counted more than it says.
+-- Bad fields are lost; a counter is damaged if others may have counted more than it has.
 local counter, bad, isDamaged = { rows = {} }, {}, false
 local stored = redis.pcall('HGETALL', KEYS[1])
 if stored.err then
@@ -108,7 +108,7 @@ end
 
 const readSource = `${common}
 local window = windowOf(tonumber(ARGV[1]))
--- A reset that no host has told of yet: what runs still holds its slots.
+-- A reset that no host has reported yet: running requests still hold their slots.
 if counter.g and tonumber(ARGV[2]) > counter.g then
   for _, each in pairs(counter.rows) do
     each.current, each.previous, each.tokens, each.tokensBefore = 0, 0, 0, 0
@@ -123,7 +123,7 @@ local host = ARGV[1]
 local given = numbersIn(ARGV[2])
 local start, seq, generation, synced, period = given[1], given[2], given[3], given[4], given[5]
 local capRequests, capSlots = given[6], given[7]
-local told = {
+local reported = {
   window = given[8], spent = given[9], spentBefore = given[10], held = given[11],
   frozen = given[12], frozenBefore = given[13],
 }
@@ -136,7 +136,7 @@ local kept = 2 * period + slotsValid
 
 if not counter.g and next(counter.rows) then counter.g = generation end
 
--- Left alone by what is too late. That is over in a moment.
+-- A late question changes nothing.
 local own = counter.rows[host]
 local status = 0
 if counter.g and generation < counter.g then
@@ -151,7 +151,7 @@ if status ~= 0 then
     all.requests, all.requestsBefore, all.tokens, all.tokensBefore, all.slots }
 end
 
--- Rows that no longer count: of a lower generation, and of hosts that are long gone.
+-- Rows that no longer count: those of a lower generation, and of hosts gone for long.
 local gone = bad
 for _, field in ipairs(bad) do
   if field ~= 'h:' .. host then isDamaged = true end
@@ -167,7 +167,7 @@ if counter.g and generation > counter.g then
 end
 for _, field in ipairs(gone) do counter.rows[string.sub(field, 3)] = nil end
 
--- Has the engine lost what it told this host? Then nothing is granted for a while.
+-- If the engine has lost what it granted this host, it grants nothing for a while.
 local born, settles = counter.b or now, counter.s or 0
 if isDamaged then settles = now + settle end
 if synced > 0 and synced + kept > now then
@@ -181,9 +181,9 @@ end
 -- The clock may have been set back since.
 settles = math.min(settles, now + settle)
 
--- What an earlier start of the host's daemon was granted counts as used; its slots until whoever
--- holds them has surely taken them again.
-local frozen, frozenBefore = roll(told.window, told.frozen, told.frozenBefore, window)
+-- Grants of an earlier start of this host's daemon count as used; its slots count until their
+-- holders have had time to take them again.
+local frozen, frozenBefore = roll(reported.window, reported.frozen, reported.frozenBefore, window)
 local frozenSlots, frozenSlotsUntil = 0, 0
 if own then
   local again = start > own.start
@@ -203,9 +203,9 @@ if own then
   end
 end
 
-local current, previous = roll(told.window, told.spent, told.spentBefore, window)
+local current, previous = roll(reported.window, reported.spent, reported.spentBefore, window)
 current = add(frozen, current)
-if told.window >= window then current = add(current, told.held) end
+if reported.window >= window then current = add(current, reported.held) end
 previous = add(frozenBefore, previous)
 local token, tokenBefore = roll(tokens.window, tokens.current, tokens.previous, window)
 local stated = {

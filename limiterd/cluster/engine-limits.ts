@@ -73,8 +73,8 @@ export function createEngineLimits(
         async (counter) => {
           const key = counterKey(clusterName, counter);
           const words = [counter.periodMs, counter.generation];
-          const told = await connection.call(readScript, [key], words);
-          return totalsOf(counts(told, 7), counter.periodMs, told);
+          const answered = await connection.call(readScript, [key], words);
+          return totalsOf(counts(answered, 7), counter.periodMs, answered);
         },
         ports,
       ),
@@ -145,7 +145,7 @@ function syncReply(value: EngineValue, question: SyncQuestion): SyncReply {
     slotsGranted > question.slots.wanted ||
     settlingMs > settleMs;
   if (status === undefined || isMore) throw unexpected(value);
-  const told = [...numbers.slice(1, 3), ...numbers.slice(8)];
+  const answered = [...numbers.slice(1, 3), ...numbers.slice(8)];
   return {
     status,
     granted,
@@ -153,7 +153,7 @@ function syncReply(value: EngineValue, question: SyncQuestion): SyncReply {
     frozen,
     frozenBefore,
     settlingMs,
-    ...totalsOf(told, question.periodMs, value),
+    ...totalsOf(answered, question.periodMs, value),
   };
 }
 

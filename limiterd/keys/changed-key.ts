@@ -1,5 +1,5 @@
 /** The new values of a managed key that is rotated, deactivated or deleted. */
-import { oldSecretsMax } from "../../shared/domain/credential-bounds.js";
+import { oldSecretsMax } from "../../shared/bounds.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import { type KeyFields, keyStatus, type ManagedKey, workingOldSecrets } from "./key-ring.js";
 

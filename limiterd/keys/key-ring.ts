@@ -4,7 +4,7 @@
  * open. A deleted key leaves a tombstone with its number and its labels, to which requests in
  * flight are still charged.
  */
-import { keyUseWrittenMs } from "../../shared/domain/credential-bounds.js";
+import { keyUseWrittenMs } from "../../shared/bounds.js";
 import { type KeyDefinition, type KeyStatus, keyId } from "../../shared/domain/managed-key.js";
 
 export interface ManagedKey extends Omit<KeyDefinition, "models"> {

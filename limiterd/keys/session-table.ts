@@ -17,7 +17,7 @@ export interface Session extends SessionOpening {
   readonly expiresAtMs: number;
   seenAtMs: number;
   /** Whether it is shared with other hosts. */
-  isTold: boolean;
+  isShared: boolean;
 }
 
 /** Makes a session that begins now. */
@@ -25,7 +25,7 @@ export function newSession({ hash, credential }: SessionOpening, nowMs: number):
   const latestMs = nowMs + sessionMs;
   const expiresAtMs =
     credential.kind === "jwt" ? Math.min(latestMs, credential.expiresAtMs) : latestMs;
-  return { hash, credential, openedAtMs: nowMs, expiresAtMs, seenAtMs: nowMs, isTold: false };
+  return { hash, credential, openedAtMs: nowMs, expiresAtMs, seenAtMs: nowMs, isShared: false };
 }
 
 export class SessionTable {

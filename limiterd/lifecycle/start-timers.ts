@@ -2,8 +2,13 @@
  * The daemon's timers, such as for snapshots, sweeps and the end of the reconnect grace period; and
  * the order in which it stops.
  */
-import { journalBytesMax, reconnectGraceMs, windowsPerSlice } from "../../shared/bounds.js";
-import { keysMax, keyUsesPerFlush } from "../../shared/domain/credential-bounds.js";
+import {
+  journalBytesMax,
+  keysMax,
+  keyUsesPerFlush,
+  reconnectGraceMs,
+  windowsPerSlice,
+} from "../../shared/bounds.js";
 import { endReconnectGrace } from "../handlers/accept-hello.js";
 import { closeTimedOutPeers } from "../handlers/connection.js";
 import { keyChange } from "../keys/stored-key.js";

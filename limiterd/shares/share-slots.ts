@@ -10,7 +10,7 @@ export class ShareSlots {
   #endMonoMs = 0;
   #others = 0;
   /** Slots in use at the last report to the engine. */
-  #told = 0;
+  #reported = 0;
 
   /** Whether this host holds any slot. */
   get holds(): boolean {
@@ -19,7 +19,7 @@ export class ShareSlots {
 
   /** Whether this host holds slots that no request uses. */
   get keeps(): boolean {
-    return this.#granted > this.#told;
+    return this.#granted > this.#reported;
   }
 
   has(inFlight: number, monoMs: number): boolean {
@@ -32,8 +32,8 @@ export class ShareSlots {
   }
 
   /** Notes a report of the slots in use; `kept` is the maximum number of kept slots in addition. */
-  tell(inFlight: number, kept: number): void {
-    this.#told = inFlight;
+  report(inFlight: number, kept: number): void {
+    this.#reported = inFlight;
     this.#granted = Math.min(this.#granted, inFlight + kept);
   }
 

@@ -15,7 +15,7 @@ export class ShareTokens {
   /** What other hosts have charged. */
   #others: Halves = none;
   /** The tokens of this host that the engine counts. */
-  #told: Halves = none;
+  #reported: Halves = none;
   /** Tokens charged since the last report to the engine, and how many may stay unreported. */
   #unsent = 0;
   #waitingMax = 0;
@@ -55,14 +55,14 @@ export class ShareTokens {
   }
 
   /** Begins a report and returns its tokens; none for a gauge. */
-  tell(own: Window): Halves {
+  report(own: Window): Halves {
     this.#unsent = 0;
     return this.#halvesOf(own);
   }
 
   /** Notes that the engine has received this report. */
-  told(halves: Halves): void {
-    this.#told = halves;
+  reported(halves: Halves): void {
+    this.#reported = halves;
   }
 
   /**
@@ -92,12 +92,12 @@ export class ShareTokens {
    * known ones from before it lost its data.
    */
   seen({ window, totals }: CounterTotals, settling: boolean): void {
-    const told = rollHalves(this.#told, window);
+    const reported = rollHalves(this.#reported, window);
     const known = settling ? rollHalves(this.#others, window) : none;
     this.#others = {
       window,
-      current: Math.max(known.current, totals.tokens - told.current),
-      previous: Math.max(known.previous, totals.tokensBefore - told.previous),
+      current: Math.max(known.current, totals.tokens - reported.current),
+      previous: Math.max(known.previous, totals.tokensBefore - reported.previous),
     };
   }
 
@@ -123,7 +123,7 @@ export class ShareTokens {
 
   clear(): void {
     this.#others = none;
-    this.#told = none;
+    this.#reported = none;
     this.#waitingMax = 0;
     this.#distance.clear();
   }

@@ -39,7 +39,7 @@ export class ShareUnits {
   #others = 0;
   #othersBefore = 0;
   /** The last report to the engine, and the grants since. */
-  #told: Halves;
+  #reported: Halves;
   /** How many units were held in advance after the last grant. */
   #aim = 0;
   #isFew = false;
@@ -55,7 +55,7 @@ export class ShareUnits {
     this.#window = periodMs === 0 ? 0 : Math.floor(own.startMs / periodMs);
     this.#frozen = periodMs === 0 ? 0 : own.currentRequests;
     this.#frozenBefore = periodMs === 0 ? 0 : own.previousRequests;
-    this.#told = { window: this.#window, current: 0, previous: 0 };
+    this.#reported = { window: this.#window, current: 0, previous: 0 };
     this.#windowLsn = lsn - 1;
     this.#windowBeforeLsn = lsn - 1;
   }
@@ -159,12 +159,12 @@ export class ShareUnits {
 
   /** Whether the engine has a report that a later one must not lower. */
   get isSent(): boolean {
-    return this.#told.current > 0 || this.#told.previous > 0;
+    return this.#reported.current > 0 || this.#reported.previous > 0;
   }
 
   /** Whether the engine's counts differ from this host's. */
   get isUnsent(): boolean {
-    const { current, previous } = rollHalves(this.#told, this.#window);
+    const { current, previous } = rollHalves(this.#reported, this.#window);
     return current !== this.#spent + this.#held || previous !== this.#spentBefore;
   }
 
@@ -187,7 +187,7 @@ export class ShareUnits {
     // requests that need this question.
     this.#held = this.has(monoMs) ? Math.min(this.#held, desired) : 0;
     const used = addCount(this.#spent, this.#held);
-    this.#told = { window: this.#window, current: used, previous: this.#spentBefore };
+    this.#reported = { window: this.#window, current: used, previous: this.#spentBefore };
     // Held units may be used before the next report, so they are reported as used.
     return {
       window: this.#window,
@@ -206,8 +206,12 @@ export class ShareUnits {
     exchange: UnitsExchange,
   ): void {
     const stated = { window: units.window, current: units.spent, previous: units.spentBefore };
-    const told = rollHalves(stated, window);
-    this.#told = { window, current: addCount(told.current, granted), previous: told.previous };
+    const reported = rollHalves(stated, window);
+    this.#reported = {
+      window,
+      current: addCount(reported.current, granted),
+      previous: reported.previous,
+    };
     this.seen({ nowMs, window, totals }, exchange);
     this.#syncedMs = nowMs;
     this.#held += granted;
@@ -225,11 +229,11 @@ export class ShareUnits {
   ): void {
     this.#clock.answered(nowMs, exchange);
     this.#rollTo(window, lsn);
-    const told = rollHalves(this.#told, window);
-    this.#others = Math.max(settling ? this.#others : 0, totals.requests - told.current);
+    const reported = rollHalves(this.#reported, window);
+    this.#others = Math.max(settling ? this.#others : 0, totals.requests - reported.current);
     this.#othersBefore = Math.max(
       settling ? this.#othersBefore : 0,
-      totals.requestsBefore - told.previous,
+      totals.requestsBefore - reported.previous,
     );
   }
 
@@ -244,7 +248,7 @@ export class ShareUnits {
     this.#others = 0;
     this.#othersBefore = 0;
     this.#aim = 0;
-    this.#told = { window: this.#window, current: 0, previous: 0 };
+    this.#reported = { window: this.#window, current: 0, previous: 0 };
   }
 
   #rollTo(window: number, lsn: number): void {

@@ -333,7 +333,7 @@ export class Share implements CounterShare {
     const ahead = this.demand.ahead(monoMs, { left, hosts, periodMs: rule.periodMs });
     this.#ahead = idle ? 0 : Math.max(0, ahead);
     const desired = isLast || this.#settlingMs > 0 ? 0 : Math.max(this.#ahead, this.waiting);
-    if (isGauge) this.slots.tell(inFlight, desired);
+    if (isGauge) this.slots.report(inFlight, desired);
     this.#schedule.sent(monoMs);
     this.#isUrgent = false;
     this.#asked = {
@@ -346,7 +346,7 @@ export class Share implements CounterShare {
       capRequests: isGauge ? null : maxRequests,
       capSlots: isGauge ? maxRequests : null,
       units: units.state(isGauge || maxRequests === null ? 0 : desired, monoMs),
-      tokens: this.tokens.tell(own),
+      tokens: this.tokens.report(own),
       slots: { inUse: isGauge ? inFlight : 0, wanted: isGauge ? desired : 0 },
     };
     return this.#asked;
@@ -367,7 +367,7 @@ export class Share implements CounterShare {
     const settling = this.#settlingMs > 0;
     this.units.synced(question, reply, { ...exchange, lsn: this.#turn.lsn, settling });
     this.units.aim(this.#ahead, this.demand.isFew);
-    this.tokens.told(question.tokens);
+    this.tokens.reported(question.tokens);
     this.tokens.seen(reply, settling);
     this.tokens.letWait(reply, this.#turn.hosts, settling);
     this.slots.granted(question.slots.inUse, slotsGranted, exchange.sentMonoMs);

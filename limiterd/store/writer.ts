@@ -374,9 +374,9 @@ export class CommitQueue {
    * Queues changes and begins to commit. Resolves with null once they are committed, or with the
    * error as soon as the store can't be written.
    */
-  tryWrite(changes: readonly Change[], told: (failing: Error | null) => void): void {
+  tryWrite(changes: readonly Change[], onOutcome: (failing: Error | null) => void): void {
     const finish = (outcome: Error | null): void => {
-      if (this.#waiting.delete(finish)) told(outcome);
+      if (this.#waiting.delete(finish)) onOutcome(outcome);
     };
     this.#waiting.add(finish);
     this.add(changes, () => finish(null));

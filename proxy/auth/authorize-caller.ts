@@ -4,7 +4,7 @@
  * this check.
  */
 import { unreachable } from "../../shared/assert.js";
-import { strangerBodyMs, unauthorizedBodyBytesMax } from "../../shared/domain/credential-bounds.js";
+import { unauthenticatedBodyMs, unauthorizedBodyBytesMax } from "../../shared/bounds.js";
 import { type Failure, plainFailure } from "../../shared/error-code.js";
 import type { Authorized } from "../../shared/wire/message-from-daemon.js";
 import type { Exchange } from "../http/exchange.js";
@@ -81,7 +81,7 @@ function identified(
 interface DoorKeeper {
   readonly limiter: Limiter;
   readonly capacity: {
-    readonly strangers: { take(bytes: number): boolean; give(bytes: number): void };
+    readonly unauthenticated: { take(bytes: number): boolean; give(bytes: number): void };
   };
 }
 
@@ -91,7 +91,7 @@ interface DoorKeeper {
  * little memory, which this takes; when it is used up, callers are checked first.
  */
 export function mustAuthorizeFirst(
-  { limiter, capacity: { strangers } }: DoorKeeper,
+  { limiter, capacity: { unauthenticated } }: DoorKeeper,
   { credential, pathFailure }: Caller,
   exchange: Exchange,
 ): boolean {
@@ -106,8 +106,8 @@ export function mustAuthorizeFirst(
   if (length === undefined) return exchange.header("transfer-encoding") !== undefined;
   const bytes = Number(length);
   if (bytes > unauthorizedBodyBytesMax) return true;
-  if (!strangers.take(bytes)) return true;
-  exchange.awaitBody(strangerBodyMs, () => strangers.give(bytes));
+  if (!unauthenticated.take(bytes)) return true;
+  exchange.awaitBody(unauthenticatedBodyMs, () => unauthenticated.give(bytes));
   return false;
 }
 

@@ -4,8 +4,8 @@
  */
 
 import { type ModelPatterns, parseModelPatterns } from "../../shared/access/allowed-models.js";
+import { jwtBytesMax } from "../../shared/bounds.js";
 import { isObject } from "../../shared/checked.js";
-import { jwtBytesMax } from "../../shared/domain/credential-bounds.js";
 import { normalizeUserPath } from "../../shared/domain/user-path.js";
 
 type Claims = Readonly<Record<string, unknown>>;

@@ -3,7 +3,7 @@
  * of its verified claims, and caches the result. `jose-issuers.ts` verifies signatures and claims.
  */
 import type { ModelPatterns } from "../../shared/access/allowed-models.js";
-import { verifiedTokenMs, verifiedTokensMax } from "../../shared/domain/credential-bounds.js";
+import { verifiedTokenMs, verifiedTokensMax } from "../../shared/bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
 import { authenticatedCaller, type Caller, type RefusedCaller, wrongToken } from "./caller.js";
 import { claimedIssuer, modelsFromClaims, pathFromClaims } from "./jwt-path.js";

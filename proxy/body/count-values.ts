@@ -20,7 +20,7 @@ export const valuesMax = 250_000;
  * A body of more values is parsed only after its caller's key has been checked. Parsing up to this
  * many takes a few milliseconds.
  */
-export const strangerValuesMax = 20_000;
+export const unauthenticatedValuesMax = 20_000;
 /**
  * How many fields, that is names in its outermost object, a body may have: ten times those of any
  * dialect. Each field is looked at.

@@ -26,9 +26,9 @@ import {
   inTurns,
   outlineOf,
   outlineSliced,
-  strangerValuesMax,
   tooManyFields,
   tooManyValues,
+  unauthenticatedValuesMax,
   valuesMax,
 } from "./count-values.js";
 import { type Kind, kindOf, whyNotJson } from "./json-value.js";
@@ -325,7 +325,7 @@ const takesTokens: ReadonlySet<Operation> = new Set<Operation>(["embeddings", "c
 
 export function bodyText(operation: Operation, bytes: Buffer): BodyText {
   const text = bytes.toString("latin1");
-  const isShort = text.length <= strangerValuesMax;
+  const isShort = text.length <= unauthenticatedValuesMax;
   return { bytes, text, outline: isShort ? null : outlineOf(text, takesTokens.has(operation)) };
 }
 
@@ -347,5 +347,5 @@ export async function largeBodyText(
 
 /** Whether parsing takes so long that the caller must be authenticated first. */
 export function isDense({ outline }: BodyText): boolean {
-  return outline !== null && outline.values > strangerValuesMax;
+  return outline !== null && outline.values > unauthenticatedValuesMax;
 }

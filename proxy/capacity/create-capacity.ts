@@ -2,9 +2,12 @@
 import type { Socket } from "node:net";
 import { availableParallelism, totalmem } from "node:os";
 import { constrainedMemory } from "node:process";
-import { heldBytesMaxByDefault, heldMemoryShare } from "../../shared/bounds.js";
+import {
+  heldBytesMaxByDefault,
+  heldMemoryShare,
+  memoryForUnauthenticatedShare,
+} from "../../shared/bounds.js";
 import type { Config } from "../../shared/config/config.js";
-import { memoryForStrangersShare } from "../../shared/domain/credential-bounds.js";
 import type { Log } from "../../shared/log.js";
 import { ConnectionRoom, connectionsWithin } from "./connection-room.js";
 import { MemoryLedger } from "./memory-ledger.js";
@@ -16,7 +19,7 @@ export interface ProxyCapacity {
   /** Memory of requests and answers. */
   readonly memory: MemoryLedger;
   /** Memory of bodies whose callers the daemon hasn't checked yet. */
-  readonly strangers: MemoryLedger;
+  readonly unauthenticated: MemoryLedger;
 }
 
 /** How many idle connections to close when file descriptors run out. */
@@ -47,7 +50,7 @@ export function createCapacity(server: Config["server"], log: Log): ProxyCapacit
 function createMemory(
   { heldBytesMax, proxies }: Config["server"],
   log: Log,
-): Pick<ProxyCapacity, "memory" | "strangers"> {
+): Pick<ProxyCapacity, "memory" | "unauthenticated"> {
   const max =
     heldBytesMax ??
     Math.min(
@@ -65,7 +68,10 @@ function createMemory(
       () => performance.now(),
     ),
   );
-  return { memory, strangers: new MemoryLedger(Math.floor(max * memoryForStrangersShare)) };
+  return {
+    memory,
+    unauthenticated: new MemoryLedger(Math.floor(max * memoryForUnauthenticatedShare)),
+  };
 }
 
 /** The number of proxies that share the memory. */

@@ -52,8 +52,8 @@ interface Dialect {
 // `provider-…-to-client`.
 
 export const chatToMessages: Translation = {
-  repeats: ["tools"],
-  repeatedFrom: ({ stream, tools }) => {
+  echoedFields: ["tools"],
+  echoSource: ({ stream, tools }) => {
     const renamed = renamedFunctions(tools);
     return renamed.length === 0 ? { stream } : { stream, tools: renamed };
   },
@@ -65,7 +65,7 @@ export const chatToMessages: Translation = {
 
 /** For models that do what a chat request asks only through the Responses API. */
 export const chatToResponses: Translation = {
-  repeats: [],
+  echoedFields: [],
   request: chatRequestToResponses,
   answer: responsesAnswerToChat,
   asEvents: responseAsEvents,
@@ -80,8 +80,8 @@ export const googleStreamToChat: Translation = translationOf(true);
 
 function translationOf(stream: boolean): Translation {
   return {
-    repeats: ["tools", "includeThoughts"],
-    repeatedFrom: (body) => ({
+    echoedFields: ["tools", "includeThoughts"],
+    echoSource: (body) => ({
       stream,
       tools: renamedTools(declaredFunctions(body)),
       includeThoughts: includesThoughts(body),
@@ -101,8 +101,8 @@ function includesThoughts(body: JsonObject): boolean {
 }
 
 export const messagesToChat: Translation = {
-  repeats: ["tools"],
-  repeatedFrom: ({ stream, tools }) => {
+  echoedFields: ["tools"],
+  echoSource: ({ stream, tools }) => {
     const renamed = renamedTools(tools);
     return renamed.length === 0 ? { stream } : { stream, tools: renamed };
   },
@@ -114,8 +114,8 @@ export const messagesToChat: Translation = {
 
 export const responsesToChat: Translation = {
   // The last two decide which reasoning the client gets to send back.
-  repeats: [...repeatedFields, "include", "store"],
-  repeatedFrom: hoistTools,
+  echoedFields: [...repeatedFields, "include", "store"],
+  echoSource: hoistTools,
   request: (body, options) => responsesRequestToChat(hoistTools(body), options),
   answer: chatAnswerToResponses,
   asEvents: chatAnswerAsEvents,

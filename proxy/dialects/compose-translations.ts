@@ -15,8 +15,8 @@ import type {
  */
 export function composeTranslations(outer: Translation, inner: Translation): Translation {
   return {
-    repeats: outer.repeats,
-    repeatedFrom: (body) => outer.repeatedFrom?.(body) ?? body,
+    echoedFields: outer.echoedFields,
+    echoSource: (body) => outer.echoSource?.(body) ?? body,
     request(body, options) {
       const middle = outer.request(body, options);
       if (!middle.ok) return middle;

@@ -43,9 +43,9 @@ export function countingBy(
   answerWith: (count: number) => JsonObject,
 ): Translation {
   return {
-    repeats: [],
+    echoedFields: [],
     // A client may ask for a stream, as in the request that it will send.
-    repeatedFrom: () => ({}),
+    echoSource: () => ({}),
     request: (body, options) => countable(body, options, answered),
     answer: (body) => answerWith(countIn(body)),
     asEvents: noStream,

@@ -106,7 +106,7 @@ class JsonCall implements ModelCall {
   #translations: Map<string, TranslatedRequest> | null = null;
   /** The memory that they took from the ledger. */
   #translationBytes = 0;
-  /** Request fields that the answer repeats, kept until it ends. */
+  /** Request fields that the answer echoedFields, kept until it ends. */
   #repeated: JsonObject | null = null;
   readonly #sent = new LargeBodies();
   /** Kept after the body is released. */
@@ -264,9 +264,9 @@ class JsonCall implements ModelCall {
       requestId: exchange.ownId,
       provider: target.provider.name,
       streamForm: streamForm(this.operation, exchange.query),
-      request: fieldsOf(translation.repeatedFrom?.(this.#object()) ?? this.#object(), [
+      request: fieldsOf(translation.echoSource?.(this.#object()) ?? this.#object(), [
         "stream",
-        ...translation.repeats,
+        ...translation.echoedFields,
       ]),
     };
     this.#repeated = context.request;
@@ -305,7 +305,7 @@ class JsonCall implements ModelCall {
     memory.give(Math.max(0, this.#translationBytes - keepsBytes));
     this.#parsed = null;
     this.#translations = null;
-    this.#sent.letGo();
+    this.#sent.release();
     if (!isLarge) return;
     this.#promptBytes = promptBytes(this.#bytes);
     memory.give(this.#bytes.length);

@@ -1,6 +1,7 @@
 /** The metrics of a proxy, as its request handlers use them. */
+
+import type { ReportedMetrics } from "../../shared/metrics/reported-metrics.js";
 import type { Family } from "../../shared/metrics/series.js";
-import type { ToldMetrics } from "../../shared/metrics/told-metrics.js";
 import type { ProxyCounts } from "./proxy-counts.js";
 
 export interface Metrics {
@@ -27,12 +28,12 @@ export interface ProxyGroup {
    */
   serves(onOdd: (proxy: string, reason: string) => void): Promise<void>;
   /** The metrics of all; null if the supervisor doesn't answer. */
-  gather(): Promise<ToldMetrics | null>;
+  gather(): Promise<ReportedMetrics | null>;
   /**
    * Sets how the supervisor or another proxy reads this proxy's own metrics, and what runs when the
    * supervisor reports that a reload failed.
    */
-  answerWith(own: () => Promise<ToldMetrics>, onReloadFailed: () => void): void;
+  answerWith(own: () => Promise<ReportedMetrics>, onReloadFailed: () => void): void;
   /** Sends the last metrics before the proxy leaves. */
   leave(): Promise<void>;
 }

@@ -34,7 +34,7 @@ export class LargeBody {
   }
 
   /** Releases the body: it won't be sent again. Pieces on their way are sent to the end. */
-  letGo(): void {
+  release(): void {
     this.#held = null;
   }
 }
@@ -52,7 +52,7 @@ export class LargeBodies {
     return large;
   }
 
-  letGo(): void {
-    for (const body of this.#sent ?? []) body.letGo();
+  release(): void {
+    for (const body of this.#sent ?? []) body.release();
   }
 }

@@ -2,10 +2,11 @@
  * Denied JWTs, which are refused although they are genuine (`docs/authentication.md`): one token by
  * its `jti`, or all of a subject by its `sub`.
  */
+
+import { deniedClaimBytesMax } from "../bounds.js";
 import { asObject, bad, type Checked, show } from "../checked.js";
 import { utf8Bytes } from "../text/utf8-bytes.js";
 import { parseTimestamp } from "../time.js";
-import { deniedClaimBytesMax } from "./credential-bounds.js";
 import { isPrintable } from "./target-name.js";
 
 export const deniedClaims = ["jti", "sub"] as const;

@@ -1,8 +1,7 @@
 /** The fields with which a managed key is rotated (`docs/authentication.md`). */
 import type { ModelPatterns } from "../access/allowed-models.js";
-import { periodSecondsMax } from "../bounds.js";
+import { periodSecondsMax, rotationOverlapSeconds } from "../bounds.js";
 import { asObject, bad, type Checked, isCount, show } from "../checked.js";
-import { rotationOverlapSeconds } from "./credential-bounds.js";
 import { parseModels } from "./managed-key.js";
 
 /** What a request to rotate a key asks for. */

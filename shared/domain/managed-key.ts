@@ -5,10 +5,10 @@
  */
 
 import { type ModelPatterns, parseModelPatterns } from "../access/allowed-models.js";
+import { keyNameBytesMax, labelBytesMax, labelsPerKeyMax } from "../bounds.js";
 import { asObject, bad, type Checked, isCount, show } from "../checked.js";
 import { utf8Bytes } from "../text/utf8-bytes.js";
 import { parseTimestamp } from "../time.js";
-import { keyNameBytesMax, labelBytesMax, labelsPerKeyMax } from "./credential-bounds.js";
 import { parseUserPath } from "./limit-key.js";
 import { isPrintable } from "./target-name.js";
 

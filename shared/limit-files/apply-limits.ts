@@ -3,11 +3,12 @@
  * frames, requests the plan, and then has it carried out completely or not at all. For the HTTP API
  * and the command line.
  */
+
+import { limitEntryCharsMax, limitsPerFileMax } from "../bounds.js";
 import { asObject, bad, type Checked, good, isObject } from "../checked.js";
 import { type Failure, failure, invalid, plainFailure } from "../error-code.js";
 import { append } from "../long-lists.js";
 import type { AdminOp } from "../wire/admin-op.js";
-import { limitEntryCharsMax, limitsPerFileMax } from "./limit-file-bounds.js";
 import type { LimitChangeItem, LimitsPlan, LimitsPlanPage } from "./limits-plan.js";
 
 type Answer =

@@ -5,14 +5,14 @@ import type { Metric } from "./metric.js";
 import { type Family, newSeries, type Series } from "./series.js";
 
 /** One series: the metric's name, its labels and its numbers. */
-export type ToldSeries = readonly [
+export type ReportedSeries = readonly [
   name: string,
   labels: readonly string[],
   values: readonly number[],
 ];
 
 export interface MetricsAnswer {
-  readonly series: readonly ToldSeries[];
+  readonly series: readonly ReportedSeries[];
 }
 
 /** The proxy's question: the maximum number of rules, and of budgets, that get series. */
@@ -31,11 +31,11 @@ export function familiesOf(
   answer: unknown,
   metrics: readonly Metric[] = Object.values(limiterMetrics),
 ): readonly Family[] {
-  const told = isObject(answer) && Array.isArray(answer["series"]) ? answer["series"] : [];
+  const answered = isObject(answer) && Array.isArray(answer["series"]) ? answer["series"] : [];
   const byName = new Map<string, { readonly metric: Metric; readonly series: Series[] }>(
     metrics.map((metric) => [metric.name, { metric, series: [] }]),
   );
-  for (const one of told as readonly unknown[]) {
+  for (const one of answered as readonly unknown[]) {
     if (!Array.isArray(one)) continue;
     const [name, labels, values] = one as unknown[];
     const family = byName.get(String(name));

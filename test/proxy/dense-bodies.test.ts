@@ -2,7 +2,7 @@
 import t from "tap";
 import type { Caller } from "../../proxy/auth/caller.js";
 import { authenticatedCaller } from "../../proxy/auth/caller.js";
-import { strangerValuesMax, valuesMax } from "../../proxy/body/count-values.js";
+import { unauthenticatedValuesMax, valuesMax } from "../../proxy/body/count-values.js";
 import { countTokens } from "../../proxy/handlers/count-tokens.js";
 import { modelRequest } from "../../proxy/handlers/model-request.js";
 import { providerObjectRequest } from "../../proxy/handlers/objects/provider-objects.js";
@@ -132,7 +132,7 @@ t.test("a body that holds many values, and names objects, is parsed once", async
 t.test("a body of many values is parsed for callers alone whose key was checked", async (t) => {
   const stranger: Caller = { ...authenticatedCaller("/"), credential: "of nobody's key" };
   for (const endpoint of endpoints) {
-    const body = endpoint.body(shapes[0]!(strangerValuesMax + 2));
+    const body = endpoint.body(shapes[0]!(unauthenticatedValuesMax + 2));
     const { status, parsed } = await parsing(endpoint, body, stranger);
     t.equal(status, 401, endpoint.path);
     t.equal(parsed, 0, endpoint.path);

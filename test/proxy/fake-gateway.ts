@@ -76,7 +76,7 @@ export function fakeCapacity(): Capacity {
     connections: { isFull: false, max: 10, open: 1, requests: 1 },
     files: { exhausted: false },
     memory: new MemoryLedger(1e9),
-    strangers: new MemoryLedger(1e9),
+    unauthenticated: new MemoryLedger(1e9),
   };
 }
 

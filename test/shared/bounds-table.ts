@@ -12,7 +12,7 @@ import {
   sharesMax,
   slotsValidMs,
 } from "../../limiterd/bounds.js";
-import { fieldsMax, strangerValuesMax, valuesMax } from "../../proxy/body/count-values.js";
+import { fieldsMax, unauthenticatedValuesMax, valuesMax } from "../../proxy/body/count-values.js";
 import {
   breakerOpenMsMax,
   breakersMax,
@@ -35,12 +35,8 @@ import { linesPerFileMax, namesPerFileMax } from "../../proxy/objects/batch-inpu
 import { requestsPerBatchMax } from "../../proxy/objects/batch-requests.js";
 import { namedMax } from "../../proxy/objects/object-ids.js";
 import * as bounds from "../../shared/bounds.js";
-import * as credentials from "../../shared/domain/credential-bounds.js";
-import {
-  limitEntryCharsMax,
-  limitsPerFileMax,
-  sharedChangesMax,
-} from "../../shared/limit-files/limit-file-bounds.js";
+import * as credentials from "../../shared/bounds.js";
+import { limitEntryCharsMax, limitsPerFileMax, sharedChangesMax } from "../../shared/bounds.js";
 import * as sessions from "../../shared/wire/dashboard-session.js";
 import * as objects from "../../shared/wire/stored-object.js";
 import { markdown } from "../support/markdown-table.js";
@@ -91,7 +87,7 @@ const requests: readonly Row[] = [
   ],
   [
     "JSON values read before the key is checked",
-    count(strangerValuesMax),
+    count(unauthenticatedValuesMax),
     "the key is checked first",
   ],
   [

@@ -6,8 +6,8 @@
 import {
   type MetricsMessage,
   parseMetricsMessage,
-  type ToldMetrics,
-} from "../../../shared/metrics/told-metrics.js";
+  type ReportedMetrics,
+} from "../../../shared/metrics/reported-metrics.js";
 import { SummedSeries } from "./summed-series.js";
 
 /** One process of a proxy. */
@@ -21,7 +21,7 @@ interface Running {
   /** Its label: its name, unless its successor has that. */
   label: string;
   /** Its last answer; null if there is none. */
-  last: ToldMetrics | null;
+  last: ReportedMetrics | null;
 }
 
 /**
@@ -41,7 +41,7 @@ export class GatheredMetrics {
   #round = 0;
   /** Proxies that haven't answered in the current round. */
   readonly #silent = new Set<ProxyProcess>();
-  #gathering: Promise<ToldMetrics> | null = null;
+  #gathering: Promise<ReportedMetrics> | null = null;
   #onAnswered: () => void = () => {};
 
   /** `onOdd` reports that invalid series of the proxy with that name are dropped. */
@@ -65,7 +65,7 @@ export class GatheredMetrics {
     const said = parseMetricsMessage(message);
     if (said?.metrics === "ask") void this.#answer(proxy, said.id);
     const running = this.#running.get(proxy);
-    if (said?.metrics !== "told" || running === undefined) return;
+    if (said?.metrics !== "reported" || running === undefined) return;
     running.last = said;
     if (said.odd > 0 && !this.#odd.has(proxy.name)) this.#onOdd(proxy.name);
     if (said.odd > 0) this.#odd.add(proxy.name);
@@ -89,7 +89,7 @@ export class GatheredMetrics {
     proxy.send({ metrics: "all", id, ...(await this.#gathering) });
   }
 
-  async #gather(): Promise<ToldMetrics> {
+  async #gather(): Promise<ReportedMetrics> {
     const id = ++this.#round;
     this.#silent.clear();
     const answered = new Promise<void>((resolve) => {
@@ -98,7 +98,7 @@ export class GatheredMetrics {
     });
     for (const proxy of this.#running.keys()) {
       this.#silent.add(proxy);
-      proxy.send({ metrics: "tell", id });
+      proxy.send({ metrics: "report", id });
     }
     await answered;
     this.#gathering = null;
@@ -113,7 +113,7 @@ export class GatheredMetrics {
   }
 
   /** The gauges and summaries of the proxies that have answered. */
-  #read(): ToldMetrics["read"] {
+  #read(): ReportedMetrics["read"] {
     return [...this.#running].flatMap(([proxy, { label, last }]) => {
       if (last === null || this.#silent.has(proxy)) return [];
       // A single proxy needs no label.

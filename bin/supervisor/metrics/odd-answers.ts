@@ -3,12 +3,12 @@
  * scrape shows the valid part of an answer. Each proxy is reported once, until it answers correctly
  * or leaves. Pure.
  */
-import type { ToldMetrics } from "../../../shared/metrics/told-metrics.js";
+import type { ReportedMetrics } from "../../../shared/metrics/reported-metrics.js";
 import type { WorkerPlace } from "./worker-places.js";
 
 /** `nobody`, `gone`: the proxy has ended, or is about to. `code`: why it couldn't be asked. */
 export type Heard =
-  | (ToldMetrics & { readonly odd: number })
+  | (ReportedMetrics & { readonly odd: number })
   | { readonly code: string }
   | "nobody"
   | "gone"

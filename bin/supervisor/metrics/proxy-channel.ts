@@ -1,6 +1,9 @@
 /** The proxy's end of the channel to its supervisor, for metrics. */
 import type { ProxyGroup } from "../../../proxy/metrics/metrics.js";
-import { parseMetricsMessage, type ToldMetrics } from "../../../shared/metrics/told-metrics.js";
+import {
+  parseMetricsMessage,
+  type ReportedMetrics,
+} from "../../../shared/metrics/reported-metrics.js";
 import { isNamedProxy } from "../../../shared/supervision/proxy-name.js";
 
 /** A supervisor that takes longer is stuck. */
@@ -11,22 +14,23 @@ const leaveMs = 500;
 /** Null for a process that wasn't started by a supervisor of Sluice. */
 export function proxyChannel(): ProxyGroup | null {
   if (!isNamedProxy(process.env)) return null;
-  const waiting = new Map<number, (all: ToldMetrics | null) => void>();
+  const waiting = new Map<number, (all: ReportedMetrics | null) => void>();
   let asked = 0;
-  let read: (() => Promise<ToldMetrics>) | null = null;
+  let read: (() => Promise<ReportedMetrics>) | null = null;
   let onReloadFailed = (): void => {};
-  const tell = async (id: number): Promise<void> => {
+  const report = async (id: number): Promise<void> => {
     if (read === null) return;
-    const told = await read();
+    const reported = await read();
     await new Promise<void>((resolve) => {
       setTimeout(resolve, leaveMs).unref();
-      if (process.connected) process.send?.({ metrics: "told", id, ...told }, () => resolve());
+      if (process.connected)
+        process.send?.({ metrics: "reported", id, ...reported }, () => resolve());
       else resolve();
     });
   };
   process.on("message", (message) => {
     const said = parseMetricsMessage(message);
-    if (said?.metrics === "tell") void tell(said.id);
+    if (said?.metrics === "report") void report(said.id);
     if (said?.metrics === "reload-failed") onReloadFailed();
     if (said?.metrics !== "all") return;
     waiting.get(said.id)?.(said);
@@ -50,6 +54,6 @@ export function proxyChannel(): ProxyGroup | null {
       onReloadFailed = reloadFailed;
     },
     // No question has the number 0.
-    leave: () => tell(0),
+    leave: () => report(0),
   };
 }

@@ -1,5 +1,5 @@
 /** Series of several processes, added up: counters, and the buckets of histograms. */
-import type { ToldSeries } from "../../../shared/metrics/metrics-answer.js";
+import type { ReportedSeries } from "../../../shared/metrics/metrics-answer.js";
 
 /**
  * Sets of labels per metric, so that no metric takes another's room: as many as a proxy keeps for
@@ -9,7 +9,7 @@ const summedSeriesMax = 10_000;
 
 export class SummedSeries {
   readonly #max: number;
-  readonly #byLabels = new Map<string, ToldSeries & { readonly 2: number[] }>();
+  readonly #byLabels = new Map<string, ReportedSeries & { readonly 2: number[] }>();
   readonly #counts = new Map<string, number>();
 
   constructor(max = summedSeriesMax) {
@@ -23,7 +23,7 @@ export class SummedSeries {
   }
 
   /** Beyond the bound, new sets of labels are counted together as `other`. */
-  add(series: readonly ToldSeries[]): void {
+  add(series: readonly ReportedSeries[]): void {
     for (const [name, labels, values] of series) {
       const isKnown = this.#byLabels.has(keyOf(name, labels));
       const isOther = !isKnown && (this.#counts.get(name) ?? 0) >= this.#max;
@@ -31,7 +31,7 @@ export class SummedSeries {
     }
   }
 
-  series(): readonly ToldSeries[] {
+  series(): readonly ReportedSeries[] {
     return [...this.#byLabels.values()];
   }
 

@@ -11,7 +11,10 @@ import { socketPathBytesMax } from "../../../shared/bounds.js";
 import { isAbsent } from "../../../shared/checked.js";
 import { serviceVariables } from "../../../shared/config/settings/settings.js";
 import { makeDirectory } from "../../../shared/make-directory.js";
-import { parseMetricsMessage, type ToldMetrics } from "../../../shared/metrics/told-metrics.js";
+import {
+  parseMetricsMessage,
+  type ReportedMetrics,
+} from "../../../shared/metrics/reported-metrics.js";
 import { type Heard, OddAnswers } from "./odd-answers.js";
 import { labelsOf, type WorkerPlace, workerPlace, workerPlacesIn } from "./worker-places.js";
 
@@ -31,7 +34,7 @@ const connectionsMax = 16;
 /** An older socket without a listener was left by a killed process. */
 const bindingMs = 10_000;
 
-type Read = () => Promise<ToldMetrics>;
+type Read = () => Promise<ReportedMetrics>;
 
 /** Null for a proxy with its own port, or that a supervisor of Sluice has started. */
 export function workerMetrics({
@@ -45,31 +48,31 @@ export function workerMetrics({
   const directory = dirname(configured);
   const name = basename(configured);
   let read: Read | null = null;
-  let gathering: Promise<ToldMetrics> | null = null;
+  let gathering: Promise<ReportedMetrics> | null = null;
   let report: OddAnswers = new OddAnswers(() => {});
   let served: { readonly place: WorkerPlace; readonly server: Server } | null = null;
-  const toldBy = async (place: WorkerPlace, room: Room): Promise<ToldMetrics | null> => {
+  const toldBy = async (place: WorkerPlace, room: Room): Promise<ReportedMetrics | null> => {
     const answer = await ask(join(directory, place.file), answerMs, room);
     if (answer === "nobody" && nowMs() - place.servesSinceMs > bindingMs)
       rmSync(join(directory, place.file), { force: true });
     report.heard(place, answer);
     return typeof answer === "object" && "counted" in answer ? answer : null;
   };
-  const gatherAll = async (): Promise<ToldMetrics> => {
+  const gatherAll = async (): Promise<ReportedMetrics> => {
     // A proxy that can't serve, as on a full disk, reports only its own metrics, under its name.
     const own = served?.place ?? workerPlace(name, nowMs(), pid);
     const files = served === null ? [] : filesIn(directory);
     report.there(files);
     const others = workerPlacesIn(files).filter(({ file }) => file !== own.file);
     const room = { bytes: answersBytesMax };
-    const told = await Promise.all(
+    const reported = await Promise.all(
       [...labelsOf([own, ...others])].map(async ([place, label]) =>
         labelled(await (place === own ? read?.() : toldBy(place, room)), label),
       ),
     );
     return {
-      counted: told.flatMap(({ counted }) => counted),
-      read: told.flatMap((each) => each.read),
+      counted: reported.flatMap(({ counted }) => counted),
+      read: reported.flatMap((each) => each.read),
     };
   };
   return {
@@ -108,12 +111,12 @@ function filesIn(directory: string): readonly string[] {
   }
 }
 
-function labelled(told: ToldMetrics | null | undefined, label: string): ToldMetrics {
-  const all = (series: ToldMetrics["read"]): ToldMetrics["read"] =>
+function labelled(reported: ReportedMetrics | null | undefined, label: string): ReportedMetrics {
+  const all = (series: ReportedMetrics["read"]): ReportedMetrics["read"] =>
     series.map(([name, labels, values]) => [name, [...labels, label], values] as const);
-  return isAbsent(told)
+  return isAbsent(reported)
     ? { counted: [], read: [] }
-    : { counted: all(told.counted), read: all(told.read) };
+    : { counted: all(reported.counted), read: all(reported.read) };
 }
 
 /** Answers every connection, and reads nothing from it. */
@@ -123,7 +126,7 @@ function answerOn(path: string, read: Read | null, answerMs: number): Promise<Se
     socket.setTimeout(answerMs, () => socket.destroy());
     socket.resume();
     void read?.().then(
-      (told) => socket.end(JSON.stringify({ metrics: "told", id: 0, ...told })),
+      (reported) => socket.end(JSON.stringify({ metrics: "reported", id: 0, ...reported })),
       () => socket.destroy(),
     );
   });
@@ -179,7 +182,7 @@ function ask(path: string, answerMs: number, room: Room): Promise<Heard> {
 function toldIn(text: string): Heard {
   try {
     const message = parseMetricsMessage(JSON.parse(text));
-    if (message?.metrics === "told") return message;
+    if (message?.metrics === "reported") return message;
   } catch {
     // Truncated, or from another program.
   }

@@ -24,7 +24,7 @@ interface Reconciling {
   /** Definitions of the engine that this host lacks, or has with an earlier stamp. */
   readonly taken: readonly Stamped[];
   /** Definitions of this host's copy that the engine lacks, or has with an earlier stamp. */
-  readonly told: readonly Stamped[];
+  readonly reported: readonly Stamped[];
   /** The host's own definitions, which all hosts share from now on. */
   readonly joined: readonly Stamped[];
   /** Definitions that were deleted while the host was away and that the engine has trimmed. */
@@ -51,7 +51,7 @@ export function planReconciling({ engine, copy, own }: Sides): Reconciling {
   const mine = new Map<string, Stamped>();
   for (const one of copy.all) mine.set(fieldOf(one), one);
   const taken: Stamped[] = [];
-  const told: Stamped[] = [];
+  const reported: Stamped[] = [];
   const deleted: Stamped[] = [];
   for (const [field, one] of theirs) {
     const known = mine.get(field);
@@ -61,11 +61,11 @@ export function planReconciling({ engine, copy, own }: Sides): Reconciling {
   for (const [field, one] of mine) {
     const known = theirs.get(field);
     if (known !== undefined) {
-      if (one.stamp > known.stamp) told.push(one);
+      if (one.stamp > known.stamp) reported.push(one);
     } else if (isSameCluster && one.stamp <= engine.state.trimmed) deleted.push(one);
-    else told.push(one);
+    else reported.push(one);
   }
-  return { ...join(own, theirs, mine), taken, told, deleted };
+  return { ...join(own, theirs, mine), taken, reported, deleted };
 }
 
 /** Whether the engine's definition replaces the host's copy. */

@@ -52,7 +52,7 @@ interface Ports {
 
 /** The log messages about definitions. */
 export interface DefinitionsLog {
-  joined(counts: { readonly taken: number; readonly told: number }): void;
+  joined(counts: { readonly taken: number; readonly reported: number }): void;
   replaced(definitions: readonly Definition[]): void;
   renumbered(keys: readonly Renumbered[]): void;
   unreadable(fields: readonly string[]): void;
@@ -217,9 +217,9 @@ export class SharedDefinitions {
       const trimmed = Math.max(state.trimmed, copy.state.trimmed);
       const known = { clusterId, trimmed, order: copy.state.order };
       let refused = 0;
-      const told = [...plan.told, ...plan.joined];
-      for (let i = 0; i < Math.max(told.length, 1); i += definitionsPerPage)
-        refused += await engine.restate(known, told.slice(i, i + definitionsPerPage));
+      const reported = [...plan.reported, ...plan.joined];
+      for (let i = 0; i < Math.max(reported.length, 1); i += definitionsPerPage)
+        refused += await engine.restate(known, reported.slice(i, i + definitionsPerPage));
       if (refused > 0) continue;
       const forgotten = plan.deleted.map((one) => ({ ...one, value: null }));
       // Applies the engine's definitions first: a key of this host may have been renumbered because
@@ -229,7 +229,7 @@ export class SharedDefinitions {
         forgotten,
       }).written;
       this.#isJoined = true;
-      if (isFirst) log.joined({ taken: plan.taken.length, told: told.length });
+      if (isFirst) log.joined({ taken: plan.taken.length, reported: reported.length });
       if (plan.replaced.length > 0) log.replaced(plan.replaced);
       if (plan.renumbered.length > 0) log.renumbered(plan.renumbered);
       return;

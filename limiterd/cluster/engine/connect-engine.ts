@@ -288,13 +288,13 @@ async function checkReception(link: Link, client: EngineClient): Promise<void> {
 
 /** Adds up all servers: each knows only its own subscribers. */
 async function countSubscribers(client: EngineClient, channel: string): Promise<number> {
-  const told = await Promise.allSettled(
+  const answered = await Promise.allSettled(
     [...client.primaries().values()].map((send) => send("PUBSUB", ["NUMSUB", channel])),
   );
   let sum = 0;
-  for (const each of told) {
+  for (const each of answered) {
     // A server of a Cluster that is away has no subscribers.
-    if (each.status === "rejected" && told.length > 1) continue;
+    if (each.status === "rejected" && answered.length > 1) continue;
     if (each.status === "rejected") throw each.reason;
     const count = Array.isArray(each.value) ? Number(each.value[1]) : Number.NaN;
     if (!isCount(count)) throw new EngineFault("an answer to PUBSUB that isn't understood");

@@ -41,9 +41,9 @@ const wordsMax = 1000;
 
 export function createCommands(ask: Ask): EngineCommands {
   const count = async (...[name, key, words]: Parameters<Ask>): Promise<number> => {
-    const told = await ask(name, key, words);
-    if (!Number.isSafeInteger(told)) throw unexpected(name);
-    return told as number;
+    const answered = await ask(name, key, words);
+    if (!Number.isSafeInteger(answered)) throw unexpected(name);
+    return answered as number;
   };
   const inPieces = async (name: string, key: string, words: readonly string[]): Promise<number> => {
     let sum = 0;
@@ -153,11 +153,11 @@ export function createScriptRunner(): Run {
   };
 }
 
-function readAnswer(told: unknown, question: string): EngineValue {
-  if (Array.isArray(told) && told.length === 2 && told[1] instanceof Buffer) {
+function readAnswer(answered: unknown, question: string): EngineValue {
+  if (Array.isArray(answered) && answered.length === 2 && answered[1] instanceof Buffer) {
     const hash = createHash("sha1").update(question);
-    const value = readValue(told[0], (bytes) => void hash.update("\n").update(bytes));
-    if (told[1].equals(Buffer.from(hash.digest("hex")))) return value;
+    const value = readValue(answered[0], (bytes) => void hash.update("\n").update(bytes));
+    if (answered[1].equals(Buffer.from(hash.digest("hex")))) return value;
   }
   throw new EngineFault("the engine's answers are damaged, or to other questions");
 }

@@ -26,7 +26,7 @@ export async function identifyEngine(
   { clusterName, newId, known }: Known,
 ): Promise<Identity> {
   const key = `sluice:{${clusterName}}:epoch`;
-  const [told, { replicationIds, serversAway }] = await Promise.all([
+  const [answered, { replicationIds, serversAway }] = await Promise.all([
     client.send("GET", [key]).catch((error: unknown) => {
       // The key has a value of another type, which is overwritten.
       if (String(error).includes("WRONGTYPE")) return undefined;
@@ -34,7 +34,7 @@ export async function identifyEngine(
     }),
     idsOf(client, known),
   ]);
-  let epoch = told;
+  let epoch = answered;
   if (epoch === null) {
     // Of several hosts, the first sets the epoch.
     await client.send("SET", [key, newId(), "NX"]);
@@ -70,15 +70,18 @@ async function idsOf(
   known: ReadonlyMap<string, string>,
 ): Promise<Pick<Identity, "replicationIds" | "serversAway">> {
   const servers = [...client.primaries()];
-  const told = await Promise.allSettled(servers.map(([, send]) => send("INFO", ["replication"])));
-  const failed = told.find((each) => each.status === "rejected");
-  if (failed !== undefined && told.every((each) => each.status === "rejected")) throw failed.reason;
+  const answered = await Promise.allSettled(
+    servers.map(([, send]) => send("INFO", ["replication"])),
+  );
+  const failed = answered.find((each) => each.status === "rejected");
+  if (failed !== undefined && answered.every((each) => each.status === "rejected"))
+    throw failed.reason;
   const serversAway = servers.flatMap(([address], i) =>
-    told[i]!.status === "rejected" ? [address] : [],
+    answered[i]!.status === "rejected" ? [address] : [],
   );
   const replicationIds = new Map(
     servers.map(([address], i) => {
-      const each = told[i]!;
+      const each = answered[i]!;
       // A Cluster's server that is away keeps its last id until it or its replacement answers.
       if (each.status === "rejected") return [address, known.get(address) ?? ""];
       const info = readInfo(each.value);

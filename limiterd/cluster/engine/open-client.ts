@@ -218,8 +218,8 @@ async function findPrimary(
       const place = { ...address, tls, username: credentials.username, password };
       const { client } = await connectTo(config, place, { commandTimeout: silenceMs });
       const words = ["GET-MASTER-ADDR-BY-NAME", master];
-      const told = await client.call("SENTINEL", words).finally(() => client.disconnect());
-      const [host, port] = Array.isArray(told) ? (told as readonly unknown[]) : [];
+      const answered = await client.call("SENTINEL", words).finally(() => client.disconnect());
+      const [host, port] = Array.isArray(answered) ? (answered as readonly unknown[]) : [];
       if (typeof host === "string" && host !== "" && isPort(Number(port)))
         return { host, port: Number(port) };
     } catch (error) {

@@ -42,10 +42,10 @@ if type(found) == 'table' and found.err then
   redis.call('DEL', KEYS[1])
 end
 for i = 1, #ARGV, 2 do
-  local told = math.min(tonumber(ARGV[i + 1]), now)
+  local reported = math.min(tonumber(ARGV[i + 1]), now)
   local known = tonumber(redis.call('HGET', KEYS[1], ARGV[i]) or '') or 0
   if not (known >= 0 and known <= now) then known = 0 end
-  if told > known then redis.call('HSET', KEYS[1], ARGV[i], string.format('%.0f', told)) end
+  if reported > known then redis.call('HSET', KEYS[1], ARGV[i], string.format('%.0f', reported)) end
 end
 return 0`,
 };
@@ -56,7 +56,7 @@ export async function tellKeyUses(
   clusterName: string,
   keys: readonly SeenKey[],
 ): Promise<void> {
-  const told = keys.map(async ({ number, deletedAtMs, lastUsedAtMs, oldSecrets }) => {
+  const reported = keys.map(async ({ number, deletedAtMs, lastUsedAtMs, oldSecrets }) => {
     const name = nameOf(clusterName, number);
     if (deletedAtMs !== null) return await engine.commands.del(name);
     const uses = [{ hash: ofKey, lastUsedAtMs }, ...oldSecrets].flatMap((each) =>
@@ -64,7 +64,7 @@ export async function tellKeyUses(
     );
     return uses.length === 0 ? null : await engine.call(keyUseScript, [name], uses);
   });
-  const failed = (await Promise.allSettled(told)).find(({ status }) => status === "rejected");
+  const failed = (await Promise.allSettled(reported)).find(({ status }) => status === "rejected");
   if (failed?.status === "rejected") throw failed.reason;
 }
 

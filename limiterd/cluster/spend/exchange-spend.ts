@@ -42,7 +42,7 @@ interface Asked extends SpendQuestion {
   readonly resetAtMs: number | null;
   readonly generation: number;
   /** The account that the question reports; repeated if the question fails. */
-  readonly told: Account | null;
+  readonly reported: Account | null;
   readonly known: Known | null;
 }
 
@@ -175,21 +175,21 @@ export class SpendExchange implements OtherHosts {
 
   /** The engine didn't answer and may have lost the report: repeat it. */
   #failed(asked: readonly Asked[]): void {
-    for (const { told } of asked) if (told !== null) this.charged(told);
+    for (const { reported } of asked) if (reported !== null) this.charged(reported);
   }
 
-  #question(known: Known | null, told: Account | null): Asked {
+  #question(known: Known | null, reported: Account | null): Asked {
     const { book, nowMs } = this.#ports;
-    const budget = told?.budget ?? known!.budget;
+    const budget = reported?.budget ?? known!.budget;
     const { resetAtMs, generation } = budget;
     const now = nowMs();
     return {
-      account: told === null ? known!.account : spendKey(budget.id, told.child),
-      row: told === null ? null : rowText(resetAtMs, freshAccount(told).spends),
+      account: reported === null ? known!.account : spendKey(budget.id, reported.child),
+      row: reported === null ? null : rowText(resetAtMs, freshAccount(reported).spends),
       keepMs: Math.max(0, book.boundsOf(budget, now).endMs - now) + graceMs,
       resetAtMs,
       generation,
-      told,
+      reported,
       known,
     };
   }

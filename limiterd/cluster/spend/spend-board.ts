@@ -38,11 +38,11 @@ export function createSpendBoard(
   async function ask({ account, row, keepMs }: SpendQuestion): Promise<SpendAnswer> {
     const key = `sluice:${clusterName}:spend:${account}`;
     try {
-      const told =
+      const writes =
         row === null
           ? []
           : [commands.hset(key, { [host]: row }), commands.pexpire(key, Math.ceil(keepMs))];
-      const [rows] = await Promise.all([commands.hgetall(key), ...told]);
+      const [rows] = await Promise.all([commands.hgetall(key), ...writes]);
       return { ok: true, rows };
     } catch (error) {
       if (!(error instanceof EngineRefusedError)) throw error;

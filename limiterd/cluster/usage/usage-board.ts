@@ -86,12 +86,12 @@ export function createUsageBoard(
         [...pieces].flatMap(([key, { day, piece, texts }]) => {
           const leftMs = Math.max(dayMs, (parseDay(day) ?? 0) + dayMs + keepMs - nowMs());
           const index = dayKey(host, day);
-          const told = commands.hset(key, Object.fromEntries(texts));
+          const written = commands.hset(key, Object.fromEntries(texts));
           // A piece that may expire soon gets its expiry again: `HSET` after its end would create
           // it without one.
-          if (kept.has(key) && leftMs > 2 * dayMs) return [told];
+          if (kept.has(key) && leftMs > 2 * dayMs) return [written];
           return [
-            told,
+            written,
             commands.pexpire(key, leftMs),
             commands.hset(index, { [piece]: "1" }),
             commands.pexpire(index, leftMs),

@@ -19,7 +19,7 @@ import { askOwners, tellMade } from "../../cluster/remembered/shared-owners.js";
 import { listLeases } from "../../lists/list-leases.js";
 import { parseListQuery } from "../../lists/list-query.js";
 import { listRefusals, refusalChoices } from "../../lists/list-refusals.js";
-import { tellMetrics } from "../../lists/tell-metrics.js";
+import { reportMetrics } from "../../lists/report-metrics.js";
 import type { DaemonState } from "../../state.js";
 import type { PendingResponse } from "../../usage/pending-responses.js";
 import {
@@ -55,7 +55,7 @@ export function handleAdmin(
       const rulesMax = checkedValue(parseMetricsQuestion(body), ports);
       if (rulesMax === null) return;
       const question = { status: daemonStatus(state, nowMs), rulesMax, nowMs };
-      return void tellMetrics(state, question).then(ports.answer);
+      return void reportMetrics(state, question).then(ports.answer);
     }
     case "targets.report": {
       const targets = checkedValue(parseOpenTargets(body), ports);

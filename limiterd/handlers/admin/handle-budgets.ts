@@ -4,6 +4,7 @@
  */
 
 import type { BudgetSettings } from "../../../shared/api/budget-item.js";
+import { limitsPerTurn } from "../../../shared/bounds.js";
 import { parseConfirmation } from "../../../shared/checked.js";
 import { budgetsInert } from "../../../shared/config/inert-rule.js";
 import {
@@ -15,7 +16,6 @@ import {
 } from "../../../shared/domain/budget.js";
 import { parseAnchors } from "../../../shared/domain/reset-anchors.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
-import { limitsPerTurn } from "../../../shared/limit-files/limit-file-bounds.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import {

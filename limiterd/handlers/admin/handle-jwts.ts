@@ -4,9 +4,8 @@
  */
 
 import type { DeniedJwt, DeniedJwtPage } from "../../../shared/api/denied-jwt.js";
-import { periodSecondsMax } from "../../../shared/bounds.js";
+import { deniedJwtsMax, deniedJwtsPerPage, periodSecondsMax } from "../../../shared/bounds.js";
 import { isCount, isObject, show } from "../../../shared/checked.js";
-import { deniedJwtsMax, deniedJwtsPerPage } from "../../../shared/domain/credential-bounds.js";
 import { parseJwtDenial, parseJwtName } from "../../../shared/domain/jwt-denial.js";
 import { invalid, plainFailure } from "../../../shared/error-code.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";

@@ -3,9 +3,8 @@
  * its hash. A deactivation applies immediately. Both are answered once they are committed.
  */
 import type { KeyItem, ListedKeys } from "../../../shared/api/key-item.js";
-import { periodSecondsMax } from "../../../shared/bounds.js";
+import { keysMax, periodSecondsMax } from "../../../shared/bounds.js";
 import { isCount, isObject, show } from "../../../shared/checked.js";
-import { keysMax } from "../../../shared/domain/credential-bounds.js";
 import { parseKeyRotation } from "../../../shared/domain/key-rotation.js";
 import {
   isKeyHash,

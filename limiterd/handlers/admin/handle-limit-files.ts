@@ -3,14 +3,11 @@
  * a piece of a file, `limits.plan` returns in pages what the file would change, `limits.apply`
  * makes these changes in one commit.
  */
+
+import { changesPerPage, plansInSlicesMax, sharedChangesMax } from "../../../shared/bounds.js";
 import { isCount, isObject } from "../../../shared/checked.js";
 import { type Failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { outdated } from "../../../shared/limit-files/apply-limits.js";
-import {
-  changesPerPage,
-  plansInSlicesMax,
-  sharedChangesMax,
-} from "../../../shared/limit-files/limit-file-bounds.js";
 import type { LimitsPlanPage } from "../../../shared/limit-files/limits-plan.js";
 import { runAtOnce, runInSlices } from "../../../shared/long-lists.js";
 import { formatMillis } from "../../../shared/time.js";

@@ -69,7 +69,7 @@ function open(
     state.cluster,
     async ({ commands, name }) => {
       await tellSession(commands, name, opened);
-      session.isTold = true;
+      session.isShared = true;
     },
     () => ports.answer(answer),
   );
@@ -90,10 +90,10 @@ function learnt(
     async ({ commands, name }) => {
       const found = await askSession(commands, name, hash);
       const known = sessions.find(hash);
-      if (found === null && known?.isTold === true) sessions.close(hash);
+      if (found === null && known?.isShared === true) sessions.close(hash);
       if (found === null || known !== undefined) return;
       const session = newSession(found.opening, found.openedAtMs);
-      sessions.add({ ...session, seenAtMs: nowMs, isTold: true });
+      sessions.add({ ...session, seenAtMs: nowMs, isShared: true });
     },
     then,
   );

@@ -2,6 +2,8 @@
  * The plan of a file of limits: its changes to the current rules and budgets, in the form shown to
  * users and as definitions.
  */
+
+import { limitsPerTurn } from "../../../shared/bounds.js";
 import { budgetsInert } from "../../../shared/config/inert-rule.js";
 import {
   type BudgetDefinition,
@@ -15,7 +17,6 @@ import {
   type RuleDefinition,
   ruleId,
 } from "../../../shared/domain/rule.js";
-import { limitsPerTurn } from "../../../shared/limit-files/limit-file-bounds.js";
 import {
   type LimitAction,
   type LimitChangeItem,

@@ -1,5 +1,5 @@
 /** Events: what the daemon sends to its proxies without a request. */
-import { deniedJwtsPerPage } from "../../../shared/domain/credential-bounds.js";
+import { deniedJwtsPerPage } from "../../../shared/bounds.js";
 import type { DaemonEvent, JwtChange } from "../../../shared/wire/message-from-daemon.js";
 import type { PeerState } from "../../peer.js";
 import { type DaemonState, isLimited } from "../../state.js";

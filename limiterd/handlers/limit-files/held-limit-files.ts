@@ -2,6 +2,8 @@
  * Files of limits that arrive in pieces. Each piece is checked when it arrives; nothing applies
  * before the file is complete. The files are only in memory.
  */
+
+import { limitFilesHeldMax, limitsPerFileMax } from "../../../shared/bounds.js";
 import {
   bad,
   type Checked,
@@ -21,10 +23,6 @@ import {
 import { parseRuleWrite, type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import { tooManyLimits } from "../../../shared/limit-files/apply-limits.js";
-import {
-  limitFilesHeldMax,
-  limitsPerFileMax,
-} from "../../../shared/limit-files/limit-file-bounds.js";
 import type { LimitChangeItem, LimitCounts } from "../../../shared/limit-files/limits-plan.js";
 import type { LimitChange, PlanOptions } from "./plan-limits.js";
 

@@ -21,7 +21,7 @@ interface KeyUsePorts {
   onBroken(error: Error): void;
 }
 
-const tellMs = 1000;
+const reportMs = 1000;
 
 /** Returns a function that stops it. */
 export function shareKeyUses(
@@ -30,7 +30,7 @@ export function shareKeyUses(
 ): () => void {
   let epoch: string | null = null;
   let isTelling = false;
-  const tell = async (): Promise<void> => {
+  const report = async (): Promise<void> => {
     const { state } = engine;
     if (isTelling || state.kind !== "connected") return;
     // A different engine, or one that may have lost data, gets all uses.
@@ -50,5 +50,5 @@ export function shareKeyUses(
       isTelling = false;
     }
   };
-  return every(tellMs, () => void tell());
+  return every(reportMs, () => void report());
 }

@@ -408,9 +408,9 @@ function readTree(bytes: Buffer, at: number): Tree {
 }
 
 function isSame(a: Snapshot, b: Snapshot): boolean {
-  const told = ({ free, main, lastPage }: Snapshot): string =>
+  const pagesIn = ({ free, main, lastPage }: Snapshot): string =>
     JSON.stringify([{ ...free, flags: free.flags & ~freeFlags.unflushed }, main, lastPage]);
-  return a.txn === 0 || told(a) === told(b);
+  return a.txn === 0 || pagesIn(a) === pagesIn(b);
 }
 
 /** A number of 64 bits. Numbers above 2^53 aren't exact, but exceed any count of a store. */

@@ -14,7 +14,7 @@ import { type JsonObject, type Translation, UntranslatableAnswer } from "../shar
 type Items = readonly JsonObject[];
 
 export const chatCountToGoogle: Translation = {
-  repeats: [],
+  echoedFields: [],
   request: (body) => new RequestCheck(false).result(contentsOf(body)),
   answer: noAnswer,
   asEvents: noAnswer,

@@ -44,7 +44,7 @@ export interface AnswerContext {
   /** The form of the client's stream: server-sent events, or one array of their data. */
   readonly streamForm?: "events" | "array";
   /**
-   * The `stream` of the client's body, and the fields that answers repeat (`Translation.repeats`).
+   * The `stream` of the client's body, and the fields that answers repeat (`Translation.echoedFields`).
    */
   readonly request: JsonObject;
 }
@@ -79,12 +79,12 @@ export interface EventTranslator {
 
 export interface Translation {
   /** The fields of the client's body that its answers repeat. */
-  readonly repeats: readonly string[];
+  readonly echoedFields: readonly string[];
   /**
    * The object from which these fields are taken, if it isn't the body. The fields are held until
    * the answer ends.
    */
-  repeatedFrom?(body: JsonObject): JsonObject;
+  echoSource?(body: JsonObject): JsonObject;
   /** Translates the client's request. `model` is unchanged; the caller sets it afterwards. */
   request(body: JsonObject, options: RequestOptions): TranslatedRequest;
   /** Translates a complete successful answer. Throws `UntranslatableAnswer`. */

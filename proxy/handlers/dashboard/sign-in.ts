@@ -4,8 +4,8 @@
  * a cookie that no script can read.
  */
 import type { SessionStatus, SignedIn } from "../../../shared/api/session-status.js";
+import { unauthenticatedBodyMs } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";
-import { strangerBodyMs } from "../../../shared/domain/credential-bounds.js";
 import { type Failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import { formatMillis, formatSeconds } from "../../../shared/time.js";
 import { version } from "../../../shared/version.js";
@@ -89,7 +89,7 @@ async function signIn(context: SessionContext): Promise<void> {
   // Strangers get no decompression: a Brotli window alone takes 16 MiB.
   if (contentCoding(exchange.header("content-encoding")) !== "")
     return refuse(context, compressedKey);
-  exchange.awaitBody(strangerBodyMs, () => {});
+  exchange.awaitBody(unauthenticatedBodyMs, () => {});
   const body = await readJson(context);
   const key = body.ok ? keyIn(body.value) : null;
   if (key === null) {

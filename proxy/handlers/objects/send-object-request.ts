@@ -6,7 +6,7 @@ import type { ProviderConfig } from "../../../shared/config/config.js";
 import type { Failure } from "../../../shared/error-code.js";
 import { isNativeToGoogle, type Operation } from "../../../shared/operation.js";
 import { denialOfDense } from "../../auth/authorize-caller.js";
-import { hasMoreValues, strangerValuesMax } from "../../body/count-values.js";
+import { hasMoreValues, unauthenticatedValuesMax } from "../../body/count-values.js";
 import { boundaryOf, FieldFinder } from "../../body/multipart.js";
 import type { Provider } from "../../gateway.js";
 import { UploadRefused, unreadBody } from "../../http/body-spool.js";
@@ -89,7 +89,7 @@ export async function readObjectBody(
   if (read.bytes.length === 0) return withoutFields(null);
   const { isUtf8, setTimer } = gateway;
   const denial = denialOfDense(gateway.limiter, caller, () =>
-    hasMoreValues(read.bytes.toString("latin1"), strangerValuesMax),
+    hasMoreValues(read.bytes.toString("latin1"), unauthenticatedValuesMax),
   );
   const denied = denial === null ? null : await denial;
   if (denied !== null) return { ok: false, failure: denied };

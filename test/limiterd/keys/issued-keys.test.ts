@@ -1,8 +1,7 @@
 import t from "tap";
 import { endReconnectGrace } from "../../../limiterd/handlers/accept-hello.js";
 import { keyStatus } from "../../../limiterd/keys/key-ring.js";
-import { periodSecondsMax } from "../../../shared/bounds.js";
-import { keysMax } from "../../../shared/domain/credential-bounds.js";
+import { keysMax, periodSecondsMax } from "../../../shared/bounds.js";
 import { newKey } from "../../../shared/domain/key-secret.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { exactly } from "../../support/patterns/exactly.js";

@@ -1,7 +1,6 @@
 import t from "tap";
 import { JwtDenials } from "../../../limiterd/keys/jwt-denials.js";
-import { periodSecondsMax } from "../../../shared/bounds.js";
-import { deniedJwtsMax, deniedJwtsPerPage } from "../../../shared/domain/credential-bounds.js";
+import { deniedJwtsMax, deniedJwtsPerPage, periodSecondsMax } from "../../../shared/bounds.js";
 import { jwtNameKey } from "../../../shared/domain/jwt-denial.js";
 import { wireVersion } from "../../../shared/version.js";
 import type { DaemonEvent, JwtChange } from "../../../shared/wire/message-from-daemon.js";

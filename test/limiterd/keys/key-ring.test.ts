@@ -6,7 +6,7 @@ import {
   keyStatus,
   workingOldSecrets,
 } from "../../../limiterd/keys/key-ring.js";
-import { keysMax, keyUseWrittenMs } from "../../../shared/domain/credential-bounds.js";
+import { keysMax, keyUseWrittenMs } from "../../../shared/bounds.js";
 import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { startDaemon } from "../in-memory-daemon.js";

@@ -83,7 +83,7 @@ t.test("a session begins now, and other hosts don't know of it yet", async (t) =
     openedAtMs: 5,
     expiresAtMs: 5 + sessionMs,
     seenAtMs: 5,
-    isTold: false,
+    isShared: false,
   });
 });
 

@@ -10,7 +10,7 @@ import {
   wrongToken,
 } from "../../../proxy/auth/caller.js";
 import type { Area, Served } from "../../../proxy/http/match-route.js";
-import { jwtBytesMax } from "../../../shared/domain/credential-bounds.js";
+import { jwtBytesMax } from "../../../shared/bounds.js";
 import { FakeExchange } from "../fake-exchange.js";
 
 const key = "master-key-1";

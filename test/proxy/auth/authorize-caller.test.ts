@@ -4,10 +4,7 @@ import { authenticatedCaller, type Caller, wrongToken } from "../../../proxy/aut
 import { MemoryLedger } from "../../../proxy/capacity/memory-ledger.js";
 import type { Area } from "../../../proxy/http/match-route.js";
 import type { AuthorizeOutcome, Limiter } from "../../../proxy/limiter/limiter.js";
-import {
-  strangerBodyMs,
-  unauthorizedBodyBytesMax,
-} from "../../../shared/domain/credential-bounds.js";
+import { unauthenticatedBodyMs, unauthorizedBodyBytesMax } from "../../../shared/bounds.js";
 import { hashKey } from "../../../shared/domain/key-secret.js";
 import { invalid } from "../../../shared/error-code.js";
 import { FakeExchange } from "../fake-exchange.js";
@@ -189,18 +186,18 @@ t.test(
   "a stranger's body on its way must come soon; when there is no room for one more, the caller is checked first",
   async (t) => {
     const { limiter } = daemon({ kind: "denied", ended: null });
-    const strangers = new MemoryLedger(1000);
-    const gateway = { limiter, capacity: { strangers } };
+    const unauthenticated = new MemoryLedger(1000);
+    const gateway = { limiter, capacity: { unauthenticated } };
     const onItsWay = (): FakeExchange => new FakeExchange({ headers: ["Content-Length", "600"] });
     const first = onItsWay();
     t.notOk(mustAuthorizeFirst(gateway, keyCaller, first));
-    t.equal(first.awaited?.ms, strangerBodyMs);
+    t.equal(first.awaited?.ms, unauthenticatedBodyMs);
     const second = onItsWay();
     t.ok(mustAuthorizeFirst(gateway, keyCaller, second));
     t.equal(second.awaited, null);
     t.notOk(mustAuthorizeFirst(gateway, authenticatedCaller("/"), onItsWay()), "a known caller");
     first.awaited?.then();
-    t.equal(strangers.held, 0);
+    t.equal(unauthenticated.held, 0);
     t.notOk(mustAuthorizeFirst(gateway, keyCaller, second));
   },
 );

@@ -8,12 +8,12 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { createJwtIssuers, digestToken } from "../../../proxy/auth/jose-issuers.js";
 import type { Judgement, JwtIssuer } from "../../../proxy/auth/jwt-verifier.js";
+import { keySetBytesMax } from "../../../shared/bounds.js";
 import type { JwtIssuerConfig } from "../../../shared/config/config.js";
 import {
   publicKeyAlgorithms,
   secretAlgorithms,
 } from "../../../shared/config/settings/jwt-settings.js";
-import { keySetBytesMax } from "../../../shared/domain/credential-bounds.js";
 import { createLog } from "../../../shared/log.js";
 import { keySet, makeSigner, type Signer, signWithSecret } from "../../support/jwt-signer.js";
 

@@ -6,7 +6,7 @@ import {
   type JwtIssuer,
   type JwtVerifier,
 } from "../../../proxy/auth/jwt-verifier.js";
-import { verifiedTokenMs, verifiedTokensMax } from "../../../shared/domain/credential-bounds.js";
+import { verifiedTokenMs, verifiedTokensMax } from "../../../shared/bounds.js";
 import { exactly } from "../../support/patterns/exactly.js";
 
 const tokenOf = (claims: object, mark = "x"): string =>

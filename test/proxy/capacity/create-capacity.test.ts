@@ -7,10 +7,10 @@ t.test("bodies of callers whose key isn't checked yet may fill a sixteenth of th
   const { server } = accepted(
     "providers: { local: { type: simulator } }\nserver: { max_held_bytes: 160000000 }",
   ).config;
-  const { files, memory, strangers } = createCapacity(server, createLog("proxy", "fatal"));
+  const { files, memory, unauthenticated } = createCapacity(server, createLog("proxy", "fatal"));
   files.close();
   t.equal(memory.max, 160_000_000);
-  t.equal(strangers.max, 10_000_000);
+  t.equal(unauthenticated.max, 10_000_000);
   t.end();
 });
 

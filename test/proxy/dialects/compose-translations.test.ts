@@ -18,7 +18,7 @@ function wrapping(name: string): Translation {
   const label = ({ request, model, requestId, nowSeconds }: AnswerContext) =>
     `${name} for ${model} ${requestId} ${nowSeconds} ${JSON.stringify(request)}`;
   return {
-    repeats: [name],
+    echoedFields: [name],
     request: (body, { maxTokensDefault }) =>
       name in body
         ? { ok: false, failure: invalid(`${name} is unsupported`, name) }
@@ -97,7 +97,7 @@ t.test(
     t.equal(outer, 'outer for m r 7 {"q":1}');
     const [inner] = Object.keys(answer[outer!] as JsonObject);
     t.match(inner, /^inner for m r 7 \{\}/);
-    t.same(composed.repeats, ["outer"]);
+    t.same(composed.echoedFields, ["outer"]);
     t.strictSame((answer[outer!] as JsonObject)[inner!], { a: 1 });
   },
 );
@@ -127,7 +127,7 @@ t.test("events are piped, and both translators end in order", async (t) => {
  * composition is readable.
  */
 const capitals: Translation = {
-  repeats: [],
+  echoedFields: [],
   request: (body) => ({ ok: true, body: { BODY: body }, dropped: [] }),
   answer: (body) => body["CHAT"] as JsonObject,
   asEvents: () => [],

@@ -19,7 +19,7 @@ t.test("once it is let go, what is on its way is sent to its end, and no more", 
   const pieces: Buffer[] = [];
   for await (const piece of body.pieces) {
     pieces.push(piece);
-    body.letGo();
+    body.release();
   }
   t.ok(Buffer.concat(pieces).equals(held));
   t.throws(() => body.pieces, /isn't sent again/);

@@ -1,6 +1,5 @@
 import t from "tap";
-import { periodSecondsMax } from "../../../shared/bounds.js";
-import { rotationOverlapSeconds } from "../../../shared/domain/credential-bounds.js";
+import { periodSecondsMax, rotationOverlapSeconds } from "../../../shared/bounds.js";
 import { parseKeyRotation } from "../../../shared/domain/key-rotation.js";
 
 t.test("a rotation takes an overlap or none, and nothing else", async (t) => {

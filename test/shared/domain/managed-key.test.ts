@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import t from "tap";
-import { keyNameBytesMax, labelBytesMax } from "../../../shared/domain/credential-bounds.js";
+import { keyNameBytesMax, labelBytesMax } from "../../../shared/bounds.js";
 import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
 import {
   isFirstKey,

@@ -13,18 +13,18 @@ const everyMs = 5_000;
 export class LiveList<Page extends ListPage, Told extends ListPage> implements ListReader<Told> {
   readonly poll: Poll<Page>;
   readonly #pageAfter: (before: Page | null, told: Told) => Page;
-  #isTold = false;
+  #isStreamed = false;
 
   constructor(
     ask: (signal: AbortSignal) => Promise<Answer<Page>>,
     pageAfter: (before: Page | null, told: Told) => Page,
   ) {
-    this.poll = new Poll(ask, { everyMs, isTold: () => this.#isTold });
+    this.poll = new Poll(ask, { everyMs, isStreamed: () => this.#isStreamed });
     this.#pageAfter = pageAfter;
   }
 
   take(told: Told): void {
-    this.#isTold = true;
+    this.#isStreamed = true;
     const { body } = this.poll.state.value;
     // An answer requested after a change may be newer; both times have the same form.
     if (body !== null && told.server_time < body.server_time) return;
@@ -33,11 +33,11 @@ export class LiveList<Page extends ListPage, Told extends ListPage> implements L
 
   tick(serverTime: string): void {
     const { body } = this.poll.state.value;
-    if (this.#isTold && body !== null)
+    if (this.#isStreamed && body !== null)
       this.poll.take({ ok: true, body: { ...body, server_time: serverTime } });
   }
 
   lost(): void {
-    this.#isTold = false;
+    this.#isStreamed = false;
   }
 }

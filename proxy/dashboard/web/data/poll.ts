@@ -21,7 +21,7 @@ interface PollTimes {
   /** 0 to request it once. */
   readonly everyMs: number;
   /** Whether the answer is updated in another way, so that it needn't be requested. */
-  readonly isTold?: () => boolean;
+  readonly isStreamed?: () => boolean;
 }
 
 /** The least time from an answer to the next request after news. */
@@ -106,7 +106,7 @@ export class Poll<T> {
     if (ms === null || ms === 0 || !isWanted) return;
     this.#timer = setTimeout(() => {
       this.#timer = null;
-      if (this.#times.isTold?.() === true) this.#later(this.#times.everyMs);
+      if (this.#times.isStreamed?.() === true) this.#later(this.#times.everyMs);
       else this.refresh();
     }, ms);
   }

@@ -3,11 +3,14 @@ import {
   GatheredMetrics,
   type ProxyProcess,
 } from "../../../../bin/supervisor/metrics/gathered-metrics.js";
-import type { MetricsMessage, ToldMetrics } from "../../../../shared/metrics/told-metrics.js";
+import type {
+  MetricsMessage,
+  ReportedMetrics,
+} from "../../../../shared/metrics/reported-metrics.js";
 
 /** A proxy that answers with what the test sets; null: it is stuck. */
 class FakeProxy implements ProxyProcess {
-  own: ToldMetrics | null;
+  own: ReportedMetrics | null;
   readonly got: MetricsMessage[] = [];
   readonly name: string;
   readonly all: GatheredMetrics;
@@ -21,8 +24,8 @@ class FakeProxy implements ProxyProcess {
 
   send(message: MetricsMessage): void {
     this.got.push(message);
-    if (message.metrics === "tell" && this.own !== null)
-      this.all.said(this, { metrics: "told", id: message.id, ...this.own });
+    if (message.metrics === "report" && this.own !== null)
+      this.all.said(this, { metrics: "reported", id: message.id, ...this.own });
   }
 
   /** What a scrape of this proxy has: the sum of requests, and connections by label. */
@@ -39,7 +42,7 @@ class FakeProxy implements ProxyProcess {
   }
 }
 
-function told(requests: number, connections: number): ToldMetrics {
+function told(requests: number, connections: number): ReportedMetrics {
   return { counted: [["requests", ["a"], [requests]]], read: [["connections", [], [connections]]] };
 }
 
@@ -76,12 +79,12 @@ t.test("a sum doesn't fall when proxies are replaced, and end", async (t) => {
   const third = new FakeProxy("proxy", all, 1, 30);
   t.same(await third.scrape(), [7, { "finishing-1": 10, "finishing-2": 20, "": 30 }]);
   // Its last word comes unasked.
-  all.said(old, { metrics: "told", id: 0, ...told(9, 0) });
+  all.said(old, { metrics: "reported", id: 0, ...told(9, 0) });
   all.ended(old);
   t.same(await third.scrape(), [11, { "finishing-2": 20, "": 30 }]);
   all.ended(next);
   t.same(await third.scrape(), [11, { "": 30 }]);
-  all.said(old, { metrics: "told", id: 0, ...told(99, 0) });
+  all.said(old, { metrics: "reported", id: 0, ...told(99, 0) });
   t.same(await third.scrape(), [11, { "": 30 }], "who has ended says nothing more");
 });
 
@@ -127,9 +130,17 @@ t.test("scrapes at the same time are one question to each proxy", async (t) => {
 t.test("messages about something else are passed over", async (t) => {
   const { all } = gathered();
   const first = new FakeProxy("proxy-1", all, 3, 10);
-  const strange = [null, 1, "x", {}, { metrics: "told" }, { metrics: "told", id: 1 }, { id: 1 }];
+  const strange = [
+    null,
+    1,
+    "x",
+    {},
+    { metrics: "reported" },
+    { metrics: "reported", id: 1 },
+    { id: 1 },
+  ];
   for (const message of strange) all.said(first, message);
-  all.said(first, { metrics: "told", id: 1, counted: [1, ["a"], [1, 2, 3]], read: "no" });
+  all.said(first, { metrics: "reported", id: 1, counted: [1, ["a"], [1, 2, 3]], read: "no" });
   t.same(await first.scrape(), [3, { "proxy-1": 10 }]);
 });
 
@@ -143,7 +154,7 @@ t.test("series that make no sense corrupt no sum, and are reported once", async 
   const second = new FakeProxy("proxy-2", all, 4, 20);
   // As it could come over the channel.
   const text = JSON.stringify({ counted: [["requests", ["a"], ["9"]]], read: [] });
-  second.own = JSON.parse(text) as ToldMetrics;
+  second.own = JSON.parse(text) as ReportedMetrics;
   t.same(await first.scrape(), [3, { "proxy-1": 10 }]);
   all.ended(second);
   t.same(await first.scrape(), [3, { "proxy-1": 10 }]);

@@ -13,8 +13,8 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { workerMetrics } from "../../../../bin/supervisor/metrics/worker-metrics.js";
 import type { ProxyGroup } from "../../../../proxy/metrics/metrics.js";
-import type { ToldSeries } from "../../../../shared/metrics/metrics-answer.js";
-import { familiesOfAll } from "../../../../shared/metrics/told-metrics.js";
+import type { ReportedSeries } from "../../../../shared/metrics/metrics-answer.js";
+import { familiesOfAll } from "../../../../shared/metrics/reported-metrics.js";
 
 const noon = Date.parse("2026-11-23T12:00:00Z");
 let nowMs = noon;
@@ -61,7 +61,7 @@ function worker(t: Test, place: string, { pid, requests, answerMs = 20_000 }: Co
 /** The count of each by its label, as a scrape of one has it. */
 async function scrape({ group }: Worker): Promise<Readonly<Record<string, number>>> {
   const told = await group.gather();
-  const byLabel = (series: readonly ToldSeries[]): [string, number][] =>
+  const byLabel = (series: readonly ReportedSeries[]): [string, number][] =>
     series.map(([, labels, values]) => [labels.at(-1)!, values[0]!]);
   t.same(
     byLabel(told!.read).map(([label]) => label),
@@ -107,7 +107,7 @@ t.test(
     linkSync(join(metrics, "other"), killed);
     await new Promise((resolve) => left.close(resolve));
     const answers = [
-      JSON.stringify({ metrics: "told", id: 0, counted: 7, read: [[1]] }),
+      JSON.stringify({ metrics: "reported", id: 0, counted: 7, read: [[1]] }),
       "not JSON",
       JSON.stringify({ metrics: "ask", id: 0 }),
       null,
@@ -145,11 +145,11 @@ t.test("an answer that makes no sense breaks no scrape, and is reported once", a
     values,
   ];
   const answers: Readonly<Record<string, string>> = {
-    half: JSON.stringify({ metrics: "told", id: 0, counted: [], read: [] }).slice(0, -3),
+    half: JSON.stringify({ metrics: "reported", id: 0, counted: [], read: [] }).slice(0, -3),
     html: "<html>",
-    lists: JSON.stringify({ metrics: "told", id: 0, counted: {}, read: null }),
+    lists: JSON.stringify({ metrics: "reported", id: 0, counted: {}, read: null }),
     series: JSON.stringify({
-      ...{ metrics: "told", id: 0, read: [["sluice_connections", [], [4]]] },
+      ...{ metrics: "reported", id: 0, read: [["sluice_connections", [], [4]]] },
       counted: [
         one(["good"], [5]),
         one(["good"], [6]),
@@ -163,7 +163,7 @@ t.test("an answer that makes no sense breaks no scrape, and is reported once", a
         null,
       ],
     }),
-    infinite: `{"metrics":"told","id":0,"counted":[],"read":[["sluice_connections",[],[1e999]]]}`,
+    infinite: `{"metrics":"reported","id":0,"counted":[],"read":[["sluice_connections",[],[1e999]]]}`,
     large: "x".repeat(33 * 1024 * 1024),
   };
   for (const [name, answer] of Object.entries(answers)) {

@@ -1,8 +1,7 @@
 /** Operations on very many budgets and accounts: when they are answered, and how written. */
 import t from "tap";
-import { windowsPerSlice } from "../../../../shared/bounds.js";
+import { limitsPerTurn, windowsPerSlice } from "../../../../shared/bounds.js";
 import type { BudgetDefinition } from "../../../../shared/domain/budget.js";
-import { limitsPerTurn } from "../../../../shared/limit-files/limit-file-bounds.js";
 import type { AdminOp } from "../../../../shared/wire/admin-op.js";
 import type { MemoryStore } from "../../../support/memory-store.js";
 import {

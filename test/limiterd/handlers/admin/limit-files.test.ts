@@ -1,11 +1,7 @@
 /** Files of limits in a daemon: all of one or nothing, also when it is killed in between. */
 import t from "tap";
+import { limitFilesHeldMax, limitsPerTurn, plansInSlicesMax } from "../../../../shared/bounds.js";
 import { applyLimits } from "../../../../shared/limit-files/apply-limits.js";
-import {
-  limitFilesHeldMax,
-  limitsPerTurn,
-  plansInSlicesMax,
-} from "../../../../shared/limit-files/limit-file-bounds.js";
 import type { LimitsPlan } from "../../../../shared/limit-files/limits-plan.js";
 import { wireVersion } from "../../../../shared/version.js";
 import type { AdminOp } from "../../../../shared/wire/admin-op.js";

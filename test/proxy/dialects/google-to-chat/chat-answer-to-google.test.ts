@@ -9,7 +9,7 @@ const tools = [{ functionDeclarations: [{ name: "a.b" }] }];
 const context = (includeThoughts: boolean) => ({
   ...sampleContext,
   request: {
-    ...googleToChat.repeatedFrom!({
+    ...googleToChat.echoSource!({
       tools,
       generationConfig: { thinkingConfig: { includeThoughts } },
     }),

@@ -56,7 +56,7 @@ t.test("and the model's calls of them have the client's names again", async (t) 
   const message = { tool_calls: [{ id: "c", type: "function", function: call }] };
   const answer = responsesToChat.answer(
     { choices: [{ index: 0, message, finish_reason: "tool_calls" }] },
-    { ...context, request: responsesToChat.repeatedFrom!(body) },
+    { ...context, request: responsesToChat.echoSource!(body) },
   );
   t.match(
     answer["output"],

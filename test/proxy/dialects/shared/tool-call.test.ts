@@ -37,6 +37,6 @@ t.test("of a request's tools only names that are changed are kept, and given bac
     function: { name: fittingToolName(name), arguments: "{}" },
   };
   const answer = { choices: [{ message: { tool_calls: [call] }, finish_reason: "tool_calls" }] };
-  const request = messagesToChat.repeatedFrom!({ stream: false, tools });
+  const request = messagesToChat.echoSource!({ stream: false, tools });
   t.match(messagesToChat.answer(answer, { ...context, request }), exactly({ content: [{ name }] }));
 });

@@ -133,7 +133,7 @@ t.test("while an answer streams, nothing keeps a large body that was let go", as
         },
       );
     });
-    body.letGo();
+    body.release();
     return ref;
   };
   const refs = await Promise.all([begin(), begin()]);

@@ -5,45 +5,48 @@
  */
 import { isObject } from "../checked.js";
 import type { Metric } from "./metric.js";
-import { familiesOf, type ToldSeries } from "./metrics-answer.js";
+import { familiesOf, type ReportedSeries } from "./metrics-answer.js";
 import { proxyMetrics } from "./proxy-metrics.js";
 import type { Family } from "./series.js";
 
-export interface ToldMetrics {
+export interface ReportedMetrics {
   /** Counters and histograms. */
-  readonly counted: readonly ToldSeries[];
+  readonly counted: readonly ReportedSeries[];
   /** Gauges and summaries. */
-  readonly read: readonly ToldSeries[];
+  readonly read: readonly ReportedSeries[];
 }
 
 /**
  * Messages between a proxy and its supervisor. `ask`: a proxy requests the metrics of all; `all`:
- * the answer. `tell`: the supervisor requests a proxy's own; `told`: the answer, which a stopping
+ * the answer. `report`: the supervisor requests a proxy's own; `reported`: the answer, which a stopping
  * proxy also sends on its own. `reload-failed`: from the supervisor to each proxy.
  */
 export type MetricsMessage =
-  | { readonly metrics: "ask" | "tell" | "reload-failed"; readonly id: number }
-  | ({ readonly metrics: "told" | "all"; readonly id: number } & ToldMetrics);
+  | { readonly metrics: "ask" | "report" | "reload-failed"; readonly id: number }
+  | ({ readonly metrics: "reported" | "all"; readonly id: number } & ReportedMetrics);
 
 const namesOf = (metrics: readonly Metric[]): ReadonlySet<string> =>
   new Set(metrics.map(({ name }) => name));
 const countedNames = namesOf(Object.values<Metric>(proxyMetrics).filter(isCounted));
 const readNames = namesOf(Object.values<Metric>(proxyMetrics).filter((each) => !isCounted(each)));
 
-export function tellMetrics(families: readonly Family[]): ToldMetrics {
-  const told = { counted: [] as ToldSeries[], read: [] as ToldSeries[] };
+export function reportMetrics(families: readonly Family[]): ReportedMetrics {
+  const reported = { counted: [] as ReportedSeries[], read: [] as ReportedSeries[] };
   for (const { metric, series } of families) {
-    const list = isCounted(metric) ? told.counted : told.read;
+    const list = isCounted(metric) ? reported.counted : reported.read;
     for (const { labels, values } of series) list.push([metric.name, labels, [...values]]);
   }
-  return told;
+  return reported;
 }
 
 /**
  * The families of all proxies. Gauges and summaries have the label `proxy`; so do counters and
  * histograms, unless they are sums.
  */
-export function familiesOfAll({ counted, read }: ToldMetrics, areSums: boolean): readonly Family[] {
+export function familiesOfAll(
+  { counted, read }: ReportedMetrics,
+  areSums: boolean,
+): readonly Family[] {
   const metrics = Object.values<Metric>(proxyMetrics).map((metric) =>
     isCounted(metric) && areSums ? metric : { ...metric, labels: [...metric.labels, "proxy"] },
   );
@@ -64,25 +67,25 @@ const labelCharsMax = 4_096;
 export function parseMetricsMessage(message: unknown): HeardMetrics | null {
   if (!isObject(message) || typeof message["id"] !== "number") return null;
   const { metrics, id } = message;
-  if (metrics === "ask" || metrics === "tell" || metrics === "reload-failed")
+  if (metrics === "ask" || metrics === "report" || metrics === "reload-failed")
     return { metrics, id, odd: 0 };
-  if (metrics !== "told" && metrics !== "all") return null;
+  if (metrics !== "reported" && metrics !== "all") return null;
   const counted = seriesIn(message["counted"], "counted");
   const read = seriesIn(message["read"], "read");
   return { metrics, id, counted: counted.fine, read: read.fine, odd: counted.odd + read.odd };
 }
 
 interface HeardSeries {
-  readonly fine: readonly ToldSeries[];
+  readonly fine: readonly ReportedSeries[];
   readonly odd: number;
 }
 
 /** The valid series of a list. A set of labels may occur once: of two, one is wrong. */
-function seriesIn(list: unknown, among: keyof ToldMetrics): HeardSeries {
+function seriesIn(list: unknown, among: keyof ReportedMetrics): HeardSeries {
   if (!Array.isArray(list)) return { fine: [], odd: 1 };
   const seen = new Set<string>();
-  const fine = (list as unknown[]).filter((one): one is ToldSeries => {
-    if (!isToldSeries(one, among)) return false;
+  const fine = (list as unknown[]).filter((one): one is ReportedSeries => {
+    if (!isReportedSeries(one, among)) return false;
     const size = seen.size;
     return seen.add(JSON.stringify([one[0], one[1]])).size > size;
   });
@@ -93,7 +96,7 @@ function seriesIn(list: unknown, among: keyof ToldMetrics): HeardSeries {
  * Whether a value is a series; the number of labels and values of an unknown metric isn't checked,
  * since another release may know it.
  */
-function isToldSeries(one: unknown, among: keyof ToldMetrics): one is ToldSeries {
+function isReportedSeries(one: unknown, among: keyof ReportedMetrics): one is ReportedSeries {
   if (!Array.isArray(one) || one.length !== 3) return false;
   const [name, labels, values] = one as unknown[];
   if (typeof name !== "string" || name.length > labelCharsMax) return false;

@@ -1,6 +1,6 @@
 /** What the daemon tells of itself at /metrics/limiter. */
 import t from "tap";
-import { tellMetrics } from "../../../limiterd/lists/tell-metrics.js";
+import { reportMetrics } from "../../../limiterd/lists/report-metrics.js";
 import type { DaemonStatus } from "../../../shared/api/gateway-status.js";
 import { newKey } from "../../../shared/domain/key-secret.js";
 import { familiesOf } from "../../../shared/metrics/metrics-answer.js";
@@ -129,7 +129,7 @@ t.test("what another release tells is passed over where it isn't known", async (
 t.test("each number is told under its name", async (t) => {
   const daemon = startDaemon([]);
   const answered = async (status: object, state: object, nowMs = daemon.nowMs) => {
-    const { series } = await tellMetrics(
+    const { series } = await reportMetrics(
       { ...daemon.state, ...state },
       { status: { ...known, ...status } as unknown as DaemonStatus, rulesMax: 5, nowMs },
     );

@@ -1,11 +1,11 @@
 import t from "tap";
 import { proxyMetrics } from "../../../shared/metrics/proxy-metrics.js";
-import { count, observe, SeriesTable } from "../../../shared/metrics/series.js";
 import {
   familiesOfAll,
   parseMetricsMessage,
-  tellMetrics,
-} from "../../../shared/metrics/told-metrics.js";
+  reportMetrics,
+} from "../../../shared/metrics/reported-metrics.js";
+import { count, observe, SeriesTable } from "../../../shared/metrics/series.js";
 import { writeMetrics } from "../../../shared/metrics/write-metrics.js";
 import { parseMetrics } from "../../support/parse-metrics.js";
 import { exactly } from "../../support/patterns/exactly.js";
@@ -18,9 +18,9 @@ t.test("what a proxy tells, labelled by its supervisor, is what a scrape of it s
   table.of(proxyMetrics.loopLag).values.set([1, 2, 3, 4, 5, 6]);
   const own = [...writeMetrics(table.families(), "prometheus")].join("");
   const told = parseMetricsMessage(
-    JSON.parse(JSON.stringify({ metrics: "told", id: 1, ...tellMetrics(table.families()) })),
+    JSON.parse(JSON.stringify({ metrics: "reported", id: 1, ...reportMetrics(table.families()) })),
   );
-  if (told?.metrics !== "told") throw new Error("it is a message");
+  if (told?.metrics !== "reported") throw new Error("it is a message");
   const labelled = (proxy: string): string => {
     const read = told.read.map(
       ([name, labels, values]) => [name, [...labels, proxy], values] as const,

@@ -1,0 +1,218 @@
+/**
+ * The metrics of the daemon, for GET /metrics/limiter (docs/reference/metrics.md): the counts that
+ * `sluice status` shows, and the use of rules and budgets.
+ */
+import type { DaemonStatus } from "../../shared/api/gateway-status.js";
+import { budgetPeriodLabel } from "../../shared/domain/budget.js";
+import { periodLabel } from "../../shared/domain/rule.js";
+import { limiterMetrics } from "../../shared/metrics/limiter-metrics.js";
+import type { MetricsAnswer, ReportedSeries } from "../../shared/metrics/metrics-answer.js";
+import type { ManagedKey } from "../keys/key-ring.js";
+import type { DaemonState } from "../state.js";
+import { liveCounts } from "./list-rules.js";
+import { money } from "./spend/budget-money.js";
+
+type Name = keyof typeof limiterMetrics;
+
+interface Question {
+  readonly status: DaemonStatus;
+  /** Maximum number of rules, and of budgets, with metrics of their own. */
+  readonly rulesMax: number;
+  readonly nowMs: number;
+}
+
+export async function reportMetrics(
+  state: DaemonState,
+  { status, rulesMax, nowMs }: Question,
+): Promise<MetricsAnswer> {
+  const rules = ruleSeries(state, rulesMax, nowMs);
+  const budgets = budgetSeries(state, rulesMax, nowMs);
+  const leftOut = rules.leftOut + budgets.leftOut;
+  return {
+    series: [
+      ...statusSeries(state, status, nowMs),
+      ...clusterSeries(state, status),
+      ...followersSeries(state, status, nowMs),
+      ...(await processSeries(state)),
+      ...rules.series,
+      ...budgets.series,
+      seriesOf("rulesLeftOut", [], leftOut),
+    ],
+  };
+}
+
+function seriesOf(name: Name, labels: readonly string[], value: number): ReportedSeries {
+  return seriesWith(name, labels, [value]);
+}
+
+/** The series of a histogram or a summary. */
+function seriesWith(
+  name: Name,
+  labels: readonly string[],
+  values: readonly number[],
+): ReportedSeries {
+  return [limiterMetrics[name].name, labels, values];
+}
+
+function statusSeries(
+  { counts, keys, lastBackup, measures, startedAtMs, lastSnapshotAtMs }: DaemonState,
+  status: DaemonStatus,
+  nowMs: number,
+): ReportedSeries[] {
+  const { admitted, refused, over_budget: overBudget, denied, store } = status;
+  return [
+    seriesOf("admissions", ["admitted"], admitted),
+    seriesOf("admissions", ["refused"], refused - overBudget),
+    seriesOf("admissions", ["over_budget"], overBudget),
+    seriesOf("admissions", ["denied"], denied),
+    ...Object.entries(counts.settledParts).map(([part, number]) =>
+      seriesOf("settles", [part], number),
+    ),
+    seriesOf("repeatedSettles", [], status.repeated_settles),
+    seriesOf("inFlight", [], status.in_flight),
+    seriesOf("proxies", [], status.proxies),
+    seriesOf("rules", [], status.rules),
+    seriesOf("budgets", [], status.budgets),
+    seriesOf("children", [], status.child_windows),
+    seriesOf("keys", [], status.keys),
+    ...nextExpirySeries(keys.all(), nowMs),
+    seriesOf("inert", ["rule"], status.inert_rules),
+    seriesOf("inert", ["budget"], status.inert_budgets),
+    seriesWith("commit", [], [...measures.commits.values]),
+    seriesOf("failedCommits", [], store.failed_commits),
+    ...(store.bytes === null ? [] : [seriesOf("storeBytes", [], store.bytes)]),
+    seriesOf("journalBytes", [], store.journal_bytes),
+    seriesOf("snapshotAge", [], Math.max(0, nowMs - (lastSnapshotAtMs ?? startedAtMs)) / 1000),
+    seriesOf("backupsSince", [], lastBackup.sinceMs / 1000),
+    ...(lastBackup.atMs === null ? [] : [seriesOf("lastBackup", [], lastBackup.atMs / 1000)]),
+    seriesOf("droppedRecords", [], status.dropped_records),
+    seriesOf("pendingResponses", [], status.pending_responses),
+    seriesOf("pendingResponsesLeftOut", [], status.pending_responses_left_out),
+    ...hostsSeries(status),
+    seriesOf("build", [status.version], 1),
+  ];
+}
+
+/** Nothing if no key expires. */
+function nextExpirySeries(keys: readonly ManagedKey[], nowMs: number): ReportedSeries[] {
+  let nextMs = Number.POSITIVE_INFINITY;
+  for (const { expiresAtMs, deactivatedAtMs, deletedAtMs } of keys) {
+    if (expiresAtMs === null || deactivatedAtMs !== null || deletedAtMs !== null) continue;
+    if (expiresAtMs > nowMs && expiresAtMs < nextMs) nextMs = expiresAtMs;
+  }
+  return nextMs === Number.POSITIVE_INFINITY ? [] : [seriesOf("nextKeyExpiry", [], nextMs / 1000)];
+}
+
+/** Nothing without a cluster. */
+function clusterSeries(
+  { shares, clusterFailing }: DaemonState,
+  { cluster }: DaemonStatus,
+): ReportedSeries[] {
+  if (shares === null) return [];
+  const { counts, turn, size } = shares;
+  const isReached = cluster === null || cluster.engine === "connected";
+  return [
+    seriesOf("engineUp", [], isReached && !turn.away ? 1 : 0),
+    seriesOf("engineFailing", [], clusterFailing === null ? 0 : 1),
+    seriesWith("clusterSync", [], [...counts.syncs.values]),
+    seriesOf("clusterQuestions", [], counts.questions),
+    seriesOf("clusterGranted", [], counts.granted),
+    seriesOf("clusterParked", [], counts.parked),
+    seriesOf("clusterRefused", ["engine_away"], counts.refusedAway),
+    seriesOf("clusterRefused", ["too_many_wait"], counts.refusedFull),
+    seriesOf("clusterShares", [], size),
+  ];
+}
+
+/** Nothing without a cluster. */
+function hostsSeries({ cluster }: DaemonStatus): ReportedSeries[] {
+  if (cluster === null) return [];
+  const living = cluster.hosts.filter((host) => host.alive);
+  const alive = living.length;
+  const differing = (what: "configuration_differs" | "failure_mode_differs"): number =>
+    living.filter((host) => host[what]).length;
+  const { id_taken_at: takenAt, changes_subscribers: subscribers } = cluster;
+  return [
+    seriesOf("clusterChangesHeard", [], cluster.changes_heard ? 1 : 0),
+    ...(subscribers === null ? [] : [seriesOf("clusterChangesSubscribers", [], subscribers)]),
+    seriesOf("clusterHosts", ["alive"], alive),
+    seriesOf("clusterHosts", ["away"], cluster.hosts.length - alive),
+    seriesOf("clusterDiffering", ["configuration"], differing("configuration_differs")),
+    seriesOf("clusterDiffering", ["failure_mode"], differing("failure_mode_differs")),
+    ...(takenAt === null ? [] : [seriesOf("clusterIdTaken", [], Date.parse(takenAt) / 1000)]),
+  ];
+}
+
+function followersSeries(
+  { followers }: DaemonState,
+  status: DaemonStatus,
+  nowMs: number,
+): ReportedSeries[] {
+  const silent = followers.all().map(({ name, askedAtMs }) => {
+    return seriesOf("followerAsked", [name], Math.max(0, nowMs - askedAtMs) / 1000);
+  });
+  return [
+    ...status.followers.flatMap(({ name, lag_seconds: lag }) =>
+      lag === null ? [] : [seriesOf("followerLag", [name], lag)],
+    ),
+    ...silent,
+  ];
+}
+
+async function processSeries({ measures }: DaemonState): Promise<ReportedSeries[]> {
+  const reading = await measures.readProcess();
+  if (reading === null) return [];
+  return [
+    seriesWith("loopLag", [], reading.loopLag),
+    seriesOf("residentMemory", [], reading.residentBytes),
+    seriesOf("cpu", [], reading.cpuSeconds),
+  ];
+}
+
+interface LimitSeries {
+  readonly series: readonly ReportedSeries[];
+  readonly leftOut: number;
+}
+
+/**
+ * The metrics of rules, in the order of lists, without templates, which have no counter of their
+ * own.
+ */
+function ruleSeries({ book }: DaemonState, max: number, nowMs: number): LimitSeries {
+  // After a start, rules are loaded in slices; `sorted` would load all of them in one turn.
+  if (!book.ruleSet.isRead) return { series: [], leftOut: book.ruleSet.size };
+  const series: ReportedSeries[] = [];
+  let rules = 0;
+  for (const listed of book.sorted()) {
+    // Skip rules that are left out, because reading `own` would create their counters.
+    if (listed.definition.perChild || rules++ >= max) continue;
+    const { definition, own } = book.fresh(listed);
+    const { scope, subject, periodSeconds, maxRequests, maxTokens } = definition;
+    const names = [scope, subject, periodLabel(periodSeconds)];
+    const counts = liveCounts(own!, nowMs);
+    const add = (dimension: string, used: number, limit: number | null): void => {
+      if (limit === null) return;
+      const labels = [...names, dimension];
+      series.push(seriesOf("ruleUsed", labels, used), seriesOf("ruleLimit", labels, limit));
+    };
+    add(periodSeconds === 0 ? "concurrent" : "requests", counts.requests_used, maxRequests);
+    add("tokens", counts.tokens_used, maxTokens);
+    series.push(seriesOf("ruleInFlight", names, counts.in_flight));
+  }
+  return { series, leftOut: Math.max(0, rules - max) };
+}
+
+function budgetSeries(state: DaemonState, max: number, nowMs: number): LimitSeries {
+  const series: ReportedSeries[] = [];
+  let budgets = 0;
+  for (const { definition, own } of state.budgets.sorted()) {
+    if (own === null || budgets++ >= max) continue;
+    const { scope, subject, periodSeconds, amountUsd } = definition;
+    const names = [scope, subject, budgetPeriodLabel(periodSeconds)];
+    const { endMs } = state.budgets.boundsOf(own.budget, nowMs);
+    series.push(seriesOf("budgetSpent", names, money(state, own, nowMs).spent));
+    series.push(seriesOf("budgetAmount", names, amountUsd));
+    series.push(seriesOf("budgetPeriodEnd", names, endMs / 1000));
+  }
+  return { series, leftOut: Math.max(0, budgets - max) };
+}
