@@ -67,7 +67,10 @@ export function createProgram(session: Session): Command {
       "a gateway elsewhere, by its admin API (default: SLUICE_URL); the key is in SLUICE_API_KEY or SLUICE_MASTER_KEY",
     )
     .option("--key-file <file>", "the file with the key for --url")
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({
+      showGlobalOptions: true,
+      commandUsage: (command) => `${usageName(command)} ${command.usage()}`,
+    })
     .helpCommand("help [command]", "print the help of a command")
     .addHelpText("afterAll", "\nWhat the exit codes mean: sluice exit-codes");
   program.hook("preAction", (_program, command) => refuseElsewhere(command));
@@ -92,7 +95,37 @@ export function createProgram(session: Session): Command {
   addInit(program, session);
   addCompletion(program, session);
   addExamples(program);
+  addAliases(program);
   return program;
+}
+
+/** Names that other programs use for such commands; the help shows the first. */
+const aliases: Readonly<Record<string, readonly string[]>> = {
+  budgets: ["budget"],
+  check: ["validate", "lint", "test"],
+  deactivate: ["revoke"],
+  delete: ["rm", "remove"],
+  deny: ["add"],
+  export: ["dump"],
+  apply: ["import"],
+  explain: ["why"],
+  "in-flight": ["ps"],
+  issue: ["create", "new"],
+  jwts: ["jwt"],
+  keys: ["key", "tokens"],
+  limits: ["limit", "rules", "rate-limits"],
+  list: ["ls"],
+  set: ["add", "put"],
+  tail: ["logs"],
+  top: ["watch", "monitor"],
+  up: ["start", "run"],
+};
+
+function addAliases(command: Command): void {
+  for (const child of command.commands) {
+    child.aliases(aliases[child.name()] ?? []);
+    addAliases(child);
+  }
 }
 
 /** The commands that concern only this host's own files and processes. */
@@ -118,6 +151,13 @@ function refuseElsewhere(command: Command): void {
   if (!onlyHere.includes(name) || command.optsWithGlobals<CommandFlags>().url === undefined) return;
   const message = `sluice ${name} is about this host: --url is for a gateway elsewhere`;
   throw usageFailure([{ message, param: "--url" }]);
+}
+
+/** With the program's name: `sluice limits set`. */
+function usageName(command: Command): string {
+  return command.parent === null
+    ? command.name()
+    : `${usageName(command.parent)} ${command.name()}`;
 }
 
 /** The name without the program's: `limits set`. */

@@ -1,7 +1,7 @@
 /**
  * Every bound in one place, each with its reason. `docs/reference/bounds.md` lists the bounds that
- * callers and operators can meet. Bounds that only one program needs are in `limiterd/bounds.ts` and
- * `proxy/bounds.ts`. Not here: settings, which an operator may change
+ * callers and operators can meet. Bounds that only one program needs are in `limiterd/bounds.ts`
+ * and `proxy/bounds.ts`. Not here: settings, which an operator may change
  * (`config/settings/settings.ts`).
  */
 

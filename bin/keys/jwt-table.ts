@@ -9,7 +9,7 @@ const columns: readonly Column<DeniedJwt>[] = [
   { title: "VALUE", align: "left", text: ({ jti, sub }) => text(jti ?? sub, "-") },
   { title: "ISSUER", align: "left", text: ({ issuer }) => text(issuer, "(any)") },
   { title: "DENIED", align: "left", text: ({ denied_at: at }) => text(at, "-") },
-  { title: "UNTIL", align: "left", text: ({ expires_at: at }) => text(at, "for ever") },
+  { title: "UNTIL", align: "left", text: ({ expires_at: at }) => text(at, "forever") },
 ];
 
 /** The table of `jwts list`; one sentence when there is nothing to show. */

@@ -144,7 +144,7 @@ export class ProxySlots {
         (exitCode) =>
           fail(
             exitCode === null || exitCode === exitCodes.ok ? exitCodes.failed : exitCode,
-            "error: the new proxy ended before it was ready; its reason is in the log",
+            "error: the new proxy ended before it was ready; the log has the reason",
           ),
       );
       this.#successor = successor;

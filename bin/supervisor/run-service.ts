@@ -103,7 +103,7 @@ export async function runService(service: Service): Promise<never> {
   const log = createLog(name, config.logLevel, config.logging.format);
   const notices = systemdNotices({
     env: session.env,
-    onFailure: (reason) => log.warn({ reason }, "systemd can't be told how the service is"),
+    onFailure: (reason) => log.warn({ reason }, "can't send the service's status to systemd"),
   });
   const lastResort: LastResort = { survives: () => false };
   onLastResort(log, lastResort);
@@ -213,7 +213,10 @@ function beat(
     watchdogMs,
     health: () => service.health(),
     onStuck: (reason) =>
-      log.error({ reason }, "the service is stuck: systemd's watchdog is told nothing any more"),
+      log.error(
+        { reason },
+        "the service is stuck: it sends no more watchdog notices, so that systemd restarts it",
+      ),
     every(ms, run) {
       const timer = setInterval(run, ms).unref();
       return () => clearInterval(timer);
@@ -228,7 +231,7 @@ function endNow(started: StartedService, { reason, atOnce }: StopRequest, log: L
 
 /** Replacing may take long; a request to stop shortens it. */
 function endReplaced(started: StartedService, stop: Promise<StopRequest>, log: Log): Promise<void> {
-  log.info("replaced: no more connections are taken");
+  log.info("replaced: this process accepts no more connections");
   const ended = started.replaced?.() ?? started.stop(true);
   return Promise.race([ended, stop.then((request) => endNow(started, request, log))]);
 }
@@ -256,7 +259,7 @@ interface LastResort {
 function onLastResort(log: Log, lastResort: LastResort): void {
   const end = (error: unknown): void => {
     if (lastResort.survives(error))
-      return log.error({ err: error }, "a bug in Sluice, in no request that is known");
+      return log.error({ err: error }, "a bug in Sluice, outside any request");
     // `fatal` writes its line before it returns: nothing else may run in a process whose state is
     // unknown.
     log.fatal({ err: error }, "an unexpected error ends this process");

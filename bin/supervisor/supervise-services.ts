@@ -109,17 +109,17 @@ class Supervision implements Supervisor {
     if (!needs.daemon)
       return {
         ok: true,
-        lines: [...outcome.lines, "the daemon runs on: nothing of it has changed"],
+        lines: [...outcome.lines, "the daemon keeps running: none of its settings has changed"],
       };
     const times = { stopMs: this.#options.stopDeadlineMs, readyMs: daemonReadyMs };
     if (await this.#limiterd.restart(times))
-      return { ok: true, lines: [...outcome.lines, "started the daemon again"] };
+      return { ok: true, lines: [...outcome.lines, "restarted the daemon"] };
     return {
       ok: false,
       exitCode: exitCodes.unreachable,
       lines: [
         ...outcome.lines,
-        "error: the daemon isn't back; it is started again and again, its reason is in the log",
+        "error: the daemon isn't back: Sluice keeps restarting it, and the log has the reason",
       ],
     };
   }

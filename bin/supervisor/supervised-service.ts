@@ -111,7 +111,7 @@ export class SupervisedService {
     if (child === null) return Promise.resolve(null);
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
-        this.#events.onRemark(`${this.name} didn't stop within ${deadlineMs} ms; it is killed`);
+        this.#events.onRemark(`${this.name} didn't stop within ${deadlineMs} ms: killing it`);
         child.kill("SIGKILL");
       }, deadlineMs);
       this.#onStopped.push((exit) => {
@@ -210,7 +210,7 @@ export class SupervisedService {
     }
     this.#pauseMs = next.pauseMs;
     this.#events.onRemark(
-      `${this.name} ${howItEnded(exit, life.failed)}; it starts again in ${next.pauseMs} ms`,
+      `${this.name} ${howItEnded(exit, life.failed)}; restarting in ${next.pauseMs} ms`,
     );
     this.#restart = setTimeout(() => this.start(), next.pauseMs);
   }
@@ -218,7 +218,7 @@ export class SupervisedService {
 
 /** How a child ended, as the rest of a sentence that begins with its name. */
 export function howItEnded(exit: ServiceExit, failed: Error | null = null): string {
-  if (exit.signal !== null) return `was ended by ${exit.signal}`;
+  if (exit.signal !== null) return `was killed by ${exit.signal}`;
   return exit.code === null
     ? `couldn't be started: ${failed?.message ?? "no reason given"}`
     : `ended with exit code ${exit.code}`;

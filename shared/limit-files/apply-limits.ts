@@ -68,7 +68,7 @@ export const outdated: Failure = plainFailure(
 );
 
 export const tooManyLimits: Failure = invalid(
-  `at most ${limitsPerFileMax} rules and budgets can be applied at once`,
+  `at most ${limitsPerFileMax} rules and budgets can be applied together`,
   "rate_limits",
 );
 

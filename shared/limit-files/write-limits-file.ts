@@ -16,7 +16,7 @@ interface Limits {
 /** The same text for the same limits, whatever their order. */
 export function writeLimitsFile({ rules, budgets }: Limits): string {
   const lines = [
-    "# Rules and budgets, as sluice limits export wrote them and sluice limits apply takes them.",
+    "# Rules and budgets, written by sluice limits export, read by sluice limits apply.",
     ...(rules === null ? [] : ["", ...ruleLines(rules)]),
     ...(budgets === null ? [] : ["", ...budgetLines(budgets)]),
   ];

@@ -18,8 +18,8 @@ export interface ReportedMetrics {
 
 /**
  * Messages between a proxy and its supervisor. `ask`: a proxy requests the metrics of all; `all`:
- * the answer. `report`: the supervisor requests a proxy's own; `reported`: the answer, which a stopping
- * proxy also sends on its own. `reload-failed`: from the supervisor to each proxy.
+ * the answer. `report`: the supervisor requests a proxy's own; `reported`: the answer, which a
+ * stopping proxy also sends on its own. `reload-failed`: from the supervisor to each proxy.
  */
 export type MetricsMessage =
   | { readonly metrics: "ask" | "report" | "reload-failed"; readonly id: number }

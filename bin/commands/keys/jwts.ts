@@ -11,9 +11,7 @@ import { type AdminClient, withDaemon } from "../../session/with-daemon.js";
 
 /** Adds `jwts` to the program. */
 export function addJwts(program: Command, session: Session): void {
-  const jwts = program
-    .command("jwts")
-    .description("deny JWTs that are genuine, and allow them again");
+  const jwts = program.command("jwts").description("deny valid JWTs, and allow them again");
   const named = (name: string, description: string): Command =>
     jwts
       .command(name)
@@ -23,7 +21,7 @@ export function addJwts(program: Command, session: Session): void {
       .option("--issuer <iss>", "only of this issuer");
   named(
     "deny",
-    "refuse a token, or all tokens of a subject, from the next request on, in every proxy",
+    "refuse a token, or all tokens of a subject, in every proxy from the next request on",
   )
     .option("--expires <when>", "when the denial ends, such as 12h or 2030-01-31T12:00:00Z")
     .addOption(jsonOption("print the response of PUT /admin/denied-jwts"))

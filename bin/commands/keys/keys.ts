@@ -28,7 +28,7 @@ export function addKeys(program: Command, session: Session): void {
     .description("issue, list, rotate, deactivate and delete managed keys");
   keys
     .command("issue")
-    .description("issue a key and print it, this once only")
+    .description("issue a key and print it; it is never shown again")
     .option(
       "--path <path>",
       "the user path that the key is bound to; by default the caller names its path",
@@ -58,9 +58,7 @@ export function addKeys(program: Command, session: Session): void {
     );
   keys
     .command("rotate")
-    .description(
-      "give a key a new secret and print it, this once only; the old one works for another day",
-    )
+    .description("give a key a new secret and print it; the old one works for another day")
     .argument("<id>", "the key's id, such as key_7, or the key itself")
     .option(
       "--overlap <time>",
@@ -76,7 +74,7 @@ export function addKeys(program: Command, session: Session): void {
     );
   keys
     .command("deactivate")
-    .description("refuse a key from its next request on, in every proxy; this can't be undone")
+    .description("refuse a key in every proxy from its next request on; this can't be undone")
     .argument("<id>", "the key's id, such as key_7, or the key itself")
     .addOption(jsonOption("print the id as an object"))
     .action((id: string, _options, command: Command) =>
@@ -85,7 +83,7 @@ export function addKeys(program: Command, session: Session): void {
   keys
     .command("delete")
     .description(
-      "refuse a key from its next request on, and remove it from the list; this can't be undone",
+      "refuse a key from its next request on and remove it from the list; this can't be undone",
     )
     .argument("<id>", "the key's id, such as key_7, or the key itself")
     .addOption(jsonOption("print the id as an object"))
@@ -137,7 +135,7 @@ async function issueKey(session: Session, flags: IssueFlags): Promise<void> {
   const only = Array.isArray(key["models"]) ? `, only for ${key["models"].join(", ")}` : "";
   if (budget.value !== null)
     session.terminal.err(`budget of ${String(path)}: ${formatUsd(budget.value.amount, 2)} a month`);
-  session.terminal.err(`issued ${String(id)}, ${bound}${only}, ${until}; it is shown this once:`);
+  session.terminal.err(`issued ${String(id)}, ${bound}${only}, ${until}; it is shown only once:`);
   session.terminal.out(value);
 }
 
@@ -165,7 +163,7 @@ async function rotateKey(
   const value = madeElsewhere(key) ?? made;
   if (flags.json === true) return session.terminal.out(JSON.stringify({ ...key, value }));
   session.terminal.err(`rotated ${String(key["id"])}; ${oldSecretsText(key)}`);
-  session.terminal.err("the new one is shown this once:");
+  session.terminal.err("the new one is shown only once:");
   session.terminal.out(value);
 }
 

@@ -1,4 +1,4 @@
-/** `sluice usage follow`: hands usage records on as they come, to PostgreSQL and elsewhere. */
+/** `sluice usage follow`: exports usage records continuously, to PostgreSQL and elsewhere. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { exportedRecordsMax } from "../../../shared/bounds.js";
@@ -184,14 +184,14 @@ function checkFlags(flags: FollowFlags): Checked {
   if (file !== null && file.trim() === "") wrong("--output", "--output must name a file");
   const cursorFile = flags.cursor ?? (file === null ? null : `${file}.cursor`);
   if (kind === "https" && cursorFile === null)
-    wrong("--cursor", "--cursor is required with an address: it keeps how far the follower is");
+    wrong("--cursor", "--cursor is required with an address: it stores the position");
   if (kind === "postgres" && flags.cursor !== undefined)
-    wrong("--cursor", "--cursor isn't for PostgreSQL: it is in the database");
+    wrong("--cursor", "--cursor isn't for PostgreSQL, which stores the position itself");
   if (kind !== "postgres" && flags.createTable === true)
     wrong("--create-table", "--create-table is for PostgreSQL");
   for (const name of ["path", "by", "days", "month", "from"] as const)
     if (flags[name] !== undefined)
-      wrong(`--${name}`, `--${name} is for sluice usage: a follower hands on all records`);
+      wrong(`--${name}`, `--${name} is for sluice usage: a follower exports all records`);
   if (!/^[\w.-]{1,64}$/.test(flags.name))
     wrong("--name", "--name must have 1 to 64 letters, digits, -, _ and .");
   const batchMax = /^\d{1,4}$/.test(flags.batch) ? Number(flags.batch) : 0;

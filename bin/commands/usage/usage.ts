@@ -63,7 +63,7 @@ export function addUsage(program: Command, session: Session): void {
 function addFollow(usage: Command, program: Command, session: Session): void {
   usage
     .command("follow")
-    .description("pass usage records on as they come, to PostgreSQL, a file or an address")
+    .description("export usage records continuously to PostgreSQL, a file or an HTTPS address")
     .configureHelp({ showGlobalOptions: true, visibleGlobalOptions: () => [...program.options] })
     .option("--to <destination>", "postgres://…, ndjson or https://…")
     .option("--output <file>", "for ndjson: append to this file instead of standard output")

@@ -116,11 +116,11 @@ export function askForReload(path: string): Promise<Answer> {
       if (error.code === "ECONNREFUSED" || error.code === "ENOENT") resolve({ kind: "gone" });
       else failed(error.message);
     });
-    socket.on("close", () => failed("it ended before it said what became of the reload"));
+    socket.on("close", () => failed("it ended before it reported the outcome of the reload"));
     createInterface({ input: socket })
       .once("line", (line) => {
         const outcome = parsed(line);
-        if (outcome === null) failed("it answered in a way that this release doesn't know");
+        if (outcome === null) failed("its answer is unknown to this release");
         else resolve(outcome);
       })
       .on("error", () => {});

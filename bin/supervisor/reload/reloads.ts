@@ -21,7 +21,7 @@ export class Reloads {
   /** The caller waits for the outcome; a second one gets the answer that the first isn't done. */
   async request(): Promise<ReloadOutcome> {
     if (this.#stopping) return busy("error: Sluice is stopping: nothing was reloaded");
-    if (this.#running) return busy("error: a reload is under way: try again when it is done");
+    if (this.#running) return busy("error: a reload is in progress: try again when it is done");
     this.#running = true;
     const outcome = await this.#reload();
     this.#report(outcome);

@@ -43,9 +43,7 @@ export interface AnswerContext {
   readonly provider: string;
   /** The form of the client's stream: server-sent events, or one array of their data. */
   readonly streamForm?: "events" | "array";
-  /**
-   * The `stream` of the client's body, and the fields that answers repeat (`Translation.echoedFields`).
-   */
+  /** The `stream` of the client's body, and the fields of it that answers repeat. */
   readonly request: JsonObject;
 }
 

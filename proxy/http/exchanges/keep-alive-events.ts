@@ -35,7 +35,7 @@ export function keepAliveEvent(dialect: StreamDialect): Buffer {
  */
 export function errorEvents(dialect: StreamDialect, status: number, body: string): Buffer {
   const given = status >= 400 ? errorIn(body) : null;
-  const message = "the provider has answered without the stream that was asked for";
+  const message = "the provider answered without the requested stream";
   const error = given ?? { type: "provider_error", message, code: null, param: null };
   switch (dialect) {
     case "chat":

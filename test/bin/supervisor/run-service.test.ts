@@ -105,7 +105,7 @@ t.test("an uncaught error is logged completely before it ends with 70", async (t
 
 t.test("an uncaught error that the service survives is logged, and it serves on", async (t) => {
   const service = startProgram(t, script, ["proxy"], { env: { FAKE_PROXY: "survivor" } });
-  const logged = () => service.out.filter((line) => line.includes("in no request that is known"));
+  const logged = () => service.out.filter((line) => line.includes("outside any request"));
   await until(
     async () => logged().length,
     (count) => count === 2,

@@ -95,7 +95,7 @@ t.test("a service that is killed is started again, and the other one keeps runni
   const reborn = await next("limiterd");
   await up.line(/^limiterd is back$/);
   t.not(reborn.pid, limiterd.pid);
-  t.ok(up.err.includes("limiterd was ended by SIGKILL; it starts again in 100 ms"));
+  t.ok(up.err.includes("limiterd was killed by SIGKILL; restarting in 100 ms"));
   process.kill(proxy.pid, 0);
   up.child.kill("SIGTERM");
   t.same(await up.ended, { code: 0, signal: null });
@@ -107,14 +107,14 @@ t.test(
   async (t) => {
     for (const scenario of ["mistake", "rejection"] as const) {
       const { up } = await startUp(t, { proxy: scenario });
-      await up.line(/proxy ended with exit code 70; it starts again in 400 ms/);
+      await up.line(/proxy ended with exit code 70; restarting in 400 ms/);
       t.ok(
         inOrder(
           up.err,
           /fatal proxy an unexpected error ends this process \(planted\)/,
-          /starts again in 100 ms/,
-          /starts again in 200 ms/,
-          /starts again in 400 ms/,
+          /restarting in 100 ms/,
+          /restarting in 200 ms/,
+          /restarting in 400 ms/,
         ),
         up.err.join("\n"),
       );
@@ -198,8 +198,8 @@ t.test(
     t.ok(
       inOrder(
         up.err,
-        /^proxy didn't stop within 300 ms; it is killed$/,
-        /^proxy was ended by SIGKILL$/,
+        /^proxy didn't stop within 300 ms: killing it$/,
+        /^proxy was killed by SIGKILL$/,
         /limiterd stops/,
       ),
       up.err.join("\n"),
@@ -269,7 +269,7 @@ t.test("a reload starts the new proxy before the old one is told to finish", asy
   t.not((await next("limiterd")).pid, limiterd.pid);
   t.same(await outcomeOf(up), {
     ok: true,
-    lines: ["replaced the proxy", "started the daemon again"],
+    lines: ["replaced the proxy", "restarted the daemon"],
   });
   t.ok(up.err.some((line) => line.includes("proxy finishes")));
   process.kill(successor.pid, 0);
@@ -286,10 +286,10 @@ t.test("a reload may change how many proxies there are", async (t) => {
   await old.gone;
   t.match(
     await outcomeOf(up),
-    exactly({ ok: true, lines: ["replaced 3 proxies", /^the daemon runs on/] }),
+    exactly({ ok: true, lines: ["replaced 3 proxies", /^the daemon keeps running/] }),
   );
   process.kill(proxies[1]!.pid, "SIGKILL");
-  await up.line(/^proxy-2 was ended by SIGKILL; it starts again in 100 ms$/);
+  await up.line(/^proxy-2 was killed by SIGKILL; restarting in 100 ms$/);
   await next("proxy");
   for (const index of [0, 2]) process.kill(proxies[index]!.pid, 0);
   up.child.kill("SIGTERM");
@@ -333,7 +333,7 @@ t.test("a proxy that dies after a reload is started again like any other", async
   await up.line(/^ready at/);
   up.child.kill("SIGHUP");
   t.match(await outcomeOf(up), { ok: true });
-  await up.line(/^proxy ended with exit code 70; it starts again in 200 ms$/);
+  await up.line(/^proxy ended with exit code 70; restarting in 200 ms$/);
   up.child.kill("SIGTERM");
   await up.ended;
 });

@@ -116,7 +116,7 @@ t.test("by the keyboard alone", { skip: noBrowser }, async (t) => {
     const apiKey = await secret.innerText();
     await page.keyboard.press("Escape");
     await secret.waitFor({ state: "detached" });
-    t.notMatch(await page.content(), apiKey, "it is shown this once");
+    t.notMatch(await page.content(), apiKey, "it is shown only once");
     const client = new OpenAI({ apiKey, baseURL: `${gateway.url}/v1` });
     const answer = await client.chat.completions.create({
       model: "gpt-5.4-mini",

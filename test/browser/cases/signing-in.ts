@@ -30,7 +30,7 @@ t.test("signing in", { skip: noBrowser }, async (t) => {
     await openDashboard(watched, gateway.url, "limits");
     await page.getByLabel("Key").fill("sk-nobody");
     await page.keyboard.press("Enter");
-    await page.getByText("This key opens nothing here").waitFor();
+    await page.getByText("This key isn't valid here").waitFor();
     t.equal(await page.getByLabel("Key").inputValue(), "", "what was typed isn't kept");
     await page.getByLabel("Key").fill(masterKey);
     await page.keyboard.press("Enter");

@@ -506,7 +506,7 @@ t.test(
       { id: "key_1", value: stdout.trim() },
     ];
     t.match(stdout, /^sk-sluice-[\w-]{43}\n$/, "alone on standard output");
-    t.match(stderr, /^issued key_1, for \/team\/cli, until \d{4}-.*; it is shown this once:\n$/);
+    t.match(stderr, /^issued key_1, for \/team\/cli, until \d{4}-.*; it is shown only once:\n$/);
     const unknown = newKey().value;
     for (const { value, id } of keys) {
       await call(url, value);

@@ -126,7 +126,7 @@ t.test("reloads under load refuse, reset and cut nothing, and all is counted onc
   writeFileSync(gateway.file, changed + rule);
   t.match(await gateway.run("reload"), {
     exitCode: 0,
-    out: /^replaced 2 proxies\nstarted the daemon again$/,
+    out: /^replaced 2 proxies\nrestarted the daemon$/,
     err: "",
   });
   const { answered, streams, failures, slowestMs } = await load.stop();

@@ -65,7 +65,7 @@ t.test("a file is as a person would write the sections of a configuration", asyn
   });
   t.equal(
     text,
-    `# Rules and budgets, as sluice limits export wrote them and sluice limits apply takes them.
+    `# Rules and budgets, written by sluice limits export, read by sluice limits apply.
 
 rate_limits:
   user_paths:

@@ -32,12 +32,12 @@ export const limitsTexts = {
   perChild: "each child",
   hostOnly: "each host",
   hostOnlyTitle: "Each host counts separately: these are the figures of this host",
-  notConfig: "not the file's",
+  notConfig: "differs from the file",
   overrides: (place: string | null) =>
     `Edited by hand: overrides the configuration${place === null ? "" : ` (${place})`}; the command line's revert restores it`,
   locked: "From the configuration: change it in the file or the variable that it comes from",
   lockedIn: (file: string | null) => (file === null ? "configured" : `in ${file}`),
-  inert: "does nothing",
+  inert: "no effect",
   edit: (name: string) => `Edit the limit of ${name}`,
   reset: (name: string) => `Reset the counters of ${name}`,
   remove: (name: string) => `Delete the limit of ${name}`,
@@ -47,8 +47,8 @@ export const limitsTexts = {
     title: "No limits here yet",
     text: {
       user_path: "A limit on a user path counts every request at that path and below it.",
-      provider: "A limit on a provider counts every request that it is sent.",
-      model: "A limit on a model counts every request that it runs.",
+      provider: "A limit on a provider counts every request sent to it.",
+      model: "A limit on a model counts every request sent to it.",
     },
     found: "Nothing matches this filter",
   },
@@ -85,8 +85,8 @@ export const limitsTexts = {
   },
   backTest: {
     ask: (days: number) => `What would it have refused in the last ${days} days?`,
-    running: (progress: string) => `Looking at the records… ${progress}`,
-    none: "No recorded request falls under it",
+    running: (progress: string) => `Reading the records… ${progress}`,
+    none: "No recorded request matches it",
     refusesNothing: (requests: string) => `It would have refused none of ${requests} requests`,
     refuses: (refused: string, requests: string, share: string) =>
       `It would have refused ${refused} of ${requests} requests (${share})`,
@@ -105,7 +105,7 @@ export const limitsTexts = {
       `${count} more were recorded too late to be judged, and are only counted.`,
     begins: (moment: string) => `Records begin ${moment}.`,
     nothingYet: "Nothing is recorded yet.",
-    inert: (reason: string) => `It would do nothing: ${reason}.`,
+    inert: (reason: string) => `It would have no effect: ${reason}.`,
     limits: "Judged by recorded requests, without those refused at the time and without retries.",
     onDay: (day: string, requests: string, refused: string) =>
       `${day}: ${requests} requests, ${refused} refused`,

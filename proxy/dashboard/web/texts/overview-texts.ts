@@ -4,7 +4,7 @@ export const overviewTexts = {
   title: "Overview",
   health: {
     label: "Health",
-    well: "All is well",
+    well: "No problems",
     daemon: (version: string, uptime: string) => `Limiter daemon ${version}, up ${uptime}`,
     closed: "Refuses requests while the daemon is away",
     open: "Lets requests pass while the daemon is away",
@@ -22,7 +22,7 @@ export const overviewTexts = {
         ? `One limit or budget has no effect as written: ${names}.`
         : `${count} limits and budgets have no effect as written: ${names}.`,
     "limits-off": "Rate limits are off: nothing is refused.",
-    "usage-off": "Usage isn't tracked: token limits and budgets do nothing.",
+    "usage-off": "Usage isn't tracked: token limits and budgets have no effect.",
     "budgets-off": "Budgets are off: nothing is refused for its cost.",
     dropped: (count: string) =>
       count === "1"

@@ -8,7 +8,7 @@ export const providersTexts = {
   },
   open: (count: number) => (count === 1 ? "1 circuit open" : `${count} circuits open`),
   failing: "failing",
-  well: "well",
+  well: "ok",
   untried: "not called yet",
   columns: {
     name: "Provider",
@@ -102,7 +102,7 @@ export const systemTexts = {
   journal: "Journal",
   flushed: "Last written",
   failing: "State",
-  well: "well",
+  well: "ok",
   failedCommits: "Failed commits",
   notYet: "not since the start",
 } as const;

@@ -16,7 +16,7 @@ export const usageTexts = {
     label: "Label",
     requested_model: "Requested model",
   },
-  ofHosts: (whose: string) => `What follows is the usage ${whose}.`,
+  ofHosts: (whose: string) => `Usage is shown ${whose}.`,
   utc: "UTC",
   chartHint: "Point at a day for its numbers",
   chartLabel: (measure: string, days: number) => `${measure} on each of ${days} days`,

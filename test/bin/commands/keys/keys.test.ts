@@ -21,7 +21,7 @@ t.test("a key is issued by its hash, and is alone on standard output", async (t)
   t.match(made, {
     exitCode: 0,
     out: /^sk-sluice-[\w-]{43}$/,
-    err: "issued key_1, for /team, without expiry; it is shown this once:",
+    err: "issued key_1, for /team, without expiry; it is shown only once:",
   });
   const { body } = daemon.calls.at(-1) as { body: Record<string, unknown> };
   t.same(body, {
@@ -133,7 +133,7 @@ t.test(
       out: /^sk-sluice-[\w-]{43}$/,
       err: [
         "rotated key_7; sk-sluice-abcd… works until 2026-01-02T00:00:00Z, last used never",
-        "the new one is shown this once:",
+        "the new one is shown only once:",
       ].join("\n"),
     });
     t.same((daemon.calls.at(-1) as { body: unknown }).body, {

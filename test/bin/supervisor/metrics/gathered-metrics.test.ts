@@ -123,7 +123,7 @@ t.test("scrapes at the same time are one question to each proxy", async (t) => {
   await new Promise((resolve) => setImmediate(resolve));
   t.same(
     first.got.map(({ metrics, id }) => `${metrics} ${id}`),
-    ["tell 1", "all 1", "all 2"],
+    ["report 1", "all 1", "all 2"],
   );
 });
 

@@ -51,11 +51,11 @@ t.test("what a dead process has left is told from one that ends or talks nonsens
   t.same(await askForReload(at(1)), { kind: "gone" });
   removeGone(at(1));
   await serve(2, (socket) => socket.destroy());
-  t.match(await askForReload(at(2)), { kind: "failed", reason: /^it ended before it said/ });
+  t.match(await askForReload(at(2)), { kind: "failed", reason: /^it ended before it reported/ });
   await serve(3, (socket) => socket.end("{}\n"));
-  t.match(await askForReload(at(3)), { kind: "failed", reason: /doesn't know/ });
+  t.match(await askForReload(at(3)), { kind: "failed", reason: /unknown to this release/ });
   await serve(4, (socket) => socket.end("nonsense\n"));
-  t.match(await askForReload(at(4)), { kind: "failed", reason: /doesn't know/ });
+  t.match(await askForReload(at(4)), { kind: "failed", reason: /unknown to this release/ });
 });
 
 t.test("a client that asks for something else, or talks too much, is closed", async (t) => {

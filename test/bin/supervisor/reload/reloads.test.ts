@@ -28,7 +28,7 @@ t.test("a reload that is asked for during another one is refused", async (t) => 
     exactly({
       ok: false,
       exitCode: 75,
-      lines: [/^error: a reload is under/],
+      lines: [/^error: a reload is in progress/],
     }),
   );
   await end();
