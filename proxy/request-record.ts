@@ -42,6 +42,8 @@ export class RequestRecord {
   model: string | null = null;
   /** The configured virtual model or alias that `model` names; empty if none. */
   requestedModel = "";
+  /** The session that the client named; empty if none. */
+  session = "";
   /** The target whose answer or failure the client got. */
   target: Target | null = null;
   /** Failed attempts that were followed by another one, in order; null without any. */

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { flagName, type Setting } from "../../shared/config/settings/setting.js";
 import { settings } from "../../shared/config/settings/settings.js";
+import { groupings } from "../../shared/wire/admin-op.js";
 
 export interface CommandNode {
   /** Without the program's name; empty for the program itself: `limits set`. */
@@ -104,7 +105,7 @@ const flagWords: readonly FlagWords[] = [
   ["--scope", "budgets", ["user_path", "label"]],
   ["--period", "limits", ["minute", "hour", "day", "concurrent"]],
   ["--period", "budgets", ["hourly", "daily", "weekly", "monthly"]],
-  ["--by", "usage", ["day", "model", "provider", "path", "requested_model", "key", "label"]],
+  ["--by", "usage", groupings],
   ["--format", "usage", ["ndjson", "csv"]],
   ...flagSettings.flatMap(({ long, kind }): FlagWords[] =>
     kind.words === undefined ? [] : [[long, "", kind.words]],

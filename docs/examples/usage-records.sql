@@ -44,6 +44,7 @@ create table if not exists sluice_usage_records (
   file_searches bigint,
   tokens_at_most bigint,
   cost_at_most numeric(24, 12),
+  session text,
   primary key (store_id, record_id, time)
 ) partition by range (time);
 

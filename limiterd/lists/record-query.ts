@@ -19,6 +19,7 @@ export interface RecordQuery extends ExportPage {
   /** Both included. */
   readonly statuses: { readonly from: number; readonly to: number } | null;
   readonly requestId: string | null;
+  readonly session: string | null;
 }
 
 const fieldsKnown = [
@@ -32,6 +33,7 @@ const fieldsKnown = [
   "key",
   "status",
   "request_id",
+  "session",
 ];
 const nameCharsMax = 1000;
 /** The value of `key` for records without a key. */
@@ -48,12 +50,12 @@ export function parseRecordQuery(body: unknown): Checked<RecordQuery> {
   const moments = parseMoments(fields.value);
   if (!moments.ok) return moments;
   const names: (string | null)[] = [];
-  for (const field of ["model", "provider", "request_id"]) {
+  for (const field of ["model", "provider", "request_id", "session"]) {
     const name = parseName(fields.value[field], field);
     if (!name.ok) return name;
     names.push(name.value);
   }
-  const [model = null, provider = null, requestId = null] = names;
+  const [model = null, provider = null, requestId = null, session = null] = names;
   const keyId = parseKeyId(fields.value["key"]);
   if (!keyId.ok) return keyId;
   const statuses = parseStatuses(fields.value["status"]);
@@ -65,6 +67,7 @@ export function parseRecordQuery(body: unknown): Checked<RecordQuery> {
     model: model?.toLowerCase() ?? null,
     provider: provider?.toLowerCase() ?? null,
     requestId,
+    session,
     keyId: keyId.value,
     statuses: statuses.value,
   });
@@ -102,11 +105,12 @@ function parseStatuses(value: unknown): Checked<RecordQuery["statuses"]> {
 
 /** Whether a record satisfies a query. */
 export function isWanted(record: UsageRecord, query: RecordQuery): boolean {
-  const { model, provider, keyId, statuses, requestId } = query;
+  const { model, provider, keyId, statuses, requestId, session } = query;
   if (keyId !== null && record.keyId !== keyId) return false;
   if (statuses !== null && (record.status < statuses.from || record.status > statuses.to))
     return false;
   if (requestId !== null && record.requestId !== requestId) return false;
+  if (session !== null && record.session !== session) return false;
   if (provider !== null && record.provider.toLowerCase() !== provider) return false;
   return (model === null || isOfModel(record, model)) && isWithin(record, query);
 }

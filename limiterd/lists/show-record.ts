@@ -61,5 +61,6 @@ export function recordItem(
     ...fieldsOfDetails(details?.counts ?? noDetailCounts),
     tokens_at_most: atMost === null ? null : atMost.tokens,
     cost_at_most: atMost === null ? null : dollars(atMost.cost),
+    session: record.session === "" ? null : record.session,
   };
 }

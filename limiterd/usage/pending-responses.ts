@@ -179,6 +179,7 @@ export function finalOf(charged: UsageRecord, reported: UsageRecord): UsageRecor
     model: charged.model,
     keyId: charged.keyId,
     requestedModel: charged.requestedModel,
+    session: charged.session,
     status: interimStatus,
     estimated: false,
     cacheHit: false,

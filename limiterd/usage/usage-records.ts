@@ -58,6 +58,7 @@ export function recordOf(
     requestedModel: record.requestedModel,
     details: record.details,
     atMost: record.atMost,
+    session: record.session,
   };
 }
 
@@ -92,15 +93,20 @@ export function recordsToStored(lsn: number, records: readonly UsageRecord[]): r
       r.latencyMs,
       r.firstByteMs,
     ];
-    const { atMost } = r;
-    // Most records have none of these.
-    if (r.requestedModel !== "" || r.details !== null || atMost !== null)
+    const { atMost, session } = r;
+    // Many records have none of these.
+    if (r.requestedModel !== "" || r.details !== null || atMost !== null || session !== "")
       stored.push(r.requestedModel, detailsToFlat(r.details));
-    if (atMost !== null) stored.push(atMost.tokens, atMost.cost);
+    if (atMost !== null || session !== "")
+      stored.push(atMost?.tokens ?? null, atMost?.cost ?? null);
+    if (session !== "") stored.push(session);
     value.push(stored);
   }
   return value;
 }
+
+/** Of a stored record: each adds the fields that the shorter ones lack. */
+const lengths: ReadonlySet<number> = new Set([22, 24, 26, 27]);
 
 /** Null for what `recordsToStored` never wrote. */
 export function recordsFromStored(value: readonly unknown[]): UsageRecord[] | null {
@@ -109,9 +115,7 @@ export function recordsFromStored(value: readonly unknown[]): UsageRecord[] | nu
   for (let i = 1; i < value.length; i++) {
     const item = value[i];
     const record =
-      Array.isArray(item) && (item.length === 22 || item.length === 24 || item.length === 26)
-        ? recordFromStored(item as unknown[])
-        : null;
+      Array.isArray(item) && lengths.has(item.length) ? recordFromStored(item as unknown[]) : null;
     if (record === null) return null;
     records.push(record);
   }
@@ -146,6 +150,7 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     rawDetails = [],
     tokensAtMost = null,
     costAtMost = null,
+    session = "",
   ] = item;
   const details = detailsFromFlat(rawDetails);
   if (
@@ -161,6 +166,7 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     typeof model !== "string" ||
     typeof endpoint !== "string" ||
     typeof requestedModel !== "string" ||
+    typeof session !== "string" ||
     details === undefined ||
     flawOfDetails(details) !== null
   )
@@ -211,6 +217,7 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     requestedModel,
     details,
     atMost: tokensAtMost === null ? null : { tokens: tokensAtMost, cost: costAtMost },
+    session,
   };
 }
 

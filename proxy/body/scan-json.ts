@@ -85,9 +85,16 @@ export function valuesOf(
   members: readonly JsonMember[],
   key: string,
 ): readonly string[] {
-  const isNamed = (member: JsonMember): boolean => member.key === key;
-  return members.filter(isNamed).map(({ start, end }) => bytes.toString("latin1", start, end));
+  let found: string[] | null = null;
+  for (const member of members) {
+    if (member.key !== key) continue;
+    found ??= [];
+    found.push(bytes.toString("latin1", member.start, member.end));
+  }
+  return found ?? none;
 }
+
+const none: readonly string[] = [];
 
 /** The position after the string whose opening quote is at `at`; -1 if the string doesn't end. */
 export function stringEnd(text: string, at: number): number {

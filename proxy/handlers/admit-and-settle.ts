@@ -263,6 +263,7 @@ function executionOf(
     providerType: providerOf(gateway, target).config.type,
     keyId: record.keyId,
     requestedModel: record.requestedModel,
+    session: record.session,
     startedMonoMs: record.startedMonoMs,
     endedMonoMs: monoMs(),
     savedBytes: record.savedBytes,

@@ -138,6 +138,7 @@ function answer(
     providerType: providerOf(gateway, target).config.type,
     keyId: record.keyId,
     requestedModel: record.requestedModel,
+    session: record.session,
     startedMonoMs: record.startedMonoMs,
     endedMonoMs: gateway.monoMs(),
   });

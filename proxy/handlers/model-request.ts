@@ -38,6 +38,7 @@ import {
   type VirtualRoute,
   type WeightedTarget,
 } from "../routing/resolve-model.js";
+import { sessionOf } from "../routing/session.js";
 import { forward } from "../upstream/forward.js";
 import type { Forwarded, ForwardRequest } from "../upstream/forwarded.js";
 import { markedUpstream } from "../upstream/marked-upstream.js";
@@ -84,6 +85,7 @@ export async function modelRequest(
     const incoming = keptAlive === null ? received : { ...received, exchange: keptAlive };
     record.model = call.model;
     record.stream = call.stream;
+    record.session = sessionOf(received.exchange, call);
     const route =
       resolveModel(gateway.models.current(), call.model) ??
       (await resolveOnceLearned(gateway, call.model)) ??
@@ -341,7 +343,7 @@ function isStoring({ operation }: Call): boolean {
 
 /** Best first; the conversation's target comes before all others. */
 function orderedTargets(
-  { gateway, exchange }: RequestContext<"providers" | "targetOrder">,
+  { gateway, record }: RequestContext<"providers" | "targetOrder">,
   call: Pick<ModelCall, "body" | "valuesOf">,
   route: Route,
 ): readonly Target[] {
@@ -350,7 +352,7 @@ function orderedTargets(
   const severalAccounts = hasSeveralAccounts(gateway, route);
   const byMessage = route.affinity === "conversation";
   const conversation =
-    byMessage || severalAccounts ? conversationOf(exchange, call, byMessage) : null;
+    byMessage || severalAccounts ? conversationOf(record.session, call, byMessage) : null;
   // `order` returns the route's targets.
   const ranked =
     conversation === null

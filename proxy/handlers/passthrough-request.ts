@@ -33,6 +33,7 @@ import { successHeaders, targetHeader } from "../http/respond.js";
 import { endOf, settleBeforeDeletion, settleEnded } from "../objects/background-responses.js";
 import type { RequestContext } from "../request-context.js";
 import { targetAt } from "../routing/resolve-model.js";
+import { sessionOf } from "../routing/session.js";
 import type { PassthroughUpstream } from "../upstream/passthrough/passthrough-upstream.js";
 import { relayAnswer } from "../upstream/passthrough/relay-answer.js";
 import {
@@ -139,6 +140,7 @@ export async function admitAt(
     return null;
   }
   context.record.model = model === "" ? null : model;
+  context.record.session = sessionOf(context.exchange, null);
   const target = passthroughTarget(context, route, model);
   const admitted = await admitRequest(context, { targets: [target], model, modelNames: [] });
   return admitted === null ? null : { target, admitted };

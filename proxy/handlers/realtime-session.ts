@@ -18,6 +18,7 @@ import { allowableNames } from "../routing/allowable-names.js";
 import { resolveOnceLearned } from "../routing/model-catalog.js";
 import { notOffered } from "../routing/not-offered.js";
 import { requestedName, resolveModel } from "../routing/resolve-model.js";
+import { sessionOf } from "../routing/session.js";
 import type { PassthroughUpstream } from "../upstream/passthrough/passthrough-upstream.js";
 import { tunnelSession } from "../upstream/passthrough/tunnel-session.js";
 import {
@@ -58,6 +59,7 @@ export async function realtimeSession(context: RequestContext): Promise<void> {
   const nameProblem = modelNameProblem(name);
   if (nameProblem !== null) return refuseUnadmitted(context, invalid(nameProblem, "model"));
   record.model = name;
+  record.session = sessionOf(exchange, null);
   const route =
     resolveModel(gateway.models.current(), name) ?? (await resolveOnceLearned(gateway, name));
   if (route === null) return refuseUnknownModel(context, name);

@@ -68,7 +68,8 @@ function isPlainSuccess({ status, outcome, tried, note, bug }: RequestRecord): b
  */
 function requestFields({ exchange, record, endedMonoMs }: EndedRequest): string {
   const { id, method, path } = exchange;
-  const { status, outcome, clientAddress, traceId, userPath, keyId, model, stream } = record;
+  const { status, outcome, clientAddress, traceId, userPath, keyId, session, model, stream } =
+    record;
   const ms = tenths(endedMonoMs - record.startedMonoMs);
   let fields = `"request_id":"${id}","method":"${method}","path":${quotedPath(path, record.route)}`;
   fields += `,"status":${status},"outcome":"${outcome}","ms":${ms}`;
@@ -78,6 +79,7 @@ function requestFields({ exchange, record, endedMonoMs }: EndedRequest): string 
   if (traceId !== "") fields += `,"trace_id":"${traceId}"`;
   if (userPath !== null) fields += userPathField(userPath);
   if (keyId !== "") fields += `,"key":"${keyId}"`;
+  if (session !== "") fields += `,"session":"${session}"`;
   if (model !== null) fields += modelField(model);
   if (stream !== null) fields += stream ? ',"stream":true' : ',"stream":false';
   return fields + executionFields(record) + remarkFields(record);

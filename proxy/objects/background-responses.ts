@@ -95,6 +95,7 @@ async function settle(
       providerType: providerOf({ providers }, target).config.type,
       keyId: "",
       requestedModel: "",
+      session: "",
       startedMonoMs: nowMonoMs,
       endedMonoMs: nowMonoMs,
       savedBytes: 0,

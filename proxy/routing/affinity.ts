@@ -56,30 +56,25 @@ const messageCharsMax = 65_536;
 /** How many items are searched for a user's message; a body may have millions. */
 const firstMessagesMax = 100;
 
-/** Headers in which agents name their sessions. */
-const sessionHeaders = ["x-session-id", "session_id", "session-id"];
-
 /**
- * The conversation of a request, from its headers or its body; never stored or sent. Null if
- * unknown. Forms hold audio or pictures, which no prompt cache has. `byMessage`: also by the user,
- * or by the first message; otherwise only by what names a session.
+ * The conversation of a request: the session that it names, else who the user is, else the first
+ * message of the user, which all its requests repeat. Null if unknown. Only the session is ever
+ * stored or sent. Forms hold audio or pictures, which no prompt cache has. `byMessage`: not only by
+ * the session.
  */
 export function conversationOf(
-  exchange: { header(name: string): string | undefined },
+  session: string,
   body: NamedValues,
   byMessage = true,
 ): string | null {
-  for (const name of sessionHeaders) {
-    const session = named(exchange.header(name));
-    if (session !== null) return session;
-  }
+  if (session !== "") return session;
+  if (!byMessage) return null;
   // Parses only the relevant fields of a large body.
   const fields: Record<string, unknown> = {};
   for (const name of naming) {
     const json = body.valuesOf(name).at(-1);
     if (json !== undefined) fields[name] = JSON.parse(json);
   }
-  if (!byMessage) return sessionIn(fields);
   const conversation = conversationIn(fields);
   if (conversation !== null) return conversation;
   for (const name of holdingMessages) {
@@ -89,7 +84,7 @@ export function conversationOf(
   return null;
 }
 
-const naming = ["prompt_cache_key", "conversation", "metadata", "user"];
+const naming = ["metadata", "user"];
 const holdingMessages = ["messages", "input", "contents"];
 
 /** Of a list of messages the first one of a user; anything else as it is. */
@@ -105,27 +100,19 @@ function upToFirst(json: string): unknown {
 }
 
 /**
- * What clients name conversations by, else who the user is, else the first message of the user,
- * which all its requests repeat. Null: none of it is there, or that message is nested too deeply.
+ * The user, or the first message. Null: neither is there, or that message is nested too deeply.
  */
-export function conversationIn(fields: Fields): string | null {
-  const { metadata } = fields;
+export function conversationIn({
+  metadata,
+  user,
+  messages,
+  input,
+  contents,
+}: Fields): string | null {
   return (
-    sessionIn(fields) ??
     (isObject(metadata) ? named(metadata["user_id"]) : null) ??
-    named(fields["user"]) ??
-    firstMessage(fields["messages"] ?? fields["input"] ?? fields["contents"])
-  );
-}
-
-function sessionIn({ prompt_cache_key: key, conversation, metadata }: Fields): string | null {
-  const { session_id: id, user_id: user } = isObject(metadata) ? metadata : {};
-  return (
-    named(key) ??
-    named(isObject(conversation) ? conversation["id"] : conversation) ??
-    named(id) ??
-    // Claude Code names the user and the session in one text.
-    (typeof user === "string" && user.includes("session") ? user : null)
+    named(user) ??
+    firstMessage(messages ?? input ?? contents)
   );
 }
 

@@ -39,6 +39,8 @@ interface Answered {
   readonly keyId: string;
   /** The virtual model or alias that the client named, or empty. */
   readonly requestedModel: string;
+  /** The session that the client named, or empty. */
+  readonly session: string;
   readonly startedMonoMs: number;
   readonly endedMonoMs: number;
 }
@@ -86,6 +88,7 @@ export function usageRecord(
     details: usage === null ? null : usage.details,
     atMost: atMost === null ? null : boundOf(atMost, what.price),
     responseId,
+    session: what.session,
   };
 }
 
@@ -122,6 +125,7 @@ export function cachedRecord(usage: Usage, what: Answered): Execution {
     details: usage.details,
     atMost: null,
     responseId: "",
+    session: what.session,
   };
 }
 

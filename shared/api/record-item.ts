@@ -51,6 +51,8 @@ export interface RecordItem extends Readonly<Record<DetailField, number>> {
   readonly labels: readonly string[];
   /** Null if the provider didn't report it. */
   readonly service_tier: ServiceTier | null;
+  /** The session that the client named; null if it named none. */
+  readonly session: string | null;
 }
 
 /** The answer to GET /admin/usage/records, newest record first. */

@@ -63,6 +63,7 @@ export const recordFields = [
   ["file_searches", "later count"],
   ["tokens_at_most", "tokens or null"],
   ["cost_at_most", "usd"],
+  ["session", "later text"],
 ] as const satisfies readonly (readonly [name: string, kind: FieldKind])[];
 
 type FieldName = (typeof recordFields)[number][0];

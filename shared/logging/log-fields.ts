@@ -36,6 +36,7 @@ export const requestFields: readonly LogField[] = [
   { name: "trace_id", meaning: "the [trace](tracing.md) of the request" },
   { name: "user_path", meaning: "the verified user path" },
   { name: "key", meaning: "id of the managed key" },
+  { name: "session", meaning: "the [session](usage-record.md#sessions) that the client named" },
   { name: "model", meaning: "the requested model" },
   { name: "stream", meaning: "whether the client asked for a stream" },
   { name: "target", meaning: "provider and model of the last attempt" },

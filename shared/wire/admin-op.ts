@@ -69,6 +69,7 @@ export const groupings = [
   "requested_model",
   "key",
   "label",
+  "session",
 ] as const;
 export type Grouping = (typeof groupings)[number];
 

@@ -10,6 +10,7 @@
 import { requestIdCharsMax, subjectBytesMax, tokensPerResponseMax } from "../bounds.js";
 import { isCount } from "../checked.js";
 import { isPicoUsd, type PicoUsd } from "../domain/money.js";
+import { isSession } from "../domain/session.js";
 import { isPrintable } from "../domain/target-name.js";
 import {
   detailsFromFlat,
@@ -101,6 +102,8 @@ const execution = structure({
    * its usage. Empty if there is none.
    */
   responseId: text,
+  /** The session that the client named; empty if none. */
+  session: text,
 });
 export type Execution = ValueOf<typeof execution>;
 
@@ -141,6 +144,7 @@ export function flawOf(record: Execution): string | null {
   if (firstByteMs !== null && !isCount(firstByteMs)) return "firstByteMs";
   if (record.requestedModel.length > subjectBytesMax || !isPrintable(record.requestedModel))
     return "requestedModel";
+  if (record.session !== "" && !isSession(record.session)) return "session";
   const { atMost, responseId } = record;
   if (responseId !== "" && !isObjectId(responseId)) return "responseId";
   if (atMost !== null && !isBound(atMost)) return "atMost";

@@ -433,6 +433,7 @@ export function executed(changes: Partial<Execution> = {}): Execution {
     latencyMs: 5,
     firstByteMs: 2,
     requestedModel: "",
+    session: "",
     details: null,
     atMost: null,
     responseId: "",

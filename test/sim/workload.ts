@@ -158,6 +158,7 @@ function someExecution(random: Random, number: number, { provider, model }: Targ
     latencyMs: 1,
     firstByteMs: null,
     requestedModel: "",
+    session: "",
     details: null,
     atMost: null,
     responseId: "",

@@ -78,6 +78,7 @@ function recordAt(i: number, { records, days, endMs }: UsageSpan): UsageRecord {
     latencyMs: 900,
     firstByteMs: 300,
     requestedModel: "",
+    session: "",
     details: null,
     atMost: null,
   };

@@ -3,14 +3,15 @@
  * in slices, with their values when the operation began.
  */
 import type { UsageGroup, UsageSummary } from "../../../shared/api/usage-report.js";
-import { usageGroupsMax } from "../../../shared/bounds.js";
+import { recordsPerTurn, usageGroupsMax } from "../../../shared/bounds.js";
 import { keyNumber } from "../../../shared/domain/managed-key.js";
 import { targetName } from "../../../shared/domain/target-name.js";
 import { Turns } from "../../../shared/long-lists.js";
 import { dayMs, dayOf, formatMillis, parseDay } from "../../../shared/time.js";
 import type { Grouping } from "../../../shared/wire/admin-op.js";
+import { isWithin } from "../../lists/show-record.js";
 import type { DaemonState } from "../../state.js";
-import { addRollup, emptyRollup, isEmptyRollup, type Rollup } from "../rollup.js";
+import { addRollup, emptyRollup, isEmptyRollup, type Rollup, rollupOf } from "../rollup.js";
 import {
   childrenPrefix,
   dayIn,
@@ -28,6 +29,7 @@ import {
 import type { EachSum, OthersSums, RollupView, SumsQuestion } from "../rollups.js";
 import type { UsageWindow } from "../usage-query.js";
 import {
+  newestBatches,
   readRange,
   readRollups,
   readStored,
@@ -98,7 +100,9 @@ async function summarize(
           ? await children(state, of, total)
           : by === "model" || by === "provider"
             ? await targets(state, of, by)
-            : await origins(state, of, { by, total });
+            : by === "session"
+              ? await sessions(state, window, total)
+              : await origins(state, of, { by, total });
     return {
       user_path: window.userPath,
       usage: usageTotals(total, window),
@@ -163,6 +167,33 @@ async function origins(
     const origin = originIn(key);
     if (origin !== null) addOrigin(origin, sum);
   });
+  addRollup(sums.rest, differenceOfSums(total, known));
+  return sums.groups(state);
+}
+
+/**
+ * The groups by session, from the records of this host, newest first. Usage whose records are
+ * deleted, or on other hosts, is in the group of the rest.
+ */
+async function sessions(
+  state: DaemonState,
+  { userPath, fromDay, toDay }: UsageWindow,
+  total: Rollup,
+): Promise<Group[]> {
+  const sums = new NamedSums();
+  const known = emptyRollup();
+  const within = { userPath, fromMs: parseDay(fromDay)!, beforeMs: parseDay(toDay)! + dayMs };
+  const turns = new Turns(recordsPerTurn);
+  for (const { records } of newestBatches(state, within, Number.POSITIVE_INFINITY)) {
+    for (const record of records) {
+      if (record.cacheHit || !isWithin(record, within)) continue;
+      const one = rollupOf(record);
+      addRollup(known, one);
+      sums.add(record.session === "" ? noneOf : record.session, one);
+    }
+    // Finding an entry of the store costs as much as some records.
+    if (turns.isOver(records.length + 4)) await state.yieldToEventLoop();
+  }
   addRollup(sums.rest, differenceOfSums(total, known));
   return sums.groups(state);
 }

@@ -57,8 +57,8 @@ export function parseUsageQuery(query: string, nowMs: number): UsageQuery {
 }
 
 /**
- * `by` of a query: how usage is grouped; null without groups. Keys and labels are visible to
- * operators only, since a path has several callers.
+ * `by` of a query: how usage is grouped; null without groups. Keys, labels and sessions are
+ * visible to operators only, since a path has several callers.
  */
 export function parseGroups(query: string, isOperator: boolean): Checked<Grouping | null> {
   const parameters = queryParameters(query);
@@ -70,7 +70,7 @@ export function parseGroups(query: string, isOperator: boolean): Checked<Groupin
       ok: false,
       failure: invalid(`by must be one of ${groupings.join(", ")}, not ${show(raw)}`, "by"),
     };
-  if ((by === "key" || by === "label") && !isOperator)
+  if ((by === "key" || by === "label" || by === "session") && !isOperator)
     return {
       ok: false,
       failure: plainFailure(403, "permission_error", `by=${by} needs the master key`),

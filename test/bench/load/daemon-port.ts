@@ -36,6 +36,7 @@ const executed: Execution = {
   latencyMs: 1,
   firstByteMs: 1,
   requestedModel: "",
+  session: "",
   details: null,
   atMost: null,
   responseId: "",

@@ -157,6 +157,7 @@ function record(n: number, nowMs: number): UsageRecord {
     latencyMs: 5,
     firstByteMs: 1,
     requestedModel: "",
+    session: "",
     details: null,
     atMost: null,
     keyId: "",

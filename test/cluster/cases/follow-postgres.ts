@@ -42,6 +42,7 @@ const record = (index: number): Execution => ({
   latencyMs: 12,
   firstByteMs: 7,
   requestedModel: "",
+  session: "",
   details: null,
   atMost: null,
   responseId: "",

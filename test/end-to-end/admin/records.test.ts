@@ -34,6 +34,7 @@ const executed = (index: number): ExecutedRequest => ({
     latencyMs: 12,
     firstByteMs: 7,
     requestedModel: "",
+    session: "",
     details: null,
     atMost: null,
     responseId: "",

@@ -236,6 +236,7 @@ t.test("numbers as wild as the grammar allows harm no other peer", async (t) => 
     latencyMs: wild,
     firstByteMs: wild,
     requestedModel: "",
+    session: "",
     details: null,
     atMost: null,
     responseId: "",

@@ -40,6 +40,7 @@ const executed = (index: number): ExecutedRequest => ({
     latencyMs: 12,
     firstByteMs: index % 5 === 0 ? null : 7,
     requestedModel: "",
+    session: "",
     details: null,
     atMost: null,
     responseId: "",

@@ -148,6 +148,7 @@ function mustBeCharged(usage: Usage | null, what: Pick<Forwarded, "status" | "ex
       keyId: "",
       startedMonoMs: 1,
       requestedModel: "",
+      session: "",
       endedMonoMs: 9,
       savedBytes: 100,
       price,

@@ -41,6 +41,7 @@ function record(userPath: string, atMs: number, totalCost: number): UsageRecord 
     latencyMs: 0,
     firstByteMs: null,
     requestedModel: "",
+    session: "",
     details: null,
     atMost: null,
     keyId: "",

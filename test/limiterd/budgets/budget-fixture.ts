@@ -55,6 +55,7 @@ export function execution(cost: number | null, rest: Partial<Execution> = {}): E
     latencyMs: 1,
     firstByteMs: 1,
     requestedModel: "",
+    session: "",
     details: null,
     atMost: null,
     responseId: "",

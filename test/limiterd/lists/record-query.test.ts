@@ -17,6 +17,7 @@ const all = {
   model: null,
   provider: null,
   requestId: null,
+  session: null,
   keyId: null,
   statuses: null,
 };
@@ -65,7 +66,13 @@ t.test("what is asked for of the records, and all of them without a filter", asy
 
 t.test("a record is wanted that no filter leaves out, at both ends of each", async (t) => {
   const record = {
-    ...executed({ status: 429, keyId: "key_7", requestedModel: "Smart", model: "GPT-4o" }),
+    ...executed({
+      status: 429,
+      keyId: "key_7",
+      requestedModel: "Smart",
+      model: "GPT-4o",
+      session: "s-1",
+    }),
     atMs: 5,
     userPath: "/a",
     estimated: false,
@@ -80,6 +87,8 @@ t.test("a record is wanted that no filter leaves out, at both ends of each", asy
     [{ keyId: "" }, false],
     [{ requestId: "req_1" }, true],
     [{ requestId: "REQ_1" }, false],
+    [{ session: "s-1" }, true],
+    [{ session: "S-1" }, false],
     [{ provider: "openai" }, true],
     [{ provider: "groq" }, false],
     [{ model: "gpt-4o" }, true],

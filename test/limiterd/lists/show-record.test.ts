@@ -50,6 +50,7 @@ const shown = {
   service_tier: null,
   tokens_at_most: null,
   cost_at_most: null,
+  session: null,
   ...noDetails,
 };
 
@@ -67,6 +68,7 @@ t.test("a record is shown with what its key is called now, and its costs in doll
     [{ keyId: "key_2" }, { key_id: "key_2", labels: ["key_2"] }],
     [{ keyId: "key_3" }, { key_id: "key_3", labels: ["key_3"] }],
     [{ requestedModel: "smart" }, { requested_model: "smart" }],
+    [{ session: "s-1" }, { session: "s-1" }],
     [{ model: "" }, { model: null, requested_model: null }],
     [
       { model: "", requestedModel: "smart" },

@@ -41,6 +41,7 @@ function recordAt(atMs: number, requestId: string): UsageRecord {
     latencyMs: 1,
     firstByteMs: 1,
     requestedModel: "",
+    session: "",
     details: null,
     atMost: null,
     keyId: "",

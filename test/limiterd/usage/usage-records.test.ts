@@ -292,6 +292,8 @@ t.test("what was asked for and the details are kept, each of them and both", asy
     { requestedModel: "smart" },
     { details },
     { requestedModel: "a", details },
+    { session: "s-1" },
+    { session: "s-1", requestedModel: "a", details, atMost: { tokens: 7, cost: null } },
   ]) {
     const record = recordOn("/team", some);
     t.same(recordsFromStored(recordsToStored(7, [record])), [record]);

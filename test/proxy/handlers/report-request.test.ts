@@ -72,6 +72,7 @@ function full(): RequestRecord {
   record.clientAddress = "203.0.113.7";
   record.identified({ userPath: '/team "a"', keyId: "key_7" });
   record.traceId = "0af7651916cd43dd8448eb211c80319c";
+  record.session = "s-1";
   record.model = "smart";
   record.stream = true;
   record.target = { provider: "claude", model: "opus" };

@@ -70,20 +70,10 @@ t.test("of targets whose hash is the same the name decides, not the order", asyn
 const hello = [{ role: "user", content: "hello" }];
 
 t.test("a conversation is known by what says it best", async (t) => {
-  const all = {
-    prompt_cache_key: "key",
-    metadata: { session_id: "session", user_id: "user_session" },
-    user: "u",
-    messages: hello,
-  };
   const cases: readonly (readonly [object, string | null])[] = [
-    [all, "key"],
-    [{ ...all, prompt_cache_key: "" }, "session"],
-    [{ ...all, prompt_cache_key: 5, metadata: { user_id: "user_session" } }, "user_session"],
-    [{ user: "u", messages: hello }, "u"],
-    [{ user: "u", conversation: "conv_1", input: "more" }, "conv_1"],
-    [{ user: "u", conversation: { id: "conv_1" }, input: "more" }, "conv_1"],
-    [{ user: "u", conversation: null }, "u"],
+    [{ metadata: { user_id: "user_1" }, user: "u", messages: hello }, "user_1"],
+    [{ metadata: { user_id: 5 }, user: "u", messages: hello }, "u"],
+    [{ metadata: null, user: "", messages: hello }, '"hello"'],
     [{ messages: [{ role: "user", content: null }] }, "null"],
     [{ messages: hello }, '"hello"'],
     [{ input: hello }, '"hello"'],
@@ -115,7 +105,7 @@ t.test("later turns, and other instructions, are the same conversation", async (
 t.test("a first message of any depth and size is read, or no conversation", async (t) => {
   const nested = (levels: number): string | null =>
     conversationOf(
-      { header: () => undefined },
+      "",
       fieldsOf(
         `{"messages":[{"role":"user","content":${"[".repeat(levels)}${"]".repeat(levels)}}]}`,
       ),
@@ -133,20 +123,19 @@ t.test("a first message of any depth and size is read, or no conversation", asyn
   t.not(withText("a", "x"), withText("a", "y"));
 });
 
-t.test("a session's header says it before the body, whose texts needn't be ASCII", async (t) => {
-  const body = Buffer.from('{"messages":[{"role":"user","content":"grüße"}]}');
-  const of = (headers: Readonly<Record<string, string>>, bytes = body): string | null =>
-    conversationOf({ header: (name) => headers[name] }, fieldsOf(bytes));
-  t.equal(of({ "session-id": "a" }), "a");
-  t.equal(of({ session_id: "b", "session-id": "a" }), "b");
-  t.equal(of({ session_id: "" }), of({}));
-  t.not(of({}), of({}, Buffer.from('{"messages":[{"role":"user","content":"gruße"}]}')));
-  t.equal(of({}, Buffer.from("{}")), null);
+t.test("a session says it before the body, whose texts needn't be ASCII", async (t) => {
+  const body = fieldsOf(Buffer.from('{"messages":[{"role":"user","content":"grüße"}]}'));
+  const other = fieldsOf(Buffer.from('{"messages":[{"role":"user","content":"gruße"}]}'));
+  t.equal(conversationOf("a", body), "a");
+  t.not(conversationOf("", body), conversationOf("", other));
+  t.equal(conversationOf("", fieldsOf(Buffer.from("{}"))), null);
+  t.equal(conversationOf("a", body, false), "a");
+  t.equal(conversationOf("", body, false), null, "not by the message");
 });
 
 t.test("of a body's bytes as much is read as of its value", async (t) => {
   for (const body of [
-    '{"prompt_cache_key":"a","prompt_cache_key":"b"}',
+    '{"user":"a","user":"b"}',
     '{"metadata":{"user_id":"u"},"messages":[{"role":"user","content":"x"}]}',
     '{"messages":[{"role":"system"},7,{"role":"user","content":"x"},{"role":"user"}]}',
     '{"messages":null,"input":[{"role":"user","content":[{"text":"a"}]}]}',
@@ -156,7 +145,7 @@ t.test("of a body's bytes as much is read as of its value", async (t) => {
     "{}",
   ])
     t.equal(
-      conversationOf({ header: () => undefined }, fieldsOf(body)),
+      conversationOf("", fieldsOf(body)),
       conversationIn(JSON.parse(body) as Record<string, unknown>),
       body,
     );
@@ -165,7 +154,7 @@ t.test("of a body's bytes as much is read as of its value", async (t) => {
 t.test("of lists of tokens' ids nothing is parsed", async (t) => {
   const body = fieldsOf(`{"input":[[1,2,3],[4,5,6],7,{"role":"system"},{"role":"user"}]}`);
   const parse = t.capture(JSON, "parse", JSON.parse);
-  conversationOf({ header: () => undefined }, body);
+  conversationOf("", body);
   t.same(
     parse().map(({ args }) => args[0]),
     ['{"role":"system"}', '{"role":"user"}'],

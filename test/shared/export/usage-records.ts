@@ -56,6 +56,7 @@ export function usageRecord(changes: Partial<ExportedRecord> = {}): ExportedReco
     cache_hit: false,
     tokens_at_most: null,
     cost_at_most: null,
+    session: "0197-a",
     estimated: false,
     latency_ms: 812,
     first_byte_ms: 97,

@@ -6,6 +6,7 @@ import {
   subjectBytesMax,
   tokensPerResponseMax,
 } from "../../../shared/bounds.js";
+import { sessionCharsMax } from "../../../shared/domain/session.js";
 import { callsPerResponseMax } from "../../../shared/usage/usage-details.js";
 import { type Execution, flawOf } from "../../../shared/wire/execution.js";
 import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
@@ -91,6 +92,7 @@ t.test(
       [19, "requestedModel", [long, "m\u0000"]],
       [21, "atMost", [...notCounts, 5 * tokensPerResponseMax].map((tokens) => [tokens, 700])],
       [21, "atMost", notCosts.map((cost) => [90, cost])],
+      [23, "session", ["grüße", "x".repeat(sessionCharsMax + 1), 's"', "s\u0000"]],
       [20, "cacheWrite1hTokens", notTokens.map((value) => [null, value])],
       [20, "webSearches", [[null, 0, 0, 0, 0, 0, 0, 0, 0, callsPerResponseMax + 1]]],
     ];

@@ -76,6 +76,7 @@ export const execution: fc.Arbitrary<Execution> = fc
       firstByteMs: fc.option(count),
       keyId: fc.stringMatching(/^\w{0,64}$/),
       requestedModel: fc.oneof(name, fc.constant("")),
+      session: fc.oneof(fc.uuid(), fc.constant("")),
       atMost: fc.option(fc.record({ tokens, cost: fc.option(cost) })),
       responseId: fc.constantFrom("", "resp_1"),
       details: fc.option(
@@ -348,6 +349,7 @@ export const executed: Execution = {
   firstByteMs: 120,
   keyId: "key_1",
   requestedModel: "smart",
+  session: "0197-a",
   details: detailsOf("flex", { cacheWrite1hTokens: 2, audioInputTokens: 1 }),
   atMost: { tokens: 90, cost: 700 },
   responseId: "resp_1",
@@ -377,6 +379,7 @@ export const executedFlat = [
   ["flex", 2, 1],
   [90, 700],
   "resp_1",
+  "0197-a",
 ];
 
 export const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {

@@ -15,6 +15,7 @@ export const usageTexts = {
     key: "Key",
     label: "Label",
     requested_model: "Requested model",
+    session: "Session",
   },
   ofHosts: (whose: string) => `Usage is shown ${whose}.`,
   utc: "UTC",

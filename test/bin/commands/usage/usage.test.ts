@@ -207,7 +207,7 @@ t.test("wrong flags are reported together and nothing is sent", async (t) => {
       lines: [
         'error: --path must not hold a colon or a control character, as "/a:b" does',
         'error: --days must be an integer greater than 0, not "x"',
-        'error: --by must be one of day, model, provider, path, requested_model, key, label, not "user"',
+        'error: --by must be one of day, model, provider, path, requested_model, key, label, session, not "user"',
       ],
     },
   );

@@ -564,6 +564,7 @@ t.test("an export holds every record once, page by page, in the order of recordi
       image_output_tokens: 0,
       web_searches: 0,
       file_searches: 0,
+      session: null,
     },
   ]);
 });
@@ -588,8 +589,8 @@ t.test("records and groups say who asked, by which name, and what else was told"
   });
   const details = detailsOf("flex", { webSearches: 2, reasoningTokens: 5 });
   add(daemon, "/team/a", { keyId: "key_1", requestedModel: "smart", details });
-  add(daemon, "/team/a", { keyId: "key_1" });
-  add(daemon, "/team", { keyId: "key_9" });
+  add(daemon, "/team/a", { keyId: "key_1", session: "s-1" });
+  add(daemon, "/team", { keyId: "key_9", session: "s-1" });
   add(daemon, "/other", { keyId: "key_1" });
   const groupsOf = async (by: string): Promise<unknown> => {
     const { groups } = (await ask(daemon, "usage.summary", {
@@ -614,7 +615,16 @@ t.test("records and groups say who asked, by which name, and what else was told"
       ["prod", 2, undefined],
       ["(none)", 1, undefined],
     ]);
+    t.same(await groupsOf("session"), [
+      ["s-1", 2, undefined],
+      ["(none)", 1, undefined],
+    ]);
   }
+  const ofSession = await ask(daemon, "usage.records", { session: "s-1" });
+  t.match(
+    ofSession,
+    exactly({ records: [{ session: "s-1", user_path: "/team" }, { session: "s-1" }] }),
+  );
   const status = await ask(daemon, "usage.status", { user_path: "/team", ...today, by: "key" });
   t.match(
     status,
@@ -635,7 +645,13 @@ t.test("records and groups say who asked, by which name, and what else was told"
         web_searches: 2,
         reasoning_tokens: 5,
       },
-      { requested_model: "gpt-4o", key_name: "ci", service_tier: null, web_searches: 0 },
+      {
+        requested_model: "gpt-4o",
+        key_name: "ci",
+        service_tier: null,
+        web_searches: 0,
+        session: "s-1",
+      },
       { key_name: null, labels: { length: 0 } },
       {},
     ]),

@@ -1,0 +1,74 @@
+/**
+ * The session that an agent names, in a header or in its body. It is for records, log lines and
+ * affinity only: any client may name any session.
+ *
+ * The headers are those of Claude Code, Codex (with a hyphen; older releases and pi with an
+ * underscore), opencode and pi. Claude Code's `metadata.user_id` holds its session too. Not read:
+ * `x-client-request-id`, which most clients change with each request.
+ */
+import { isObject, parseJson } from "../../shared/checked.js";
+import { redactKeys } from "../../shared/domain/managed-key.js";
+import { isSession } from "../../shared/domain/session.js";
+import type { NamedValues } from "../body/scan-json.js";
+
+const headers = [
+  "x-claude-code-session-id",
+  "session-id",
+  "session_id",
+  "x-session-id",
+  "x-session-affinity",
+  "x-opencode-session",
+  "thread-id",
+  "conversation_id",
+];
+
+/** Claude Code's metadata has some 200 bytes. */
+const metadataBytesMax = 4096;
+
+/** Empty if the request names none. `body`: null without a body that has fields. */
+export function sessionOf(
+  exchange: { header(name: string): string | undefined },
+  body: NamedValues | null,
+): string {
+  for (const name of headers) {
+    const session = valid(exchange.header(name));
+    if (session !== "") return session;
+  }
+  if (body === null) return "";
+  return (
+    inMetadata(fieldOf(body, "metadata")) ||
+    valid(fieldOf(body, "session_id")) ||
+    valid(fieldOf(body, "prompt_cache_key")) ||
+    inConversation(fieldOf(body, "conversation"))
+  );
+}
+
+function fieldOf(body: NamedValues, name: string): unknown {
+  const json = body.valuesOf(name).at(-1);
+  return json === undefined || json.length > metadataBytesMax ? undefined : parseJson(json);
+}
+
+function inMetadata(metadata: unknown): string {
+  if (!isObject(metadata)) return "";
+  const named = valid(metadata["session_id"]) || valid(metadata["sessionId"]);
+  const { user_id: user } = metadata;
+  if (named !== "" || typeof user !== "string") return named;
+  if (user.startsWith("{")) {
+    const parsed = parseJson(user);
+    return isObject(parsed) ? valid(parsed["session_id"]) : "";
+  }
+  // As earlier releases of Claude Code wrote it.
+  const at = user.lastIndexOf(sessionMark);
+  return at === -1 ? "" : valid(user.slice(at + sessionMark.length));
+}
+
+const sessionMark = "_session_";
+
+function inConversation(conversation: unknown): string {
+  return valid(isObject(conversation) ? conversation["id"] : conversation);
+}
+
+/** A session's name that can be recorded, without keys in it; otherwise empty. */
+function valid(value: unknown): string {
+  return isSession(value) ? redactKeys(value) : "";
+}
