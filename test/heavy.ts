@@ -73,6 +73,12 @@ export const heavy: Readonly<Record<string, Heavy>> = {
     takes: "1 h",
     command: ["dist/test/bench/soak/main.js"],
   },
+  outside: {
+    does: "public reports of trouble with providers, and their log, test/outside/log.md",
+    takes: "10 s",
+    command: ["tap", "dist/test/outside.test.js"],
+    env: { OUTSIDE_LOG: "write" },
+  },
   bombs: {
     does: "compressed bodies, most of them bombs, to a real gateway",
     takes: "1 min",

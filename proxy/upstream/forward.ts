@@ -187,9 +187,15 @@ class Forwarding extends AnswerRelay {
       if (!head.end()) return this.#endEmpty();
       this.#releaseHead(head);
     }
+    const { errorSeen, isComplete } = this.meter;
+    if (!errorSeen && !isComplete) {
+      if (rest !== null) this.exchange.write(rest);
+      // An end like any other would make the client take the beginning for the whole.
+      return this.endCut({ kind: "broken", reason: "its stream ended before the answer did" });
+    }
     this.end(this.meter.charged(), {
       status: this.status,
-      outcome: this.meter.errorSeen ? "upstream_error" : "complete",
+      outcome: errorSeen ? "upstream_error" : "complete",
       finish: () => {
         if (rest !== null) this.exchange.write(rest);
         this.exchange.end();

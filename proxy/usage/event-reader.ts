@@ -41,22 +41,38 @@ const placesOfChat = placesWith(
 );
 /** For legacy completions. */
 const placesOfCompletions = placesWith(["text"], { more: 'finish_reason"\\s*:\\s*"(?!")|' });
-/** For Gemini's own API. */
-const placesOfGoogle = placesWith(["text"], { usage: "usageMetadata" });
 /** For Google's interactions, whose deltas name a text by its kind. */
 const placesOfInteractions = placesWith(["text", "arguments"]);
+/** For Gemini's own API, which may also block a prompt. */
+const placesOfGoogle = placesWith(["text"], {
+  usage: "usageMetadata",
+  more: 'finishReason"\\s*:\\s*"|blockReason"\\s*:\\s*"|',
+});
 /** For Anthropic's messages, whose deltas name a text by its kind. */
-const placesOfMessages = placesWith(["text", "thinking", "partial_json"]);
+const placesOfMessages = placesWith(["text", "thinking", "partial_json"], {
+  more: 'stop_reason"\\s*:\\s*"|',
+});
 /**
  * For responses, speech and transcriptions. Every text comes once as a delta, and again in the
  * events that repeat the complete text; those aren't counted.
  */
-const placesOfDeltas = placesWith(["delta"], { more: 'type"\\s*:\\s*"error"|' });
+const placesOfDeltas = placesWith(["delta"], {
+  more: 'type"\\s*:\\s*"(?:error"|response\\.(?:(?:completed|incomplete|failed)")?)|',
+});
 
 /** The names of text in events of any dialect. */
 export const textsOfEvents: ReadonlySet<string> = new Set(
   [placesOfChat, placesOfMessages, placesOfDeltas].flatMap(({ texts }) => [...texts]),
 );
+
+/** The operations whose streams say where the answer ends. */
+const endsNamed: ReadonlySet<Operation> = new Set<Operation>([
+  "chat_completions",
+  "completions",
+  "messages",
+  "responses",
+  "stream_generate_content",
+]);
 
 function placesOf(operation: Operation): Places {
   if (operation === "chat_completions") return placesOfChat;
@@ -70,6 +86,7 @@ function placesOf(operation: Operation): Places {
 export class EventReader {
   contentChars = 0;
   errorSeen = false;
+  /** A reason was seen why the answer ended. */
   finished = false;
   /** An event was too large to be read completely, and no usage has come since. */
   unread = false;
@@ -80,9 +97,16 @@ export class EventReader {
   #usage: unknown = null;
   #charsAtUsage = 0;
   #isFirst = true;
+  /** The end of the answer was seen without a reason, or the dialect has no sign of it. */
+  #ended: boolean;
+  /** An event was seen that belongs to an answer. */
+  #begun = false;
+  /** An event was seen in which nothing is known. */
+  #hasOther = false;
 
   constructor(operation: Operation) {
     const { all, texts } = placesOf(operation);
+    this.#ended = !endsNamed.has(operation);
     this.#places = all;
     this.texts = texts;
   }
@@ -95,8 +119,28 @@ export class EventReader {
     return this.contentChars - this.#charsAtUsage;
   }
 
-  /** Reads the picked parts of an event that was too large to keep. */
+  /**
+   * Whether the events hold a complete answer. Some hosts end an answer with `[DONE]` alone. A
+   * stream in which nothing is known counts as complete, an empty one doesn't.
+   */
+  get isComplete(): boolean {
+    return this.finished || this.#ended || (this.#hasOther && !this.#hasBegun);
+  }
+
+  get #hasBegun(): boolean {
+    return this.#begun || this.contentChars > 0 || this.#usage !== null;
+  }
+
+  /** `data`: short enough to be a sign that isn't part of an answer. */
+  #readSign(data: string): void {
+    const sign = data.trim();
+    if (sign === "[DONE]") this.#ended ||= this.#hasBegun;
+    else if (sign !== "" && !sign.includes('"ping"')) this.#hasOther = true;
+  }
+
+  /** Reads the picked parts of an event that was too large to keep, and may have been the last. */
   readPicked(event: JsonPicker): void {
+    this.#ended = true;
     this.contentChars += event.textChars;
     const value = event.value();
     if (value === undefined) this.unread = true;
@@ -109,19 +153,21 @@ export class EventReader {
     const plain = this.#isFirst ? event.replace(byteOrderMark, "") : event;
     this.#isFirst = false;
     const data = lines === 1 ? (plain.startsWith("data:") ? plain.slice(5) : "") : dataOf(plain);
+    if (data.length > signCharsMax) this.#hasOther = true;
+    else this.#readSign(data);
     let matters = false;
     const places = this.#places;
     places.lastIndex = 0;
     for (let place = places.exec(data); place !== null; place = places.exec(data)) {
       const letter = data[place.index + 1];
-      if (letter === "f") this.finished = true;
-      else if (
-        letter === "u" ||
-        letter === "e" ||
-        letter === "o" ||
-        (letter === "t" && data[place.index + 2] === "y")
-      )
+      if (letter === "f" || letter === "s" || letter === "b") this.finished = true;
+      else if (letter === "t" && data[place.index + 2] === "y") {
+        const isResponse = place[0].includes("response.");
+        this.#begun ||= isResponse;
+        if (place[0].endsWith(".")) continue;
         matters = true;
+        this.finished ||= isResponse;
+      } else if (letter === "u" || letter === "e" || letter === "o") matters = true;
       else {
         const start = places.lastIndex;
         const end = stringEnd(data, start - 1);
@@ -157,6 +203,9 @@ export class EventReader {
 function hasFinished(choice: unknown): boolean {
   return isObject(choice) && present(choice["finish_reason"]);
 }
+
+/** `[DONE]` and a ping aren't longer. */
+const signCharsMax = 40;
 
 /** At the start of a stream, in Latin-1. */
 export const byteOrderMark = /^\xef\xbb\xbf/;

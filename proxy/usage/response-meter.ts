@@ -118,6 +118,11 @@ export class ResponseMeter {
     return this.#tap?.errorSeen === true;
   }
 
+  /** Whether a stream that has ended holds a complete answer. */
+  get isComplete(): boolean {
+    return this.#tap?.isComplete === true;
+  }
+
   /** Meters a piece of a stream. Returns the bytes for the client, as `StreamTap.push` does. */
   push(chunk: Buffer): Buffer | readonly Buffer[] | null {
     this.#bytes += chunk.length;

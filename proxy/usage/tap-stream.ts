@@ -38,6 +38,8 @@ export interface StreamTap {
   readonly contentCharsSinceUsage: number;
   /** Whether an event was an error; see `isErrorEvent`. */
   readonly errorSeen: boolean;
+  /** Whether the events hold a complete answer; true in dialects that have no sign of its end. */
+  readonly isComplete: boolean;
   /** What may be missing in `usage`, for the log. */
   readonly note: string | null;
 }
@@ -110,6 +112,10 @@ class Tap implements StreamTap {
 
   get errorSeen(): boolean {
     return this.#reader.errorSeen;
+  }
+
+  get isComplete(): boolean {
+    return this.#reader.isComplete;
   }
 
   get note(): string | null {

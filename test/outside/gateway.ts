@@ -6,6 +6,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import tap, { type Test } from "tap";
+import { parseJson } from "../../shared/checked.js";
 import { hosts, type Operation } from "../clients/providers/hosts.js";
 import { firstProblem, type Json } from "../clients/providers/shape.js";
 import { makeSite } from "../support/processes/processes.js";
@@ -94,7 +95,8 @@ function chatChunks(events: readonly Record<string, unknown>[]): string {
 }
 
 function reply(response: ServerResponse, answer: ProviderAnswer): void {
-  const body = typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body);
+  const { body: given } = answer;
+  const body = typeof given === "string" || Buffer.isBuffer(given) ? given : JSON.stringify(given);
   response.writeHead(answer.status ?? 200, {
     "content-type": "application/json",
     ...answer.headers,
@@ -134,6 +136,18 @@ function refusal(
   }
   const rules = hosts.find(({ name }) => name === provider)?.rules[operation] ?? [];
   return firstProblem({ model: ofGoogle?.[1], ...body }, headers, rules);
+}
+
+/** The text of an answer, also of one that was cut. */
+async function readToEnd(response: Response): Promise<{ text: string; cut: boolean }> {
+  const pieces: Uint8Array[] = [];
+  let cut = false;
+  try {
+    for await (const piece of response.body ?? []) pieces.push(piece as Uint8Array);
+  } catch {
+    cut = true;
+  }
+  return { text: Buffer.concat(pieces).toString(), cut };
 }
 
 export interface OutsideGateway {
@@ -212,9 +226,9 @@ virtual_models:
       const response = await fetch(`${url}${path}`, {
         method,
         headers: { "content-type": "application/json", ...headers },
-        ...(method === "GET" ? {} : { body: raw ?? JSON.stringify(body) }),
+        ...(method !== "POST" ? {} : { body: raw ?? JSON.stringify(body) }),
       });
-      const text = await response.text();
+      const { text, cut } = await readToEnd(response);
       const isStream = (response.headers.get("content-type") ?? "").includes("event-stream");
       const data = isStream ? [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json]) => json!) : [];
       return {
@@ -223,7 +237,8 @@ virtual_models:
         status: response.status,
         headers: response.headers,
         text,
-        body: isStream || text === "" ? null : (JSON.parse(text) as unknown),
+        cut,
+        body: isStream || text === "" ? null : parseJson(text),
         events: data.map((json) => JSON.parse(json) as Record<string, unknown>),
       };
     },

@@ -20,6 +20,8 @@ export interface Seen {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
+  /** The connection broke before the answer ended. */
+  readonly cut: boolean;
   /** The answer, if it is JSON. */
   readonly body: unknown;
   /** The events' data of a streamed one, without `[DONE]`. */
@@ -29,7 +31,7 @@ export interface Seen {
 export interface ProviderAnswer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A text is sent as it is. */
+  /** A text or a Buffer is sent as it is. */
   readonly body: unknown;
 }
 
@@ -41,16 +43,21 @@ export interface OutsideCase {
   readonly source: readonly string[];
   readonly request: {
     readonly path: string;
-    readonly method?: "GET" | "POST";
+    readonly method?: "GET" | "POST" | "HEAD" | "OPTIONS";
     readonly body?: Readonly<Record<string, unknown>>;
     /** In place of a body: exactly this text. */
-    readonly raw?: string;
+    readonly raw?: string | Uint8Array<ArrayBuffer>;
     readonly headers?: Readonly<Record<string, string>>;
   };
   /** The provider's; without it a valid one. A function is called with what it has received. */
   readonly answer?: ProviderAnswer | ((sent: readonly Sent[]) => ProviderAnswer);
   /** The provider's stream: deltas of a chat completion, or the bytes of another dialect's. */
   readonly events?: readonly Readonly<Record<string, unknown>>[] | string;
+  /**
+   * The result when the report was first tried, for the log. Without it, it failed and was mended;
+   * what is `open` still fails.
+   */
+  readonly result?: "passed" | "open" | `decided: ${string}`;
   /** What clients and providers need, in a sentence. */
   readonly right: string;
   /** 200 without it. */

@@ -1,36 +1,15 @@
 /** The reports that failed on Sluice when they were tried, and their sisters. */
 import { exactly } from "../support/patterns/exactly.js";
 import type { OutsideCase } from "./outside-case.js";
-
-const user = (content: unknown): object => ({ role: "user", content });
-const hello = [user("x")];
-const noArguments = { type: "object", properties: {} };
-const chatTool = (name: string, more: object = {}): object => ({
-  type: "function",
-  function: { name, parameters: noArguments, ...more },
-});
-const chat = (body: object): OutsideCase["request"] => ({
-  path: "/v1/chat/completions",
-  body: { messages: hello, ...body },
-});
-const messages = (body: object): OutsideCase["request"] => ({
-  path: "/v1/messages",
-  body: { max_tokens: 100, messages: hello, ...body },
-});
-const responses = (body: object): OutsideCase["request"] => ({
-  path: "/v1/responses",
-  body: { input: "x", ...body },
-});
-const completionOf = (choice: object | null): { readonly body: object } => ({
-  body: {
-    id: "c",
-    object: "chat.completion",
-    created: 1,
-    model: "m",
-    choices: choice === null ? [] : [{ index: 0, ...choice }],
-    usage: { prompt_tokens: 9, completion_tokens: 0, total_tokens: 9 },
-  },
-});
+import {
+  chat,
+  chatTool,
+  completionOf,
+  messages,
+  noArguments,
+  responses,
+  user,
+} from "./requests.js";
 
 const contextFullOfVllm = {
   status: 400,

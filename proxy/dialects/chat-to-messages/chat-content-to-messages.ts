@@ -1,6 +1,13 @@
 /** Translates the content of a chat message to Anthropic's content blocks. */
 import { isAbsent } from "../../../shared/checked.js";
-import { imageType, isWebUrl, namelessPdf, namelessText, readDataUrl } from "../shared/data-url.js";
+import {
+  imageType,
+  isWebUrl,
+  namelessPdf,
+  namelessText,
+  readDataUrl,
+  textOf,
+} from "../shared/data-url.js";
 import type { RequestReader } from "../shared/request-reader.js";
 import type { JsonObject } from "../shared/translation.js";
 import { chatFileFields, chatImageFields, chatPartFields } from "./chat-request-fields.js";
@@ -107,18 +114,14 @@ function documentBlock(value: unknown, at: string, reader: RequestReader): JsonO
   const data = readDataUrl(reader.text(file["file_data"], `${at}.file_data`));
   const title = isAbsent(file["filename"]) ? "" : reader.text(file["filename"], `${at}.filename`);
   const block: Record<string, unknown> = { type: "document" };
+  const text = data === null ? null : textOf(data);
   if (data?.mediaType === "application/pdf")
     block["source"] = { type: "base64", media_type: data.mediaType, data: data.base64 };
-  else if (data?.mediaType === "text/plain")
-    block["source"] = {
-      type: "text",
-      media_type: data.mediaType,
-      data: Buffer.from(data.base64, "base64").toString("utf8"),
-    };
+  else if (text !== null) block["source"] = { type: "text", media_type: "text/plain", data: text };
   else {
     reader.unsupported(
       `${at}.file_data`,
-      "must be a base64 data URL of the type application/pdf or text/plain",
+      "must be a data URL of a PDF or of a text",
       "which accepts no other documents",
     );
     return null;

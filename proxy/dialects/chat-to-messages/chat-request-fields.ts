@@ -156,7 +156,9 @@ export const chatPartFields: FieldTable = fieldTable({
   image_url: mapped(
     "`url`: a `data:` URL of a JPEG, PNG, GIF or WebP → a `base64` source of the type that its bytes have, `http:` and `https:` → a `url` source",
   ),
-  file: mapped("`file_data`, a `data:` URL of a PDF or of plain text → a `document`"),
+  file: mapped(
+    "`file_data`, a `data:` URL of a PDF or of a text (Markdown, CSV, JSON …) → a `document`",
+  ),
   cache_control: cacheControl,
   prompt_cache_breakpoint: mapped("`cache_control`"),
 });
@@ -182,7 +184,7 @@ export const chatFunctionFields: FieldTable = fieldTable({
   name: mapped("`name`"),
   description: mapped("`description`"),
   parameters: mapped(
-    "`input_schema`, with `type: object` if it has no type; `anyOf`, `oneOf` and `allOf` at its top are dropped, since [Anthropic refuses them there](https://github.com/anthropics/claude-code/issues/30212)",
+    "`input_schema`, with `type: object` if it has no type; `anyOf`, `oneOf`, `allOf`, `enum` and `not` at its top are dropped, since [Anthropic refuses them there](https://github.com/anthropics/claude-code/issues/30212)",
   ),
   strict: mapped(
     "`strict`, of at most 20 tools whose schemas Anthropic enforces; what its schemas lack goes into the `description`",

@@ -1,5 +1,6 @@
 /** Translates the tools of a chat request, and its tool choice, to Anthropic's. */
 import { isAbsent, isObject } from "../../../shared/checked.js";
+import { objectSchema } from "../shared/object-schema.js";
 import type { RequestReader } from "../shared/request-reader.js";
 import { fittingToolName, messagesNameCharsMax } from "../shared/tool-call.js";
 import type { JsonObject } from "../shared/translation.js";
@@ -34,7 +35,11 @@ function toTool(value: unknown, index: number, reader: RequestReader): JsonObjec
   };
   if (!isAbsent(called["description"]))
     out["description"] = reader.text(called["description"], `${at}.function.description`);
-  const schema = inputSchema(called["parameters"], `${at}.function.parameters`, reader);
+  const { parameters = null } = called;
+  const schema =
+    parameters === null
+      ? { type: "object", properties: {} }
+      : objectSchema(parameters, `${at}.function.parameters`, reader);
   out["input_schema"] = schema;
   if (reader.flag(called["strict"], `${at}.function.strict`) === true) {
     const strict = index < strictToolsMax ? outputSchema(schema) : null;
@@ -44,27 +49,6 @@ function toTool(value: unknown, index: number, reader: RequestReader): JsonObjec
   }
   if (!isAbsent(tool["cache_control"])) out["cache_control"] = tool["cache_control"];
   return out;
-}
-
-/**
- * Alternatives at the top of the input schema, which Anthropic refuses: only fields may have them.
- */
-const alternatives = ["anyOf", "oneOf", "allOf"];
-
-/** Anthropic requires a schema whose type is always `object`. */
-function inputSchema(value: unknown, at: string, reader: RequestReader): JsonObject {
-  if (isAbsent(value)) return { type: "object", properties: {} };
-  const given = reader.object(value, at);
-  const refused = alternatives.filter((key) => given[key] !== undefined);
-  for (const key of refused)
-    reader.drop(`${at}.${key}`, "must be left out", "whose tools have one form of input");
-  const schema =
-    refused.length === 0
-      ? given
-      : Object.fromEntries(Object.entries(given).filter(([key]) => !refused.includes(key)));
-  return isAbsent(schema["type"])
-    ? Object.fromEntries([["type", "object"], ...Object.entries(schema)])
-    : schema;
 }
 
 const choices: ReadonlyMap<string, string> = new Map([

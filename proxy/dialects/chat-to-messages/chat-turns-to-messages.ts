@@ -35,6 +35,7 @@ type Turn = { readonly role: "user" | "assistant"; readonly content: JsonObject[
 export function chatTurnsToMessages(value: unknown, reader: RequestReader): MessagesTurns {
   const system: JsonObject[] = [];
   const turns: Turn[] = [];
+  const ids = new CallIds();
   const list = reader.list(value, "messages");
   for (const i of orderWithResults(list) ?? list.keys()) {
     const at = `messages[${i}]`;
@@ -55,10 +56,10 @@ export function chatTurnsToMessages(value: unknown, reader: RequestReader): Mess
         addBlocks(turns, "user", cached(message, userBlocks(message, at, reader)));
         break;
       case "assistant":
-        addBlocks(turns, "assistant", cached(message, assistantBlocks(message, at, reader)));
+        addBlocks(turns, "assistant", cached(message, assistantBlocks(message, at, ids, reader)));
         break;
       case "tool":
-        addBlocks(turns, "user", cached(message, [toolResult(message, at, reader)]));
+        addBlocks(turns, "user", cached(message, [toolResult(message, at, ids, reader)]));
         break;
       case "function":
         reader.unsupported(`${at}.role`, "must be tool", "which has tools instead of functions");
@@ -99,7 +100,12 @@ function userBlocks(message: JsonObject, at: string, reader: RequestReader): Jso
   return blocks;
 }
 
-function assistantBlocks(message: JsonObject, at: string, reader: RequestReader): JsonObject[] {
+function assistantBlocks(
+  message: JsonObject,
+  at: string,
+  ids: CallIds,
+  reader: RequestReader,
+): JsonObject[] {
   reader.fields(message, chatAssistantFields, `${at}.`);
   const blocks = isAbsent(message["thinking_blocks"])
     ? []
@@ -113,7 +119,7 @@ function assistantBlocks(message: JsonObject, at: string, reader: RequestReader)
   if (!isAbsent(message["tool_calls"])) {
     const calls = reader.list(message["tool_calls"], `${at}.tool_calls`);
     for (const [i, call] of calls.entries())
-      blocks.push(toolUse(call, `${at}.tool_calls[${i}]`, reader));
+      blocks.push(toolUse(call, `${at}.tool_calls[${i}]`, ids, reader));
   }
   return blocks;
 }
@@ -145,7 +151,7 @@ function thinkingBlocks(value: unknown, at: string, reader: RequestReader): Json
   return blocks;
 }
 
-function toolUse(value: unknown, at: string, reader: RequestReader): JsonObject {
+function toolUse(value: unknown, at: string, ids: CallIds, reader: RequestReader): JsonObject {
   const call = reader.object(value, at);
   reader.fields(call, chatToolCallFields, `${at}.`);
   if (call["type"] !== "function")
@@ -154,7 +160,7 @@ function toolUse(value: unknown, at: string, reader: RequestReader): JsonObject 
   reader.fields(called, chatFunctionCallFields, `${at}.function.`);
   return {
     type: "tool_use",
-    id: callId(call["id"], `${at}.id`, reader),
+    id: ids.ofCall(reader.name(call["id"], `${at}.id`)),
     name: toolName(called["name"], `${at}.function.name`, reader),
     input: toolInput(
       reader.text(called["arguments"], `${at}.function.arguments`),
@@ -165,11 +171,35 @@ function toolUse(value: unknown, at: string, reader: RequestReader): JsonObject 
 }
 
 /**
- * The id of a call or of its result. An earlier answer may come from a model whose ids contain dots
- * and colons, which Anthropic refuses.
+ * The ids of calls and their results in a form that Anthropic accepts. Earlier answers may come
+ * from models whose ids contain dots and colons, or are the same in each turn; Anthropic refuses
+ * both.
  */
-function callId(value: unknown, at: string, reader: RequestReader): string {
-  return reader.name(value, at).replace(/[^\w-]/g, "_");
+class CallIds {
+  readonly #used = new Set<string>();
+  /** How often an id was wanted. */
+  readonly #counts = new Map<string, number>();
+  /** By the client's id, that of its last call. */
+  readonly #byGiven = new Map<string, string>();
+
+  ofCall(given: string): string {
+    const plain = plainId(given);
+    let count = (this.#counts.get(plain) ?? 0) + 1;
+    let id = count === 1 ? plain : `${plain}_${count}`;
+    while (this.#used.has(id)) id = `${plain}_${++count}`;
+    this.#counts.set(plain, count);
+    this.#used.add(id);
+    this.#byGiven.set(given, id);
+    return id;
+  }
+
+  ofResult(given: string): string {
+    return this.#byGiven.get(given) ?? plainId(given);
+  }
+}
+
+function plainId(id: string): string {
+  return id.replace(/[^\w-]/g, "_");
 }
 
 function toolInput(text: string, at: string, reader: RequestReader): JsonObject {
@@ -180,11 +210,16 @@ function toolInput(text: string, at: string, reader: RequestReader): JsonObject 
   return unreadableInput(text);
 }
 
-function toolResult(message: JsonObject, at: string, reader: RequestReader): JsonObject {
+function toolResult(
+  message: JsonObject,
+  at: string,
+  ids: CallIds,
+  reader: RequestReader,
+): JsonObject {
   reader.fields(message, chatToolFields, `${at}.`);
   const block: Record<string, unknown> = {
     type: "tool_result",
-    tool_use_id: callId(message["tool_call_id"], `${at}.tool_call_id`, reader),
+    tool_use_id: ids.ofResult(reader.name(message["tool_call_id"], `${at}.tool_call_id`)),
   };
   const content = message["content"];
   if (typeof content === "string") {

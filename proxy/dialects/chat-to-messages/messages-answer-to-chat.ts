@@ -1,8 +1,11 @@
 /** Translates a complete Anthropic message to a chat completion. */
 import { jsonDepthMax } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";
+import { append } from "../../../shared/long-lists.js";
 import { writeExactly } from "../../body/exact-json.js";
 import { nestedDeeperThan } from "../../body/json-value.js";
+import { chatAnnotation, readCitation } from "../shared/chat-pieces.js";
+import { isWebUrl } from "../shared/data-url.js";
 import { finishReason } from "../shared/stop-reasons.js";
 import { isRequiredBack } from "../shared/thinking-blocks.js";
 import { messagesNameCharsMax, ToolNames } from "../shared/tool-call.js";
@@ -66,22 +69,49 @@ export function refusalOf({
 
 interface MessageParts {
   readonly texts: string[];
+  readonly annotations: JsonObject[];
   readonly thoughts: string[];
   readonly thinkingBlocks: JsonObject[];
   readonly calls: JsonObject[];
 }
 
+/**
+ * The citations of a text from `start` to `end` of the message. Those of documents, which have no
+ * address, are left out.
+ */
+export function annotationsOf(citations: unknown, start: number, end: number): JsonObject[] {
+  if (!Array.isArray(citations)) return [];
+  return citations.filter(isObject).flatMap(({ url, source, title }) => {
+    const address = [url, source].find((each) => isWebUrl(String(each)));
+    const fields = { url: address, title, start_index: start, end_index: end };
+    const citation = readCitation(fields);
+    return citation === null ? [] : [chatAnnotation(citation)];
+  });
+}
+
 function readBlocks(content: readonly unknown[], names: ToolNames): MessageParts {
-  const parts: MessageParts = { texts: [], thoughts: [], thinkingBlocks: [], calls: [] };
+  const parts: MessageParts = {
+    texts: [],
+    annotations: [],
+    thoughts: [],
+    thinkingBlocks: [],
+    calls: [],
+  };
+  let chars = 0;
   for (const block of content) {
     if (!isObject(block))
       throw new UntranslatableAnswer(
         "the provider's answer has a content block that is not an object",
       );
     switch (block["type"]) {
-      case "text":
-        parts.texts.push(textOf(block, "text"));
+      case "text": {
+        const text = textOf(block, "text");
+        parts.texts.push(text);
+        const start = chars;
+        chars += text.length;
+        append(parts.annotations, annotationsOf(block["citations"], start, chars));
         break;
+      }
       case "thinking":
         parts.thoughts.push(textOf(block, "thinking"));
         parts.thinkingBlocks.push({
@@ -145,7 +175,7 @@ export function inputText(input: unknown): string {
 }
 
 function chatMessage(
-  { texts, thoughts, thinkingBlocks, calls }: MessageParts,
+  { texts, annotations, thoughts, thinkingBlocks, calls }: MessageParts,
   refusal: string | null,
 ): JsonObject {
   const message: Record<string, unknown> = {
@@ -156,6 +186,7 @@ function chatMessage(
   const reasoning = thoughts.join("");
   if (reasoning !== "") message["reasoning_content"] = reasoning;
   if (thinkingBlocks.some(isRequiredBack)) message["thinking_blocks"] = thinkingBlocks;
+  if (annotations.length > 0) message["annotations"] = annotations;
   if (calls.length > 0) message["tool_calls"] = calls;
   return message;
 }

@@ -18,10 +18,12 @@ import { chatServiceTier, chatUsage } from "../shared/translate-usage.js";
 import {
   type AnswerContext,
   type ClientEvent,
+  FailedAnswer,
   type JsonObject,
   UntranslatableAnswer,
 } from "../shared/translation.js";
 import {
+  annotationsOf,
   chatId,
   clientNames,
   inputText,
@@ -39,9 +41,12 @@ interface OpenThinking {
 
 type OpenBlock =
   | OpenThinking
-  | { readonly kind: "text" }
+  | { readonly kind: "text"; readonly start: number; readonly citations: unknown[] }
   | { readonly kind: "redacted" }
   | { readonly kind: "call"; readonly call: number; readonly input: unknown; hasDeltas: boolean };
+
+/** More citations of one block are left out, so that a stream can't fill the memory. */
+const citationsMax = 256;
 
 const done: ClientEvent = { event: null, data: "[DONE]" };
 
@@ -53,6 +58,9 @@ export class MessagesStreamToChat extends GuardedTranslator {
   #open: OpenBlock | null = null;
   #openIndex: unknown = null;
   #calls = 0;
+  /** The characters of text so far. */
+  #chars = 0;
+  #annotations = 0;
   /** How many thinking blocks were sent. */
   #thinkingBlocks = 0;
   #usage: unknown = null;
@@ -121,7 +129,13 @@ export class MessagesStreamToChat extends GuardedTranslator {
     this.#openIndex = value["index"];
     switch (block["type"]) {
       case "text":
-        this.#open = { kind: "text" };
+        this.#open = {
+          kind: "text",
+          start: this.#chars,
+          citations: Array.isArray(block["citations"])
+            ? [...(block["citations"] as unknown[])]
+            : [],
+        };
         return this.#text(block["text"]);
       case "thinking":
         this.#open = {
@@ -161,6 +175,8 @@ export class MessagesStreamToChat extends GuardedTranslator {
       case "text_delta":
         return this.#text(textOf(delta, "text"));
       case "citations_delta":
+        if (open.kind === "text" && open.citations.length < citationsMax)
+          open.citations.push(delta["citation"]);
         return;
       case "thinking_delta":
         if (open.kind === "thinking") this.#think(open, textOf(delta, "thinking"));
@@ -178,7 +194,9 @@ export class MessagesStreamToChat extends GuardedTranslator {
   }
 
   #text(text: unknown): void {
-    if (typeof text === "string" && text !== "") this.#chunk({ content: text });
+    if (typeof text !== "string" || text === "") return;
+    this.#chars += text.length;
+    this.#chunk({ content: text });
   }
 
   #think(open: OpenThinking, thinking: unknown): void {
@@ -200,6 +218,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
     // parses the arguments, so they mustn't be empty.
     if (open?.kind === "call" && !open.hasDeltas)
       this.#arguments(open, inputText(open.input ?? {}));
+    if (open?.kind === "text") this.#annotate(open.citations, open.start);
     if (open?.kind !== "thinking" || !fitsEvent(open)) return;
     const { thinking, signature } = open;
     const block = { type: "thinking", thinking, signature };
@@ -207,6 +226,14 @@ export class MessagesStreamToChat extends GuardedTranslator {
   }
 
   /** OpenAI's Python SDK needs the `index` to assemble lists. */
+  #annotate(citations: readonly unknown[], start: number): void {
+    const annotations = annotationsOf(citations, start, this.#chars);
+    if (annotations.length === 0) return;
+    this.#chunk({
+      annotations: annotations.map((each) => ({ index: this.#annotations++, ...each })),
+    });
+  }
+
   #sendThinkingBlock(block: JsonObject): void {
     this.#chunk({ thinking_blocks: [Object.assign({ index: this.#thinkingBlocks++ }, block)] });
   }
@@ -218,8 +245,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
   }
 
   #stop(delta: JsonObject): void {
-    if (!this.#begun)
-      throw new UntranslatableAnswer("the provider's stream ended without an answer");
+    if (!this.#begun) throw new FailedAnswer("the provider's stream ended without an answer");
     if (this.#stopped) return;
     if (this.#open !== null) this.#stopBlock();
     this.#stopped = true;

@@ -2,6 +2,7 @@
 import { isObject } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import { errorBody } from "../../body/error-body.js";
+import { chatAnnotation, readCitation } from "../shared/chat-pieces.js";
 import { carryReasoning } from "../shared/thinking-blocks.js";
 import { chatUsage } from "../shared/translate-usage.js";
 import {
@@ -69,6 +70,8 @@ class MessageOfItems {
   readonly #thinkingBlocks: JsonObject[] = [];
   readonly #calls: JsonObject[] = [];
   readonly #logprobs: unknown[] = [];
+  readonly #annotations: JsonObject[] = [];
+  #chars = 0;
 
   constructor(provider: string) {
     this.#provider = provider;
@@ -100,9 +103,16 @@ class MessageOfItems {
   #addMessage(item: JsonObject): void {
     for (const part of partsOf(item["content"])) {
       if (part["type"] === "refusal") this.#refusals.push(textOf(part, "refusal"));
-      else this.#texts.push(textOf(part, "text"));
+      else this.#addText(part);
       if (Array.isArray(part["logprobs"])) append(this.#logprobs, part["logprobs"]);
     }
+  }
+
+  #addText(part: JsonObject): void {
+    const text = textOf(part, "text");
+    append(this.#annotations, annotationsOf(part, this.#chars));
+    this.#chars += text.length;
+    this.#texts.push(text);
   }
 
   #addReasoning(item: JsonObject): void {
@@ -121,9 +131,18 @@ class MessageOfItems {
       refusal: refusal === "" ? null : refusal,
       ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
       ...(this.#thinkingBlocks.length === 0 ? {} : { thinking_blocks: this.#thinkingBlocks }),
+      ...(this.#annotations.length === 0 ? {} : { annotations: this.#annotations }),
       ...(this.#calls.length === 0 ? {} : { tool_calls: this.#calls }),
     };
   }
+}
+
+/** The citations of a text that begins at `offset` of the message's. */
+export function annotationsOf({ annotations }: JsonObject, offset: number): JsonObject[] {
+  return partsOf(annotations).flatMap((annotation) => {
+    const citation = readCitation(annotation, offset);
+    return citation === null ? [] : [chatAnnotation(citation)];
+  });
 }
 
 /** Joins the parts of a summary. */

@@ -17,6 +17,7 @@ import {
   UntranslatableAnswer,
 } from "../shared/translation.js";
 import {
+  annotationsOf,
   betweenParts,
   callOf,
   carriedBlock,
@@ -38,6 +39,10 @@ export class ResponsesStreamToChat extends GuardedTranslator {
   /** The text of the open reasoning item. A long text isn't kept, since it has been sent. */
   #thinking = "";
   #thinkingBlocks = 0;
+  #annotations = 0;
+  /** The characters of text so far, and those before the open part. */
+  #chars = 0;
+  #charsBefore = 0;
   #usage: unknown = null;
   #tier: string | null = null;
   protected override readonly errorEvent = chatErrorEvent;
@@ -72,6 +77,11 @@ export class ResponsesStreamToChat extends GuardedTranslator {
         return;
       case "response.output_item.added":
         return this.#addItem(itemOf(value), indexOf(value));
+      case "response.content_part.added":
+        this.#charsBefore = this.#chars;
+        return;
+      case "response.output_text.annotation.added":
+        return this.#annotate({ annotations: [value["annotation"]] }, this.#charsBefore);
       case "response.output_text.delta":
         return this.#text(value, "content");
       case "response.refusal.delta":
@@ -112,7 +122,18 @@ export class ResponsesStreamToChat extends GuardedTranslator {
   #text(value: JsonObject, field: "content" | "refusal"): void {
     const { delta, logprobs } = value;
     this.#streamed.add(indexOf(value));
-    this.#chunk({ [field]: deltaText(delta) }, null, logprobs);
+    const text = deltaText(delta);
+    if (field === "content") this.#chars += text.length;
+    this.#chunk({ [field]: text }, null, logprobs);
+  }
+
+  /** OpenAI's Python SDK needs the `index` to assemble lists. */
+  #annotate(part: JsonObject, offset: number): void {
+    const annotations = annotationsOf(part, offset);
+    if (annotations.length === 0) return;
+    this.#chunk({
+      annotations: annotations.map((each) => ({ index: this.#annotations++, ...each })),
+    });
   }
 
   #think(text: string): void {
@@ -146,6 +167,8 @@ export class ResponsesStreamToChat extends GuardedTranslator {
       const { refusal, text = refusal, logprobs } = part;
       const field = part["type"] === "refusal" ? "refusal" : "content";
       if (text !== "") this.#chunk({ [field]: deltaText(text) }, null, logprobs);
+      this.#annotate(part, this.#chars);
+      if (field === "content") this.#chars += deltaText(text).length;
     }
   }
 

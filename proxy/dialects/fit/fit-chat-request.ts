@@ -11,6 +11,7 @@ import type {
 } from "../../../shared/config/host-traits.js";
 import type { Effort } from "../../../shared/config/model-traits.js";
 import { writeExactly } from "../../body/exact-json.js";
+import { fileAsText } from "../shared/data-url.js";
 import type { RequestCheck } from "../shared/request-check.js";
 import { orderWithResults } from "../shared/results-order.js";
 import { withoutSignatures, withSignatures } from "../shared/thought-signature.js";
@@ -229,7 +230,7 @@ export function fitMessages(
 ): readonly JsonObject[] {
   const beside = orderWithResults(messages)?.map((i) => messages[i]!) ?? messages;
   const fitted = beside.map((message) =>
-    withArguments(withIds(withReasoning(message, chat), chat), chat),
+    withArguments(withIds(withReasoning(withTextsOfFiles(message), chat), chat), chat),
   );
   const signed = chat.takesSignatures ? withSignatures(fitted, model) : withoutSignatures(fitted);
   const ordered = orderMessages(signed, chat.messageOrder);
@@ -238,6 +239,16 @@ export function fitMessages(
 
 /** For hosts that want reasoning with every call, if a client or another model gave none. */
 const noReasoning = " ";
+
+/** Chat completions take no files but PDFs, so a text file becomes a text. */
+function withTextsOfFiles(message: JsonObject): JsonObject {
+  const { content } = message;
+  if (!Array.isArray(content)) return message;
+  const texts = content.map(fileAsText);
+  return texts.every((text) => text === null)
+    ? message
+    : { ...message, content: content.map((part: unknown, i) => texts[i] ?? part) };
+}
 
 /** Sends reasoning only with calls, and only if the host accepts it: elsewhere it has no effect. */
 function withReasoning(message: JsonObject, { earlierReasoning }: ChatTraits): JsonObject {

@@ -138,8 +138,8 @@ function fitThinking(
 ): void {
   const thinking = isObject(out["thinking"]) ? out["thinking"] : {};
   if (thinking["type"] !== "adaptive" && thinking["type"] !== "enabled") {
-    // A model that can't think doesn't need the field.
-    if (taken === "none") delete out["thinking"];
+    // A model that can't think doesn't need the field, and one that thinks as it likes refuses it.
+    if (taken !== "budget") delete out["thinking"];
     return;
   }
   const problem = whyNotThinking(out, taken);

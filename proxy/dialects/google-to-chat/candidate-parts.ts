@@ -88,6 +88,8 @@ export class CandidateParts {
       case "refusal":
         this.#refusal += piece.text;
         break;
+      case "citation":
+        break;
       default:
         this.#sequence.add(piece);
     }

@@ -7,11 +7,7 @@ import { chatPieces } from "../shared/chat-pieces.js";
 import { ChatStreamReader } from "../shared/chat-stream-reader.js";
 import { googleErrorEvent } from "../shared/error-events.js";
 import { googleUsage } from "../shared/translate-usage.js";
-import {
-  type AnswerContext,
-  type JsonObject,
-  UntranslatableAnswer,
-} from "../shared/translation.js";
+import { type AnswerContext, FailedAnswer, type JsonObject } from "../shared/translation.js";
 import { CandidateParts } from "./candidate-parts.js";
 import { ending, responseId } from "./chat-answer-to-google.js";
 
@@ -45,8 +41,7 @@ export class ChatStreamToGoogle extends ChatStreamReader {
   }
 
   protected override complete(): void {
-    if (this.#id === null)
-      throw new UntranslatableAnswer("the provider's stream ended without an answer");
+    if (this.#id === null) throw new FailedAnswer("the provider's stream ended without an answer");
     const finish = this.#candidate.end(this.finish);
     this.#send({ ...ending(this.#parts, finish), usageMetadata: googleUsage(this.usage) });
     this.close(null);

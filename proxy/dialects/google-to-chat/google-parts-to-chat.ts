@@ -2,7 +2,13 @@
 import { isAbsent } from "../../../shared/checked.js";
 import { writeExactly } from "../../body/exact-json.js";
 import { type ChatContent, failedContent } from "../shared/chat-request.js";
-import { isWebUrl, namelessPdf, namelessText, writeDataUrl } from "../shared/data-url.js";
+import {
+  isTextType,
+  isWebUrl,
+  namelessPdf,
+  namelessText,
+  writeDataUrl,
+} from "../shared/data-url.js";
 import type { RequestReader } from "../shared/request-reader.js";
 import type { JsonObject } from "../shared/translation.js";
 import { camelFields } from "./google-request-fields.js";
@@ -35,7 +41,7 @@ function inlineData(value: unknown, partAt: string, reader: RequestReader): Json
     return { type: "image_url", image_url: { url: writeDataUrl({ mediaType, base64 }) } };
   if (mediaType === "application/pdf")
     return filePart(writeDataUrl({ mediaType, base64 }), name ?? namelessPdf);
-  if (mediaType.startsWith("text/"))
+  if (isTextType(mediaType))
     return filePart(writeDataUrl({ mediaType: "text/plain", base64 }), name ?? namelessText);
   const format = audioFormats.get(mediaType);
   if (format !== undefined) return { type: "input_audio", input_audio: { data: base64, format } };
@@ -58,6 +64,7 @@ const audioFormats: ReadonlyMap<string, string> = new Map([
   ["audio/wave", "wav"],
   ["audio/mp3", "mp3"],
   ["audio/mpeg", "mp3"],
+  ["audio/mpga", "mp3"],
 ]);
 
 /** Bytes in JSON may use the URL-safe alphabet, which `data:` URLs don't allow. */

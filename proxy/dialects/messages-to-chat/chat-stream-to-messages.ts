@@ -14,11 +14,7 @@ import { stopReason } from "../shared/stop-reasons.js";
 import { noSignature } from "../shared/thinking-blocks.js";
 import type { ToolNames } from "../shared/tool-call.js";
 import { messagesUsage } from "../shared/translate-usage.js";
-import {
-  type AnswerContext,
-  type JsonObject,
-  UntranslatableAnswer,
-} from "../shared/translation.js";
+import { type AnswerContext, FailedAnswer, type JsonObject } from "../shared/translation.js";
 import {
   messagesId,
   stopDetails,
@@ -88,7 +84,7 @@ export class ChatStreamToMessages extends ChatStreamReader {
         this.#sequence.add(piece);
         continue;
       }
-      if (piece.kind === "text" && piece.text === "") continue;
+      if (piece.kind === "citation" || (piece.kind === "text" && piece.text === "")) continue;
       this.#sequence.end();
       if (piece.kind === "reasoning") this.#think(piece.text);
       else if (piece.kind === "signed") this.#signedThinking(piece.block);
@@ -169,8 +165,7 @@ export class ChatStreamToMessages extends ChatStreamReader {
   }
 
   protected override complete(): void {
-    if (!this.#begun)
-      throw new UntranslatableAnswer("the provider's stream ended without an answer");
+    if (!this.#begun) throw new FailedAnswer("the provider's stream ended without an answer");
     this.#sequence.end();
     this.#closeBlock();
     const refusal = this.#refusal === "" ? null : this.#refusal;

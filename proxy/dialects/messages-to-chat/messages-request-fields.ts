@@ -162,7 +162,9 @@ export const messagesToolDefinitionFields: FieldTable = fieldTable({
     "`function.name`; one of more than 64 characters, or with others than letters, digits, `_` and `-`, is shortened, and the client gets its own name back",
   ),
   description: mapped("`function.description`"),
-  input_schema: mapped("`function.parameters`"),
+  input_schema: mapped(
+    "`function.parameters`, with `type: object` if it has no type; what OpenAI refuses at its top, such as `anyOf`, is dropped",
+  ),
   strict: mapped("`function.strict`"),
   cache_control: cacheHint,
   eager_input_streaming: leftOut("only changes how the input is split into events"),

@@ -1,5 +1,6 @@
 /** Translates the tools of an Anthropic request, and its tool choice, to a chat request's. */
 import { isAbsent } from "../../../shared/checked.js";
+import { objectSchema } from "../shared/object-schema.js";
 import type { RequestReader } from "../shared/request-reader.js";
 import { fittingToolName } from "../shared/tool-call.js";
 import type { JsonObject } from "../shared/translation.js";
@@ -44,7 +45,7 @@ function toTool(tool: JsonObject, at: string, reader: RequestReader): JsonObject
   };
   if (!isAbsent(tool["description"]))
     called["description"] = reader.text(tool["description"], `${at}.description`);
-  called["parameters"] = reader.object(tool["input_schema"], `${at}.input_schema`);
+  called["parameters"] = objectSchema(tool["input_schema"], `${at}.input_schema`, reader);
   if (reader.flag(tool["strict"], `${at}.strict`) === true) called["strict"] = true;
   return { type: "function", function: called };
 }

@@ -72,7 +72,7 @@ export class ChatStreamToResponses implements EventTranslator {
   }
 
   #read(data: string): void {
-    if (data === "[DONE]") return this.#end(this.#ending ?? { status: "completed" });
+    if (data === "[DONE]") return this.#done();
     const chunk = parseEventData(data);
     const error = errorBody(chunk);
     if (error !== null) return this.#fail(error);
@@ -84,6 +84,11 @@ export class ChatStreamToResponses implements EventTranslator {
     for (const piece of chatPieces(choice, "delta")) this.#builder.add(piece);
     const reason = choice["finish_reason"];
     if (typeof reason === "string" && reason !== "") this.#ending = readEnding(reason, choice);
+  }
+
+  #done(): void {
+    if (this.#state === "begun") this.#end(this.#ending ?? { status: "completed" });
+    else this.#fail({ message: "the provider's stream ended without an answer" });
   }
 
   #begin(): void {

@@ -8,7 +8,7 @@
 import { unreachable } from "../../../shared/assert.js";
 import { mergeUsage } from "../../usage/find-usage.js";
 import { type Call, CallSequence } from "../shared/call-sequence.js";
-import { AnswerSize, type ChatPiece, type Logprob } from "../shared/chat-pieces.js";
+import { AnswerSize, type ChatPiece, type Citation, type Logprob } from "../shared/chat-pieces.js";
 import { returnsReasoning, writeKeptReasoning } from "../shared/kept-reasoning.js";
 import type { AnswerContext, JsonObject } from "../shared/translation.js";
 import { ClientTools, customCallInput } from "./client-tools.js";
@@ -88,6 +88,7 @@ export class ResponseBuilder {
    */
   add(piece: ChatPiece): void {
     this.size.add(piece);
+    if (piece.kind === "citation") return this.#addCitation(piece.citation);
     if (piece.kind !== "call") this.#calls.end();
     switch (piece.kind) {
       case "reasoning":
@@ -149,6 +150,16 @@ export class ResponseBuilder {
     part.text += text;
     for (const logprob of logprobs) part.logprobs.push(logprob);
     this.#events.textDelta(item, this.#index, text, logprobs);
+  }
+
+  /** Left out after a call, since it belongs to a text. */
+  #addCitation(citation: Citation): void {
+    if (isCall(this.#open)) return;
+    const item = this.#openMessage();
+    const { annotations } = this.#openPart(item, "output_text", textPart);
+    const annotation = { type: "url_citation", ...citation };
+    annotations.push(annotation);
+    this.#events.annotationAdded(item, this.#index, annotation, annotations.length - 1);
   }
 
   /** The item's last part, or a new part if the last one has another type. */

@@ -111,6 +111,23 @@ export class ResponseEventWriter {
     });
   }
 
+  annotationAdded(
+    item: ContentItem,
+    outputIndex: number,
+    annotation: JsonObject,
+    annotationIndex: number,
+  ): void {
+    this.#emit({
+      type: "response.output_text.annotation.added",
+      sequence_number: this.#sequence++,
+      item_id: item.id,
+      output_index: outputIndex,
+      content_index: item.content.length - 1,
+      annotation_index: annotationIndex,
+      annotation,
+    });
+  }
+
   refusalDelta(item: ContentItem, outputIndex: number, delta: string): void {
     this.#partDelta("response.refusal.delta", item, outputIndex, delta);
   }

@@ -3,11 +3,12 @@
  * API. `response-builder.ts` fills them in.
  */
 import type { Logprob } from "../shared/chat-pieces.js";
+import type { JsonObject } from "../shared/translation.js";
 import type { ClientTool } from "./client-tools.js";
 
 type TextPart = {
   readonly type: "output_text";
-  readonly annotations: readonly never[];
+  readonly annotations: JsonObject[];
   readonly logprobs: Logprob[];
   text: string;
 };

@@ -4,6 +4,7 @@
  */
 import { isCount, isObject } from "../../../shared/checked.js";
 import { readUsage } from "../../usage/read-usage.js";
+import { chatFinishReason } from "../shared/stop-reasons.js";
 import type { AnswerContext, JsonObject } from "../shared/translation.js";
 
 export type Ending =
@@ -16,7 +17,8 @@ export type Ending =
  * `insufficient_system_resource`. Any other reason counts as a normal end. `choice` may hold the
  * error.
  */
-export function readEnding(reason: unknown, choice: JsonObject): Ending {
+export function readEnding(finish: unknown, choice: JsonObject): Ending {
+  const reason = chatFinishReason(finish);
   if (reason === "length" || reason === "model_length")
     return { status: "incomplete", reason: "max_output_tokens" };
   if (reason === "content_filter") return { status: "incomplete", reason: "content_filter" };

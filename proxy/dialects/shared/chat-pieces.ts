@@ -40,7 +40,16 @@ export type ChatPiece =
   | { readonly kind: "signed"; readonly block: JsonObject; readonly bytes: number }
   | { readonly kind: "text"; readonly text: string; readonly logprobs: readonly Logprob[] }
   | { readonly kind: "refusal"; readonly text: string }
+  | { readonly kind: "citation"; readonly citation: Citation }
   | CallPiece;
+
+/** The source of a part of the answer's text. */
+export interface Citation {
+  readonly url: string;
+  readonly title: string;
+  readonly start_index: number;
+  readonly end_index: number;
+}
 
 /** The memory of a token's log probabilities, of a call or of a block, apart from its text. */
 const recordBytes = 512;
@@ -56,6 +65,7 @@ export class AnswerSize {
   /** Throws UntranslatableAnswer if the piece makes the answer too large. */
   add(piece: ChatPiece): void {
     if (piece.kind === "signed") this.#bytes += recordBytes + piece.bytes;
+    else if (piece.kind === "citation") this.#bytes += recordBytes + piece.citation.url.length;
     else this.#bytes += piece.text.length;
     if (piece.kind === "text") this.#bytes += piece.logprobs.length * recordBytes;
     if (piece.kind === "call") this.#bytes += recordBytes;
@@ -71,9 +81,10 @@ export class AnswerSize {
  * text, refusal, calls. Throws UntranslatableAnswer if a field has the wrong type.
  */
 export function chatPieces(choice: JsonObject, name: "message" | "delta"): ChatPiece[] {
-  const message = choice[name];
-  const isComplete = name === "message";
-  if (isAbsent(message) && !isComplete) return [];
+  // Some hosts stream a whole message.
+  const isComplete = name === "message" || isAbsent(choice["delta"]);
+  const message = choice[isComplete ? "message" : "delta"];
+  if (isAbsent(message) && name === "delta") return [];
   if (!isObject(message)) throw new UntranslatableAnswer(`the answer's ${name} is not an object`);
   const pieces: ChatPiece[] = [];
   // DeepSeek's name for reasoning, then OpenRouter's; providers that send both send the same text.
@@ -83,6 +94,7 @@ export function chatPieces(choice: JsonObject, name: "message" | "delta"): ChatP
   addReasoning(pieces, reasoning);
   addSigned(pieces, message["thinking_blocks"]);
   addContent(pieces, message["content"], logprobsOf(choice["logprobs"]));
+  addCitations(pieces, message["annotations"]);
   const refusal = textOf(message["refusal"], "refusal");
   if (refusal !== "") pieces.push({ kind: "refusal", text: refusal });
   const calls = message["tool_calls"];
@@ -113,6 +125,31 @@ function addSigned(pieces: ChatPiece[], blocks: unknown): void {
       bytes: thinking.length + signature.length + data.length,
     });
   }
+}
+
+function addCitations(pieces: ChatPiece[], annotations: unknown): void {
+  if (!Array.isArray(annotations)) return;
+  for (const annotation of annotations as readonly unknown[]) {
+    const citation = isObject(annotation) ? readCitation(annotation["url_citation"]) : null;
+    if (citation !== null) pieces.push({ kind: "citation", citation });
+  }
+}
+
+/** Null if it names no address. `offset`: where the text that the indices count from begins. */
+export function readCitation(value: unknown, offset = 0): Citation | null {
+  if (!isObject(value) || typeof value["url"] !== "string") return null;
+  const { url, title, start_index: start, end_index: end } = value;
+  return {
+    url,
+    title: typeof title === "string" ? title : "",
+    start_index: offset + (isCount(start) ? start : 0),
+    end_index: offset + (isCount(end) ? end : 0),
+  };
+}
+
+/** A citation as an annotation of a chat message. */
+export function chatAnnotation(citation: Citation): JsonObject {
+  return { type: "url_citation", url_citation: citation };
 }
 
 function textOf(value: unknown, name: string): string {

@@ -1,4 +1,6 @@
-/** `data:` URLs in base64, in which chat completions carry images and files. */
+/** `data:` URLs, in which chat completions carry images and files. */
+import { isObject } from "../../../shared/checked.js";
+import type { JsonObject } from "./translation.js";
 
 interface DataUrl {
   /** The type in lower case, without parameters. */
@@ -6,14 +8,50 @@ interface DataUrl {
   readonly base64: string;
 }
 
-/** Null for anything but a `data:` URL in base64. The provider checks the base64. */
+/**
+ * Null for anything but a `data:` URL. The provider checks the base64; a URL in percent-encoding is
+ * turned into it.
+ */
 export function readDataUrl(url: string): DataUrl | null {
   const comma = url.indexOf(",");
   if (comma === -1 || url.slice(0, 5).toLowerCase() !== "data:") return null;
   const [mediaType = "", ...parameters] = url.slice(5, comma).toLowerCase().split(";");
-  return parameters.at(-1)?.trim() === "base64"
-    ? { mediaType: mediaType.trim(), base64: url.slice(comma + 1) }
-    : null;
+  const data = url.slice(comma + 1);
+  const base64 = parameters.at(-1)?.trim() === "base64" ? data : decodedBase64(data);
+  return base64 === null ? null : { mediaType: mediaType.trim(), base64 };
+}
+
+function decodedBase64(encoded: string): string | null {
+  try {
+    return Buffer.from(decodeURIComponent(encoded)).toString("base64");
+  } catch {
+    // It has a percent sign that begins no character.
+    return null;
+  }
+}
+
+/** The text in a `data:` URL; null if its type isn't one of a text. */
+export function textOf({ mediaType, base64 }: DataUrl): string | null {
+  return isTextType(mediaType) ? Buffer.from(base64, "base64").toString("utf8") : null;
+}
+
+/** Matches the types of tables, Markdown, source code and the like. */
+const textType =
+  /^text\/|^application\/(?:json|jsonl|x-ndjson|xml|ya?ml|x-ya?ml|toml|javascript|x-sh|sql)$|\+(?:json|xml)$/;
+
+export function isTextType(mediaType: string): boolean {
+  return textType.test(mediaType);
+}
+
+/** A chat's file as a text part, below its name; null if it isn't a text. */
+export function fileAsText(part: unknown): JsonObject | null {
+  if (!isObject(part) || part["type"] !== "file" || !isObject(part["file"])) return null;
+  const { file_data: url, filename: name } = part["file"];
+  const data = typeof url === "string" ? readDataUrl(url) : null;
+  const text = data === null ? null : textOf(data);
+  if (text === null) return null;
+  const isNamed = typeof name === "string" && name !== "" && name !== namelessText;
+  return { type: "text", text: isNamed ? `${name}\n${text}` : text };
 }
 
 /**

@@ -34,9 +34,25 @@ export const googleFinishReasons: ReadonlyMap<string, string> = new Map([
   ["content_filter", "SAFETY"],
 ]);
 
+/**
+ * A reason as chat completions have it: some hosts give that of the API behind them, Anthropic's or
+ * Gemini's.
+ */
+export function chatFinishReason(finish: unknown): unknown {
+  return typeof finish === "string" ? (otherNames.get(finish.toLowerCase()) ?? finish) : finish;
+}
+
+const otherNames: ReadonlyMap<string, string> = new Map([
+  ["max_tokens", "length"],
+  ["tool_use", "tool_calls"],
+  ["refusal", "content_filter"],
+  ["safety", "content_filter"],
+]);
+
 /** An unknown reason counts as a normal end; null if the answer failed. */
 export function googleFinishReason(finish: unknown): string | null {
-  return failures.has(finish) ? null : (googleFinishReasons.get(finish as string) ?? "STOP");
+  const reason = chatFinishReason(finish);
+  return failures.has(reason) ? null : (googleFinishReasons.get(reason as string) ?? "STOP");
 }
 
 /** An unknown reason counts as a normal end. */
@@ -54,7 +70,7 @@ const failures: ReadonlySet<unknown> = new Set(["error", "insufficient_system_re
  */
 export function stopReason(finish: unknown, callsTools: boolean, refuses: boolean): string {
   if (failures.has(finish)) throw new FailedAnswer("the provider ended its answer with an error");
-  const reason = stopReasons.get(finish as string) ?? "end_turn";
+  const reason = stopReasons.get(chatFinishReason(finish) as string) ?? "end_turn";
   if (reason !== "end_turn") return reason;
   if (refuses) return "refusal";
   return callsTools ? "tool_use" : reason;

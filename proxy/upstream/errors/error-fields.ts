@@ -28,7 +28,20 @@ export function readErrorFields(text: string): ErrorFields {
     return { ...none, message: text.trimStart().startsWith("<") ? null : asMessage(text) };
   if (Array.isArray(value) && value.length === 1) value = value[0];
   if (!isObject(value)) return { ...none, message: asMessage(value) };
-  return fromObject(errorBody(value) ?? value);
+  return fromObject(errorBody(value) ?? filteredAnswer(value) ?? value);
+}
+
+/** Azure's refusal of an answer that its filter stopped: a completion in place of an error. */
+function filteredAnswer({ choices }: Fields): Fields | null {
+  const choice: unknown = Array.isArray(choices) ? choices[0] : null;
+  if (!isObject(choice) || choice["finish_reason"] !== "content_filter") return null;
+  const { content_filter_results: results } = choice;
+  const error = isObject(results) && isObject(results["error"]) ? results["error"] : {};
+  return {
+    message: "the provider's content filter stopped the answer",
+    ...error,
+    code: "content_filter",
+  };
 }
 
 function fromObject(fields: Fields): ErrorFields {

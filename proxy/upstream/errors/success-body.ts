@@ -34,35 +34,72 @@ function isFilled(value: unknown): boolean {
 export function isSomeAnswer(value: unknown, text: string): boolean {
   if (value === undefined)
     return /^(?:\ufeff|\u00ef\u00bb\u00bf)?\s*\{/.test(text) && text.trimEnd().endsWith("}");
-  if (isObject(value)) return !isEmptyCompletion(text);
+  if (isObject(value)) return !isEmptyAnswer(text);
   return Array.isArray(value) && value.length > 0;
 }
 
-/** An empty completion is no longer than this. */
+/** An empty answer is no longer than this. */
 const emptyCharsMax = 4096;
-const noChoice = /"choices"\s*:\s*\[\s*\]/;
-/** The reason that Gemini's endpoint for chat completions gives: `function_call_filter: …`. */
+const noResult = /"(?:choices|output|candidates)"\s*:\s*\[\s*\]/;
+/**
+ * Gemini's reason for a call that it failed to write; its endpoint for chat completions gives
+ * `function_call_filter: …`.
+ */
 const malformedCall = "MALFORMED_FUNCTION_CALL";
 
-/** A chat completion without a choice, or whose only choice is a failed tool call. */
-function isEmptyCompletion(text: string): boolean {
-  if (text.length > emptyCharsMax) return false;
-  if (!text.includes(malformedCall) && !noChoice.test(text)) return false;
+/** Most answers are told from an empty one without being parsed. */
+function maybeEmpty(text: string): boolean {
+  return (
+    noResult.test(text) ||
+    text.includes(malformedCall) ||
+    (text.includes('"message"') && !text.includes('"content"')) ||
+    (text.includes('"usageMetadata"') && !text.includes('"candidates"'))
+  );
+}
+
+/**
+ * Whether an answer of a known form holds nothing that a model gave: no result, or as its only
+ * choice a failed tool call. A message of Anthropic's may have an empty list as its content.
+ */
+function isEmptyAnswer(text: string): boolean {
+  if (text.length > emptyCharsMax || !maybeEmpty(text)) return false;
   const value = parseJson(text);
-  const { object, choices } = isObject(value) ? value : {};
-  if (object !== "chat.completion" || !Array.isArray(choices)) return false;
-  const [choice, ...others] = choices as readonly unknown[];
+  if (!isObject(value)) return false;
+  const { object, type, status, choices, output, content } = value;
+  if (type === "message") return content === undefined;
+  if (object === "response")
+    return status === "completed" && Array.isArray(output) && output.length === 0;
+  if (object === "chat.completion") return Array.isArray(choices) && isNoChoice(choices);
+  return isEmptyOfGoogle(value);
+}
+
+/** Members of Gemini's answers beside the result. A blocked prompt is a result. */
+const googleFacts: ReadonlySet<string> = new Set([
+  "candidates",
+  "modelVersion",
+  "responseId",
+  "usageMetadata",
+]);
+
+function isEmptyOfGoogle(value: Readonly<Record<string, unknown>>): boolean {
+  const { candidates = [] } = value;
+  const isGoogle = Object.keys(value).every((key) => googleFacts.has(key));
+  return isGoogle && Array.isArray(candidates) && isNoChoice(candidates);
+}
+
+/** Whether there is no choice, or no candidate, or only one that failed to write a call. */
+function isNoChoice([choice, ...others]: readonly unknown[]): boolean {
   if (choice === undefined) return true;
   if (!isObject(choice) || others.length > 0) return false;
-  const { message, finish_reason: reason } = choice;
-  const { content, tool_calls: calls } = isObject(message) ? message : {};
-  return String(reason).includes(malformedCall) && !isFilled(content) && !isFilled(calls);
+  const { message, content: google, finish_reason: reason, finishReason = reason } = choice;
+  const { content, tool_calls: calls, parts } = [message, google].find(isObject) ?? {};
+  return String(finishReason).includes(malformedCall) && ![content, calls, parts].some(isFilled);
 }
 
 /** Describes a body that isn't an answer, for the error message. */
 export function describeNoAnswer(text: string): string {
   if (text.trim() === "") return "an empty body";
-  if (isEmptyCompletion(text)) return "a completion without an answer";
+  if (isEmptyAnswer(text)) return "an answer that holds nothing";
   return text.trimStart().startsWith("<")
     ? "a page of HTML or XML"
     : "a body that is no JSON object";

@@ -167,6 +167,7 @@ export function chatShape(host: ChatShape): Shape {
       content: parts({
         image_url: { image_url: objectOf({ url: text, detail: optional(text) }) },
         file: { file: anyObject },
+        input_audio: { input_audio: objectOf({ data: text, format: oneOf("wav", "mp3") }) },
       }),
       ...name,
     },

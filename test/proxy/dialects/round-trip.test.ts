@@ -92,7 +92,9 @@ function chatMessages(
   const messages: JsonObject[] =
     system.length === 0 ? [] : [{ role: "system", content: chatText(system) }];
   let afterCall = false;
-  for (const { asked, answered, calls } of conversation) {
+  for (const [step, { asked, answered, calls: made }] of conversation.entries()) {
+    // An id of an earlier step would become another one.
+    const calls = made.map((call) => ({ ...call, id: `${call.id}_of_${step}` }));
     if (answered.length === 0 && calls.length === 0) continue;
     const parts = asked.map((one) =>
       typeof one === "string"

@@ -1093,8 +1093,11 @@ t.test("a client that leaves while it is paused ends the upstream all the same",
 });
 
 t.test("a client that leaves between the end and the last byte changes nothing", async (t) => {
-  for (const head of [json, eventStream]) {
-    const forwarding = new Forwarding().head(200, head).data(completion(5)).end();
+  for (const [head, body] of [
+    [json, completion(5)],
+    [eventStream, chunk("a", "stop")],
+  ] as const) {
+    const forwarding = new Forwarding().head(200, head).data(body).end();
     await forwarding.isOver();
     forwarding.exchange.leave();
     const { outcome, status } = forwarding.forwarded!;

@@ -288,7 +288,7 @@ t.test("messages and parts without a counterpart at Anthropic are refused by nam
     [
       part({ type: "file", file: { file_data: "data:image/png;base64,AA==" } }),
       "messages[0].content[0].file.file_data",
-      `messages[0].content[0].file.file_data must be a base64 data URL of the type application/pdf or text/plain: ${provider}, which accepts no other documents`,
+      `messages[0].content[0].file.file_data must be a data URL of a PDF or of a text: ${provider}, which accepts no other documents`,
     ],
     [
       tool({ id: "1", type: "custom", custom: {} }),

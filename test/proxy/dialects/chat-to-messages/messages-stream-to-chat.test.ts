@@ -270,12 +270,13 @@ t.test("an invalid stream ends with an error event", async (t) => {
   for (const [name, events, message] of cases) {
     const tooEarly = name === "nothing" || name.startsWith("an end in");
     const given = stream([...events, ...(tooEarly ? [] : messagesEvents)]);
+    const isFailure = tooEarly || name === "an end alone";
     t.strictSame(
       errorOf(given),
       {
         type: "provider_error",
         message,
-        code: tooEarly ? null : "answer_untranslatable",
+        code: isFailure ? null : "answer_untranslatable",
         param: null,
       },
       name,

@@ -464,8 +464,8 @@ t.test("what doesn't belong to the answer is ignored", async (t) => {
   t.strictSame(accumulated(events).last, plain({ content: "x" }, "stop"));
   t.equal(
     parsed(streamed(["[DONE]"])).at(-1)!.type,
-    "response.completed",
-    "a stream that says nothing but that it is done",
+    "error",
+    "a stream that holds nothing but its end",
   );
 });
 

@@ -1,0 +1,15 @@
+/** All cases: the reports that were tried, by subject. */
+import { contentReports } from "./content.js";
+import { failures } from "./failures.js";
+import type { OutsideCase } from "./outside-case.js";
+import { reports } from "./reports.js";
+import { streams } from "./streams.js";
+import { toolReports } from "./tools.js";
+
+export const cases: readonly OutsideCase[] = [
+  ...reports,
+  ...streams,
+  ...toolReports,
+  ...contentReports,
+  ...failures,
+];
