@@ -69,7 +69,7 @@ export async function listOwnObjects(
     const ids = items.flatMap((item) => madeIds(operation, item));
     await rememberOwner(gateway, { operation, provider: name, userPath: caller.userPath, ids });
     record.end(200, "complete");
-    const rewrite = rewriteOf(gateway, exchange, operation);
+    const rewrite = rewriteOf(gateway, exchange, operation, provider.config);
     const shown = rewrite === null ? ownPage : parseJson(rewrite(JSON.stringify(ownPage)));
     return replyJson(exchange, 200, shown, headers);
   }

@@ -27,7 +27,7 @@ import { madeIds, type NamedIds } from "../../objects/object-ids.js";
 import type { RequestContext } from "../../request-context.js";
 import { forward } from "../../upstream/forward.js";
 import type { Forwarded } from "../../upstream/forwarded.js";
-import { relinkedBatches } from "../../upstream/provider-links.js";
+import { relinkedBatches, relinkedJson } from "../../upstream/provider-links.js";
 import type { RequestBody, UpstreamRequest } from "../../upstream/upstream.js";
 import { clientPath, upstreamPath } from "../../upstream/upstream-path.js";
 import { nextTurnBy } from "../model-call.js";
@@ -164,7 +164,7 @@ export async function sendObjectRequest(
     translator: null,
     hideUsageChunk: false,
     promptBytes: () => 0,
-    rewrite: rewriteOf(gateway, exchange, operation),
+    rewrite: rewriteOf(gateway, exchange, operation, provider.config),
     hasFallback,
     monoMs: gateway.monoMs,
   });
@@ -176,14 +176,30 @@ export async function sendObjectRequest(
   return forwarded;
 }
 
-/** Message batches contain the URL of their results; the results themselves don't. */
+/** Their answers describe objects and hold no text of a model. */
+const describing: readonly Operation[] = [
+  "files",
+  "batches",
+  "uploads",
+  "containers",
+  "message_files",
+];
+
+/**
+ * Rewrites addresses of the provider in the description of an object; null for the content of a
+ * file, and for what models said.
+ */
 export function rewriteOf(
   { config }: Pick<RequestContext<"config">["gateway"], "config">,
   exchange: Exchange,
   operation: Operation,
+  { name, baseUrl }: Pick<ProviderConfig, "name" | "baseUrl">,
 ): ((json: string) => string) | null {
-  if (operation !== "message_batches" || exchange.path.endsWith("/results")) return null;
-  return (json) => relinkedBatches(ownOrigin(exchange, config.server), json);
+  if (/\/(?:content|results)$/.test(exchange.path)) return null;
+  const origin = (): string => ownOrigin(exchange, config.server);
+  if (operation === "message_batches") return (json) => relinkedBatches(origin(), json);
+  if (!describing.includes(operation)) return null;
+  return (json) => relinkedJson({ baseUrl, place: `${origin()}/p/${name}` }, json);
 }
 
 type SendingParts =
