@@ -284,7 +284,7 @@ export const failures: readonly OutsideCase[] = [
         id: "file_1",
         object: "file",
         url: `http://${sent.at(-1)!.headers.host}/openai/v1/files/file_1/content`,
-        video: { uri: `http://${sent.at(-1)!.headers.host}/openai/v1/files/file_1/video` },
+        video: { uri: `http://${sent.at(-1)!.headers.host}/openai/v1/files/file_1:download` },
         urls: { next: `http://${sent.at(-1)!.headers.host}/openai/v1/files?after=1` },
       },
     }),

@@ -7,6 +7,8 @@ import {
   completionOf,
   messages,
   noArguments,
+  outputText,
+  responseOf,
   responses,
   user,
 } from "./requests.js";
@@ -432,16 +434,7 @@ export const reports: readonly OutsideCase[] = [
               },
             },
           }
-        : {
-            body: {
-              id: "resp_1",
-              object: "response",
-              status: "completed",
-              model: "m",
-              output: [],
-              usage: { input_tokens: 9, output_tokens: 3, total_tokens: 12 },
-            },
-          },
+        : responseOf([outputText("hello")]),
     right: "once more without the reasoning, told",
     dropped: "input[] (reasoning)",
     check: (t, { sent }) => t.equal(sent.length, 2),
