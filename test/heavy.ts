@@ -132,6 +132,12 @@ export const heavy: Readonly<Record<string, Heavy>> = {
     takes: "1 min",
     command: ["dist/test/outside/fields-page.js"],
   },
+  "sdk-suites": {
+    does: "the tests of OpenAI's and Anthropic's Python SDKs, directly and through Sluice",
+    takes: "6 min",
+    needs: "python3-venv, PyPI",
+    command: ["dist/test/sdk-suites/main.js"],
+  },
   artefacts: {
     does: "npm package, tarball, Debian package and container image; SLUICE_ARTEFACTS=DIR keeps them",
     takes: "6 min",

@@ -100,9 +100,14 @@ const unseen = new Set([
   "chatkit",
   "live",
   "complete",
+  "webhook_endpoints",
+  "webhook_event_types",
+  "decisions",
+  "safety",
+  "content_provenance_checks",
 ]);
-/** Stored chat completions. */
-const storedChat = /^\/v1\/chat\/completions\/./;
+/** Stored chat completions, and the voices of an account. */
+const storedBesideModels = /^\/v1\/(?:chat\/completions\/.|audio\/voice)/;
 /** Gemini's API beyond the methods that Sluice offers. */
 const ofGoogle = /^\/(?:upload\/)?v1beta\//;
 
@@ -120,7 +125,7 @@ export function leftOut(path: string): string | null {
   if (ofGoogle.test(path))
     return `${path} is not offered: of Gemini's own API Sluice has the methods of models. Where passthrough is open it is at /p/{provider}${path}, with the name of a provider`;
   const resource = path.startsWith("/v1/") ? path.split("/", 3)[2]! : "";
-  if (!unseen.has(resource) && !storedChat.test(path)) return null;
+  if (!unseen.has(resource) && !storedBesideModels.test(path)) return null;
   return `${path} is not offered: what a provider does there can't be counted. Where passthrough is open it is at /p/{provider}${path}, with the name of a provider`;
 }
 

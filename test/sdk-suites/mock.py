@@ -107,7 +107,7 @@ class Handler(BaseHTTPRequestHandler):
         body = self.body()
         path = self.path.split("?")[0]
         if sdk == "openai":  # Its templates are below its base URL.
-            path = path.removeprefix("/v1")
+            path = path.removeprefix("/v1") if path.startswith("/v1/") else "/at-the-origin" + path
         # The template with the most fixed text is the most exact one.
         found = max(
             (each for each in table if each[0] == self.command and each[1].match(path)),

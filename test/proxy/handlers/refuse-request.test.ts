@@ -64,6 +64,8 @@ t.test("what is left out says why, and where it works instead", async (t) => {
     "/v1/skills",
     "/v1/agents/agent_1",
     "/v1/chatkit/sessions",
+    "/v1/webhook_endpoints",
+    "/v1/audio/voices",
     "/v1/complete",
     "/v1/chat/completions/chatcmpl-1",
     "/v1beta/cachedContents",

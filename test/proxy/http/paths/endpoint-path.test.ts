@@ -1,5 +1,8 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import t from "tap";
-import { endpointAddress } from "../../../../proxy/http/paths/endpoint-path.js";
+import { apiResources, endpointAddress } from "../../../../proxy/http/paths/endpoint-path.js";
+import { root } from "../../../tidy/source-tree.js";
 
 const endpointPath = (written: string): string => endpointAddress(written).path;
 
@@ -113,4 +116,19 @@ t.test("Google's clients name the model in the path", async (t) => {
   ];
   for (const [url, path, model] of table)
     t.same(endpointAddress(`${url}?alt=sse`), { path, query: "alt=sse", model }, url);
+});
+
+t.test("every resource that OpenAI's SDK appends to a base URL is known", async (t) => {
+  const folder = join(root, "node_modules/openai/resources");
+  const called = readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".js"))
+    .flatMap((name) => [
+      ...readFileSync(join(folder, name), "utf8").matchAll(/_client\.\w+\((?:path)?[`'"]\/(\w+)/g),
+    ])
+    .map(([, resource]) => resource!);
+  t.ok(called.length > 50);
+  t.same(
+    [...new Set(called)].filter((resource) => !apiResources.has(resource)),
+    [],
+  );
 });
