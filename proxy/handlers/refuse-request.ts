@@ -145,7 +145,8 @@ export function refuseCaller(
     area,
     failure,
     failure.status === 401
-      ? ["www-authenticate", challenge(expiredAtMs), ...headers]
+      ? // Without the second, Claude Code tries for minutes before it says so.
+        ["www-authenticate", challenge(expiredAtMs), "x-should-retry", "false", ...headers]
       : failure.status === 503
         ? ["retry-after", "1", ...headers]
         : headers,

@@ -8,6 +8,7 @@
  */
 import { isAbsent, isObject } from "../../../shared/checked.js";
 import { providerTraits } from "../../../shared/config/provider-type.js";
+import { withoutAttribution } from "../shared/attribution.js";
 import { quote, type RequestCheck } from "../shared/request-check.js";
 import type { JsonObject } from "../shared/translation.js";
 import { fitOwnMessages } from "./fit-messages-request.js";
@@ -67,7 +68,8 @@ export function fitsOtherMessages({ provider, model }: FitTarget): boolean {
 
 export function messagesForOthers(body: JsonObject, check: RequestCheck): JsonObject {
   const out: Record<string, unknown> = { ...body };
-  const { messages, tools } = body;
+  const { messages, tools, system } = body;
+  if (!isAbsent(system)) out["system"] = withoutAttribution(system);
   if (!isAbsent(body["context_management"])) {
     check.drop("context_management", "must be left out: the provider has no such field");
     delete out["context_management"];

@@ -23,7 +23,9 @@ export const messagesRequestFields: FieldTable = fieldTable({
   messages: mapped(
     "`messages`; the last one must not be from the assistant, since chat completions can't continue it",
   ),
-  system: mapped("a `system` message before all others"),
+  system: mapped(
+    "a `system` message before all others; without Claude Code's `x-anthropic-billing-header`",
+  ),
   max_tokens: mapped(
     "`max_completion_tokens` at OpenAI and Azure, `max_tokens` at all others; 0 is refused",
   ),
@@ -57,6 +59,7 @@ export const messagesRequestFields: FieldTable = fieldTable({
   ),
   top_k: noSuchSetting,
   speed: dropped("which has no such setting", "must be standard", (value) => value === "standard"),
+  safeguards: refused("which has no safety check of agents: clients then run their own"),
   inference_geo: refused("which doesn't promise a place"),
   container: refused("which has no containers"),
   mcp_servers: refused("which can't call MCP servers", "must be empty", isEmptyList),

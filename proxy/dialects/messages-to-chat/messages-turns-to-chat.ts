@@ -5,6 +5,7 @@
 import { isAbsent, shortName } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import { writeExactly } from "../../body/exact-json.js";
+import { withoutAttribution } from "../shared/attribution.js";
 import { chatContent, failedContent, splitToolResult } from "../shared/chat-request.js";
 import type { RequestReader } from "../shared/request-reader.js";
 import { carriesReasoning, noSignature, thinkingBlock } from "../shared/thinking-blocks.js";
@@ -26,7 +27,8 @@ export function messagesTurnsToChat(
 ): readonly JsonObject[] {
   const messages: JsonObject[] = [];
   const turns: Turns = { messages, takesFilesInResults };
-  if (!isAbsent(body["system"])) addSystem(messages, body["system"], "system", reader);
+  if (!isAbsent(body["system"]))
+    addSystem(messages, withoutAttribution(body["system"]), "system", reader);
   const given = reader.list(body["messages"], "messages");
   for (const [i, item] of given.entries()) {
     const at = `messages[${i}]`;
