@@ -1,6 +1,6 @@
 #!/bin/sh
-# ExecStopPost= of the units: sleeps before the service is started again, the longer the more often
-# it has failed, up to five seconds. A minute without a failure, or a stop, begins anew.
+# ExecStopPost= of the units: sleeps before systemd restarts the service, longer after each
+# failure, up to five seconds. A minute without a failure, or a stop, resets the pause.
 [ "$SERVICE_RESULT" != success ] || exit 0
 file=$RUNTIME_DIRECTORY/failures
 read -r up _ </proc/uptime

@@ -97,7 +97,7 @@ function checkOpen(config: Pick<Config, "server">): readonly Finding[] {
     refused === null
       ? warning(
           "master key",
-          "not set: whoever reaches the address may do everything, unless a managed key closes the gateway",
+          "not set: anyone who reaches the address may do everything, unless a managed key closes the gateway",
         )
       : warning("master key", refused),
   ];

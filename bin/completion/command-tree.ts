@@ -1,4 +1,4 @@
-/** The commands of the program as plain values, from commander's own tree, which they can't lag. */
+/** The commands of the program as plain values, derived from commander's own tree. */
 import type { Command } from "commander";
 import { flagName, type Setting } from "../../shared/config/settings/setting.js";
 import { settings } from "../../shared/config/settings/settings.js";
@@ -20,7 +20,7 @@ export interface FlagNode {
   /** As the help writes it: `--path <path>`. */
   readonly usage: string;
   readonly takesValue: boolean;
-  /** It can't stand without one. */
+  /** The value is required. */
   readonly needsValue: boolean;
   readonly description: string;
 }
@@ -89,7 +89,7 @@ const flagValues: Readonly<Record<string, ValueKind>> = {
   "--bundle": "files",
 };
 
-/** What may stand as a command's first argument. */
+/** The values of a command's first argument; null: any. */
 export function valuesOfArgument({ name, args }: CommandNode): ValueKind | null {
   const [first = ""] = args;
   if (/subject/.test(first)) return "subjects";
@@ -99,7 +99,7 @@ export function valuesOfArgument({ name, args }: CommandNode): ValueKind | null 
 
 type FlagWords = readonly [long: string, command: string, words: readonly string[]];
 
-/** Flags whose values are few words, each of commands whose names begin so. */
+/** Flags with a fixed set of values, for commands whose names begin with `command`. */
 const flagWords: readonly FlagWords[] = [
   ["--scope", "limits", ["user_path", "provider", "model"]],
   ["--scope", "budgets", ["user_path", "label"]],
@@ -112,13 +112,13 @@ const flagWords: readonly FlagWords[] = [
   ),
 ];
 
-/** The words that may stand behind a flag of a command; null: it takes others. */
+/** The fixed values of a command's flag; null if it has none. */
 export function wordsOfFlag({ name }: CommandNode, long: string): readonly string[] | null {
   const found = flagWords.find(([flag, command]) => flag === long && name.startsWith(command));
   return found === undefined ? null : found[2];
 }
 
-/** The words that may stand as a command's first argument. */
+/** The fixed values of a command's first argument. */
 export function wordsOfArgument({ name }: CommandNode): readonly string[] {
   return name === "completion" ? ["bash", "zsh", "fish"] : [];
 }

@@ -32,7 +32,7 @@ export function manualPage(tree: CommandNode, version: string): string {
   ].join("\n");
 }
 
-/** Whether it is more than a name for those below it. */
+/** Whether it is a command of its own, not only a group. */
 function does({ children, flags }: CommandNode): boolean {
   return children.length === 0 || flags.length > 0;
 }
@@ -49,7 +49,7 @@ function flagLines({ usage, description }: FlagNode): readonly string[] {
   return [".TP", `.B ${escaped(usage)}`, plain(description)];
 }
 
-/** A line of text: it must not begin as a request of roff does. */
+/** A line of text, escaped so that roff doesn't read it as a request. */
 function plain(text: string): string {
   return escaped(text).replace(/^(?=[.'])/, "\\&");
 }

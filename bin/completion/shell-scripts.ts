@@ -1,6 +1,6 @@
 /**
- * Scripts that complete `sluice` in bash, zsh and fish. Pure. Values come from the gateway by
- * `sluice complete`; none of them is ever evaluated, for a name may hold what a shell would run.
+ * Scripts that complete `sluice` in bash, zsh and fish. Pure. Values come from
+ * `sluice complete`; the scripts never evaluate them, because a name may contain shell code.
  */
 import {
   allNodes,
@@ -36,7 +36,7 @@ function wordsOf(node: CommandNode, tree: CommandNode): readonly string[] {
   return [...new Set(words)];
 }
 
-/** Patterns of `<command> <flag>` with the words that may follow. */
+/** Patterns of `<command> <flag>` with the values that may follow. */
 function wordCases(tree: CommandNode): readonly (readonly [patterns: string, words: string])[] {
   const patterns = new Map<string, string[]>();
   for (const node of allNodes(tree))
@@ -168,7 +168,7 @@ function fishScript(tree: CommandNode): string {
               : kind === "files"
                 ? " -F"
                 : ` -a '(${ask(kind)})'`;
-        // Without files, unless they are what is wanted.
+        // Completes file names only where a file is expected.
         const value = takesValue ? ` ${kind === "files" ? "-r" : "-x"}${values}` : "";
         return `${begin} -l ${long.slice(2)}${value} -d ${single(description)}`;
       }),

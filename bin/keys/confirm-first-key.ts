@@ -1,6 +1,6 @@
 /**
- * The first key closes an open gateway for good. Who issues it at a terminal is asked; a script is
- * told.
+ * The first key closes an open gateway permanently. At a terminal, `keys issue` asks before it
+ * issues one; in a script it prints a note.
  */
 import { isUnlocked } from "../../shared/config/open-gateway.js";
 import { firstKeyNotice } from "../../shared/domain/managed-key.js";
@@ -13,12 +13,12 @@ import { type DaemonFlags, remotePlace, withDaemon } from "../session/with-daemo
 
 /** Returns if the key may be issued; throws if the answer is no. */
 export async function confirmFirstKey(session: Session, flags: DaemonFlags): Promise<void> {
-  // A gateway elsewhere says itself that a key has closed it.
+  // A remote gateway's answer has the notice.
   if (remotePlace(session, flags) !== null) return;
-  // One that can't be read may be that of an open gateway.
+  // If the configuration can't be read, the gateway may be open.
   const loaded = readConfiguration(session, flags);
   if (loaded.ok && !isUnlocked(loaded.config)) return;
-  // A connection of its own: people think for longer than one may be idle.
+  // A connection of its own, because the daemon closes idle ones while the user thinks.
   const { issued } = await withDaemon(
     session,
     flags,

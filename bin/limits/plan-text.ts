@@ -93,7 +93,7 @@ function remarkOn(action: LimitAction, item: LimitChangeItem): string {
       return `; back to ${configText(item)}`;
     default:
       return kind === "rule" && after !== undefined && before?.per_child === !after.per_child
-        ? "; counters begin anew"
+        ? "; counters restart at 0"
         : "";
   }
 }

@@ -9,7 +9,7 @@ import type { Catalog, Route } from "./resolve-model.js";
 
 /**
  * An alias counts by its configured name: one for `gpt-*` would otherwise run its target for each
- * name that a list allows and nobody has.
+ * name that a list allows and no model has.
  */
 export function allowableNames(
   { providerByLowerName }: Pick<Catalog, "providerByLowerName">,

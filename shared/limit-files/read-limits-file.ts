@@ -1,6 +1,6 @@
 /**
  * A file of rules and budgets: the sections `rate_limits` and `budgets` of a configuration file,
- * with their lists and nothing else, so that both can be moved from one into the other
+ * so that users can move entries between the two files
  * (docs/reference/command-line.md, "sluice limits apply"). Pure.
  */
 import { isObject } from "../checked.js";
@@ -22,11 +22,11 @@ import { type Mapping, readMapping } from "../config/read-mapping.js";
 import type { BudgetDefinition } from "../domain/budget.js";
 import type { RuleDefinition } from "../domain/rule.js";
 
-/** Null: the file doesn't have the section, and so says nothing about it. */
+/** Null: the file lacks the section, so nothing of it changes. */
 export interface LimitsFile {
   readonly rules: readonly RuleDefinition[] | null;
   readonly budgets: readonly BudgetDefinition[] | null;
-  /** The place of each in the file, in their order, such as `budgets.labels[0].limits[1]`. */
+  /** Each entry's place in the file, in the same order, such as `budgets.labels[0].limits[1]`. */
   readonly ruleAt: readonly string[];
   readonly budgetAt: readonly string[];
 }
@@ -36,14 +36,14 @@ type LimitsFileRead =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 interface Source {
-  /** What the file is called in problems. */
+  /** The name of the file in problems. */
   readonly file: string;
   readonly text: string;
   /** For `${NAME}`, as in the configuration. */
   readonly env: Environment;
 }
 
-/** Whether a template is allowed is for the daemon to say. */
+/** The daemon checks the entitlement. */
 const entitled = { perChildEntitled: true };
 
 /** All problems together, each with its line and column. */
@@ -106,7 +106,9 @@ function readTop(document: unknown, problems: string[]): Mapping {
   return readMapping(document, "", known, problems) ?? {};
 }
 
-/** Null: there is none. One without a value is a mistake: with `--prune` it would remove all. */
+/**
+ * Null if it is absent. A section without a value is an error: `--prune` would remove everything.
+ */
 function sectionOf(
   top: Mapping,
   section: Parameters<typeof listNames>[0],

@@ -1,4 +1,4 @@
-/** The rules and budgets that there are, page by page, as a file of limits has them. */
+/** Lists the existing rules and budgets, page by page, in the form of a file of limits. */
 import { type Checked, good, isObject } from "../checked.js";
 import type { BudgetDefinition } from "../domain/budget.js";
 import type { RuleDefinition } from "../domain/rule.js";
@@ -32,7 +32,7 @@ type Call = (
   { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly failure: Failure }
 >;
 
-/** With `all` also those that the configuration declares. It ends with the first failure. */
+/** With `all`, includes those that the configuration declares. Ends at the first failure. */
 export async function* readLimits<D>(
   { op, items: name, parse }: LimitLists<D>,
   { call, all }: { readonly call: Call; readonly all: boolean },

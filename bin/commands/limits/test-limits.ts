@@ -22,7 +22,7 @@ export function addTestLimits(parent: Command, texts: LimitCommandTexts, session
     .argument("<subject>", texts.subject);
   addWriteOptions(test, ruleFlags, texts)
     .option("--days <n>", "how many days until now (default: 7, at most 31)")
-    .addHelpText("after", "\nShort flags may be combined: each rule is judged by itself.")
+    .addHelpText("after", "\nShort flags may be combined: each rule is tested separately.")
     .addOption(jsonOption("print the answers of POST /admin/rate-limits/test"))
     .action((subject: string, _options, command: Command) =>
       testLimits(session, subject, command.optsWithGlobals<TestFlags>()),

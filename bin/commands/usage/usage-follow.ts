@@ -51,7 +51,7 @@ interface Checked {
   readonly batchMax: number;
 }
 
-/** Runs until it is stopped or, with `--once`, until all is handed on. */
+/** Runs until it is stopped or, with `--once`, until all records are exported. */
 export async function followUsageCommand(session: Session, flags: FollowFlags): Promise<void> {
   const checked = checkFlags(flags);
   const toOutput = checked.destination.kind === "ndjson" && checked.destination.file === null;
@@ -81,7 +81,7 @@ interface Following {
   readonly stop: StopSignals;
 }
 
-/** What passes by itself is tried again; once alone, it is a failure. */
+/** Retries temporary errors; with `once` they are failures. */
 async function followUntilStopped(
   session: Session,
   { flags, batchMax, sink, report, stop }: Following,
@@ -159,7 +159,7 @@ function openSink(
   }
 }
 
-/** Null without one. */
+/** Null without a secret. */
 function readSecret(file: string | undefined, variable: string | undefined): string | null {
   if (file === undefined) return variable?.trim() || null;
   try {
@@ -205,15 +205,15 @@ function checkFlags(flags: FollowFlags): Checked {
 }
 
 /**
- * SIGTERM, SIGINT and SIGHUP end a follower behind the batch that it hands on; a second one ends it
- * at once.
+ * SIGTERM, SIGINT and SIGHUP end a follower after the current batch; a second signal ends it
+ * immediately.
  */
 interface StopSignals {
-  /** The first that came; null: none has. */
+  /** The first received signal, or null. */
   readonly received: NodeJS.Signals | null;
-  /** Waits, or until one comes. One pause at a time. */
+  /** Waits for `ms` or for a signal. One pause at a time. */
   pause(ms: number): Promise<void>;
-  /** Restores what the signals do by default. */
+  /** Restores the signals' default actions. */
   forget(): void;
 }
 

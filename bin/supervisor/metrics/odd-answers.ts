@@ -6,11 +6,11 @@
 import type { ReportedMetrics } from "../../../shared/metrics/reported-metrics.js";
 import type { WorkerPlace } from "./worker-places.js";
 
-/** `nobody`, `gone`: the proxy has ended, or is about to. `code`: why it couldn't be asked. */
+/** `no_listener`, `gone`: the proxy has ended, or is about to. `code`: why it couldn't be asked. */
 export type Heard =
   | (ReportedMetrics & { readonly odd: number })
   | { readonly code: string }
-  | "nobody"
+  | "no_listener"
   | "gone"
   | "none in time"
   | "too large"
@@ -58,7 +58,7 @@ export class OddAnswers {
 }
 
 function reasonOf(answer: Heard): string | null {
-  if (answer === "nobody" || answer === "gone") return null;
+  if (answer === "no_listener" || answer === "gone") return null;
   if (typeof answer === "string") return reasons[answer];
   if ("code" in answer) return `it can't be asked: ${refusals.get(answer.code) ?? answer.code}`;
   return answer.odd === 0 ? null : `${answer.odd} of its series are odd`;

@@ -53,7 +53,7 @@ export function workerMetrics({
   let served: { readonly place: WorkerPlace; readonly server: Server } | null = null;
   const toldBy = async (place: WorkerPlace, room: Room): Promise<ReportedMetrics | null> => {
     const answer = await ask(join(directory, place.file), answerMs, room);
-    if (answer === "nobody" && nowMs() - place.servesSinceMs > bindingMs)
+    if (answer === "no_listener" && nowMs() - place.servesSinceMs > bindingMs)
       rmSync(join(directory, place.file), { force: true });
     report.heard(place, answer);
     return typeof answer === "object" && "counted" in answer ? answer : null;
@@ -147,14 +147,14 @@ interface Room {
 
 /** Errors that mean that the proxy has ended. */
 const ends: ReadonlyMap<string, Heard> = new Map([
-  ["ECONNREFUSED", "nobody"],
+  ["ECONNREFUSED", "no_listener"],
   // The proxy ended after the directory was read.
   ["ENOENT", "gone"],
   ["ECONNRESET", "gone"],
   ["EPIPE", "gone"],
 ]);
 
-/** `nobody`: there is no listener. Other texts say why there is no readable answer. */
+/** `no_listener`: there is no listener. Other texts say why there is no readable answer. */
 function ask(path: string, answerMs: number, room: Room): Promise<Heard> {
   return new Promise((resolve) => {
     const pieces: Buffer[] = [];

@@ -24,13 +24,13 @@ import type { ReloadOutcome } from "./reload-outcome.js";
 /** How long a successor may take until it is ready. */
 export const successorReadyMs = 60_000;
 
-/** Of the shell: its status is the successor's, until a signal ends it. */
+/** The shell's command: it exits with the successor's status, unless a signal ends it. */
 const startAndWait = '"$@" & wait $!';
 
 /** The message to the successor once it is the service: it outlives this process. */
 const released = { released: true } as const;
 
-/** Whether a message of the process that has started this one says so. */
+/** Whether this is that message, from the process that started this one. */
 export function isRelease(message: unknown): boolean {
   return typeof message === "object" && message !== null && "released" in message;
 }

@@ -37,7 +37,7 @@ export class Reloads {
     if (!this.#again) void this.request();
   }
 
-  /** None begins from now on. */
+  /** From now on no reload begins. */
   stop(): void {
     this.#stopping = true;
   }

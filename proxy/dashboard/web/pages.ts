@@ -17,7 +17,7 @@ export interface PageEntry {
   readonly icon: IconName;
   /** After `g`. */
   readonly key: string;
-  /** `admin`: whoever administers the gateway; `self`: the holder of a managed key or a JWT. */
+  /** `admin`: an administrator of the gateway; `self`: the holder of a managed key or a JWT. */
   readonly of: "admin" | "self";
   readonly load?: () => Promise<FunctionComponent>;
 }

@@ -1,7 +1,7 @@
 /**
  * Shuts an HTTP server down: stops accepting, closes idle connections, waits for running requests,
- * and cuts the last ones. What its answers say meanwhile (`Connection: close`) is in
- * `http-listener.ts` and `node-exchange.ts`.
+ * and cuts the last ones. The header `Connection: close` of its answers is in `http-listener.ts`
+ * and `node-exchange.ts`.
  */
 import type { Server } from "node:http";
 import net, { type Socket } from "node:net";
@@ -10,12 +10,12 @@ import type { Lingering } from "./lingering.js";
 
 export interface DrainTimes {
   /**
-   * For how long idle connections stay open. A client may be sending its next request just now,
-   * which a close would lose: with a successor on the same address it is answered here, with
-   * `Connection: close`, and the one after it there.
+   * How long idle connections stay open: a close would lose a request that a client is just
+   * sending. With a successor on the same address, this server answers that request with
+   * `Connection: close`, and the successor answers the next one.
    */
   readonly idleMs: number;
-  /** After how long running requests are cut. */
+  /** When running requests are cut. */
   readonly runningMs: number;
 }
 
@@ -43,7 +43,7 @@ export class ServerDrain {
     return this.#ended !== null;
   }
 
-  /** Resolves when no connection is open. Of several calls, the earlier times hold. */
+  /** Resolves when no connection is open. If called again, the earlier times apply. */
   end({ idleMs, runningMs }: DrainTimes): Promise<void> {
     const nowMonoMs = performance.now();
     this.#idleUntilMonoMs = Math.min(this.#idleUntilMonoMs, nowMonoMs + idleMs);
@@ -56,7 +56,7 @@ export class ServerDrain {
   #begin(): Promise<void> {
     return new Promise((resolve) => {
       const timer = setInterval(() => this.#look(), lookEveryMs);
-      // Not by the HTTP server's own method, which closes all idle connections at once.
+      // Not by the HTTP server's own method, which closes all idle connections immediately.
       net.Server.prototype.close.call(this.#server, () => {
         clearInterval(timer);
         // The last sockets end when this turn of the event loop closes.
@@ -71,8 +71,8 @@ export class ServerDrain {
     if (nowMonoMs >= this.#idleUntilMonoMs) {
       this.#server.closeIdleConnections();
       lingering.end();
-      // Node doesn't count a connection without a first request as idle; clients open such ones
-      // ahead.
+      // Node doesn't count a connection without a first request as idle; clients open such
+      // connections in advance.
       for (const socket of connections.all()) if (socket.bytesRead === 0) socket.destroy();
     }
     if (nowMonoMs >= this.#runningUntilMonoMs) for (const socket of connections.all()) cut(socket);

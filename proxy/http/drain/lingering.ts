@@ -1,17 +1,17 @@
 /**
- * The end of a connection whose client still sends what nobody wants: its request was answered
- * before it had come completely, or couldn't be read. Closed at once, the connection would be reset
- * by what still arrives, and many clients would report that in place of the answer. So only our
- * half is ended, and the rest is read and dropped for a while (RFC 9112 section 9.6).
+ * Ends connections whose client is still sending a request that was answered early or couldn't be
+ * read. An immediate close would reset the connection when more bytes arrive, and many clients
+ * would report the reset instead of the answer. So this ends only the sending half, and for a while
+ * reads and drops the rest (RFC 9112 section 9.6).
  */
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 
-/** Nothing is kept of what is read, so these bound time and transfer, not memory. */
+/** The bytes are dropped, so these bound time and transfer, not memory. */
 export interface LingeringBounds {
   readonly bytesMax: number;
   readonly ms: number;
-  /** Connections at once; others are closed at once. */
+  /** Connections that linger at a time; further ones are closed immediately. */
   readonly connectionsMax: number;
 }
 
@@ -21,9 +21,9 @@ export const lingeringBounds: LingeringBounds = {
   ms: 10_000,
   connectionsMax: 256,
 };
-/** The rest of a shorter body is read by Node before the next request on the connection. */
+/** Node itself reads the rest of a shorter body before the next request on the connection. */
 const shortBodyBytes = 64 * 1024;
-/** How often it is looked at how much has come. */
+/** Interval of the checks of time and bytes. */
 const everyMs = 50;
 
 export class Lingering {
@@ -39,16 +39,16 @@ export class Lingering {
   }
 
   /**
-   * Ends those that have sent all: of an answer that its client still reads the rest comes first.
-   * To be called again until none is left.
+   * Closes the connections whose answer is sent completely; others must finish sending first. Call
+   * it again until none is left.
    */
   end(): void {
     for (const socket of this.#sockets) endIfSent(socket);
   }
 
   /**
-   * To be called before the last response of a connection ends, whose request hasn't come to its
-   * end: Node then calls `destroySoon`, which lingers instead.
+   * Call it before the last response of a connection ends, if its request is incomplete: Node then
+   * calls `destroySoon`, which lingers instead.
    */
   afterAnswer(request: IncomingMessage, socket: Socket): void {
     const close = socket.destroySoon.bind(socket);
@@ -56,15 +56,18 @@ export class Lingering {
       socket.destroySoon = close;
       if (request.complete) return close();
       request.once("end", close);
-      // The iterator that read it in pieces has stopped in the middle, and would keep it paused.
+      // The iterator that read the body has stopped in the middle and would keep it paused.
       request.removeAllListeners("readable");
-      // Without a listener it would be paused again in the next tick.
+      // Without a listener, Node would pause the request again in the next tick.
       request.on("data", () => {}).resume();
       this.begin(socket);
     };
   }
 
-  /** Ends our half once all is sent, and the connection with the client's half or at a bound. */
+  /**
+   * Ends the sending half once all is sent; the connection ends with the client's half or at a
+   * bound.
+   */
   begin(socket: Socket): void {
     if (socket.destroyed || this.#sockets.size >= this.#bounds.connectionsMax)
       return socket.destroySoon();
@@ -84,15 +87,15 @@ export class Lingering {
   }
 }
 
-/** Not `destroySoon`, which listens once more to the socket each time that it is called. */
+/** Not `destroySoon`, which adds a listener to the socket with each call. */
 function endIfSent(socket: Socket): void {
   if (socket.writableFinished) socket.destroy();
 }
 
 /**
- * Whether a request hasn't come to its end, and what is missing may be long, or may never come, as
- * of a client that waits to be told to send it. `isBegun`: a part of its body was read, so that
- * Node doesn't read the rest.
+ * Whether a request is incomplete and its rest may be long, or may never come because the client
+ * waits for `100 Continue`. `isBegun`: a part of the body was read, so that Node doesn't read the
+ * rest.
  */
 export function leavesMuch(request: IncomingMessage, isBegun: boolean): boolean {
   if (request.complete) return false;

@@ -1,6 +1,6 @@
 /**
- * How many handlers of requests run: one that stops waits until none does. A count, not a set of
- * promises: it is kept for each request.
+ * The number of running request handlers: a stop waits until it is 0. A count, not a set of
+ * promises, because every request changes it.
  */
 export class RunningHandlers {
   #count = 0;
@@ -10,7 +10,7 @@ export class RunningHandlers {
     this.#count++;
   }
 
-  /** Bound, so that it can be handed to `then` as it is. */
+  /** Bound, so that it can be passed to `then`. */
   readonly ended = (): void => {
     if (--this.#count > 0) return;
     const waiting = this.#waiting;
@@ -18,7 +18,7 @@ export class RunningHandlers {
     for (const resolve of waiting) resolve();
   };
 
-  /** Resolved once none runs. */
+  /** Resolves when no handler runs. */
   none(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#count === 0) resolve();

@@ -1,4 +1,4 @@
-/** An exchange that passes everything on to another one, for those that change a part of it. */
+/** An exchange that delegates to another one; the base of exchanges that change a part of it. */
 import type { MemoryShare } from "../../capacity/memory-ledger.js";
 import type { BodyResult, ClientSocket, Exchange } from "../exchange.js";
 

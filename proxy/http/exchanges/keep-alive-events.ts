@@ -1,13 +1,13 @@
 /**
- * Keep-alive events of each dialect, and errors within a stream. Google's older clients read
- * nothing after a comment, and its API has no event for this: its streams have no keep-alives.
+ * Keep-alive events of each dialect, and errors within a stream. Google's streams have no
+ * keep-alives: its older clients stop reading at a comment, and its API has no event for this.
  */
 import { isObject } from "../../../shared/checked.js";
 import type { Operation } from "../../../shared/operation.js";
 
 export type StreamDialect = "chat" | "responses" | "messages";
 
-/** Null: streams of this operation aren't kept alive. */
+/** Null: streams of this operation have no keep-alives. */
 export function streamDialect(operation: Operation): StreamDialect | null {
   switch (operation) {
     case "chat_completions":
@@ -30,8 +30,8 @@ export function keepAliveEvent(dialect: StreamDialect): Buffer {
 }
 
 /**
- * The last events of a stream in place of an answer with this status. `body`: that of an error, in
- * the dialect's shape. Anything else can't be told in a stream.
+ * The last events of a stream that replace an answer with this status. `body`: an error in the
+ * dialect's shape; a stream can't express any other answer.
  */
 export function errorEvents(dialect: StreamDialect, status: number, body: string): Buffer {
   const given = status >= 400 ? errorIn(body) : null;
@@ -50,7 +50,7 @@ export function errorEvents(dialect: StreamDialect, status: number, body: string
   }
 }
 
-/** The API ends a stream with both: SDKs read the first, Codex the second. */
+/** The API ends a stream with both events: SDKs read the first, Codex the second. */
 function responsesError(error: Readonly<Record<string, unknown>>): Buffer {
   const code = error["code"] ?? error["type"];
   const { message, param = null } = error;
@@ -75,7 +75,7 @@ function event(name: string | null, data: object): Buffer {
   return Buffer.from(`${name === null ? "" : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`);
 }
 
-/** Null if the body holds none. */
+/** Null if the body has no error. */
 function errorIn(body: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(body);

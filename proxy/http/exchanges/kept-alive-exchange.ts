@@ -1,11 +1,11 @@
 /**
- * An exchange whose stream of events never pauses for long (docs/reference/http-api.md,
- * "Keep-alive"): while nothing goes to the client, a comment does, or the dialect's own event for
- * that. To the steps that answer nothing has begun by that, so a request can still fail over; but
- * its status has gone out, and what would have been an answer with another one becomes an event of
+ * An exchange that sends keep-alives while its stream of events is silent
+ * (docs/reference/http-api.md, "Keep-alive"): a comment, or the dialect's own event. The handlers
+ * don't see keep-alives as the begin of the answer, so a request can still fail over. But the
+ * status 200 is sent with the first one, so a later answer with another status becomes an event of
  * the stream.
  *
- * Not here: what such an event looks like (`keep-alive-events.ts`).
+ * Not here: the form of these events (`keep-alive-events.ts`).
  */
 import type { Operation } from "../../../shared/operation.js";
 import { headerOf } from "../copy-headers.js";
@@ -19,12 +19,12 @@ import {
   streamDialect,
 } from "./keep-alive-events.js";
 
-/** What it uses of the gateway. */
+/** The part of the gateway that it uses. */
 interface KeepAliveGateway extends Pick<KeepAlivePorts, "monoMs" | "setTimer"> {
   readonly config: { readonly server: { readonly streamKeepAliveMs: number } };
 }
 
-/** Null if its client gets nothing but the answer. */
+/** Null if the client gets no keep-alives. */
 export function keptAliveExchange(
   exchange: Exchange,
   { stream, operation }: { readonly stream: boolean; readonly operation: Operation },
@@ -37,7 +37,7 @@ export function keptAliveExchange(
 }
 
 interface KeepAlivePorts {
-  /** Once nothing has gone out for so long, something does. */
+  /** The silence after which a keep-alive is sent. */
   readonly silenceMs: number;
   readonly dialect: StreamDialect;
   readonly monoMs: () => number;
@@ -52,11 +52,11 @@ class KeptAliveExchange extends DelegatedExchange {
   #cancel: (() => void) | null = null;
   /** Whether the head went out with a keep-alive. */
   #headSent = false;
-  /** Whether the answer has begun, as the steps see it. */
+  /** Whether a handler has begun the answer. */
   #answerBegun = false;
-  /** The end of what was written: an event has ended there, or not. */
+  /** The last bytes written, which show whether an event has ended. */
   #last: Buffer = nothing;
-  /** What waits until the client has read; null if it keeps up. */
+  /** Callbacks that wait for the client to read; null if the client keeps up. */
   #waiting: (() => void)[] | null = null;
 
   constructor(inner: Exchange, ports: KeepAlivePorts) {
@@ -65,7 +65,7 @@ class KeptAliveExchange extends DelegatedExchange {
     this.#ports = ports;
   }
 
-  /** From now on. `limits`: headers that the stream begins with, unless the answer is faster. */
+  /** Starts the timer. `limits`: headers of the stream, unless the answer comes first. */
   keepAlive(limits: readonly string[]): void {
     this.#writtenMonoMs = this.#ports.monoMs();
     const type = ["content-type", "text/event-stream"];
@@ -92,7 +92,7 @@ class KeptAliveExchange extends DelegatedExchange {
       }
       this.#arm(silenceMs, headers);
     } catch {
-      // Nobody is there to report it to: the request ends as one whose client has gone.
+      // No caller gets this error: the request ends as if its client had disconnected.
       this.#inner.cut();
     }
   }
@@ -127,7 +127,7 @@ class KeptAliveExchange extends DelegatedExchange {
     this.#answerBegun = true;
     if (!isStream) this.#stop();
     if (!this.#headSent) return this.#inner.begin(status, headers);
-    // Its bytes have no place in the stream that the client reads.
+    // The client reads a stream, in which these bytes would be invalid.
     if (!isStream) this.cut();
   }
 
@@ -169,7 +169,7 @@ class KeptAliveExchange extends DelegatedExchange {
 
 const nothing = Buffer.alloc(0);
 
-/** Whether an event can begin behind these bytes. */
+/** Whether an event may begin after these bytes. */
 function endsEvent(bytes: Buffer): boolean {
   return (
     bytes.length === 0 ||

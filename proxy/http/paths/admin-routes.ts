@@ -62,7 +62,7 @@ export const adminRoutes: readonly (readonly [path: string, methods: Methods])[]
   ["/admin/explain", { POST: "explain" }],
 ];
 
-/** Those with a key's id in their path. */
+/** Endpoints with a key's id in the path. */
 export const adminKeyRoutes: readonly (readonly [path: RegExp, methods: Methods, route: string])[] =
   [
     [
@@ -80,7 +80,7 @@ export const adminKeyRoutes: readonly (readonly [path: RegExp, methods: Methods,
 
 const ofOneKey = /^\/admin\/auth-keys\/([^/]+)(?:\/(?:rotate|deactivate))?$/;
 
-/** The id in the path of one key, as it was written. */
+/** The key's id in the path, as written. */
 export function keyInPath(path: string): string {
   return ofOneKey.exec(path)?.[1] ?? "";
 }

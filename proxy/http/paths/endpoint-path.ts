@@ -1,22 +1,22 @@
 /**
- * The path of the endpoint that a client means: people write the base URL of an SDK with `/v1` or
- * without it, and with a slash at its end or without, and the clients of Azure and Google put the
- * model into the path. The paths of administration, health and passthrough are taken as they are
- * written, since what stands in front of Sluice may guard them.
+ * Normalizes the path of a model endpoint: an SDK's base URL may lack `/v1` or have a trailing
+ * slash, and clients of Azure and Google put the model into the path. Other paths, such as those of
+ * administration, health and passthrough, stay as written, because a reverse proxy in front of
+ * Sluice may guard them.
  */
 import { googleMethods } from "../../../shared/operation.js";
 import { percentDecoded } from "../../../shared/text/percent-decoded.js";
 
-/** What a request line says. */
+/** The parts of a request's URL. */
 interface EndpointAddress {
   readonly path: string;
-  /** Without its question mark; empty when there is none. */
+  /** The query without its question mark; empty if there is none. */
   readonly query: string;
-  /** The model that the path names; null if the body does, or nothing. */
+  /** The model in the path; null if the path names none. */
   readonly model: string | null;
 }
 
-/** Those of nearly all requests, which needn't be looked at. */
+/** The paths of nearly all requests, which need no parsing. */
 const usual: ReadonlyMap<string, EndpointAddress> = new Map(
   ["/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1/embeddings"].map((path) => [
     path,
@@ -24,7 +24,7 @@ const usual: ReadonlyMap<string, EndpointAddress> = new Map(
   ]),
 );
 
-/** As it is written, if it is no model endpoint's. `url`: of the request line. */
+/** `url`: that of the request line. Paths of other endpoints stay as written. */
 export function endpointAddress(url: string): EndpointAddress {
   return usual.get(url) ?? readAddress(url);
 }
@@ -54,7 +54,7 @@ const ofGoogle = new RegExp(
 const ofInteractions =
   /^\/+(?:v1(?:beta1?|alpha)?\/+)?(?:projects\/[^/]+\/locations\/[^/]+\/)?interactions(?:\/*$|(?=\/))(.*)$/;
 
-/** The first of these words ends the model's name, which may hold slashes. */
+/** The first of these words ends the model's name, which may contain slashes. */
 const operationOf = "/(?:chat|completions|embeddings|audio|images|responses|batches|files)(?![^/])";
 const ofDeployment = new RegExp(`^/deployments/(.+?)(${operationOf}.*)$`);
 
@@ -73,12 +73,12 @@ function ofAzure(
     : { path: written, query, model: null };
 }
 
-/** What isn't UTF-8 becomes a name that no model may have, which is refused with its reason. */
+/** Invalid UTF-8 becomes a name that no model may have, so that the request is refused. */
 function modelNamed(coded: string): string {
   return percentDecoded(coded) ?? "\ufffd";
 }
 
-/** Realtime's clients name the model there, under Azure's word for it. */
+/** Realtime clients of Azure name the model in the query, as `deployment`. */
 function withoutDates(query: string): string {
   return query
     .split("&")
@@ -106,7 +106,7 @@ function isUsual(path: string): boolean {
   );
 }
 
-/** The first segments that SDKs append to their base URL, which mostly ends in `/v1`. */
+/** The first segments that SDKs append to their base URL, which usually ends in `/v1`. */
 export const apiResources: ReadonlySet<string> = new Set([
   "agents",
   "assistants",

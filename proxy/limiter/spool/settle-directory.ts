@@ -62,7 +62,7 @@ export class SettleDirectory {
     const { uid, mode } = await stat(this.path);
     if ((uid !== ownUid && uid !== 0) || (mode & writableByOthers) !== 0)
       throw new Error(
-        `${this.path} must belong to this user and be writable by nobody else (uid ${uid}, mode ${(mode & 0o7777).toString(8)})`,
+        `${this.path} must belong to this user and be writable by this user only (uid ${uid}, mode ${(mode & 0o7777).toString(8)})`,
       );
   }
 

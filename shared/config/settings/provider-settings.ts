@@ -65,7 +65,7 @@ export const providerSettings = {
     defaultValue: null,
     defaultText: "none",
     example: '["${KEY_1}", "${KEY_2}"]',
-    meaning: "Several keys that take turns by weight; a refused or limited one rests.",
+    meaning: "Several keys that take turns by weight; a refused or limited one is paused.",
   }),
   api_key_file: field<string | null>({
     kind: filePath,

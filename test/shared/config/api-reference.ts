@@ -308,7 +308,6 @@ export const apiTables: Tables = {
 
 export const adminTables: Tables = {
   endpoints: tableOfAdminEndpoints,
-  parameters: () => tableOfParameters(documented.filter(isAdmin)),
   rules: () => tableOfBodies("/admin/rate-limits"),
   limits: () => tableOfBodies("/admin/limits"),
   budgets: () => tableOfBodies("/admin/budgets"),

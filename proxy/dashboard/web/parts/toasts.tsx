@@ -1,6 +1,6 @@
 /**
  * Short words on what was done, in the one live region of the page. They stay until the next one
- * or until they are closed; nobody has to read in a hurry.
+ * or until they are closed, so that users can read them in their own time.
  */
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { shellTexts } from "../texts/shell-texts.js";
@@ -23,7 +23,7 @@ export class ToastList {
     return this.#toasts;
   }
 
-  /** Goes by itself. */
+  /** Disappears after a while. */
   done(text: string): void {
     const id = this.#add("done", text);
     setTimeout(() => this.close(id), doneMs);

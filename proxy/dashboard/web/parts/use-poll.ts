@@ -7,7 +7,7 @@ import { useApp } from "./app.js";
 /** What a list is made of, as a count of the daemon's: another count is news. */
 export type News = (status: DaemonStatus) => number;
 
-/** Asks anew when the path changes. `everyMs` 0: once. */
+/** Asks again when the path changes. `everyMs` 0: once. */
 export function usePoll<T>(path: string, everyMs: number, news?: News): Poll<T> {
   const { client } = useApp();
   const poll = useMemo(

@@ -7,7 +7,7 @@ t.test("what is wrong with a proxy's answer is said in words", async (t) => {
   const table: readonly (readonly [Heard, string | null])[] = [
     [told(0), null],
     [told(3), "3 of its series are odd"],
-    ["nobody", null],
+    ["no_listener", null],
     ["gone", null],
     ["none in time", "it doesn't answer in time"],
     ["too large", "its answer is too large"],

@@ -194,7 +194,7 @@ t.test("an answer that can't have its status any more is told in the stream", as
     exchange.keepAlive([]);
     pass(silenceMs);
     exchange.reply(status, [], body, "utf8");
-    t.match(sent(), /"message":"the provider has answered without the stream/, body);
+    t.match(sent(), /"message":"the provider answered without the requested stream/, body);
   }
   const { inner, exchange, pass } = begin();
   exchange.keepAlive([]);

@@ -36,7 +36,7 @@ t.test("a directory of another user, or that others may write to, isn't used", a
   const { path, directory } = await newDirectory(t);
   await directory.prepare();
   chmodSync(path, 0o770);
-  await t.rejects(directory.prepare(), { message: /writable by nobody else/ });
+  await t.rejects(directory.prepare(), { message: /writable by this user only/ });
   for (const mode of [0o750, 0o755, 0o701]) {
     chmodSync(path, mode);
     await directory.prepare();
@@ -143,7 +143,10 @@ t.test(
   async (t) => {
     const { path, directory } = await newDirectory(t);
     chmodSync(path, 0o770);
-    await t.rejects(directory.prepare(), /must belong to this user and be writable by nobody else/);
+    await t.rejects(
+      directory.prepare(),
+      /must belong to this user and be writable by this user only/,
+    );
     await t.rejects(new SettleDirectory(join(path, "no", "spool"), "x").prepare(), {
       code: "ENOENT",
     });

@@ -57,7 +57,7 @@ export function PathFilter() {
   return <TextFilter name="path" label={texts.path} meant={withSlash} />;
 }
 
-/** A path begins with a slash; whoever leaves it out means the same. */
+/** Adds a missing slash at the beginning of a path. */
 function withSlash(path: string): string {
   return path === "" || path.startsWith("/") ? path : `/${path}`;
 }
