@@ -58,6 +58,7 @@ import { openKeySource } from "./upstream/credentials/key-source.js";
 import { createHttpProxyUpstream } from "./upstream/passthrough/http-proxy-upstream.js";
 import { OpenSessions } from "./upstream/passthrough/open-sessions.js";
 import { createSimulatedUpstream } from "./upstream/simulated-upstream.js";
+import { createWebSearch } from "./web-search/fetch-search.js";
 
 interface GatewayParts {
   readonly config: Config;
@@ -150,6 +151,7 @@ export async function createGateway({
             shareAcrossPaths: config.cache.shareAcrossPaths,
             digest,
           },
+    webSearch: config.webSearch === null ? null : createWebSearch(config.webSearch),
     rewriters: chooseRewriters(config),
     sessions,
     capacity,

@@ -37,6 +37,7 @@ import type { TargetLoad } from "./routing/target-load.js";
 import type { OpenSessions } from "./upstream/passthrough/open-sessions.js";
 import type { PassthroughUpstream } from "./upstream/passthrough/passthrough-upstream.js";
 import type { Upstream } from "./upstream/upstream.js";
+import type { WebSearch } from "./web-search/fetch-search.js";
 
 /** A configured provider and its clients. */
 export interface Provider {
@@ -80,6 +81,8 @@ export interface Gateway {
   readonly tracing: Tracing | null;
   /** Null when the cache is off. */
   readonly responseCache: ResponseCaching | null;
+  /** Null if Sluice searches for no model. */
+  readonly webSearch: WebSearch | null;
   readonly rewriters: RewriterChoice;
   readonly sessions: OpenSessions;
   /** The limits of the process: connections, files, memory. */

@@ -56,6 +56,7 @@ import { parseTraceparent } from "./http/trace-context.js";
 import { withProtocolKey } from "./http/web-socket-handshake.js";
 import type { RequestContext } from "./request-context.js";
 import { RequestRecord } from "./request-record.js";
+import { searchingRequest } from "./web-search/search-turns.js";
 
 /**
  * Answers one request and reports it. Any exception ends this request only, except
@@ -224,7 +225,12 @@ function serve(
   context: RequestContext,
   endpoint: Exclude<Endpoint, PublicEndpoint>,
 ): Promise<void> {
-  if (isModelOperation(endpoint)) return modelRequest(context, endpoint);
+  if (isModelOperation(endpoint)) {
+    const { webSearch } = context.gateway;
+    return webSearch === null
+      ? modelRequest(context, endpoint)
+      : searchingRequest(context, endpoint, webSearch);
+  }
   switch (endpoint) {
     case "count_tokens":
     case "input_tokens":

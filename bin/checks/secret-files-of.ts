@@ -3,13 +3,17 @@ import type { Config } from "../../shared/config/config.js";
 
 /** Their paths without duplicates, and without those that need a variable of another process. */
 export function secretFilesOf(
-  config: Pick<Config, "server" | "metrics" | "tracing" | "cluster" | "providers" | "jwtIssuers">,
+  config: Pick<
+    Config,
+    "server" | "metrics" | "tracing" | "cluster" | "providers" | "jwtIssuers" | "webSearch"
+  >,
 ): readonly string[] {
-  const { server, metrics, tracing, cluster, providers, jwtIssuers } = config;
+  const { server, metrics, tracing, cluster, providers, jwtIssuers, webSearch } = config;
   const paths = [
     server.masterKeyFile,
     metrics.tokenFile,
     tracing.headersFile,
+    webSearch?.apiKeyFile ?? null,
     cluster?.passwordFile ?? null,
     cluster?.sentinel?.passwordFile ?? null,
     ...jwtIssuers.map(({ keys }) => (keys.kind === "secret-file" ? keys.path : null)),

@@ -32,11 +32,16 @@ const noStart = "no proxy starts until it can";
 const noEngine = "the engine is away until it can";
 
 function namedFiles(config: Config): NamedFile[] {
-  const { server, metrics, tracing, jwtIssuers, providers, cluster } = config;
+  const { server, metrics, tracing, jwtIssuers, providers, cluster, webSearch } = config;
   return [
     { setting: "server.master_key_file", path: server.masterKeyFile, without: noStart },
     { setting: "metrics.token_file", path: metrics.tokenFile, without: noStart },
     { setting: "tracing.headers_file", path: tracing.headersFile, without: noStart },
+    {
+      setting: "tools.web_search.api_key_file",
+      path: webSearch?.apiKeyFile ?? null,
+      without: noStart,
+    },
     ...jwtIssuers.flatMap(({ issuer, keys }): NamedFile[] => {
       const of = `of the issuer ${issuer}`;
       if (keys.kind === "secret-file")

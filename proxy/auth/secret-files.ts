@@ -6,6 +6,7 @@
 import { readFile } from "node:fs/promises";
 import type { Config, JwtIssuerConfig, ProviderConfig } from "../../shared/config/config.js";
 import {
+  apiKey,
   headerList,
   headerValue,
   keySecret,
@@ -28,6 +29,7 @@ export async function withSecrets(config: Config): Promise<Config> {
     tracing.headersFile === null
       ? tracing.headers
       : await read("tracing.headers_file", tracing.headersFile, headerList);
+  const webSearch = await withSearchKey(config.webSearch);
   const jwtIssuers = await Promise.all(config.jwtIssuers.map(withSecret));
   const providers = await Promise.all(config.providers.map(withProviderFiles));
   return {
@@ -37,7 +39,14 @@ export async function withSecrets(config: Config): Promise<Config> {
     metrics: { ...metrics, token },
     tracing: { ...tracing, headers },
     jwtIssuers,
+    webSearch,
   };
+}
+
+async function withSearchKey(search: Config["webSearch"]): Promise<Config["webSearch"]> {
+  if (search === null || search.apiKeyFile === null) return search;
+  const name = "tools.web_search.api_key_file";
+  return { ...search, apiKey: await read(name, search.apiKeyFile, apiKey) };
 }
 
 /** What is in the file, if there is one; or else the key that is given. */

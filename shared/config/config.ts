@@ -23,6 +23,7 @@ import type {
 } from "./provider-type.js";
 import type { SettingValuesOf } from "./settings/setting.js";
 import type { limiterSettings, SettingValues, serverSettings } from "./settings/settings.js";
+import type { WebSearchConfig } from "./web-search.js";
 
 export type FailureMode = SettingValues["failureMode"];
 
@@ -204,6 +205,8 @@ export interface Config extends TelemetryConfig, WithCluster {
     /** Whether an answer to one user path may be used for another. */
     readonly shareAcrossPaths: boolean;
   } | null;
+  /** Null if Sluice searches for no model. */
+  readonly webSearch: WebSearchConfig | null;
   /** In the order in which they are applied. */
   readonly rewriters: readonly RewriterConfig[];
   readonly usageEnabled: boolean;

@@ -81,6 +81,19 @@ export function seconds(range: {
 }
 
 /** A part of a whole, from 0 to 1. */
+/** An amount of US dollars. */
+export const usd: ValueKind<number> = {
+  label: "number",
+  range: "0 to 1000",
+  expected: "must be a number of US dollars from 0 to 1000",
+  quotable: always,
+  parse: (raw) => {
+    const value = numberOf(raw);
+    return value !== undefined && value >= 0 && value <= 1000 ? value : undefined;
+  },
+  schema: numberSchema("number", { min: 0, max: 1000 }),
+};
+
 export const fraction: ValueKind<number> = {
   label: "number",
   range: "0 to 1",

@@ -39,6 +39,7 @@ import {
 } from "./resolve-settings.js";
 import { resolveMetrics, resolveTracing, withKnownSampler } from "./telemetry.js";
 import { resolveVirtualModels } from "./virtual-models.js";
+import { resolveWebSearch } from "./web-search.js";
 
 /** A valid configuration with warnings about it, or every problem. */
 export type ConfigResult =
@@ -85,6 +86,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
     problems[place].push(`${name} ${problem}`);
   });
   const proxies = readProxyVariables(env, problems.environment);
+  const webSearch = resolveWebSearch(values, proxies, problems.file);
   const { providers: built, names, warnings } = resolveProviders(shape.providers, env, problems);
   const providers = built.map((provider) => withEgress(provider, proxies, fileDirectory));
   const namings = namingsOf(providers);
@@ -130,6 +132,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
     metrics: resolveMetrics(values),
     cluster,
     tracing,
+    webSearch,
     rewriters: resolveRewriters(shape),
     usageEnabled: values.usageEnabled,
     usageRetentionDays: values.usageRetentionDays,

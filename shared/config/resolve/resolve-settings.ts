@@ -56,6 +56,7 @@ export function resolveSettings(sources: PlacedSources, problems: Problems): Set
     ...keyOrFile(all, ["metricsToken", "metricsTokenFile"], sources, problems),
     ...keyOrFile(all, ["tracingHeaders", "tracingHeadersFile"], sources, problems),
     ...keyOrFile(all, ["clusterPassword", "clusterPasswordFile"], sources, problems),
+    ...keyOrFile(all, ["searchKey", "searchKeyFile"], sources, problems),
   };
 }
 
@@ -69,7 +70,8 @@ function keyOrFile(
     | readonly ["masterKey", "masterKeyFile"]
     | readonly ["metricsToken", "metricsTokenFile"]
     | readonly ["tracingHeaders", "tracingHeadersFile"]
-    | readonly ["clusterPassword", "clusterPasswordFile"],
+    | readonly ["clusterPassword", "clusterPasswordFile"]
+    | readonly ["searchKey", "searchKeyFile"],
   sources: SettingSources,
   problems: Problems,
 ): Partial<SettingValues> {

@@ -14,11 +14,12 @@ import type { Network } from "../ip-network.js";
 import { boolean, choice, passthroughAccess, processCount } from "../kinds/choice-kinds.js";
 import { clusterName, enginePassword, engineUrls, engineWord } from "../kinds/cluster-kinds.js";
 import { hostNames, names, networks, origins } from "../kinds/list-kinds.js";
-import { fraction, integer, seconds } from "../kinds/number-kinds.js";
-import { headerList, masterKey } from "../kinds/secret-kinds.js";
+import { fraction, integer, seconds, usd } from "../kinds/number-kinds.js";
+import { apiKey, headerList, masterKey } from "../kinds/secret-kinds.js";
 import { filePath, headerName, host } from "../kinds/text-kinds.js";
 import { baseUrl, webUrl } from "../kinds/url-kinds.js";
 import type { PassthroughAccess } from "../provider-type.js";
+import { type SearchProvider, searchProviders } from "../web-search.js";
 import { type SettingValuesOf, setting } from "./setting.js";
 
 /** Each section of the file that holds settings, for people. */
@@ -29,6 +30,7 @@ export const sectionMeanings = {
   cache: "The response cache.",
   metrics: "What Prometheus reads.",
   tracing: "Traces of requests.",
+  tools: "Tools that Sluice runs for models.",
   cluster: "What this host shares with others.",
   rate_limits: "Rate limits, and how they are enforced.",
   budgets: "Budgets, and how they are enforced.",
@@ -579,6 +581,63 @@ const ruleSettings = {
   }),
 } as const;
 
+const toolSettings = {
+  searchProvider: setting<SearchProvider | "off">({
+    path: "tools.web_search.provider",
+    kind: choice(["off", ...searchProviders]),
+    defaultValue: "off",
+    meaning: "Searches the web for models whose provider doesn't; off: Sluice doesn't.",
+  }),
+  searchKey: setting<string | null>({
+    path: "tools.web_search.api_key",
+    env: "WEB_SEARCH_API_KEY",
+    kind: apiKey,
+    defaultValue: null,
+    example: "${TAVILY_API_KEY}",
+    meaning: "Key of the search provider.",
+  }),
+  searchKeyFile: setting<string | null>({
+    path: "tools.web_search.api_key_file",
+    env: "WEB_SEARCH_API_KEY_FILE",
+    kind: filePath,
+    defaultValue: null,
+    example: "/run/secrets/web-search-key",
+    meaning: "File with the key of the search provider, read at the start.",
+  }),
+  searchBaseUrl: setting<string | null>({
+    path: "tools.web_search.base_url",
+    kind: baseUrl,
+    defaultValue: null,
+    defaultText: "the provider's",
+    example: "http://127.0.0.1:8888",
+    meaning: "Address of the search provider; required for searxng.",
+  }),
+  searchResultsMax: setting({
+    path: "tools.web_search.max_results",
+    kind: integer({ min: 1, max: 20 }),
+    defaultValue: 5,
+    meaning: "Results of one search.",
+  }),
+  searchesMax: setting({
+    path: "tools.web_search.max_searches",
+    kind: integer({ min: 1, max: 50 }),
+    defaultValue: 8,
+    meaning: "Searches for one request; a client may ask for fewer.",
+  }),
+  searchTimeoutMs: setting({
+    path: "tools.web_search.timeout_seconds",
+    kind: seconds({ min: 0.1, max: 60, zero: false }),
+    defaultValue: 10_000,
+    meaning: "Longest wait for a search.",
+  }),
+  searchUsd: setting({
+    path: "tools.web_search.cost_per_search",
+    kind: usd,
+    defaultValue: 0,
+    meaning: "Cost of a search in US dollars, charged to budgets.",
+  }),
+} as const;
+
 export const settings = {
   ...serverSettings,
   ...limiterSettings,
@@ -587,6 +646,7 @@ export const settings = {
   ...metricsSettings,
   ...tracingSettings,
   ...clusterSettings,
+  ...toolSettings,
   ...ruleSettings,
   logLevel: setting<LogLevel>({
     path: "log_level",

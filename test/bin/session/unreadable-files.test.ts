@@ -17,6 +17,8 @@ const named = (directory: string): string => `
 server: { host: 127.0.0.1, master_key_file: ${directory}/master_key_file }
 metrics: { token_file: ${directory}/token_file }
 tracing: { endpoint: "http://localhost:4318", headers_file: ${directory}/headers_file }
+tools:
+  web_search: { provider: brave, api_key_file: ${directory}/api_key_file }
 cluster:
   url: valkeys://localhost
   password_file: ${directory}/password_file

@@ -325,6 +325,7 @@ ${commented(`jwt:\n${itemLines(jwtSettings, "  ")}`)}`,
     section("cache"),
     section("metrics"),
     section("tracing"),
+    section("tools"),
     section("cluster"),
     `# In this order.
 rewriters:

@@ -77,6 +77,7 @@ const builtIn: Config = {
     sampler: "parentbased_traceidratio",
     sample: 1,
   },
+  webSearch: null,
   rewriters: [],
   usageEnabled: true,
   usageRetentionDays: 400,

@@ -1,0 +1,243 @@
+/** The web search of chat completions: `web_search_options`, and annotations in the answer. */
+import { isCount, isObject } from "../../shared/checked.js";
+import { formatEvent, type StreamEvent } from "../dialects/event-stream.js";
+import type { JsonObject } from "../dialects/shared/translation.js";
+import {
+  type AskedSearch,
+  addResults,
+  citationsIn,
+  countryIn,
+  freeToolName,
+  outcomeText,
+  queryIn,
+  type SearchCall,
+  type SearchConversation,
+  type SearchOutcome,
+  summed,
+  toolDescription,
+  toolParameters,
+} from "./search-conversation.js";
+import type { SearchResult } from "./search-provider.js";
+
+/** Null if the body has no web search, or asks for several answers. */
+export function chatSearch(body: JsonObject): SearchConversation | null {
+  const { web_search_options: options, messages, n = 1 } = body;
+  if (!isObject(options) || !Array.isArray(messages) || n !== 1) return null;
+  return new ChatSearch(body, options);
+}
+
+interface Call {
+  readonly id: unknown;
+  readonly type: string;
+  readonly function: { name: string; arguments: string };
+}
+
+class ChatSearch implements SearchConversation {
+  readonly asked: AskedSearch;
+  readonly #body: JsonObject;
+  readonly #name: string;
+  readonly #tools: readonly unknown[];
+  readonly #messages: unknown[];
+  readonly #results = new Map<string, SearchResult>();
+  #turns = 0;
+  /** The text of all turns. */
+  #text = "";
+  /** The model's message in this turn. */
+  #message: Record<string, unknown> = {};
+  readonly #calls = new Map<unknown, Call>();
+  /** The client's index of each call of its own. */
+  readonly #indexes = new Map<unknown, number>();
+  #first: JsonObject = {};
+  #finish: unknown = null;
+  #usage: unknown;
+  #hasFailed = false;
+
+  constructor(body: JsonObject, options: JsonObject) {
+    this.#body = body;
+    const tools: readonly unknown[] = Array.isArray(body["tools"]) ? body["tools"] : [];
+    const named = tools.map((tool) => (isObject(tool) ? tool["function"] : null));
+    this.#name = freeToolName(named.map((each) => (isObject(each) ? each["name"] : null)));
+    const called = {
+      name: this.#name,
+      description: toolDescription,
+      parameters: toolParameters,
+    };
+    this.#tools = [...tools, { type: "function", function: called }];
+    this.#messages = [...(body["messages"] as readonly unknown[])];
+    this.asked = {
+      maxUses: null,
+      allowedDomains: [],
+      blockedDomains: [],
+      country: countryIn(options["user_location"]),
+    };
+  }
+
+  body(isLast: boolean): JsonObject {
+    const { web_search_options: _, tool_choice: given, ...rest } = this.#body;
+    const isForced = given === "required" || isObject(given);
+    // A forced call is forced once, or the model would never answer.
+    const choice = isLast ? "none" : isForced && this.#turns > 0 ? "auto" : given;
+    this.#turns++;
+    this.#message = { role: "assistant", content: "" };
+    this.#calls.clear();
+    this.#indexes.clear();
+    return {
+      ...rest,
+      messages: this.#messages,
+      tools: this.#tools,
+      ...(choice === undefined ? {} : { tool_choice: choice }),
+    };
+  }
+
+  answer(answer: JsonObject): void {
+    if (this.#turns === 1) this.#first = answer;
+    this.#usage = summed(this.#usage, answer["usage"]);
+    const { choices } = answer;
+    const choice: unknown = Array.isArray(choices) ? choices[0] : null;
+    if (!isObject(choice) || !isObject(choice["message"])) return;
+    this.#finish = choice["finish_reason"];
+    this.#message = { ...choice["message"] };
+    const { content, tool_calls: calls } = this.#message;
+    if (Array.isArray(calls))
+      for (const [i, call] of (calls as readonly Call[]).entries()) this.#calls.set(i, call);
+    if (typeof content === "string" && content !== "")
+      this.#text += this.#text === "" ? content : `\n\n${content}`;
+  }
+
+  event({ data }: StreamEvent): string {
+    if (data === "" || data === "[DONE]") return "";
+    const value: unknown = JSON.parse(data);
+    if (!isObject(value)) return "";
+    if (isObject(value["error"])) {
+      this.#hasFailed = true;
+      return formatEvent({ event: null, data });
+    }
+    const { choices, usage, ...head } = value;
+    if (isObject(usage)) this.#usage = summed(this.#usage, usage);
+    const choice: unknown = Array.isArray(choices) ? choices[0] : null;
+    if (!isObject(choice)) return "";
+    if (this.#first["id"] === undefined) this.#first = head;
+    if (choice["finish_reason"]) this.#finish = choice["finish_reason"];
+    const delta = isObject(choice["delta"]) ? this.#forClient(choice["delta"]) : {};
+    return Object.keys(delta).length === 0 ? "" : this.#written({ ...choice, delta });
+  }
+
+  #written(choice: JsonObject): string {
+    const chunk = { ...this.#first, choices: [{ ...choice, finish_reason: null }] };
+    return formatEvent({ event: null, data: JSON.stringify(chunk) });
+  }
+
+  /** Keeps the delta, and leaves out what only the model's next turn needs. */
+  #forClient(delta: JsonObject): JsonObject {
+    const { role, content, tool_calls: pieces, ...rest } = delta;
+    const shown: Record<string, unknown> = { ...rest };
+    if (role !== undefined && this.#turns === 1) shown["role"] = role;
+    for (const [name, value] of Object.entries(rest))
+      if (typeof value === "string") this.#message[name] = `${this.#message[name] ?? ""}${value}`;
+    if (typeof content === "string" && content !== "") {
+      const isNext = this.#message["content"] === "" && this.#text !== "";
+      shown["content"] = isNext ? `\n\n${content}` : content;
+      this.#message["content"] = `${String(this.#message["content"])}${content}`;
+      this.#text += String(shown["content"]);
+    }
+    const own = Array.isArray(pieces)
+      ? pieces.filter(isObject).flatMap((one) => this.#piece(one))
+      : [];
+    if (own.length > 0) shown["tool_calls"] = own;
+    return shown;
+  }
+
+  /** The piece of a call, if it is of the client's. */
+  #piece(piece: JsonObject): readonly JsonObject[] {
+    const { index, id, function: called } = piece;
+    const { name = "", arguments: more = "" } = isObject(called) ? called : {};
+    const call = this.#calls.get(index);
+    if (call === undefined)
+      this.#calls.set(index, {
+        id,
+        type: "function",
+        function: { name: String(name), arguments: String(more) },
+      });
+    else call.function.arguments += String(more);
+    if (this.#isCall(this.#calls.get(index)!)) return [];
+    if (!this.#indexes.has(index)) this.#indexes.set(index, this.#indexes.size);
+    return [{ ...piece, index: this.#indexes.get(index) }];
+  }
+
+  #isCall({ function: called }: Call): boolean {
+    return called?.name === this.#name;
+  }
+
+  /** None beside calls of the client's: the model searches again once it has their results. */
+  get calls(): readonly SearchCall[] {
+    if (this.isOver) return [];
+    return [...this.#calls.values()].map(({ id, function: called }) => ({
+      id: String(id),
+      query: queryIn(called.arguments),
+    }));
+  }
+
+  get isOver(): boolean {
+    return this.#hasFailed || [...this.#calls.values()].some((call) => !this.#isCall(call));
+  }
+
+  searching(): string {
+    return "";
+  }
+
+  searched(outcomes: readonly SearchOutcome[]): string {
+    addResults(this.#results, outcomes);
+    const tool_calls = [...this.#calls.values()];
+    this.#messages.push({ ...this.#message, tool_calls });
+    for (const outcome of outcomes)
+      this.#messages.push({
+        role: "tool",
+        tool_call_id: outcome.call.id,
+        content: outcomeText(outcome),
+      });
+    return "";
+  }
+
+  #annotations(): readonly JsonObject[] {
+    return citationsIn(this.#text, this.#results).map(({ start, end, result }) => ({
+      type: "url_citation",
+      url_citation: { start_index: start, end_index: end, url: result.url, title: result.title },
+    }));
+  }
+
+  /** A model that was told to stop searching and still calls has ended its turn. */
+  #reason(): unknown {
+    return this.#finish === "tool_calls" && !this.isOver ? "stop" : this.#finish;
+  }
+
+  whole(): JsonObject {
+    const { tool_calls: _, ...said } = this.#message;
+    const own = [...this.#calls.values()].filter((call) => !this.#isCall(call));
+    const annotations = this.#annotations();
+    const message = {
+      ...said,
+      content: this.#text === "" ? (said["content"] ?? null) : this.#text,
+      ...(annotations.length === 0 ? {} : { annotations }),
+      ...(own.length === 0 ? {} : { tool_calls: own }),
+    };
+    const choices = [{ index: 0, message, logprobs: null, finish_reason: this.#reason() }];
+    return {
+      ...this.#first,
+      choices,
+      ...(this.#usage === undefined ? {} : { usage: this.#usage }),
+    };
+  }
+
+  lastEvents(): string {
+    if (this.#hasFailed) return "";
+    const annotations = this.#annotations();
+    const delta = annotations.length === 0 ? {} : { annotations };
+    const choices = [{ index: 0, delta, finish_reason: this.#reason() }];
+    const events = [{ ...this.#first, choices }];
+    if (isObject(this.#usage) && isCount(this.#usage["total_tokens"]))
+      events.push({ ...this.#first, choices: [], usage: this.#usage } as never);
+    return [...events.map((chunk) => JSON.stringify(chunk)), "[DONE]"]
+      .map((data) => formatEvent({ event: null, data }))
+      .join("");
+  }
+}

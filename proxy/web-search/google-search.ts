@@ -1,0 +1,233 @@
+/** The web search of Gemini's API: the tool `googleSearch`, and `groundingMetadata`. */
+import { isObject } from "../../shared/checked.js";
+import { append } from "../../shared/long-lists.js";
+import { formatEvent, type StreamEvent } from "../dialects/event-stream.js";
+import type { JsonObject } from "../dialects/shared/translation.js";
+import {
+  type AskedSearch,
+  addResults,
+  citationsIn,
+  domainsIn,
+  freeToolName,
+  outcomeText,
+  queryIn,
+  type SearchCall,
+  type SearchConversation,
+  type SearchOutcome,
+  summed,
+  toolDescription,
+  toolParameters,
+} from "./search-conversation.js";
+import type { SearchResult } from "./search-provider.js";
+
+/** Google reads both spellings of a name. */
+const names = ["googleSearch", "google_search", "googleSearchRetrieval", "google_search_retrieval"];
+
+/** Null if the body has no web search. */
+export function googleSearch(body: JsonObject): SearchConversation | null {
+  const { tools, contents } = body;
+  if (!Array.isArray(tools) || !Array.isArray(contents)) return null;
+  const tool = tools.filter(isObject).find((each) => names.some((name) => isObject(each[name])));
+  return tool === undefined ? null : new GoogleSearch(body, tools.filter(isObject), tool);
+}
+
+class GoogleSearch implements SearchConversation {
+  readonly asked: AskedSearch;
+  readonly #body: JsonObject;
+  readonly #name: string;
+  readonly #tools: readonly JsonObject[];
+  readonly #contents: unknown[];
+  readonly #results = new Map<string, SearchResult>();
+  readonly #queries: string[] = [];
+  #turns = 0;
+  /** The client's parts so far. */
+  readonly #parts: JsonObject[] = [];
+  /** The model's parts in this turn. */
+  #said: JsonObject[] = [];
+  #head: JsonObject = {};
+  #finish: JsonObject = {};
+  #usage: unknown;
+  #turnUsage: unknown;
+  #hasFailed = false;
+
+  constructor(body: JsonObject, tools: readonly JsonObject[], tool: JsonObject) {
+    this.#body = body;
+    const declared = tools.flatMap((each) => {
+      const list = each["functionDeclarations"] ?? each["function_declarations"];
+      return Array.isArray(list) ? list.filter(isObject) : [];
+    });
+    this.#name = freeToolName(declared.map(({ name }) => name));
+    const search = { name: this.#name, description: toolDescription, parameters: parameters() };
+    this.#tools = [
+      ...tools.map(withoutSearch).filter((each) => Object.keys(each).length > 0),
+      { functionDeclarations: [search] },
+    ];
+    this.#contents = [...(body["contents"] as readonly unknown[])];
+    const given = names.map((name) => tool[name]).find(isObject);
+    this.asked = {
+      maxUses: null,
+      allowedDomains: [],
+      blockedDomains: domainsIn(given?.["excludeDomains"] ?? given?.["exclude_domains"]),
+      country: null,
+    };
+  }
+
+  body(isLast: boolean): JsonObject {
+    const { toolConfig, tool_config, ...rest } = this.#body;
+    const given = toolConfig ?? tool_config;
+    const config = isLast
+      ? mode("NONE")
+      : this.#turns > 0 && isForced(given)
+        ? mode("AUTO")
+        : given;
+    this.#turns++;
+    this.#said = [];
+    this.#turnUsage = undefined;
+    return {
+      ...rest,
+      contents: this.#contents,
+      tools: this.#tools,
+      ...(config === undefined ? {} : { toolConfig: config }),
+    };
+  }
+
+  answer(answer: JsonObject): void {
+    this.#take(answer);
+  }
+
+  /** Returns the parts that are the client's. */
+  #take(answer: JsonObject): readonly JsonObject[] {
+    const { candidates, usageMetadata, ...head } = answer;
+    if (this.#head["responseId"] === undefined) this.#head = head;
+    if (isObject(usageMetadata)) this.#turnUsage = usageMetadata;
+    const candidate: unknown = Array.isArray(candidates) ? candidates[0] : null;
+    if (!isObject(candidate)) return [];
+    const { content, ...rest } = candidate;
+    if (rest["finishReason"] !== undefined) this.#finish = rest;
+    const parts = isObject(content) && Array.isArray(content["parts"]) ? content["parts"] : [];
+    const said = parts.filter(isObject);
+    append(this.#said, said);
+    const own = said.filter((part) => !this.#isCall(part));
+    append(this.#parts, own);
+    return own;
+  }
+
+  #isCall({ functionCall }: JsonObject): boolean {
+    return isObject(functionCall) && functionCall["name"] === this.#name;
+  }
+
+  event({ event, data }: StreamEvent): string {
+    if (data === "") return "";
+    const value: unknown = JSON.parse(data);
+    if (!isObject(value)) return "";
+    if (isObject(value["error"])) {
+      this.#hasFailed = true;
+      return formatEvent({ event, data });
+    }
+    const parts = this.#take(value);
+    if (parts.length === 0) return "";
+    return this.#written({ candidates: [{ content: { role: "model", parts }, index: 0 }] });
+  }
+
+  #written(chunk: JsonObject): string {
+    return formatEvent({ event: null, data: JSON.stringify({ ...this.#head, ...chunk }) });
+  }
+
+  /** None beside calls of the client's: the model searches again once it has their results. */
+  get calls(): readonly SearchCall[] {
+    if (this.isOver) return [];
+    return this.#said
+      .filter((part) => this.#isCall(part))
+      .map((part, i) => {
+        const call = part["functionCall"] as JsonObject;
+        return { id: String(call["id"] ?? i), query: queryIn(call["args"]) };
+      });
+  }
+
+  get isOver(): boolean {
+    return (
+      this.#hasFailed ||
+      this.#said.some((part) => isObject(part["functionCall"]) && !this.#isCall(part))
+    );
+  }
+
+  searching(): string {
+    return "";
+  }
+
+  searched(outcomes: readonly SearchOutcome[]): string {
+    addResults(this.#results, outcomes);
+    for (const { call, error } of outcomes)
+      if (error === null && call.query !== null) this.#queries.push(call.query);
+    const calls = this.#said.filter((part) => this.#isCall(part));
+    const responses = outcomes.map((outcome, i) => {
+      const { id } = calls[i]!["functionCall"] as JsonObject;
+      const response = { output: outcomeText(outcome) };
+      const named = { name: this.#name, response };
+      return { functionResponse: id === undefined ? named : { id, ...named } };
+    });
+    this.#contents.push({ role: "model", parts: this.#said }, { role: "user", parts: responses });
+    this.#usage = summed(this.#usage, this.#turnUsage);
+    this.#turnUsage = undefined;
+    return "";
+  }
+
+  /** Its places are counted in bytes of UTF-8. */
+  #grounding(): JsonObject {
+    const pages = [...this.#results.values()];
+    const text = this.#parts
+      .map((part) =>
+        part["thought"] !== true && typeof part["text"] === "string" ? part["text"] : "",
+      )
+      .join("");
+    const supports = citationsIn(text, this.#results).map(({ start, end, result }) => ({
+      segment: {
+        startIndex: Buffer.byteLength(text.slice(0, start)),
+        endIndex: Buffer.byteLength(text.slice(0, end)),
+        text: text.slice(start, end),
+      },
+      groundingChunkIndices: [pages.indexOf(result)],
+    }));
+    return {
+      webSearchQueries: this.#queries,
+      groundingChunks: pages.map(({ url, title }) => ({ web: { uri: url, title } })),
+      groundingSupports: supports,
+    };
+  }
+
+  #ending(parts: readonly JsonObject[]): JsonObject {
+    const grounding = this.#queries.length === 0 ? {} : { groundingMetadata: this.#grounding() };
+    const content = { role: "model", parts };
+    const candidates = [{ ...this.#finish, index: 0, content, ...grounding }];
+    const usageMetadata = summed(this.#usage, this.#turnUsage);
+    return { candidates, ...(usageMetadata === undefined ? {} : { usageMetadata }) };
+  }
+
+  whole(): JsonObject {
+    return { ...this.#head, ...this.#ending(this.#parts) };
+  }
+
+  lastEvents(): string {
+    return this.#hasFailed ? "" : this.#written(this.#ending([]));
+  }
+}
+
+/** Google's schemas have no `additionalProperties`. */
+function parameters(): JsonObject {
+  const { additionalProperties: _, ...schema } = toolParameters;
+  return schema;
+}
+
+function withoutSearch(tool: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(tool).filter(([name]) => !names.includes(name)));
+}
+
+function mode(name: "AUTO" | "NONE"): JsonObject {
+  return { functionCallingConfig: { mode: name } };
+}
+
+function isForced(config: unknown): boolean {
+  if (!isObject(config)) return false;
+  const calling = config["functionCallingConfig"] ?? config["function_calling_config"];
+  return isObject(calling) && calling["mode"] === "ANY";
+}

@@ -1,0 +1,434 @@
+/**
+ * The web search of Anthropic's Messages: the server tool `web_search_20250305` and newer, blocks
+ * of the types `server_tool_use` and `web_search_tool_result`, and citations.
+ */
+import { isCount, isObject } from "../../shared/checked.js";
+import { append } from "../../shared/long-lists.js";
+import { formatEvent, type StreamEvent } from "../dialects/event-stream.js";
+import type { JsonObject } from "../dialects/shared/translation.js";
+import {
+  type AskedSearch,
+  addResults,
+  citationsIn,
+  countryIn,
+  domainsIn,
+  freeToolName,
+  outcomeText,
+  queryIn,
+  type SearchCall,
+  type SearchConversation,
+  type SearchOutcome,
+  searchCount,
+  summed,
+  toolDescription,
+  toolParameters,
+} from "./search-conversation.js";
+import type { SearchResult } from "./search-provider.js";
+
+const serverTool = /^web_search_\d{8}$/;
+
+/** Null if the body has no web search. */
+export function messagesSearch(body: JsonObject): SearchConversation | null {
+  const { tools } = body;
+  if (!Array.isArray(tools)) return null;
+  const tool: unknown = tools.find(isSearch);
+  return isObject(tool) ? new MessagesSearch(body, tools, tool) : null;
+}
+
+function isSearch(tool: unknown): boolean {
+  return isObject(tool) && typeof tool["type"] === "string" && serverTool.test(tool["type"]);
+}
+
+/** A block of the turn's answer while its events come. */
+interface OpenBlock {
+  readonly block: Record<string, unknown>;
+  /** The input of a call so far. */
+  json: string;
+  /** Its index for the client; null for a search, which is sent once it is complete. */
+  readonly index: number | null;
+}
+
+class MessagesSearch implements SearchConversation {
+  readonly asked: AskedSearch;
+  readonly #body: JsonObject;
+  readonly #name: string;
+  readonly #tools: readonly JsonObject[];
+  readonly #messages: JsonObject[];
+  readonly #results = new Map<string, SearchResult>();
+  #turns = 0;
+  /** The client's content so far. */
+  readonly #content: JsonObject[] = [];
+  #index = 0;
+  /** The model's content in this turn. */
+  #blocks: JsonObject[] = [];
+  readonly #open = new Map<unknown, OpenBlock>();
+  #first: JsonObject | null = null;
+  #stop: JsonObject = {};
+  #usage: unknown;
+  #turnUsage: unknown;
+  #searches = 0;
+  #hasFailed = false;
+
+  constructor(body: JsonObject, tools: readonly unknown[], tool: JsonObject) {
+    this.#body = body;
+    const others = tools.filter((each) => isObject(each) && !isSearch(each)) as JsonObject[];
+    this.#name = freeToolName(others.map(({ name }) => name));
+    this.#tools = [
+      ...others,
+      { name: this.#name, description: toolDescription, input_schema: toolParameters },
+    ];
+    this.#messages = withToolCalls(body["messages"], this.#name);
+    const { max_uses: uses } = tool;
+    this.asked = {
+      maxUses: isCount(uses) ? uses : null,
+      allowedDomains: domainsIn(tool["allowed_domains"]),
+      blockedDomains: domainsIn(tool["blocked_domains"]),
+      country: countryIn(tool["user_location"]),
+    };
+  }
+
+  body(isLast: boolean): JsonObject {
+    const { tool_choice: given, ...rest } = this.#body;
+    const choice = this.#choice(isObject(given) ? given : null, isLast);
+    this.#turns++;
+    this.#blocks = [];
+    this.#turnUsage = undefined;
+    return {
+      ...rest,
+      messages: this.#messages,
+      tools: this.#tools,
+      ...(choice === null ? {} : { tool_choice: choice }),
+    };
+  }
+
+  /** A forced call is forced once, or the model would never answer. */
+  #choice(given: JsonObject | null, isLast: boolean): JsonObject | null {
+    if (isLast) return { type: "none" };
+    if (given === null) return null;
+    if (this.#turns > 0 && (given["type"] === "tool" || given["type"] === "any"))
+      return { type: "auto" };
+    return given["type"] === "tool" && given["name"] === "web_search"
+      ? { ...given, name: this.#name }
+      : given;
+  }
+
+  answer(answer: JsonObject): void {
+    this.#first ??= answer;
+    const { content, stop_reason, stop_sequence, usage } = answer;
+    this.#stop = { stop_reason, stop_sequence };
+    this.#usage = summed(this.#usage, usage);
+    for (const block of Array.isArray(content) ? content.filter(isObject) : []) {
+      this.#blocks.push(block);
+      this.#content.push(this.#forClient(block));
+    }
+  }
+
+  #forClient(block: JsonObject): JsonObject {
+    if (this.#isCall(block))
+      return {
+        type: "server_tool_use",
+        id: serverId(block["id"]),
+        name: "web_search",
+        input: block["input"] ?? {},
+      };
+    const citations = this.#citations(block);
+    return citations.length === 0 ? block : { ...block, citations };
+  }
+
+  #isCall({ type, name }: JsonObject): boolean {
+    return type === "tool_use" && name === this.#name;
+  }
+
+  #citations({ type, text }: JsonObject): readonly JsonObject[] {
+    if (type !== "text" || typeof text !== "string") return [];
+    return citationsIn(text, this.#results).map(({ start, end, result }) => ({
+      type: "web_search_result_location",
+      url: result.url,
+      title: result.title,
+      encrypted_index: encrypted(result.url),
+      cited_text: text.slice(start, end).slice(0, citedCharsMax),
+    }));
+  }
+
+  event({ event, data }: StreamEvent): string {
+    const value: unknown = data === "" ? null : JSON.parse(data);
+    if (!isObject(value)) return "";
+    const { index, delta } = value;
+    switch (value["type"]) {
+      case "message_start": {
+        const { message } = value;
+        if (isObject(message)) this.#turnUsage = message["usage"];
+        return this.#turns === 1 ? formatEvent({ event, data }) : "";
+      }
+      case "content_block_start": {
+        const block = isObject(value["content_block"]) ? value["content_block"] : {};
+        const own = this.#isCall(block) ? null : this.#index++;
+        this.#open.set(index, { block: { ...block }, json: "", index: own });
+        return own === null ? "" : written({ ...value, index: own });
+      }
+      case "content_block_delta": {
+        const open = this.#open.get(index);
+        if (open === undefined || !isObject(delta)) return "";
+        addDelta(open, delta);
+        return open.index === null ? "" : written({ ...value, index: open.index });
+      }
+      case "content_block_stop":
+        return this.#closed(index);
+      case "message_delta":
+        if (isObject(delta)) this.#stop = delta;
+        this.#turnUsage = { ...(this.#turnUsage as object), ...given(value["usage"]) };
+        return "";
+      case "message_stop":
+        this.#usage = summed(this.#usage, this.#turnUsage);
+        return "";
+      case "error":
+        this.#hasFailed = true;
+        return formatEvent({ event, data });
+      default:
+        return formatEvent({ event, data });
+    }
+  }
+
+  #closed(at: unknown): string {
+    const open = this.#open.get(at);
+    if (open === undefined) return "";
+    this.#open.delete(at);
+    const { block, json, index } = open;
+    if (json !== "") block["input"] = JSON.parse(json);
+    this.#blocks.push(block);
+    if (index === null) return this.#block(this.#forClient(block));
+    const citations = this.#citations(block).map((citation) =>
+      written({
+        type: "content_block_delta",
+        index,
+        delta: { type: "citations_delta", citation },
+      }),
+    );
+    return citations.join("") + written({ type: "content_block_stop", index });
+  }
+
+  /** A complete block as events. */
+  #block(block: JsonObject): string {
+    const index = this.#index++;
+    const { input, ...rest } = block;
+    const isUse = block["type"] === "server_tool_use";
+    const start = isUse ? { ...rest, input: {} } : block;
+    const delta = { type: "input_json_delta", partial_json: JSON.stringify(input) };
+    return (
+      written({ type: "content_block_start", index, content_block: start }) +
+      (isUse ? written({ type: "content_block_delta", index, delta }) : "") +
+      written({ type: "content_block_stop", index })
+    );
+  }
+
+  get calls(): readonly SearchCall[] {
+    return this.#blocks
+      .filter((block) => this.#isCall(block))
+      .map(({ id, input }) => ({ id: String(id), query: queryIn(input) }));
+  }
+
+  get isOver(): boolean {
+    return (
+      this.#hasFailed ||
+      this.#blocks.some((block) => block["type"] === "tool_use" && !this.#isCall(block))
+    );
+  }
+
+  /** The blocks of the calls have been sent. */
+  searching(): string {
+    return "";
+  }
+
+  searched(outcomes: readonly SearchOutcome[]): string {
+    addResults(this.#results, outcomes);
+    this.#searches += searchCount(outcomes);
+    const results = outcomes.map((outcome) => ({
+      type: "tool_result",
+      tool_use_id: outcome.call.id,
+      content: outcomeText(outcome),
+      ...(outcome.error === null ? {} : { is_error: true }),
+    }));
+    this.#messages.push(
+      { role: "assistant", content: this.#blocks },
+      { role: "user", content: results },
+    );
+    const blocks = outcomes.map(resultBlock);
+    append(this.#content, blocks);
+    return blocks.map((block) => this.#block(block)).join("");
+  }
+
+  whole(): JsonObject {
+    return {
+      ...this.#first,
+      content: this.#content,
+      ...this.#ending(),
+      usage: this.#totalUsage(),
+    };
+  }
+
+  lastEvents(): string {
+    if (this.#hasFailed) return "";
+    return (
+      written({ type: "message_delta", delta: this.#ending(), usage: this.#totalUsage() }) +
+      written({ type: "message_stop" })
+    );
+  }
+
+  /** A model that was told to stop searching and still calls has ended its turn. */
+  #ending(): JsonObject {
+    const isCut = this.#stop["stop_reason"] === "tool_use" && !this.isOver;
+    return isCut ? { ...this.#stop, stop_reason: "end_turn" } : this.#stop;
+  }
+
+  #totalUsage(): JsonObject {
+    const usage = isObject(this.#usage) ? this.#usage : {};
+    return { ...usage, server_tool_use: { web_search_requests: this.#searches } };
+  }
+}
+
+const citedCharsMax = 150;
+
+function written(event: JsonObject): string {
+  return formatEvent({ event: String(event["type"]), data: JSON.stringify(event) });
+}
+
+/** Without members that are null. */
+function given(usage: unknown): JsonObject {
+  if (!isObject(usage)) return {};
+  return Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null));
+}
+
+function addDelta(open: OpenBlock, delta: JsonObject): void {
+  const { block } = open;
+  const append = (name: string, more: unknown): void => {
+    block[name] = `${typeof block[name] === "string" ? block[name] : ""}${String(more ?? "")}`;
+  };
+  switch (delta["type"]) {
+    case "text_delta":
+      return append("text", delta["text"]);
+    case "thinking_delta":
+      return append("thinking", delta["thinking"]);
+    case "signature_delta":
+      return append("signature", delta["signature"]);
+    case "input_json_delta":
+      open.json += String(delta["partial_json"] ?? "");
+  }
+}
+
+/** Ids of Anthropic's own tools begin with this. */
+function serverId(id: unknown): string {
+  return `srvtoolu_${String(id).replace(/\W/g, "_")}`;
+}
+
+function resultBlock({ call, results, error }: SearchOutcome): JsonObject {
+  return {
+    type: "web_search_tool_result",
+    tool_use_id: serverId(call.id),
+    content:
+      error === null
+        ? results.map(({ url, title, text, age }) => ({
+            type: "web_search_result",
+            url,
+            title,
+            encrypted_content: encrypted(text),
+            page_age: age,
+          }))
+        : { type: "web_search_tool_result_error", error_code: error },
+  };
+}
+
+/** The field is opaque to clients, which send it back: the mark tells Sluice's own from others. */
+const mark = "c2x1aWNlX3";
+
+function encrypted(text: string): string {
+  return mark + Buffer.from(text).toString("base64url");
+}
+
+function decrypted(value: unknown): string {
+  return typeof value === "string" && value.startsWith(mark)
+    ? Buffer.from(value.slice(mark.length), "base64url").toString("utf8")
+    : "";
+}
+
+/**
+ * Earlier turns with searches as calls of the function tool. Results go to a message of the user
+ * directly behind the calls, or to the next one where a call of the client's is among them.
+ */
+function withToolCalls(value: unknown, name: string): JsonObject[] {
+  const messages: JsonObject[] = [];
+  let waiting: JsonObject[] = [];
+  for (const message of Array.isArray(value) ? (value as readonly unknown[]) : []) {
+    if (!isObject(message)) continue;
+    const { role, content } = message;
+    if (!Array.isArray(content)) {
+      const text = { type: "text", text: content };
+      messages.push(waiting.length === 0 ? message : { ...message, content: [...waiting, text] });
+      waiting = [];
+    } else if (role === "assistant") waiting = addAssistant(messages, message, name);
+    else {
+      messages.push(
+        waiting.length === 0 ? message : { ...message, content: [...waiting, ...content] },
+      );
+      waiting = [];
+    }
+  }
+  return messages;
+}
+
+/** Returns the results that belong to the next message of the user. */
+function addAssistant(messages: JsonObject[], message: JsonObject, name: string): JsonObject[] {
+  const content = message["content"] as readonly unknown[];
+  if (!content.some((block) => isObject(block) && block["type"] === "server_tool_use")) {
+    messages.push(message);
+    return [];
+  }
+  let blocks: JsonObject[] = [];
+  let results: JsonObject[] = [];
+  const flush = (): void => {
+    if (results.length === 0) return;
+    messages.push({ ...message, content: blocks }, { role: "user", content: results });
+    blocks = [];
+    results = [];
+  };
+  for (const block of content.filter(isObject)) {
+    const { type } = block;
+    if (type === "web_search_tool_result") {
+      results.push(resultFrom(block));
+      continue;
+    }
+    if (!blocks.some((each) => each["type"] === "tool_use" && !isServerId(each["id"]))) flush();
+    if (type === "server_tool_use")
+      blocks.push({ type: "tool_use", id: block["id"], name, input: block["input"] ?? {} });
+    else {
+      const { citations: _, ...rest } = block;
+      blocks.push(rest);
+    }
+  }
+  messages.push({ ...message, content: blocks });
+  return results;
+}
+
+function isServerId(id: unknown): boolean {
+  return typeof id === "string" && id.startsWith("srvtoolu_");
+}
+
+function resultFrom({ tool_use_id: id, content }: JsonObject): JsonObject {
+  const pages = Array.isArray(content) ? (content as readonly unknown[]).filter(isObject) : null;
+  const text =
+    pages === null
+      ? "The search failed."
+      : pages
+          .map((page, i) =>
+            [
+              `${i + 1}. ${String(page["title"])}`,
+              String(page["url"]),
+              decrypted(page["encrypted_content"]),
+            ].join("\n"),
+          )
+          .join("\n\n");
+  return {
+    type: "tool_result",
+    tool_use_id: id,
+    content: text === "" ? "Nothing was found." : text,
+  };
+}

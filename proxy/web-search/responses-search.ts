@@ -1,0 +1,310 @@
+/**
+ * The web search of the Responses API: the tool `web_search`, items of the type `web_search_call`,
+ * and annotations of the type `url_citation`.
+ */
+import { isObject } from "../../shared/checked.js";
+import { append } from "../../shared/long-lists.js";
+import { formatEvent, type StreamEvent } from "../dialects/event-stream.js";
+import type { JsonObject } from "../dialects/shared/translation.js";
+import {
+  type AskedSearch,
+  addResults,
+  citationsIn,
+  countryIn,
+  domainsIn,
+  freeToolName,
+  outcomeText,
+  queryIn,
+  type SearchCall,
+  type SearchConversation,
+  type SearchOutcome,
+  summed,
+  toolDescription,
+  toolParameters,
+} from "./search-conversation.js";
+import type { SearchResult } from "./search-provider.js";
+
+const hosted = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/;
+/** Asks for the pages that a search found. */
+const sourcesField = "web_search_call.action.sources";
+
+/** Null if the body has no web search. */
+export function responsesSearch(body: JsonObject): SearchConversation | null {
+  const { tools } = body;
+  if (!Array.isArray(tools)) return null;
+  const tool: unknown = tools.find(isSearch);
+  return isObject(tool) ? new ResponsesSearch(body, tools, tool) : null;
+}
+
+function isSearch(tool: unknown): boolean {
+  return isObject(tool) && typeof tool["type"] === "string" && hosted.test(tool["type"]);
+}
+
+class ResponsesSearch implements SearchConversation {
+  readonly asked: AskedSearch;
+  readonly #body: JsonObject;
+  readonly #name: string;
+  readonly #tools: readonly JsonObject[];
+  readonly #include: readonly unknown[];
+  readonly #input: JsonObject[];
+  readonly #results = new Map<string, SearchResult>();
+  #turns = 0;
+  /** The client's output so far. */
+  readonly #output: JsonObject[] = [];
+  /** The model's items in this turn. */
+  #items: JsonObject[] = [];
+  /** The client's index of each item of this turn; null for a search. */
+  readonly #indexes = new Map<unknown, number | null>();
+  #index = 0;
+  #sequence = 0;
+  #first: JsonObject = {};
+  #last: JsonObject = {};
+  #usage: unknown;
+  #hasFailed = false;
+
+  constructor(body: JsonObject, tools: readonly unknown[], tool: JsonObject) {
+    this.#body = body;
+    const others = tools.filter((each) => isObject(each) && !isSearch(each)) as JsonObject[];
+    this.#name = freeToolName(others.map(({ name }) => name));
+    this.#tools = [
+      ...others,
+      {
+        type: "function",
+        name: this.#name,
+        description: toolDescription,
+        parameters: toolParameters,
+        strict: false,
+      },
+    ];
+    this.#include = Array.isArray(body["include"]) ? body["include"] : [];
+    const { input } = body;
+    const items = Array.isArray(input) ? input : [{ role: "user", content: input ?? "" }];
+    // The text after a search has its results.
+    this.#input = items.filter((item) => isObject(item) && item["type"] !== "web_search_call");
+    const { filters } = tool;
+    this.asked = {
+      maxUses: null,
+      allowedDomains: domainsIn(isObject(filters) ? filters["allowed_domains"] : null),
+      blockedDomains: domainsIn(isObject(filters) ? filters["blocked_domains"] : null),
+      country: countryIn(tool["user_location"]),
+    };
+  }
+
+  body(isLast: boolean): JsonObject {
+    const { tool_choice: choice, include: _, ...rest } = this.#body;
+    const include = this.#include.filter((name) => name !== sourcesField);
+    const chosen = isLast ? "none" : this.#choice(choice);
+    this.#turns++;
+    this.#items = [];
+    this.#indexes.clear();
+    return {
+      ...rest,
+      input: this.#input,
+      tools: this.#tools,
+      ...(include.length === 0 ? {} : { include }),
+      ...(chosen === undefined ? {} : { tool_choice: chosen }),
+    };
+  }
+
+  /** A forced call is forced once, or the model would never answer. */
+  #choice(choice: unknown): unknown {
+    if (!isObject(choice)) return choice === "required" && this.#turns > 0 ? "auto" : choice;
+    if (choice["type"] === "allowed_tools") return choice;
+    if (this.#turns > 0) return "auto";
+    return isSearch(choice) ? { type: "function", name: this.#name } : choice;
+  }
+
+  answer(answer: JsonObject): void {
+    if (this.#turns === 1) this.#first = answer;
+    this.#ended(answer);
+    const { output } = answer;
+    for (const item of Array.isArray(output) ? output.filter(isObject) : []) {
+      this.#items.push(item);
+      if (!this.#isCall(item)) this.#output.push(this.#annotated(item));
+    }
+  }
+
+  #ended(response: JsonObject): void {
+    this.#last = response;
+    this.#usage = summed(this.#usage, response["usage"]);
+    if (response["status"] === "failed") this.#hasFailed = true;
+  }
+
+  #isCall({ type, name }: JsonObject): boolean {
+    return type === "function_call" && name === this.#name;
+  }
+
+  #annotations(text: unknown): readonly JsonObject[] {
+    if (typeof text !== "string") return [];
+    return citationsIn(text, this.#results).map(({ start, end, result }) => ({
+      type: "url_citation",
+      start_index: start,
+      end_index: end,
+      url: result.url,
+      title: result.title,
+    }));
+  }
+
+  #annotatedPart(part: unknown): unknown {
+    if (!isObject(part) || part["type"] !== "output_text") return part;
+    return { ...part, annotations: this.#annotations(part["text"]) };
+  }
+
+  #annotated(item: JsonObject): JsonObject {
+    const { type, content } = item;
+    if (type !== "message" || !Array.isArray(content)) return item;
+    return { ...item, content: content.map((part) => this.#annotatedPart(part)) };
+  }
+
+  event({ event, data }: StreamEvent): string {
+    if (data === "" || data === "[DONE]") return "";
+    const value: unknown = JSON.parse(data);
+    if (!isObject(value)) return "";
+    const { type, output_index: at, item } = value;
+    switch (type) {
+      case "response.created":
+      case "response.in_progress": {
+        if (this.#turns > 1 || !isObject(value["response"])) return "";
+        this.#first = value["response"];
+        return this.#written({ ...value, response: this.#asAsked(this.#first) });
+      }
+      case "response.completed":
+      case "response.incomplete":
+      case "response.failed":
+        if (isObject(value["response"])) this.#ended(value["response"]);
+        return "";
+      case "error":
+        this.#hasFailed = true;
+        return formatEvent({ event, data });
+      case "response.output_item.added":
+        this.#indexes.set(at, isObject(item) && this.#isCall(item) ? null : this.#index++);
+        break;
+      case "response.output_item.done":
+        if (isObject(item)) return this.#done(item, at);
+        break;
+    }
+    const index = this.#indexes.get(at) ?? null;
+    if (at !== undefined && index === null) return "";
+    const moved = at === undefined ? value : { ...value, output_index: index };
+    if (type === "response.content_part.done")
+      return this.#written({ ...moved, part: this.#annotatedPart(value["part"]) });
+    if (type !== "response.output_text.done") return this.#written(moved);
+    const { item_id, content_index, text } = value;
+    const added = this.#annotations(text).map((annotation, annotation_index) =>
+      this.#written({
+        type: "response.output_text.annotation.added",
+        item_id,
+        output_index: index,
+        content_index,
+        annotation_index,
+        annotation,
+      }),
+    );
+    return added.join("") + this.#written(moved);
+  }
+
+  #done(item: JsonObject, at: unknown): string {
+    this.#items.push(item);
+    if (this.#isCall(item)) return "";
+    const annotated = this.#annotated(item);
+    this.#output.push(annotated);
+    const place = { output_index: this.#indexes.get(at) ?? null, item: annotated };
+    return this.#written({ type: "response.output_item.done", ...place });
+  }
+
+  #written(event: JsonObject): string {
+    const numbered = { ...event, sequence_number: this.#sequence++ };
+    return formatEvent({ event: String(event["type"]), data: JSON.stringify(numbered) });
+  }
+
+  /** None beside calls of the client's: the model searches again once it has their results. */
+  get calls(): readonly SearchCall[] {
+    if (this.isOver) return [];
+    return this.#items
+      .filter((item) => this.#isCall(item))
+      .map(({ call_id: id, arguments: given }) => ({ id: String(id), query: queryIn(given) }));
+  }
+
+  get isOver(): boolean {
+    return (
+      this.#hasFailed ||
+      this.#items.some(
+        (item) =>
+          (item["type"] === "function_call" || item["type"] === "custom_tool_call") &&
+          !this.#isCall(item),
+      )
+    );
+  }
+
+  searching(): string {
+    return this.calls
+      .map((call, i) => {
+        const output_index = this.#index + i;
+        const item = searchItem({ call, results: [], error: null }, "in_progress", false);
+        const place = { output_index, item_id: item["id"] };
+        return (
+          this.#written({ type: "response.output_item.added", output_index, item }) +
+          this.#written({ type: "response.web_search_call.in_progress", ...place }) +
+          this.#written({ type: "response.web_search_call.searching", ...place })
+        );
+      })
+      .join("");
+  }
+
+  searched(outcomes: readonly SearchOutcome[]): string {
+    addResults(this.#results, outcomes);
+    append(this.#input, this.#items);
+    for (const outcome of outcomes)
+      this.#input.push({
+        type: "function_call_output",
+        call_id: outcome.call.id,
+        output: outcomeText(outcome),
+      });
+    const hasSources = this.#include.includes(sourcesField);
+    return outcomes
+      .map((outcome) => {
+        const status = outcome.error === null ? "completed" : "failed";
+        const item = searchItem(outcome, status, hasSources);
+        const output_index = this.#index++;
+        this.#output.push(item);
+        const place = { output_index, item_id: item["id"] };
+        return (
+          this.#written({ type: "response.web_search_call.completed", ...place }) +
+          this.#written({ type: "response.output_item.done", output_index, item })
+        );
+      })
+      .join("");
+  }
+
+  whole(): JsonObject {
+    const { id, created_at } = this.#first;
+    const usage = this.#usage ?? null;
+    return this.#asAsked({ ...this.#last, id, created_at, output: this.#output, usage });
+  }
+
+  /** A response repeats the client's tools, not the function. */
+  #asAsked(response: JsonObject): JsonObject {
+    const { tools, tool_choice = "auto" } = this.#body;
+    return { ...response, tools, tool_choice };
+  }
+
+  lastEvents(): string {
+    const { status = "failed" } = this.#last;
+    return this.#written({ type: `response.${String(status)}`, response: this.whole() });
+  }
+}
+
+function searchItem(
+  { call, results }: SearchOutcome,
+  status: "in_progress" | "completed" | "failed",
+  hasSources: boolean,
+): JsonObject {
+  const query = call.query ?? "";
+  const sources = results.map(({ url }) => ({ type: "url", url }));
+  return {
+    type: "web_search_call",
+    id: `ws_${call.id.replace(/\W/g, "_")}`,
+    status,
+    action: { type: "search", query, queries: [query], ...(hasSources ? { sources } : {}) },
+  };
+}

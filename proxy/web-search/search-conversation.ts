@@ -1,0 +1,184 @@
+/**
+ * What the dialects share about a search that Sluice runs for a model: the function tool that the
+ * model calls, the text of results that it gets, and the citations in its answer. Each dialect has
+ * a file for its shapes.
+ */
+import { isObject } from "../../shared/checked.js";
+import type { StreamEvent } from "../dialects/event-stream.js";
+import type { JsonObject } from "../dialects/shared/translation.js";
+import type { SearchQuery, SearchResult } from "./search-provider.js";
+
+/** What a client asks of the search. */
+export interface AskedSearch extends Omit<SearchQuery, "query"> {
+  /** Null: the operator's. */
+  readonly maxUses: number | null;
+}
+
+/** A search that the model called. */
+export interface SearchCall {
+  readonly id: string;
+  /** Null if its arguments have no query. */
+  readonly query: string | null;
+}
+
+/** Anthropic's codes, which say more than those of others. */
+export type SearchError =
+  | "unavailable"
+  | "too_many_requests"
+  | "invalid_tool_input"
+  | "query_too_long"
+  | "max_uses_exceeded";
+
+export interface SearchOutcome {
+  readonly call: SearchCall;
+  readonly results: readonly SearchResult[];
+  readonly error: SearchError | null;
+}
+
+/**
+ * The turns of one request in its client's dialect. Each turn's answer comes whole or as events,
+ * then `calls` says what to search for.
+ */
+export interface SearchConversation {
+  readonly asked: AskedSearch;
+  /** The body of the next turn. `isLast`: the model may not search again. */
+  body(isLast: boolean): JsonObject;
+  /** Takes the whole answer of a turn. */
+  answer(answer: JsonObject): void;
+  /** Takes an event of a turn. Returns what the client gets for it. */
+  event(event: StreamEvent): string;
+  /** The searches of the last turn. */
+  readonly calls: readonly SearchCall[];
+  /** Whether the client has to act before the next turn: it has calls of its own, or an error. */
+  readonly isOver: boolean;
+  /** What the client of a stream gets before the searches of `calls` run. */
+  searching(): string;
+  /** Takes the outcomes of all `calls`, in order. Returns the events for the client of a stream. */
+  searched(outcomes: readonly SearchOutcome[]): string;
+  /** The answer of all turns. */
+  whole(): JsonObject;
+  /** The last events of the stream. */
+  lastEvents(): string;
+}
+
+export const toolDescription =
+  "Searches the web. Returns titles, addresses and excerpts of pages. Use it for what may have changed since your training, and for facts that need a source.";
+
+export const toolParameters: JsonObject = {
+  type: "object",
+  properties: { query: { type: "string", description: "What to search for." } },
+  required: ["query"],
+  additionalProperties: false,
+};
+
+/** The name of the function; another one if a tool of the client has it. */
+export function freeToolName(names: readonly unknown[]): string {
+  return names.includes("web_search") ? "sluice_web_search" : "web_search";
+}
+
+/** Of arguments, parsed or as text. */
+export function queryIn(given: unknown): string | null {
+  const value = typeof given === "string" ? parsed(given) : given;
+  if (!isObject(value)) return null;
+  const { query } = value;
+  return typeof query === "string" && query.trim() !== "" ? query : null;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+const errorTexts: Readonly<Record<SearchError, string>> = {
+  unavailable: "The search failed. Answer without it, and say so.",
+  too_many_requests: "The search provider is busy. Answer without it, and say so.",
+  invalid_tool_input: "The call has no query.",
+  query_too_long: "The query is too long.",
+  max_uses_exceeded: "No more searches are allowed. Answer with what you have.",
+};
+
+/** What the model gets. */
+export function outcomeText({ results, error }: SearchOutcome): string {
+  if (error !== null) return errorTexts[error];
+  if (results.length === 0) return "Nothing was found.";
+  const pages = results.map(
+    ({ url, title, text, age }, i) =>
+      `${i + 1}. ${title}\n${url}${age === null ? "" : `\n${age}`}\n${text}`,
+  );
+  return `${pages.join("\n\n")}\n\nCite the pages that you use, as Markdown links to their addresses.`;
+}
+
+/** A place of a text that links to a result. */
+interface Citation {
+  readonly start: number;
+  readonly end: number;
+  readonly result: SearchResult;
+}
+
+const citationsMax = 200;
+
+/** In order: Markdown links to results, or their bare addresses. */
+export function citationsIn(
+  text: string,
+  results: ReadonlyMap<string, SearchResult>,
+): readonly Citation[] {
+  const found: Citation[] = [];
+  for (const [url, result] of results)
+    for (let at = text.indexOf(url); at !== -1; at = text.indexOf(url, at + url.length)) {
+      const end = at + url.length;
+      if (found.length === citationsMax) break;
+      // A longer address is another page.
+      if (/[\w/?#&=%~-]/.test(text[end] ?? "")) continue;
+      const isLink = text.slice(at - 2, at) === "](" && text[end] === ")";
+      const open = isLink ? text.lastIndexOf("[", at - 2) : -1;
+      found.push(open === -1 ? { start: at, end, result } : { start: open, end: end + 1, result });
+    }
+  return found.sort((a, b) => a.start - b.start);
+}
+
+/** By address; the first of two with the same. */
+export function addResults(
+  known: Map<string, SearchResult>,
+  outcomes: readonly SearchOutcome[],
+): void {
+  for (const { results } of outcomes)
+    for (const result of results) if (!known.has(result.url)) known.set(result.url, result);
+}
+
+/** How many of these ran a search. */
+export function searchCount(outcomes: readonly SearchOutcome[]): number {
+  return outcomes.filter(({ error }) => error === null).length;
+}
+
+/** A list of domains as a client gives it. */
+export function domainsIn(value: unknown): readonly string[] {
+  if (!Array.isArray(value)) return [];
+  return value
+    .filter((item): item is string => typeof item === "string" && item !== "")
+    .map((item) => item.replace(/^https?:\/\//i, "").replace(/\/+$/, ""))
+    .slice(0, domainsMax);
+}
+
+const domainsMax = 100;
+
+/** Of a location in the form that Anthropic and OpenAI share. */
+export function countryIn(location: unknown): string | null {
+  const place =
+    isObject(location) && isObject(location["approximate"]) ? location["approximate"] : location;
+  const country = isObject(place) ? place["country"] : null;
+  return typeof country === "string" && /^[A-Za-z]{2}$/.test(country)
+    ? country.toUpperCase()
+    : null;
+}
+
+/** The sum of the counts in two usages, members in objects too; other members are the later's. */
+export function summed(earlier: unknown, later: unknown): unknown {
+  if (typeof earlier === "number" && typeof later === "number") return earlier + later;
+  if (!isObject(earlier) || !isObject(later)) return later ?? earlier;
+  const sum: Record<string, unknown> = { ...earlier };
+  for (const name in later) sum[name] = summed(earlier[name], later[name]);
+  return sum;
+}
