@@ -97,6 +97,8 @@ const unseen = new Set([
   "memory_stores",
   "vaults",
   "deployments",
+  "deployment_runs",
+  "dreams",
   "chatkit",
   "live",
   "complete",
@@ -113,7 +115,7 @@ const ofGoogle = /^\/(?:upload\/)?v1beta\//;
 
 /** With these, media flows between client and provider directly. */
 const besideUs =
-  /^\/v1\/realtime\/(?:client_secrets|sessions|transcription_sessions|calls)(?:\/|$)/;
+  /^\/v1\/realtime\/(?:translations\/)?(?:client_secrets|sessions|transcription_sessions|calls)(?:\/|$)/;
 
 /**
  * The message for a provider path that Sluice doesn't offer, with the reason; null for an unknown

@@ -1,7 +1,7 @@
 /**
  * `npm run heavy -- sdk-suites`: the tests of OpenAI's and Anthropic's Python SDKs against a mock
- * of their API, directly and through Sluice. Only a test that passes directly and fails through
- * Sluice counts; `known.ts` lists those that may. Ends with 1 if there are others.
+ * of their API, directly and through Sluice; and all methods of their Node SDKs. Only what passes
+ * directly and fails through Sluice counts; `known.ts` lists what may. Ends with 1 for others.
  *
  * `--sdk` and `--tests` choose a part, by a name and by a word of pytest's `-k`.
  */
@@ -14,6 +14,7 @@ import { parseArgs } from "node:util";
 import { makeSite } from "../support/processes/processes.js";
 import { root } from "../tidy/source-tree.js";
 import { known } from "./known.js";
+import { callAll, nodeSdks, startEveryApi } from "./node-calls.js";
 
 interface Outcome {
   readonly outcome: "passed" | "failed" | "skipped";
@@ -100,19 +101,57 @@ async function testsAt(sdk: string, baseUrl: string): Promise<Outcomes> {
 const passes = (outcomes: Outcomes): number =>
   [...outcomes.values()].filter(({ outcome }) => outcome === "passed").length;
 
-/** How many differences nothing explains. */
-async function runSuite({ sdk, direct, gateway }: (typeof suites)[number]): Promise<number> {
-  const mock = await startMock(sdk);
+/** A gateway's address, before the mock. */
+async function startGateway(type: string, mock: string): Promise<string> {
   const site = makeSite(
     { teardown },
     `
 server: { passthrough: all }
 providers:
-  ${sdk}: { type: ${sdk}, base_url: "${mock}/v1", api_key: key-of-the-operator, models: ["*"], retries: 0, breaker_failures: 0 }
+  ${type}: { type: ${type}, base_url: "${mock}/v1", api_key: key-of-the-operator, models: ["*"], retries: 0, breaker_failures: 0 }
 `,
   );
   await site.startDaemon();
-  const { ready: url } = await site.startProxy();
+  return (await site.startProxy()).ready;
+}
+
+function isKnown(way: string, test: string, message: string): boolean {
+  return known.some(
+    (each) => each.way.test(way) && each.tests.test(test) && each.message.test(message),
+  );
+}
+
+/** How many methods of a Node SDK differ. */
+async function runCalls(sdk: keyof typeof nodeSdks): Promise<number> {
+  const api = await startEveryApi();
+  teardown(() => api.close());
+  const type = sdk === "openai-node" ? "openai" : "anthropic";
+  const end = type === "openai" ? "/v1" : "";
+  const url = await startGateway(type, api.url);
+  const expected = await callAll(sdk, api, `${api.url}${end}`);
+  print(`${sdk}: ${expected.size} methods called directly`);
+  let unexplained = 0;
+  for (const [way, address] of [
+    ["/v1", `${url}${end}`],
+    ["/p", `${url}/p/${type}`],
+  ] as const) {
+    const seen = await callAll(sdk, api, address);
+    const differ = [...seen].filter(([name, call]) => call !== expected.get(name));
+    const others = differ.filter(([name, call]) => !isKnown(way, name, call));
+    print(
+      `${sdk} ${way}: ${seen.size - differ.length} the same, ${differ.length - others.length} known differences, ${others.length} others`,
+    );
+    for (const [name, call] of others)
+      print(`  ${name}: ${call.slice(0, 300)}\n    directly: ${expected.get(name)?.slice(0, 300)}`);
+    unexplained += others.length;
+  }
+  return unexplained;
+}
+
+/** How many differences nothing explains. */
+async function runSuite({ sdk, direct, gateway }: (typeof suites)[number]): Promise<number> {
+  const mock = await startMock(sdk);
+  const url = await startGateway(sdk, mock);
   const expected = await testsAt(sdk, `${mock}${direct}`);
   print(`${sdk}: ${passes(expected)} of ${expected.size} tests pass directly`);
   let unexplained = 0;
@@ -124,14 +163,9 @@ providers:
     const differ = [...expected].filter(
       ([test, { outcome }]) => outcome === "passed" && seen.get(test)?.outcome !== "passed",
     );
-    const isKnown = (test: string): boolean =>
-      known.some(
-        (each) =>
-          each.way.test(way) &&
-          each.tests.test(test) &&
-          each.message.test(seen.get(test)?.message ?? ""),
-      );
-    const others = differ.filter(([test]) => !isKnown(test));
+    const others = differ.filter(
+      ([test]) => !isKnown(way, test, seen.get(test)?.message ?? "not run"),
+    );
     print(
       `${sdk} ${way}: ${passes(seen)} pass, ${differ.length - others.length} known differences, ${others.length} others`,
     );
@@ -141,6 +175,8 @@ providers:
   return unexplained;
 }
 
+for (const sdk of Object.keys(nodeSdks) as (keyof typeof nodeSdks)[])
+  if (sdk.includes(values.sdk) && (await runCalls(sdk)) > 0) process.exitCode = 1;
 if (install()) {
   for (const suite of suites)
     if (suite.sdk.includes(values.sdk) && (await runSuite(suite)) > 0) process.exitCode = 1;

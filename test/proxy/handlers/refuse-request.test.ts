@@ -65,6 +65,7 @@ t.test("what is left out says why, and where it works instead", async (t) => {
     "/v1/agents/agent_1",
     "/v1/chatkit/sessions",
     "/v1/webhook_endpoints",
+    "/v1/dreams",
     "/v1/audio/voices",
     "/v1/complete",
     "/v1/chat/completions/chatcmpl-1",
@@ -77,6 +78,7 @@ t.test("what is left out says why, and where it works instead", async (t) => {
   for (const path of [
     "/v1/realtime/client_secrets",
     "/v1/realtime/sessions",
+    "/v1/realtime/translations/client_secrets",
     "/v1/realtime/calls",
   ]) {
     t.match(leftOut(path), /WebSocket at \/v1\/realtime instead$/);
