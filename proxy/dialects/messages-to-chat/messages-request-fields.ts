@@ -58,7 +58,7 @@ export const messagesRequestFields: FieldTable = fieldTable({
     clearsThinkingOnly,
   ),
   top_k: noSuchSetting,
-  speed: dropped("which has no such setting", "must be standard", (value) => value === "standard"),
+  speed: mapped("`fast` → `service_tier: priority`; `standard` is the default and is left out"),
   safeguards: refused("which has no safety check of agents: clients then run their own"),
   inference_geo: refused("which doesn't promise a place"),
   container: refused("which has no containers"),

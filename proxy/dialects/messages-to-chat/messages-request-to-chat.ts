@@ -42,7 +42,7 @@ export function messagesRequestToChat(
   set("reasoning_effort", reasoningEffort(body["thinking"], output["effort"], reader));
   set("response_format", responseFormat(body, output, reader));
   set("user", user(body["metadata"], reader));
-  set("service_tier", reader.enumValue(body["service_tier"], serviceTiers, "service_tier"));
+  set("service_tier", serviceTier(body, reader));
   return reader.result(out);
 }
 
@@ -119,6 +119,12 @@ function user(value: unknown, reader: RequestReader): string | undefined {
   if (isAbsent(id)) return undefined;
   const text = reader.text(id, "metadata.user_id");
   return text.length > userCharsMax ? undefined : text;
+}
+
+/** What Anthropic calls a speed is a tier in chat completions, which takes precedence. */
+function serviceTier({ speed, service_tier: tier }: JsonObject, reader: RequestReader): unknown {
+  const asked = reader.enumValue(tier, serviceTiers, "service_tier");
+  return speed === "fast" ? "priority" : asked;
 }
 
 /** `auto` is the default in both dialects. */

@@ -67,6 +67,7 @@ const none = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWrite
 const messagesTiers: ReadonlyMap<unknown, string> = new Map([
   ["default", "standard"],
   ["priority", "priority"],
+  ["fast", "priority"],
 ]);
 const chatTiers: ReadonlyMap<unknown, string> = new Map([
   ["standard", "default"],
@@ -78,7 +79,8 @@ const chatTiers: ReadonlyMap<unknown, string> = new Map([
  * have no counterpart.
  */
 export function chatServiceTier(usage: unknown): string | undefined {
-  return isObject(usage) ? chatTiers.get(usage["service_tier"]) : undefined;
+  if (!isObject(usage)) return undefined;
+  return usage["speed"] === "fast" ? "priority" : chatTiers.get(usage["service_tier"]);
 }
 
 function detail(usage: unknown, details: string, field: string): number | null {

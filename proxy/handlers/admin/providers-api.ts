@@ -12,6 +12,7 @@ import { invalid } from "../../../shared/error-code.js";
 import { formatMillis } from "../../../shared/time.js";
 import { version } from "../../../shared/version.js";
 import type { Gateway } from "../../gateway.js";
+import { queryParameters } from "../../http/query-parameters.js";
 import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
 import { failAdmin } from "./admin-json.js";
@@ -64,7 +65,7 @@ export async function replyConfig(context: RequestContext<"config" | "capacity">
 
 /** Neither endpoint has parameters. */
 function refusesParameters(context: Pick<RequestContext, "exchange" | "record">): boolean {
-  const [name] = new URLSearchParams(context.exchange.query).keys();
+  const [name] = queryParameters(context.exchange.query).keys();
   if (name === undefined) return false;
   const shown = shortName(name);
   failAdmin(context, invalid(`unknown parameter ${shown}: there is none`, shown));

@@ -8,6 +8,7 @@ import type { Operation } from "../../../shared/operation.js";
 import { isObjectId } from "../../../shared/wire/stored-object.js";
 import type { Provider } from "../../gateway.js";
 import { forwardRequestHeaders } from "../../http/copy-headers.js";
+import { queryParameters } from "../../http/query-parameters.js";
 import { replyFailure, replyJson, targetHeader } from "../../http/respond.js";
 import { fetchAnswer } from "../../objects/fetch-answer.js";
 import { ownersOf, rememberOwner } from "../../objects/object-access.js";
@@ -37,7 +38,7 @@ export async function listOwnObjects(
     replyFailure(exchange, "model", what, headers);
   };
   const isMessages = operation.startsWith("message_");
-  const goesBack = new URLSearchParams(exchange.query).has("before_id");
+  const goesBack = queryParameters(exchange.query).has("before_id");
   let after: string | null = null;
   for (let pages = 1; ; pages++) {
     if (exchange.gone) return record.gone(exchange);
@@ -141,7 +142,7 @@ const itemsPerPage = 100;
 
 /** The number of items that the client requests. */
 export function pageLimit(query: string): number {
-  const limit = Number(new URLSearchParams(query).get("limit"));
+  const limit = Number(queryParameters(query).get("limit"));
   return Number.isInteger(limit) && limit >= 1 ? Math.min(limit, itemsPerPage) : itemsPerPage;
 }
 
@@ -150,7 +151,7 @@ export function pageLimit(query: string): number {
  * page, since most items may belong to others.
  */
 export function pageQuery(query: string, cursor: string, after: string | null): string {
-  const parameters = new URLSearchParams(query);
+  const parameters = queryParameters(query);
   parameters.set("limit", String(itemsPerPage));
   if (after !== null) parameters.set(cursor, after);
   return parameters.toString();

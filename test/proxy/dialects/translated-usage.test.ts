@@ -5,6 +5,7 @@ import {
   responsesToChat,
 } from "../../../proxy/dialects/choose-dialect.js";
 import { composeTranslations } from "../../../proxy/dialects/compose-translations.js";
+import { chatServiceTier, messagesUsage } from "../../../proxy/dialects/shared/translate-usage.js";
 import type { Translation } from "../../../proxy/dialects/shared/translation.js";
 import { createAnswerTranslator } from "../../../proxy/dialects/translate-answer.js";
 import { translatedUpstream } from "../../../proxy/dialects/translated-upstream.js";
@@ -630,3 +631,21 @@ t.test(
     }
   },
 );
+
+t.test("a tier has the client's name for it", async (t) => {
+  for (const [usage, tier] of [
+    [{ service_tier: "standard" }, "default"],
+    [{ service_tier: "priority" }, "priority"],
+    [{ service_tier: "standard", speed: "fast" }, "priority"],
+    [{ service_tier: "batch" }, undefined],
+    [null, undefined],
+  ] as const)
+    t.equal(chatServiceTier(usage), tier, JSON.stringify(usage));
+  for (const [tier, told] of [
+    ["default", "standard"],
+    ["priority", "priority"],
+    ["fast", "priority"],
+    ["flex", undefined],
+  ] as const)
+    t.equal(messagesUsage({ prompt_tokens: 1 }, tier)["service_tier"], told, tier);
+});

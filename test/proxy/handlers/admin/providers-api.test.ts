@@ -136,4 +136,6 @@ t.test("neither takes a parameter", async (t) => {
       status: 400,
       body: { param: "provider", message: "unknown parameter provider: there is none" },
     });
+  for (const run of [replyProviders, replyConfig])
+    t.match(await get(run, "provider="), { status: 200 }, "an empty value is absent");
 });

@@ -191,4 +191,5 @@ t.test("however few are wanted, a hundred are asked for", async (t) => {
     t.equal(pageQuery(query, "after", "f"), "limit=100&after=f");
   }
   t.equal(pageQuery("purpose=batch", "after_id", null), "purpose=batch&limit=100");
+  t.equal(pageQuery("purpose=&after_id=", "after_id", null), "limit=100", "empty: absent");
 });
