@@ -34,7 +34,7 @@ export const messagesRequestFields: FieldTable = fieldTable({
   stop_sequences: mapped("`stop`"),
   stream: mapped("`stream`, with `stream_options.include_usage`"),
   tools: mapped(
-    "`tools`; tools that Anthropic runs itself, such as `web_search_20250305`, are dropped, those that it defines for clients to run are refused",
+    "`tools`; tools that Anthropic runs itself, such as `web_search_20250305`, are dropped unless Sluice [searches](../web-search.md), those that it defines for clients to run are refused",
   ),
   tool_choice: mapped(
     "`tool_choice`: `auto`, `none`, `any` → `required`, `tool` → a function; `disable_parallel_tool_use` → `parallel_tool_calls`; a choice of a tool that isn't passed on is dropped",
