@@ -45,6 +45,8 @@ export interface Client {
   readonly title: string;
   readonly dialect: ClientDialect;
   readonly steps: readonly Step[];
+  /** Whether its sessions are also moved between models of two accounts, in its own dialect. */
+  readonly movesSessions?: boolean;
   /** The providers that it is tried with, where that isn't all of them. */
   readonly hosts?: readonly string[];
   /** How often it is refused before it stops at a day's limit, where that is more than usual. */

@@ -1,6 +1,7 @@
 /** The Sluice of the matrix: a daemon and a proxy, with every provider of the stand-in. */
 import { admin, until } from "../support/client.js";
 import { makeSite } from "../support/processes/processes.js";
+import { moved, movedModels } from "./providers/accounts.js";
 import { hosts } from "./providers/hosts.js";
 import type { StandIn } from "./providers/stand-in.js";
 
@@ -20,6 +21,22 @@ const paths: ReadonlyMap<string, string> = new Map([
   ["azure", "/openai/v1"],
   ["gemini", "/v1beta/openai"],
 ]);
+
+/** The accounts of `movedModels`, as providers of the configuration. */
+function movedAccounts(url: string): string {
+  return hosts
+    .flatMap(({ name, settings }) => {
+      const models = Object.values(movedModels).flatMap(([host, ...of]) =>
+        host === name ? of : [],
+      );
+      if (models.length === 0) return [];
+      return [1, 2].map((number) => {
+        const account = `${moved}.${name}.${number}`;
+        return `  ${account}: { ${settings}, base_url: "${url}/${account}${paths.get(name) ?? "/v1"}", api_key: key-of-${account}, models: ${JSON.stringify(models)}, retries: 0 }`;
+      });
+    })
+    .join("\n");
+}
 
 export interface Gateway {
   /** Without a path. */
@@ -47,6 +64,14 @@ export async function startGateway(standIn: StandIn): Promise<Gateway> {
     `
 providers:
 ${hosts.map((host) => `  ${host.name}: { ${host.settings}, base_url: "${standIn.url}/${host.name}${paths.get(host.name) ?? "/v1"}", api_key: key-of-${host.name}, models: ${JSON.stringify(host.models)}, retries: 0 }`).join("\n")}
+${movedAccounts(standIn.url)}
+virtual_models:
+${Object.entries(movedModels)
+  .map(
+    ([dialect, [host, ...models]]) =>
+      `  ${moved}/${dialect}: { strategy: failover, targets: [${models.map((model, i) => `{ model: ${moved}.${host}.${i + 1}/${model} }`).join(", ")}] }`,
+  )
+  .join("\n")}
 rate_limits:
   user_paths: [{ path: /, limits: [{ period: concurrent, max_requests: 100 }] }]
 `,

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Client, Step } from "./client.js";
 import { type Gateway, startGateway } from "./gateway.js";
+import { moved } from "./providers/accounts.js";
 import { type Host, hosts } from "./providers/hosts.js";
 import { startStandIn } from "./providers/stand-in.js";
 import { type CellResult, runCell } from "./run-cell.js";
@@ -40,6 +41,9 @@ export async function runMatrix(wanted: Wanted): Promise<readonly CellResult[]> 
   return wanted.clients.flatMap((client) => results.get(client) ?? []);
 }
 
+/** The other models of `movedModels`; the virtual model has the name of a dialect. */
+const twoAccounts: Host = { ...hosts[0]!, name: moved, models: [], rules: {} };
+
 async function runClient(
   gateway: Gateway,
   client: Client,
@@ -58,6 +62,14 @@ async function runClient(
       report(result);
       results.push(result);
     }
+  if (client.movesSessions === true && moved.includes(provider)) {
+    const model = client.dialect;
+    const directory = join(root, client.id, moved);
+    const steps = client.steps.filter((step) => step === "task" || step === "again");
+    const result = await runCell(gateway, { client, host: twoAccounts, model, steps, directory });
+    report(result);
+    results.push(result);
+  }
   await client.close();
   return results;
 }

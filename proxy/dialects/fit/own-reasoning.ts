@@ -36,13 +36,25 @@ interface Reading {
   readonly signature: (text: string) => string | null;
 }
 
+/** Operations whose requests may hold reasoning. */
+const reasoned: ReadonlySet<Operation> = new Set<Operation>([
+  "responses",
+  "compact",
+  "input_tokens",
+  "messages",
+  "count_tokens",
+  "generate_content",
+  "stream_generate_content",
+  "chat_completions",
+]);
+
 /** Null if the body has no reasoning to remove. `operation`: at the provider. */
 export function ownReasoningStep(
   operation: Operation,
   { provider, model }: Pick<FitTarget, "provider" | "model">,
   { bytes, isRefused }: { readonly bytes: Buffer; readonly isRefused: boolean },
 ): FitStep | null {
-  if (!isRefused && !isMarked(bytes)) return null;
+  if (!reasoned.has(operation) || (!isRefused && !isMarked(bytes))) return null;
   const { account } = provider;
   const reading: Reading = {
     secret: (text) => (isRefused ? null : ownSecret(text, account)),
@@ -64,10 +76,8 @@ export function ownReasoningStep(
     case "generate_content":
     case "stream_generate_content":
       return (body) => inContents(body, reading);
-    case "chat_completions":
-      return (body) => inChat(body, reading);
     default:
-      return null;
+      return (body) => inChat(body, reading);
   }
 }
 

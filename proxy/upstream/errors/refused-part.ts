@@ -77,6 +77,8 @@ const naming: readonly RegExp[] = [
   /\bdoes(?: not|n't) support (?:the )?[`'"]?([\w.]{1,100})[`'"]? parameter/i,
   // Others: "stream_options is not supported".
   /^([a-z_]{1,100}) is not (?:supported|allowed|permitted)\b/i,
+  // OpenAI: "Encrypted content is not supported with this model".
+  /^(encrypted content) is not supported\b/i,
   // Anthropic: "adaptive thinking is not supported on this model".
   /\b(thinking) is not supported\b/i,
 ];
@@ -161,6 +163,7 @@ const optionalInLists: ReadonlySet<string> = new Set([
 const lists: ReadonlySet<string> = new Set(["input", "messages", "system", "tools"]);
 
 const otherNames: Readonly<Record<string, string>> = {
+  ["Encrypted content"]: "include",
   effort: "output_config.effort",
   output_config: "output_config.effort",
 };

@@ -50,6 +50,7 @@ export function agentClient(agent: Agent): Client {
     setUp: agent.setUp,
     ...(agent.hosts === undefined ? {} : { hosts: agent.hosts }),
     ...(agent.dayRefusalsMax === undefined ? {} : { dayRefusalsMax: agent.dayRefusalsMax }),
+    movesSessions: true,
     isThere: () => existsSync(binary(agent.command)),
     async run(job): Promise<Outcome> {
       const home = join(job.directory, "home");

@@ -245,9 +245,7 @@ const model: Rule = {
     if (!thinks && Array.isArray(include) && include.includes("reasoning.encrypted_content"))
       return "Encrypted content is not supported with this model.";
     if (!thinks) {
-      const { include, text: written } = body;
-      if (Array.isArray(include) && include.includes("reasoning.encrypted_content"))
-        return "Encrypted content is not supported with this model.";
+      const { text: written } = body;
       if (isJson(written) && (written["verbosity"] ?? "medium") !== "medium")
         return `Unsupported value: '${String(written["verbosity"])}' is not supported with the '${String(body["model"])}' model. Supported values are: 'medium'.`;
       if (itemsOf(body).some(({ type }) => type === "reasoning"))

@@ -6,6 +6,7 @@ import { once } from "node:events";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { countProblem, countWith, tokensCounted } from "../counts.js";
+import { foreignSecret, hostOfAccount, moved, withSecretsOf } from "./accounts.js";
 import { chatAnswer, chatChunks, readChat } from "./chat-answers.js";
 import { googleAnswer, googleChunks, readGoogle } from "./google-answers.js";
 import { type Host, hosts, type Operation } from "./hosts.js";
@@ -86,20 +87,23 @@ class Answers {
   /** Stored responses, with all items up to them. */
   readonly #stored = new Map<string, readonly Json[]>();
   #calls = 1000;
+  /** Requests to accounts that fail every second one. */
+  #tries = 0;
 
   constructor(seen: (host: string) => Seen) {
     this.#seen = seen;
   }
 
   async serve(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
-    const [, name = "", ...rest] = new URL(request.url!, "http://stand-in").pathname.split("/");
-    const host = hosts.find((each) => each.name === name);
+    const [, account = "", ...rest] = new URL(request.url!, "http://stand-in").pathname.split("/");
+    const { host: hostName, seenAs: name, failsBySecond } = hostOfAccount(account);
+    const host = hosts.find((each) => each.name === hostName);
     const written = rest.join("/").replace(/^(?:(?:openai\/)?v1|v1beta\/openai)\//, "");
     const ofGoogle = /^v1beta\/models\/([^:]+):(stream)?[gG]enerateContent$/.exec(written);
     const operation = (ofGoogle === null ? written : "generateContent") as Operation;
     const text = await bodyOf(request);
-    const counted = countWith(name, written);
-    if (counted !== null) return this.#count(name, { counted, text, response });
+    const counted = countWith(hostName, written);
+    if (counted !== null) return this.#count(hostName, { counted, text, response });
     const rules = host?.rules[operation];
     if (host === undefined || rules === undefined) {
       if (operation.startsWith("models") || host === undefined)
@@ -107,7 +111,13 @@ class Answers {
       this.#seen(name).refused.push(`${request.method} ${operation}: no such endpoint`);
       return send(response, 404, { error: { type: "not_found_error", message: "no such URL" } });
     }
+    if (failsBySecond && this.#isOut()) return send(response, 503, { error: { message: "busy" } });
     const body: unknown = JSON.parse(text);
+    const foreign = name === moved ? foreignSecret(text, account) : null;
+    if (foreign !== null) {
+      this.#seen(name).refused.push(`${operation}: ${String(foreign["message"])}`);
+      return send(response, 400, { error: { type: "invalid_request_error", ...foreign } });
+    }
     const problem = isJson(body)
       ? firstProblem({ model: ofGoogle?.[1], ...body }, request.headers as Json, rules)
       : "the body must be an object";
@@ -119,7 +129,13 @@ class Answers {
       });
     }
     const isStream = ofGoogle === null ? body["stream"] === true : ofGoogle[2] !== undefined;
-    await this.#answer(host, operation, { body, isStream }, response);
+    await this.#answer(host, operation, { account, body, isStream }, response);
+  }
+
+  /** Every second time. */
+  #isOut(): boolean {
+    this.#tries++;
+    return this.#tries % 2 === 0;
   }
 
   #count(
@@ -139,13 +155,20 @@ class Answers {
   async #answer(
     host: Host,
     operation: Operation,
-    { body, isStream }: { readonly body: Json; readonly isStream: boolean },
+    {
+      account: name,
+      body,
+      isStream,
+    }: { readonly account: string; readonly body: Json; readonly isStream: boolean },
     response: http.ServerResponse,
   ): Promise<void> {
     const dialect = this.#dialect(host, operation, body);
     const hasPicture = JSON.stringify(body).includes(picture);
     const reply = replyTo({ ...dialect.read(body), hasPicture });
-    const account = this.#seen(host.name);
+    const { seenAs } = hostOfAccount(name);
+    const account = this.#seen(seenAs);
+    const signed = (event: Json): Json =>
+      seenAs === moved ? (JSON.parse(withSecretsOf(name, JSON.stringify(event))) as Json) : event;
     account.requests++;
     if (reply.isEndless) return this.#goOn(dialect.events(reply), operation, response, account);
     const whole = dialect.whole(reply);
@@ -153,9 +176,9 @@ class Answers {
     account.inputTokens += input;
     account.outputTokens += output;
     if (operation === "responses" && body["store"] !== false) this.#store(whole, body);
-    if (!isStream) return send(response, 200, whole);
+    if (!isStream) return send(response, 200, signed(whole));
     response.writeHead(200, { "content-type": "text/event-stream" });
-    for (const event of dialect.events(reply)) response.write(asEvent(event, operation));
+    for (const event of dialect.events(reply)) response.write(asEvent(signed(event), operation));
     response.end(operation === "chat/completions" ? "data: [DONE]\n\n" : "");
   }
 

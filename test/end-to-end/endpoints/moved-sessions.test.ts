@@ -6,16 +6,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import t, { type Test } from "tap";
+import { foreignSecret, withSecretsOf } from "../../clients/providers/accounts.js";
 import { chatChunks, readChat } from "../../clients/providers/chat-answers.js";
-import {
-  googleChunks,
-  googleSignature,
-  readGoogle,
-} from "../../clients/providers/google-answers.js";
+import { googleChunks, readGoogle } from "../../clients/providers/google-answers.js";
 import { googleRules } from "../../clients/providers/google-rules.js";
 import { hosts } from "../../clients/providers/hosts.js";
 import { messagesEvents, readMessages } from "../../clients/providers/messages-answers.js";
-import { messagesRules, signature } from "../../clients/providers/messages-rules.js";
+import { messagesRules } from "../../clients/providers/messages-rules.js";
 import { readResponses, responsesEvents } from "../../clients/providers/responses-answers.js";
 import { encrypted, responsesRules } from "../../clients/providers/responses-rules.js";
 import { note, replyTo } from "../../clients/providers/script.js";
@@ -48,31 +45,6 @@ const accountOf = (name: string): Account => {
   return known;
 };
 
-/** The secrets of all accounts, as answers hold them. */
-const secrets = new RegExp(`(?:${signature}|${encrypted})\\d+`, "g");
-const inBase64 = (account: string): string =>
-  Buffer.from(`signed by Gemini of ${account}`).toString("base64");
-
-/** An account refuses what another one encrypted or signed. */
-function foreignSecret(text: string, account: string): Json | null {
-  const found = text.match(new RegExp(`(?:${signature}|${encrypted})\\d+[^"]*`, "g")) ?? [];
-  const foreign = found.find((secret) => !secret.endsWith(`-${account}`));
-  if (foreign?.startsWith(encrypted) === true)
-    return {
-      message: "The encrypted content for item rs_1 could not be verified.",
-      code: "invalid_encrypted_content",
-    };
-  if (foreign !== undefined)
-    return { message: "messages.1.content.0: Invalid `signature` in `thinking` block" };
-  const signed = [...text.matchAll(/"thought(?:S|_s)ignature":"([^"]*)"/g)].map(
-    ([, value]) => value,
-  );
-  const known = [inBase64(account), "skip_thought_signature_validator"];
-  if (signed.some((value) => !known.includes(value!)))
-    return { message: "Thought signature is not valid", code: 400 };
-  return /"(?:encrypted_content|signature)":"made_by/.test(text) ? { message: "marked" } : null;
-}
-
 let numbered = 1000;
 
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -97,7 +69,8 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
         ? chatHost(name).rules["chat/completions"]!
         : googleRules;
   const problem = firstProblem(body, request.headers as Json, rules);
-  const foreign = foreignSecret(text, name);
+  const isMarked = /"(?:encrypted_content|signature)":"made_by/.test(text);
+  const foreign = isMarked ? { message: "marked" } : foreignSecret(text, name);
   if (problem !== null || foreign !== null) {
     account.refused.push(problem ?? String(foreign!["message"]));
     const error = { type: "invalid_request_error", message: problem, param: null, ...foreign };
@@ -121,9 +94,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
         : googleChunks(body, replyTo(readGoogle(body)), first);
   response.writeHead(200, { "content-type": "text/event-stream" });
   for (const event of events) {
-    const data = JSON.stringify(event)
-      .replace(secrets, `$&-${name}`)
-      .replaceAll(googleSignature, inBase64(name));
+    const data = withSecretsOf(name, JSON.stringify(event));
     const type = event["type"];
     response.write(`${typeof type === "string" ? `event: ${type}\n` : ""}data: ${data}\n\n`);
   }

@@ -54,6 +54,7 @@ t.test("optional fields that hosts and models refuse, in their own words", async
     ["This model does not support the effort parameter.", "output_config.effort"],
     ["Extra inputs are not permitted", "seed", { status: 422, param: "body.seed" }],
     ["property 'store' is unsupported", "store"],
+    ["Encrypted content is not supported with this model.", "include"],
     ["stream_options is not supported", "stream_options"],
     ["tools.0.custom.defer_loading: Extra inputs are not permitted", "tools[].defer_loading"],
     ["system.1.cache_control.scope: Extra inputs are not permitted", "system[].scope"],
