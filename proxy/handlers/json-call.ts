@@ -64,7 +64,12 @@ export async function readJsonCall(
   const denial = denialOfDense(source.limiter, source.caller, () => isDense(text));
   const denied = denial === null ? null : await denial;
   if (denied !== null) return { ok: false, failure: denied };
-  const parsed = parseModelBody(operation, text, isUtf8, otherModel(operation, exchange));
+  const parsed = parseModelBody(
+    operation,
+    text,
+    isUtf8,
+    otherModel(operation, exchange, source.defaultModels),
+  );
   if (!parsed.ok) return parsed;
   // `largeBodyText` already scanned a large body.
   const escapesNames = text.outline?.escapesNames;

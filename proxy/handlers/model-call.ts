@@ -1,7 +1,7 @@
 /**
  * The interface of a model request's body for the steps in `model-request.ts`, for JSON and forms.
  */
-import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
+import type { Config, ProviderConfig, RewriterName } from "../../shared/config/config.js";
 import { sentModel, type Target } from "../../shared/domain/target-name.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
@@ -97,6 +97,7 @@ export interface CallSource {
   readonly limiter: Limiter;
   readonly bodyBytesMax: number;
   readonly uploadBytesMax: number;
+  readonly defaultModels: Config["server"]["defaultModels"];
   readonly newSpool: () => Promise<Spool>;
   readonly isUtf8: (bytes: Buffer) => boolean;
   readonly nowMs: () => number;
@@ -111,7 +112,7 @@ export function callSource(
   { gateway, exchange, caller }: RequestContext<SourceParts>,
   onRead?: () => void,
 ): CallSource {
-  const { bodyBytesMax, uploadBytesMax } = gateway.config.server;
+  const { bodyBytesMax, uploadBytesMax, defaultModels } = gateway.config.server;
   const { limiter, newSpool, isUtf8, nowMs, setTimer } = gateway;
   return {
     exchange,
@@ -119,6 +120,7 @@ export function callSource(
     limiter,
     bodyBytesMax,
     uploadBytesMax,
+    defaultModels,
     newSpool,
     isUtf8,
     nowMs,

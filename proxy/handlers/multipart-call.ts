@@ -23,10 +23,11 @@ import {
 import { contentCoding } from "../http/copy-headers.js";
 import { notOffered } from "../routing/not-offered.js";
 import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
+import { defaultModel } from "./model-in-path.js";
 
 export async function readMultipartCall(
   operation: Operation,
-  { exchange, uploadBytesMax, newSpool, onRead }: CallSource,
+  { exchange, uploadBytesMax, defaultModels, newSpool, onRead }: CallSource,
 ): Promise<ReadCall> {
   const boundary = boundaryOf(exchange.header("content-type") ?? "");
   if (exchange.isRepeated("content-type"))
@@ -54,28 +55,30 @@ export async function readMultipartCall(
     throw error;
   }
   const { modelInPath } = exchange;
-  const problem = problemOf(finder, form.complete, modelInPath);
+  const other =
+    modelInPath ?? (finder.place === null ? defaultModel(operation, defaultModels) : null);
+  const problem = problemOf(finder, form.complete, other);
   if (problem !== null) {
     form.close();
     return { ok: false, failure: problem };
   }
   const field = finder.place ?? newField("model", boundary, finder);
   const bytes = Number(exchange.header("content-length") ?? NaN);
-  const model = modelInPath ?? field.value;
+  const model = other ?? field.value;
   return { ok: true, call: new MultipartCall(operation, form, model, { field, bytes }) };
 }
 
-/** `modelInPath` takes precedence over the form, as with a JSON body. */
+/** `other`: the model of the path, which takes precedence over the form, or the default. */
 function problemOf(
   { place, problem, repeated, ended }: FieldFinder,
   isComplete: boolean,
-  modelInPath: string | null,
+  other: string | null,
 ): Failure | null {
   if (problem !== null) return invalid(`the body is not a readable form: ${problem}`, "body");
   if (isComplete && !ended)
     return invalid("the body is not a readable form: it ends within a part", "body");
   if (repeated) return invalid("model is given more than once", "model");
-  const model = modelInPath ?? place?.value;
+  const model = other ?? place?.value;
   if (model === undefined) return invalid("model is required", "model");
   if (model.trim() === "") return invalid("model must not be empty", "model");
   const problemOfName = modelNameProblem(model);

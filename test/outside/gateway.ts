@@ -203,6 +203,7 @@ export async function startOutsideGateway(
   const site = makeSite(
     t,
     `
+server: { default_models: [moderations=openai/gpt-4o, images=openai/gpt-4o, responses=openai/gpt-5, input_tokens=openai/gpt-5] }
 providers:
 ${Object.entries(providers)
   .map(

@@ -1,6 +1,7 @@
 /** The kinds of values that are lists: written as a list, or as a text with commas. */
 import { modelPatternsMax, parseModelPatterns } from "../../access/allowed-models.js";
 import { parseSubject } from "../../domain/rule.js";
+import { type Operation, operations } from "../../operation.js";
 import { parseNetwork } from "../ip-network.js";
 import { neverForwarded } from "../never-forwarded.js";
 import { textOf } from "./text-kinds.js";
@@ -132,6 +133,23 @@ export const allowedModels = listOf(
     return patterns.ok ? patterns.value[0] : undefined;
   },
   { itemsMin: 1, itemsMax: modelPatternsMax },
+);
+
+/** The model that an operation runs for a request that names none. */
+export interface DefaultModel {
+  readonly operation: Operation;
+  readonly model: string;
+}
+
+/** Operations and their models, such as `images=openai/gpt-image-2`. */
+export const defaultModels: ValueKind<readonly DefaultModel[]> = listOf(
+  "must be a list of operations with their models, such as images=openai/gpt-image-2",
+  (raw) => {
+    const [, name, model = ""] = /^([a-z_]+)=([^\s\p{Cc}]{1,256})$/u.exec(textOf(raw) ?? "") ?? [];
+    const operation = operations.find((each) => each === name);
+    return operation === undefined ? undefined : { operation, model };
+  },
+  { itemsMin: 0 },
 );
 
 /** Model ids in lower case, in which `*` stands for any characters. */

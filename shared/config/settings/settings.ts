@@ -13,7 +13,14 @@ import { type TraceSampler, traceSamplers } from "../../metrics/telemetry-config
 import type { Network } from "../ip-network.js";
 import { boolean, choice, passthroughAccess, processCount } from "../kinds/choice-kinds.js";
 import { clusterName, enginePassword, engineUrls, engineWord } from "../kinds/cluster-kinds.js";
-import { hostNames, names, networks, origins } from "../kinds/list-kinds.js";
+import {
+  type DefaultModel,
+  defaultModels,
+  hostNames,
+  names,
+  networks,
+  origins,
+} from "../kinds/list-kinds.js";
 import { fraction, integer, seconds, usd } from "../kinds/number-kinds.js";
 import { apiKey, headerList, masterKey } from "../kinds/secret-kinds.js";
 import { filePath, headerName, host } from "../kinds/text-kinds.js";
@@ -125,6 +132,15 @@ export const serverSettings = {
     defaultValue: [],
     example: "[https://app.example.com]",
     meaning: "Origins of web pages that may call (CORS).",
+  }),
+  defaultModels: setting<readonly DefaultModel[]>({
+    path: "server.default_models",
+    env: "SLUICE_DEFAULT_MODELS",
+    kind: defaultModels,
+    defaultValue: [],
+    example: "[images=openai/gpt-image-2, responses=gpt-5.5]",
+    meaning:
+      "The models of requests that name none, by operation (default: OpenAI's for moderations and images).",
   }),
   trustedProxies: setting<readonly Network[]>({
     path: "server.trusted_proxies",

@@ -65,6 +65,7 @@ export function sourceOf(pieces: readonly Buffer[], headers: readonly string[] =
     ...fromTenant,
     bodyBytesMax,
     uploadBytesMax: bodyBytesMax,
+    defaultModels: [],
     newSpool: () => Promise.reject(new Error("no form here needs a disk")),
     isUtf8: (bytes) => Buffer.from(bytes.toString("utf8")).equals(bytes),
     nowMs: () => 1_795_000_000_000,

@@ -39,6 +39,7 @@ function readFrom(exchange: FakeExchange, operation: JsonOperation, bodyBytesMax
     ...fromTenant,
     bodyBytesMax,
     uploadBytesMax: 0,
+    defaultModels: [],
     isUtf8: () => true,
     newSpool: () => Promise.reject(new Error("no disk")),
     nowMs: () => 1_761_000_000_500,

@@ -52,6 +52,7 @@ async function read(
     gone = false,
     memoryMax = 1e9,
     modelInPath = null,
+    defaultModels = [],
   }: {
     contentType?: string;
     length?: number;
@@ -59,6 +60,7 @@ async function read(
     gone?: boolean;
     memoryMax?: number;
     modelInPath?: string | null;
+    defaultModels?: Parameters<typeof readMultipartCall>[1]["defaultModels"];
   } = {},
 ): Promise<Reading> {
   const bytes = Buffer.from(form);
@@ -94,6 +96,7 @@ async function read(
     ...fromTenant,
     bodyBytesMax: 0,
     uploadBytesMax,
+    defaultModels,
     newSpool,
     isUtf8: () => true,
     nowMs: () => 0,
@@ -323,6 +326,7 @@ t.test("a failing disk is a 503, not an error of the client", async (t) => {
     ...fromTenant,
     bodyBytesMax: 0,
     uploadBytesMax: 10_000_000,
+    defaultModels: [],
     isUtf8: () => true,
     nowMs: () => 0,
     nextTurn: () => Promise.resolve(),
@@ -355,6 +359,15 @@ t.test("a provider that doesn't transcribe is refused", async (t) => {
     ),
     { status: 400, message: "provider chatty does not offer transcriptions", param: "model" },
   );
+});
+
+t.test("a form without a model gets the operation's default", async (t) => {
+  const defaultModels = [{ operation: "transcriptions", model: "whisper-1" }] as const;
+  const call = callOf(await read(`${file(5)}${end}`, { defaultModels }));
+  t.equal(call.model, "whisper-1");
+  t.match((await sentAs(call, "whisper-1")).text, /name="model"\r\n\r\nwhisper-1\r\n/);
+  const named = callOf(await read(`${field("model", "own")}${file(5)}${end}`, { defaultModels }));
+  t.equal(named.model, "own");
 });
 
 t.test("the model of Azure's path counts, and the form gets the target's", async (t) => {

@@ -29,6 +29,7 @@ const builtIn: Config = {
     allowOpen: false,
     allowedHosts: [],
     corsOrigins: [],
+    defaultModels: [],
     trustedProxies: [],
     passthrough: "master_key",
     userPathHeader: "x-sluice-user-path",

@@ -75,6 +75,14 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     allowOpen: ["yes", false, true],
     allowedHosts: ["a.example, B.example", ["c"], ["a.example", "b.example"]],
     corsOrigins: ["https://a.example", [], ["https://a.example"]],
+    defaultModels: [
+      "images=openai/gpt-image-2, responses=m",
+      [],
+      [
+        { operation: "images", model: "openai/gpt-image-2" },
+        { operation: "responses", model: "m" },
+      ],
+    ],
     trustedProxies: ["::1", [], [{ bits: 128, address: 1n, prefix: 128 }]],
     passthrough: ["all", false, "all"],
     userPathHeader: ["X-Path", "x-other", "x-path"],
