@@ -7,7 +7,7 @@ import { cases } from "./outside/cases.js";
 import { startOutsideGateway } from "./outside/gateway.js";
 import { logOf, readLog, writeLog } from "./outside/log.js";
 
-const gateway = await startOutsideGateway();
+const gateway = await startOutsideGateway(t);
 
 for (const one of cases)
   t.test(`${one.kind}: ${one.id}: ${one.right}`, { todo: one.result === "open" }, async (t) => {

@@ -311,12 +311,13 @@ function isOwn({ path }: FieldDialect, { sent }: Seen): boolean {
 }
 
 function outcomeOf({ place, value }: SampleField, without: Seen, seen: Seen): Outcome {
-  const [sent] = seen.sent;
+  // The last, where Sluice tries once more without what was refused.
+  const sent = seen.sent.at(-1);
   if (sent === undefined) return "refused";
   if (isDeepStrictEqual(memberAt(sent.body, place), value)) return "passed";
   const before = droppedIn(without);
   if (droppedIn(seen).some((name) => !before.includes(name))) return "told";
-  return isDeepStrictEqual(sent.body, without.sent[0]?.body) ? "left out" : "mapped";
+  return isDeepStrictEqual(sent.body, without.sent.at(-1)?.body) ? "left out" : "mapped";
 }
 
 /** The names are those of the dialect between, where a request is translated twice. */

@@ -5,7 +5,7 @@
  */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import tap, { type Test } from "tap";
+import type { Test } from "tap";
 import { parseJson } from "../../shared/checked.js";
 import { hosts, type Operation } from "../clients/providers/hosts.js";
 import { firstProblem, type Json } from "../clients/providers/shape.js";
@@ -154,9 +154,7 @@ export interface OutsideGateway {
   play(one: OutsideCase): Promise<Seen>;
 }
 
-export async function startOutsideGateway(
-  t: Pick<Test, "teardown"> = tap,
-): Promise<OutsideGateway> {
+export async function startOutsideGateway(t: Pick<Test, "teardown">): Promise<OutsideGateway> {
   const sent: Sent[] = [];
   /** What the providers have refused in the case. */
   const refused: string[] = [];

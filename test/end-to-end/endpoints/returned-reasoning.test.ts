@@ -7,7 +7,7 @@ import { signature } from "../../clients/providers/messages-rules.js";
 import { startOutsideGateway } from "../../outside/gateway.js";
 import type { OutsideCase, Seen } from "../../outside/outside-case.js";
 
-const gateway = await startOutsideGateway();
+const gateway = await startOutsideGateway(t);
 
 type Item = Readonly<Record<string, unknown>>;
 
