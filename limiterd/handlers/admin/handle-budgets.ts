@@ -34,8 +34,7 @@ import {
   budgetReversion,
 } from "../definitions/apply-budgets.js";
 import { applyDefinitions } from "../definitions/apply-definitions.js";
-import { parseMove } from "../limit-files/parse-move.js";
-import { parseRemoval } from "../limit-files/parse-removal.js";
+import { parseMove, parseRemoval } from "../limit-files/parse-move.js";
 import {
   type AdminPorts,
   type AdminRequest,

@@ -30,8 +30,7 @@ import {
   ruleReset,
   ruleReversion,
 } from "../definitions/apply-rules.js";
-import { parseMove } from "../limit-files/parse-move.js";
-import { parseRemoval } from "../limit-files/parse-removal.js";
+import { parseMove, parseRemoval } from "../limit-files/parse-move.js";
 import {
   type AdminPorts,
   type AdminRequest,

@@ -1,9 +1,11 @@
 /**
- * `replaces` in the body of a PUT (docs/reference/admin-api.md): the rule or budget that the
- * written one replaces.
+ * The fields of a write beside the rule or budget itself (docs/reference/admin-api.md): `replaces`
+ * in the body of a PUT names the one that the written one replaces; `revert` in the body of a
+ * DELETE reverts a manually edited one to the configuration's.
  */
 import { type Checked, good, isObject } from "../../../shared/checked.js";
 import { type KeyGrammar, type LimitKey, parseKey } from "../../../shared/domain/limit-key.js";
+import { invalid } from "../../../shared/error-code.js";
 
 interface Move<S extends string> {
   /** The body without its `replaces`. */
@@ -30,4 +32,17 @@ export function parseMove<S extends string>(
       param: param === null || param === "body" ? "replaces" : `replaces.${param}`,
     },
   };
+}
+
+interface Removal {
+  /** The body without its `revert`. */
+  readonly body: unknown;
+  readonly revert: boolean;
+}
+
+export function parseRemoval(body: unknown): Checked<Removal> {
+  if (!isObject(body)) return good({ body, revert: false });
+  const { revert = false, ...rest } = body;
+  if (typeof revert === "boolean") return good({ body: rest, revert });
+  return { ok: false, failure: invalid("revert must be true or false", "revert") };
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
 import { admit } from "../../../../limiterd/rules/admit.js";
-import { Replay } from "../../../../limiterd/rules/back-tests/replay.js";
+import { Replay, TimeQueue } from "../../../../limiterd/rules/back-tests/replay.js";
 import type { PastRequest } from "../../../../limiterd/rules/back-tests/replayed-rule.js";
 import { charge, release } from "../../../../limiterd/rules/charge.js";
 import { judge } from "../../../../limiterd/rules/judge.js";
@@ -220,5 +220,26 @@ t.test("a record that comes too late counts where it was, and isn't judged", asy
     }).sums.sums,
     { requests: 3, refused: 1 },
     "the one behind it meets it",
+  );
+});
+
+t.test("what was added comes out by its time, and at the same time in its order", async () => {
+  fc.assert(
+    fc.property(fc.array(fc.option(fc.nat(20), { nil: null })), (steps) => {
+      const queue = new TimeQueue<number>();
+      let waiting: { readonly atMs: number; readonly item: number }[] = [];
+      steps.forEach((atMs, item) => {
+        if (atMs !== null) {
+          queue.add(atMs, item);
+          waiting = [...waiting, { atMs, item }].sort((a, b) => a.atMs - b.atMs || a.item - b.item);
+          return;
+        }
+        const [first, ...rest] = waiting;
+        waiting = rest;
+        if (queue.firstMs !== (first?.atMs ?? Number.POSITIVE_INFINITY)) throw new Error("time");
+        if (queue.take() !== first?.item) throw new Error("item");
+      });
+      return queue.size === waiting.length;
+    }),
   );
 });

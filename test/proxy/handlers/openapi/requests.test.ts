@@ -5,8 +5,7 @@
 import fc from "fast-check";
 import t from "tap";
 import { HeldLimitFiles } from "../../../../limiterd/handlers/limit-files/held-limit-files.js";
-import { parseMove } from "../../../../limiterd/handlers/limit-files/parse-move.js";
-import { parseRemoval } from "../../../../limiterd/handlers/limit-files/parse-removal.js";
+import { parseMove, parseRemoval } from "../../../../limiterd/handlers/limit-files/parse-move.js";
 import { parseBackTest } from "../../../../limiterd/rules/back-tests/back-tests.js";
 import { explainRequest } from "../../../../proxy/handlers/admin/explain-request.js";
 import { type Checked, good, isObject, parseConfirmation } from "../../../../shared/checked.js";
