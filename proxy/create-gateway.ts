@@ -28,7 +28,7 @@ import { FairTurns, FreePlaces } from "./capacity/free-places.js";
 import { SharedReads } from "./capacity/shared-reads.js";
 import { createDashboardLoader } from "./dashboard/bundle-files.js";
 import { LiveFeed } from "./dashboard/live-feed.js";
-import { digest, newSessionToken, sameSecret, sessionMark } from "./digests.js";
+import { digest, newSessionToken, sameSecret, sessionMark, webSocketAccept } from "./digests.js";
 import { createEgress } from "./egress/egress.js";
 import { type Gateway, type Provider, providerOf } from "./gateway.js";
 import { ResponseCache } from "./handlers/cache/response-cache.js";
@@ -168,6 +168,7 @@ export async function createGateway({
     newKey,
     nowMs: () => Date.now(),
     isUtf8,
+    webSocketAccept,
     newId: randomUUID,
     newSpool: createSpoolFile,
     loadOpenapi: createOpenapiLoader(log),

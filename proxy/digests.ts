@@ -1,4 +1,4 @@
-/** Hashes for comparing secrets and finding cache entries, and session tokens. */
+/** Hashes for comparing secrets, finding cache entries and opening WebSockets; session tokens. */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 
 /** Compares in constant time, also for different lengths. */
@@ -22,4 +22,9 @@ export function newSessionToken(): string {
 /** A fingerprint of `text` in a session: it can be checked only with the session's token. */
 export function sessionMark(token: string, text: string): string {
   return createHmac("sha256", token).update(text).digest("base64url");
+}
+
+/** The answer to the key of a WebSocket's handshake (RFC 6455 section 4.2.2). */
+export function webSocketAccept(key: string): string {
+  return createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
 }

@@ -105,6 +105,8 @@ export interface Gateway {
   /** Wall time, for dates. */
   readonly nowMs: () => number;
   readonly isUtf8: (bytes: Buffer) => boolean;
+  /** The answer to the key of a WebSocket's handshake. */
+  readonly webSocketAccept: (key: string) => string;
   /** A random id. */
   readonly newId: () => string;
   readonly newSpool: () => Promise<Spool>;

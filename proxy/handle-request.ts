@@ -36,6 +36,7 @@ import {
   logBug,
   logRequest,
 } from "./handlers/report-request.js";
+import { responsesSocket } from "./handlers/responses-socket.js";
 import { serveLimiterMetrics, serveMetrics } from "./handlers/serve-metrics.js";
 import type { Exchange } from "./http/exchange.js";
 import {
@@ -262,6 +263,8 @@ function serve(
         : passthroughSession(context, context.exchange.webSocket);
     case "realtime":
       return realtimeSession(context);
+    case "responses_socket":
+      return responsesSocket(context, (exchange) => handleRequest(context.gateway, exchange));
     case "model":
       return answerModel(context);
     case "models":

@@ -63,6 +63,11 @@ export class MemoryShare {
     this.#ledger = ledger;
   }
 
+  /** The memory of another request, from the same ledger. */
+  another(): MemoryShare {
+    return new MemoryShare(this.#ledger);
+  }
+
   /**
    * Takes memory for the request itself, and leaves some for answers of running requests. A lone
    * request always gets it, since its size has its own bound.

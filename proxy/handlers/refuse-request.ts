@@ -23,12 +23,6 @@ export function refuseRoute(
     const message = leftOut(path) ?? `unknown API endpoint: ${method} ${path}`;
     return replyFailure(exchange, match.area, plainFailure(404, "not_found_error", message));
   }
-  if (path === "/v1/responses" && asksForWebSocket(exchange)) {
-    record.end(426, "refused");
-    const message = "responses over a WebSocket are not offered: send a POST";
-    const failure = plainFailure(426, "invalid_request_error", message);
-    return replyFailure(exchange, match.area, failure, ["allow", match.allow]);
-  }
   record.end(405, "refused");
   replyFailure(
     exchange,
@@ -45,11 +39,6 @@ export function refuseRoute(
 /** A method of Gemini's models that Sluice doesn't offer; the model itself has a GET. */
 function isMethodOfGoogle({ method, path }: Exchange): boolean {
   return method === "POST" && /^\/v1beta\/models\/.+:\w+$/.test(path);
-}
-
-/** Codex tries a WebSocket first, and falls back to HTTP only after a 426. */
-function asksForWebSocket(exchange: Exchange): boolean {
-  return exchange.header("upgrade")?.toLowerCase() === "websocket";
 }
 
 /** Whether no further request can be served now. */

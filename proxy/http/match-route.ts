@@ -31,6 +31,7 @@ export type Endpoint =
   | ModelOperation
   | "passthrough"
   | "realtime"
+  | "responses_socket"
   | "count_tokens"
   | "input_tokens"
   | "count_content_tokens"
@@ -124,7 +125,7 @@ const sessionMethods: Methods = {
 
 export const routes: ReadonlyMap<string, PathEndpoints> = new Map<string, PathEndpoints>([
   ["/v1/chat/completions", { area: "model", methods: { POST: "chat_completions" } }],
-  ["/v1/responses", { area: "model", methods: { POST: "responses" } }],
+  ["/v1/responses", model({ GET: "responses_socket", POST: "responses" })],
   ["/v1/messages", { area: "model", methods: { POST: "messages" } }],
   ["/v1/completions", { area: "model", methods: { POST: "completions" } }],
   ["/v1/responses/compact", { area: "model", methods: { POST: "compact" } }],
@@ -284,6 +285,8 @@ const daemonCallsMax = 256;
 const fileCallsMax = 4;
 /** Answered from memory, or by a daemon call that equal requests share. */
 const repliesMax = 1000;
+/** Each stays open; its requests are limited like any others. */
+const socketsMax = 1000;
 /** Each may be megabytes of text, and one of them needs the daemon. */
 const scrapesMax = 8;
 
@@ -291,6 +294,7 @@ export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   count_tokens: providerCallsMax,
   input_tokens: providerCallsMax,
   count_content_tokens: providerCallsMax,
+  responses_socket: socketsMax,
   files: providerCallsMax,
   batches: providerCallsMax,
   stored_responses: providerCallsMax,

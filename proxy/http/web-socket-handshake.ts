@@ -27,7 +27,7 @@ export function isHandshake(
   if ((header("content-length") ?? "0") !== "0" || header("transfer-encoding") !== undefined)
     return false;
   const { path } = endpointAddress(url ?? "");
-  return path.startsWith("/p/") || path === "/v1/realtime";
+  return path.startsWith("/p/") || path === "/v1/realtime" || path === "/v1/responses";
 }
 
 /**
@@ -102,6 +102,11 @@ export function switchedHeaders(
   if (chosen !== "" && offered(joined(requestHeaders, "sec-websocket-protocol")).includes(chosen))
     headers.push("sec-websocket-protocol", chosen);
   return ["upgrade", "websocket", "connection", "Upgrade", ...headers];
+}
+
+/** The subprotocol that a server chooses; null if the client offered none. */
+export function chosenProtocol(request: Pick<RequestHeaders, "header">): string | null {
+  return offered(request.header("sec-websocket-protocol"))[0] ?? null;
 }
 
 function joined(rawHeaders: readonly string[], name: string): string {

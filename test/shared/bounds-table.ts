@@ -160,6 +160,11 @@ const connections: readonly Row[] = [
     count(freePlacesMax.usage),
     "503 `overloaded`",
   ],
+  [
+    "a caller's WebSockets for responses",
+    count(freePlacesMax.responses_socket),
+    "503 `overloaded`",
+  ],
   ["a caller's concurrent scrapes", count(freePlacesMax.metrics), "503 `overloaded`"],
   ["live streams of the dashboard", `${watchersMax} a proxy`, "503 `overloaded`"],
 ];

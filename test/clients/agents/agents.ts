@@ -53,6 +53,7 @@ name = "Sluice"
 base_url = "${url}/v1"
 env_key = "SLUICE_KEY"
 wire_api = "responses"
+supports_websockets = true
 `;
 
 const codex: Agent = {

@@ -14,6 +14,7 @@ const endpoints: readonly (readonly [
 ])[] = [
   ["POST", "/v1/chat/completions", "chat_completions", "model"],
   ["POST", "/v1/responses", "responses", "model"],
+  ["GET", "/v1/responses", "responses_socket", "model"],
   ["POST", "/v1/messages", "messages", "model"],
   ["POST", "/v1/embeddings", "embeddings", "model"],
   ["POST", "/v1/audio/speech", "speech", "model"],

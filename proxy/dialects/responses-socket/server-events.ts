@@ -1,0 +1,200 @@
+/**
+ * The events that a client gets over a WebSocket of the Responses API: those of the stream over
+ * HTTP, in their lane, and errors with the status that they have over HTTP. It also keeps what a
+ * later `response.create` needs of the answer.
+ */
+import { isAbsent, isObject } from "../../../shared/checked.js";
+import { parseBodyExactly, writeExactly } from "../../body/exact-json.js";
+import type { StreamEvent } from "../event-stream.js";
+import type { JsonObject } from "../shared/translation.js";
+import { joinItems } from "./client-event.js";
+
+/** A finished response that isn't stored, so that the socket must know it. */
+interface FinishedResponse {
+  readonly id: string;
+  /** The items of its output as JSON, for the input of a later request. */
+  readonly items: string;
+}
+
+interface Answered {
+  readonly streamId: string | null;
+  /** The response that it continues, if its provider hasn't seen that id; empty for none. */
+  readonly previousId: string;
+  /** Takes memory for items; false without any. */
+  readonly hold: (chars: number) => boolean;
+}
+
+/** The events whose data matter here. Most events are deltas, and pass unread. */
+const lastEvents: ReadonlySet<unknown> = new Set([
+  "response.completed",
+  "response.incomplete",
+  "response.failed",
+  "error",
+]);
+const firstEvents: ReadonlySet<unknown> = new Set(["response.created", "response.in_progress"]);
+const itemDone = "response.output_item.done";
+
+export class ServerEvents {
+  readonly #answered: Answered;
+  #items = "";
+  /** Whether there was memory for all items. */
+  #isWhole = true;
+  /** The last event, which is held back until the request is settled. */
+  #last: string | null = null;
+  /** Set once the response is done, if its provider doesn't store it. */
+  finished: FinishedResponse | null = null;
+
+  constructor(answered: Answered) {
+    this.#answered = answered;
+  }
+
+  /** What the client gets now; null for nothing. */
+  push({ event: name, data }: StreamEvent): string | null {
+    if (this.#last !== null || data === "[DONE]") return null;
+    const isRead =
+      name === null || name === itemDone || lastEvents.has(name) || firstEvents.has(name);
+    const value = isRead ? parseBodyExactly(data) : null;
+    if (!isObject(value)) return inLane(data, this.#answered.streamId);
+    const { type } = value;
+    if (type === "error") {
+      this.#last = this.#error(value);
+      return null;
+    }
+    if (type === itemDone) this.#keep(value["item"]);
+    const message = inLane(this.#withPrevious(value, data), this.#answered.streamId);
+    if (!lastEvents.has(type)) return message;
+    this.#last = message;
+    if (type !== "response.failed") this.#finish(value["response"]);
+    return null;
+  }
+
+  /** An answer that isn't a stream: an error, or a whole response. */
+  whole(status: number, headers: readonly string[], body: string): void {
+    const value = parseBodyExactly(body);
+    if (status < 300 && isObject(value) && typeof value["status"] === "string") {
+      for (const item of Array.isArray(value["output"]) ? value["output"] : []) this.#keep(item);
+      this.push({
+        event: "response.completed",
+        data: writeExactly({
+          type: `response.${value["status"]}`,
+          sequence_number: 0,
+          response: value,
+        }),
+      });
+      return;
+    }
+    const error = isObject(value) && isObject(value["error"]) ? value["error"] : noAnswer;
+    const sent = { status: status < 400 ? 502 : status, headers: sentHeaders(headers) };
+    this.#last = inLane(errorEvent(error, sent), this.#answered.streamId);
+  }
+
+  /** The last event. An answer without one was cut. */
+  end(): string {
+    return this.#last ?? inLane(errorEvent(cut, { status: 502 }), this.#answered.streamId);
+  }
+
+  #error(value: JsonObject): string {
+    const { error, code = null, message = "", param = null, status } = value;
+    const given = isObject(error) ? error : { type: "server_error", code, message, param };
+    const sent = { status: typeof status === "number" ? status : statusOf(given) };
+    return inLane(errorEvent(given, sent), this.#answered.streamId);
+  }
+
+  #keep(item: unknown): void {
+    const kept = isObject(item) ? asInput(item) : null;
+    if (kept === null || !this.#isWhole) return;
+    const text = writeExactly(kept);
+    this.#isWhole = this.#answered.hold(text.length + 1);
+    this.#items = this.#isWhole ? joinItems(this.#items, text) : "";
+  }
+
+  #finish(response: unknown): void {
+    if (!isObject(response) || typeof response["id"] !== "string") return;
+    if (response["store"] === true || !this.#isWhole) return;
+    this.finished = { id: response["id"], items: this.#items };
+  }
+
+  /** The provider doesn't know the id that the client has named. */
+  #withPrevious(value: JsonObject, data: string): string {
+    const { previousId } = this.#answered;
+    const { response } = value;
+    if (previousId === "" || !isObject(response)) return data;
+    return writeExactly({
+      ...value,
+      response: { ...response, previous_response_id: previousId },
+    });
+  }
+}
+
+/** `headers`: of the answer over HTTP. */
+export function errorEvent(
+  error: JsonObject,
+  { status, headers = {} }: { readonly status: number; readonly headers?: JsonObject },
+): string {
+  const { code = null, param = null } = error;
+  const isLost = param === "previous_response_id" && isAbsent(code);
+  const sent = isLost ? { ...error, code: "previous_response_not_found" } : error;
+  return JSON.stringify({ type: "error", status, error: sent, headers });
+}
+
+export function inLane(message: string, streamId: string | null): string {
+  return streamId === null
+    ? message
+    : `{"stream_id":${JSON.stringify(streamId)},${message.slice(1)}`;
+}
+
+const noAnswer = {
+  type: "provider_error",
+  message: "the provider has answered without the stream that was asked for",
+  code: null,
+  param: null,
+};
+
+const cut = {
+  type: "provider_error",
+  message: "the provider's stream ended before the answer was complete",
+  code: null,
+  param: null,
+};
+
+/** An error within a stream has no status. */
+function statusOf({ type, code }: JsonObject): number {
+  if (code === "context_length_exceeded") return 400;
+  return statuses.get(type) ?? statuses.get(code) ?? 500;
+}
+
+const statuses: ReadonlyMap<unknown, number> = new Map([
+  ["invalid_request_error", 400],
+  ["authentication_error", 401],
+  ["permission_error", 403],
+  ["not_found_error", 404],
+  ["rate_limit_error", 429],
+  ["rate_limit_exceeded", 429],
+]);
+
+/** The headers of limits and of the request's id: the others describe the body. */
+function sentHeaders(flat: readonly string[]): JsonObject {
+  const sent: Record<string, string> = {};
+  for (let i = 0; i < flat.length; i += 2) {
+    const name = flat[i]!.toLowerCase();
+    if (/^(?:retry-after|x-)/.test(name)) sent[name] = flat[i + 1]!;
+  }
+  return sent;
+}
+
+/** Items that need no id in an input. An id would name something that isn't stored. */
+const freeItems: ReadonlySet<unknown> = new Set([
+  "message",
+  "function_call",
+  "custom_tool_call",
+  "reasoning",
+]);
+
+/** An output item as an input item; null for reasoning that its provider can't read again. */
+function asInput(item: JsonObject): JsonObject | null {
+  const { type, content, encrypted_content: encrypted } = item;
+  if (!freeItems.has(type)) return item;
+  const { id: _id, status: _status, ...rest } = item;
+  if (type !== "reasoning" || typeof encrypted === "string") return rest;
+  return Array.isArray(content) && content.length > 0 ? rest : null;
+}

@@ -1,0 +1,380 @@
+/**
+ * GET /v1/responses as a WebSocket: each `response.create` is a request of its own, sent to its
+ * provider over HTTP, admitted and settled like any other (`docs/decisions/responses-socket.md`).
+ *
+ * Requests with the same `stream_id` run one after the other, those of other lanes beside them. The
+ * socket knows the last response of each lane that no provider stores, so that the next request can
+ * continue it.
+ */
+import { invalid, plainFailure } from "../../shared/error-code.js";
+import { EventSplitter } from "../dialects/event-stream.js";
+import {
+  type CreateEvent,
+  inputItems,
+  joinItems,
+  readClientEvent,
+  requestBody,
+  type SocketClientEvent,
+} from "../dialects/responses-socket/client-event.js";
+import { errorEvent, inLane, ServerEvents } from "../dialects/responses-socket/server-events.js";
+import { responseObject } from "../dialects/responses-to-chat/response-object.js";
+import type { ClientSocket, Exchange } from "../http/exchange.js";
+import { headersOfRequests, SocketExchange } from "../http/exchanges/socket-exchange.js";
+import { replyFailure } from "../http/respond.js";
+import { chosenProtocol, withProtocolKey } from "../http/web-socket-handshake.js";
+import {
+  closeCodes,
+  handshakeProblem,
+  switchingHead,
+  WebSocketServer,
+} from "../http/web-socket-server.js";
+import type { RequestContext } from "../request-context.js";
+import type { OpenSession } from "../upstream/passthrough/open-sessions.js";
+
+/** As OpenAI has them. */
+const ageMaxMs = 60 * 60_000;
+const runningMax = 16;
+const lanesMax = 32;
+/** Requests that wait for others of their lane, on one socket. */
+const waitingMax = 64;
+
+const tickMs = 30_000;
+/** Without a frame from the client, not even an answer to a ping, for so many ticks it has left. */
+const quietTicksMax = 20;
+
+type SocketContext = RequestContext<
+  "config" | "isUtf8" | "monoMs" | "nowMs" | "sessions" | "setTimer" | "webSocketAccept"
+>;
+
+/** `handle`: handles one request. Rejects only if the process must end. */
+export async function responsesSocket(
+  context: SocketContext,
+  handle: (exchange: Exchange) => Promise<void>,
+): Promise<void> {
+  const { exchange, record } = context;
+  const { webSocket } = exchange;
+  const problem =
+    webSocket === null
+      ? { status: 426, message: "GET /v1/responses needs a WebSocket upgrade" }
+      : handshakeProblem(exchange);
+  if (webSocket === null || problem !== null) {
+    const { status, message } = problem!;
+    record.end(status, "refused");
+    const upgrade = [
+      "upgrade",
+      "websocket",
+      "connection",
+      "upgrade, close",
+      "sec-websocket-version",
+      "13",
+    ];
+    const failure = plainFailure(status, "invalid_request_error", message);
+    return replyFailure(exchange, "model", failure, status === 426 ? upgrade : []);
+  }
+  record.end(101, "answered");
+  await new ResponsesSocket(context, webSocket, handle).ended;
+}
+
+interface Lane {
+  /** Its stream id; null for requests without one. */
+  readonly id: string | null;
+  isBusy: boolean;
+  readonly waiting: Buffer[];
+  /** Its last response, if no provider stores it. */
+  last: { readonly id: string; readonly items: string; readonly bytes: number } | null;
+}
+
+class ResponsesSocket implements OpenSession {
+  readonly ended: Promise<void>;
+  readonly #context: SocketContext;
+  readonly #handle: (exchange: Exchange) => Promise<void>;
+  readonly #headers: readonly string[];
+  readonly #server: WebSocketServer;
+  readonly #openedMonoMs: number;
+  readonly #lanes = new Map<string | null, Lane>();
+  readonly #running = new Set<SocketExchange>();
+  readonly #handling = new Set<Promise<void>>();
+  #waiting = 0;
+  #requests = 0;
+  #quietTicks = 0;
+  /** It takes no more requests, and closes once none runs. */
+  #isEnding = false;
+  #cancelTick: () => void = () => {};
+  #resolve: () => void = () => {};
+  #reject: (error: unknown) => void = () => {};
+
+  constructor(
+    context: SocketContext,
+    client: ClientSocket,
+    handle: (exchange: Exchange) => Promise<void>,
+  ) {
+    const { gateway, exchange } = context;
+    this.#context = context;
+    this.#handle = handle;
+    this.#headers = headersOfRequests(exchange.rawHeaders);
+    this.#openedMonoMs = gateway.monoMs();
+    this.ended = new Promise((resolve, reject) => {
+      [this.#resolve, this.#reject] = [resolve, reject];
+    });
+    const protocol = chosenProtocol(exchange);
+    client.takeOver();
+    client.socket.write(
+      switchingHead(gateway.webSocketAccept(exchange.header("sec-websocket-key") ?? ""), [
+        "x-request-id",
+        exchange.id,
+        ...(protocol === null ? [] : ["sec-websocket-protocol", protocol]),
+      ]),
+    );
+    this.#server = new WebSocketServer(client.socket, {
+      memory: exchange.memory,
+      messageBytesMax: gateway.config.server.bodyBytesMax,
+      stalledMs: gateway.config.server.stalledClientMs,
+      setTimer: gateway.setTimer,
+      isUtf8: gateway.isUtf8,
+      onMessage: (bytes) => this.#onMessage(bytes),
+      onUnread: (why) => this.#onUnread(why),
+      onClosed: () => this.#onClosed(),
+      onBug: this.#reject,
+    });
+    gateway.sessions.add(this);
+    this.#tick();
+  }
+
+  drain(): void {
+    this.#isEnding = true;
+    this.#closeIfIdle("the proxy stops");
+  }
+
+  #tick(): void {
+    const { monoMs, setTimer } = this.#context.gateway;
+    this.#cancelTick = setTimer(tickMs, () => {
+      this.#quietTicks = this.#server.quiet() ? this.#quietTicks + 1 : 0;
+      if (monoMs() - this.#openedMonoMs >= ageMaxMs) {
+        this.#isEnding = true;
+        this.#closeIfIdle("a WebSocket stays open for 60 minutes");
+      }
+      if (this.#quietTicks < quietTicksMax) this.#server.ping();
+      else this.#server.close(closeCodes.goingAway, "no traffic for 10 minutes");
+      this.#tick();
+    });
+  }
+
+  #closeIfIdle(reason: string): void {
+    if (this.#isEnding && this.#running.size === 0 && this.#waiting === 0)
+      this.#server.close(closeCodes.goingAway, reason);
+  }
+
+  #onUnread(why: "too_large" | "no_memory"): void {
+    const { bodyBytesMax } = this.#context.gateway.config.server;
+    const error =
+      why === "too_large"
+        ? {
+            ...invalid(`the message is larger than ${bodyBytesMax} bytes`),
+            code: "request_too_large",
+          }
+        : plainFailure(503, "internal_error", "there is no memory for the message");
+    this.#refuse(error, why === "too_large" ? 413 : 503, null);
+  }
+
+  #refuse(
+    { type, message, code, param }: ReturnType<typeof invalid>,
+    status: number,
+    streamId: string | null,
+  ): void {
+    this.#server.send(inLane(errorEvent({ type, message, code, param }, { status }), streamId));
+  }
+
+  #onMessage(bytes: Buffer): void {
+    const event = readClientEvent(bytes.toString());
+    if (event.kind === "create") this.#create(event, bytes);
+    else {
+      this.#context.exchange.memory.give(bytes.length);
+      this.#answer(event);
+    }
+  }
+
+  /** Steering would need a socket to the provider. */
+  #answer(event: Exclude<SocketClientEvent, CreateEvent>): void {
+    switch (event.kind) {
+      case "report":
+        return;
+      case "invalid":
+        return this.#refuse(event.failure, 400, event.streamId);
+      case "steer": {
+        const { previousId, input } = event;
+        const message = "responses can't be steered: send the input with the next response.create";
+        const error = { type: "invalid_request_error", code: "steering_not_supported", message };
+        const steer = { previous_response_id: previousId, input };
+        this.#server.send(
+          JSON.stringify({ type: "response.steer.failed", sequence_number: 0, error, steer }),
+        );
+      }
+    }
+  }
+
+  #create(event: CreateEvent, bytes: Buffer): void {
+    const { streamId } = event;
+    const refused = this.#whyNot(streamId);
+    if (refused !== null) {
+      this.#context.exchange.memory.give(bytes.length);
+      return this.#refuse(refused.failure, refused.status, streamId);
+    }
+    let lane = this.#lanes.get(streamId);
+    if (lane === undefined) {
+      lane = { id: streamId, isBusy: false, waiting: [], last: null };
+      this.#lanes.set(streamId, lane);
+    }
+    if (!lane.isBusy && this.#running.size < runningMax) return this.#run(lane, event, bytes);
+    lane.waiting.push(bytes);
+    this.#waiting++;
+  }
+
+  #whyNot(
+    streamId: string | null,
+  ): { readonly failure: ReturnType<typeof invalid>; readonly status: number } | null {
+    if (this.#isEnding) {
+      const failure = invalid("this WebSocket is about to close: open another one");
+      return { failure: { ...failure, code: "websocket_connection_limit_reached" }, status: 400 };
+    }
+    const isNew = streamId !== null && !this.#lanes.has(streamId);
+    const named = this.#lanes.size - (this.#lanes.has(null) ? 1 : 0);
+    if (isNew && named >= lanesMax) {
+      const failure = invalid(`a WebSocket has at most ${lanesMax} streams`, "stream_id");
+      return { failure: { ...failure, code: "websocket_stream_limit_reached" }, status: 400 };
+    }
+    if (this.#waiting < waitingMax) return null;
+    const message = `${waitingMax} requests of this WebSocket are waiting already`;
+    return { failure: plainFailure(503, "internal_error", message), status: 503 };
+  }
+
+  #run(lane: Lane, event: CreateEvent, bytes: Buffer): void {
+    const { gateway, exchange } = this.#context;
+    const { memory } = exchange;
+    const earlier = event.previousId === "" ? null : this.#responseOf(event.previousId);
+    const items = joinItems(earlier?.items ?? "", inputItems(event));
+    const continues = earlier === null ? event.previousId : "";
+    const previousId = earlier === null ? "" : event.previousId;
+    const id = `${exchange.ownId}-${++this.#requests}`;
+    memory.give(bytes.length);
+    if (!event.generate)
+      return continues === ""
+        ? this.#warmUp(lane, event, { id, items })
+        : this.#refuse(unknownResponse(continues), 400, lane.id);
+    let held = 0;
+    const hold = (chars: number): boolean => {
+      if (held + chars > gateway.config.server.bodyBytesMax || !memory.takeForAnswer(chars))
+        return false;
+      held += chars;
+      return true;
+    };
+    const events = new ServerEvents({ streamId: lane.id, previousId, hold });
+    const splitter = new EventSplitter();
+    const server = this.#server;
+    const request = new SocketExchange({
+      handshake: exchange,
+      headers: withProtocolKey(exchange),
+      rawHeaders: this.#headers,
+      id,
+      body: requestBody(event, items, continues),
+      memory: memory.another(),
+      isGone: () => server.over,
+      answer: {
+        onStream(chunk) {
+          let flows = true;
+          for (const each of splitter.push(chunk)) {
+            const message = events.push(each);
+            if (message !== null) flows = server.send(message);
+          }
+          return flows;
+        },
+        onWhole: (status, headers, body) => events.whole(status, headers, body),
+        onDrain: (run) => server.onDrain(run),
+        onDone: () => {
+          const { finished } = events;
+          memory.give(held);
+          if (finished !== null)
+            this.#remember(lane, finished.id, joinItems(items, finished.items));
+          server.send(events.end());
+          this.#done(lane, request);
+        },
+      },
+    });
+    lane.isBusy = true;
+    this.#running.add(request);
+    const handling = this.#handle(request)
+      .catch((error: unknown) => {
+        this.#reject(error);
+        server.cut();
+      })
+      .then(() => void this.#handling.delete(handling));
+    this.#handling.add(handling);
+  }
+
+  #responseOf(id: string): Lane["last"] {
+    for (const { last } of this.#lanes.values()) if (last?.id === id) return last;
+    return null;
+  }
+
+  /** Keeps the conversation up to this response in place of the lane's last one. */
+  #remember(lane: Lane, id: string, items: string): void {
+    const { gateway, exchange } = this.#context;
+    if (lane.last !== null) exchange.memory.give(lane.last.bytes);
+    const bytes = items.length;
+    const fits =
+      bytes <= gateway.config.server.bodyBytesMax && exchange.memory.takeForAnswer(bytes);
+    lane.last = fits ? { id, items, bytes } : null;
+  }
+
+  /** A request that only prepares the next one, which sends it to the model. */
+  #warmUp(lane: Lane, { body }: CreateEvent, { id, items }: { id: string; items: string }): void {
+    const context = {
+      model: typeof body["model"] === "string" ? body["model"] : "",
+      nowSeconds: Math.floor(this.#context.gateway.nowMs() / 1000),
+      requestId: id,
+      provider: "",
+      request: body,
+    };
+    const state = { output: [], usage: noTokens, serviceTier: null };
+    const created = responseObject(context, { ...state, progress: { status: "in_progress" } });
+    const completed = responseObject(context, { ...state, progress: { status: "completed" } });
+    this.#remember(lane, String(completed["id"]), items);
+    for (const [sequence_number, type, response] of [
+      [0, "response.created", created],
+      [1, "response.completed", completed],
+    ] as const)
+      this.#server.send(inLane(JSON.stringify({ type, sequence_number, response }), lane.id));
+    this.#next();
+  }
+
+  #done(lane: Lane, request: SocketExchange): void {
+    lane.isBusy = false;
+    this.#running.delete(request);
+    this.#next();
+  }
+
+  /** Runs what waits, if it can. */
+  #next(): void {
+    for (const lane of this.#lanes.values()) {
+      if (lane.isBusy || lane.waiting.length === 0 || this.#running.size >= runningMax) continue;
+      const bytes = lane.waiting.shift()!;
+      this.#waiting--;
+      const event = readClientEvent(bytes.toString());
+      if (event.kind === "create" && !this.#server.over) this.#run(lane, event, bytes);
+    }
+    this.#closeIfIdle("the WebSocket has served its time");
+  }
+
+  #onClosed(): void {
+    this.#cancelTick();
+    this.#context.gateway.sessions.remove(this);
+    for (const request of this.#running) request.left();
+    void Promise.all(this.#handling).then(() => this.#resolve());
+  }
+}
+
+function unknownResponse(id: string): ReturnType<typeof invalid> {
+  const message = `the WebSocket doesn't know the response ${id}: send the complete conversation`;
+  return { ...invalid(message, "previous_response_id"), code: "previous_response_not_found" };
+}
+
+const noTokens = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };

@@ -1,0 +1,199 @@
+/**
+ * One request that came over a WebSocket, as an exchange: to the steps it is a POST like any other,
+ * with the headers of the handshake.
+ *
+ * Not here: what the client gets of the answer. `SocketAnswer` makes messages of it.
+ */
+import type { MemoryShare } from "../../capacity/memory-ledger.js";
+import { headerOf } from "../copy-headers.js";
+import type { BodyResult, Exchange, RequestHeaders } from "../exchange.js";
+
+/** Where the answer goes. */
+interface SocketAnswer {
+  /** A piece of an event stream. False if the client reads too slowly. */
+  onStream(chunk: Buffer): boolean;
+  /** An answer that isn't a stream. */
+  onWhole(status: number, headers: readonly string[], body: string): void;
+  onDrain(run: () => void): void;
+  /** The answer is complete, or was cut. */
+  onDone(): void;
+}
+
+interface SocketRequest {
+  readonly handshake: Exchange;
+  /** Those of the handshake, with the key among its subprotocols. */
+  readonly headers: Pick<RequestHeaders, "header">;
+  /** The same without those of the connection. */
+  readonly rawHeaders: readonly string[];
+  readonly id: string;
+  readonly body: Buffer;
+  readonly memory: MemoryShare;
+  readonly answer: SocketAnswer;
+  readonly isGone: () => boolean;
+}
+
+const ofConnection = /^(?:connection|upgrade|content-type|x-request-id|sec-websocket-.*)$/i;
+
+/** Removes the headers of the connection from those of a handshake. */
+export function headersOfRequests(rawHeaders: readonly string[]): readonly string[] {
+  const kept = ["content-type", "application/json"];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const [name, value] = [rawHeaders[i]!, rawHeaders[i + 1]!];
+    const isOfSockets = /^openai-beta$/i.test(name) && value.startsWith("responses_websockets");
+    if (!ofConnection.test(name) && !isOfSockets) kept.push(name, value);
+  }
+  return kept;
+}
+
+export class SocketExchange implements Exchange {
+  readonly method = "POST";
+  readonly webSocket = null;
+  readonly id: string;
+  readonly memory: MemoryShare;
+  readonly rawHeaders: readonly string[];
+  readonly #request: SocketRequest;
+  #onGone: (() => void) | null = null;
+  #begun = false;
+  #isStream = false;
+  #done = false;
+  /** The head of an answer that isn't a stream, and its body so far. */
+  #status = 0;
+  #headers: readonly string[] = [];
+  #pieces: Buffer[] = [];
+
+  constructor(request: SocketRequest) {
+    this.#request = request;
+    this.id = request.id;
+    this.memory = request.memory;
+    this.rawHeaders = request.rawHeaders;
+  }
+
+  get ownId(): string {
+    return this.id;
+  }
+
+  get remoteAddress(): string {
+    return this.#request.handshake.remoteAddress;
+  }
+
+  get path(): string {
+    return this.#request.handshake.path;
+  }
+
+  get query(): string {
+    return this.#request.handshake.query;
+  }
+
+  get modelInPath(): string | null {
+    return this.#request.handshake.modelInPath;
+  }
+
+  header(name: string): string | undefined {
+    if (name === "content-type") return "application/json";
+    return ofConnection.test(name) ? undefined : this.#request.headers.header(name);
+  }
+
+  isRepeated(name: string): boolean {
+    return this.#request.handshake.isRepeated(name);
+  }
+
+  awaitBody(_ms: number, then: () => void): void {
+    queueMicrotask(then);
+  }
+
+  async readBody(bytesMax: number): Promise<BodyResult> {
+    const { body } = this.#request;
+    if (this.gone) return { ok: false, reason: "gone" };
+    if (body.length > bytesMax) return { ok: false, reason: "too_large" };
+    return this.memory.take(body.length)
+      ? { ok: true, bytes: body }
+      : { ok: false, reason: "no_memory" };
+  }
+
+  async *readPieces(): AsyncGenerator<Buffer> {
+    yield this.#request.body;
+  }
+
+  get gone(): boolean {
+    return !this.#done && this.#request.isGone();
+  }
+
+  get cutByStop(): boolean {
+    return this.#request.handshake.cutByStop;
+  }
+
+  onGone(run: () => void): void {
+    this.#onGone = run;
+    if (this.gone) queueMicrotask(() => this.left());
+  }
+
+  /** The client has left. */
+  left(): void {
+    if (!this.#done) this.memory.answered();
+    const run = this.#onGone;
+    this.#onGone = null;
+    if (!this.#done) run?.();
+  }
+
+  /** The client gets no headers of an answer. */
+  addHeaders(): void {}
+
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  begin(status: number, headers: readonly string[]): void {
+    this.#begun = true;
+    [this.#status, this.#headers] = [status, headers];
+    this.#isStream =
+      status < 300 &&
+      headerOf(headers, "content-type").toLowerCase().startsWith("text/event-stream");
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#done) return true;
+    if (this.#isStream) return this.#request.answer.onStream(chunk);
+    if (!this.memory.takeForAnswer(chunk.length)) this.cut();
+    else this.#pieces.push(chunk);
+    return true;
+  }
+
+  onDrain(run: () => void): void {
+    this.#request.answer.onDrain(run);
+  }
+
+  end(): void {
+    if (this.#done) return;
+    if (!this.#isStream)
+      this.#request.answer.onWhole(
+        this.#status,
+        this.#headers,
+        Buffer.concat(this.#pieces).toString(),
+      );
+    this.#finish();
+  }
+
+  reply(
+    status: number,
+    headers: readonly string[],
+    body: string,
+    encoding: "latin1" | "utf8",
+  ): void {
+    if (this.#done) return;
+    this.#begun = true;
+    const text = encoding === "utf8" ? body : Buffer.from(body, "latin1").toString();
+    this.#request.answer.onWhole(status, headers, text);
+    this.#finish();
+  }
+
+  cut(): void {
+    this.#finish();
+  }
+
+  #finish(): void {
+    if (this.#done) return;
+    this.#done = true;
+    this.memory.answered();
+    this.#request.answer.onDone();
+  }
+}
