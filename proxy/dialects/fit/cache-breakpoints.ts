@@ -7,6 +7,7 @@
  */
 import { isAbsent, isObject } from "../../../shared/checked.js";
 import type { CacheMode } from "../../../shared/config/provider-type.js";
+import { append } from "../../../shared/long-lists.js";
 import type { RequestCheck } from "../shared/request-check.js";
 import type { JsonObject } from "../shared/translation.js";
 
@@ -25,8 +26,11 @@ export function placeBreakpoints(body: JsonObject, mode: CacheMode, check: Reque
   const system = blocksOf(body["system"]);
   const messages = body["messages"] as readonly JsonObject[];
   const turns = messages.map(({ content }) => blocksOf(content));
-  const all = [tools, system, ...turns].flat();
-  const marked = all.flatMap(markedIn);
+  const all: Block[] = [...tools, ...system];
+  for (const blocks of turns) append(all, blocks);
+  const marked: Block[] = [];
+  let lastMarked = -1;
+  for (let i = 0; i < all.length; i++) if (addMarked(all[i]!, marked)) lastMarked = i;
   const surplus = marked.slice(0, -breakpointsMax);
   if (surplus.length > 0) check.drop("cache_control", `must mark at most ${breakpointsMax} blocks`);
   for (const block of surplus) delete block["cache_control"];
@@ -38,7 +42,6 @@ export function placeBreakpoints(body: JsonObject, mode: CacheMode, check: Reque
   const ends = [turns[last], turns[last - 2], system, tools].map((blocks) =>
     blocks?.findLast(isCacheable),
   );
-  const lastMarked = all.findLastIndex((block) => markedIn(block).length > 0);
   let room = breakpointsMax - marked.length;
   for (const end of ends) {
     if (room <= 0) return;
@@ -52,11 +55,15 @@ function blocksOf(value: unknown): readonly Block[] {
   return Array.isArray(value) ? (value as readonly Block[]) : [];
 }
 
-/** The block itself and the blocks of a tool's result, if they have a breakpoint. */
-function markedIn(block: Block): readonly Block[] {
-  return [...blocksOf(block["content"]), block].filter(
-    (each) => isObject(each) && !isAbsent(each["cache_control"]),
-  );
+/** Adds the block itself and the blocks of a tool's result that have a breakpoint, if any. */
+function addMarked(block: Block, to: Block[]): boolean {
+  const before = to.length;
+  const { content } = block;
+  if (Array.isArray(content))
+    for (const inner of content as readonly unknown[])
+      if (isObject(inner) && !isAbsent(inner["cache_control"])) to.push(inner as Block);
+  if (!isAbsent(block["cache_control"])) to.push(block);
+  return to.length > before;
 }
 
 /** Thinking can't have a breakpoint. */
