@@ -53,6 +53,7 @@ import { createPriceTable, needsPriceList } from "./routing/price-table.js";
 import { createRecordedModels } from "./routing/recorded-models.js";
 import { type HealthPorts, TargetHealth } from "./routing/target-health.js";
 import { TargetLoad } from "./routing/target-load.js";
+import { createUnpricedNotice } from "./routing/unpriced-notice.js";
 import { createHttpUpstream } from "./upstream/client/http-upstream.js";
 import { openKeySource } from "./upstream/credentials/key-source.js";
 import { createHttpProxyUpstream } from "./upstream/passthrough/http-proxy-upstream.js";
@@ -140,6 +141,7 @@ export async function createGateway({
     models,
     prices,
     sizeOf: createModelSizes(config.providers, priceList),
+    noticeUnpriced: createUnpricedNotice(log),
     recordedModels,
     metrics,
     tracing: await createTracing(config, { counts: metrics.counts, log, name }),

@@ -75,6 +75,8 @@ export interface Gateway {
   readonly models: ModelCatalog;
   readonly sizeOf: SizeOf;
   readonly prices: PriceTable;
+  /** A request has used a target without a price. */
+  readonly noticeUnpriced: (target: Target) => void;
   readonly recordedModels: RecordedModels;
   readonly metrics: Metrics;
   /** Null when tracing is off. */

@@ -9,8 +9,9 @@ import type { Exchange } from "./http/exchange.js";
 import type { Admission } from "./limiter/limiter.js";
 import type { RequestTrace } from "./metrics/spans/request-trace.js";
 import { type Forwarded, goneEnding } from "./upstream/forwarded.js";
-import type { Usage } from "./usage/read-usage.js";
-import { added, type SpentTokens } from "./usage/session-usage.js";
+import type { SpentTokens } from "./usage/session-usage.js";
+import type { Usage } from "./usage/usage.js";
+import { added } from "./usage/usage.js";
 
 export type Outcome =
   | Forwarded["outcome"]

@@ -58,6 +58,7 @@ export function recordItem(
     key_name: number === null ? null : (keys.byNumber(number)?.name ?? null),
     labels: labelsOf(keyId),
     service_tier: details === null ? null : details.serviceTier,
+    region: details === null ? null : details.region,
     ...fieldsOfDetails(details?.counts ?? noDetailCounts),
     tokens_at_most: atMost === null ? null : atMost.tokens,
     cost_at_most: atMost === null ? null : dollars(atMost.cost),

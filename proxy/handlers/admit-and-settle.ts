@@ -1,6 +1,7 @@
 /** How each limited request is admitted or refused before it is sent, and settled at its end. */
 import { assert } from "../../shared/assert.js";
 import { isCount } from "../../shared/checked.js";
+import type { Price } from "../../shared/domain/price.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { SuccessHeaders } from "../../shared/domain/verdict.js";
@@ -19,6 +20,7 @@ import type { Outcome } from "../request-record.js";
 import { unknownModel } from "../routing/model-catalog.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import type { SpentTokens } from "../usage/session-usage.js";
+import { noUsage } from "../usage/usage.js";
 import { type ProviderResult, usageRecord } from "../usage/usage-record.js";
 import { finishRequest } from "./fail-request.js";
 import { refuseCaller } from "./refuse-request.js";
@@ -186,6 +188,7 @@ export type RecordingParts =
   | "prices"
   | "providers"
   | "recordedModels"
+  | "noticeUnpriced"
   | "monoMs";
 
 /**
@@ -225,16 +228,26 @@ export function settleProgress(
 type Counted = Pick<Forwarded, "usage" | "estimated" | "status" | "atMost">;
 
 function countCharge(
-  { gateway, record }: RequestContext<"metrics">,
+  { gateway, record }: RequestContext<"metrics" | "noticeUnpriced">,
   { usage, estimated, status, atMost = null }: Counted,
   execution: Execution | null,
 ): void {
   const { target, userPath } = record;
-  if (usage === null || target === null) return;
   const cost = execution?.totalCost ?? null;
   const isUnpriced = execution !== null && cost === null;
+  if (target === null || (usage === null && !isUnpriced)) return;
+  if (isUnpriced) gateway.noticeUnpriced(target);
   const answered = status >= 200 && status < 300;
-  const charge = { target, userPath, usage, estimated, cost, isUnpriced, atMost, answered };
+  const charge = {
+    target,
+    userPath,
+    usage: usage ?? noUsage,
+    estimated,
+    cost,
+    isUnpriced,
+    atMost,
+    answered,
+  };
   gateway.metrics.counts.charged(charge);
   const saved = execution?.rewriteTokensSaved ?? 0;
   if (saved > 0) gateway.metrics.counts.tokensSaved(saved);
@@ -248,15 +261,17 @@ function executionOf(
   const { config, prices, recordedModels, monoMs } = gateway;
   const { target } = record;
   if (!config.usageEnabled || target === null) return null;
-  const price = prices.priceOf(target);
-  const { usage, responseId = "" } = result;
+  const { provider } = target;
+  const priceOf = (model: string): Price | null => prices.priceOf({ provider, model });
+  const { usage, responseId = "", servedModel = null } = result;
+  const price = prices.priceOf(target) ?? (servedModel === null ? null : priceOf(servedModel));
   // The request's own record has the fee per request.
   const isPart = price !== null && result.status === interimStatus;
   return usageRecord(result, {
     requestId: exchange.id,
     endpoint: exchange.path,
     target: {
-      provider: target.provider,
+      provider,
       // A background response is priced and counted again once its usage is known.
       model: responseId === "" ? recordedModels.nameOf(target, usage !== null) : target.model,
     },
@@ -268,7 +283,15 @@ function executionOf(
     endedMonoMs: monoMs(),
     savedBytes: record.savedBytes,
     price: isPart ? { ...price, perRequest: 0 } : price,
+    priceOf,
+    isUnmetered:
+      usage === null && isAnsweredPassthrough(exchange.path, target.model, result.status),
   });
+}
+
+/** A passthrough answer of a model, although nothing is known of the operation. */
+function isAnsweredPassthrough(path: string, model: string, status: number): boolean {
+  return path.startsWith("/p/") && model !== "" && status >= 200 && status < 300;
 }
 
 /**

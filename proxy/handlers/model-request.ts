@@ -223,6 +223,7 @@ function send(
     | "log"
     | "metrics"
     | "models"
+    | "prices"
     | "providers"
     | "rewriters"
     | "monoMs"
@@ -285,6 +286,7 @@ function send(
     hideUsageChunk,
     promptBytes: () => call.promptBytes - savedBytes,
     modelOutputMax: () => outputTokensMaxOf(provider, target.model),
+    readsModel: gateway.prices.priceOf(target) === null,
     hasFallback,
     onBegun: () => call.answered(),
     monoMs: gateway.monoMs,

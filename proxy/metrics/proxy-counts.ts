@@ -9,7 +9,7 @@ import { proxyMetrics } from "../../shared/metrics/proxy-metrics.js";
 import { count, observe, type Series, SeriesTable } from "../../shared/metrics/series.js";
 import type { Operation } from "../../shared/operation.js";
 import type { Forwarded } from "../upstream/forwarded.js";
-import type { Usage } from "../usage/read-usage.js";
+import type { Usage } from "../usage/usage.js";
 import { ModelLabels, PathLabels } from "./bounded-labels.js";
 import { errorType, operationName } from "./gen-ai-names.js";
 import { TargetIndex, type TargetSeries } from "./target-series.js";

@@ -17,7 +17,8 @@ import {
 import { type Gateway, providerOf } from "../gateway.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
 import { findUsage } from "../usage/find-usage.js";
-import { readUsage, type Usage } from "../usage/read-usage.js";
+import { readUsage } from "../usage/read-usage.js";
+import type { Usage } from "../usage/usage.js";
 import { usageRecord } from "../usage/usage-record.js";
 import { fetchAnswer } from "./fetch-answer.js";
 
@@ -100,6 +101,8 @@ async function settle(
       endedMonoMs: nowMonoMs,
       savedBytes: 0,
       price: prices.priceOf(target),
+      isUnmetered: false,
+      priceOf: (name) => prices.priceOf({ provider, model: name }),
     },
   );
   if (record !== null) limiter.settleFinal({ ...record, responseId: id });

@@ -13,7 +13,9 @@ import {
   type TokenKind,
   type TokenRates,
   tokenKinds,
+  type UnitName,
 } from "../../shared/domain/price.js";
+import { factorsOf, free, type Named, publishedPrice, publishedUnits } from "./published-prices.js";
 
 export interface PriceList {
   /**
@@ -44,7 +46,9 @@ export async function loadPriceList(): Promise<PriceList> {
           providerId,
           timestamp: new Date(nowMs),
         });
-        return found === null ? null : readPrice(found.model_price, providerId);
+        return found === null
+          ? (publishedPrice(providerId, model) ?? null)
+          : withPublished(readPrice(found.model_price, { providerId, model }), providerId, model);
       } catch {
         // The package throws for prices that it finds inconsistent: the model counts as unpriced.
         return null;
@@ -62,6 +66,13 @@ export async function loadPriceList(): Promise<PriceList> {
   };
 }
 
+/** The list's price with what only providers' pages have. */
+function withPublished(price: Price | null, providerId: string, model: string): Price | null {
+  if (price === null) return publishedPrice(providerId, model);
+  const perUnit = publishedUnits({ providerId, model });
+  return perUnit === null ? price : { ...price, perUnit: { ...price.perUnit, ...perUnit } };
+}
+
 /**
  * Vertex AI names Google's models with their publisher, the list without. Bedrock's newer address
  * ("Mantle") names OpenAI's open models without the version that the list has, at the same price.
@@ -72,30 +83,43 @@ function listedModel(providerId: string, model: string): string {
 }
 
 /**
- * Null without a rate for input: such models are sold by the second or the image, which aren't in
- * the usage.
+ * Null without any price. A listed model without one is free, as moderations are.
  */
-function readPrice(listed: ModelPrice, providerId: string): Price | null {
+function readPrice(listed: ModelPrice, { providerId, model }: Named): Price | null {
   const rates = ratesAt(listed, 0);
-  if (rates.input === null) return null;
+  const names = Object.keys(listed);
+  const hours = listed["audio_hours"] ?? listed["input_audio_hours"];
+  if (rates.input === null && typeof hours !== "number" && names.length > 0) return null;
+  if (names.length === 0) return free;
   const starts = [...mainKeys, ...Object.values(kindKeys)].flatMap((key) => {
     const value = listed[key];
     return typeof value === "object" ? value.tiers.map(({ start }) => start) : [];
   });
-  const fee = (key: string): number => {
+  const fee = (key: string): number | undefined => {
     const perThousand = listed[key];
-    return typeof perThousand === "number" ? Math.round(perThousand * 1e9) : 0;
+    return typeof perThousand === "number" ? Math.round(perThousand * 1e9) : undefined;
   };
+  const units: readonly (readonly [UnitName, number | undefined])[] = [
+    ["webSearches", fee("web_searches_kcount")],
+    ["fileSearches", fee("storage_searches_kcount")],
+    ["audioMs", typeof hours === "number" ? Math.round((hours * 1e12) / 3600) : undefined],
+  ];
   return {
     rates,
     tiers: [...new Set(starts)]
       .sort((a, b) => a - b)
-      .map((start) => ({ aboveInputTokens: start, rates: ratesAt(listed, start + 1) })),
-    perRequest: fee("requests_kcount"),
-    perWebSearch: fee("web_searches_kcount"),
-    perFileSearch: fee("storage_searches_kcount"),
-    serviceTiers: tierFactors.get(providerId) ?? {},
+      .map((start) => ({ aboveInputTokens: above(start), rates: ratesAt(listed, start + 1) })),
+    perRequest: fee("requests_kcount") ?? 0,
+    perUnit: Object.fromEntries(units.filter(([, rate]) => rate !== undefined)),
+    ...factorsOf({ providerId, model }),
   };
+}
+
+/**
+ * The list begins OpenAI's tier for long input at 271,999, but its price holds above 272,000.
+ */
+function above(start: number): number {
+  return start % 1000 === 999 ? start + 1 : start;
 }
 
 const mainKeys = ["input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok"];
@@ -110,17 +134,6 @@ const kindKeys: Readonly<Record<TokenKind, string>> = {
   audioOutput: "output_audio_mtok",
   imageOutput: "output_image_mtok",
 };
-
-const half: Price["serviceTiers"] = { flex: 500, batch: 500 };
-/**
- * The list has no service tiers. These are the providers whose published prices halve all rates in
- * them; what `priority` costs differs from model to model, so that has the standard rates.
- */
-const tierFactors: ReadonlyMap<string, Price["serviceTiers"]> = new Map([
-  ["openai", half],
-  ["google", half],
-  ["anthropic", { batch: 500 }],
-]);
 
 /** Of the tiers that are reached the highest counts, in whatever order they are listed. */
 export function usdAt(

@@ -6,7 +6,8 @@
  * Not here: where the list comes from (`price-list.ts`), and what usage costs (`price-usage.ts`).
  */
 import { pricedTargetsMax } from "../../shared/bounds.js";
-import type { Config } from "../../shared/config/config.js";
+import type { Config, PriceConfig } from "../../shared/config/config.js";
+import { isTimed as isTimedPrice, priceAt } from "../../shared/config/price-at.js";
 import { blendedUsdPerMillion, type Price } from "../../shared/domain/price.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { PriceList } from "./price-list.js";
@@ -28,10 +29,14 @@ interface PriceSources {
 }
 
 const minuteMs = 60_000;
+/** The provider of prices for models that have no other. */
+const anyProvider = "*";
+/** How many prices may extend one another in a row. */
+const extendsMax = 8;
 
 interface Remembered {
   readonly price: Price | null;
-  /** Of the list's answer; Infinity for the operator's own price, which holds at all times. */
+  /** Of a price that may change with time; Infinity for one that doesn't. */
   readonly minute: number;
 }
 
@@ -44,9 +49,7 @@ export function createPriceTable(
   config: Pick<Config, "providers" | "prices">,
   { list, nowMs }: PriceSources,
 ): PriceTable {
-  const own = new Map(
-    config.prices.map(({ provider, model, price }) => [keyOf(provider, model), price]),
-  );
+  const own = ownPrices(config.prices);
   const listIds = new Map(
     config.providers.map(({ name, type, baseUrl }) => [
       name,
@@ -56,13 +59,46 @@ export function createPriceTable(
   const remembered = new Map<string, Map<string, Remembered>>();
   let count = 0;
 
-  function lookUp({ provider, model }: Target, minute: number): Remembered {
-    const price = own.get(keyOf(provider, model)) ?? own.get(keyOf(provider, null));
-    if (price !== undefined) return { price, minute: Infinity };
+  function lookUp(target: Target, minute: number, depth = 0): Remembered {
+    const { provider, model } = target;
+    let isTimed = false;
+    const ownPrice = (found: readonly PriceConfig[]): Price | null => {
+      for (const entry of found) {
+        const base = baseOf(entry, target, minute, depth);
+        isTimed ||= base.minute !== Infinity || isTimedPrice(entry);
+        const price = priceAt(entry, base.price, minute * minuteMs);
+        if (price !== null) return price;
+      }
+      return null;
+    };
+    const listed = (): Price | null => {
+      const found = fromList(provider, model, minute);
+      isTimed ||= found.minute !== Infinity;
+      return found.price;
+    };
+    const price =
+      ownPrice(own.of(provider, model)) ?? listed() ?? ownPrice(own.of(anyProvider, model));
+    return { price, minute: isTimed ? minute : Infinity };
+  }
+
+  function fromList(provider: string, model: string, minute: number): Remembered {
     const listId = listIds.get(provider) ?? null;
     return listId === null || list === null
       ? { price: null, minute: Infinity }
       : { price: list.price(listId, model, minute * minuteMs), minute };
+  }
+
+  /** The price that an entry extends, for this target. */
+  function baseOf(
+    { extends: base }: PriceConfig,
+    { provider, model }: Target,
+    minute: number,
+    depth: number,
+  ): Remembered {
+    if (base === "list") return fromList(provider, model, minute);
+    return base === null || depth >= extendsMax
+      ? { price: null, minute: Infinity }
+      : lookUp(base, minute, depth + 1);
   }
 
   function priceOf(target: Target): Price | null {
@@ -91,7 +127,51 @@ export function createPriceTable(
   };
 }
 
-/** Names are compared without case, as rules compare them. */
-function keyOf(provider: string, model: string | null): string {
-  return `${provider}/${model ?? "*"}`.toLowerCase();
+/** The operator's prices, compared without case, as rules compare names. */
+interface OwnPrices {
+  /** Those for a model, the most specific first: by its name, by longer patterns, for all models. */
+  of(provider: string, model: string): readonly PriceConfig[];
+}
+
+function ownPrices(prices: readonly PriceConfig[]): OwnPrices {
+  const keyOf = (provider: string, model: string): string => `${provider}/${model}`.toLowerCase();
+  const exact = new Map<string, PriceConfig>();
+  const patterns = new Map<string, { readonly model: string; readonly entry: PriceConfig }[]>();
+  for (const entry of prices) {
+    const { provider, model } = entry;
+    if (model !== null && !model.includes("*")) {
+      exact.set(keyOf(provider, model), entry);
+      continue;
+    }
+    const name = provider.toLowerCase();
+    const ofProvider = patterns.get(name) ?? [];
+    patterns.set(name, ofProvider);
+    ofProvider.push({ model: (model ?? "*").toLowerCase(), entry });
+  }
+  for (const ofProvider of patterns.values())
+    ofProvider.sort((a, b) => b.model.length - a.model.length);
+  return {
+    of(provider, model) {
+      const own = exact.get(keyOf(provider, model));
+      const matching = (patterns.get(provider.toLowerCase()) ?? [])
+        .filter((pattern) => matches(pattern.model, model.toLowerCase()))
+        .map(({ entry }) => entry);
+      return own === undefined ? matching : [own, ...matching];
+    },
+  };
+}
+
+/** Whether a name is of a pattern, in which `*` is any characters. */
+function matches(pattern: string, name: string): boolean {
+  const [first = "", ...rest] = pattern.split("*");
+  const last = rest.pop();
+  if (last === undefined) return pattern === name;
+  if (!name.startsWith(first)) return false;
+  let at = first.length;
+  for (const piece of rest) {
+    const found = name.indexOf(piece, at);
+    if (found === -1) return false;
+    at = found + piece.length;
+  }
+  return name.length - last.length >= at && name.endsWith(last);
 }

@@ -14,9 +14,9 @@ import { beginsWith } from "../../shared/text/begins-with.js";
 import type { Exchange } from "../http/exchange.js";
 import { replyInternalError } from "../http/respond.js";
 import { type MeteredUsage, unmetered } from "../usage/count-usage.js";
-import type { Usage } from "../usage/read-usage.js";
 import type { ResponseMeter } from "../usage/response-meter.js";
-import { added, noUsage } from "../usage/session-usage.js";
+import type { Usage } from "../usage/usage.js";
+import { added, noUsage } from "../usage/usage.js";
 import { type SentRequest, usageBound } from "../usage/usage-bound.js";
 import type { TargetFailure } from "./errors/failover-reason.js";
 import type { RefusedPart } from "./errors/refused-part.js";
@@ -250,6 +250,7 @@ export abstract class AnswerRelay implements UpstreamSink {
       firstByteMonoMs: this.firstByteMonoMs,
       timedOut,
       responseId,
+      servedModel: this.meter.model,
       providerRequestId: this.#providerRequestId,
       note,
       failed,

@@ -32,6 +32,8 @@ export interface ForwardRequest {
   readonly rewrite?: ((json: string) => string) | null;
   /** As in `SentRequest`; called only when the usage is unknown. */
   readonly modelOutputMax?: () => number | null;
+  /** As in `MeteredRequest`. */
+  readonly readsModel?: boolean;
   /**
    * Whether another target can take over. If so, the beginning of a stream is held until an answer
    * begins.

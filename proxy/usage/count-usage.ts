@@ -8,7 +8,10 @@
 
 import { tokensPerResponseMax } from "../../shared/bounds.js";
 import type { Operation } from "../../shared/operation.js";
-import type { Usage, UsageReading } from "./read-usage.js";
+import type { RequestBody } from "../upstream/upstream.js";
+import type { UsageReading } from "./read-usage.js";
+import { withRequestedUnits } from "./requested-units.js";
+import type { Usage } from "./usage.js";
 
 export interface MeteredUsage {
   /** Null if no model ran, or if the operation is unknown. */
@@ -27,6 +30,8 @@ interface Seen {
   /** Called only for an estimate. */
   readonly promptBytes: () => number;
   readonly contentChars: number;
+  /** The request as it was sent, if it is known. */
+  readonly request?: { readonly body: RequestBody };
 }
 
 const withoutModel: ReadonlySet<Operation> = new Set<Operation>([
@@ -63,11 +68,18 @@ export function isWithoutModel(operation: Operation): boolean {
  * lift the caller's limits.
  */
 export function countUsage(reading: UsageReading, seen: Seen): MeteredUsage {
-  if (seen.operation !== null && isWithoutModel(seen.operation)) return unmetered;
-  if (reading.kind === "usage") return { usage: reading, estimated: false, note: reading.note };
+  const { operation } = seen;
+  if (operation !== null && isWithoutModel(operation)) return unmetered;
+  const body = seen.request?.body;
+  if (reading.kind === "usage")
+    return {
+      usage: withRequestedUnits(reading, operation, body),
+      estimated: false,
+      note: reading.note,
+    };
   const usage = estimate(seen);
   return {
-    usage,
+    usage: usage === null ? null : withRequestedUnits(usage, operation, body),
     estimated: usage !== null,
     note: reading.kind === "absent" ? null : `usage not charged: ${reading.reason}`,
   };

@@ -7,7 +7,7 @@ import type { Operation } from "../../shared/operation.js";
 import { isErrorEvent } from "../body/error-body.js";
 import type { JsonPicker } from "../body/json-picker.js";
 import { stringEnd } from "../body/scan-json.js";
-import { findUsage, hasEscapedName, mergeUsage } from "./find-usage.js";
+import { findUsage, hasEscapedName, mergeUsage, modelNamedIn } from "./find-usage.js";
 import { readUsage, type UsageReading } from "./read-usage.js";
 
 /**
@@ -90,6 +90,8 @@ export class EventReader {
   finished = false;
   /** An event was too large to be read completely, and no usage has come since. */
   unread = false;
+  /** The model that an event with usage named. */
+  model: string | null = null;
   /** The names of members that hold text of the answer. */
   readonly texts: ReadonlySet<string>;
   readonly #places: RegExp;
@@ -184,6 +186,7 @@ export class EventReader {
     if (!isObject(value)) return false;
     const isError = isErrorEvent(value);
     if (isError) this.errorSeen = true;
+    this.model ??= modelNamedIn(value);
     this.#addUsage(findUsage(value));
     const choices = value["choices"];
     if (Array.isArray(choices) && choices.some(hasFinished)) this.finished = true;

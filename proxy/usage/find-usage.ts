@@ -20,13 +20,38 @@ export function findUsage(value: unknown): unknown {
     return value.length > 0 && !Array.isArray(value.at(-1)) ? findUsage(value.at(-1)) : undefined;
   if (!isObject(value)) return undefined;
   if (isObject(value["usage"])) return withContext(value["usage"], value);
-  if (isObject(value["usageMetadata"])) return value["usageMetadata"];
+  if (isObject(value["usageMetadata"])) return withGrounding(value["usageMetadata"], value);
   for (const place of ["x_groq", "response", "interaction", "message"]) {
     const inner = value[place];
     if (isObject(inner) && isObject(inner["usage"]))
       return withContext(inner["usage"], isWhole(place) ? inner : value);
   }
-  return value["usage"];
+  return value["usage"] ?? usageElsewhere(value);
+}
+
+/**
+ * Cohere's `meta`, Mistral's `usage_info` of documents, DeepInfra's `inference_status`, and the
+ * length of sound in OpenAI's verbose transcriptions.
+ */
+function usageElsewhere(answer: Fields): unknown {
+  const { meta, usage_info: info, inference_status: status, duration, segments } = answer;
+  if (isObject(meta)) return billed(meta) ?? meta["tokens"];
+  if (isObject(info)) return info;
+  if (isObject(status))
+    return {
+      input_tokens: status["tokens_input"],
+      output_tokens: status["tokens_generated"],
+      cost: status["cost"],
+    };
+  const isVerbose = Array.isArray(segments) || !isAbsent(answer["language"]);
+  if (isAbsent(duration) || !isVerbose) return undefined;
+  return { type: "duration", seconds: Number(duration) };
+}
+
+/** Cohere bills other units than the tokens that it counts. */
+function billed({ billed_units: units, cached_tokens: cached }: Fields): Fields | null {
+  if (!isObject(units)) return null;
+  return isAbsent(cached) ? units : { ...units, cached_tokens: cached };
 }
 
 /** Whether this member of an event is an answer as a whole. */
@@ -36,17 +61,30 @@ function isWhole(place: string): boolean {
 
 const outputPicks: Picks = new Map<string, "all" | Picks>([
   ["type", "all"],
+  ["container_id", "all"],
   ["action", new Map([["type", "all"]])],
 ]);
 const ofUsage: Picks = new Map([["usage", "all"]]);
+const toolPicks: Picks = new Map([
+  ["type", "all"],
+  ["model", "all"],
+]);
 const answerPicks: readonly (readonly [string, "all" | Picks])[] = [
   ["usage", "all"],
   ["service_tier", "all"],
   ["output", outputPicks],
+  ["tool_usage", "all"],
+  ["tools", toolPicks],
+  ["model", "all"],
   ["object", "all"],
   // Only the presence of an error matters.
   ["error", new Map()],
 ];
+const groundingPicks: Picks = new Map<string, "all" | Picks>([
+  ["webSearchQueries", "all"],
+  ["imageSearchQueries", "all"],
+  ["groundingChunks", new Map([["maps", new Map()]])],
+]);
 
 /**
  * The parts of an answer or an event that `findUsage` reads, and the fields that mark an event as
@@ -55,45 +93,113 @@ const answerPicks: readonly (readonly [string, "all" | Picks])[] = [
 export const usagePicks: Picks = new Map<string, "all" | Picks>([
   ...answerPicks,
   ["usageMetadata", "all"],
+  ["candidates", new Map([["groundingMetadata", groundingPicks]])],
+  ["modelVersion", "all"],
+  ["usage_breakdown", "all"],
+  ["meta", "all"],
+  ["usage_info", "all"],
+  ["inference_status", "all"],
+  ["duration", "all"],
+  ["language", "all"],
   ["x_groq", ofUsage],
   ["response", new Map(answerPicks)],
   ["interaction", new Map(answerPicks)],
-  ["message", ofUsage],
+  ["message", new Map([...ofUsage, ["model", "all"]])],
   ["type", "all"],
   ["choices", new Map([["finish_reason", "all"]])],
 ]);
 
+/** The model that an answer or an event names; null if it names none. */
+export function modelNamedIn(value: unknown): string | null {
+  if (!isObject(value)) return null;
+  const inner = value["response"] ?? value["interaction"] ?? value["message"];
+  const model = value["model"] ?? value["modelVersion"] ?? (isObject(inner) ? inner["model"] : "");
+  return typeof model === "string" && model !== "" ? model : null;
+}
+
+/** Fields of an answer beside its usage that belong to it. */
+const besideUsage = ["service_tier", "tool_usage", "usage_breakdown"] as const;
+
 /**
- * The usage with related fields from elsewhere in OpenAI's answer: the tier that served it, and the
- * searches in the list of its output. Both get the names that Anthropic uses for them in the usage.
+ * The usage with related fields from elsewhere in the answer: the tier that served it, what its
+ * tools used, and the tools' calls in the list of OpenAI's output. The last get the names that
+ * Anthropic uses for them in the usage.
  */
 function withContext(usage: Fields, answer: Fields): Fields {
-  const tier = answer["service_tier"];
-  const searches = searchesIn(answer["output"]);
-  const addsTier = typeof tier === "string" && isAbsent(usage["service_tier"]);
-  if (!addsTier && searches === null) return usage;
-  const told: Record<string, unknown> = { ...usage };
-  if (addsTier) told["service_tier"] = tier;
-  if (searches !== null) told["server_tool_use"] = searches;
-  return told;
+  let told: Record<string, unknown> | null = null;
+  for (const name of besideUsage) {
+    const value = answer[name];
+    if (isAbsent(value) || !isAbsent(usage[name])) continue;
+    told ??= { ...usage };
+    told[name] = value;
+  }
+  const calls = callsIn(answer["output"]);
+  if (calls !== null) {
+    told ??= { ...usage };
+    told["server_tool_use"] = calls;
+  }
+  if (told !== null && told["tool_usage"] !== undefined)
+    told["image_model"] = imageModelIn(answer["tools"]);
+  const result = told ?? usage;
+  return isObject(result["billed_units"]) ? (billed(result) ?? result) : result;
+}
+
+function imageModelIn(tools: unknown): unknown {
+  if (!Array.isArray(tools)) return undefined;
+  const tool: unknown = tools.find((one) => isObject(one) && one["type"] === "image_generation");
+  return isObject(tool) ? tool["model"] : undefined;
+}
+
+/** Gemini's usage with the searches that grounded the answer. */
+function withGrounding(usage: Fields, { candidates }: Fields): Fields {
+  if (!Array.isArray(candidates)) return usage;
+  let web = 0;
+  let maps = 0;
+  for (const candidate of candidates as unknown[]) {
+    const grounding = isObject(candidate) ? candidate["groundingMetadata"] : null;
+    if (!isObject(grounding)) continue;
+    const { webSearchQueries, imageSearchQueries, groundingChunks } = grounding;
+    web += queriesIn(webSearchQueries) + queriesIn(imageSearchQueries);
+    if (Array.isArray(groundingChunks) && groundingChunks.some(isOfMaps)) maps++;
+  }
+  if (web + maps === 0) return usage;
+  return { ...usage, server_tool_use: { web_search_requests: web, maps_search_requests: maps } };
+}
+
+/** Google doesn't bill empty queries. */
+function queriesIn(queries: unknown): number {
+  return Array.isArray(queries) ? queries.filter((query) => query !== "").length : 0;
+}
+
+function isOfMaps(chunk: unknown): boolean {
+  return isObject(chunk) && isObject(chunk["maps"]);
 }
 
 /** Opening a result, or searching within it, isn't another search. */
-function searchesIn(output: unknown): Fields | null {
+function callsIn(output: unknown): Fields | null {
   if (!Array.isArray(output)) return null;
   let web = 0;
   let file = 0;
+  let containers: Set<unknown> | null = null;
   for (const item of output as unknown[]) {
     if (!isObject(item)) continue;
     if (item["type"] === "file_search_call") file++;
+    else if (item["type"] === "code_interpreter_call")
+      containers = (containers ?? new Set()).add(item["container_id"]);
     else if (item["type"] === "web_search_call") {
       const { action } = item;
       if (!isObject(action) || action["type"] === "search") web++;
     }
   }
-  return web + file === 0 ? null : { web_search_requests: web, file_search_requests: file };
+  if (web + file === 0 && containers === null) return null;
+  return {
+    web_search_requests: web,
+    file_search_requests: file,
+    containers: containers === null ? 0 : containers.size,
+  };
 }
 
+const toolCallOrUsage = /(?:_search|code_interpreter)_call"|"tool_usage"/;
 const errorOrTier = /"(?:error|service_tier)"/;
 
 const escapedName = /"[A-Za-z_]*\\u00[4-7]/;
@@ -108,7 +214,7 @@ export function hasEscapedName(text: string): boolean {
  * members from `usage` on. Null if the caller has to parse the answer. A quote within a text is
  * escaped, so the match is a key or a value; the braces balance only after a key of the outermost
  * object. These answers must be parsed: one that may hold an error, since an error decides what the
- * answer is; one with searches, which are counted; one whose service tier precedes the usage; and
+ * answer is; one with calls of the provider's tools, which are counted; one whose service tier precedes the usage; and
  * one with escapes in names.
  */
 export function usageAtEnd(text: string): unknown {
@@ -122,8 +228,8 @@ export function usageAtEnd(text: string): unknown {
     const { usage } = end;
     // A null may precede or follow the real usage.
     if (!isObject(usage)) return null;
-    // Chat completions list no searches.
-    if (isAbsent(usage["prompt_tokens"]) && text.includes('_search_call"')) return null;
+    // Chat completions list no calls of tools.
+    if (isAbsent(usage["prompt_tokens"]) && toolCallOrUsage.test(text)) return null;
     const saysTier = !isAbsent(usage["service_tier"]) || !isAbsent(end["service_tier"]);
     return saysTier || !hasEither ? end : null;
   } catch {

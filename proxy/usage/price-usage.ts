@@ -4,9 +4,17 @@
  * `shared/domain/money.ts`.
  */
 import { isPicoUsd, type PicoUsd } from "../../shared/domain/money.js";
-import { kindRate, type Price, ratesFor, type TokenRates } from "../../shared/domain/price.js";
-import { noDetailCounts } from "../../shared/usage/usage-details.js";
-import type { Usage } from "./read-usage.js";
+import {
+  kindRate,
+  type Price,
+  ratesFor,
+  scaled,
+  type TokenRates,
+  type UnitName,
+  unitNames,
+} from "../../shared/domain/price.js";
+import { noDetailCounts, type UsageDetails } from "../../shared/usage/usage-details.js";
+import { noUsage, type Usage, type UsagePart } from "./usage.js";
 
 /**
  * `totalCost` is the sum of `inputCost`, `outputCost` and the fees per request and per tool call.
@@ -18,19 +26,29 @@ export interface Costs {
   readonly source: "reported" | "price";
 }
 
+/** The price of another model of the same provider; null if it has none. */
+export type PriceOfModel = (model: string) => Price | null;
+
 /**
  * The cost of one response, or null if it is unpriced, which is recorded as such and is not 0. It
- * is unpriced if the target has no price, if a kind of token that it used has none, or if the cost
- * exceeds the most that a response can cost.
+ * is unpriced if the target has no price, if a kind of token or the unit that it used has none, or
+ * if the cost exceeds the most that a response can cost.
  *
- * A cost that the provider reported takes precedence. The provider doesn't split it into input and
- * output, so Sluice splits it in proportion to the costs at the target's price, or to the tokens if
- * there is no price. The two parts always add up to the reported cost.
+ * A cost that the provider reported takes precedence, unless the operator set the price. The
+ * provider doesn't split it into input and output, so Sluice splits it in proportion to the costs at
+ * the target's price, or to the tokens if there is no price. The two parts always add up to the
+ * reported cost.
  */
-export function priceUsage(usage: Usage, price: Price | null): Costs | null {
-  const priced = price === null ? null : fromPrice(usage, price);
-  if (usage.reportedCost === null) return priced;
-  const totalCost = usage.reportedCost;
+export function priceUsage(
+  usage: Usage,
+  price: Price | null,
+  priceOf: PriceOfModel = noOtherModel,
+): Costs | null {
+  const priced = fromPrice(usage, price, priceOf);
+  if (usage.reportedCost === null || (priced !== null && price?.ignoresReported === true))
+    return priced;
+  const totalCost = scaled(usage.reportedCost, price?.reportedFactor ?? 1000);
+  if (!isPicoUsd(totalCost)) return null;
   const tokenCost = priced === null ? 0 : priced.inputCost + priced.outputCost;
   const inputRatio =
     priced !== null && tokenCost > 0
@@ -42,14 +60,53 @@ export function priceUsage(usage: Usage, price: Price | null): Costs | null {
   return { inputCost, outputCost: totalCost - inputCost, totalCost, source: "reported" };
 }
 
-function fromPrice(usage: Usage, price: Price): Costs | null {
-  const rates = ratesFor(price, usage.inputTokens, usage.details?.serviceTier);
-  const inputCost = costOfInput(usage, rates);
-  const outputCost = costOfOutput(usage, rates);
-  if (inputCost === null || outputCost === null) return null;
-  const totalCost = inputCost + outputCost + feesOf(usage, price);
+const noOtherModel: PriceOfModel = () => null;
+
+function fromPrice(usage: Usage, price: Price | null, priceOf: PriceOfModel): Costs | null {
+  const cost =
+    usage.parts === undefined
+      ? costOfPart(usage, price)
+      : costOfAll(usage.parts, (model) => (model === null ? price : priceOf(model)));
+  if (cost === null) return null;
+  const { inputCost, outputCost, fees } = cost;
+  const totalCost = inputCost + outputCost + fees + (price?.perRequest ?? 0);
   // Each product is exact up to 2^53. A larger product exceeds the bound however it was rounded.
   return isPicoUsd(totalCost) ? { inputCost, outputCost, totalCost, source: "price" } : null;
+}
+
+interface PartCost {
+  readonly inputCost: number;
+  readonly outputCost: number;
+  /** Of the units that aren't tokens. */
+  readonly fees: number;
+}
+
+function costOfAll(
+  parts: readonly UsagePart[],
+  priceOf: (model: string | null) => Price | null,
+): PartCost | null {
+  const sum = { inputCost: 0, outputCost: 0, fees: 0 };
+  for (const { model, usage } of parts) {
+    const cost = costOfPart(usage, priceOf(model));
+    if (cost === null) return null;
+    sum.inputCost += cost.inputCost;
+    sum.outputCost += cost.outputCost;
+    sum.fees += cost.fees;
+  }
+  return sum;
+}
+
+function costOfPart(usage: Usage, price: Price | null): PartCost | null {
+  if (price === null) return null;
+  const fees = feesOf(usage, price);
+  if (fees === null) return null;
+  // Sold by the unit: tokens cost nothing.
+  if (price.rates.input === null && price.rates.output === null)
+    return fees > 0 || price.perRequest > 0 ? { inputCost: 0, outputCost: 0, fees } : null;
+  const rates = ratesFor(price, usage.inputTokens, usage.details);
+  const inputCost = costOfInput(usage, rates, price.perUnit?.audioMs !== undefined);
+  const outputCost = costOfOutput(usage, rates);
+  return inputCost === null || outputCost === null ? null : { inputCost, outputCost, fees };
 }
 
 /**
@@ -62,21 +119,61 @@ export function priceSavedTokens(
   price: Price | null,
 ): PicoUsd | null {
   if (tokens === 0 || price === null) return null;
-  const cost = costOf(tokens, ratesFor(price, inputTokens, details?.serviceTier).input);
+  const cost = costOf(tokens, ratesFor(price, inputTokens, details).input);
   return isPicoUsd(cost) ? cost : null;
 }
 
-function feesOf({ details }: Usage, price: Price): number {
-  if (details === null) return price.perRequest;
-  const { webSearches, fileSearches } = details.counts;
-  return (
-    price.perRequest +
-    webSearches * (price.perWebSearch ?? 0) +
-    fileSearches * (price.perFileSearch ?? 0)
-  );
+/**
+ * The cost of an answer whose usage isn't known at all: of a model that is sold by the request, or
+ * is free.
+ */
+export function priceUnmetered(price: Price | null): Costs | null {
+  if (price === null) return null;
+  const isKnown = price.perRequest > 0 || (price.rates.input === 0 && price.rates.output === 0);
+  return isKnown ? fromPrice(noUsage, price, noOtherModel) : null;
 }
 
-function costOfInput(usage: Usage, rates: TokenRates): number | null {
+/** What an answer without tokens is sold by. */
+const soldBy = ["searchUnits", "audioMs", "characters", "images", "pages"] as const;
+
+/** The cost of the units that aren't tokens. Null if the answer has no tokens, and its unit no price. */
+function feesOf({ details, totalTokens, imageKind }: Usage, price: Price): number | null {
+  if (details === null || details.counts === noDetailCounts) return 0;
+  const { perUnit = noUnits, perImage } = price;
+  const { counts } = details;
+  let fees = 0;
+  for (const name of unitNames) {
+    const rate = name === "images" ? imageRate(price, imageKind) : perUnit[name];
+    if (rate !== undefined) fees += costOfUnits(name, unitsIn(details, name), rate);
+  }
+  if (totalTokens > 0 || price.perRequest > 0 || price.rates.input === 0) return fees;
+  const isPriced = (name: (typeof soldBy)[number]): boolean =>
+    counts[name] === 0 ||
+    perUnit[name] !== undefined ||
+    (name === "images" && perImage !== undefined);
+  return soldBy.every(isPriced) ? fees : null;
+}
+
+const noUnits: NonNullable<Price["perUnit"]> = {};
+
+function unitsIn({ counts }: UsageDetails, name: UnitName): number {
+  return name === "searchedRequests" ? Math.min(1, counts.webSearches) : counts[name];
+}
+
+/** Whole seconds and the rest of one, so that products stay exact. */
+function costOfUnits(name: UnitName, units: number, rate: number): number {
+  if (name !== "audioMs") return units * rate;
+  return Math.floor(units / 1000) * rate + Math.round(((units % 1000) * rate) / 1000);
+}
+
+/** By quality and size, by one of them, else for any picture. */
+function imageRate({ perImage = {}, perUnit = noUnits }: Price, kind = ""): number | undefined {
+  const found = [kind, ...kind.split("/")].find((name) => Object.hasOwn(perImage, name));
+  return found === undefined ? perUnit.images : perImage[found];
+}
+
+/** `soundIsTimed`: tokens of sound cost nothing, since the price is for its seconds. */
+function costOfInput(usage: Usage, rates: TokenRates, soundIsTimed: boolean): number | null {
   const { inputTokens, cachedInputTokens, cacheWriteInputTokens, details } = usage;
   const plainTokens = inputTokens - cachedInputTokens - cacheWriteInputTokens;
   const cachedRate = rates.cachedInput ?? rates.input;
@@ -92,7 +189,7 @@ function costOfInput(usage: Usage, rates: TokenRates): number | null {
   const image = details.counts.imageInputTokens - cachedImageInputTokens;
   return sumOf(
     costOfParts(plainTokens, rates.input, [
-      [audio, kindRate(rates, "audioInput")],
+      [audio, soundIsTimed ? 0 : kindRate(rates, "audioInput")],
       [image, kindRate(rates, "imageInput")],
     ]),
     costOfParts(cachedInputTokens, cachedRate, [

@@ -17,30 +17,13 @@ import { isAbsent, isCount, isObject, show } from "../../shared/checked.js";
 import { isPicoUsd, type PicoUsd, picoFromUsd } from "../../shared/domain/money.js";
 import {
   callsPerResponseMax,
+  labelOf,
+  measurePerResponseMax,
   noDetailCounts,
   serviceTierOf,
   type UsageDetails,
 } from "../../shared/usage/usage-details.js";
-
-/**
- * What one response used. `inputTokens + outputTokens` always equals `totalTokens`, the count that
- * token limits charge.
- */
-export interface Usage {
-  /** All input, including tokens read from a cache and written to one. */
-  readonly inputTokens: number;
-  /** All output, including reasoning. */
-  readonly outputTokens: number;
-  readonly totalTokens: number;
-  /** Of the input: read from a cache. */
-  readonly cachedInputTokens: number;
-  /** Of the input: written to a cache. */
-  readonly cacheWriteInputTokens: number;
-  /** The cost that the provider reports, or null. */
-  readonly reportedCost: PicoUsd | null;
-  /** Null if the provider reports no details. */
-  readonly details: UsageDetails | null;
-}
+import { added, type Usage, type UsagePart } from "./usage.js";
 
 export type UsageReading =
   | ({
@@ -59,30 +42,37 @@ export const absentUsage: UsageReading = { kind: "absent" };
 /**
  * Reads a usage object. Valid counts stay unchanged; a missing or invalid count is the rest of the
  * total. A total above the sum of the parts means output that the parts leave out (reasoning, at
- * xAI and Gemini); a total below the sum is ignored. An invalid detail counts as 0, and a detail
- * larger than the input is cut to it; the note says so.
+ * xAI and Gemini), or input if the provider counts its sound in seconds (Mistral); a total below
+ * the sum is ignored. An invalid detail counts as 0, and a detail larger than the input is cut to
+ * it; the note says so. Calls of other models are added.
  */
 export function readUsage(usage: unknown): UsageReading {
+  const reading = readWhole(usage);
+  if (reading.kind !== "usage") return reading;
+  const parts = partsOf(usage as Fields, reading);
+  return parts.length === 0 ? reading : withParts(reading, parts);
+}
+
+function readWhole(usage: unknown): UsageReading {
   if (usage === undefined || usage === null) return absentUsage;
   if (!isObject(usage)) return invalid("usage", usage);
   const hasInputTokens = isAbsent(usage["prompt_tokens"]) && !isAbsent(usage["input_tokens"]);
   const rawInput = hasInputTokens
     ? usage["input_tokens"]
-    : (usage["prompt_tokens"] ?? geminiInput(usage) ?? interactionInput(usage));
-  const rawOutput =
-    usage["completion_tokens"] ??
-    usage["output_tokens"] ??
-    usage["candidatesTokenCount"] ??
-    interactionOutput(usage);
-  const rawTotal = usage["total_tokens"] ?? usage["totalTokenCount"];
-  if (isAbsent(rawInput) && isAbsent(rawOutput) && isAbsent(rawTotal)) return absentUsage;
+    : (usage["prompt_tokens"] ?? inputElsewhere(usage));
+  const rawOutput = usage["completion_tokens"] ?? usage["output_tokens"] ?? outputElsewhere(usage);
+  const rawTotal = usage["total_tokens"] ?? usage["totalTokenCount"] ?? usage["totalTokens"];
+  if (isAbsent(rawInput) && isAbsent(rawOutput) && isAbsent(rawTotal)) return readUnits(usage);
   const notes: string[] = [];
   const details = readDetails(usage, notes);
   // Anthropic counts tokens read from and written to its cache beside the input, all others within
   // it.
   const besideInput =
-    hasInputTokens && details.areBesideInput ? details.cached + details.written : 0;
-  const counts = readCounts(rawInput, rawOutput, rawTotal, besideInput);
+    (hasInputTokens || !isAbsent(usage["inputTokens"])) && details.areBesideInput
+      ? details.cached + details.written
+      : 0;
+  const soundTokens = unheardTokens(usage, rawInput, rawOutput, rawTotal);
+  const counts = readCounts(rawInput, rawOutput, rawTotal, besideInput + soundTokens);
   if (typeof counts === "string") return { kind: "invalid", reason: counts };
   const { inputTokens, outputTokens } = counts;
   const cachedInputTokens = Math.min(details.cached, inputTokens);
@@ -100,33 +90,132 @@ export function readUsage(usage: unknown): UsageReading {
     cachedInputTokens,
     cacheWriteInputTokens,
     reportedCost: readCost(usage, notes),
-    details: readUsageDetails(usage, whole),
+    details: readUsageDetails(usage, whole, soundTokens),
     note: notes.length === 0 ? null : notes.join("; "),
   };
 }
 
-/** Gemini counts what its tools add to the prompt separately; both are input. */
-function geminiInput({
-  promptTokenCount: prompt,
-  toolUsePromptTokenCount: ofTools,
-}: Fields): unknown {
-  return isValidCount(prompt) && isValidCount(ofTools) ? prompt + ofTools : prompt;
+/** A usage without tokens: units only, or only a cost. */
+function readUnits(usage: Fields): UsageReading {
+  const notes: string[] = [];
+  const details = readUsageDetails(usage, noTokens);
+  const reportedCost = readCost(usage, notes);
+  const hasUnits = details !== null && details.counts !== noDetailCounts;
+  if (!hasUnits && reportedCost === null) return absentUsage;
+  return {
+    kind: "usage",
+    ...noTokens,
+    totalTokens: 0,
+    reportedCost,
+    details,
+    note: notes.length === 0 ? null : notes.join("; "),
+  };
 }
 
-/** As `geminiInput`, in the fields of interactions. */
-function interactionInput({
-  total_input_tokens: input,
-  total_tool_use_tokens: ofTools,
-}: Fields): unknown {
-  return isValidCount(input) && isValidCount(ofTools) ? input + ofTools : input;
+const noTokens = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteInputTokens: 0,
+} as const;
+
+/** The most calls of models in one answer; more aren't read. */
+const partsMax = 1000;
+
+/**
+ * What other calls used that the counts of the answer leave out: Anthropic's compactions and
+ * advisors (`iterations`), the image model behind OpenAI's tool (`tool_usage`). Groq's
+ * `usage_breakdown` splits the counts by model. Anthropic's other iterations are within the counts,
+ * or were declined and aren't billed.
+ */
+function partsOf(usage: Fields, whole: Usage): readonly UsagePart[] {
+  const { iterations, tool_usage: tools, usage_breakdown: breakdown } = usage;
+  if (iterations === undefined && tools === undefined && breakdown === undefined) return [];
+  const parts: UsagePart[] = [];
+  const add = (model: unknown, reported: unknown): void => {
+    const read = readWhole(reported);
+    if (read.kind !== "usage" || parts.length >= partsMax) return;
+    const { kind: _kind, note: _note, ...counts } = read;
+    parts.push({ model: typeof model === "string" && model !== "" ? model : null, usage: counts });
+  };
+  const models = objectOf(breakdown)["models"];
+  if (Array.isArray(models)) {
+    for (const entry of models as unknown[])
+      if (isObject(entry)) add(entry["model"], entry["usage"]);
+    const sum = parts.reduce((total, part) => total + part.usage.totalTokens, 0);
+    return sum === whole.totalTokens ? parts : [];
+  }
+  let served: string | null = null;
+  if (Array.isArray(iterations))
+    for (const entry of iterations as unknown[]) {
+      if (!isObject(entry)) continue;
+      const { type, model } = entry;
+      if (type === "compaction" || type === "advisor_message") add(model, withTierOf(usage, entry));
+      else if (type === "fallback_message" && typeof model === "string") served = model;
+    }
+  const images = objectOf(tools)["image_gen"];
+  if (isObject(images))
+    add(usage["image_model"] ?? imageToolModel, {
+      output_tokens_details: { image_tokens: images["output_tokens"] },
+      ...images,
+    });
+  if (parts.length === 0 && served === null) return [];
+  const { kind: _kind, note: _note, ...own } = whole as Usage & { kind?: string; note?: unknown };
+  return [{ model: served, usage: own }, ...parts];
 }
 
-/** Thoughts are beside the output. */
-function interactionOutput({
-  total_output_tokens: output,
-  total_thought_tokens: thoughts,
-}: Fields): unknown {
-  return isValidCount(output) && isValidCount(thoughts) ? output + thoughts : output;
+/** The model of OpenAI's tool for images if the answer doesn't name one. */
+const imageToolModel = "gpt-image-1";
+
+/** The speed, tier and region of the answer hold for all of its iterations. */
+function withTierOf({ service_tier, speed, inference_geo }: Fields, entry: Fields): Fields {
+  return { service_tier, speed, inference_geo, ...entry };
+}
+
+function withParts(
+  reading: UsageReading & { readonly kind: "usage" },
+  parts: readonly UsagePart[],
+): UsageReading {
+  const sum = parts.map(({ usage }) => usage).reduce(added);
+  if (sum.inputTokens > tokensPerResponseMax || sum.outputTokens > tokensPerResponseMax)
+    return { kind: "invalid", reason: `more than ${tokensPerResponseMax} tokens in all calls` };
+  return { ...reading, ...sum, reportedCost: reading.reportedCost, parts };
+}
+
+/**
+ * Gemini counts what its tools add to the prompt separately; both are input. So are the tokens of
+ * Mistral's connectors.
+ */
+function inputElsewhere(usage: Fields): unknown {
+  return (
+    sumOf(usage["promptTokenCount"], usage["toolUsePromptTokenCount"]) ??
+    usage["inputTokens"] ??
+    sumOf(usage["total_input_tokens"], usage["total_tool_use_tokens"])
+  );
+}
+
+/** Gemini counts thoughts separately; both are output. */
+function outputElsewhere(usage: Fields): unknown {
+  return (
+    sumOf(
+      usage["candidatesTokenCount"] ?? usage["responseTokenCount"],
+      usage["thoughtsTokenCount"],
+    ) ??
+    usage["outputTokens"] ??
+    sumOf(usage["total_output_tokens"], usage["total_thought_tokens"])
+  );
+}
+
+function sumOf(count: unknown, more: unknown): unknown {
+  return isValidCount(count) && isValidCount(more) ? count + more : count;
+}
+
+/** Input tokens that a provider which counts sound in seconds has only in the total. */
+function unheardTokens(usage: Fields, input: unknown, output: unknown, total: unknown): number {
+  if (isAbsent(usage["prompt_audio_seconds"]) && isAbsent(usage["connector_tokens"])) return 0;
+  return isValidCount(input) && isValidCount(output) && isValidCount(total)
+    ? Math.max(0, total - input - output)
+    : 0;
 }
 
 /**
@@ -170,8 +259,8 @@ function readDetails(usage: Fields, notes: string[]): Details {
   const inner =
     usage["prompt_tokens_details"] ?? usage["input_tokens_details"] ?? usage["input_token_details"];
   const details: Fields = isObject(inner) ? inner : {};
-  const read = usage["cache_read_input_tokens"];
-  const wrote = usage["cache_creation_input_tokens"];
+  const read = usage["cache_read_input_tokens"] ?? usage["cacheReadInputTokens"];
+  const wrote = usage["cache_creation_input_tokens"] ?? usage["cacheWriteInputTokens"];
   return {
     cached: readDetail(
       "cached tokens",
@@ -203,11 +292,12 @@ function readDetail(name: string, value: unknown, notes: string[]): number {
 const picoPerTick = 100;
 
 /**
- * `cost` in US dollars (OpenRouter), `cost.total_cost` (Perplexity) or `cost_in_usd_ticks` (xAI).
+ * `cost` in US dollars (OpenRouter), `cost.total_cost` (Perplexity), `estimated_cost` (DeepInfra) or
+ * `cost_in_usd_ticks` (xAI).
  */
 function readCost(usage: Fields, notes: string[]): PicoUsd | null {
   const ticks = usage["cost_in_usd_ticks"];
-  const raw = usage["cost"];
+  const raw = usage["cost"] ?? usage["estimated_cost"] ?? usage["total_cost"];
   const usd = isObject(raw) ? raw["total_cost"] : raw;
   if (isAbsent(ticks) && isAbsent(usd)) return null;
   const cost = isAbsent(ticks)
@@ -255,8 +345,15 @@ interface Whole {
 
 const noFields: Fields = {};
 
-/** Null if there are no details. It runs for each answer, and most report hardly any details. */
-export function readUsageDetails(usage: Fields, whole: Whole): UsageDetails | null {
+/**
+ * Null if there are no details. It runs for each answer, and most report hardly any details.
+ * `soundTokens`: input that is sound, of a provider that doesn't detail it.
+ */
+export function readUsageDetails(
+  usage: Fields,
+  whole: Whole,
+  soundTokens = 0,
+): UsageDetails | null {
   const { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens } = whole;
   const input = objectOf(
     usage["prompt_tokens_details"] ?? usage["input_tokens_details"] ?? usage["input_token_details"],
@@ -267,26 +364,33 @@ export function readUsageDetails(usage: Fields, whole: Whole): UsageDetails | nu
       usage["output_token_details"],
   );
   const cached = objectOf(input["cached_tokens_details"]);
-  const tools = objectOf(usage["server_tool_use"]);
-  const prompt = usage["promptTokensDetails"] ?? usage["input_tokens_by_modality"];
-  const kept = usage["cacheTokensDetails"] ?? usage["cached_tokens_by_modality"];
-  const candidates = usage["candidatesTokensDetails"] ?? usage["output_tokens_by_modality"];
-  const audioInputTokens = part(input["audio_tokens"] ?? audioIn(prompt), inputTokens);
+  const { promptTokensDetails, toolUsePromptTokensDetails, cacheTokensDetails } = usage;
+  const prompt = promptTokensDetails ?? usage["input_tokens_by_modality"];
+  const ofTools = toolUsePromptTokensDetails ?? usage["tool_use_tokens_by_modality"];
+  const kept = cacheTokensDetails ?? usage["cached_tokens_by_modality"];
+  const made =
+    usage["candidatesTokensDetails"] ??
+    usage["responseTokensDetails"] ??
+    usage["output_tokens_by_modality"];
+  const audioInputTokens = part(
+    input["audio_tokens"] ?? ofModality("AUDIO", prompt, ofTools) ?? soundTokens,
+    inputTokens,
+  );
   const imageInputTokens = part(
-    input["image_tokens"] ?? imagesIn(prompt),
+    input["image_tokens"] ?? ofModality("IMAGE", prompt, ofTools),
     inputTokens - audioInputTokens,
   );
   const cachedAudioInputTokens = part(
-    cached["audio_tokens"] ?? audioIn(kept),
+    cached["audio_tokens"] ?? ofModality("AUDIO", kept),
     Math.min(audioInputTokens, cachedInputTokens),
   );
   const cachedImageInputTokens = part(
-    cached["image_tokens"] ?? imagesIn(kept),
+    cached["image_tokens"] ?? ofModality("IMAGE", kept),
     Math.min(imageInputTokens, cachedInputTokens - cachedAudioInputTokens),
   );
-  const audioOutputTokens = part(output["audio_tokens"] ?? audioIn(candidates), outputTokens);
+  const audioOutputTokens = part(output["audio_tokens"] ?? ofModality("AUDIO", made), outputTokens);
   const imageOutputTokens = part(
-    output["image_tokens"] ?? imagesIn(candidates),
+    output["image_tokens"] ?? ofModality("IMAGE", made),
     outputTokens - audioOutputTokens,
   );
   const reasoningTokens = part(
@@ -298,14 +402,24 @@ export function readUsageDetails(usage: Fields, whole: Whole): UsageDetails | nu
   );
   const lasting = objectOf(usage["cache_creation"])["ephemeral_1h_input_tokens"];
   const cacheWrite1hTokens = part(lasting, cacheWriteInputTokens);
-  const webSearches = calls(tools["web_search_requests"] ?? googleSearches(usage));
-  const fileSearches = calls(tools["file_search_requests"]);
+  const { webSearches, fileSearches, mapsSearches, containers } = toolCalls(usage);
+  const searchUnits = calls(usage["search_units"]);
+  const images = calls(usage["images"]);
+  const pages = calls(usage["pages_processed"] ?? usage["pages"]);
+  const audioMs = milliseconds(usage);
+  const characters = measure(usage["characters"]);
   const serviceTier = tierIn(usage);
-  const sum = audioInputTokens + imageInputTokens + audioOutputTokens + imageOutputTokens;
-  if (sum + reasoningTokens + cacheWrite1hTokens + webSearches + fileSearches === 0)
-    return serviceTier === null ? null : { serviceTier, counts: noDetailCounts };
+  const region = regionIn(usage["inference_geo"]);
+  const tokens = audioInputTokens + imageInputTokens + audioOutputTokens + imageOutputTokens;
+  const tools = webSearches + fileSearches + mapsSearches + containers;
+  const units = searchUnits + images + pages + audioMs + characters;
+  if (tokens + reasoningTokens + cacheWrite1hTokens + tools + units === 0)
+    return serviceTier === null && region === null
+      ? null
+      : { serviceTier, region, counts: noDetailCounts };
   return {
     serviceTier,
+    region,
     counts: {
       cacheWrite1hTokens,
       audioInputTokens,
@@ -317,13 +431,86 @@ export function readUsageDetails(usage: Fields, whole: Whole): UsageDetails | nu
       imageOutputTokens,
       webSearches,
       fileSearches,
+      mapsSearches,
+      searchUnits,
+      audioMs,
+      characters,
+      images,
+      containers,
+      pages,
     },
   };
 }
 
-function tierIn(usage: Fields): UsageDetails["serviceTier"] {
-  if (usage["speed"] === "fast") return "fast";
-  return serviceTierOf(usage["service_tier"] ?? usage["serviceTier"] ?? usage["trafficType"]);
+interface ToolCalls {
+  readonly webSearches: number;
+  readonly fileSearches: number;
+  readonly mapsSearches: number;
+  readonly containers: number;
+}
+
+const noToolCalls: ToolCalls = { webSearches: 0, fileSearches: 0, mapsSearches: 0, containers: 0 };
+
+/**
+ * Calls of the provider's tools, by the names of Anthropic and OpenRouter (`server_tool_use`), which
+ * `find-usage.ts` also uses for what it counts in answers, of OpenAI (`tool_usage`), xAI, Perplexity
+ * (`num_search_queries`), Mistral (`connectors`) and Gemini (`grounding_tool_count`).
+ */
+function toolCalls(usage: Fields): ToolCalls {
+  const {
+    server_tool_use: used,
+    tool_usage: ofOpenAi,
+    server_side_tool_usage_details: ofXai,
+    connectors: ofMistral,
+    grounding_tool_count: grounding,
+    num_search_queries: queries,
+  } = usage;
+  if (isAbsent(used ?? ofOpenAi ?? ofXai ?? ofMistral) && isAbsent(grounding) && isAbsent(queries))
+    return noToolCalls;
+  const [tools, openAi, xai, mistral] = [used, ofOpenAi, ofXai, ofMistral].map(objectOf) as [
+    Fields,
+    Fields,
+    Fields,
+    Fields,
+  ];
+  return {
+    webSearches:
+      calls(tools["web_search_requests"] ?? objectOf(openAi["web_search"])["num_requests"]) ||
+      calls(xai["web_search_calls"]) + calls(xai["x_search_calls"]) ||
+      calls(mistral["web_search"]) + calls(mistral["web_search_premium"]) ||
+      countOf(grounding, "google_search") ||
+      calls(queries),
+    fileSearches:
+      calls(tools["file_search_requests"] ?? objectOf(openAi["file_search"])["num_requests"]) ||
+      calls(xai["file_search_calls"]) + calls(xai["document_search_calls"]),
+    mapsSearches: calls(tools["maps_search_requests"]) || countOf(grounding, "google_maps"),
+    containers: calls(tools["containers"]),
+  };
+}
+
+/** From the Interactions API's list of `{type, count}`. */
+function countOf(list: unknown, type: string): number {
+  if (!Array.isArray(list)) return 0;
+  const found: unknown = list.find((item) => isObject(item) && item["type"] === type);
+  return isObject(found) ? calls(found["count"]) : 0;
+}
+
+/** The length of sound: OpenAI's `seconds` of a usage of type `duration`, Mistral's beside tokens. */
+function milliseconds(usage: Fields): number {
+  const seconds = usage["type"] === "duration" ? usage["seconds"] : usage["prompt_audio_seconds"];
+  return typeof seconds === "number" ? measure(Math.round(seconds * 1000)) : 0;
+}
+
+function tierIn(usage: Fields): string | null {
+  const { speed } = usage;
+  if (typeof speed === "string" && speed !== "standard") return labelOf(speed);
+  const tier = usage["service_tier"] ?? usage["serviceTier"] ?? usage["trafficType"];
+  return serviceTierOf(isObject(tier) ? tier["type"] : tier);
+}
+
+/** Models from before Anthropic's regions have none. */
+function regionIn(raw: unknown): string | null {
+  return raw === "not_available" ? null : labelOf(raw);
 }
 
 function objectOf(value: unknown): Fields {
@@ -339,26 +526,22 @@ function calls(value: unknown): number {
   return isCount(value) && value <= callsPerResponseMax ? value : 0;
 }
 
-/** From the list `{type, count}` of interactions. */
-function googleSearches({ grounding_tool_count: tools }: Fields): unknown {
-  if (!Array.isArray(tools)) return undefined;
-  const found: unknown = tools.find((tool) => isObject(tool) && tool["type"] === "google_search");
-  return isObject(found) ? found["count"] : undefined;
+function measure(value: unknown): number {
+  return isCount(value) && value <= measurePerResponseMax ? value : 0;
 }
 
-function audioIn(details: unknown): unknown {
-  return details === undefined ? undefined : ofModality(details, "AUDIO");
-}
-
-function imagesIn(details: unknown): unknown {
-  return details === undefined ? undefined : ofModality(details, "IMAGE");
-}
-
-/** From Gemini's list of `{modality, tokenCount}`, or that of interactions, in small letters. */
-function ofModality(details: unknown, modality: string): unknown {
-  if (!Array.isArray(details)) return undefined;
-  const found: unknown = details.find(
-    (item) => isObject(item) && String(item["modality"]).toUpperCase() === modality,
-  );
-  return isObject(found) ? (found["tokenCount"] ?? found["tokens"]) : undefined;
+/** From Gemini's lists of `{modality, tokenCount}`, or of `{modality, tokens}` with other letters. */
+function ofModality(modality: string, ...lists: readonly unknown[]): number | undefined {
+  let sum: number | undefined;
+  for (const list of lists) {
+    if (!Array.isArray(list)) continue;
+    for (const item of list as unknown[]) {
+      if (!isObject(item)) continue;
+      const { modality: name, tokenCount, tokens } = item;
+      const count = tokenCount ?? tokens;
+      if (typeof name === "string" && name.toUpperCase() === modality && isCount(count))
+        sum = (sum ?? 0) + count;
+    }
+  }
+  return sum;
 }

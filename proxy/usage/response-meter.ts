@@ -10,6 +10,7 @@ import { parseJson } from "../../shared/checked.js";
 import type { Operation } from "../../shared/operation.js";
 import { JsonPicker } from "../body/json-picker.js";
 import type { AnswerMemory } from "../capacity/memory-ledger.js";
+import type { RequestBody } from "../upstream/upstream.js";
 import {
   countUsage,
   joinedNotes,
@@ -18,7 +19,7 @@ import {
   whenCut,
   whenTranslationCut,
 } from "./count-usage.js";
-import { findUsage, usageAtEnd, usagePicks } from "./find-usage.js";
+import { findUsage, modelNamedIn, usageAtEnd, usagePicks } from "./find-usage.js";
 import { absentUsage, readUsage, type UsageReading } from "./read-usage.js";
 import { createStreamTap, type StreamTap } from "./tap-stream.js";
 
@@ -30,6 +31,9 @@ interface MeteredRequest {
    */
   readonly operation: Operation | null;
   readonly promptBytes: () => number;
+  readonly request: { readonly body: RequestBody };
+  /** Whether to find the model that the answer names: its target has no price. */
+  readonly readsModel?: boolean;
 }
 
 /**
@@ -75,6 +79,7 @@ export class ResponseMeter {
   /** Reads JSON that isn't held. */
   #passing: JsonPicker | null = null;
   #bytes = 0;
+  #model: string | null = null;
 
   constructor(
     request: MeteredRequest,
@@ -180,7 +185,17 @@ export class ResponseMeter {
    */
   read(text: string): unknown {
     if (this.#form !== "json") return undefined;
-    return this.#passing === null ? (usageAtEnd(text) ?? parseJson(text)) : this.#passing.value();
+    if (this.#request.readsModel !== true)
+      return this.#passing === null ? (usageAtEnd(text) ?? parseJson(text)) : this.#passing.value();
+    const answer = this.#passing === null ? parseJson(text) : this.#passing.value();
+    this.#model = modelNamedIn(answer);
+    return answer;
+  }
+
+  /** The model that the answer names; null if it names none, or if it wasn't to be found. */
+  get model(): string | null {
+    if (this.#request.readsModel !== true) return null;
+    return this.#tap === null ? this.#model : this.#tap.model;
   }
 
   /**
@@ -220,6 +235,7 @@ export class ResponseMeter {
       operation: this.#request.operation,
       promptBytes: this.#request.promptBytes,
       contentChars: 0,
+      request: this.#request.request,
     });
     return { usage, estimated, note: joinedNotes(why, note) };
   }
@@ -252,6 +268,7 @@ export class ResponseMeter {
       operation: this.#request.operation,
       promptBytes: this.#request.promptBytes,
       contentChars,
+      request: this.#request.request,
     });
     // The usage of a translated stream is read before its translation, so nothing is missing in it.
     const unread =

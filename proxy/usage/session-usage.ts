@@ -9,13 +9,12 @@ import {
   tokensPerResponseMax,
 } from "../../shared/bounds.js";
 import { isCount, isObject, parseJson } from "../../shared/checked.js";
-import { isPicoUsd } from "../../shared/domain/money.js";
 import { utf8Bytes } from "../../shared/text/utf8-bytes.js";
-import { addedDetails } from "../../shared/usage/usage-details.js";
 import { JsonPicker, type Picks } from "../body/json-picker.js";
 import { promptBytes } from "../body/prompt-bytes.js";
 import { charsOf, estimateTokens } from "./count-usage.js";
-import { readUsage, type Usage } from "./read-usage.js";
+import { readUsage } from "./read-usage.js";
+import { added, noUsage, type Usage } from "./usage.js";
 import { usageBound } from "./usage-bound.js";
 
 export interface SessionCharge {
@@ -33,16 +32,6 @@ export interface SpentTokens {
   /** As in `MeteredUsage`. */
   readonly atMost?: Usage | null;
 }
-
-export const noUsage: Usage = {
-  inputTokens: 0,
-  outputTokens: 0,
-  totalTokens: 0,
-  cachedInputTokens: 0,
-  cacheWriteInputTokens: 0,
-  reportedCost: null,
-  details: null,
-};
 
 const sessionPicks: Picks = new Map<string, "all" | Picks>([
   ["type", "all"],
@@ -239,18 +228,4 @@ export class SessionUsage {
     const usage = this.#sum ?? this.#rest;
     return { usage, estimated: this.#estimated, atMost, note: this.#note };
   }
-}
-
-export function added(a: Usage, b: Usage): Usage {
-  const reported =
-    a.reportedCost === null || b.reportedCost === null ? null : a.reportedCost + b.reportedCost;
-  return {
-    inputTokens: a.inputTokens + b.inputTokens,
-    outputTokens: a.outputTokens + b.outputTokens,
-    totalTokens: a.totalTokens + b.totalTokens,
-    cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
-    cacheWriteInputTokens: a.cacheWriteInputTokens + b.cacheWriteInputTokens,
-    reportedCost: reported !== null && isPicoUsd(reported) ? reported : null,
-    details: addedDetails(a.details, b.details),
-  };
 }

@@ -40,6 +40,8 @@ export interface StreamTap {
   readonly errorSeen: boolean;
   /** Whether the events hold a complete answer; true in dialects that have no sign of its end. */
   readonly isComplete: boolean;
+  /** The model that an event with usage names; null if none does. */
+  readonly model: string | null;
   /** What may be missing in `usage`, for the log. */
   readonly note: string | null;
 }
@@ -116,6 +118,10 @@ class Tap implements StreamTap {
 
   get isComplete(): boolean {
     return this.#reader.isComplete;
+  }
+
+  get model(): string | null {
+    return this.#reader.model;
   }
 
   get note(): string | null {

@@ -9,7 +9,7 @@ import { isCount, isObject, parseJson } from "../../shared/checked.js";
 import { greatest } from "../../shared/long-lists.js";
 import type { Operation } from "../../shared/operation.js";
 import type { RequestBody } from "../upstream/upstream.js";
-import type { Usage } from "./read-usage.js";
+import type { Usage } from "./usage.js";
 
 /** These operations generate no text. */
 const withoutOutput: ReadonlySet<Operation> = new Set<Operation>([

@@ -7,8 +7,14 @@ import type { Price } from "../../shared/domain/price.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Execution, UsageBound } from "../../shared/wire/execution.js";
 import { estimateSavedTokens } from "./count-usage.js";
-import { type Costs, priceSavedTokens, priceUsage } from "./price-usage.js";
-import type { Usage } from "./read-usage.js";
+import {
+  type Costs,
+  type PriceOfModel,
+  priceSavedTokens,
+  priceUnmetered,
+  priceUsage,
+} from "./price-usage.js";
+import type { Usage } from "./usage.js";
 
 /** The result of a request at its provider, as far as the record needs it. */
 export interface ProviderResult {
@@ -18,6 +24,8 @@ export interface ProviderResult {
   readonly usage: Usage | null;
   /** The upper bound of the usage; null or absent if `usage` is exact. */
   readonly atMost?: Usage | null;
+  /** The model that the answer names, if its target has no price; null or absent otherwise. */
+  readonly servedModel?: string | null;
   /** As in `Execution`. */
   readonly responseId?: string;
   /**
@@ -50,6 +58,10 @@ export interface Executed extends Answered {
   readonly savedBytes: number;
   /** The price of the target that answered; null if unpriced. */
   readonly price: Price | null;
+  /** Whether a model answered, and how much it used isn't known at all. */
+  readonly isUnmetered: boolean;
+  /** Prices of other models that worked on the answer. */
+  readonly priceOf: PriceOfModel;
 }
 
 /** An error, or a request that was cut before its answer, costs nothing, whatever the price. */
@@ -61,7 +73,7 @@ export function usageRecord(
   what: Executed,
 ): Execution | null {
   if (!executed) return null;
-  const costs = usage === null ? noCosts : priceUsage(usage, what.price);
+  const costs = costsOf(usage, what);
   const saved = usage === null ? 0 : estimateSavedTokens(what.savedBytes);
   return {
     requestId: what.requestId,
@@ -90,6 +102,11 @@ export function usageRecord(
     responseId,
     session: what.session,
   };
+}
+
+function costsOf(usage: Usage | null, { isUnmetered, price, priceOf }: Executed): Costs | null {
+  if (usage !== null) return priceUsage(usage, price, priceOf);
+  return isUnmetered ? priceUnmetered(price) : noCosts;
 }
 
 function boundOf(atMost: Usage, price: Price | null): UsageBound {

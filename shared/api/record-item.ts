@@ -1,5 +1,5 @@
 /** Usage records as exports and lists show them (docs/reference/usage-record.md). */
-import type { DetailField, ServiceTier } from "../usage/usage-details.js";
+import type { DetailField } from "../usage/usage-details.js";
 import type { ListPage, Timed } from "./list-page.js";
 
 /** Details are 0 if the provider didn't report them. */
@@ -50,7 +50,9 @@ export interface RecordItem extends Readonly<Record<DetailField, number>> {
   /** The key's current labels. */
   readonly labels: readonly string[];
   /** Null if the provider didn't report it. */
-  readonly service_tier: ServiceTier | null;
+  readonly service_tier: string | null;
+  /** Where the provider ran the model; null if it didn't report it. */
+  readonly region: string | null;
   /** The session that the client named; null if it named none. */
   readonly session: string | null;
 }

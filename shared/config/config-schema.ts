@@ -12,7 +12,12 @@ import { type JsonSchema, orVariable, type ValueKind, withUnit } from "./kinds/v
 import { presets } from "./presets.js";
 import { jwtSettings } from "./settings/jwt-settings.js";
 import { modelTraitsSettings, perModelSettings } from "./settings/model-traits-settings.js";
-import { priceLists, priceSettings, tierSettings } from "./settings/price-settings.js";
+import {
+  changeSettings,
+  priceLists,
+  priceSettings,
+  tierSettings,
+} from "./settings/price-settings.js";
 import { providerLists, providerSettings } from "./settings/provider-settings.js";
 import { rewriterSettings } from "./settings/rewriter-settings.js";
 import { flagName, type Setting } from "./settings/setting.js";
@@ -173,6 +178,12 @@ const definitions: Readonly<Record<string, JsonSchema>> = {
         description: priceLists.tiers.meaning,
         ...listOf(mapping(tableSchemas(tierSettings), requiredOf(tierSettings)), {
           max: priceLists.tiers.entriesMax,
+        }),
+      },
+      changes: {
+        description: priceLists.changes.meaning,
+        ...listOf(mapping(tableSchemas(changeSettings), requiredOf(changeSettings)), {
+          max: priceLists.changes.entriesMax,
         }),
       },
     },

@@ -2,8 +2,8 @@
 import type { ModelPatterns } from "../access/allowed-models.js";
 import type { WithCluster } from "../cluster/cluster-config.js";
 import type { BudgetDefinition } from "../domain/budget.js";
-import type { Price } from "../domain/price.js";
 import type { LimitPlaces, RuleDefinition } from "../domain/rule.js";
+import type { Target } from "../domain/target-name.js";
 import type { LogLevel } from "../log.js";
 import type { TelemetryConfig } from "../metrics/telemetry-config.js";
 import type { Operation } from "../operation.js";
@@ -21,6 +21,7 @@ import type {
   WeightedKey,
   WeightedKeyFile,
 } from "./provider-type.js";
+import type { ChangeFields, PriceFields, TierFields } from "./settings/price-settings.js";
 import type { SettingValuesOf } from "./settings/setting.js";
 import type { limiterSettings, SettingValues, serverSettings } from "./settings/settings.js";
 import type { WebSearchConfig } from "./web-search.js";
@@ -124,12 +125,21 @@ export interface AliasConfig {
     | { readonly kind: "target"; readonly provider: string; readonly model: string | null };
 }
 
-/** A price set by the operator; it overrides the price list. */
+/** A price set by the operator; it overrides the price list. `price-at.ts` makes the price of it. */
 export interface PriceConfig {
+  /** `*` for models of all providers that have no other price. */
   readonly provider: string;
-  /** Null for every model of the provider without a price of its own here. */
+  /**
+   * A model's id, or a pattern in which `*` is any characters. Null for every model of the provider
+   * without a price of its own here.
+   */
   readonly model: string | null;
-  readonly price: Price;
+  /** Where it has what it leaves out from; null from nowhere. */
+  readonly extends: "list" | Target | null;
+  readonly fields: PriceFields;
+  readonly tiers: readonly TierFields[];
+  /** In order of time. */
+  readonly changes: readonly ChangeFields[];
 }
 
 /** An issuer whose tokens authenticate callers (docs/authentication.md). */

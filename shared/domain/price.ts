@@ -1,10 +1,10 @@
 /**
- * What a model costs: integer rates per token, tiers and a fee per request. How usage and a price
+ * What a model costs: integer rates per token and per unit, and factors on them. How usage and a price
  * make a cost is the proxy's (`proxy/usage/price-usage.ts`); where prices come from is in
  * `proxy/routing/price-table.ts`.
  */
 import { isCount } from "../checked.js";
-import type { ServiceTier } from "../usage/usage-details.js";
+import type { DetailName, UsageDetails } from "../usage/usage-details.js";
 
 /**
  * Pico-dollars per token: dollars per million tokens, times a million. Null: that kind of token has
@@ -45,12 +45,46 @@ export interface Price {
   readonly tiers: readonly PriceTier[];
   /** Pico-dollars for each request, whatever it used. */
   readonly perRequest: number;
-  /** Pico-dollars for each search that the provider makes on the web. */
-  readonly perWebSearch?: number;
-  /** The same for searches in the files that it keeps. */
-  readonly perFileSearch?: number;
-  /** By what the rates are multiplied in a service tier, in thousandths; without it by 1. */
-  readonly serviceTiers?: Readonly<Partial<Record<ServiceTier, number>>>;
+  /** Pico-dollars for each unit that isn't a token. */
+  readonly perUnit?: Readonly<Partial<Record<UnitName, number>>>;
+  /** Pico-dollars for a picture by its kind, such as `high/1024x1024`, `1024x1024` or `high`. */
+  readonly perImage?: Readonly<Record<string, number>>;
+  /** By which the rates of tokens are multiplied in a service tier. */
+  readonly serviceTiers?: Readonly<Record<string, Factors>>;
+  /** Likewise where the provider reports that it ran the model in this region. */
+  readonly regions?: Readonly<Record<string, Factors>>;
+  /** By which a reported cost is multiplied, in thousandths: a discount or a margin. */
+  readonly reportedFactor?: number;
+  /** Whether this price goes before a cost that the provider reports. */
+  readonly ignoresReported?: boolean;
+}
+
+/**
+ * Units that aren't tokens: those that the usage counts, and requests with at least one search.
+ * The rate of `audioMs` is for a second.
+ */
+export const unitNames = [
+  "webSearches",
+  "fileSearches",
+  "mapsSearches",
+  "searchUnits",
+  "audioMs",
+  "characters",
+  "images",
+  "containers",
+  "pages",
+  "searchedRequests",
+] as const satisfies readonly (DetailName | "searchedRequests")[];
+export type UnitName = (typeof unitNames)[number];
+
+/** In thousandths, by what the tokens are; 1000 without one. */
+export type Factors = Readonly<Partial<Record<FactorKind, number>>>;
+export const factorKinds = ["input", "cachedInput", "cacheWrite", "output"] as const;
+export type FactorKind = (typeof factorKinds)[number];
+
+/** The same factor for all kinds of tokens. */
+export function evenFactors(factor: number): Factors {
+  return { input: factor, cachedInput: factor, cacheWrite: factor, output: factor };
 }
 
 /**
@@ -68,33 +102,82 @@ export function rateFromUsdPerMillion(usd: number): number | undefined {
   return isCount(rate) && usd <= usdPerMillionMax && rate / 1e6 === usd ? rate : undefined;
 }
 
-/** The rates for a response with this many input tokens, in the tier that served it. */
+/** The rates for a response with this many input tokens, in the tier and region that served it. */
 export function ratesFor(
-  { rates, tiers, serviceTiers }: Price,
+  { rates, tiers, serviceTiers, regions }: Price,
   inputTokens: number,
-  serviceTier: ServiceTier | null = null,
+  details: Pick<UsageDetails, "serviceTier" | "region"> | null = null,
 ): TokenRates {
   let found = rates;
   for (const tier of tiers) if (inputTokens > tier.aboveInputTokens) found = tier.rates;
-  const factor = serviceTier === null ? undefined : serviceTiers?.[serviceTier];
-  return factor === undefined || factor === 1000 ? found : scaled(found, factor);
+  if (details === null) return found;
+  const { serviceTier, region } = details;
+  const byTier = serviceTier === null ? undefined : serviceTiers?.[serviceTier];
+  const byRegion = region === null ? undefined : regions?.[region];
+  if (byTier !== undefined) found = scaledRates(found, byTier);
+  return byRegion === undefined ? found : scaledRates(found, byRegion);
 }
 
 /** Rounded to integers, which changes no rate with up to three decimals. */
-function scaled(rates: TokenRates, factor: number): TokenRates {
-  const times = (rate: number): number => Math.round((rate * factor) / 1000);
-  const orNull = (rate: number | null): number | null => (rate === null ? null : times(rate));
+export function scaledRates(rates: TokenRates, factors: Factors): TokenRates {
+  if (factorKinds.every((kind) => (factors[kind] ?? 1000) === 1000)) return rates;
+  const times = (rate: number, kind: FactorKind): number => scaled(rate, factors[kind] ?? 1000);
+  const orNull = (rate: number | null, kind: FactorKind): number | null =>
+    rate === null ? null : times(rate, kind);
+  // What has no rate of its own has the input's, which has another factor.
+  const own = (kind: "cachedInput" | "cacheWrite"): number | null =>
+    (factors[kind] ?? 1000) === (factors.input ?? 1000)
+      ? rates[kind]
+      : (rates[kind] ?? rates.input);
   const kinds: Partial<Record<TokenKind, number>> = {};
   for (const kind of tokenKinds) {
     const rate = rates.kinds?.[kind];
-    if (rate !== undefined) kinds[kind] = times(rate);
+    if (rate !== undefined) kinds[kind] = times(rate, factorKindOf[kind]);
   }
   return {
-    input: orNull(rates.input),
-    output: orNull(rates.output),
-    cachedInput: orNull(rates.cachedInput),
-    cacheWrite: orNull(rates.cacheWrite),
+    input: orNull(rates.input, "input"),
+    output: orNull(rates.output, "output"),
+    cachedInput: orNull(own("cachedInput"), "cachedInput"),
+    cacheWrite: orNull(own("cacheWrite"), "cacheWrite"),
     kinds,
+  };
+}
+
+/** An amount times a factor in thousandths. */
+export function scaled(amount: number, factor: number): number {
+  return factor === 1000 ? amount : Math.round((amount * factor) / 1000);
+}
+
+const factorKindOf: Readonly<Record<TokenKind, FactorKind>> = {
+  cacheWrite1h: "cacheWrite",
+  audioInput: "input",
+  cachedAudioInput: "cachedInput",
+  imageInput: "input",
+  cachedImageInput: "cachedInput",
+  reasoning: "output",
+  audioOutput: "output",
+  imageOutput: "output",
+};
+
+/** The whole price times a factor in thousandths: a discount or a margin. */
+export function scaledPrice(price: Price, factor: number): Price {
+  if (factor === 1000) return price;
+  const factors = evenFactors(factor);
+  const amounts = <K extends string>(of: Readonly<Partial<Record<K, number>>> | undefined) =>
+    Object.fromEntries(
+      Object.entries<number | undefined>(of ?? {}).map(([name, amount = 0]) => [
+        name,
+        scaled(amount, factor),
+      ]),
+    ) as Record<K, number>;
+  return {
+    ...price,
+    rates: scaledRates(price.rates, factors),
+    tiers: price.tiers.map((tier) => ({ ...tier, rates: scaledRates(tier.rates, factors) })),
+    perRequest: scaled(price.perRequest, factor),
+    perUnit: amounts(price.perUnit),
+    perImage: amounts(price.perImage),
+    reportedFactor: scaled(price.reportedFactor ?? 1000, factor),
   };
 }
 

@@ -6,8 +6,10 @@
 import { tokensPerResponseMax } from "../bounds.js";
 import { isCount } from "../checked.js";
 
-/** Searches that one response may report: a larger number is invalid and isn't charged. */
+/** Calls that one response may report: a larger number is invalid and isn't charged. */
 export const callsPerResponseMax = 100_000;
+/** A day of sound, in milliseconds, and as many characters. */
+export const measurePerResponseMax = 86_400_000;
 
 /** Token details are part of the count named in their comment. */
 export const detailNames = [
@@ -31,6 +33,20 @@ export const detailNames = [
   "webSearches",
   /** Searches in files that the provider keeps. */
   "fileSearches",
+  /** Searches of maps that the provider made. */
+  "mapsSearches",
+  /** A reranker's units. */
+  "searchUnits",
+  /** Sound that was transcribed, or that a model heard, in milliseconds. */
+  "audioMs",
+  /** Characters that were spoken. */
+  "characters",
+  /** Pictures that were made. */
+  "images",
+  /** Containers that ran code. */
+  "containers",
+  /** Pages of documents that were read. */
+  "pages",
 ] as const;
 export type DetailName = (typeof detailNames)[number];
 type DetailCounts = Readonly<Record<DetailName, number>>;
@@ -47,6 +63,13 @@ export const detailFields = {
   imageOutputTokens: "image_output_tokens",
   webSearches: "web_searches",
   fileSearches: "file_searches",
+  mapsSearches: "maps_searches",
+  searchUnits: "search_units",
+  audioMs: "audio_ms",
+  characters: "characters",
+  images: "images",
+  containers: "containers",
+  pages: "pages",
 } as const satisfies Readonly<Record<DetailName, string>>;
 export type DetailField = (typeof detailFields)[DetailName];
 
@@ -57,30 +80,31 @@ export function fieldsOfDetails(counts: DetailCounts): Readonly<Record<DetailFie
   ) as Record<DetailField, number>;
 }
 
-/** Names of service tiers, independent of the provider's. */
-export const serviceTiers = [
-  "standard",
-  "flex",
-  "priority",
-  "batch",
-  "scale",
-  "fast",
-  "offpeak",
-  "provisioned",
-] as const;
-export type ServiceTier = (typeof serviceTiers)[number];
-
 export interface UsageDetails {
-  /** Null if the provider doesn't report it. */
-  readonly serviceTier: ServiceTier | null;
+  /**
+   * The provider's name for it, in lower case, with one name for what several providers have:
+   * `standard`, `flex`, `priority`, `batch`, `offpeak`, `provisioned`. Null if it isn't reported.
+   */
+  readonly serviceTier: string | null;
+  /** Where the provider ran the model, such as `us`; null if it isn't reported. */
+  readonly region: string | null;
   readonly counts: DetailCounts;
 }
 
+const calls: ReadonlySet<DetailName> = new Set<DetailName>([
+  "webSearches",
+  "fileSearches",
+  "mapsSearches",
+  "searchUnits",
+  "images",
+  "containers",
+  "pages",
+]);
+
 /** The maximum of a detail. */
 export function detailMax(name: DetailName): number {
-  return name === "webSearches" || name === "fileSearches"
-    ? callsPerResponseMax
-    : tokensPerResponseMax;
+  if (name === "audioMs" || name === "characters") return measurePerResponseMax;
+  return calls.has(name) ? callsPerResponseMax : tokensPerResponseMax;
 }
 
 export const noDetailCounts = Object.fromEntries(
@@ -89,19 +113,25 @@ export const noDetailCounts = Object.fromEntries(
 
 /** Null if there are no details. */
 export function detailsOf(
-  serviceTier: ServiceTier | null,
+  serviceTier: string | null,
   counts: Partial<DetailCounts>,
+  region: string | null = null,
 ): UsageDetails | null {
-  if (serviceTier === null && !detailNames.some((name) => (counts[name] ?? 0) > 0)) return null;
-  return { serviceTier, counts: { ...noDetailCounts, ...counts } };
+  const isEmpty = !detailNames.some((name) => (counts[name] ?? 0) > 0);
+  if (serviceTier === null && region === null && isEmpty) return null;
+  return { serviceTier, region, counts: { ...noDetailCounts, ...counts } };
 }
 
-/** The details of two parts of one request, with the tier of the later part. */
+/** The details of two parts of one request, with the tier and region of the later part. */
 export function addedDetails(a: UsageDetails | null, b: UsageDetails | null): UsageDetails | null {
   if (a === null || b === null) return a ?? b;
   const counts: Partial<Record<DetailName, number>> = {};
   for (const name of detailNames) counts[name] = a.counts[name] + b.counts[name];
-  return { serviceTier: b.serviceTier ?? a.serviceTier, counts: counts as DetailCounts };
+  return {
+    serviceTier: b.serviceTier ?? a.serviceTier,
+    region: b.region ?? a.region,
+    counts: counts as DetailCounts,
+  };
 }
 
 /** The counts, for sums; null if all are 0. */
@@ -112,41 +142,45 @@ export function countsIn(details: UsageDetails | null): Record<DetailName, numbe
 }
 
 /**
- * An array for the wire and the store: the tier and the counts in order, up to the last count that
+ * An array for the wire and the store: the tier, the region and the counts in order, up to the last count that
  * isn't 0, or `[]`.
  */
 export function detailsToFlat(details: UsageDetails | null): (string | number | null)[] {
   if (details === null) return [];
-  if (details.counts === noDetailCounts) return [details.serviceTier];
-  const flat = [details.serviceTier, ...detailNames.map((name) => details.counts[name])];
+  const { serviceTier, region, counts } = details;
+  if (counts === noDetailCounts) return region === null ? [serviceTier] : [serviceTier, region];
+  const flat = [serviceTier, region, ...detailNames.map((name) => counts[name])];
   while (flat.at(-1) === 0) flat.pop();
   return flat;
 }
 
 /**
- * Undefined for anything that `detailsToFlat` doesn't produce. Rows that an earlier release lacks
- * are 0; additional rows and tiers of a later one are ignored.
+ * Undefined for anything that `detailsToFlat` doesn't produce.
  */
 export function detailsFromFlat(flat: unknown): UsageDetails | null | undefined {
   if (!Array.isArray(flat)) return undefined;
   if (flat.length === 0) return null;
-  const [tier, ...values] = flat as readonly unknown[];
-  if (tier !== null && typeof tier !== "string") return undefined;
+  const [serviceTier, region = null, ...values] = flat as readonly unknown[];
+  if (!isTextOrNull(serviceTier) || !isTextOrNull(region)) return undefined;
   const counts: Partial<Record<DetailName, number>> = {};
   for (const [i, name] of detailNames.entries()) {
     const value = values[i] ?? 0;
     if (typeof value !== "number") return undefined;
     counts[name] = value;
   }
-  return {
-    serviceTier: serviceTiers.find((known) => known === tier) ?? null,
-    counts: counts as DetailCounts,
-  };
+  return { serviceTier, region, counts: counts as DetailCounts };
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || typeof value === "string";
 }
 
 /** The name of the first detail with an invalid value, or null. */
-export function flawOfDetails(details: UsageDetails | null): DetailName | null {
+export function flawOfDetails(details: UsageDetails | null): string | null {
   if (details === null) return null;
+  const { serviceTier, region } = details;
+  if (serviceTier !== null && labelOf(serviceTier) !== serviceTier) return "serviceTier";
+  if (region !== null && labelOf(region) !== region) return "region";
   return detailNames.find((name) => !isDetail(name, details.counts[name])) ?? null;
 }
 
@@ -155,14 +189,28 @@ function isDetail(name: DetailName, value: unknown): value is number {
   return isCount(value) && value <= detailMax(name);
 }
 
-/** Sluice's name for a tier; null if unknown. */
-export function serviceTierOf(raw: unknown): ServiceTier | null {
+const label = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
+
+/** A tier or a region as records have it; null for anything that is no name. */
+export function labelOf(raw: unknown): string | null {
   if (typeof raw !== "string") return null;
-  return tierNames.get(raw) ?? tierNames.get(raw.toLowerCase()) ?? null;
+  const name = raw.toLowerCase();
+  return label.test(name) ? name : null;
 }
 
-const tierNames: ReadonlyMap<string, ServiceTier> = new Map([
-  ...serviceTiers.map((tier) => [tier, tier] as const),
+/** A tier as records have it; null if there is none. */
+export function serviceTierOf(raw: unknown): string | null {
+  const name = labelOf(raw);
+  return name === null ? null : (tierNames.get(name) ?? (noTier.has(name) ? null : name));
+}
+
+const noTier: ReadonlySet<string> = new Set([
+  "auto",
+  "unspecified",
+  "traffic_type_unspecified",
+  "not_available",
+]);
+const tierNames: ReadonlyMap<string, string> = new Map([
   // OpenAI; Groq; Gemini on Vertex.
   ["default", "standard"],
   ["on_demand", "standard"],

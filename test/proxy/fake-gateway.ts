@@ -122,6 +122,7 @@ export function fakeGateway(yaml: string): FakeGateway {
       targetLoad: new TargetLoad([], () => 0),
       models,
       recordedModels: createRecordedModels(config, { models, nowMs: () => 0 }),
+      noticeUnpriced: () => {},
       metrics: fakeMetrics(),
       tracing: null,
       sizeOf: createModelSizes(config.providers, null),

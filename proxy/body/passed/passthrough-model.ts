@@ -14,6 +14,11 @@ const operations: readonly (readonly [end: string, operation: Operation])[] = [
   ["/messages", "messages"],
   ["/embeddings", "embeddings"],
   ["/interactions", "interactions"],
+  // Charged by what the request says.
+  ["/audio/speech", "speech"],
+  ["/images/generations", "images"],
+  ["/images/edits", "image_edits"],
+  ["/images/variations", "image_variations"],
 ];
 
 /**
@@ -23,8 +28,7 @@ const operations: readonly (readonly [end: string, operation: Operation])[] = [
 const furtherModelPaths = new RegExp(
   `/(?:${[
     "completions",
-    "audio/(?:speech|transcriptions|translations)",
-    "images/(?:generations|edits|variations)",
+    "audio/(?:transcriptions|translations)",
     "responses/compact",
     "rerank",
     "api/(?:chat|generate|embed)",

@@ -6,7 +6,7 @@
  * decrease.
  */
 import type { Target } from "../../../shared/domain/target-name.js";
-import type { Usage } from "../../usage/read-usage.js";
+import type { Usage } from "../../usage/usage.js";
 
 /** A complete answer as the first client received it. */
 export interface CachedAnswer {

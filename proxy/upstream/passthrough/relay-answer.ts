@@ -41,6 +41,8 @@ export interface RelayRequest {
   readonly promptBytes: () => number;
   /** As in `SentRequest`; called only if the usage is unknown. */
   readonly modelOutputMax?: () => number | null;
+  /** As in `MeteredRequest`. */
+  readonly readsModel?: boolean;
   /**
    * For a request about an earlier response. Receives the answer in Latin-1, if all of it was held.
    */

@@ -9,7 +9,7 @@ import type { Affinity, Strategy } from "../config.js";
 import type { DeclaredLimits } from "../limits/limit-form.js";
 import type { JwtFields } from "../settings/jwt-settings.js";
 import type { ModelTraitsFields, PerModelFields } from "../settings/model-traits-settings.js";
-import type { PriceFields, TierFields } from "../settings/price-settings.js";
+import type { ChangeFields, PriceFields, TierFields } from "../settings/price-settings.js";
 import type { ProviderFields } from "../settings/provider-settings.js";
 import type { RewriterFields } from "../settings/rewriter-settings.js";
 
@@ -60,6 +60,10 @@ export interface DeclaredPrice {
   readonly tiers: readonly {
     readonly at: string;
     readonly fields: ReadFields<TierFields> | null;
+  }[];
+  readonly changes: readonly {
+    readonly at: string;
+    readonly fields: ReadFields<ChangeFields> | null;
   }[];
 }
 

@@ -18,6 +18,8 @@ import {
   perModelSettings,
 } from "../settings/model-traits-settings.js";
 import {
+  type ChangeFields,
+  changeSettings,
   type PriceFields,
   priceLists,
   priceSettings,
@@ -183,7 +185,9 @@ const tierSchemas = requiredOrNull(tierSettings);
 const priceSchemas = {
   ...requiredOrNull(priceSettings),
   tiers: entryList("tiers", priceLists.tiers),
+  changes: entryList("changes", priceLists.changes),
 };
+const changeSchemas = requiredOrNull(changeSettings);
 const traitsSchemas = requiredOrNull(modelTraitsSettings);
 const perModelSchemas = requiredOrNull(perModelSettings);
 const providerSchemas = {
@@ -235,16 +239,24 @@ function readProvider({ name, raw, at }: Named, problems: string[]): DeclaredPro
 
 function readPrice(entry: Named, problems: string[]): DeclaredPrice {
   const { at, name } = entry;
-  const fields = readTable<PriceFields & { readonly tiers: readonly unknown[] }>(
+  const read = readTable<PriceFields & Readonly<Record<"tiers" | "changes", unknown>>>(
     priceSchemas,
     entry,
     problems,
   );
-  const tiers = readItems({ raw: fields?.tiers, at: `${at}.tiers` }, problems).map((tier) => ({
+  const tiers = readItems({ raw: read?.tiers, at: `${at}.tiers` }, problems).map((tier) => ({
     at: tier.at,
     fields: readTable<TierFields>(tierSchemas, tier, problems),
   }));
-  return { at, name, fields, tiers };
+  const changes = readItems({ raw: read?.changes, at: `${at}.changes` }, problems).map(
+    (change) => ({
+      at: change.at,
+      fields: readTable<ChangeFields>(changeSchemas, change, problems),
+    }),
+  );
+  if (read === null) return { at, name, fields: null, tiers, changes };
+  const { tiers: _tiers, changes: _changes, ...fields } = read;
+  return { at, name, fields, tiers, changes };
 }
 
 function readAlias({ name, raw, at }: Named, problems: string[]): DeclaredAlias[] {

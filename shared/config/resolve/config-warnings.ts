@@ -63,7 +63,7 @@ export function providerWarnings(
     ...missing(
       "prices",
       "price",
-      prices.map(({ provider }) => provider),
+      prices.map(({ provider }) => provider).filter((name) => name !== "*"),
     ),
   ];
 }

@@ -1,16 +1,17 @@
 /**
- * Checks the prices of the file: their targets and tiers. The price list, which applies where the
- * file has no price, is in `proxy/routing/`.
+ * Checks the prices of the file: their targets, tiers and changes. The price list, which applies
+ * where the file has no price, is in `proxy/routing/`.
  */
-import { type Price, type TokenKind, type TokenRates, tokenKinds } from "../../domain/price.js";
 import { parseSubject } from "../../domain/rule.js";
 import type { PriceConfig } from "../config.js";
 import { type DeclaredPrice, validFields } from "../file/config-file.js";
 import { type ModelNamings, modelName } from "../model-name.js";
-import { kindFields, type PriceFields, type TierFields } from "../settings/price-settings.js";
+import type { ChangeFields, PriceFields, TierFields } from "../settings/price-settings.js";
 
-/** In `provider/*`: every model of that provider. */
-const anyModel = "*";
+/** In `provider/*`: every model of that provider; in a model's name: any characters. */
+const any = "*";
+/** What `extends` names the built-in list by. */
+const list = "list";
 
 /** Checks names and tiers. Names are compared as in rules: letter case doesn't matter. */
 export function resolvePrices(
@@ -19,55 +20,88 @@ export function resolvePrices(
   problems: string[],
 ): readonly PriceConfig[] {
   const first = new Map<string, string>();
-  return declared.flatMap((entry): PriceConfig[] => {
+  const own = declared.flatMap((entry): PriceConfig[] => {
     const { at, name, fields } = entry;
     const tiers = checkTiers(entry, problems);
+    const changes = checkChanges(entry, problems);
     const target = readTarget(name, namings);
     if (target === null) {
       problems.push(
-        `${at} must be named provider/model, or provider/* for all of a provider's models`,
+        `${at} must be named provider/model, provider/* for all of a provider's models, or */* for all models without a price`,
       );
       return [];
     }
-    const key = `${target.provider}/${target.model ?? anyModel}`.toLowerCase();
+    const key = nameOf(target);
     const earlier = first.get(key);
     if (earlier !== undefined)
       problems.push(`${at} prices the same model as ${earlier}: keep one of them`);
     first.set(key, earlier ?? at);
     const valid = fields === null ? null : validFields(fields);
     if (valid === null) return [];
-    return [{ ...target, price: priceFrom(valid, tiers) }];
+    const base = readExtends(at, valid, namings, problems);
+    if (base === undefined) return [];
+    if (base === null) checkRates(at, valid, problems);
+    return [{ ...target, extends: base, fields: valid, tiers, changes }];
   });
+  checkCycles(own, first, problems);
+  return own;
 }
 
-function priceFrom(fields: PriceFields, tiers: readonly TierFields[]): Price {
-  const rates: TokenRates = {
-    input: fields.input,
-    output: fields.output,
-    cachedInput: fields.cached_input,
-    cacheWrite: fields.cache_write,
-    kinds: kindsIn(fields),
-  };
-  return {
-    rates,
-    perRequest: fields.per_request ?? 0,
-    perWebSearch: fields.per_web_search ?? 0,
-    perFileSearch: fields.per_file_search ?? 0,
-    serviceTiers: fields.service_tiers ?? {},
-    tiers: tiers.map((tier) => ({
-      aboveInputTokens: tier.above_input_tokens ?? 0,
-      rates: tierRates(tier, rates),
-    })),
-  };
+function nameOf({ provider, model }: { readonly provider: string; readonly model: string | null }) {
+  return `${provider}/${model ?? any}`.toLowerCase();
 }
 
-function kindsIn(fields: PriceFields | TierFields): Partial<Record<TokenKind, number>> {
-  const kinds: Partial<Record<TokenKind, number>> = {};
-  for (const kind of tokenKinds) {
-    const rate = fields[kindFields[kind]];
-    if (rate !== null) kinds[kind] = rate;
+/** Null if it extends nothing; undefined if it is wrong. */
+function readExtends(
+  at: string,
+  { extends: base }: PriceFields,
+  namings: ModelNamings,
+  problems: string[],
+): PriceConfig["extends"] | undefined {
+  if (base === null) return null;
+  if (base === list) return list;
+  const target = readTarget(base, namings);
+  if (target !== null && target.model !== null && !nameOf(target).includes(any))
+    return { provider: target.provider, model: target.model };
+  problems.push(`${at}.extends must be list or provider/model, not ${JSON.stringify(base)}`);
+  return undefined;
+}
+
+/** A price of its own is for tokens of both kinds, or for another unit. */
+function checkRates(at: string, fields: PriceFields, problems: string[]): void {
+  const units = Object.entries(fields).some(
+    ([name, value]) => value !== null && (name.startsWith("per_") || name === "images"),
+  );
+  const { input, output } = fields;
+  if (input === null && output === null && units) return;
+  for (const [name, value] of [
+    ["input", input],
+    ["output", output],
+  ] as const)
+    if (value === null) problems.push(`${at}.${name} is required`);
+}
+
+/** A price that extends itself by way of others has no base. */
+function checkCycles(
+  own: readonly PriceConfig[],
+  places: ReadonlyMap<string, string>,
+  problems: string[],
+): void {
+  const byName = new Map(own.map((entry) => [nameOf(entry), entry]));
+  for (const entry of own) {
+    const seen = new Set<string>();
+    let at: PriceConfig | undefined = entry;
+    while (at !== undefined && !seen.has(nameOf(at))) {
+      seen.add(nameOf(at));
+      at = isTarget(at.extends) ? byName.get(nameOf(at.extends)) : undefined;
+    }
+    if (at === entry)
+      problems.push(`${places.get(nameOf(entry))}.extends must not lead back to it`);
   }
-  return kinds;
+}
+
+function isTarget(base: PriceConfig["extends"]): base is Exclude<typeof base, "list" | null> {
+  return typeof base === "object" && base !== null;
 }
 
 function readTarget(
@@ -75,14 +109,15 @@ function readTarget(
   namings: ModelNamings,
 ): { readonly provider: string; readonly model: string | null } | null {
   const slash = name.indexOf("/");
-  const model = name.slice(slash + 1);
-  if (slash < 1 || !parseSubject("provider", name.slice(0, slash), "").ok) return null;
-  if (model === anyModel) return { provider: name.slice(0, slash), model: null };
-  const id = parseSubject("model", model, "");
-  if (!id.ok || id.value !== model || model.includes(anyModel)) return null;
   const provider = name.slice(0, slash);
+  const model = name.slice(slash + 1);
+  if (slash < 1 || (provider !== any && !parseSubject("provider", provider, "").ok)) return null;
+  if (model === any) return { provider, model: null };
+  const id = parseSubject("model", model.replaceAll(any, "x"), "");
+  if (!id.ok || id.value !== model.replaceAll(any, "x")) return null;
   const naming = namings.get(provider.toLowerCase());
-  return { provider, model: naming === undefined ? model : modelName(naming, model) };
+  const isPattern = naming === undefined || model.includes(any);
+  return { provider, model: isPattern ? model : modelName(naming, model) };
 }
 
 /** The valid tiers. Each must have a rate, and their thresholds must ascend. */
@@ -105,13 +140,15 @@ function checkTiers({ tiers }: DeclaredPrice, problems: string[]): readonly Tier
   });
 }
 
-/** The rates of a tier; where it has none, the price's. */
-function tierRates(tier: TierFields, base: TokenRates): TokenRates {
-  return {
-    input: tier.input ?? base.input,
-    output: tier.output ?? base.output,
-    cachedInput: tier.cached_input ?? base.cachedInput,
-    cacheWrite: tier.cache_write ?? base.cacheWrite,
-    kinds: { ...base.kinds, ...kindsIn(tier) },
-  };
+/** The valid changes. Their dates must ascend. */
+function checkChanges({ changes }: DeclaredPrice, problems: string[]): readonly ChangeFields[] {
+  let before = -Infinity;
+  return changes.flatMap(({ at, fields }): ChangeFields[] => {
+    const valid = fields === null ? null : validFields(fields);
+    if (valid === null) return [];
+    if ((valid.from ?? 0) <= before)
+      problems.push(`${at}.from must be later than that of the change before it`);
+    before = valid.from ?? 0;
+    return [valid];
+  });
 }

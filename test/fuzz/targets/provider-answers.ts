@@ -13,8 +13,8 @@ import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
 import { WebSocketFrameReader } from "../../../proxy/upstream/passthrough/frame-reader.js";
 import { relayAnswer } from "../../../proxy/upstream/passthrough/relay-answer.js";
 import type { Upstream, UpstreamCall, UpstreamSink } from "../../../proxy/upstream/upstream.js";
-import type { Usage } from "../../../proxy/usage/read-usage.js";
 import { SessionUsage } from "../../../proxy/usage/session-usage.js";
+import type { Usage } from "../../../proxy/usage/usage.js";
 import { usageRecord } from "../../../proxy/usage/usage-record.js";
 import type { Price } from "../../../shared/domain/price.js";
 import type { Operation } from "../../../shared/operation.js";
@@ -152,6 +152,8 @@ function mustBeCharged(usage: Usage | null, what: Pick<Forwarded, "status" | "ex
       endedMonoMs: 9,
       savedBytes: 100,
       price,
+      priceOf: () => null,
+      isUnmetered: false,
     },
   );
   if (usage !== null)

@@ -304,7 +304,11 @@ function tryAnswer(layout: Layout, random: Random): void {
   const wanted = usageIn(Array.isArray(parsed) ? parsed.at(-1) : parsed, places);
   const bytes = Buffer.from(text);
   const isHeld = random.chance(0.5);
-  const meter = new ResponseMeter({ operation, promptBytes: () => 0 }, null, memory);
+  const meter = new ResponseMeter(
+    { operation, promptBytes: () => 0, request: { body: null } },
+    null,
+    memory,
+  );
   meter.beginBody("json", isHeld);
   const pieces = cutBytes(bytes, random);
   const release = isHeld && random.chance(0.3) ? random.int(0, pieces.length) : Infinity;

@@ -286,7 +286,11 @@ t.test(
 );
 
 t.test("what was asked for and the details are kept, each of them and both", async (t) => {
-  const details = { serviceTier: null, counts: { ...noDetailCounts, webSearches: 2 } };
+  const details = {
+    serviceTier: null,
+    region: null,
+    counts: { ...noDetailCounts, webSearches: 2 },
+  };
   for (const some of [
     {},
     { requestedModel: "smart" },

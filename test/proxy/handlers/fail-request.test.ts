@@ -293,7 +293,12 @@ const table: readonly Expected[] = [
   },
   {
     name: "price",
-    change: ({ prices }) => ({ prices: { ...prices, priceOf: fail } as never }),
+    change: ({ prices }) => {
+      let calls = 0;
+      // The first call asks whether there is a price.
+      const priceOf = (): null => (calls++ === 0 ? null : fail());
+      return { prices: { ...prices, priceOf } as never };
+    },
     ended: "reply",
     settled: { tokens: 12, record: null },
   },

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import t from "tap";
 import { unvouchedModelsMax } from "../../../proxy/metrics/bounded-labels.js";
 import type { EndedAttempt } from "../../../proxy/metrics/proxy-counts.js";
-import type { Usage } from "../../../proxy/usage/read-usage.js";
+import type { Usage } from "../../../proxy/usage/usage.js";
 import { linesOf } from "../../../shared/metrics/series.js";
 import { writeMetrics } from "../../../shared/metrics/write-metrics.js";
 import { parseMetrics } from "../../support/parse-metrics.js";

@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
 import { priceSavedTokens, priceUsage } from "../../../proxy/usage/price-usage.js";
-import type { Usage } from "../../../proxy/usage/read-usage.js";
+import type { Usage } from "../../../proxy/usage/usage.js";
 import { costPicoUsdMax, tokensPerResponseMax } from "../../../shared/bounds.js";
 import {
   blendedUsdPerMillion,
+  evenFactors,
   type Price,
   rateFromUsdPerMillion,
 } from "../../../shared/domain/price.js";
 import {
   callsPerResponseMax,
   detailsOf,
-  type ServiceTier,
   type UsageDetails,
 } from "../../../shared/usage/usage-details.js";
 
@@ -147,13 +147,12 @@ t.test("what answers tell beside their tokens is priced by its kind, tier and ca
     },
     tiers: [],
     perRequest: 7,
-    perWebSearch: 10_000_000_000,
-    perFileSearch: 2_500_000_000,
-    serviceTiers: { flex: 500, priority: 1700 },
+    perUnit: { webSearches: 10_000_000_000, fileSearches: 2_500_000_000 },
+    serviceTiers: { flex: evenFactors(500), priority: evenFactors(1700) },
   };
   const told = (
     counts: Parameters<typeof detailsOf>[1],
-    tier: ServiceTier | null = null,
+    tier: string | null = null,
   ): UsageDetails | null => detailsOf(tier, counts);
   const cases: readonly (readonly [string, Usage, input: number, output: number, fees: number])[] =
     [
@@ -248,7 +247,7 @@ t.test("what answers tell beside their tokens is priced by its kind, tier and ca
   t.equal(
     priceUsage(usage(5, 0, { details: told({ webSearches: callsPerResponseMax }) }), {
       ...speaking,
-      perWebSearch: 1_000_000_000_000_000,
+      perUnit: { webSearches: 1_000_000_000_000_000 },
     }),
     null,
     "more than one response can cost",

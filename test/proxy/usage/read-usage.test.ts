@@ -2,12 +2,8 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
 import { findUsage, mergeUsage, usageAtEnd } from "../../../proxy/usage/find-usage.js";
-import {
-  readUsage,
-  readUsageDetails,
-  type Usage,
-  type UsageReading,
-} from "../../../proxy/usage/read-usage.js";
+import { readUsage, readUsageDetails, type UsageReading } from "../../../proxy/usage/read-usage.js";
+import type { Usage } from "../../../proxy/usage/usage.js";
 import { costPicoUsdMax, tokensPerResponseMax } from "../../../shared/bounds.js";
 import {
   callsPerResponseMax,

@@ -26,7 +26,11 @@ function meterOf(form: BodyForm, isHeld: boolean, memoryBytes = 10_000_000) {
       memory.held -= bytes;
     },
   };
-  const request = { operation: "chat_completions", promptBytes: () => 400 } as const;
+  const request = {
+    operation: "chat_completions",
+    promptBytes: () => 400,
+    request: { body: null },
+  } as const;
   const meter = new ResponseMeter(request, null, memory);
   meter.beginBody(form, isHeld);
   return { meter, memory };
@@ -86,7 +90,11 @@ t.test(
   "a stream that is cut is charged by what passed, or what its translation read",
   async (t) => {
     const memory = { takeForAnswer: () => true, give: () => {} };
-    const request = { operation: "chat_completions", promptBytes: () => 400 } as const;
+    const request = {
+      operation: "chat_completions",
+      promptBytes: () => 400,
+      request: { body: null },
+    } as const;
     const event = `data: {"choices":[{"delta":{"content":"${"x".repeat(40)}"}}]}\n\n`;
     const translation = {
       usage: { prompt_tokens: 7, completion_tokens: 50 },
@@ -113,7 +121,11 @@ t.test("a stream is told from a body, by its bytes and by an error among its eve
   const { meter, memory } = meterOf("json", true);
   meter.keep(Buffer.from("{}"));
   t.same([meter.isStream, meter.errorSeen, meter.bytes], [false, false, 2]);
-  const request = { operation: "chat_completions", promptBytes: () => 400 } as const;
+  const request = {
+    operation: "chat_completions",
+    promptBytes: () => 400,
+    request: { body: null },
+  } as const;
   const stream = new ResponseMeter(request, null, memory);
   stream.beginStream(false);
   stream.push(Buffer.from('data: {"choices": []}\n\n'));
@@ -128,7 +140,7 @@ function body(
   text: string,
   { operation = "chat_completions", translation = null, unreadable = null }: MeterOptions = {},
 ) {
-  const request = { operation, promptBytes: () => 400 };
+  const request = { operation, promptBytes: () => 400, request: { body: null } };
   const meter = new ResponseMeter(request, translation, {
     takeForAnswer: () => true,
     give: () => {},
@@ -143,7 +155,7 @@ function stream(
   events: readonly unknown[],
   { operation = "chat_completions", translation = null }: MeterOptions = {},
 ) {
-  const request = { operation, promptBytes: () => 400 };
+  const request = { operation, promptBytes: () => 400, request: { body: null } };
   const meter = new ResponseMeter(request, translation, {
     takeForAnswer: () => true,
     give: () => {},

@@ -41,6 +41,8 @@ const what: Executed = {
   endedMonoMs: 1500.6,
   savedBytes: 0,
   price,
+  priceOf: () => null,
+  isUnmetered: false,
 };
 
 t.test("a record has the tokens, costs and times of what was executed", async (t) => {
@@ -99,6 +101,8 @@ t.test("an error used nothing and cost nothing, with or without a price", async 
       usageRecord(ended({ status: 429, usage: null }), {
         ...what,
         price: given,
+        priceOf: () => null,
+        isUnmetered: false,
       }),
       { status: 429, inputTokens: 0, outputTokens: 0, inputCost: 0, outputCost: 0, totalCost: 0 },
     );
@@ -155,6 +159,8 @@ t.test(
         ...what,
         savedBytes: 40,
         price: { ...price, tiers: [{ aboveInputTokens: 99, rates: { ...price.rates, input: 5 } }] },
+        priceOf: () => null,
+        isUnmetered: false,
       }),
       { rewriteTokensSaved: 10, rewriteCostSaved: 50 },
       "in the tier of the rest",

@@ -63,7 +63,7 @@ t.test("misspelt keys and wrong values are marked, variables aren't", async (t) 
     "virtual_models: { x: { targets: [] } }",
     "virtual_models: { x: { strategy: random, targets: [{ model: a/b }] } }",
     "virtual_models: { x: { targets: [{ model: a/b, wait: 1 }] } }",
-    "prices: { a/b: { input: 1 } }",
+    "prices: { a/b: { input: 1, changes: [{ input: 2 }] } }",
     "prices: { a/b: { input: -1, output: 1 } }",
     "jwt: [{ isuer: x }]",
     "rewriters: [{ name: shorten }]",

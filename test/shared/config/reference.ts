@@ -11,6 +11,7 @@ import {
   perModelSettings,
 } from "../../../shared/config/settings/model-traits-settings.js";
 import {
+  changeSettings,
   priceLists,
   priceSettings,
   tierSettings,
@@ -136,6 +137,7 @@ export const pages: Readonly<Record<string, Readonly<Record<string, () => string
       ),
     prices: () => tableOfFields(priceSettings, priceLists),
     tiers: () => tableOfFields(tierSettings),
+    price_changes: () => tableOfFields({ from: changeSettings.from }),
     jwt: () => tableOfFields(jwtSettings),
     rewriters: () => tableOfFields(rewriterSettings),
   },
@@ -316,7 +318,7 @@ ${providerLines("    ")}${listLines(providerLists, "model_traits", "    ")}${ite
     `# US dollars per million tokens; beats the built-in price list.
 prices:
   openai/gpt-4o:
-${entryLines(priceSettings, "    ")}${listLines(priceLists, "tiers", "    ")}${itemLines(tierSettings, "      ")}  # Every model of a provider; 0 is free, no price is unpriced.
+${entryLines(priceSettings, "    ")}${listLines(priceLists, "tiers", "    ")}${itemLines(tierSettings, "      ")}${listLines(priceLists, "changes", "    ")}${itemLines({ from: changeSettings.from, input: changeSettings.input }, "      ")}  # Every model of a provider; 0 is free, no price is unpriced.
   local/*: { input: 0, output: 0 }
 `,
     `# Who may sign tokens for callers. One of jwks_url, jwks_file, secret and secret_file.

@@ -1,6 +1,7 @@
 import t from "tap";
 import {
   blendedUsdPerMillion,
+  evenFactors,
   kindRate,
   type Price,
   rateFromUsdPerMillion,
@@ -53,6 +54,11 @@ t.test("models are compared by three parts input and one part output", async (t)
   t.equal(blendedUsdPerMillion(price(rates(null, 6_000_000))), null);
 });
 
+const tierOf = (serviceTier: string | null, region: string | null = null) => ({
+  serviceTier,
+  region,
+});
+
 t.test("a service tier multiplies every rate that there is, rounded to integers", async (t) => {
   const base: TokenRates = {
     input: 1001,
@@ -61,8 +67,11 @@ t.test("a service tier multiplies every rate that there is, rounded to integers"
     cacheWrite: null,
     kinds: { reasoning: 30, audioInput: 0 },
   };
-  const tiered = { ...price(base), serviceTiers: { flex: 500, priority: 1000 } };
-  t.same(ratesFor(tiered, 0, "flex"), {
+  const tiered = {
+    ...price(base),
+    serviceTiers: { flex: evenFactors(500), priority: evenFactors(1000) },
+  };
+  t.same(ratesFor(tiered, 0, tierOf("flex")), {
     input: 501,
     output: null,
     cachedInput: 5,
@@ -70,12 +79,38 @@ t.test("a service tier multiplies every rate that there is, rounded to integers"
     kinds: { reasoning: 15, audioInput: 0 },
   });
   for (const tier of ["priority", "batch", null] as const)
-    t.equal(ratesFor(tiered, 0, tier as never), base, `${tier}: as it is`);
-  t.equal(ratesFor(price(base), 0, "flex"), base, "none is told");
-  t.same(ratesFor({ ...tiered, rates: rates(7, 9) }, 0, "flex"), {
+    t.equal(ratesFor(tiered, 0, tierOf(tier)), base, `${tier}: as it is`);
+  t.equal(ratesFor(price(base), 0, tierOf("flex")), base, "none is told");
+  t.same(ratesFor({ ...tiered, rates: rates(7, 9) }, 0, tierOf("flex")), {
     ...rates(4, 5),
     kinds: {},
   });
+});
+
+t.test("factors by kind, by region and by both", async (t) => {
+  const base: TokenRates = { input: 1000, output: 4000, cachedInput: null, cacheWrite: 1250 };
+  const priced: Price = {
+    ...price(base),
+    serviceTiers: { flex: { input: 500, output: 500 } },
+    regions: { us: evenFactors(1100) },
+  };
+  t.match(ratesFor(priced, 0, tierOf("flex")), {
+    input: 500,
+    output: 2000,
+    cachedInput: 1000,
+    cacheWrite: 1250,
+  });
+  t.match(ratesFor(priced, 0, tierOf(null, "us")), {
+    input: 1100,
+    output: 4400,
+    cachedInput: null,
+  });
+  t.match(ratesFor(priced, 0, tierOf("flex", "us")), {
+    input: 550,
+    output: 2200,
+    cachedInput: 1100,
+  });
+  t.equal(ratesFor(priced, 0, tierOf(null, "eu")), base);
 });
 
 t.test("a kind of tokens costs its own rate, or that of what it is a part of", async (t) => {

@@ -82,7 +82,7 @@ t.test("a line of CSV, to the letter", async (t) => {
   const table: readonly (readonly [changes: Partial<ExportedRecord>, cells: RegExp])[] = [
     [
       {},
-      /^1813000000000\.0,2026-02-28T12:00:00.123Z,req_1,\/team\/app,,openai,openai,gpt-4o,\/v1\/chat\/completions,200,1000,200,1200,600,0,0.00175,0.002,0.00375,0,,false,false,812,97,gpt-4o,,,,0,0,0,0,0,0,0,0,0,0,,,0197-a\r\n$/,
+      /^1813000000000\.0,2026-02-28T12:00:00.123Z,req_1,\/team\/app,,openai,openai,gpt-4o,\/v1\/chat\/completions,200,1000,200,1200,600,0,0.00175,0.002,0.00375,0,,false,false,812,97,gpt-4o,,,,,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,,,0197-a\r\n$/,
     ],
     [{ input_cost: null, output_cost: null, total_cost: null }, /,600,0,,,,0,/],
     [
@@ -97,18 +97,18 @@ t.test("a line of CSV, to the letter", async (t) => {
     [{ first_byte_ms: null, estimated: true }, /,false,true,812,,/],
     [
       { requested_model: "smart", key_name: "=ci", labels: ["a,b", 'c"'], service_tier: "flex" },
-      /,smart,'=ci,"\[""a,b"",""c\\""""\]",flex,0,/,
+      /,smart,'=ci,"\[""a,b"",""c\\""""\]",flex,,0,/,
     ],
     [
       { requested_model: undefined, labels: undefined, web_searches: undefined },
-      /,812,97,,,,,0,0,0,0,0,0,0,0,,0,,,0197-a\r\n$/,
+      /,812,97,,,,,,0,0,0,0,0,0,0,0,,0,0,0,0,0,0,0,0,,,0197-a\r\n$/,
     ],
   ];
   for (const [changes, line] of table)
     t.match(csvLine(usageRecord(changes)), line, JSON.stringify(changes));
   t.match(
     csvHeader,
-    /^id,time,request_id,user_path,.*,first_byte_ms,requested_model,key_name,labels,.*,file_searches,tokens_at_most,cost_at_most,session\r\n$/,
+    /^id,time,request_id,user_path,.*,first_byte_ms,requested_model,key_name,labels,.*,file_searches,.*,pages,tokens_at_most,cost_at_most,session\r\n$/,
   );
 });
 

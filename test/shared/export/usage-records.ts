@@ -64,6 +64,7 @@ export function usageRecord(changes: Partial<ExportedRecord> = {}): ExportedReco
     key_name: null,
     labels: [],
     service_tier: null,
+    region: null,
     cache_write_1h_input_tokens: 0,
     audio_input_tokens: 0,
     cached_audio_input_tokens: 0,
@@ -74,6 +75,13 @@ export function usageRecord(changes: Partial<ExportedRecord> = {}): ExportedReco
     image_output_tokens: 0,
     web_searches: 0,
     file_searches: 0,
+    maps_searches: 0,
+    search_units: 0,
+    audio_ms: 0,
+    characters: 0,
+    images: 0,
+    containers: 0,
+    pages: 0,
     ...changes,
   };
 }

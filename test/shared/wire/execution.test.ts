@@ -93,8 +93,8 @@ t.test(
       [21, "atMost", [...notCounts, 5 * tokensPerResponseMax].map((tokens) => [tokens, 700])],
       [21, "atMost", notCosts.map((cost) => [90, cost])],
       [23, "session", ["grüße", "x".repeat(sessionCharsMax + 1), 's"', "s\u0000"]],
-      [20, "cacheWrite1hTokens", notTokens.map((value) => [null, value])],
-      [20, "webSearches", [[null, 0, 0, 0, 0, 0, 0, 0, 0, callsPerResponseMax + 1]]],
+      [20, "cacheWrite1hTokens", notTokens.map((value) => [null, null, value])],
+      [20, "webSearches", [[null, null, 0, 0, 0, 0, 0, 0, 0, 0, callsPerResponseMax + 1]]],
     ];
     for (const [at, flaw, values] of table)
       t.same(

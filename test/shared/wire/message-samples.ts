@@ -11,7 +11,6 @@ import {
   detailMax,
   detailNames,
   detailsOf,
-  serviceTiers,
 } from "../../../shared/usage/usage-details.js";
 import { adminOps } from "../../../shared/wire/admin-op.js";
 import type { Execution } from "../../../shared/wire/execution.js";
@@ -81,7 +80,8 @@ export const execution: fc.Arbitrary<Execution> = fc
       responseId: fc.constantFrom("", "resp_1"),
       details: fc.option(
         fc.record({
-          serviceTier: fc.option(fc.constantFrom(...serviceTiers)),
+          serviceTier: fc.option(fc.constantFrom("standard", "flex", "ultrafast")),
+          region: fc.option(fc.constantFrom("us", "eu-west-1")),
           counts: fc.record(
             Object.fromEntries(
               detailNames.map((detail) => [detail, fc.nat({ max: detailMax(detail) })]),
@@ -376,7 +376,7 @@ export const executedFlat = [
   120,
   "key_1",
   "smart",
-  ["flex", 2, 1],
+  ["flex", null, 2, 1],
   [90, 700],
   "resp_1",
   "0197-a",

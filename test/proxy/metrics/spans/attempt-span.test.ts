@@ -7,7 +7,7 @@ import {
   type EndedCall,
   type TracedAttempt,
 } from "../../../../proxy/metrics/spans/attempt-span.js";
-import type { Usage } from "../../../../proxy/usage/read-usage.js";
+import type { Usage } from "../../../../proxy/usage/usage.js";
 import { root } from "../../../tidy/source-tree.js";
 
 const provider = { type: "azure", address: "a.example", port: 8443 } as const;
