@@ -26,6 +26,7 @@ let playing: MoneyCase | null = null;
 const server = createServer((request, response) => {
   request.resume();
   request.on("end", () => {
+    if (request.url?.startsWith("/silent/") === true) return undefined;
     if (playing === null || request.method !== "POST") return void response.writeHead(404).end();
     const { body = {}, events, type = "application/json" } = playing.reported;
     if (events === undefined) {
@@ -56,8 +57,18 @@ const site = makeSite(
   `
 providers:
 ${providers.map((name) => `  ${name}: { base_url: "http://127.0.0.1:${port}/${name}", ${rest} }`).join("\n")}
+  silent: { type: openai, base_url: "http://127.0.0.1:${port}/silent", first_byte_timeout_ms: 300, ${rest} }
   priced: { type: openai, base_url: "http://127.0.0.1:${port}/priced", ${rest} }
-${moneyPrices}`,
+${moneyPrices}
+  silent/*: { input: 1, output: 2 }
+  priced/pictures: { per_image: 0.4 }
+  priced/minutes: { per_minute: 0.4 }
+  priced/searches: { input: 0, output: 0, per_web_search: 0.4 }
+budgets:
+  user_paths:
+    - { path: /, per_child: true, limits: [{ period: daily, amount: 1 }] }
+entitlements: [quota_templates]
+`,
 );
 await site.startDaemon();
 const { ready: url } = await site.startProxy();
@@ -92,3 +103,78 @@ for (const one of moneyCases)
     if (one.record !== undefined) t.match(record, one.record);
     return undefined;
   });
+
+const bought: readonly MoneyCase[] = [
+  {
+    id: "pictures",
+    source: [],
+    path: "/v1/images/generations",
+    sends: { model: "priced/pictures", prompt: "x" },
+    reported: { body: { created: 1, data: [{ url: "u" }] } },
+    usd: 0.4,
+  },
+  {
+    id: "minutes",
+    source: [],
+    path: "/v1/audio/transcriptions",
+    sends:
+      '--b\r\ncontent-disposition: form-data; name="model"\r\n\r\npriced/minutes\r\n--b\r\ncontent-disposition: form-data; name="file"; filename="a.mp3"\r\n\r\nsound\r\n--b--\r\n',
+    sendsType: "multipart/form-data; boundary=b",
+    reported: { body: { text: "x", usage: { type: "duration", seconds: 60 } } },
+    usd: 0.4,
+  },
+  {
+    id: "searches",
+    source: [],
+    path: "/v1/responses",
+    sends: { model: "priced/searches", input: "x" },
+    reported: {
+      body: {
+        id: "resp_1",
+        object: "response",
+        status: "completed",
+        output: [{ type: "web_search_call", id: "1", action: { type: "search" } }],
+        usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
+      },
+    },
+    usd: 0.4,
+  },
+];
+
+for (const one of bought)
+  t.test(`a budget of $1 ends after three of ${one.id} at $0.40`, async (t) => {
+    playing = one;
+    const statuses: number[] = [];
+    for (let count = 0; count < 4; count++) {
+      const response = await fetch(url + one.path, {
+        method: "POST",
+        headers: {
+          "content-type": one.sendsType ?? "application/json",
+          "x-sluice-user-path": `/${one.id}`,
+        },
+        body: typeof one.sends === "string" ? one.sends : JSON.stringify(one.sends),
+      });
+      await response.text();
+      statuses.push(response.status);
+    }
+    t.same(statuses, [200, 200, 200, 429]);
+  });
+
+t.test(
+  "a request that a silent provider has is charged by an estimate, with a bound",
+  async (t) => {
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        model: "silent/gpt-5",
+        max_completion_tokens: 5000,
+        messages: [{ role: "user", content: "x" }],
+      }),
+    });
+    t.equal(response.status, 504);
+    const record = await recordOf(response.headers.get("x-request-id") ?? "");
+    t.match(record, { status: 504, estimated: true, tokens_at_most: Number, cost_at_most: Number });
+    t.ok((record?.cost_at_most ?? 0) >= 0.01, "the output that it asked for");
+  },
+);
