@@ -195,7 +195,7 @@ function callsIn(output: unknown): Fields | null {
   return {
     web_search_requests: web,
     file_search_requests: file,
-    containers: containers === null ? 0 : containers.size,
+    ...(containers === null ? {} : { containers: containers.size }),
   };
 }
 

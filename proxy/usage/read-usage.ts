@@ -95,13 +95,13 @@ function readWhole(usage: unknown): UsageReading {
   };
 }
 
-/** A usage without tokens: units only, or only a cost. */
+/** A usage without tokens: units only. */
 function readUnits(usage: Fields): UsageReading {
   const notes: string[] = [];
   const details = readUsageDetails(usage, noTokens);
   const reportedCost = readCost(usage, notes);
   const hasUnits = details !== null && details.counts !== noDetailCounts;
-  if (!hasUnits && reportedCost === null) return absentUsage;
+  if (!hasUnits) return absentUsage;
   return {
     kind: "usage",
     ...noTokens,

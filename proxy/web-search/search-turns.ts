@@ -9,7 +9,7 @@
 import { readableResponseBytesMax } from "../../shared/bounds.js";
 import { isObject, parseJson } from "../../shared/checked.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
-import { noDetailCounts } from "../../shared/usage/usage-details.js";
+import { detailsOf } from "../../shared/usage/usage-details.js";
 import { interimStatus } from "../../shared/wire/execution.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
 import { parseObjectExactly, writeExactly } from "../body/exact-json.js";
@@ -276,7 +276,7 @@ class SearchTurns {
           firstByteMs: null,
           keyId: record.keyId,
           requestedModel: "",
-          details: { serviceTier: null, counts: { ...noDetailCounts, webSearches: 1 } },
+          details: detailsOf(null, { webSearches: 1 }),
           atMost: null,
           responseId: "",
           session: record.session,

@@ -7,6 +7,7 @@ import t from "tap";
 import { loadPriceList, usdAt } from "../../../proxy/routing/price-list.js";
 import { priceUsage } from "../../../proxy/usage/price-usage.js";
 import { presets } from "../../../shared/config/presets.js";
+import { evenFactors } from "../../../shared/domain/price.js";
 import { detailsOf } from "../../../shared/usage/usage-details.js";
 import { exactly } from "../../support/patterns/exactly.js";
 
@@ -58,16 +59,17 @@ t.test("models are priced by their ids; unknown ones aren't", async (t) => {
     kinds: { cacheWrite1h: 6_000_000 },
   });
   t.match(list.price("anthropic", "claude-sonnet-4-20250514", nowMs), {
-    perWebSearch: 10_000_000_000,
-    serviceTiers: { batch: 500, flex: undefined },
+    perUnit: { webSearches: 10_000_000_000 },
+    serviceTiers: { batch: evenFactors(500), flex: undefined },
   });
   t.match(list.price("groq", "llama-3.3-70b-versatile", nowMs), {
     perRequest: 0,
-    perWebSearch: 0,
-    perFileSearch: 0,
-    serviceTiers: {},
+    perUnit: { webSearches: undefined },
+    serviceTiers: { flex: undefined },
   });
-  t.match(list.price("openai", "gpt-4o", nowMs), { serviceTiers: { flex: 500, batch: 500 } });
+  t.match(list.price("openai", "gpt-4o", nowMs), {
+    serviceTiers: { flex: evenFactors(500), batch: evenFactors(500), priority: evenFactors(1700) },
+  });
   t.match(
     list.price("google", "gemini-2.5-pro", nowMs),
     exactly({
@@ -92,7 +94,6 @@ t.test("models are priced by their ids; unknown ones aren't", async (t) => {
     ["openai", "gpt-nope"],
     ["google", "meta/gemini-2.5-pro"],
     ["nobody", "gpt-4o"],
-    ["groq", "whisper-large-v3"],
     ["openai", ""],
   ] as const)
     t.equal(list.price(provider, model, nowMs), null, `${provider}/${model}`);
@@ -164,6 +165,7 @@ t.test(
             theirs.model_price["output_mtok"] === undefined
           )
             continue;
+          const price = list.price(providerId, id, nowMs);
           const costs = priceUsage(
             {
               inputTokens: input_tokens,
@@ -174,7 +176,9 @@ t.test(
               reportedCost: null,
               details: detailsOf(null, details),
             },
-            list.price(providerId, id, nowMs),
+            price === null || "web_searches_kcount" in theirs.model_price
+              ? price
+              : { ...price, perUnit: {} },
           );
           const difference = Math.abs((costs?.totalCost ?? NaN) / 1e12 - theirs.total_price);
           // A few cache writes cost an endless fraction, cut here to six decimals per million.

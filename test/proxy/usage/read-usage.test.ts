@@ -340,7 +340,7 @@ t.test("a detail that is invalid counts as 0, one beyond its whole is cut to it"
       counted,
     );
   t.same(of({ cache_creation: { ephemeral_1h_input_tokens: 4 } }), {}, "nothing was written");
-  for (const tier of ["auto", "made-up", 7, null]) t.same(of({ service_tier: tier }), {});
+  for (const tier of ["auto", "made up", 7, null]) t.same(of({ service_tier: tier }), {});
   for (const details of ["no object", 5, []]) t.same(of({ prompt_tokens_details: details }), {});
   t.same(of({ promptTokensDetails: [null, 5, { modality: "AUDIO" }] }), {});
 });
@@ -487,12 +487,16 @@ t.test("the tier that served is read from each name of it", async (t) => {
     [{ trafficType: "ON_DEMAND_FLEX" }, "flex"],
     [{ service_tier: "priority", serviceTier: "flex" }, "priority"],
     [{ speed: "fast", service_tier: "standard" }, "fast"],
+    [{ speed: "standard", service_tier: "priority" }, "priority"],
+    [{ serviceTier: { type: "flex" } }, "flex"],
+    [{ service_tier: "UltraFast" }, "ultrafast"],
   ] as const)
     t.same(readUsageDetails({ ...usage }, whole), {
       serviceTier: expected,
+      region: null,
       counts: noDetailCounts,
     });
-  for (const usage of [{}, { service_tier: "none of ours" }, { speed: "slow" }])
+  for (const usage of [{}, { service_tier: "no name" }, { inference_geo: "not_available" }])
     t.equal(readUsageDetails({ ...usage }, whole), null);
 });
 

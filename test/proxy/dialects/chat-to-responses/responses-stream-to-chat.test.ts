@@ -84,7 +84,7 @@ t.test("what the answer is charged knows the tier and the searches of the respon
       {
         ...usage,
         service_tier: "flex",
-        server_tool_use: { web_search_requests: 1, file_search_requests: 0, containers: 0 },
+        server_tool_use: { web_search_requests: 1, file_search_requests: 0 },
       },
       type,
     );
