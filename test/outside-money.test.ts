@@ -1,6 +1,6 @@
 /**
- * What usage costs, through real processes: each case of `outside/money/` is answered by a provider,
- * and its usage record must have the right cost.
+ * What usage costs, through real processes: each case of `outside/money/` is answered by a
+ * provider, and its usage record must have the right cost.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -129,7 +129,9 @@ export function createPriceTable(
 
 /** The operator's prices, compared without case, as rules compare names. */
 interface OwnPrices {
-  /** Those for a model, the most specific first: by its name, by longer patterns, for all models. */
+  /**
+   * Those for a model, the most specific first: by its name, by longer patterns, for all models.
+   */
   of(provider: string, model: string): readonly PriceConfig[];
 }
 

@@ -213,9 +213,9 @@ export function hasEscapedName(text: string): boolean {
  * The usage at the end of a complete answer, found without parsing all of it: an object of the
  * members from `usage` on. Null if the caller has to parse the answer. A quote within a text is
  * escaped, so the match is a key or a value; the braces balance only after a key of the outermost
- * object. These answers must be parsed: one that may hold an error, since an error decides what the
- * answer is; one with calls of the provider's tools, which are counted; one whose service tier precedes the usage; and
- * one with escapes in names.
+ * object. These answers must be parsed: one that may hold an error, since an error decides what
+ * the answer is; one with calls of the provider's tools, which are counted; one whose service tier
+ * precedes the usage; and one with escapes in names.
  */
 export function usageAtEnd(text: string): unknown {
   const at = text.lastIndexOf('"usage"');

@@ -35,8 +35,8 @@ export type PriceOfModel = (model: string) => Price | null;
  * if the cost exceeds the most that a response can cost.
  *
  * A cost that the provider reported takes precedence, unless the operator set the price. The
- * provider doesn't split it into input and output, so Sluice splits it in proportion to the costs at
- * the target's price, or to the tokens if there is no price. The two parts always add up to the
+ * provider doesn't split it into input and output, so Sluice splits it in proportion to the costs
+ * at the target's price, or to the tokens if there is no price. The two parts always add up to the
  * reported cost.
  */
 export function priceUsage(
@@ -136,7 +136,10 @@ export function priceUnmetered(price: Price | null): Costs | null {
 /** What an answer without tokens is sold by. */
 const soldBy = ["searchUnits", "audioMs", "characters", "images", "pages"] as const;
 
-/** The cost of the units that aren't tokens. Null if the answer has no tokens, and its unit no price. */
+/**
+ * The cost of the units that aren't tokens. Null if the answer has no tokens, and its unit no
+ * price.
+ */
 function feesOf({ details, totalTokens, imageKind }: Usage, price: Price): number | null {
   if (details === null || details.counts === noDetailCounts) return 0;
   const { perUnit = noUnits, perImage } = price;

@@ -292,8 +292,8 @@ function readDetail(name: string, value: unknown, notes: string[]): number {
 const picoPerTick = 100;
 
 /**
- * `cost` in US dollars (OpenRouter), `cost.total_cost` (Perplexity), `estimated_cost` (DeepInfra) or
- * `cost_in_usd_ticks` (xAI).
+ * `cost` in US dollars (OpenRouter), `cost.total_cost` (Perplexity), `estimated_cost` (DeepInfra)
+ * or `cost_in_usd_ticks` (xAI).
  */
 function readCost(usage: Fields, notes: string[]): PicoUsd | null {
   const ticks = usage["cost_in_usd_ticks"];
@@ -452,9 +452,9 @@ interface ToolCalls {
 const noToolCalls: ToolCalls = { webSearches: 0, fileSearches: 0, mapsSearches: 0, containers: 0 };
 
 /**
- * Calls of the provider's tools, by the names of Anthropic and OpenRouter (`server_tool_use`), which
- * `find-usage.ts` also uses for what it counts in answers, of OpenAI (`tool_usage`), xAI, Perplexity
- * (`num_search_queries`), Mistral (`connectors`) and Gemini (`grounding_tool_count`).
+ * Calls of the provider's tools, by the names of Anthropic and OpenRouter (`server_tool_use`),
+ * which `find-usage.ts` also uses for what it counts in answers, of OpenAI (`tool_usage`), xAI,
+ * Perplexity (`num_search_queries`), Mistral (`connectors`) and Gemini (`grounding_tool_count`).
  */
 function toolCalls(usage: Fields): ToolCalls {
   const {
@@ -495,7 +495,9 @@ function countOf(list: unknown, type: string): number {
   return isObject(found) ? calls(found["count"]) : 0;
 }
 
-/** The length of sound: OpenAI's `seconds` of a usage of type `duration`, Mistral's beside tokens. */
+/**
+ * The length of sound: OpenAI's `seconds` of a usage of type `duration`, Mistral's beside tokens.
+ */
 function milliseconds(usage: Fields): number {
   const seconds = usage["type"] === "duration" ? usage["seconds"] : usage["prompt_audio_seconds"];
   return typeof seconds === "number" ? measure(Math.round(seconds * 1000)) : 0;
@@ -530,7 +532,9 @@ function measure(value: unknown): number {
   return isCount(value) && value <= measurePerResponseMax ? value : 0;
 }
 
-/** From Gemini's lists of `{modality, tokenCount}`, or of `{modality, tokens}` with other letters. */
+/**
+ * From Gemini's lists of `{modality, tokenCount}`, or of `{modality, tokens}` with other letters.
+ */
 function ofModality(modality: string, ...lists: readonly unknown[]): number | undefined {
   let sum: number | undefined;
   for (const list of lists) {

@@ -19,7 +19,9 @@ const pictures: ReadonlySet<Operation | null> = new Set<Operation | null>([
   "image_variations",
 ]);
 
-/** The usage with these units. The tokens of a picture that aren't detailed are all the picture's. */
+/**
+ * The usage with these units. The tokens of a picture that aren't detailed are all the picture's.
+ */
 export function withRequestedUnits(
   usage: Usage,
   operation: Operation | null,

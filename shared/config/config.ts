@@ -125,7 +125,9 @@ export interface AliasConfig {
     | { readonly kind: "target"; readonly provider: string; readonly model: string | null };
 }
 
-/** A price set by the operator; it overrides the price list. `price-at.ts` makes the price of it. */
+/**
+ * A price set by the operator; it overrides the price list. `price-at.ts` makes the price of it.
+ */
 export interface PriceConfig {
   /** `*` for models of all providers that have no other price. */
   readonly provider: string;

@@ -1,6 +1,6 @@
 /**
- * What a model costs: integer rates per token and per unit, and factors on them. How usage and a price
- * make a cost is the proxy's (`proxy/usage/price-usage.ts`); where prices come from is in
+ * What a model costs: integer rates per token and per unit, and factors on them. How usage and a
+ * price make a cost is the proxy's (`proxy/usage/price-usage.ts`); where prices come from is in
  * `proxy/routing/price-table.ts`.
  */
 import { isCount } from "../checked.js";
@@ -79,7 +79,7 @@ export type UnitName = (typeof unitNames)[number];
 
 /** In thousandths, by what the tokens are; 1000 without one. */
 export type Factors = Readonly<Partial<Record<FactorKind, number>>>;
-export const factorKinds = ["input", "cachedInput", "cacheWrite", "output"] as const;
+const factorKinds = ["input", "cachedInput", "cacheWrite", "output"] as const;
 export type FactorKind = (typeof factorKinds)[number];
 
 /** The same factor for all kinds of tokens. */
@@ -119,7 +119,7 @@ export function ratesFor(
 }
 
 /** Rounded to integers, which changes no rate with up to three decimals. */
-export function scaledRates(rates: TokenRates, factors: Factors): TokenRates {
+function scaledRates(rates: TokenRates, factors: Factors): TokenRates {
   if (factorKinds.every((kind) => (factors[kind] ?? 1000) === 1000)) return rates;
   const times = (rate: number, kind: FactorKind): number => scaled(rate, factors[kind] ?? 1000);
   const orNull = (rate: number | null, kind: FactorKind): number | null =>

@@ -142,8 +142,8 @@ export function countsIn(details: UsageDetails | null): Record<DetailName, numbe
 }
 
 /**
- * An array for the wire and the store: the tier, the region and the counts in order, up to the last count that
- * isn't 0, or `[]`.
+ * An array for the wire and the store: the tier, the region and the counts in order, up to the
+ * last count that isn't 0, or `[]`.
  */
 export function detailsToFlat(details: UsageDetails | null): (string | number | null)[] {
   if (details === null) return [];

@@ -9,7 +9,7 @@ import { type ModelNamings, modelName } from "../model-name.js";
 import type { ChangeFields, PriceFields, TierFields } from "../settings/price-settings.js";
 
 /** In `provider/*`: every model of that provider; in a model's name: any characters. */
-const any = "*";
+const wildcard = "*";
 /** What `extends` names the built-in list by. */
 const list = "list";
 
@@ -48,7 +48,7 @@ export function resolvePrices(
 }
 
 function nameOf({ provider, model }: { readonly provider: string; readonly model: string | null }) {
-  return `${provider}/${model ?? any}`.toLowerCase();
+  return `${provider}/${model ?? wildcard}`.toLowerCase();
 }
 
 /** Null if it extends nothing; undefined if it is wrong. */
@@ -61,7 +61,7 @@ function readExtends(
   if (base === null) return null;
   if (base === list) return list;
   const target = readTarget(base, namings);
-  if (target !== null && target.model !== null && !nameOf(target).includes(any))
+  if (target !== null && target.model !== null && !nameOf(target).includes(wildcard))
     return { provider: target.provider, model: target.model };
   problems.push(`${at}.extends must be list or provider/model, not ${JSON.stringify(base)}`);
   return undefined;
@@ -111,12 +111,13 @@ function readTarget(
   const slash = name.indexOf("/");
   const provider = name.slice(0, slash);
   const model = name.slice(slash + 1);
-  if (slash < 1 || (provider !== any && !parseSubject("provider", provider, "").ok)) return null;
-  if (model === any) return { provider, model: null };
-  const id = parseSubject("model", model.replaceAll(any, "x"), "");
-  if (!id.ok || id.value !== model.replaceAll(any, "x")) return null;
+  if (slash < 1 || (provider !== wildcard && !parseSubject("provider", provider, "").ok))
+    return null;
+  if (model === wildcard) return { provider, model: null };
+  const id = parseSubject("model", model.replaceAll(wildcard, "x"), "");
+  if (!id.ok || id.value !== model.replaceAll(wildcard, "x")) return null;
   const naming = namings.get(provider.toLowerCase());
-  const isPattern = naming === undefined || model.includes(any);
+  const isPattern = naming === undefined || model.includes(wildcard);
   return { provider, model: isPattern ? model : modelName(naming, model) };
 }
 

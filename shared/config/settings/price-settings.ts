@@ -133,7 +133,7 @@ const factorsByName: ValueKind<Readonly<Record<string, Factors>>> = {
 };
 
 /** The minutes of a day from `fromMinute` to before `toMinute`, in UTC; it may pass midnight. */
-export interface HoursFactor {
+interface HoursFactor {
   readonly fromMinute: number;
   readonly toMinute: number;
   readonly factor: number;
