@@ -112,12 +112,6 @@ export const proxyRoutingEquivalents: readonly Equivalent[] = [
   },
   {
     file: "proxy/routing/price-list.ts",
-    line: "return found === null ? null : readPrice(found.model_price, providerId);",
-    what: "the condition is always false",
-    why: "what reading null throws is caught: the model is unpriced as well",
-  },
-  {
-    file: "proxy/routing/price-list.ts",
     line: 'return providerId === "aws" ? model.replace(/^openai\\.gpt-oss-(?:20b|120b)$/, "$&-1:0") : model;',
     what: "the condition is always true",
     why: "at no other provider has a model this name",
@@ -133,12 +127,6 @@ export const proxyRoutingEquivalents: readonly Equivalent[] = [
     line: ".sort((a, b) => a - b)",
     what: "- becomes +",
     why: "no model of the list has tiers that begin at several counts",
-  },
-  {
-    file: "proxy/routing/price-list.ts",
-    line: ".map((start) => ({ aboveInputTokens: start, rates: ratesAt(listed, start + 1) })),",
-    what: "1 becomes 2",
-    why: "no tier begins a token after another one",
   },
   {
     file: "proxy/routing/price-list.ts",

@@ -52,18 +52,6 @@ export const proxyUsageEquivalents: readonly Equivalent[] = [
   },
   {
     file: "proxy/usage/price-usage.ts",
-    line: "webSearches * (price.perWebSearch ?? 0) +",
-    what: "?? has no fallback",
-    why: "null counts as 0 in a product",
-  },
-  {
-    file: "proxy/usage/price-usage.ts",
-    line: "fileSearches * (price.perFileSearch ?? 0));",
-    what: "?? has no fallback",
-    why: "null counts as 0 in a product",
-  },
-  {
-    file: "proxy/usage/price-usage.ts",
     line: "const tokenCost = priced === null ? 0 : priced.inputCost + priced.outputCost;",
     what: "0 becomes 1",
     why: "it is read only where there is a price",
@@ -79,18 +67,6 @@ export const proxyUsageEquivalents: readonly Equivalent[] = [
     line: 'if (typeof value !== "number" || value === 0)',
     what: "|| becomes &&",
     why: "what is no number is no count either: what is left out is quicker, and no more",
-  },
-  {
-    file: "proxy/usage/read-usage.ts",
-    line: 'return details === undefined ? undefined : ofModality(details, "AUDIO");',
-    what: "the condition is always false",
-    why: "what isn't there is no list: what is left out is quicker, and no more",
-  },
-  {
-    file: "proxy/usage/read-usage.ts",
-    line: 'return details === undefined ? undefined : ofModality(details, "IMAGE");',
-    what: "the condition is always false",
-    why: "what isn't there is no list: what is left out is quicker, and no more",
   },
   {
     file: "proxy/usage/read-usage.ts",
