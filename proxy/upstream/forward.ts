@@ -158,7 +158,9 @@ class Forwarding extends AnswerRelay {
     const answer = this.meter.read(text);
     if (!this.exchange.begun) {
       if (errorInsideSuccess(answer)) return this.#endWithError(text);
-      if (this.#mustBeJson && !isSomeAnswer(answer, text)) return this.#endWithoutAnswer(text);
+      const isStored = this.#what.request.method === "GET";
+      if (this.#mustBeJson && !isSomeAnswer(answer, text, isStored))
+        return this.#endWithoutAnswer(text);
     }
     const responseId = unfinishedId(this.#what.operation, answer);
     const ending: Ending = {

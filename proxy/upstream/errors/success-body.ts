@@ -29,12 +29,12 @@ function isFilled(value: unknown): boolean {
  * Whether a 2xx to an operation that is answered in JSON is an answer, as far as all dialects
  * agree: any JSON that isn't empty. `value` is the parsed text, or undefined if the text isn't
  * JSON. In that case braces around the text are enough: Python writes NaN, which its clients read,
- * and .NET may write a byte order mark.
+ * and .NET may write a byte order mark. `mayHoldNothing`: it describes an earlier answer.
  */
-export function isSomeAnswer(value: unknown, text: string): boolean {
+export function isSomeAnswer(value: unknown, text: string, mayHoldNothing = false): boolean {
   if (value === undefined)
     return /^(?:\ufeff|\u00ef\u00bb\u00bf)?\s*\{/.test(text) && text.trimEnd().endsWith("}");
-  if (isObject(value)) return !isEmptyAnswer(text);
+  if (isObject(value)) return mayHoldNothing || !isEmptyAnswer(text);
   return Array.isArray(value) && value.length > 0;
 }
 

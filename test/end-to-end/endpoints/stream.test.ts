@@ -60,7 +60,9 @@ t.test("the first byte leaves before the second arrives", async (t) => {
     const { value } = await reader.read();
     t.equal(Buffer.from(value!).toString(), byte);
   }
-  to.end();
+  const end = "\n\ndata: [DONE]\n\n";
+  to.end(end);
+  t.equal(Buffer.from((await reader.read()).value!).toString(), end);
   t.ok((await reader.read()).done);
 });
 
