@@ -75,6 +75,7 @@ const agentItems: ReadonlySet<unknown> = new Set([
   "apply_patch_call_output",
   "compaction",
   "compaction_summary",
+  "compaction_trigger",
 ]);
 
 /** Reads the fields of a body, whose types haven't been checked. */

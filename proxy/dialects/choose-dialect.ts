@@ -29,6 +29,7 @@ import { chatAnswerToResponses } from "./responses-to-chat/chat-answer-to-respon
 import { ChatStreamToResponses } from "./responses-to-chat/chat-stream-to-responses.js";
 import { hoistTools } from "./responses-to-chat/client-tools.js";
 import { repeatedFields } from "./responses-to-chat/response-object.js";
+import { wantsCompaction } from "./responses-to-chat/responses-input-to-chat.js";
 import { responsesRequestToChat } from "./responses-to-chat/responses-request-to-chat.js";
 import {
   chatAnswerAsEvents,
@@ -113,9 +114,10 @@ export const messagesToChat: Translation = {
 };
 
 export const responsesToChat: Translation = {
-  // The last two decide which reasoning the client gets to send back.
-  echoedFields: [...repeatedFields, "include", "store"],
-  echoSource: hoistTools,
+  // The last three decide what the client gets to send back.
+  echoedFields: [...repeatedFields, "include", "store", "compacts"],
+  echoSource: (body) =>
+    wantsCompaction(body) ? { ...hoistTools(body), compacts: true } : hoistTools(body),
   request: (body, options) => responsesRequestToChat(hoistTools(body), options),
   answer: chatAnswerToResponses,
   asEvents: chatAnswerAsEvents,

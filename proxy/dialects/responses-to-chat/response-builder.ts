@@ -22,6 +22,7 @@ import {
   isCall,
   type MessageItem,
   messageItem,
+  type OpenItem,
   type OutputItem,
   type ReasoningItem,
   reasoningItem,
@@ -36,7 +37,7 @@ export class ResponseBuilder {
   readonly #events: ResponseEventWriter;
   readonly #stem: string;
   readonly #output: OutputItem[] = [];
-  #open: OutputItem | null = null;
+  #open: OpenItem | null = null;
   readonly #calls = new CallSequence({
     begin: (call) => this.#openCall(call),
     text: (text) => this.#addCallText(this.#open as CallItem, text),
@@ -113,10 +114,26 @@ export class ResponseBuilder {
       this.#callStatus = status;
       this.#calls.end();
       this.#closeItem(status);
+      if (status === "completed" && this.#context.request["compacts"] === true)
+        this.#addCompaction();
     } else if (this.#open !== null) this.#open.status = "incomplete";
     const response = this.#response(ending);
     this.#events.response(status, response);
     return response;
+  }
+
+  /** The text that the model has written is the conversation in short. */
+  #addCompaction(): void {
+    const texts = this.#output.flatMap((item) =>
+      item.type === "message"
+        ? item.content.map((part) => (part.type === "output_text" ? part.text : ""))
+        : [],
+    );
+    const encrypted_content = writeKeptReasoning({ text: texts.join(""), blocks: [] });
+    const item = { id: this.#newItemId("cmp"), type: "compaction" as const, encrypted_content };
+    this.#output.push(item);
+    this.#events.itemAdded(item, this.#index);
+    this.#events.itemDone(item, this.#index);
   }
 
   #response(progress: Progress): JsonObject {
@@ -219,7 +236,7 @@ export class ResponseBuilder {
     return `${prefix}_${this.#stem}_${this.#output.length}`;
   }
 
-  #openItem<T extends OutputItem>(item: T): T {
+  #openItem<T extends OpenItem>(item: T): T {
     this.#closeItem("completed");
     this.#output.push(item);
     this.#open = item;

@@ -52,9 +52,19 @@ type CustomCallItem = CallBase & { readonly type: "custom_tool_call"; input: str
 
 export type CallItem = FunctionCallItem | CustomCallItem;
 
-export type OutputItem = ContentItem | CallItem;
+/** A conversation in short, for the input of later requests. */
+type CompactionItem = {
+  readonly id: string;
+  readonly type: "compaction";
+  readonly encrypted_content: string;
+};
 
-export function isCall(item: OutputItem | null): item is CallItem {
+/** An item that is filled in piece by piece. */
+export type OpenItem = ContentItem | CallItem;
+
+export type OutputItem = OpenItem | CompactionItem;
+
+export function isCall(item: OpenItem | null): item is CallItem {
   return item?.type === "function_call" || item?.type === "custom_tool_call";
 }
 

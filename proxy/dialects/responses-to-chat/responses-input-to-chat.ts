@@ -87,12 +87,27 @@ const droppedItems: ReadonlySet<unknown> = new Set([
   "mcp_approval_response",
 ]);
 
+/** Its request wants the conversation compacted. */
+const compactionTrigger = "compaction_trigger";
+
+const compactionPrompt =
+  "Summarize this conversation so that another model can continue the work from the summary alone: the task and its constraints, decisions, results so far with the names and data that matter, and what remains to be done. Write only the summary, and call no tool.";
+
+/** Whether a client wants its conversation compacted, as Codex does before its context is full. */
+export function wantsCompaction({ input }: JsonObject): boolean {
+  const last: unknown = Array.isArray(input) ? input.at(-1) : null;
+  return isObject(last) && last["type"] === compactionTrigger;
+}
+
 type ItemType = keyof typeof itemFields;
 
 function addItem(chat: ChatConversation, value: unknown, path: string, check: RequestCheck): void {
   const object = check.object(value, path);
   if (object === undefined) return;
+  if (object["type"] === compactionTrigger) return chat.addMessage("user", compactionPrompt);
   if (isCompaction(object)) {
+    const summary = readKeptReasoning(object["encrypted_content"]);
+    if (summary !== null) return chat.addMessage("user", summary.text);
     check.drop(`${path}.type`, "can't be read by another provider", "input[] (compaction)");
     return chat.addMessage("system", compactedElsewhere);
   }

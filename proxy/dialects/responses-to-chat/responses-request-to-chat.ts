@@ -5,7 +5,7 @@
 import { isAbsent } from "../../../shared/checked.js";
 import { quote, RequestCheck } from "../shared/request-check.js";
 import type { JsonObject, RequestOptions, TranslatedRequest } from "../shared/translation.js";
-import { responsesInputToChat } from "./responses-input-to-chat.js";
+import { responsesInputToChat, wantsCompaction } from "./responses-input-to-chat.js";
 import { responsesToolsToChat } from "./responses-tools-to-chat.js";
 
 type Fields = Record<string, unknown>;
@@ -34,6 +34,7 @@ export function responsesRequestToChat(
     else rule(body[field], chat, check, field);
   }
   responsesToolsToChat(body, chat, { check, takesCustomTools: options.takesCustomTools });
+  if (wantsCompaction(body) && chat["tools"] !== undefined) chat["tool_choice"] = "none";
   return check.result(chat);
 }
 

@@ -30,7 +30,7 @@ const claudeAnswer = {
   usage: { input_tokens: 9, output_tokens: 3 },
 };
 
-function claudeStream(): string {
+function claudeStream(blocks = claudeBlocks): string {
   const { content: _, ...message } = claudeAnswer;
   const deltas = (block: Item): Item[] =>
     block["type"] === "thinking"
@@ -43,7 +43,7 @@ function claudeStream(): string {
     block["type"] === "thinking" ? { ...block, thinking: "", signature: "" } : block;
   const events: Item[] = [
     { type: "message_start", message: { ...message, content: [], stop_reason: null } },
-    ...claudeBlocks.flatMap((block, index): Item[] => [
+    ...blocks.flatMap((block, index): Item[] => [
       { type: "content_block_start", index, content_block: begun(block) },
       ...deltas(block).map((delta) => ({ type: "content_block_delta", index, delta })),
       { type: "content_block_stop", index },
@@ -157,6 +157,27 @@ function fromCodex({ id: _id, status: _status, ...item }: Item): Item {
   if (item["type"] !== "reasoning") return item;
   return { type: "reasoning", summary: [], encrypted_content: item["encrypted_content"] };
 }
+
+t.test("a conversation is compacted, and its summary comes back as a message", async (t) => {
+  const model = "anthropic/claude-opus-4-8";
+  const events = claudeStream([{ type: "text", text: "the summary" }]);
+  const fields = { ...include, store: false, stream: true };
+  const compacted = await gateway.play({
+    ...kept,
+    request: requestOf(model, [question, { type: "compaction_trigger" }], fields),
+    events,
+  });
+  t.match(compacted.sent.at(-1)!.body, { tool_choice: { type: "none" } });
+  const item = outputOf(compacted).at(-1)!;
+  t.match(item, { type: "compaction", encrypted_content: /^sluice_/ });
+  t.match(compacted.events.at(-2), { type: "response.output_item.done", item });
+  const { sent } = await gateway.play({
+    ...kept,
+    request: requestOf(model, [item, question], fields),
+    events,
+  });
+  t.match(JSON.stringify(sent.at(-1)!.body["messages"]), /the summary.*What is the weather/);
+});
 
 const isReasoning = ({ type }: Item): boolean => type === "reasoning";
 
