@@ -48,6 +48,7 @@ const shown = {
   key_name: null,
   labels: ["none"],
   service_tier: null,
+  region: null,
   tokens_at_most: null,
   cost_at_most: null,
   session: null,
