@@ -228,7 +228,7 @@ t.test("one bad entry is named, and nothing is changed", async (t) => {
     [{ budgets: [budget(`/${"x".repeat(20_000)}`, 1)] }, "budgets[0] is too large", "budgets[0]"],
     [
       { rate_limits: Array.from({ length: 10_001 }, () => 0) },
-      "at most 10000 rules and budgets can be applied at once",
+      "at most 10000 rules and budgets can be applied together",
       "rate_limits",
     ],
   ];
