@@ -43,10 +43,13 @@ const placesOfChat = placesWith(
 const placesOfCompletions = placesWith(["text"], { more: 'finish_reason"\\s*:\\s*"(?!")|' });
 /** For Google's interactions, whose deltas name a text by its kind. */
 const placesOfInteractions = placesWith(["text", "arguments"]);
-/** For Gemini's own API, which may also block a prompt. */
+/**
+ * For Gemini's own API, which may also block a prompt. Streams that end with a call may lack a
+ * reason, and clients accept them.
+ */
 const placesOfGoogle = placesWith(["text"], {
   usage: "usageMetadata",
-  more: 'finishReason"\\s*:\\s*"|blockReason"\\s*:\\s*"|',
+  more: '(?:finishReason|blockReason)"\\s*:\\s*"|functionCall"\\s*:\\s*\\{|',
 });
 /** For Anthropic's messages, whose deltas name a text by its kind. */
 const placesOfMessages = placesWith(["text", "thinking", "partial_json"], {
@@ -122,8 +125,9 @@ export class EventReader {
   }
 
   /**
-   * Whether the events hold a complete answer. Some hosts end an answer with `[DONE]` alone. A
-   * stream in which nothing is known counts as complete, an empty one doesn't.
+   * Whether the events hold a complete answer. Some hosts give no reason before the last event,
+   * `[DONE]` or `message_stop`. A stream in which nothing is known counts as complete, an empty one
+   * doesn't.
    */
   get isComplete(): boolean {
     return this.finished || this.#ended || (this.#hasOther && !this.#hasBegun);
@@ -136,7 +140,7 @@ export class EventReader {
   /** `data`: short enough to be a sign that isn't part of an answer. */
   #readSign(data: string): void {
     const sign = data.trim();
-    if (sign === "[DONE]") this.#ended ||= this.#hasBegun;
+    if (sign === "[DONE]" || sign.includes('"message_stop"')) this.#ended ||= this.#hasBegun;
     else if (sign !== "" && !sign.includes('"ping"')) this.#hasOther = true;
   }
 

@@ -1,5 +1,5 @@
 /** The web search of chat completions: `web_search_options`, and annotations in the answer. */
-import { isCount, isObject } from "../../shared/checked.js";
+import { isCount, isObject, parseJson } from "../../shared/checked.js";
 import { formatEvent, type StreamEvent } from "../dialects/event-stream.js";
 import type { JsonObject } from "../dialects/shared/translation.js";
 import {
@@ -106,7 +106,7 @@ class ChatSearch implements SearchConversation {
 
   event({ data }: StreamEvent): string {
     if (data === "" || data === "[DONE]") return "";
-    const value: unknown = JSON.parse(data);
+    const value = parseJson(data);
     if (!isObject(value)) return "";
     if (isObject(value["error"])) {
       this.#hasFailed = true;

@@ -1,5 +1,5 @@
 /** The web search of Gemini's API: the tool `googleSearch`, and `groundingMetadata`. */
-import { isObject } from "../../shared/checked.js";
+import { isObject, parseJson } from "../../shared/checked.js";
 import { append } from "../../shared/long-lists.js";
 import { formatEvent, type StreamEvent } from "../dialects/event-stream.js";
 import type { JsonObject } from "../dialects/shared/translation.js";
@@ -118,7 +118,7 @@ class GoogleSearch implements SearchConversation {
 
   event({ event, data }: StreamEvent): string {
     if (data === "") return "";
-    const value: unknown = JSON.parse(data);
+    const value = parseJson(data);
     if (!isObject(value)) return "";
     if (isObject(value["error"])) {
       this.#hasFailed = true;

@@ -2,7 +2,7 @@
  * The web search of Anthropic's Messages: the server tool `web_search_20250305` and newer, blocks
  * of the types `server_tool_use` and `web_search_tool_result`, and citations.
  */
-import { isCount, isObject } from "../../shared/checked.js";
+import { isCount, isObject, parseJson } from "../../shared/checked.js";
 import { append } from "../../shared/long-lists.js";
 import { formatEvent, type StreamEvent } from "../dialects/event-stream.js";
 import type { JsonObject } from "../dialects/shared/translation.js";
@@ -151,7 +151,7 @@ class MessagesSearch implements SearchConversation {
   }
 
   event({ event, data }: StreamEvent): string {
-    const value: unknown = data === "" ? null : JSON.parse(data);
+    const value = parseJson(data);
     if (!isObject(value)) return "";
     const { index, delta } = value;
     switch (value["type"]) {
@@ -194,7 +194,8 @@ class MessagesSearch implements SearchConversation {
     if (open === undefined) return "";
     this.#open.delete(at);
     const { block, json, index } = open;
-    if (json !== "") block["input"] = JSON.parse(json);
+    // Those of an answer that was cut are incomplete.
+    if (json !== "") block["input"] = parseJson(json) ?? {};
     this.#blocks.push(block);
     if (index === null) return this.#block(this.#forClient(block));
     const citations = this.#citations(block).map((citation) =>

@@ -2,7 +2,7 @@
  * The web search of the Responses API: the tool `web_search`, items of the type `web_search_call`,
  * and annotations of the type `url_citation`.
  */
-import { isObject } from "../../shared/checked.js";
+import { isObject, parseJson } from "../../shared/checked.js";
 import { append } from "../../shared/long-lists.js";
 import { formatEvent, type StreamEvent } from "../dialects/event-stream.js";
 import type { JsonObject } from "../dialects/shared/translation.js";
@@ -158,7 +158,7 @@ class ResponsesSearch implements SearchConversation {
 
   event({ event, data }: StreamEvent): string {
     if (data === "" || data === "[DONE]") return "";
-    const value: unknown = JSON.parse(data);
+    const value = parseJson(data);
     if (!isObject(value)) return "";
     const { type, output_index: at, item } = value;
     switch (type) {

@@ -157,12 +157,21 @@ export function searchCount(outcomes: readonly SearchOutcome[]): number {
 export function domainsIn(value: unknown): readonly string[] {
   if (!Array.isArray(value)) return [];
   return value
-    .filter((item): item is string => typeof item === "string" && item !== "")
-    .map((item) => item.replace(/^https?:\/\//i, "").replace(/\/+$/, ""))
+    .filter((item) => typeof item === "string")
+    .map((item) => domainIn(item.slice(0, domainCharsMax)))
+    .filter((domain) => domain !== "")
     .slice(0, domainsMax);
 }
 
 const domainsMax = 100;
+/** With a path. */
+const domainCharsMax = 1000;
+
+function domainIn(address: string): string {
+  let domain = address.replace(/^https?:\/\//i, "");
+  while (domain.endsWith("/")) domain = domain.slice(0, -1);
+  return domain;
+}
 
 /** Of a location in the form that Anthropic and OpenAI share. */
 export function countryIn(location: unknown): string | null {

@@ -30,8 +30,9 @@ export function refusedPart(
   if (status !== 400 && status !== 404 && status !== 422) return null;
   if (code === "invalid_encrypted_content" || reasoningMessages.test(message))
     return { kind: "reasoning" };
-  if (status === 404 || !(unsupportedCodes.has(code ?? "") || unsupported.test(message)))
-    return null;
+  // The message of a wrong value may repeat what the client wrote.
+  if (status === 404 || code === "invalid_value" || code === "invalid_type") return null;
+  if (!unsupportedCodes.has(code ?? "") && !unsupported.test(message)) return null;
   const path = optionalPath(param ?? "") ?? optionalPath(fieldIn(message));
   if (path === null) return null;
   const isLasting = code !== "unsupported_value" || /only the default/i.test(message);
@@ -98,7 +99,6 @@ const optional: ReadonlySet<string> = new Set([
   "context_management",
   "frequency_penalty",
   "include",
-  "inference_geo",
   "logit_bias",
   "logprobs",
   "max_tool_calls",
@@ -168,6 +168,15 @@ const otherNames: Readonly<Record<string, string>> = {
   output_config: "output_config.effort",
 };
 
+/** Variants and fields of Anthropic's `thinking`; any other is a mistake of one client. */
+const ofThinking: ReadonlySet<string> = new Set([
+  "adaptive",
+  "budget_tokens",
+  "disabled",
+  "enabled",
+  "type",
+]);
+
 /** Null if the request can't do without the field. */
 function optionalPath(name: string): string | null {
   const path = otherNames[name] ?? name.replace(/^body\./, "");
@@ -181,6 +190,8 @@ function optionalPath(name: string): string | null {
   if (optionalInside.has(`${first}.${last}`)) return `${first}.${last}`;
   if (!optional.has(first)) return null;
   // Anthropic names the variant too: "thinking.adaptive.display", "thinking.type.adaptive".
-  if (first === "thinking") return last === "display" ? "thinking.display" : first;
-  return last === undefined ? first : `${first}.${inner[0]}`;
+  if (first === "thinking" && last === "display") return "thinking.display";
+  if (first === "thinking") return inner.every((each) => ofThinking.has(each)) ? first : null;
+  if (inner.length > 1) return null;
+  return last === undefined ? first : `${first}.${last}`;
 }

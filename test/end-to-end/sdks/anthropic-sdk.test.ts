@@ -167,6 +167,13 @@ t.test("models are listed in the client's own format, and retrieved one by one",
     id: "claude/claude-test",
     display_name: "claude/claude-test",
     created_at: "1970-01-01T00:00:00Z",
+    lifecycle: "active",
+    line: null,
+    deprecated_at: null,
+    retires_at: null,
+    max_input_tokens: null,
+    max_tokens: 128_000,
+    capabilities: null,
   });
   await t.rejects(client.models.retrieve("nope"), Anthropic.NotFoundError);
 });

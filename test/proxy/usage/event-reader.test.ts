@@ -227,3 +227,29 @@ t.test("of an event that was too large its text is counted, and its usage read",
   reader.read(`data: ${JSON.stringify({ choices: [], usage })}\n`, 1);
   t.equal(reader.unread, false, "nothing is missing, as usage is of all so far");
 });
+
+t.test("an answer is complete at its end, with or without a reason", async (t) => {
+  const message = { type: "message_start", message: { usage: { input_tokens: 1 } } };
+  const text = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "a" } };
+  const call = { functionCall: { name: "look", args: {} } };
+  const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: 1 };
+  const cases: readonly (readonly [Operation, readonly object[], boolean])[] = [
+    ["messages", [message, text], false],
+    // esengine/DeepSeek-Reasonix#8756: either sign is enough.
+    ["messages", [message, text, { type: "message_stop" }], true],
+    ["messages", [message, text, { type: "message_delta", delta: { stop_reason: "x" } }], true],
+    [
+      "stream_generate_content",
+      [{ candidates: [{ content: { parts: [{ text: "a" }] } }], usageMetadata }],
+      false,
+    ],
+    // vybestack/llxprt-code#434: a call needs no reason.
+    [
+      "stream_generate_content",
+      [{ candidates: [{ content: { parts: [call] } }], usageMetadata }],
+      true,
+    ],
+  ];
+  for (const [operation, events, isComplete] of cases)
+    t.equal(read(operation, ...events).isComplete, isComplete, JSON.stringify(events.at(-1)));
+});

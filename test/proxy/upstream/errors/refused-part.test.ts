@@ -73,6 +73,16 @@ t.test("optional fields that hosts and models refuse, in their own words", async
     ["output_config.format: Extra inputs are not permitted", null],
     ["temperature is not supported", null, { status: 500, param: "temperature" }],
     ["The model is not supported", null],
+    // A mistake of one client must not cost others the whole field.
+    ["thinking.enabled.foo: Extra inputs are not permitted", null],
+    ["context_management.edits.0.foo: Extra inputs are not permitted", null],
+    [
+      "Invalid value: 'Unsupported parameter: 'reasoning''. Supported values are: 'low' and 'high'.",
+      null,
+      { code: "invalid_value", param: "reasoning.effort" },
+    ],
+    // Where the model runs is no preference.
+    ["inference_geo: Extra inputs are not permitted", null],
     ["constructor: Extra inputs are not permitted", null],
   ];
   for (const [message, expected, said] of cases) t.equal(part(message, said), expected, message);

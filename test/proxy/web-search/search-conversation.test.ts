@@ -1,0 +1,45 @@
+import t from "tap";
+import { messagesSearch } from "../../../proxy/web-search/messages-search.js";
+import { citationsIn, domainsIn } from "../../../proxy/web-search/search-conversation.js";
+
+t.test("domains as clients give them", async (t) => {
+  t.same(domainsIn(["https://example.org//", "docs.example.org/a/", "", "///", 1]), [
+    "example.org",
+    "docs.example.org/a",
+  ]);
+  t.same(domainsIn("example.org"), []);
+  const long = domainsIn(["/".repeat(1_000_000), "a".repeat(1_000_000)]);
+  t.ok(long.every((domain) => domain.length <= 1000));
+  t.equal(domainsIn(Array.from({ length: 100_000 }, (_, i) => `${i}.example.org`)).length, 100);
+});
+
+t.test("the worst text for citations takes no more than a moment", async (t) => {
+  const result = { url: "https://e.org/a", title: "A", text: "", age: null };
+  const results = new Map([[result.url, result]]);
+  for (const unit of ["[", "](https://e.org/a)", "https://e.org/a", "https://e.org/aa"]) {
+    const begun = performance.now();
+    citationsIn(unit.repeat(Math.floor(1_000_000 / unit.length)), results);
+    t.ok(performance.now() - begun < 3000, unit);
+  }
+});
+
+t.test("an answer that was cut, and events that aren't JSON, end no search", async (t) => {
+  const search = messagesSearch({
+    messages: [],
+    tools: [{ type: "web_search_20250305", name: "web_search" }],
+  })!;
+  search.body(false);
+  const event = (value: object): string =>
+    search.event({ event: null, data: JSON.stringify(value) });
+  const index = 0;
+  event({
+    type: "content_block_start",
+    index,
+    content_block: { type: "tool_use", id: "call_1", name: "web_search", input: {} },
+  });
+  const delta = { type: "input_json_delta", partial_json: '{"query": "new' };
+  event({ type: "content_block_delta", index, delta });
+  t.equal(search.event({ event: null, data: "upstream error" }), "");
+  event({ type: "content_block_stop", index });
+  t.same(search.calls, [{ id: "call_1", query: null }]);
+});
