@@ -286,7 +286,7 @@ function send(
     hideUsageChunk,
     promptBytes: () => call.promptBytes - savedBytes,
     modelOutputMax: () => outputTokensMaxOf(provider, target.model),
-    readsModel: gateway.prices.priceOf(target) === null,
+    readsModel: gateway.prices.mayBePricedByAnswer(target),
     hasFallback,
     onBegun: () => call.answered(),
     monoMs: gateway.monoMs,

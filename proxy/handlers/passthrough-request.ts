@@ -94,7 +94,7 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
     promptBytes: () => body?.bytes ?? 0,
     onAnswer: response === null ? undefined : showEnd,
     modelOutputMax: () => outputTokensMaxOf(route.provider, target.model),
-    readsModel: gateway.prices.priceOf(target) === null,
+    readsModel: gateway.prices.mayBePricedByAnswer(target),
     monoMs: gateway.monoMs,
   });
   const end = shown === "" ? null : endOf(parseJson(Buffer.from(shown, "latin1").toString("utf8")));

@@ -15,6 +15,8 @@ import type { PriceList } from "./price-list.js";
 export interface PriceTable {
   /** Null if unpriced. */
   priceOf(target: Target): Price | null;
+  /** Whether the target has no price, but the model that its answer names may have one. */
+  mayBePricedByAnswer(target: Target): boolean;
   /**
    * For the strategy `cost`: US dollars per million tokens, three parts input and one part output.
    * Null if unpriced.
@@ -120,6 +122,11 @@ export function createPriceTable(
 
   return {
     priceOf,
+    mayBePricedByAnswer(target) {
+      const { provider } = target;
+      const isPriced = (listIds.get(provider) ?? null) !== null || own.has(provider);
+      return isPriced && priceOf(target) === null;
+    },
     costOf(target) {
       const price = priceOf(target);
       return price === null ? null : blendedUsdPerMillion(price);
@@ -133,10 +140,13 @@ interface OwnPrices {
    * Those for a model, the most specific first: by its name, by longer patterns, for all models.
    */
   of(provider: string, model: string): readonly PriceConfig[];
+  /** Whether a model of the provider has a price. */
+  has(provider: string): boolean;
 }
 
 function ownPrices(prices: readonly PriceConfig[]): OwnPrices {
   const keyOf = (provider: string, model: string): string => `${provider}/${model}`.toLowerCase();
+  const providers = new Set(prices.map(({ provider }) => provider.toLowerCase()));
   const exact = new Map<string, PriceConfig>();
   const patterns = new Map<string, { readonly model: string; readonly entry: PriceConfig }[]>();
   for (const entry of prices) {
@@ -153,6 +163,7 @@ function ownPrices(prices: readonly PriceConfig[]): OwnPrices {
   for (const ofProvider of patterns.values())
     ofProvider.sort((a, b) => b.model.length - a.model.length);
   return {
+    has: (provider) => providers.has(provider.toLowerCase()) || providers.has(anyProvider),
     of(provider, model) {
       const own = exact.get(keyOf(provider, model));
       const matching = (patterns.get(provider.toLowerCase()) ?? [])

@@ -39,6 +39,26 @@ prices:
   local/null: { input: 6, output: 6 }
 `);
 
+t.test("an answer is parsed for its model only if a price may be found for that", async (t) => {
+  const unpriced = accepted(`
+providers: { openai: { api_key: none }, local: { base_url: "http://127.0.0.1:9/v1", api_key: none } }
+`).config;
+  const all = accepted(`
+providers: { local: { base_url: "http://127.0.0.1:9/v1", api_key: none } }
+prices: { "*/big": { input: 1, output: 1 } }
+`).config;
+  const asks = (from: typeof config, provider: string, model: string): boolean =>
+    createPriceTable(from, { list: makeList(), nowMs: () => 0 }).mayBePricedByAnswer({
+      provider,
+      model,
+    });
+  t.equal(asks(config, "openai", "unknown"), true);
+  t.equal(asks(config, "openai", "cheap"), false, "it has a price");
+  t.equal(asks(config, "sim", "unknown"), false);
+  t.equal(asks(unpriced, "local", "big"), false, "no model of it has a price");
+  t.equal(asks(all, "local", "small"), true);
+});
+
 t.test(
   "the operator's price wins, the model's before the provider's; then the list's; then there is none",
   async (t) => {
