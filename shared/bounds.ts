@@ -231,6 +231,8 @@ export const heldMemoryShare = 1 / 4;
 export const heldBytesMaxByDefault = 2 * 1024 * 1024 * 1024;
 /** The share of that memory reserved for answers: running requests must be able to finish. */
 export const memoryForAnswersShare = 1 / 4;
+/** Memory for conversations that WebSockets keep between requests, as a share of the same. */
+export const keptMemoryShare = 1 / 4;
 /** Memory overhead of one piece of a body: a Buffer and its backing objects. */
 export const heldPieceBytes = 256;
 /**

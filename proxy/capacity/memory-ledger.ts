@@ -6,12 +6,14 @@
  * Not here: the buffers, and the answer when no memory is left.
  */
 import { assert } from "../../shared/assert.js";
-import { heldPieceBytes, memoryForAnswersShare } from "../../shared/bounds.js";
+import { heldPieceBytes, keptMemoryShare, memoryForAnswersShare } from "../../shared/bounds.js";
 
 /** The bytes in use, and their bound. */
 export class MemoryLedger {
   readonly max: number;
   #held = 0;
+  /** Beside what is held, so that no request waits for it. */
+  #kept = 0;
   readonly #onFull: (() => void) | null;
 
   /** `onFull` runs each time that bytes don't fit. */
@@ -39,6 +41,18 @@ export class MemoryLedger {
     assert(bytes >= 0 && bytes <= this.#held, "no more is given back than was taken");
     this.#held -= bytes;
   }
+
+  /** Takes memory for what stays between requests. False if the bytes don't fit. */
+  keep(bytes: number): boolean {
+    if (this.#kept + bytes > this.max * keptMemoryShare) return false;
+    this.#kept += bytes;
+    return true;
+  }
+
+  forget(bytes: number): void {
+    assert(bytes >= 0 && bytes <= this.#kept, "no more is forgotten than was kept");
+    this.#kept -= bytes;
+  }
 }
 
 /** The memory of an answer. */
@@ -56,6 +70,7 @@ export interface HeldPieces {
 export class MemoryShare {
   readonly #ledger: MemoryLedger;
   #held = 0;
+  #kept = 0;
   #isHandled = false;
   #isAnswered = false;
 
@@ -97,6 +112,19 @@ export class MemoryShare {
     this.#held -= bytes;
   }
 
+  /** As `keep` of the ledger. The end of the request returns this, too. */
+  keep(bytes: number): boolean {
+    if (this.#isOver || !this.#ledger.keep(bytes)) return false;
+    this.#kept += bytes;
+    return true;
+  }
+
+  forget(bytes: number): void {
+    if (this.#isOver) return;
+    this.#ledger.forget(bytes);
+    this.#kept -= bytes;
+  }
+
   /** The handler has ended. */
   handled(): void {
     this.#isHandled = true;
@@ -116,7 +144,9 @@ export class MemoryShare {
   #giveAll(): void {
     if (!this.#isOver) return;
     this.#ledger.give(this.#held);
+    this.#ledger.forget(this.#kept);
     this.#held = 0;
+    this.#kept = 0;
   }
 }
 

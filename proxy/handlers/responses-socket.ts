@@ -7,6 +7,7 @@
  * continue it.
  */
 import { invalid, plainFailure } from "../../shared/error-code.js";
+import { writeExactly } from "../body/exact-json.js";
 import { EventSplitter } from "../dialects/event-stream.js";
 import {
   type CreateEvent,
@@ -81,7 +82,7 @@ interface Lane {
   isBusy: boolean;
   readonly waiting: Buffer[];
   /** Its last response, if no provider stores it. */
-  last: { readonly id: string; readonly items: string; readonly bytes: number } | null;
+  last: { readonly id: string; readonly items: Buffer } | null;
 }
 
 class ResponsesSocket implements OpenSession {
@@ -206,7 +207,7 @@ class ResponsesSocket implements OpenSession {
         const error = { type: "invalid_request_error", code: "steering_not_supported", message };
         const steer = { previous_response_id: previousId, input };
         this.#server.send(
-          JSON.stringify({ type: "response.steer.failed", sequence_number: 0, error, steer }),
+          writeExactly({ type: "response.steer.failed", sequence_number: 0, error, steer }),
         );
       }
     }
@@ -225,7 +226,8 @@ class ResponsesSocket implements OpenSession {
       this.#lanes.set(streamId, lane);
     }
     if (!lane.isBusy && this.#running.size < runningMax) return this.#run(lane, event, bytes);
-    lane.waiting.push(bytes);
+    // A copy: the message may be a small part of the chunk in which it arrived.
+    lane.waiting.push(Buffer.from(bytes));
     this.#waiting++;
   }
 
@@ -251,15 +253,17 @@ class ResponsesSocket implements OpenSession {
     const { gateway, exchange } = this.#context;
     const { memory } = exchange;
     const earlier = event.previousId === "" ? null : this.#responseOf(event.previousId);
-    const items = joinItems(earlier?.items ?? "", inputItems(event));
+    const items = joinItems(earlier?.items.toString() ?? "", inputItems(event));
     const continues = earlier === null ? event.previousId : "";
     const previousId = earlier === null ? "" : event.previousId;
     const id = `${exchange.ownId}-${++this.#requests}`;
     memory.give(bytes.length);
-    if (!event.generate)
-      return continues === ""
-        ? this.#warmUp(lane, event, { id, items })
-        : this.#refuse(unknownResponse(continues), 400, lane.id);
+    if (!event.generate) {
+      if (continues === "") this.#warmUp(lane, event, { id, items });
+      else this.#refuse(unknownResponse(continues), 400, lane.id);
+      return this.#next();
+    }
+    const asked = memory.keep(items.length) ? items : null;
     let held = 0;
     const hold = (chars: number): boolean => {
       if (held + chars > gateway.config.server.bodyBytesMax || !memory.takeForAnswer(chars))
@@ -292,8 +296,11 @@ class ResponsesSocket implements OpenSession {
         onDone: () => {
           const { finished } = events;
           memory.give(held);
-          if (finished !== null)
-            this.#remember(lane, finished.id, joinItems(items, finished.items));
+          if (asked !== null) {
+            memory.forget(asked.length);
+            if (finished !== null)
+              this.#remember(lane, finished.id, joinItems(asked, finished.items));
+          }
           server.send(events.end());
           this.#done(lane, request);
         },
@@ -318,11 +325,11 @@ class ResponsesSocket implements OpenSession {
   /** Keeps the conversation up to this response in place of the lane's last one. */
   #remember(lane: Lane, id: string, items: string): void {
     const { gateway, exchange } = this.#context;
-    if (lane.last !== null) exchange.memory.give(lane.last.bytes);
-    const bytes = items.length;
-    const fits =
-      bytes <= gateway.config.server.bodyBytesMax && exchange.memory.takeForAnswer(bytes);
-    lane.last = fits ? { id, items, bytes } : null;
+    const { memory } = exchange;
+    if (lane.last !== null) memory.forget(lane.last.items.length);
+    const bytes = Buffer.from(items);
+    const fits = bytes.length <= gateway.config.server.bodyBytesMax && memory.keep(bytes.length);
+    lane.last = fits ? { id, items: bytes } : null;
   }
 
   /** A request that only prepares the next one, which sends it to the model. */
@@ -342,8 +349,7 @@ class ResponsesSocket implements OpenSession {
       [0, "response.created", created],
       [1, "response.completed", completed],
     ] as const)
-      this.#server.send(inLane(JSON.stringify({ type, sequence_number, response }), lane.id));
-    this.#next();
+      this.#server.send(inLane(writeExactly({ type, sequence_number, response }), lane.id));
   }
 
   #done(lane: Lane, request: SocketExchange): void {

@@ -129,9 +129,15 @@ export class WebSocketServer {
 
   close(code: number, reason: string): void {
     if (this.over) return;
+    this.#sendClose(Buffer.concat([Buffer.from([code >> 8, code & 0xff]), Buffer.from(reason)]));
+  }
+
+  /** The last frame. What arrives after it is ignored. */
+  #sendClose(payload: Buffer): void {
     this.#closing = true;
-    const payload = Buffer.concat([Buffer.from([code >> 8, code & 0xff]), Buffer.from(reason)]);
+    this.#dropMessage();
     this.#write(opcodes.close, payload);
+    this.#socket.end();
     this.#cutting = this.#options.setTimer(closingMs, () => this.cut());
   }
 
@@ -183,11 +189,16 @@ export class WebSocketServer {
   #onClosed(): void {
     this.#closed = true;
     this.#stalled?.();
+    this.#stalled = null;
     this.#cutting?.();
-    this.#message?.discard();
-    this.#message = null;
+    this.#dropMessage();
     for (const run of this.#waiting.splice(0)) run();
     this.#options.onClosed();
+  }
+
+  #dropMessage(): void {
+    this.#message?.discard();
+    this.#message = null;
   }
 
   #read(chunk: Buffer): void {
@@ -250,8 +261,6 @@ export class WebSocketServer {
   }
 
   #refuse(why: "too_large" | "no_memory"): false {
-    this.#message?.discard();
-    this.#message = null;
     this.#options.onUnread(why);
     if (why === "too_large") this.close(closeCodes.tooLarge, "the message is too large");
     else this.close(closeCodes.tryAgainLater, "there is no memory for the message");
@@ -291,10 +300,8 @@ export class WebSocketServer {
   #onControl(opcode: number, payload: Buffer): void {
     if (opcode === opcodes.ping) return void this.#write(opcodes.pong, payload);
     if (opcode === opcodes.pong) return;
-    this.#closing = true;
-    this.#write(opcodes.close, payload.subarray(0, 2));
-    this.#socket.end();
-    this.#cutting = this.#options.setTimer(closingMs, () => this.cut());
+    if (payload.length === 1) this.close(closeCodes.protocolError, "the close frame is invalid");
+    else this.#sendClose(payload.subarray(0, 2));
   }
 }
 

@@ -1,13 +1,16 @@
 /**
  * Removes from a client's own request of the Responses API what its host refuses: fields that a
  * known host doesn't have; and, if the conversation began at another model, the reasoning that
- * Sluice kept for that model and the signatures that it put into call ids. If the request was
- * written for another model, it also loses what this one refuses.
+ * Sluice kept for that model and the signatures that it put into call ids. A summary that Sluice
+ * kept becomes a message. If the request was written for another model, it also loses what this one
+ * refuses.
  *
  * Not here: requests that need features that the host lacks, which go there in another dialect
  * (`offeredTo`).
  */
 import { isAbsent, isObject } from "../../../shared/checked.js";
+import { readKeptReasoning } from "../shared/kept-reasoning.js";
+import { isCompaction } from "../shared/made-by.js";
 import type { RequestCheck } from "../shared/request-check.js";
 import { readSignedId, signedMark } from "../shared/thought-signature.js";
 import type { JsonObject } from "../shared/translation.js";
@@ -124,7 +127,10 @@ function responsesForHost(
   }
   const { input } = body;
   if (Array.isArray(input)) {
-    const items = input.filter((item) => !isKeptReasoning(item, check)).map(withOwnId);
+    const items = input
+      .filter((item) => !isKeptReasoning(item, check))
+      .map(withOwnId)
+      .map(withReadableSummary);
     if (items.length !== input.length || items.some((item, i) => item !== input[i]))
       out["input"] = items;
   }
@@ -155,4 +161,13 @@ function withOwnId(item: unknown): unknown {
   if (!isObject(item) || typeof item["call_id"] !== "string") return item;
   const { id } = readSignedId(item["call_id"]);
   return id === item["call_id"] ? item : ({ ...item, call_id: id } satisfies JsonObject);
+}
+
+/** A compaction that Sluice wrote as the message that it is at translated providers. */
+function withReadableSummary(item: unknown): unknown {
+  if (!isObject(item) || !isCompaction(item)) return item;
+  const summary = readKeptReasoning(item["encrypted_content"]);
+  if (summary === null) return item;
+  const content = [{ type: "input_text", text: summary.text }];
+  return { type: "message", role: "user", content } satisfies JsonObject;
 }

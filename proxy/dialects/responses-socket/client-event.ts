@@ -40,7 +40,11 @@ export function readClientEvent(text: string): SocketClientEvent {
   const { type, stream_id, generate, previous_response_id: previous, ...body } = event;
   const previousId = isAbsent(previous) ? "" : previous;
   if (type === "response.steer")
-    return { kind: "steer", previousId: String(previousId), input: event["input"] };
+    return {
+      kind: "steer",
+      previousId: typeof previousId === "string" ? previousId : "",
+      input: event["input"],
+    };
   if (type === "response.processed") return { kind: "report" };
   const streamId = isAbsent(stream_id) ? null : stream_id;
   if (

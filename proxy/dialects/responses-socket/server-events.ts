@@ -134,13 +134,13 @@ export function errorEvent(
   const { code = null, param = null } = error;
   const isLost = param === "previous_response_id" && isAbsent(code);
   const sent = isLost ? { ...error, code: "previous_response_not_found" } : error;
-  return JSON.stringify({ type: "error", status, error: sent, headers });
+  return writeExactly({ type: "error", status, error: sent, headers });
 }
 
 export function inLane(message: string, streamId: string | null): string {
   return streamId === null
     ? message
-    : `{"stream_id":${JSON.stringify(streamId)},${message.slice(1)}`;
+    : `{"stream_id":${JSON.stringify(streamId)},${message.slice(message.indexOf("{") + 1)}`;
 }
 
 const noAnswer = {

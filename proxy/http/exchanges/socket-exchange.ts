@@ -23,7 +23,7 @@ interface SocketRequest {
   readonly handshake: Exchange;
   /** Those of the handshake, with the key among its subprotocols. */
   readonly headers: Pick<RequestHeaders, "header">;
-  /** The same without those of the connection. */
+  /** The same without those that concern only the handshake. */
   readonly rawHeaders: readonly string[];
   readonly id: string;
   readonly body: Buffer;
@@ -32,15 +32,17 @@ interface SocketRequest {
   readonly isGone: () => boolean;
 }
 
-const ofConnection = /^(?:connection|upgrade|content-type|x-request-id|sec-websocket-.*)$/i;
+/** Headers of the connection, or of one request. */
+const ofHandshake =
+  /^(?:connection|upgrade|expect|content-.*|idempotency-key|x-request-id|sec-websocket-.*)$/i;
 
-/** Removes the headers of the connection from those of a handshake. */
+/** Removes the headers that concern only the handshake. */
 export function headersOfRequests(rawHeaders: readonly string[]): readonly string[] {
   const kept = ["content-type", "application/json"];
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const [name, value] = [rawHeaders[i]!, rawHeaders[i + 1]!];
     const isOfSockets = /^openai-beta$/i.test(name) && value.startsWith("responses_websockets");
-    if (!ofConnection.test(name) && !isOfSockets) kept.push(name, value);
+    if (!ofHandshake.test(name) && !isOfSockets) kept.push(name, value);
   }
   return kept;
 }
@@ -60,9 +62,12 @@ export class SocketExchange implements Exchange {
   #status = 0;
   #headers: readonly string[] = [];
   #pieces: Buffer[] = [];
+  /** Until it is read. */
+  #body: Buffer;
 
   constructor(request: SocketRequest) {
     this.#request = request;
+    this.#body = request.body;
     this.id = request.id;
     this.memory = request.memory;
     this.rawHeaders = request.rawHeaders;
@@ -90,7 +95,7 @@ export class SocketExchange implements Exchange {
 
   header(name: string): string | undefined {
     if (name === "content-type") return "application/json";
-    return ofConnection.test(name) ? undefined : this.#request.headers.header(name);
+    return ofHandshake.test(name) ? undefined : this.#request.headers.header(name);
   }
 
   isRepeated(name: string): boolean {
@@ -102,7 +107,8 @@ export class SocketExchange implements Exchange {
   }
 
   async readBody(bytesMax: number): Promise<BodyResult> {
-    const { body } = this.#request;
+    const body = this.#body;
+    this.#body = nothing;
     if (this.gone) return { ok: false, reason: "gone" };
     if (body.length > bytesMax) return { ok: false, reason: "too_large" };
     return this.memory.take(body.length)
@@ -111,7 +117,7 @@ export class SocketExchange implements Exchange {
   }
 
   async *readPieces(): AsyncGenerator<Buffer> {
-    yield this.#request.body;
+    yield this.#body;
   }
 
   get gone(): boolean {
@@ -197,3 +203,5 @@ export class SocketExchange implements Exchange {
     this.#request.answer.onDone();
   }
 }
+
+const nothing = Buffer.alloc(0);

@@ -63,3 +63,20 @@ t.test("a piece takes more than its bytes, and gives back as much", async (t) =>
   pieces.release(1);
   t.equal(ledger.held, 0);
 });
+
+t.test("what is kept between requests takes nothing from them, and is bounded", async (t) => {
+  const ledger = new MemoryLedger(100);
+  const socket = new MemoryShare(ledger);
+  const request = new MemoryShare(ledger);
+  t.ok(socket.keep(20));
+  t.notOk(socket.keep(6), "a quarter, also for one alone");
+  t.equal(ledger.held, 0);
+  t.ok(request.take(75));
+  socket.forget(20);
+  t.ok(socket.keep(25));
+  socket.handled();
+  socket.answered();
+  t.notOk(socket.keep(1));
+  socket.forget(25);
+  t.ok(request.keep(25), "the end has returned it");
+});

@@ -69,6 +69,20 @@ t.test("reasoning that Sluice has kept for another model isn't sent to OpenAI", 
   t.equal(sent("openai", { input: 'the word is "sluice_word"' }), null);
 });
 
+t.test("a summary that Sluice wrote is a message to OpenAI, and OpenAI's own stays", async (t) => {
+  const compaction = { ...kept, type: "compaction", id: "cmp_1" };
+  const own = { ...compaction, encrypted_content: "gAAAAAB" };
+  const message = {
+    type: "message",
+    role: "user",
+    content: [{ type: "input_text", text: "hm" }],
+  };
+  t.strictSame(sent("openai", { input: [compaction, own, user] }), {
+    body: { input: [message, own, user] },
+    dropped: [],
+  });
+});
+
 t.test("the signature that a call of Gemini's has in its id isn't sent to OpenAI", async (t) => {
   const id = signedId("call_1", {
     extra_content: { google: { thought_signature: "CvcB".repeat(100) } },
