@@ -6,6 +6,7 @@ import type { Exchange } from "../../../proxy/http/exchange.js";
 import type { RequestContext } from "../../../proxy/request-context.js";
 import { RequestRecord } from "../../../proxy/request-record.js";
 import { OpenSessions } from "../../../proxy/upstream/passthrough/open-sessions.js";
+import { exactly } from "../../support/patterns/exactly.js";
 import { FakeExchange } from "../fake-exchange.js";
 import { fakeGateway, operator } from "../fake-gateway.js";
 
@@ -190,7 +191,7 @@ t.test("a refused warm-up doesn't hold up what waits behind it", async (t) => {
   );
   await requests[0]!.answer();
   t.match(sent(), "previous_response_not_found");
-  t.match(requests[1]?.body, { input: [{ content: "3" }] });
+  t.match(requests[1]?.body, exactly({ input: [{ content: "3" }] }));
 });
 
 t.test("a response that is continued elsewhere is unknown there", async (t) => {
@@ -198,11 +199,13 @@ t.test("a response that is continued elsewhere is unknown there", async (t) => {
   await one.send({ store: false, input: "secret" });
   await one.requests[0]!.answer({ id: "r", store: false });
   await one.send({ previous_response_id: "r", input: "2" });
-  t.match(one.requests[1]!.body, { input: [{ content: "secret" }, { content: "2" }] });
+  t.match(one.requests[1]!.body, exactly({ input: [{ content: "secret" }, { content: "2" }] }));
   const other = await open();
   await other.send({ previous_response_id: "r", input: "2" });
-  t.match(other.requests[0]!.body, { previous_response_id: "r", input: [{ content: "2" }] });
-  t.equal((other.requests[0]!.body["input"] as Json[]).length, 1);
+  t.match(
+    other.requests[0]!.body,
+    exactly({ previous_response_id: "r", input: [{ content: "2" }] }),
+  );
 });
 
 t.test(
@@ -215,7 +218,7 @@ t.test(
       await requests.at(-1)!.answer({ id: `r${i}`, store: false });
     }
     await send({ previous_response_id: "r9", input: "" });
-    t.match(requests.at(-1)!.body, { input: [{ content: filler }, {}] });
+    t.match(requests.at(-1)!.body, exactly({ input: [{ content: filler }, {}] }));
     t.notMatch(requests.at(-1)!.body, { previous_response_id: "r9" });
     await requests.at(-1)!.answer();
     for (let i = 0; i < 4; i++) {

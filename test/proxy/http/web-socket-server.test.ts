@@ -7,6 +7,7 @@ import {
   switchingHead,
   WebSocketServer,
 } from "../../../proxy/http/web-socket-server.js";
+import { exactly } from "../../support/patterns/exactly.js";
 
 interface Frame {
   readonly opcode: number;
@@ -308,7 +309,7 @@ t.test("an exception of the handler ends only this socket", async (t) => {
   });
   socket.push(text("hi"));
   await new Promise((resolve) => setImmediate(resolve));
-  t.match(bugs, [{ message: "bug" }]);
+  t.match(bugs, exactly([{ message: "bug" }]));
   t.ok(socket.destroyed);
 });
 
