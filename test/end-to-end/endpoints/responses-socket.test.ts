@@ -441,6 +441,53 @@ t.test("handshakes that can't be accepted are refused over HTTP", async (t) => {
   raw.destroy();
 });
 
+t.test("a key that is deactivated gets no further response on an open socket", async (t) => {
+  const { value, id } = (
+    await admin(proxy.ready, "POST /auth-keys", { name: "k", user_path: "/three" }, bearer)
+  ).body as unknown as { value: string; id: string };
+  const client = await opened({ authorization: `Bearer ${value}` });
+  t.equal((await client.ask({ store: false, input: "x" })).at(-1)!["type"], "response.completed");
+  const url = `${proxy.ready}/admin/auth-keys/${id}/deactivate`;
+  t.equal((await fetch(url, { method: "POST", headers: bearer })).status, 204);
+  const before = sent.length;
+  t.match(
+    await client.ask({ store: false, input: "x" }),
+    exactly([{ type: "error", status: 401, error: { type: "authentication_error" } }]),
+  );
+  t.equal(sent.length, before);
+  client.socket.close();
+});
+
+t.test("frames may arrive with the handshake, and in any pieces", async (t) => {
+  const text = Buffer.from('{"type":"response.create","model":"openai/gpt-5","input":"early"}');
+  const head = `GET /v1/responses HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${master}\r\nidempotency-key: once\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`;
+  // With a mask of zeros the payload is as it is.
+  const bytes = Buffer.concat([
+    Buffer.from(head),
+    Buffer.from([0x81, 0x80 | text.length, 0, 0, 0, 0]),
+    text,
+  ]);
+  for (const at of [0, head.length + 1, head.length + 9]) {
+    const raw = connect(Number(port), "127.0.0.1");
+    let received = "";
+    raw.on("data", (chunk: Buffer) => (received += chunk.toString("latin1")));
+    raw.setNoDelay();
+    raw.write(bytes.subarray(0, at));
+    if (at > 0) await once(raw, "data");
+    raw.write(bytes.subarray(at));
+    await until(
+      () => Promise.resolve(received),
+      (all) => all.includes('"response.completed"'),
+    );
+    t.match(received, "sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+    // The close frame of a client, and the server's: both end the connection.
+    raw.write(Buffer.from([0x88, 0x82, 0, 0, 0, 0, 3, 0xe8]));
+    await once(raw, "end");
+    t.match(received.slice(-4), "\x88\x02\x03\xe8");
+    raw.end();
+  }
+});
+
 t.test("frames are bounded and checked", async (t) => {
   const large = await opened();
   large.socket.send(JSON.stringify({ type: "response.create", input: "x".repeat(1_048_576) }));

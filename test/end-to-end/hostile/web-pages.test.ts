@@ -99,7 +99,7 @@ t.test("no endpoint of an open gateway does anything for a page of another site"
       t.equal(status, 403, `${what} ${JSON.stringify(headers)}`);
       t.match(body, /"type":"permission_error"/);
     }
-    for (const path of ["/v1/realtime?model=m", "/p/sim/v1/realtime"])
+    for (const path of ["/v1/realtime?model=m", "/v1/responses", "/p/sim/v1/realtime"])
       t.equal((await ask(open, `GET ${path}`, { ...upgrade, ...headers })).status, 403, path);
     const health = await ask(open, "GET /health", headers);
     t.same([health.status, health.body], [200, '{"status":"ok"}'], "alive, without details");
