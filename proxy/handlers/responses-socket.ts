@@ -6,7 +6,7 @@
  * socket knows the last response of each lane that no provider stores, so that the next request can
  * continue it.
  */
-import { invalid, plainFailure } from "../../shared/error-code.js";
+import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
 import { writeExactly } from "../body/exact-json.js";
 import { EventSplitter } from "../dialects/event-stream.js";
 import {
@@ -34,10 +34,11 @@ import type { OpenSession } from "../upstream/passthrough/open-sessions.js";
 
 /** As OpenAI has them. */
 const ageMaxMs = 60 * 60_000;
-const runningMax = 16;
-const lanesMax = 32;
-/** Requests that wait for others of their lane, on one socket. */
-const waitingMax = 64;
+export const runningMax = 16;
+/** By stream id, running or not. */
+export const lanesMax = 32;
+/** Requests that wait for others, on one socket. */
+export const waitingMax = 64;
 
 const tickMs = 30_000;
 /** Without a frame from the client, not even an answer to a ping, for so many ticks it has left. */
@@ -69,8 +70,8 @@ export async function responsesSocket(
       "sec-websocket-version",
       "13",
     ];
-    const failure = plainFailure(status, "invalid_request_error", message);
-    return replyFailure(exchange, "model", failure, status === 426 ? upgrade : []);
+    const refused = plainFailure(status, "invalid_request_error", message);
+    return replyFailure(exchange, "model", refused, status === 426 ? upgrade : []);
   }
   record.end(101, "answered");
   await new ResponsesSocket(context, webSocket, handle).ended;
@@ -167,21 +168,14 @@ class ResponsesSocket implements OpenSession {
 
   #onUnread(why: "too_large" | "no_memory"): void {
     const { bodyBytesMax } = this.#context.gateway.config.server;
-    const error =
+    const refused =
       why === "too_large"
-        ? {
-            ...invalid(`the message is larger than ${bodyBytesMax} bytes`),
-            code: "request_too_large",
-          }
-        : plainFailure(503, "internal_error", "there is no memory for the message");
-    this.#refuse(error, why === "too_large" ? 413 : 503, null);
+        ? failure("request_too_large", `the message is larger than ${bodyBytesMax} bytes`)
+        : failure("overloaded", "there is no memory for the message");
+    this.#refuse(refused, null);
   }
 
-  #refuse(
-    { type, message, code, param }: ReturnType<typeof invalid>,
-    status: number,
-    streamId: string | null,
-  ): void {
+  #refuse({ status, type, message, code, param }: Failure, streamId: string | null): void {
     this.#server.send(inLane(errorEvent({ type, message, code, param }, { status }), streamId));
   }
 
@@ -200,7 +194,7 @@ class ResponsesSocket implements OpenSession {
       case "report":
         return;
       case "invalid":
-        return this.#refuse(event.failure, 400, event.streamId);
+        return this.#refuse(event.failure, event.streamId);
       case "steer": {
         const { previousId, input } = event;
         const message = "responses can't be steered: send the input with the next response.create";
@@ -218,7 +212,7 @@ class ResponsesSocket implements OpenSession {
     const refused = this.#whyNot(streamId);
     if (refused !== null) {
       this.#context.exchange.memory.give(bytes.length);
-      return this.#refuse(refused.failure, refused.status, streamId);
+      return this.#refuse(refused, streamId);
     }
     let lane = this.#lanes.get(streamId);
     if (lane === undefined) {
@@ -231,22 +225,21 @@ class ResponsesSocket implements OpenSession {
     this.#waiting++;
   }
 
-  #whyNot(
-    streamId: string | null,
-  ): { readonly failure: ReturnType<typeof invalid>; readonly status: number } | null {
-    if (this.#isEnding) {
-      const failure = invalid("this WebSocket is about to close: open another one");
-      return { failure: { ...failure, code: "websocket_connection_limit_reached" }, status: 400 };
-    }
+  #whyNot(streamId: string | null): Failure | null {
+    if (this.#isEnding)
+      return {
+        ...invalid("this WebSocket is about to close: open another one"),
+        code: "websocket_connection_limit_reached",
+      };
     const isNew = streamId !== null && !this.#lanes.has(streamId);
     const named = this.#lanes.size - (this.#lanes.has(null) ? 1 : 0);
-    if (isNew && named >= lanesMax) {
-      const failure = invalid(`a WebSocket has at most ${lanesMax} streams`, "stream_id");
-      return { failure: { ...failure, code: "websocket_stream_limit_reached" }, status: 400 };
-    }
+    if (isNew && named >= lanesMax)
+      return {
+        ...invalid(`a WebSocket has at most ${lanesMax} streams`, "stream_id"),
+        code: "websocket_stream_limit_reached",
+      };
     if (this.#waiting < waitingMax) return null;
-    const message = `${waitingMax} requests of this WebSocket are waiting already`;
-    return { failure: plainFailure(503, "internal_error", message), status: 503 };
+    return failure("overloaded", `${waitingMax} requests of this WebSocket are waiting already`);
   }
 
   #run(lane: Lane, event: CreateEvent, bytes: Buffer): void {
@@ -260,7 +253,7 @@ class ResponsesSocket implements OpenSession {
     memory.give(bytes.length);
     if (!event.generate) {
       if (continues === "") this.#warmUp(lane, event, { id, items });
-      else this.#refuse(unknownResponse(continues), 400, lane.id);
+      else this.#refuse(unknownResponse(continues), lane.id);
       return this.#next();
     }
     const asked = memory.keep(items.length) ? items : null;
@@ -378,7 +371,7 @@ class ResponsesSocket implements OpenSession {
   }
 }
 
-function unknownResponse(id: string): ReturnType<typeof invalid> {
+function unknownResponse(id: string): Failure {
   const message = `the WebSocket doesn't know the response ${id}: send the complete conversation`;
   return { ...invalid(message, "previous_response_id"), code: "previous_response_not_found" };
 }

@@ -30,6 +30,7 @@ import {
   watchersMax,
   zstdWindowLogMax,
 } from "../../proxy/bounds.js";
+import { lanesMax, runningMax, waitingMax } from "../../proxy/handlers/responses-socket.js";
 import { freePlacesMax } from "../../proxy/http/match-route.js";
 import { linesPerFileMax, namesPerFileMax } from "../../proxy/objects/batch-input.js";
 import { requestsPerBatchMax } from "../../proxy/objects/batch-requests.js";
@@ -165,6 +166,9 @@ const connections: readonly Row[] = [
     count(freePlacesMax.responses_socket),
     "503 `overloaded`",
   ],
+  ["`stream_id`s of a WebSocket", count(lanesMax), "400 `websocket_stream_limit_reached`"],
+  ["running requests of a WebSocket", count(runningMax), "they wait"],
+  ["waiting requests of a WebSocket", count(waitingMax), "503 `overloaded`"],
   ["a caller's concurrent scrapes", count(freePlacesMax.metrics), "503 `overloaded`"],
   ["live streams of the dashboard", `${watchersMax} a proxy`, "503 `overloaded`"],
 ];

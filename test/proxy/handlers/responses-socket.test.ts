@@ -239,6 +239,7 @@ t.test("requests that wait for their lane or for others are bounded", async (t) 
   t.notMatch(sent(), "waiting already");
   await send({ input: "x" });
   t.match(sent(), "waiting already");
+  t.match(sent(), /"status":503,"error":\{[^}]*"code":"overloaded"/);
   for (let i = 0; i < 80; i++) await requests[i]?.answer();
   t.equal(requests.length, 80, "each has run");
 });
@@ -256,7 +257,7 @@ t.test("messages that are no requests are answered without one", async (t) => {
   t.equal(requests.length, 0);
   t.equal(exchange.ledger.held, 0);
   await receive(frame(Buffer.alloc(60_001, 65)));
-  t.match(sent(), "request_too_large");
+  t.match(sent(), /"status":413,"error":\{[^}]*"code":"request_too_large"/);
 });
 
 t.test("a stopping proxy closes it after its running response", async (t) => {
