@@ -385,6 +385,7 @@ function addAssistant(messages: JsonObject[], message: JsonObject, name: string)
   }
   let blocks: JsonObject[] = [];
   let results: JsonObject[] = [];
+  let hasOwnCalls = false;
   const flush = (): void => {
     if (results.length === 0) return;
     messages.push({ ...message, content: blocks }, { role: "user", content: results });
@@ -397,7 +398,8 @@ function addAssistant(messages: JsonObject[], message: JsonObject, name: string)
       results.push(resultFrom(block));
       continue;
     }
-    if (!blocks.some((each) => each["type"] === "tool_use" && !isServerId(each["id"]))) flush();
+    if (!hasOwnCalls) flush();
+    if (type === "tool_use" && !isServerId(block["id"])) hasOwnCalls = true;
     if (type === "server_tool_use")
       blocks.push({ type: "tool_use", id: block["id"], name, input: block["input"] ?? {} });
     else {

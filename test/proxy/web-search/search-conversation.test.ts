@@ -43,3 +43,18 @@ t.test("an answer that was cut, and events that aren't JSON, end no search", asy
   event({ type: "content_block_stop", index });
   t.same(search.calls, [{ id: "call_1", query: null }]);
 });
+
+t.test("many earlier searches take time in proportion to their number", async (t) => {
+  const uses = Array.from({ length: 40_000 }, (_, i) => ({
+    type: "server_tool_use",
+    id: `srvtoolu_${i}`,
+    input: {},
+  }));
+  const texts = uses.map(() => ({ type: "text", text: "a" }));
+  const begun = performance.now();
+  messagesSearch({
+    messages: [{ role: "assistant", content: [...uses, ...texts] }],
+    tools: [{ type: "web_search_20250305", name: "web_search" }],
+  });
+  t.ok(performance.now() - begun < 3000);
+});
