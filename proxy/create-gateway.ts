@@ -141,7 +141,7 @@ export async function createGateway({
     models,
     prices,
     sizeOf: createModelSizes(config.providers, priceList),
-    noticeUnpriced: createUnpricedNotice(log),
+    noticeUnpriced: createUnpricedNotice(config.providers, log),
     recordedModels,
     metrics,
     tracing: await createTracing(config, { counts: metrics.counts, log, name }),

@@ -20,7 +20,22 @@ async function startResponses(name: string): Promise<ScriptedUpstream> {
         .end('{"error":{"message":"no such response","code":"previous_response_not_found"}}');
     const id = `resp_${name}_${made.size}`;
     made.add(id);
-    response.end(JSON.stringify({ id, object: "response", status: "completed", output: [] }));
+    response.end(
+      JSON.stringify({
+        id,
+        object: "response",
+        status: "completed",
+        output: [
+          {
+            type: "message",
+            id: `msg_${id}`,
+            role: "assistant",
+            status: "completed",
+            content: [{ type: "output_text", text: "hi", annotations: [] }],
+          },
+        ],
+      }),
+    );
   };
   return provider;
 }

@@ -250,12 +250,14 @@ for (const { path, type, body, subject, named } of endpoints) {
           );
       }
       if (named) {
+        // Images have a default model, which this provider doesn't list.
+        const hasDefault = path.startsWith("/v1/images");
         await refused(
           "no model",
           { body: body.replace(/"model"/, '"x"') },
-          400,
+          hasDefault ? 404 : 400,
           "model",
-          /^model is required$/,
+          hasDefault ? /^the model "[^"]+" does not exist/ : /^model is required$/,
         );
         await refused(
           "an unknown model",

@@ -167,7 +167,7 @@ t.test("path and days narrow an export, and CSV defuses what a caller named", as
   t.equal(rest.length + 1, records / 2);
   t.match(
     first,
-    /,req_0,\/team\/app,,test,openai,'@cf\/llama,\/v1\/chat\/completions,200,10,0,10,4,0,,,,0,,false,false,12,,'@cf\/llama,,,,0,0,/,
+    /,req_0,\/team\/app,,test,openai,'@cf\/llama,\/v1\/chat\/completions,200,10,0,10,4,0,,,,0,,false,false,12,,'@cf\/llama,,,,,0,0,/,
   );
   t.equal((await sluice("usage", "export", "--format", "ndjson", "--to", "2026-02-28")).out, "");
 });

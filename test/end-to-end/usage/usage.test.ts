@@ -261,7 +261,7 @@ t.test("usage that is missing or invalid is estimated and marked; the log says w
 });
 
 t.test(
-  "without a price a request is unpriced and seen to be; the provider's own figure wins over any price",
+  "without a price a request is unpriced and seen to be; the operator's price goes before the provider's own figure",
   async (t) => {
     upstream.answer = withUsage({ prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 });
     await (await chat(url, { path: "/unpriced", model: "test/other" })).text();
@@ -283,7 +283,9 @@ t.test(
       total_tokens: 15,
       cost: 0.25,
     });
-    await (await chat(url, { path: "/reported" })).text();
+    await (await chat(url, { path: "/priced" })).text();
+    t.match((await usageOf("/priced")).usage, { total_cost: 0.000105, unpriced_requests: 0 });
+    await (await chat(url, { path: "/reported", model: "test/other" })).text();
     t.match((await usageOf("/reported")).usage, { total_cost: 0.25, unpriced_requests: 0 });
     upstream.answer = withUsage({
       prompt_tokens: 10,
@@ -291,8 +293,12 @@ t.test(
       total_tokens: 15,
       cost: -3,
     });
-    await (await chat(url, { path: "/lied" })).text();
-    t.match((await usageOf("/lied")).usage, { total_cost: 0.000105 }, "nonsense doesn't");
+    await (await chat(url, { path: "/lied", model: "test/other" })).text();
+    t.match(
+      (await usageOf("/lied")).usage,
+      { total_cost: 0, unpriced_requests: 1 },
+      "a negative cost is none",
+    );
   },
 );
 
