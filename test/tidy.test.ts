@@ -200,6 +200,7 @@ t.test("a program is one file: where a module of it lies, only these ask", async
       // To find what the package ships.
       "proxy/dashboard/bundle-files.ts",
       "proxy/handlers/openapi/openapi-file.ts",
+      "proxy/routing/price-list.ts",
       // To find packages.
       "proxy/upstream/client/connection-pool.ts",
       "proxy/upstream/passthrough/http-proxy-upstream.ts",

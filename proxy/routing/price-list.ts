@@ -1,12 +1,14 @@
 /**
- * The price list that comes with `@pydantic/genai-prices`: data in the package, nothing is
- * downloaded. This file alone knows the package; it turns its prices into ours.
+ * The price lists: `docs/prices.json`, then, for what it lacks, the package
+ * `@pydantic/genai-prices`. Both are data on the disk, nothing is downloaded. This file alone knows
+ * the package; it turns its prices into ours.
  *
- * It is loaded when a configured provider may be in it, and not otherwise: it takes some 25 ms and
- * 6 MB.
+ * The lists are loaded when a configured provider may be in them, and not otherwise.
  */
-import type { ModelPrice } from "@pydantic/genai-prices";
-import { findPreset } from "../../shared/config/presets.js";
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type { MatchLogic, ModelInfo, ModelPrice } from "@pydantic/genai-prices";
+import { findPreset, presetAt } from "../../shared/config/presets.js";
 import {
   type Price,
   rateFromUsdPerMillion,
@@ -15,7 +17,14 @@ import {
   tokenKinds,
   type UnitName,
 } from "../../shared/domain/price.js";
-import { factorsOf, free, type Named, publishedPrice, publishedUnits } from "./published-prices.js";
+import { filedPrice, type PriceFile, parsePriceFile, sameModels } from "./price-file.js";
+import {
+  free,
+  type Named,
+  publishedPrice,
+  publishedTiers,
+  publishedUnits,
+} from "./published-prices.js";
 
 export interface PriceList {
   /**
@@ -29,41 +38,83 @@ export interface PriceList {
   contextTokens(providerId: string, model: string): number | null;
 }
 
-export async function loadPriceList(): Promise<PriceList> {
+/** Relative to the program, two folders below the package's root, or to this compiled module. */
+const places = ["../../docs/prices.json", "../../../docs/prices.json"].map((place) =>
+  fileURLToPath(new URL(place, import.meta.url)),
+);
+
+async function readPriceFile(): Promise<PriceFile> {
+  return parsePriceFile(await Promise.any(places.map((path) => readFile(path, "utf8"))));
+}
+
+export async function loadPriceList(file?: PriceFile): Promise<PriceList> {
   const { calcPrice, findProvider } = await import("@pydantic/genai-prices");
+  const filed = file ?? (await readPriceFile());
+
+  function inPackage(providerId: string, model: string, nowMs?: number) {
+    try {
+      const name = listedModel(providerId, model);
+      const timestamp = nowMs === undefined ? {} : { timestamp: new Date(nowMs) };
+      const found = calcPrice({}, name, { providerId, ...timestamp });
+      return found === null || !isOf(found.model, name) ? null : found;
+    } catch {
+      // The package throws for prices that it finds inconsistent: the model counts as unpriced.
+      return null;
+    }
+  }
+
+  const inFile = (providerId: string, model: string) =>
+    filedPrice(filed, { providerId, model: listedModel(providerId, model) });
+
   return {
     providerId(baseUrl, name) {
       const byUrl = findProvider({ providerApiUrl: baseUrl });
       if (byUrl !== undefined) return byUrl.id;
-      const wanted = findPreset(name)?.priceListName ?? name;
+      const wanted = (presetAt(baseUrl) ?? findPreset(name))?.priceListName ?? name;
+      if (Object.hasOwn(filed.providers, wanted)) return wanted;
       // The package also takes names that merely contain a provider's: `my-openai-mock` is not
       // OpenAI.
       return findProvider({ providerId: wanted })?.id === wanted ? wanted : null;
     },
     price(providerId, model, nowMs) {
-      try {
-        const found = calcPrice({}, listedModel(providerId, model), {
-          providerId,
-          timestamp: new Date(nowMs),
-        });
-        return found === null
-          ? (publishedPrice(providerId, model) ?? null)
-          : withPublished(readPrice(found.model_price, { providerId, model }), providerId, model);
-      } catch {
-        // The package throws for prices that it finds inconsistent: the model counts as unpriced.
-        return null;
-      }
+      const own = inFile(providerId, model);
+      if (own !== null) return { tiers: [], perRequest: 0, ...own };
+      const found = inPackage(providerId, model, nowMs);
+      return found === null
+        ? publishedPrice(providerId, model)
+        : withPublished(readPrice(found.model_price, { providerId, model }), providerId, model);
     },
     contextTokens(providerId, model) {
-      try {
-        const found = calcPrice({}, listedModel(providerId, model), { providerId });
-        return found?.model.context_window ?? null;
-      } catch {
-        // As for its price.
-        return null;
-      }
+      return (
+        inFile(providerId, model)?.contextTokens ??
+        inPackage(providerId, model)?.model.context_window ??
+        null
+      );
     },
   };
+}
+
+/**
+ * Whether the model that the package finds is this one or one that this is a dated snapshot of, and
+ * not only one whose name begins likewise: `claude-sonnet-5-5` isn't `claude-sonnet-5`.
+ */
+function isOf({ id, match }: Pick<ModelInfo, "id" | "match">, model: string): boolean {
+  const regional = model.replace(/^(?:us-gov|us|eu|apac|jp|au|ca|sa)\.(?=[\w-]+\.)/, "regional.");
+  const names = [model, regional].flatMap(sameModels).flatMap((name) => {
+    const bare = name.replace(/-v\d+(?::\d+)?$/, "");
+    return bare === name ? [name] : [name, bare];
+  });
+  const isName = (text: string): boolean => names.includes(text.toLowerCase());
+  const bareId = id.replace(/-v\d+(?::\d+)?$/, "");
+  return isName(id) || isName(bareId) || names.some((name) => isNamedIn(match, name));
+}
+
+function isNamedIn(match: MatchLogic, name: string): boolean {
+  if ("or" in match) return match.or.some((one) => isNamedIn(one, name));
+  if ("and" in match) return match.and.some((one) => isNamedIn(one, name));
+  if ("equals" in match) return match.equals.toLowerCase() === name;
+  // A beginning that reaches into the date.
+  return "starts_with" in match && match.starts_with.toLowerCase().startsWith(`${name}-`);
 }
 
 /** The list's price with what only providers' pages have. */
@@ -89,7 +140,9 @@ function readPrice(listed: ModelPrice, { providerId, model }: Named): Price | nu
   const rates = ratesAt(listed, 0);
   const names = Object.keys(listed);
   const hours = listed["audio_hours"] ?? listed["input_audio_hours"];
-  if (rates.input === null && typeof hours !== "number" && names.length > 0) return null;
+  const pages = listed["input_document_kpages"];
+  const hasPrice = rates.input !== null || typeof hours === "number" || typeof pages === "number";
+  if (!hasPrice && names.length > 0) return null;
   if (names.length === 0) return free;
   const starts = [...mainKeys, ...Object.values(kindKeys)].flatMap((key) => {
     const value = listed[key];
@@ -102,6 +155,7 @@ function readPrice(listed: ModelPrice, { providerId, model }: Named): Price | nu
   const units: readonly (readonly [UnitName, number | undefined])[] = [
     ["webSearches", fee("web_searches_kcount")],
     ["fileSearches", fee("storage_searches_kcount")],
+    ["pages", fee("input_document_kpages")],
     ["audioMs", typeof hours === "number" ? Math.round((hours * 1e12) / 3600) : undefined],
   ];
   return {
@@ -111,7 +165,8 @@ function readPrice(listed: ModelPrice, { providerId, model }: Named): Price | nu
       .map((start) => ({ aboveInputTokens: above(start), rates: ratesAt(listed, start + 1) })),
     perRequest: fee("requests_kcount") ?? 0,
     perUnit: Object.fromEntries(units.filter(([, rate]) => rate !== undefined)),
-    ...factorsOf({ providerId, model }),
+    serviceTiers: publishedTiers({ providerId, model }),
+    regions: {},
   };
 }
 

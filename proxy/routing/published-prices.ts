@@ -1,7 +1,7 @@
 /**
- * What the price list lacks, from the providers' own pages: factors of service tiers, speeds and
- * regions, and prices of units that aren't tokens. Names are the list's for providers, and the
- * beginnings of models' ids.
+ * What no price list has: batches and speeds of older models, units that models are billed by
+ * beside tokens, and models that are free or sold by the picture. Each row has its source; names of
+ * providers are the lists'.
  */
 import {
   evenFactors,
@@ -31,65 +31,39 @@ function find<T>(rows: readonly Row<T>[], { providerId, model }: Named): T | nul
   return rows.find(([id, name]) => id === providerId && name.test(model))?.[2] ?? null;
 }
 
-const half = evenFactors(500);
-/** Cached tokens of older Gemini models cost the same in all tiers. */
-const halfUncached: Factors = { input: 500, cacheWrite: 500, output: 500, cachedInput: 1000 };
-
-/** OpenAI's fast tier was called priority before. */
-function fastFactors(factor: number): Readonly<Record<string, Factors>> {
-  return { priority: evenFactors(factor), fast: evenFactors(factor) };
-}
-
 type Tiers = Readonly<Record<string, Factors>>;
-const flexAndBatch: Tiers = { flex: half, batch: half };
-const fast = (factor: number): Tiers => ({ ...flexAndBatch, ...fastFactors(factor) });
-
-const ofOpenAi: readonly (readonly [RegExp, Tiers])[] = [
-  [/^gpt-6(?:-astra|\.1-sol)/, { ...fast(2000), ultrafast: evenFactors(6000) }],
-  [/^gpt-5\.5/, fast(2500)],
-  [/^gpt-5-mini|codex-mini/, fast(1800)],
-  [/^(?:gpt-[56]|codex|gpt-4\.1-nano)/, fast(2000)],
-  [/^(?:gpt-4\.1|o3|gpt-4o-2024-05-13)/, fast(1750)],
-  [/^gpt-4o-mini/, fast(1667)],
-  [/^gpt-4o/, fast(1700)],
-  [/^o4-mini/, fast(1818)],
-  [/^/, flexAndBatch],
-];
+const half: Tiers = { batch: evenFactors(500) };
 
 const serviceTiers: readonly Row<Tiers>[] = [
-  ...ofOpenAi.map(([model, tiers]): Row<Tiers> => ["openai", model, tiers]),
-  ...ofOpenAi.map(([model, tiers]): Row<Tiers> => ["azure", model, tiers]),
-  [
-    "google",
-    /gemini-(?:2|3-|3\.1-pro)/,
-    { flex: halfUncached, batch: halfUncached, priority: evenFactors(1800) },
-  ],
-  ["google", /^/, { flex: half, batch: half, priority: evenFactors(1800) }],
-  ["anthropic", /opus-4-[67]/, { batch: half, fast: evenFactors(6000) }],
-  ["anthropic", /^/, { batch: half, fast: evenFactors(2000) }],
-  ["groq", /^/, { batch: half }],
-  ["mistral", /^/, { batch: half }],
+  // openrouter.ai/anthropic/claude-opus-4.6-fast, openrouter.ai/anthropic/claude-opus-4.7-fast
+  ["anthropic", /opus-4-[67]/, { ...half, fast: evenFactors(6000) }],
+  // platform.claude.com/docs/en/build-with-claude/batch-processing
+  ["anthropic", /^/, half],
+  // console.groq.com/docs/batch
+  ["groq", /^/, half],
+  // docs.mistral.ai/capabilities/batch
+  ["mistral", /^/, half],
+  // developers.openai.com/api/docs/pricing
+  ["openai", /^/, half],
+  ["azure", /^/, half],
+  // ai.google.dev/gemini-api/docs/batch-api
+  ["google", /^/, half],
 ];
 
-/** Anthropic charges a tenth more in the US, for Claude Opus 4.6 and later models. */
-const regions: readonly Row<Readonly<Record<string, Factors>>>[] = [
-  ["anthropic", /claude-(?:3|(?:opus|sonnet|haiku)-4(?:-[0-5]\b|-2|@|$))/, {}],
-  ["anthropic", /^claude/, { us: evenFactors(1100) }],
-];
-
-/** The factors of a model by tier and region. */
-export function factorsOf(named: Named): Pick<Price, "serviceTiers" | "regions"> {
-  const local = { ...named, model: named.model.replace(/^.*\//, "") };
-  return { serviceTiers: find(serviceTiers, local) ?? {}, regions: find(regions, local) ?? {} };
+/** The factors of a model by tier. */
+export function publishedTiers({ providerId, model }: Named): Tiers {
+  return find(serviceTiers, { providerId, model: model.replace(/^.*\//, "") }) ?? {};
 }
 
 const usd = (amount: number): number => Math.round(amount * 1e12);
 
 /** Units of models that are also sold by the token. */
 const units: readonly Row<Readonly<Partial<Record<UnitName, number>>>>[] = [
-  // By the query from Gemini 3 on, by the grounded prompt before.
+  // ai.google.dev/gemini-api/docs/pricing: by the query from Gemini 3 on, by the grounded prompt
+  // before.
   ["google", /gemini-(?:[3-9]|\d\d)/, { webSearches: usd(0.014), mapsSearches: usd(0.014) }],
   ["google", /gemini/, { searchedRequests: usd(0.035), mapsSearches: usd(0.025) }],
+  // developers.openai.com/api/docs/pricing, azure.microsoft.com/pricing/details/cognitive-services
   ["openai", /^(?:gpt-|o\d|codex|computer)/, { containers: usd(0.03) }],
   ["azure", /^(?:gpt-|o\d|codex|computer)/, { containers: usd(0.033) }],
 ];
@@ -102,17 +76,33 @@ function soldBy(perUnit: Price["perUnit"], perImage: Price["perImage"] = {}): Pr
   return { rates: noRates, tiers: [], perRequest: 0, perUnit: perUnit ?? {}, perImage };
 }
 
-/** Models that aren't sold by the token, and free ones. */
+const fable52: Price = {
+  rates: {
+    input: 8_000_000,
+    output: 40_000_000,
+    cachedInput: 200_000,
+    cacheWrite: 10_000_000,
+    kinds: { cacheWrite1h: 16_000_000 },
+  },
+  tiers: [],
+  perRequest: 0,
+  perUnit: { webSearches: usd(0.01) },
+  serviceTiers: { ...half, fast: evenFactors(2000) },
+  regions: { us: evenFactors(1100) },
+};
+
+/** Models newer than the lists, models that aren't sold by the token, and free ones. */
 const prices: readonly Row<Price>[] = [
+  // platform.claude.com/docs/en/about-claude/pricing
+  ["anthropic", /^claude-(?:fable|mythos)-5-2(?:-\d{8})?$/, fable52],
+  // developers.openai.com/api/docs/guides/moderation
   ["openai", /^(?:omni|text)-moderation/, free],
   ["azure", /^(?:omni|text)-moderation/, free],
+  // openrouter.ai/docs/faq
   ["openrouter", /:free$/, free],
   ["openrouter", /^openrouter\/free$/, free],
-  ["mistral", /^mistral-ocr/, soldBy({ pages: usd(0.004) })],
+  // platform.openai.com/docs/pricing
   ...(["openai", "azure"] as const).flatMap((id): Row<Price>[] => [
-    [id, /^whisper/, soldBy({ audioMs: usd(0.0001) })],
-    [id, /^tts-1-hd/, soldBy({ characters: usd(0.00003) })],
-    [id, /^tts-1/, soldBy({ characters: usd(0.000015) })],
     [
       id,
       /^dall-e-3/,
@@ -135,9 +125,6 @@ const prices: readonly Row<Price>[] = [
       soldBy({ images: usd(0.02) }, { "512x512": usd(0.018), "256x256": usd(0.016) }),
     ],
   ]),
-  ["cohere", /rerank/, soldBy({ searchUnits: usd(0.002) })],
-  ["groq", /^whisper-large-v3-turbo/, soldBy({ audioMs: Math.round(usd(0.04) / 3600) })],
-  ["groq", /^whisper-large-v3/, soldBy({ audioMs: Math.round(usd(0.111) / 3600) })],
 ];
 
 /** Null for a model that isn't here. */

@@ -241,7 +241,6 @@ const rows: readonly Row[] = [
     name: "deepinfra",
     type: "openai",
     keyVariable: "DEEPINFRA_API_KEY",
-    priceListName: null,
     baseUrl: "https://api.deepinfra.com/v1/openai",
     operations: [
       "chat_completions",

@@ -245,6 +245,27 @@ const found: readonly MoneyCase[] = [
     { prompt_tokens: 2000, completion_tokens: 1000 },
     { id: "a model newer than the list", source: ["openai-newer"], usd: null },
   ),
+  messages(
+    "anthropic/claude-sonnet-5-5",
+    { input_tokens: 0, output_tokens: 0, cache_read_input_tokens: 100_000 },
+    {
+      id: "a newer model isn't the one that its name begins with",
+      source: [litellmMap],
+      usd: 0.01,
+    },
+  ),
+  ...["anthropic/claude-sonnet-5-9", "anthropic/claude-sonnet-5-9-20270101"].map((model) =>
+    messages(
+      model,
+      { input_tokens: 1000, output_tokens: 100 },
+      { id: `${model} has no price`, source: ["prefix"], usd: null },
+    ),
+  ),
+  messages(
+    "anthropic/claude-sonnet-5-20270101",
+    { input_tokens: 1000, output_tokens: 100 },
+    { id: "a dated snapshot costs as its model", source: ["prefix"], usd: 0.003 },
+  ),
   messages("anthropic/claude-opus-5", compacted, {
     id: "compaction",
     source: ["pydantic/pydantic-ai#5065"],

@@ -1,0 +1,314 @@
+/** Makes prices of ours from the map of models that LiteLLM publishes (MIT). */
+import type { FiledPrice, PriceFile } from "../../../proxy/routing/price-file.js";
+import type { PriceList } from "../../../proxy/routing/price-list.js";
+import { publishedTiers, publishedUnits } from "../../../proxy/routing/published-prices.js";
+import type { Factors, TokenKind, TokenRates, UnitName } from "../../../shared/domain/price.js";
+
+/** A model in LiteLLM's map. */
+export type Listed = Readonly<Record<string, unknown>>;
+
+/** LiteLLM's name of a provider, how its keys begin, and our name of the list. */
+const providers: readonly (readonly [theirs: string, prefix: string, ours: string])[] = [
+  ["openai", "", "openai"],
+  ["text-completion-openai", "", "openai"],
+  ["anthropic", "", "anthropic"],
+  ["gemini", "gemini/", "google"],
+  // Vertex AI's endpoint has models of Google and of others.
+  ["vertex_ai-language-models", "", "google"],
+  ["vertex_ai", "vertex_ai/", "google"],
+  ["azure", "azure/", "azure"],
+  ["azure_ai", "azure_ai/", "azure"],
+  ["bedrock", "bedrock/", "aws"],
+  ["bedrock_converse", "", "aws"],
+  ["bedrock_mantle", "bedrock_mantle/", "aws"],
+  ["mistral", "mistral/", "mistral"],
+  ["xai", "xai/", "x-ai"],
+  ["groq", "groq/", "groq"],
+  ["fireworks_ai", "fireworks_ai/", "fireworks"],
+  ["together_ai", "together_ai/", "together"],
+  ["deepinfra", "deepinfra/", "deepinfra"],
+  ["cerebras", "cerebras/", "cerebras"],
+  ["cohere", "cohere/", "cohere"],
+  ["cohere_chat", "", "cohere"],
+];
+
+/** Not ids: prices by size of model, and of one region, size or step. */
+const notIds =
+  /^(?:fireworks-ai|together-ai)-|^(?:(?:us|eu|global|global-standard)|[a-z]{2}(?:-gov)?-[a-z]+-\d|\*)\/|\*|\/\d-month|^(?:1024-x|256-x|512-x|\d+-x-|max-x|\d+-steps)/;
+
+export interface Id {
+  readonly providerId: string;
+  readonly model: string;
+  readonly listed: Listed;
+}
+
+/** The models of the providers that Sluice knows, those of Google's own API before Vertex AI's. */
+export function currentIds(map: Readonly<Record<string, Listed>>, date: string): readonly Id[] {
+  return providers.flatMap(([theirs, prefix, providerId]) =>
+    Object.entries(map).flatMap(([key, listed]) => {
+      if (listed["litellm_provider"] !== theirs) return [];
+      const model = (key.startsWith(prefix) ? key.slice(prefix.length) : key).toLowerCase();
+      const end = listed["deprecation_date"];
+      return notIds.test(model) || (typeof end === "string" && end <= date)
+        ? []
+        : [{ providerId, model, listed }];
+    }),
+  );
+}
+
+export function isPerToken({ listed }: Pick<Id, "listed">): boolean {
+  const rates = [listed["input_cost_per_token"], listed["output_cost_per_token"]];
+  return rates.some((rate) => typeof rate === "number" && rate > 0);
+}
+
+const rateKeys = {
+  input: "input_cost_per_token",
+  output: "output_cost_per_token",
+  cachedInput: "cache_read_input_token_cost",
+  cacheWrite: "cache_creation_input_token_cost",
+} as const;
+const kindKeys: Readonly<Partial<Record<TokenKind, string>>> = {
+  cacheWrite1h: "cache_creation_input_token_cost_above_1hr",
+  audioInput: "input_cost_per_audio_token",
+  cachedAudioInput: "cache_read_input_audio_token_cost",
+  imageInput: "input_cost_per_image_token",
+  cachedImageInput: "cache_read_input_image_token_cost",
+  reasoning: "output_cost_per_reasoning_token",
+  audioOutput: "output_cost_per_audio_token",
+  imageOutput: "output_cost_per_image_token",
+};
+
+const pico = (usd: number): number => Math.round(usd * 1e12);
+
+function amount(listed: Listed, key: string): number | null {
+  const value = listed[key];
+  return typeof value === "number" && value >= 0 ? value : null;
+}
+
+/** `suffix`: of a tier of long input. */
+function ratesOf(listed: Listed, suffix = ""): TokenRates {
+  const rate = (key: string): number | null => {
+    const usd = amount(listed, key + suffix) ?? amount(listed, key);
+    return usd === null ? null : pico(usd);
+  };
+  const kinds: Partial<Record<TokenKind, number>> = {};
+  for (const [kind, key] of Object.entries(kindKeys)) {
+    const found = rate(key);
+    if (found !== null) kinds[kind as TokenKind] = found;
+  }
+  return {
+    input: rate(rateKeys.input),
+    output: rate(rateKeys.output),
+    cachedInput: rate(rateKeys.cachedInput),
+    cacheWrite: rate(rateKeys.cacheWrite),
+    kinds,
+  };
+}
+
+function tiersOf(listed: Listed): FiledPrice["tiers"] {
+  const suffixes = new Map<number, string>();
+  for (const key of Object.keys(listed)) {
+    const found = /^(?:in|out)put_cost_per_token(_above_(\d+)k_tokens)$/.exec(key);
+    if (found !== null) suffixes.set(Number(found[2]) * 1000, found[1]!);
+  }
+  return [...suffixes]
+    .sort(([a], [b]) => a - b)
+    .map(([aboveInputTokens, suffix]) => ({ aboveInputTokens, rates: ratesOf(listed, suffix) }));
+}
+
+const tierSuffixes = {
+  flex: "_flex",
+  batch: "_batches",
+  priority: "_priority",
+  ultrafast: "_ultrafast",
+} as const;
+
+/** The factors of a service tier; null if it has no price. Without one of its own, the input's. */
+function factorsIn(listed: Listed, suffix: string): Factors | null {
+  const factor = (key: string): number | null => {
+    const [plain, tier] = [amount(listed, key), amount(listed, key + suffix)];
+    return plain === null || plain === 0 || tier === null
+      ? null
+      : Math.round((tier / plain) * 1000);
+  };
+  const input = factor(rateKeys.input);
+  if (input === null) return null;
+  return {
+    input,
+    output: factor(rateKeys.output) ?? input,
+    cachedInput: factor(rateKeys.cachedInput) ?? input,
+    cacheWrite: factor(rateKeys.cacheWrite) ?? input,
+  };
+}
+
+function serviceTiersOf({ providerId, listed }: Id): Record<string, Factors> {
+  const tiers: Record<string, Factors> = {};
+  for (const [name, suffix] of Object.entries(tierSuffixes)) {
+    const factors = factorsIn(listed, suffix);
+    if (factors !== null) tiers[name] = factors;
+  }
+  // OpenAI's fast tier was called priority before.
+  if ((providerId === "openai" || providerId === "azure") && tiers["priority"] !== undefined)
+    tiers["fast"] = tiers["priority"];
+  const fast = specific(listed, "fast");
+  if (fast !== null) tiers["fast"] = even(fast);
+  return tiers;
+}
+
+function specific(listed: Listed, name: string): number | null {
+  const entry = listed["provider_specific_entry"];
+  return typeof entry === "object" && entry !== null ? amount(entry as Listed, name) : null;
+}
+
+function even(times: number): Factors {
+  const factor = Math.round(times * 1000);
+  return { input: factor, output: factor, cachedInput: factor, cacheWrite: factor };
+}
+
+/** The list rounds what is published by the hour. */
+function perSecond(usd: number): number {
+  const hour = Math.round(usd * 3600 * 1000) / 1000;
+  return pico(Math.abs(hour - usd * 3600) <= hour / 1000 ? hour / 3600 : usd);
+}
+
+/** Providers whose searches are billed by the search whatever the model's tokens cost. */
+const searching = new Set(["openai", "azure", "anthropic"]);
+
+function unitsOf({ providerId, listed }: Id): Partial<Record<UnitName, number>> {
+  const units: Partial<Record<UnitName, number>> = {};
+  const searches = listed["search_context_cost_per_query"];
+  const search =
+    typeof searches === "object" && searches !== null && searching.has(providerId)
+      ? amount(searches as Listed, "search_context_size_medium")
+      : null;
+  if (search !== null) units.webSearches = pico(search);
+  if (isPerToken({ listed })) return units;
+  const unit = (key: string, mode: string): number =>
+    listed["mode"] === mode ? (amount(listed, key) ?? 0) : 0;
+  const seconds = unit("input_cost_per_second", "audio_transcription");
+  if (seconds > 0) units.audioMs = perSecond(seconds);
+  const others: readonly (readonly [UnitName, number])[] = [
+    ["characters", unit("input_cost_per_character", "audio_speech")],
+    ["images", unit("output_cost_per_image", "image_generation")],
+    ["pages", unit("ocr_cost_per_page", "ocr")],
+    ["searchUnits", unit("input_cost_per_query", "rerank")],
+  ];
+  for (const [name, usd] of others) if (usd > 0) units[name] = pico(usd);
+  return units;
+}
+
+/** Null for what has no price in the list; 0 counts as one only for moderations. */
+export function convert(id: Id): FiledPrice | null {
+  const { listed, providerId, model } = id;
+  const units = unitsOf(id);
+  const perToken = isPerToken(id);
+  const isFree = listed["mode"] === "moderation" && listed["input_cost_per_token"] === 0;
+  const kinds = ratesOf(listed).kinds ?? {};
+  if (!perToken && !isFree && Object.keys({ ...units, ...kinds }).length === 0) return null;
+  const nothing: TokenRates = { input: null, output: null, cachedInput: null, cacheWrite: null };
+  const us = specific(listed, "us");
+  const contextTokens = amount(listed, "max_input_tokens");
+  return {
+    rates: perToken || isFree || Object.keys(kinds).length > 0 ? ratesOf(listed) : nothing,
+    tiers: tiersOf(listed) ?? [],
+    perUnit: perToken ? { ...publishedUnits({ providerId, model }), ...units } : units,
+    serviceTiers: { ...publishedTiers({ providerId, model }), ...serviceTiersOf(id) },
+    regions: us === null ? {} : { us: even(us) },
+    ...(contextTokens === null || contextTokens === 0 ? {} : { contextTokens }),
+  };
+}
+
+export interface MadeFrom {
+  readonly map: Readonly<Record<string, Listed>>;
+  readonly date: string;
+  readonly lists: readonly string[];
+  /** The other list: it fills the gaps of a price. */
+  readonly other: Pick<PriceList, "price">;
+}
+
+export function makePriceFile({ map, date, lists, other }: MadeFrom): PriceFile {
+  const pages: string[] = [];
+  const made: Record<string, Record<string, FiledPrice>> = {};
+  for (const id of currentIds(map, date)) {
+    const ofProvider = made[id.providerId] ?? {};
+    made[id.providerId] = ofProvider;
+    if (ofProvider[id.model] !== undefined) continue;
+    const price = convert(id);
+    if (price === null) continue;
+    const page = id.listed["source"];
+    if (typeof page === "string" && !pages.includes(page)) pages.push(page);
+    const filled = fill(price, other.price(id.providerId, id.model, Date.parse(date)));
+    ofProvider[id.model] = {
+      ...short(filled),
+      ...(typeof page === "string" ? { page: pages.indexOf(page) } : {}),
+    };
+  }
+  return { date, lists, pages, providers: made };
+}
+
+function fill(price: FiledPrice, other: ReturnType<PriceList["price"]>): FiledPrice {
+  if (other === null) return price;
+  const { rates } = price;
+  const kinds = { ...rates.kinds };
+  // LiteLLM's list repeats the rate of text for the sound of some transcribing models.
+  if (kinds.audioInput === rates.input && other.rates.kinds?.audioInput !== undefined)
+    kinds.audioInput = other.rates.kinds.audioInput;
+  return {
+    ...price,
+    rates: {
+      ...rates,
+      kinds,
+      output: rates.output ?? other.rates.output,
+      cachedInput:
+        rates.cachedInput ?? (rates.input === other.rates.input ? other.rates.cachedInput : null),
+    },
+    perUnit: { ...other.perUnit, ...price.perUnit },
+  };
+}
+
+/** Without the fields that are empty. */
+function short(price: FiledPrice): FiledPrice {
+  return JSON.parse(
+    JSON.stringify(price, (_, value: unknown) =>
+      typeof value === "object" && value !== null && Object.keys(value).length === 0
+        ? undefined
+        : value,
+    ),
+  ) as FiledPrice;
+}
+
+/** One model per line. */
+export function printPriceFile({ providers: made, ...rest }: PriceFile): string {
+  const { date, lists, pages } = rest;
+  const block = (
+    name: string,
+    lines: readonly string[],
+    [open, close]: readonly [string, string],
+  ) => `${JSON.stringify(name)}: ${open}\n${lines.join(",\n")}\n${close}`;
+  const byProvider = Object.keys(made)
+    .sort()
+    .map((name) =>
+      block(
+        name,
+        Object.keys(made[name]!)
+          .sort()
+          .map((model) => `${JSON.stringify(model)}: ${JSON.stringify(made[name]![model])}`),
+        ["{", "}"],
+      ),
+    );
+  return `{
+"date": ${JSON.stringify(date)},
+${block(
+  "lists",
+  lists.map((list) => JSON.stringify(list)),
+  ["[", "]"],
+)},
+${block(
+  "pages",
+  pages.map((page) => JSON.stringify(page)),
+  ["[", "]"],
+)},
+${block("providers", byProvider, ["{", "}"])}
+}
+`;
+}

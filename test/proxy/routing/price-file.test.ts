@@ -1,0 +1,104 @@
+/**
+ * How much of each provider's models has a price: the ids in the types of the providers' own SDKs,
+ * and those of both lists. `npm run prices` prints the ids that LiteLLM's list has per token.
+ */
+import { readFileSync } from "node:fs";
+import { type MatchLogic, waitForUpdate } from "@pydantic/genai-prices";
+import t from "tap";
+import { parsePriceFile } from "../../../proxy/routing/price-file.js";
+import { loadPriceList } from "../../../proxy/routing/price-list.js";
+
+const list = await loadPriceList();
+const file = parsePriceFile(readFileSync("docs/prices.json", "utf8"));
+const nowMs = Date.parse(file.date);
+
+function idsIn(path: string, type: string): string[] {
+  const text = readFileSync(`node_modules/${path}`, "utf8");
+  const line = new RegExp(`export type ${type} = ([^;]*);`).exec(text)?.[1] ?? "";
+  return [...line.matchAll(/'([^']+)'/g)].map(([, id]) => id!);
+}
+
+/** The ids that the package names in full. */
+function namesIn(match: MatchLogic): string[] | null {
+  if ("equals" in match) return [match.equals];
+  const found = "or" in match ? match.or.flatMap((one) => namesIn(one) ?? []) : [];
+  return found.length > 0 ? found : null;
+}
+
+const share = (ids: readonly string[], providerId: string): number =>
+  ids.filter((id) => list.price(providerId, id, nowMs) !== null).length / ids.length;
+
+t.test("at least 98 % of each provider's models have a price", async (t) => {
+  const packaged = new Map((await waitForUpdate())?.map(({ id, models }) => [id, models]));
+  for (const [providerId, atLeast] of [
+    ["openai", 110],
+    ["anthropic", 20],
+    ["google", 60],
+    ["azure", 200],
+    ["aws", 300],
+    ["mistral", 50],
+    ["x-ai", 40],
+    ["groq", 6],
+    ["fireworks", 290],
+    ["together", 40],
+    ["deepinfra", 130],
+  ] as const) {
+    const filed = Object.keys(file.providers[providerId] ?? {});
+    t.ok(filed.length >= atLeast, `${filed.length} of ${providerId}`);
+    const others = (packaged.get(providerId) ?? [])
+      .flatMap(({ id, match }) => namesIn(match) ?? [id])
+      // Not ids, but what several have in common.
+      .filter((id) => !/^regional\.|^ft:/.test(id));
+    const covered = share([...new Set([...filed, ...others])], providerId);
+    t.ok(covered >= 0.98, `${providerId}: ${(100 * covered).toFixed(1)} %`);
+  }
+});
+
+t.test("the models in the types of SDKs have prices", async (t) => {
+  const openai = idsIn("openai/resources/shared.d.ts", "ChatModel");
+  const anthropic = idsIn("@anthropic-ai/sdk/resources/messages/messages.d.ts", "Model");
+  t.ok(openai.length > 50 && anthropic.length > 15);
+  for (const [providerId, ids] of [
+    ["openai", openai],
+    ["anthropic", anthropic],
+  ] as const) {
+    const unpriced = ids.filter((id) => list.price(providerId, id, nowMs) === null);
+    // By invitation; its price isn't on a page.
+    t.same(unpriced, providerId === "anthropic" ? ["claude-mythos-preview"] : []);
+  }
+});
+
+t.test("rates in the file are whole numbers of pico-dollars, each with its page", async (t) => {
+  for (const [provider, models] of Object.entries(file.providers))
+    for (const [model, { rates, tiers = [], perUnit = {}, page }] of Object.entries(models)) {
+      const { kinds = {}, ...main } = rates;
+      const amounts = [
+        ...Object.values(main),
+        ...Object.values(kinds),
+        ...Object.values(perUnit),
+        ...tiers.flatMap((tier) => [tier.rates.input, tier.rates.output]),
+      ].filter((amount) => amount !== null);
+      if (amounts.length === 0 || !amounts.every((one) => Number.isSafeInteger(one) && one >= 0))
+        t.fail(`${provider}/${model}`);
+      if (page !== undefined && file.pages[page] === undefined) t.fail(`${provider}/${model}`);
+    }
+});
+
+t.test("no model takes the price of one whose name it begins with", async (t) => {
+  for (const [providerId, model] of [
+    ["anthropic", "claude-sonnet-5-9"],
+    ["openai", "gpt-5-nano-ultra"],
+    ["openai", "gpt-4o-2"],
+    ["google", "gemini-2.5-pro-next"],
+    ["mistral", "mistral-medium-9"],
+    ["groq", "openai/gpt-oss-guard-7b"],
+  ] as const)
+    t.equal(list.price(providerId, model, nowMs), null, model);
+  for (const [providerId, model, of] of [
+    ["anthropic", "claude-sonnet-5-20270101", "claude-sonnet-5"],
+    ["openai", "gpt-5-2027-01-01", "gpt-5"],
+    ["openai", "ft:gpt-4.1-2025-04-14:acme::1", "ft:gpt-4.1-2025-04-14"],
+    ["openai", "ft:gpt-4o-2024-08-06:acme::1", "ft:gpt-4o-2024-08-06"],
+  ] as const)
+    t.same(list.price(providerId, model, nowMs), list.price(providerId, of, nowMs), model);
+});

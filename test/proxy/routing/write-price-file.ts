@@ -1,0 +1,39 @@
+/**
+ * Writes `docs/prices.json` from LiteLLM's map of models, as its wheel has it:
+ * `node dist/test/proxy/routing/write-price-file.js MAP VERSION DATE`.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { emptyPriceFile } from "../../../proxy/routing/price-file.js";
+import { loadPriceList } from "../../../proxy/routing/price-list.js";
+import {
+  convert,
+  currentIds,
+  isPerToken,
+  type Listed,
+  makePriceFile,
+  printPriceFile,
+} from "./make-price-file.js";
+
+const [path, version, date] = process.argv.slice(2);
+if (path === undefined || version === undefined || !/^\d{4}-\d\d-\d\d$/.test(date ?? ""))
+  throw new Error("usage: write-price-file.js MAP VERSION YYYY-MM-DD");
+const map = JSON.parse(readFileSync(path, "utf8")) as Readonly<Record<string, Listed>>;
+const file = makePriceFile({
+  map,
+  date: date!,
+  lists: [`LiteLLM ${version} (MIT)`, "@pydantic/genai-prices 0.1.8 (MIT)"],
+  other: await loadPriceList(emptyPriceFile),
+});
+writeFileSync("docs/prices.json", printPriceFile(file));
+const counts = new Map<string, { ids: number; priced: number }>();
+for (const id of currentIds(map, date!)) {
+  const count = counts.get(id.providerId) ?? { ids: 0, priced: 0 };
+  counts.set(id.providerId, count);
+  if (!isPerToken(id)) continue;
+  count.ids++;
+  if (convert(id) !== null) count.priced++;
+}
+for (const [name, { ids, priced }] of counts)
+  console.log(
+    `${name}: ${priced} of ${ids} ids per token, ${Object.keys(file.providers[name] ?? {}).length} in all`,
+  );
