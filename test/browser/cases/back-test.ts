@@ -34,7 +34,7 @@ t.test("the dialog of a limit", { skip: noBrowser }, async (t) => {
       await page.getByText(/It would have refused none of \d+ requests/).waitFor();
       await page.getByRole("textbox", { name: "Path" }).fill("/nobody");
       await ask.click();
-      await page.getByText("No recorded request falls under it").waitFor();
+      await page.getByText("No recorded request matches it").waitFor();
       await page.getByLabel("Requests at most").fill("0");
       await ask.click();
       await page.getByText(/max_requests must be greater than 0/).waitFor();
