@@ -44,7 +44,10 @@ const places = ["../../docs/prices.json", "../../../docs/prices.json"].map((plac
 );
 
 async function readPriceFile(): Promise<PriceFile> {
-  return parsePriceFile(await Promise.any(places.map((path) => readFile(path, "utf8"))));
+  const text = await Promise.any(places.map((path) => readFile(path, "utf8"))).catch(() => {
+    throw new Error(`the price list can't be read; tried ${places.join(", ")}`);
+  });
+  return parsePriceFile(text);
 }
 
 export async function loadPriceList(file?: PriceFile): Promise<PriceList> {
