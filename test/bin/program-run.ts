@@ -103,10 +103,13 @@ export async function runProgram(
   return { exitCode: code, out: program.out.join("\n"), err: program.err.join("\n") };
 }
 
-/** A directory that goes with the test. Short, for a Unix socket's path is bounded. */
+/**
+ * A directory that is removed after the test, even while the children of a killed program still
+ * write to it. Its name is short: a Unix socket's path is bounded.
+ */
 export function temporaryDirectory(t: Owner): string {
   const directory = mkdtempSync(join(tmpdir(), "sluice-"));
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+  t.teardown(() => rmSync(directory, { recursive: true, force: true, maxRetries: 10 }));
   return directory;
 }
 

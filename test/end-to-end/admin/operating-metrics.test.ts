@@ -59,4 +59,7 @@ t.test("a reload that fails, one that doesn't, a stop and a kill are told", asyn
   await first.up.ended;
   const second = await start();
   t.equal((await scrape(second.url))("sluice_last_stop_drained")[0]?.value, 1);
+  // Its processes write to the directory, which goes with the test, until they have ended.
+  second.up.child.kill("SIGTERM");
+  await second.up.ended;
 });

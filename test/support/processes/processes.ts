@@ -81,7 +81,7 @@ export function makeSite(
       child.kill("SIGKILL");
       await once(child, "exit");
     }
-    rmSync(directory, { recursive: true, force: true });
+    rmSync(directory, { recursive: true, force: true, maxRetries: 10 });
     await requireDescribedAnswers();
   });
   const begin = (
