@@ -3,7 +3,8 @@
  * or the daemon ended first. This happens when the proxy reconnects, before it repeats requests.
  */
 import type { Target } from "../../shared/domain/target-name.js";
-import { uncountedLsn, type VerdictsRead } from "../../shared/wire/message-to-daemon.js";
+import { uncountedLsn } from "../../shared/wire/lsn.js";
+import type { VerdictsRead } from "../../shared/wire/message-to-daemon.js";
 import type { KnownProxy, PeerState } from "../peer.js";
 import { countSince } from "../rules/charge.js";
 import { matchTarget } from "../rules/rule-book.js";

@@ -7,13 +7,8 @@
 
 import { unreachable } from "../../shared/assert.js";
 import { tokensPerResponseMax } from "../../shared/bounds.js";
-import {
-  isUnnumbered,
-  type Lease,
-  type Settle,
-  uncountedLsn,
-  unlimitedLsn,
-} from "../../shared/wire/message-to-daemon.js";
+import { isUnnumbered, uncountedLsn, unlimitedLsn } from "../../shared/wire/lsn.js";
+import type { Lease, Settle } from "../../shared/wire/message-to-daemon.js";
 import { type Counter, keepChild, shareOf } from "../counters/counter.js";
 import { rollWindow } from "../counters/window.js";
 import type { HeldLease, KnownProxy, PeerState, Recounted, RecountedAttempt } from "../peer.js";

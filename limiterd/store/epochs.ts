@@ -6,7 +6,7 @@
  */
 import { epochsMax } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
-import { unlimitedLsn } from "../../shared/wire/message-to-daemon.js";
+import { unlimitedLsn } from "../../shared/wire/lsn.js";
 import type { Change } from "./store.js";
 
 export interface Epochs {

@@ -7,7 +7,7 @@ import type { Target } from "../../shared/domain/target-name.js";
 import type { SuccessHeaders } from "../../shared/domain/verdict.js";
 import type { Failure } from "../../shared/error-code.js";
 import { type Execution, interimStatus } from "../../shared/wire/execution.js";
-import { isUnnumbered } from "../../shared/wire/message-to-daemon.js";
+import { isUnnumbered } from "../../shared/wire/lsn.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
 import { deniedCaller, modelProblem } from "../auth/caller.js";
 import { type Gateway, providerOf } from "../gateway.js";

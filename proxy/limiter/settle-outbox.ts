@@ -10,7 +10,8 @@ import {
   settlesUnacknowledgedMax,
 } from "../../shared/bounds.js";
 import type { Execution } from "../../shared/wire/execution.js";
-import { isUnnumbered, type SettledPart } from "../../shared/wire/message-to-daemon.js";
+import { isUnnumbered } from "../../shared/wire/lsn.js";
+import type { SettledPart } from "../../shared/wire/message-to-daemon.js";
 import type { DaemonConnection } from "./daemon-connection.js";
 import type { Admission, AnsweredFromCache, Spent } from "./limiter.js";
 import type { LimiterClientPorts, SettleWindow } from "./limiter-link.js";

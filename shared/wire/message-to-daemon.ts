@@ -370,21 +370,3 @@ function ofOtherRelease(
 function isKnown(op: string): boolean {
   return adminOps.some((known) => known === op);
 }
-
-/**
- * The log sequence number, in a lease or a settle, of a request that this doesn't count: it was
- * counted otherwise, or admitted while rate limits were off. Below every number that the daemon
- * assigns, and not 0, which stands for no admission at all.
- */
-export const uncountedLsn = 1;
-
-/**
- * The log sequence number, in a lease or a settle, of a request that needed no verdict because its
- * proxy knew of no rule and no budget. Numbers that the daemon assigns are larger.
- */
-export const unlimitedLsn = 2;
-
-/** Whether an admission, or an attempt, has no verdict and so no number of the daemon's. */
-export function isUnnumbered(lsn: number): boolean {
-  return lsn === 0 || lsn === unlimitedLsn;
-}

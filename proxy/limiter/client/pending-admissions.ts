@@ -8,6 +8,7 @@ import type { FailureMode } from "../../../shared/config/config.js";
 import { isKeyHash } from "../../../shared/domain/managed-key.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import { IdMap } from "../../../shared/id-map.js";
+import { isUnnumbered, unlimitedLsn } from "../../../shared/wire/lsn.js";
 import type {
   Admitted,
   Denied,
@@ -15,12 +16,7 @@ import type {
   Failed,
   Refused,
 } from "../../../shared/wire/message-from-daemon.js";
-import {
-  type Claimed,
-  isUnnumbered,
-  type ToDaemon,
-  unlimitedLsn,
-} from "../../../shared/wire/message-to-daemon.js";
+import type { Claimed, ToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { assertLimiter } from "../broken-limiter-state.js";
 import type { DaemonConnection } from "../daemon-connection.js";
 import type { DaemonNotices } from "../daemon-notices.js";

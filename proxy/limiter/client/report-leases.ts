@@ -4,7 +4,8 @@
  */
 import { frameBytesMaxToDaemon, leasesPerHello, leasesPerPeerMax } from "../../../shared/bounds.js";
 import type { IdMap } from "../../../shared/id-map.js";
-import { type Hello, type Lease, uncountedLsn } from "../../../shared/wire/message-to-daemon.js";
+import { uncountedLsn } from "../../../shared/wire/lsn.js";
+import type { Hello, Lease } from "../../../shared/wire/message-to-daemon.js";
 import type { DaemonConnection } from "../daemon-connection.js";
 import type { Admission } from "../limiter.js";
 import { nothingSpent, type SettleOutbox } from "../settle-outbox.js";

@@ -1,5 +1,5 @@
 import t from "tap";
-import { uncountedLsn } from "../../../shared/wire/message-to-daemon.js";
+import { uncountedLsn } from "../../../shared/wire/lsn.js";
 import { askFor, pathRule, startDaemon, submit, target } from "../in-memory-daemon.js";
 
 const rule = pathRule("/team", 60, { requests: 1 });

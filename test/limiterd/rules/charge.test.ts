@@ -17,11 +17,8 @@ import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import { tokensPerResponseMax } from "../../../shared/bounds.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/domain/target-name.js";
-import {
-  type SettledPart,
-  uncountedLsn,
-  unlimitedLsn,
-} from "../../../shared/wire/message-to-daemon.js";
+import { uncountedLsn, unlimitedLsn } from "../../../shared/wire/lsn.js";
+import type { SettledPart } from "../../../shared/wire/message-to-daemon.js";
 import { bookOf, matchKept, now, rule } from "../book-of.js";
 import {
   ask,

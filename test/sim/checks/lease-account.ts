@@ -4,15 +4,9 @@
  * `request-register.ts`.
  */
 import type { Target } from "../../../shared/domain/target-name.js";
+import { uncountedLsn, unlimitedLsn } from "../../../shared/wire/lsn.js";
 import type { Admitted } from "../../../shared/wire/message-from-daemon.js";
-import {
-  type Admit,
-  type Lease,
-  type Reroute,
-  type Settle,
-  uncountedLsn,
-  unlimitedLsn,
-} from "../../../shared/wire/message-to-daemon.js";
+import type { Admit, Lease, Reroute, Settle } from "../../../shared/wire/message-to-daemon.js";
 import type { World } from "../world.js";
 import type { WitnessedRequest } from "./crash-losses.js";
 import type { Moment, RequestRegister } from "./request-register.js";

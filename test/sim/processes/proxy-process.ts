@@ -9,12 +9,9 @@ import { LimiterClient } from "../../../proxy/limiter/client/limiter-client.js";
 import { frameBytesMaxFromDaemon, reconnectMs } from "../../../shared/bounds.js";
 import type { FailureMode } from "../../../shared/config/config.js";
 import { createFrameReader, encodeFrame } from "../../../shared/wire/codec.js";
+import { isUnnumbered, uncountedLsn } from "../../../shared/wire/lsn.js";
 import { parseFromDaemon } from "../../../shared/wire/message-from-daemon.js";
-import {
-  isUnnumbered,
-  uncountedLsn,
-  writeToDaemon,
-} from "../../../shared/wire/message-to-daemon.js";
+import { writeToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import type { WireVersions } from "../../../shared/wire/wire-versions.js";
 import type { SimulatedRequest } from "../workload.js";
 import type { Process, World } from "../world.js";

@@ -6,7 +6,8 @@
 import type { LimiterClient } from "../../../proxy/limiter/client/limiter-client.js";
 import type { Admission, AdmissionOutcome } from "../../../proxy/limiter/limiter.js";
 import type { Target } from "../../../shared/domain/target-name.js";
-import { type SettledPart, uncountedLsn } from "../../../shared/wire/message-to-daemon.js";
+import { uncountedLsn } from "../../../shared/wire/lsn.js";
+import type { SettledPart } from "../../../shared/wire/message-to-daemon.js";
 import type { SimulatedRequest } from "../workload.js";
 import type { Process, World } from "../world.js";
 

@@ -7,7 +7,7 @@ import {
   rejected,
 } from "../../../../proxy/limiter/client/pending-admissions.js";
 import type { Admission } from "../../../../proxy/limiter/limiter.js";
-import { unlimitedLsn } from "../../../../shared/wire/message-to-daemon.js";
+import { unlimitedLsn } from "../../../../shared/wire/lsn.js";
 
 const [gpt, claude] = [
   { provider: "openai", model: "gpt-4o" },

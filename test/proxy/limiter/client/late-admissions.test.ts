@@ -6,7 +6,8 @@ import {
 import type { Admission } from "../../../../proxy/limiter/limiter.js";
 import type { SettleOutbox } from "../../../../proxy/limiter/settle-outbox.js";
 import { admissionsWaitingMax } from "../../../../shared/bounds.js";
-import { type Settle, uncountedLsn } from "../../../../shared/wire/message-to-daemon.js";
+import { uncountedLsn } from "../../../../shared/wire/lsn.js";
+import type { Settle } from "../../../../shared/wire/message-to-daemon.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import {
   deadlineMs,

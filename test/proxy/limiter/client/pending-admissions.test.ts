@@ -3,11 +3,8 @@ import type { AdmissionOutcome } from "../../../../proxy/limiter/limiter.js";
 import { admissionsWaitingMax } from "../../../../shared/bounds.js";
 import type { SuccessHeaders } from "../../../../shared/domain/verdict.js";
 import { failure } from "../../../../shared/error-code.js";
-import {
-  type Admit,
-  type Settle,
-  uncountedLsn,
-} from "../../../../shared/wire/message-to-daemon.js";
+import { uncountedLsn } from "../../../../shared/wire/lsn.js";
+import type { Admit, Settle } from "../../../../shared/wire/message-to-daemon.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import {
   admissionOf,

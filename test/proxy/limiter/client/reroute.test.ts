@@ -1,6 +1,6 @@
 import t from "tap";
 import type { SuccessHeaders } from "../../../../shared/domain/verdict.js";
-import { uncountedLsn, unlimitedLsn } from "../../../../shared/wire/message-to-daemon.js";
+import { uncountedLsn, unlimitedLsn } from "../../../../shared/wire/lsn.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import {
   admissionOf,

@@ -1,6 +1,6 @@
 import t from "tap";
 import type { AdmissionOutcome } from "../../../../proxy/limiter/limiter.js";
-import { unlimitedLsn } from "../../../../shared/wire/message-to-daemon.js";
+import { unlimitedLsn } from "../../../../shared/wire/lsn.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import {
   admissionOf,

@@ -3,7 +3,7 @@ import { UnreportedAdmissions } from "../../../../proxy/limiter/client/report-le
 import type { Admission } from "../../../../proxy/limiter/limiter.js";
 import { leasesPerHello, leasesPerPeerMax } from "../../../../shared/bounds.js";
 import { IdMap } from "../../../../shared/id-map.js";
-import { uncountedLsn } from "../../../../shared/wire/message-to-daemon.js";
+import { uncountedLsn } from "../../../../shared/wire/lsn.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 
 type Context = ConstructorParameters<typeof UnreportedAdmissions>[0];

@@ -1,9 +1,5 @@
 import t from "tap";
-import {
-  isUnnumbered,
-  uncountedLsn,
-  unlimitedLsn,
-} from "../../../shared/wire/message-to-daemon.js";
+import { isUnnumbered, uncountedLsn, unlimitedLsn } from "../../../shared/wire/lsn.js";
 
 t.test("no verdict has numbered a request that had none, or needed none", async (t) => {
   t.same([uncountedLsn, unlimitedLsn], [1, 2], "releases agree on them");
