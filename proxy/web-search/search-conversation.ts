@@ -3,7 +3,7 @@
  * model calls, the text of results that it gets, and the citations in its answer. Each dialect has
  * a file for its shapes.
  */
-import { isObject } from "../../shared/checked.js";
+import { isObject, parseJson } from "../../shared/checked.js";
 import type { StreamEvent } from "../dialects/event-stream.js";
 import type { JsonObject } from "../dialects/shared/translation.js";
 import type { SearchQuery, SearchResult } from "./search-provider.js";
@@ -78,18 +78,10 @@ export function freeToolName(names: readonly unknown[]): string {
 
 /** Of arguments, parsed or as text. */
 export function queryIn(given: unknown): string | null {
-  const value = typeof given === "string" ? parsed(given) : given;
+  const value = typeof given === "string" ? parseJson(given) : given;
   if (!isObject(value)) return null;
   const { query } = value;
   return typeof query === "string" && query.trim() !== "" ? query : null;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 const errorTexts: Readonly<Record<SearchError, string>> = {
