@@ -32,7 +32,7 @@ What becomes of each field of a request at each type of provider. \`npm run heav
 - **passed**: the provider gets the field unchanged. In its own dialect, it may refuse the field itself.
 - **mapped**: other fields of the provider's dialect say the same.
 - **left out**: the answer means the same without it.
-- **told**: Sluice drops it, and \`x-sluice-dropped\` names it, in a request that is translated twice by its name in chat completions.
+- **dropped**: the provider doesn't get it, and \`x-sluice-dropped\` names it. For a request that is translated twice, the name is that of the field in chat completions.
 - **refused**: a 400 that names it.
 `;
 

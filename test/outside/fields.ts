@@ -14,10 +14,10 @@ type Body = Readonly<Record<string, unknown>>;
  * - passed: the provider gets the field as it is.
  * - mapped: the provider's dialect says it with other fields.
  * - left out: the answer means the same without it.
- * - told: dropped, and `x-sluice-dropped` names it.
+ * - dropped: the provider doesn't get it, and `x-sluice-dropped` names it.
  * - refused: a 400 that names it.
  */
-export const outcomes = ["passed", "mapped", "left out", "told", "refused"] as const;
+export const outcomes = ["passed", "mapped", "left out", "dropped", "refused"] as const;
 export type Outcome = (typeof outcomes)[number];
 
 export interface FieldResult {
@@ -316,7 +316,7 @@ function outcomeOf({ place, value }: SampleField, without: Seen, seen: Seen): Ou
   if (sent === undefined) return "refused";
   if (isDeepStrictEqual(memberAt(sent.body, place), value)) return "passed";
   const before = droppedIn(without);
-  if (droppedIn(seen).some((name) => !before.includes(name))) return "told";
+  if (droppedIn(seen).some((name) => !before.includes(name))) return "dropped";
   return isDeepStrictEqual(sent.body, without.sent.at(-1)?.body) ? "left out" : "mapped";
 }
 

@@ -435,7 +435,7 @@ export const reports: readonly OutsideCase[] = [
             },
           }
         : responseOf([outputText("hello")]),
-    right: "once more without the reasoning, told",
+    right: "once more without the reasoning, which is named",
     dropped: "input[] (reasoning)",
     check: (t, { sent }) => t.equal(sent.length, 2),
   },
@@ -512,7 +512,7 @@ export const reports: readonly OutsideCase[] = [
               usage: { input_tokens: 9, output_tokens: 3 },
             },
           },
-    right: "once more without it, told",
+    right: "once more without it, which is named",
     lacks: ["top_k"],
     dropped: "top_k",
   },
