@@ -109,6 +109,7 @@ export async function createGateway({
   const priceList = needsPriceList(config) ? await loadPriceList() : null;
   const prices = createPriceTable(config, {
     list: priceList,
+    listDate: priceList?.date ?? "",
     nowMs: () => Date.now(),
   });
   const sessions = new OpenSessions();

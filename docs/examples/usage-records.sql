@@ -53,6 +53,10 @@ create table if not exists sluice_usage_records (
   tokens_at_most bigint,
   cost_at_most numeric(24, 12),
   session text,
+  cost_source text,
+  price_list text,
+  provider_request_id text,
+  provider_key text,
   primary key (store_id, record_id, time)
 ) partition by range (time);
 

@@ -63,5 +63,9 @@ export function recordItem(
     tokens_at_most: atMost === null ? null : atMost.tokens,
     cost_at_most: atMost === null ? null : dollars(atMost.cost),
     session: record.session === "" ? null : record.session,
+    cost_source: record.costSource ?? null,
+    price_list: record.priceList ?? null,
+    provider_request_id: record.providerRequestId ?? null,
+    provider_key: record.providerKey ?? null,
   };
 }

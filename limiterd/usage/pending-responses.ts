@@ -180,6 +180,8 @@ export function finalOf(charged: UsageRecord, reported: UsageRecord): UsageRecor
     keyId: charged.keyId,
     requestedModel: charged.requestedModel,
     session: charged.session,
+    providerRequestId: charged.providerRequestId,
+    providerKey: charged.providerKey,
     status: interimStatus,
     estimated: false,
     cacheHit: false,

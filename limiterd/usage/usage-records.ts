@@ -4,7 +4,7 @@
  */
 import { recordLatenessMs } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
-import { isSignedPicoUsd } from "../../shared/domain/money.js";
+import { costSources, isSignedPicoUsd } from "../../shared/domain/money.js";
 import { isNormalUserPath } from "../../shared/domain/user-path.js";
 import { isMoment } from "../../shared/time.js";
 import { detailsFromFlat, detailsToFlat, flawOfDetails } from "../../shared/usage/usage-details.js";
@@ -59,6 +59,10 @@ export function recordOf(
     details: record.details,
     atMost: record.atMost,
     session: record.session,
+    costSource: record.costSource,
+    priceList: record.priceList,
+    providerRequestId: record.providerRequestId,
+    providerKey: record.providerKey,
   };
 }
 
@@ -93,20 +97,31 @@ export function recordsToStored(lsn: number, records: readonly UsageRecord[]): r
       r.latencyMs,
       r.firstByteMs,
     ];
-    const { atMost, session } = r;
-    // Many records have none of these.
-    if (r.requestedModel !== "" || r.details !== null || atMost !== null || session !== "")
-      stored.push(r.requestedModel, detailsToFlat(r.details));
-    if (atMost !== null || session !== "")
-      stored.push(atMost?.tokens ?? null, atMost?.cost ?? null);
-    if (session !== "") stored.push(session);
+    const { atMost } = r;
+    stored.push(
+      r.requestedModel,
+      detailsToFlat(r.details),
+      atMost?.tokens ?? null,
+      atMost?.cost ?? null,
+      r.session,
+      r.costSource ?? "",
+      r.priceList ?? "",
+      r.providerRequestId ?? "",
+      r.providerKey ?? "",
+    );
+    while (stored.length > fixedFields && isNothing(stored.at(-1))) stored.pop();
     value.push(stored);
   }
   return value;
 }
 
-/** Of a stored record: each adds the fields that the shorter ones lack. */
-const lengths: ReadonlySet<number> = new Set([22, 24, 26, 27]);
+/** The fields that each stored record has. Those after them end with the last that isn't empty. */
+const fixedFields = 22;
+const storedFields = 31;
+
+function isNothing(value: unknown): boolean {
+  return value === "" || value === null || (Array.isArray(value) && value.length === 0);
+}
 
 /** Null for what `recordsToStored` never wrote. */
 export function recordsFromStored(value: readonly unknown[]): UsageRecord[] | null {
@@ -115,7 +130,9 @@ export function recordsFromStored(value: readonly unknown[]): UsageRecord[] | nu
   for (let i = 1; i < value.length; i++) {
     const item = value[i];
     const record =
-      Array.isArray(item) && lengths.has(item.length) ? recordFromStored(item as unknown[]) : null;
+      Array.isArray(item) && item.length >= fixedFields && item.length <= storedFields
+        ? recordFromStored(item as unknown[])
+        : null;
     if (record === null) return null;
     records.push(record);
   }
@@ -151,7 +168,12 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     tokensAtMost = null,
     costAtMost = null,
     session = "",
+    rawSource = "",
+    priceList = "",
+    providerRequestId = "",
+    providerKey = "",
   ] = item;
+  const costSource = costSources.find((source) => source === rawSource);
   const details = detailsFromFlat(rawDetails);
   if (
     typeof requestId !== "string" ||
@@ -167,6 +189,10 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     typeof endpoint !== "string" ||
     typeof requestedModel !== "string" ||
     typeof session !== "string" ||
+    (costSource === undefined && rawSource !== "") ||
+    typeof priceList !== "string" ||
+    typeof providerRequestId !== "string" ||
+    typeof providerKey !== "string" ||
     details === undefined ||
     flawOfDetails(details) !== null
   )
@@ -218,6 +244,10 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     details,
     atMost: tokensAtMost === null ? null : { tokens: tokensAtMost, cost: costAtMost },
     session,
+    costSource,
+    priceList: priceList === "" ? undefined : priceList,
+    providerRequestId: providerRequestId === "" ? undefined : providerRequestId,
+    providerKey: providerKey === "" ? undefined : providerKey,
   };
 }
 

@@ -205,7 +205,9 @@ export function settleAttempt(
   if (usage === null || record.admission === null) return attempt;
   const { target } = record;
   record.target = record.admission.target;
-  settleProgress(context, record.admission, { usage, estimated, atMost });
+  const { providerRequestId = "", providerKey = "" } = attempt;
+  const at = { providerRequestId, providerKey };
+  settleProgress(context, record.admission, { usage, estimated, atMost, ...at });
   record.target = target;
   return { ...attempt, usage: null, estimated: false, atMost: null };
 }
@@ -214,10 +216,11 @@ export function settleAttempt(
 export function settleProgress(
   context: RequestContext<RecordingParts | "limiter">,
   admission: Admission,
-  { usage, estimated, atMost = null }: SpentTokens,
+  { usage, estimated, atMost = null, ...at }: SpentTokens & AtProvider,
 ): void {
   const { gateway, record } = context;
-  const part = { usage, atMost, status: interimStatus, executed: true, firstByteMonoMs: null };
+  const status = interimStatus;
+  const part = { usage, atMost, status, executed: true, firstByteMonoMs: null, ...at };
   const execution = executionOf(context, part);
   assert(isCount(usage.totalTokens), "a count of tokens is an integer");
   record.progressed({ usage, estimated }, execution?.totalCost ?? null);
@@ -225,6 +228,7 @@ export function settleProgress(
   gateway.limiter.progress(admission, { tokens: usage.totalTokens, estimated, record: execution });
 }
 
+type AtProvider = Pick<ProviderResult, "providerRequestId" | "providerKey">;
 type Counted = Pick<Forwarded, "usage" | "estimated" | "status" | "atMost">;
 
 function countCharge(
@@ -264,7 +268,10 @@ function executionOf(
   const { provider } = target;
   const priceOf = (model: string): Price | null => prices.priceOf({ provider, model });
   const { usage, responseId = "", servedModel = null } = result;
-  const price = prices.priceOf(target) ?? (servedModel === null ? null : priceOf(servedModel));
+  const ownPrice = prices.priceOf(target);
+  const named =
+    ownPrice === null && servedModel !== null ? { provider, model: servedModel } : target;
+  const price = ownPrice ?? prices.priceOf(named);
   // The request's own record has the fee per request.
   const isPart = price !== null && result.status === interimStatus;
   return usageRecord(result, {
@@ -283,6 +290,7 @@ function executionOf(
     endedMonoMs: monoMs(),
     savedBytes: record.savedBytes,
     price: isPart ? { ...price, perRequest: 0 } : price,
+    priceSource: prices.sourceOf(named),
     priceOf,
     isUnmetered:
       usage === null && isAnsweredPassthrough(exchange.path, target.model, result.status),

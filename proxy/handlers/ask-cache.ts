@@ -173,8 +173,7 @@ function missAndKeep(
     kind: "miss",
     context: withExchange(context, recording),
     keepAfter(forwarded, target) {
-      const { status, usage, estimated, executed, outcome, firstByteMonoMs } = forwarded;
-      const { timedOut, providerRequestId = "", note, failed, bug } = forwarded;
+      const { status, usage, estimated, outcome } = forwarded;
       const finish = (): void => {
         forwarded.finish();
         const recorded = recording.take();
@@ -194,20 +193,7 @@ function missAndKeep(
             context.gateway.monoMs(),
           );
       };
-      return {
-        status,
-        usage,
-        estimated,
-        executed,
-        outcome,
-        firstByteMonoMs,
-        timedOut: timedOut === true,
-        providerRequestId,
-        note,
-        failed,
-        bug,
-        finish,
-      };
+      return { ...forwarded, finish };
     },
   };
 }

@@ -101,6 +101,7 @@ async function settle(
       endedMonoMs: nowMonoMs,
       savedBytes: 0,
       price: prices.priceOf(target),
+      priceSource: prices.sourceOf(target),
       isUnmetered: false,
       priceOf: (name) => prices.priceOf({ provider, model: name }),
     },

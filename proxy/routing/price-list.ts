@@ -27,6 +27,8 @@ import {
 } from "./published-prices.js";
 
 export interface PriceList {
+  /** Of the file. */
+  readonly date: string;
   /**
    * The list's name for the provider at this address or, where a relay stands in between, with this
    * instance name; null when it knows neither.
@@ -70,6 +72,7 @@ export async function loadPriceList(file?: PriceFile): Promise<PriceList> {
     filedPrice(filed, { providerId, model: listedModel(providerId, model) });
 
   return {
+    date: filed.date,
     providerId(baseUrl, name) {
       const byUrl = findProvider({ providerApiUrl: baseUrl });
       if (byUrl !== undefined) return byUrl.id;

@@ -12,9 +12,16 @@ import { blendedUsdPerMillion, type Price } from "../../shared/domain/price.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { PriceList } from "./price-list.js";
 
+/** Where a price is from; `list`: the date of the price list. */
+export type PriceSource =
+  | { readonly kind: "operator"; readonly list?: undefined }
+  | { readonly kind: "list"; readonly list: string };
+
 export interface PriceTable {
   /** Null if unpriced. */
   priceOf(target: Target): Price | null;
+  /** Null if unpriced. */
+  sourceOf(target: Target): PriceSource | null;
   /** Whether the target has no price, but the model that its answer names may have one. */
   mayBePricedByAnswer(target: Target): boolean;
   /**
@@ -27,10 +34,13 @@ export interface PriceTable {
 interface PriceSources {
   /** Null if no configured provider can be in it. */
   readonly list: Pick<PriceList, "providerId" | "price"> | null;
+  /** The date of the list. */
+  readonly listDate?: string;
   readonly nowMs: () => number;
 }
 
 const minuteMs = 60_000;
+const operator: PriceSource = { kind: "operator" };
 /** The provider of prices for models that have no other. */
 const anyProvider = "*";
 /** How many prices may extend one another in a row. */
@@ -38,6 +48,7 @@ const extendsMax = 8;
 
 interface Remembered {
   readonly price: Price | null;
+  readonly source?: PriceSource;
   /** Of a price that may change with time; Infinity for one that doesn't. */
   readonly minute: number;
 }
@@ -49,7 +60,7 @@ export function needsPriceList(config: Pick<Config, "providers">): boolean {
 
 export function createPriceTable(
   config: Pick<Config, "providers" | "prices">,
-  { list, nowMs }: PriceSources,
+  { list, listDate = "", nowMs }: PriceSources,
 ): PriceTable {
   const own = ownPrices(config.prices);
   const listIds = new Map(
@@ -58,6 +69,7 @@ export function createPriceTable(
       type === "simulator" ? null : (list?.providerId(baseUrl, name) ?? null),
     ]),
   );
+  const ofList: PriceSource = { kind: "list", list: listDate };
   const remembered = new Map<string, Map<string, Remembered>>();
   let count = 0;
 
@@ -78,9 +90,11 @@ export function createPriceTable(
       isTimed ||= found.minute !== Infinity;
       return found.price;
     };
-    const price =
-      ownPrice(own.of(provider, model)) ?? listed() ?? ownPrice(own.of(anyProvider, model));
-    return { price, minute: isTimed ? minute : Infinity };
+    const ofProvider = ownPrice(own.of(provider, model));
+    const inList = ofProvider === null ? listed() : null;
+    const price = ofProvider ?? inList ?? ownPrice(own.of(anyProvider, model));
+    const source = inList === null ? operator : ofList;
+    return { price, source, minute: isTimed ? minute : Infinity };
   }
 
   function fromList(provider: string, model: string, minute: number): Remembered {
@@ -103,11 +117,10 @@ export function createPriceTable(
       : lookUp(base, minute, depth + 1);
   }
 
-  function priceOf(target: Target): Price | null {
+  function remember(target: Target): Remembered {
     const minute = Math.floor(nowMs() / minuteMs);
     const known = remembered.get(target.provider)?.get(target.model);
-    if (known !== undefined && (known.minute === Infinity || known.minute === minute))
-      return known.price;
+    if (known !== undefined && (known.minute === Infinity || known.minute === minute)) return known;
     const found = lookUp(target, minute);
     if (known === undefined && ++count > pricedTargetsMax) {
       // There aren't so many models: callers are making names up. All are dropped, and the real
@@ -117,11 +130,17 @@ export function createPriceTable(
     }
     const ofProvider = remembered.get(target.provider) ?? new Map<string, Remembered>();
     remembered.set(target.provider, ofProvider.set(target.model, found));
-    return found.price;
+    return found;
   }
+
+  const priceOf = (target: Target): Price | null => remember(target).price;
 
   return {
     priceOf,
+    sourceOf(target) {
+      const { price, source = null } = remember(target);
+      return price === null ? null : source;
+    },
     mayBePricedByAnswer(target) {
       const { provider } = target;
       const isPriced = (listIds.get(provider) ?? null) !== null || own.has(provider);

@@ -252,6 +252,7 @@ export abstract class AnswerRelay implements UpstreamSink {
       responseId,
       servedModel: this.meter.model,
       providerRequestId: this.#providerRequestId,
+      providerKey: this.#call?.keyName ?? "",
       note,
       failed,
       refused,

@@ -57,8 +57,6 @@ export interface Forwarded extends ProviderResult {
     | "internal_error";
   /** Whether it was cut because the provider exceeded a deadline. */
   readonly timedOut?: boolean;
-  /** The provider's request id; empty or absent if unknown. */
-  readonly providerRequestId?: string;
   /** A note for the log line. */
   readonly note: string | null;
   /** Set if the target failed, nothing was sent to the client, and another target may succeed. */

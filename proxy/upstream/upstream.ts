@@ -62,6 +62,8 @@ export interface UpstreamCall {
    * worked twice.
    */
   readonly isResent?: boolean;
+  /** The name of the provider's key that was used; empty or absent without one. */
+  readonly keyName?: string;
   pause(): void;
   resume(): void;
   /** Ends the call and frees its connection; the sink gets no further call. */

@@ -23,7 +23,8 @@ export interface Costs {
   readonly inputCost: PicoUsd;
   readonly outputCost: PicoUsd;
   readonly totalCost: PicoUsd;
-  readonly source: "reported" | "price";
+  /** `none`: nothing was charged. */
+  readonly source: "reported" | "price" | "none";
 }
 
 /** The price of another model of the same provider; null if it has none. */

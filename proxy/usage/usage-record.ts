@@ -3,9 +3,11 @@
  * provider executed or the cache answered: its priced usage.
  */
 import { subjectBytesMax } from "../../shared/bounds.js";
+import type { CostSource } from "../../shared/domain/money.js";
 import type { Price } from "../../shared/domain/price.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Execution, UsageBound } from "../../shared/wire/execution.js";
+import type { PriceSource } from "../routing/price-table.js";
 import { estimateSavedTokens } from "./count-usage.js";
 import {
   type Costs,
@@ -28,6 +30,8 @@ export interface ProviderResult {
   readonly servedModel?: string | null;
   /** As in `Execution`. */
   readonly responseId?: string;
+  readonly providerRequestId?: string;
+  readonly providerKey?: string;
   /**
    * Whether a provider worked on the request: it answered, or its answer was cut. False if no
    * provider could be reached, or none responded.
@@ -58,6 +62,7 @@ export interface Executed extends Answered {
   readonly savedBytes: number;
   /** The price of the target that answered; null if unpriced. */
   readonly price: Price | null;
+  readonly priceSource: PriceSource | null;
   /** Whether a model answered, and how much it used isn't known at all. */
   readonly isUnmetered: boolean;
   /** Prices of other models that worked on the answer. */
@@ -65,15 +70,15 @@ export interface Executed extends Answered {
 }
 
 /** An error, or a request that was cut before its answer, costs nothing, whatever the price. */
-const noCosts: Costs = { inputCost: 0, outputCost: 0, totalCost: 0, source: "price" };
+const noCosts: Costs = { inputCost: 0, outputCost: 0, totalCost: 0, source: "none" };
 
 /** Null if no provider executed the request: none answered, or it was never sent. */
-export function usageRecord(
-  { executed, usage, atMost = null, responseId = "", status, firstByteMonoMs }: ProviderResult,
-  what: Executed,
-): Execution | null {
+export function usageRecord(result: ProviderResult, what: Executed): Execution | null {
+  const { executed, usage, atMost = null, responseId = "", status, firstByteMonoMs } = result;
+  const { providerRequestId = "", providerKey = "" } = result;
   if (!executed) return null;
   const costs = costsOf(usage, what);
+  const costSource = sourceOf(costs, what.priceSource);
   const saved = usage === null ? 0 : estimateSavedTokens(what.savedBytes);
   return {
     requestId: what.requestId,
@@ -101,7 +106,16 @@ export function usageRecord(
     atMost: atMost === null ? null : boundOf(atMost, what.price),
     responseId,
     session: what.session,
+    costSource,
+    priceList: costSource === "list" ? what.priceSource?.list : undefined,
+    providerRequestId: providerRequestId === "" ? undefined : providerRequestId,
+    providerKey: providerKey === "" ? undefined : providerKey,
   };
+}
+
+function sourceOf(costs: Costs | null, from: PriceSource | null): CostSource | undefined {
+  if (costs === null || costs.source === "none") return undefined;
+  return costs.source === "reported" ? "reported" : from?.kind;
 }
 
 function costsOf(usage: Usage | null, { isUnmetered, price, priceOf }: Executed): Costs | null {

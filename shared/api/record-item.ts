@@ -1,4 +1,6 @@
 /** Usage records as exports and lists show them (docs/reference/usage-record.md). */
+
+import type { CostSource } from "../domain/money.js";
 import type { DetailField } from "../usage/usage-details.js";
 import type { ListPage, Timed } from "./list-page.js";
 
@@ -55,6 +57,14 @@ export interface RecordItem extends Readonly<Record<DetailField, number>> {
   readonly region: string | null;
   /** The session that the client named; null if it named none. */
   readonly session: string | null;
+  /** Null if nothing was charged, or the usage is unpriced. */
+  readonly cost_source: CostSource | null;
+  /** The date of the price list; null if the cost isn't from it. */
+  readonly price_list: string | null;
+  /** Null if the provider gave none. */
+  readonly provider_request_id: string | null;
+  /** The name of the provider's key; null without one. */
+  readonly provider_key: string | null;
 }
 
 /** The answer to GET /admin/usage/records, newest record first. */

@@ -167,12 +167,15 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
 export interface WeightedKey {
   readonly key: string;
   readonly weight: number;
+  /** As usage records have it; without one, its position. */
+  readonly name?: string;
 }
 
 /** One of several keys, in a file; in `ProviderConfig` its path is absolute. */
 export interface WeightedKeyFile {
   readonly keyFile: string;
   readonly weight: number;
+  readonly name?: string;
 }
 
 /** A header whose value is in a file; in `ProviderConfig` its path is absolute. */

@@ -17,6 +17,10 @@ import { isCount } from "../checked.js";
 /** Pico-dollars: a safe integer from 0 to `costPicoUsdMax`. */
 export type PicoUsd = number;
 
+/** Where a cost is from: the provider's answer, a price of the operator, or the price list. */
+export const costSources = ["reported", "operator", "list"] as const;
+export type CostSource = (typeof costSources)[number];
+
 /**
  * An exact sum. Both limbs are safe integers from 0; `picoUsd` is below a million. A plain object,
  * which the store keeps unchanged.

@@ -72,6 +72,10 @@ export const recordFields = [
   ["tokens_at_most", "tokens or null"],
   ["cost_at_most", "usd"],
   ["session", "later text"],
+  ["cost_source", "later text"],
+  ["price_list", "later text"],
+  ["provider_request_id", "later text"],
+  ["provider_key", "later text"],
 ] as const satisfies readonly (readonly [name: string, kind: FieldKind])[];
 
 type FieldName = (typeof recordFields)[number][0];

@@ -9,7 +9,7 @@
  */
 import { requestIdCharsMax, subjectBytesMax, tokensPerResponseMax } from "../bounds.js";
 import { isCount } from "../checked.js";
-import { isPicoUsd, type PicoUsd } from "../domain/money.js";
+import { costSources, isPicoUsd, type PicoUsd } from "../domain/money.js";
 import { isSession } from "../domain/session.js";
 import { isPrintable } from "../domain/target-name.js";
 import {
@@ -25,6 +25,8 @@ import {
   type Kind,
   kindOf,
   nullable,
+  oneOf,
+  optional,
   orEmpty,
   structure,
   text,
@@ -104,6 +106,14 @@ const execution = structure({
   responseId: text,
   /** The session that the client named; empty if none. */
   session: text,
+  /** Absent if nothing was charged, or the usage is unpriced. */
+  costSource: optional(oneOf(costSources)),
+  /** The date of the price list; only if the cost is from it. */
+  priceList: optional(text),
+  /** The provider's id of the request; absent if it gave none. */
+  providerRequestId: optional(text),
+  /** The name of the provider's key; absent without one. */
+  providerKey: optional(text),
 });
 export type Execution = ValueOf<typeof execution>;
 
@@ -145,6 +155,10 @@ export function flawOf(record: Execution): string | null {
   if (record.requestedModel.length > subjectBytesMax || !isPrintable(record.requestedModel))
     return "requestedModel";
   if (record.session !== "" && !isSession(record.session)) return "session";
+  const { priceList = "", providerRequestId = "", providerKey = "" } = record;
+  if (!isPlain(priceList, keyIdCharsMax)) return "priceList";
+  if (!isPlain(providerRequestId, requestIdCharsMax)) return "providerRequestId";
+  if (!isPlain(providerKey, keyIdCharsMax)) return "providerKey";
   const { atMost, responseId } = record;
   if (responseId !== "" && !isObjectId(responseId)) return "responseId";
   if (atMost !== null && !isBound(atMost)) return "atMost";
@@ -153,6 +167,10 @@ export function flawOf(record: Execution): string | null {
 
 function isBound({ tokens, cost }: UsageBound): boolean {
   return isCount(tokens) && tokens <= 4 * tokensPerResponseMax && isCost(cost);
+}
+
+function isPlain(value: string, charsMax: number): boolean {
+  return value.length <= charsMax && isPrintable(value);
 }
 
 function isSubject(value: string): boolean {

@@ -54,6 +54,7 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   watchIndex = -1;
   isSent = false;
   isResent = false;
+  keyName = "";
   connection: CallConnection | null = null;
   /** Called with the head of the answer. */
   onStatus: ((status: number, rawHeaders: readonly Buffer[]) => void) | null = null;

@@ -59,6 +59,7 @@ export function createHttpUpstream(
         sink.onFailure({ kind: "unreachable", reason: keys.missing });
         return call;
       }
+      if (key !== null) call.keyName = keys.nameOf(key);
       if (key !== null && keys.learns) call.onStatus = noteRefusals(keys, key);
       const own = isNative === true ? nativeHeadersWith(key) : headersWith(key);
       const passed = withOwnHeaders(given, provider.headers);

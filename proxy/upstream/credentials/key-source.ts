@@ -98,6 +98,8 @@ interface KeyPlace {
   readonly isCommand: boolean;
   key: string | null;
   readonly weight: number;
+  /** Empty for an only key without a name. */
+  readonly name: string;
 }
 
 function placesOf({
@@ -106,32 +108,33 @@ function placesOf({
   apiKeyFile,
   apiKeyCommand,
 }: Omit<Configured, "name">): readonly KeyPlace[] {
-  const given = (key: string, weight: number): KeyPlace => ({
-    ...{ what: null, isCommand: false, key, weight },
+  const given = (key: string, weight: number, name: string): KeyPlace => ({
+    ...{ what: null, isCommand: false, key, weight, name },
     read: () => Promise.resolve(key),
   });
-  const inFile = (what: string, path: string, weight: number): KeyPlace => ({
-    ...{ what, isCommand: false, key: null, weight },
+  const inFile = (what: string, path: string, weight: number, name: string): KeyPlace => ({
+    ...{ what, isCommand: false, key: null, weight, name },
     read: () => readFile(path, "utf8"),
   });
-  if (apiKeyFile !== null) return [inFile("api_key_file", apiKeyFile, 1)];
+  if (apiKeyFile !== null) return [inFile("api_key_file", apiKeyFile, 1, "")];
   if (apiKeyCommand !== null)
     return [
       {
-        ...{ what: "api_key_command", isCommand: true, key: null, weight: 1 },
+        ...{ what: "api_key_command", isCommand: true, key: null, weight: 1, name: "" },
         read: () => run(apiKeyCommand),
       },
     ];
-  const keys = apiKeys ?? (apiKey === null ? [] : [{ key: apiKey, weight: 1 }]);
-  return keys.map((each, i) =>
-    "key" in each
-      ? given(each.key, each.weight)
-      : inFile(`api_keys[${i}].key_file`, each.keyFile, each.weight),
-  );
+  if (apiKeys === null) return apiKey === null ? [] : [given(apiKey, 1, "")];
+  return apiKeys.map((each, i) => {
+    const name = each.name ?? String(i + 1);
+    return "key" in each
+      ? given(each.key, each.weight, name)
+      : inFile(`api_keys[${i}].key_file`, each.keyFile, each.weight, name);
+  });
 }
 
 function keysThere(places: readonly KeyPlace[]): readonly WeightedKey[] {
-  return places.flatMap(({ key, weight }) => (key === null ? [] : [{ key, weight }]));
+  return places.flatMap(({ key, weight, name }) => (key === null ? [] : [{ key, weight, name }]));
 }
 
 interface Attempt {

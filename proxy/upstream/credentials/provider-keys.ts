@@ -39,9 +39,9 @@ export class ProviderKeys {
   /** A known key that rests continues to rest. */
   #set(keys: readonly WeightedKey[]): void {
     const before = this.#keys;
-    this.#keys = keys.map(({ key, weight }) => {
-      const { current = 0, untilMs = 0 } = before.find((each) => each.key === key) ?? {};
-      return { key, weight, current, untilMs };
+    this.#keys = keys.map((given) => {
+      const { current = 0, untilMs = 0 } = before.find(({ key }) => key === given.key) ?? {};
+      return { ...given, current, untilMs };
     });
   }
 
@@ -77,6 +77,11 @@ export class ProviderKeys {
     if (best === null) return this.#soonest().key;
     best.current -= weightSum;
     return best.key;
+  }
+
+  /** Empty for a key without a name. */
+  nameOf(key: string): string {
+    return this.#keys.find((each) => each.key === key)?.name ?? "";
   }
 
   /** For when all keys rest: the one that can be used first. */

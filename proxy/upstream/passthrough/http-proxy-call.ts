@@ -26,6 +26,7 @@ export class HttpProxyCall implements UpstreamCall, Watched {
   timeoutTicks = Infinity;
   watchIndex = -1;
   isSent = false;
+  keyName = "";
   /** Called with the head of the answer. */
   onStatus: ((status: number, rawHeaders: readonly string[]) => void) | null = null;
   readonly #sink: UpstreamSink;

@@ -97,6 +97,7 @@ export function createHttpProxyUpstream(
         sink.onFailure({ kind: "unreachable", reason: keys.missing });
         return call;
       }
+      if (key !== null) call.keyName = keys.nameOf(key);
       if (key !== null && keys.learns) call.onStatus = noteRefusals(keys, key);
       const headers = headersOf(key, path, [...request.headers, ...framing(body)]);
       const sendBy = (by: HttpAgent): void => {

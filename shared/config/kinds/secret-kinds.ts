@@ -42,6 +42,7 @@ export const apiKey: ValueKind<string | null> = {
   schema: { type: "string" },
 };
 
+const keyName = /^[\w.-]{1,64}$/;
 const keyWeight = integer({ min: 1, max: 1000 });
 
 type SeveralKeys = readonly (WeightedKey | WeightedKeyFile)[];
@@ -51,7 +52,7 @@ export const apiKeys: ValueKind<SeveralKeys | null> = {
   label: "list",
   range: "1 to 100 keys, weights 1 to 1000",
   expected:
-    "must be a list of 1 to 100 keys, each a text or a mapping of key, or key_file, and weight (1 to 1000)",
+    "must be a list of 1 to 100 keys, each a text or a mapping of key, or key_file, weight (1 to 1000) and name (letters, digits, _, . and -, up to 64)",
   quotable: never,
   parse: (raw) => {
     if (!Array.isArray(raw) || raw.length === 0 || raw.length > 100) return undefined;
@@ -77,6 +78,11 @@ export const apiKeys: ValueKind<SeveralKeys | null> = {
               default: 1,
               description: "Its share of the requests.",
             },
+            name: {
+              type: "string",
+              pattern: keyName.source,
+              description: "Its name in usage records; without one, its position from 1.",
+            },
           },
           additionalProperties: false,
         },
@@ -86,13 +92,15 @@ export const apiKeys: ValueKind<SeveralKeys | null> = {
 };
 
 function weightedKey(raw: unknown): WeightedKey | WeightedKeyFile | undefined {
-  const { weight: rawWeight = 1, ...where } = isObject(raw) ? raw : { key: raw };
+  const { weight: rawWeight = 1, name, ...where } = isObject(raw) ? raw : { key: raw };
   const weight = keyWeight.parse(rawWeight);
   if (weight === undefined || Object.keys(where).length !== 1) return undefined;
+  if (name !== undefined && !(typeof name === "string" && keyName.test(name))) return undefined;
+  const rest = { weight, ...(name === undefined ? {} : { name }) };
   const key = token(where["key"]);
-  if (typeof key === "string") return { key, weight };
+  if (typeof key === "string") return { key, ...rest };
   const keyFile = filePath.parse(where["key_file"]);
-  return typeof keyFile === "string" ? { keyFile, weight } : undefined;
+  return typeof keyFile === "string" ? { keyFile, ...rest } : undefined;
 }
 
 /** Headers that Sluice sets, or that belong to the connection. */

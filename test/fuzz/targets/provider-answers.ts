@@ -152,6 +152,7 @@ function mustBeCharged(usage: Usage | null, what: Pick<Forwarded, "status" | "ex
       endedMonoMs: 9,
       savedBytes: 100,
       price,
+      priceSource: null,
       priceOf: () => null,
       isUnmetered: false,
     },

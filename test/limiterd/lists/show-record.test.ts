@@ -52,6 +52,10 @@ const shown = {
   tokens_at_most: null,
   cost_at_most: null,
   session: null,
+  cost_source: null,
+  price_list: null,
+  provider_request_id: null,
+  provider_key: null,
   ...noDetails,
 };
 
@@ -70,6 +74,14 @@ t.test("a record is shown with what its key is called now, and its costs in doll
     [{ keyId: "key_3" }, { key_id: "key_3", labels: ["key_3"] }],
     [{ requestedModel: "smart" }, { requested_model: "smart" }],
     [{ session: "s-1" }, { session: "s-1" }],
+    [
+      { costSource: "list", priceList: "2026-11-28" },
+      { cost_source: "list", price_list: "2026-11-28" },
+    ],
+    [
+      { providerRequestId: "req_9", providerKey: "prod" },
+      { provider_request_id: "req_9", provider_key: "prod" },
+    ],
     [{ model: "" }, { model: null, requested_model: null }],
     [
       { model: "", requestedModel: "smart" },

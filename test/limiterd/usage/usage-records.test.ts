@@ -297,8 +297,10 @@ t.test("what was asked for and the details are kept, each of them and both", asy
     { details },
     { requestedModel: "a", details },
     { session: "s-1" },
+    { costSource: "operator" },
+    { costSource: "list", priceList: "2026-11-28", providerRequestId: "req_9", providerKey: "a" },
     { session: "s-1", requestedModel: "a", details, atMost: { tokens: 7, cost: null } },
-  ]) {
+  ] as const) {
     const record = recordOn("/team", some);
     t.same(recordsFromStored(recordsToStored(7, [record])), [record]);
   }
@@ -328,4 +330,10 @@ t.test("nothing is taken for records but what was written as such", async (t) =>
   for (const stored of [[], [-1, item], ["7", item], [lsn, null], [lsn, item.slice(1)]])
     t.equal(recordsFromStored(stored), null);
   t.equal(recordsFromStored([lsn, [...item, 0]]), null);
+  const whole = { ...record, costSource: "list", priceList: "1", providerKey: "a" } as const;
+  const [, longest] = recordsToStored(7, [whole]) as [number, readonly unknown[]];
+  for (const at of [27, 28, 29, 30])
+    t.equal(recordsFromStored([lsn, longest.with(at, 5)]), null, `field ${at}`);
+  t.equal(recordsFromStored([lsn, longest.with(27, "guess")]), null);
+  t.equal(recordsFromStored([lsn, [...longest, ""]]), null);
 });

@@ -41,6 +41,7 @@ const what: Executed = {
   endedMonoMs: 1500.6,
   savedBytes: 0,
   price,
+  priceSource: { kind: "list", list: "2026-11-28" },
   priceOf: () => null,
   isUnmetered: false,
 };
@@ -71,6 +72,38 @@ t.test("a record has the tokens, costs and times of what was executed", async (t
     details: null,
     atMost: null,
     responseId: "",
+    costSource: "list",
+    priceList: "2026-11-28",
+    providerRequestId: undefined,
+    providerKey: undefined,
+  });
+});
+
+t.test("a record says where its cost is from", async (t) => {
+  const sourceOf = (result: Partial<ProviderResult>, given: Partial<Executed>) => {
+    const { costSource, priceList } = usageRecord(ended(result), { ...what, ...given })!;
+    return [costSource, priceList];
+  };
+  const reported = { usage: { ...usage, reportedCost: 120 } };
+  const operator = { priceSource: { kind: "operator" } } as const;
+  const unpriced = { price: null, priceSource: null };
+  t.same(sourceOf({}, {}), ["list", "2026-11-28"]);
+  t.same(sourceOf({}, operator), ["operator", undefined]);
+  t.same(sourceOf(reported, {}), ["reported", undefined]);
+  t.same(sourceOf(reported, unpriced), ["reported", undefined]);
+  t.same(sourceOf(reported, { ...operator, price: { ...price, ignoresReported: true } }), [
+    "operator",
+    undefined,
+  ]);
+  t.same(sourceOf({}, unpriced), [undefined, undefined]);
+  t.same(sourceOf({ status: 500, usage: null }, {}), [undefined, undefined], "nothing is charged");
+  t.same(sourceOf({ usage: null }, { isUnmetered: true }), ["list", "2026-11-28"], "a fee");
+});
+
+t.test("a record has the provider's id of the request and the name of its key", async (t) => {
+  t.match(usageRecord(ended({ providerRequestId: "req_9", providerKey: "prod" }), what), {
+    providerRequestId: "req_9",
+    providerKey: "prod",
   });
 });
 

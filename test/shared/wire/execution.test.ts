@@ -32,6 +32,9 @@ const settleWith = (record: readonly unknown[]): unknown => [
   record,
 ];
 
+/** The fields before those that may be omitted. */
+const requiredFields = 24;
+
 const changedAt = (at: number, value: unknown): unknown =>
   settleWith(executedFlat.map((item, i) => (i === at ? value : item)));
 
@@ -42,7 +45,7 @@ t.test(
   "the record of a settle is refused when a field has another type, or is missing",
   async (t) => {
     t.same(recordIn(settleWith(executedFlat)), executed);
-    for (const [at, item] of executedFlat.entries()) {
+    for (const [at, item] of executedFlat.slice(0, requiredFields).entries()) {
       const kinds = ["text", 5, true, null, undefined, {}, [], 1n].filter(
         (value) =>
           typeof value !== typeof item && !(value === null && [10, 11, 12, 15, 17].includes(at)),
@@ -54,7 +57,16 @@ t.test(
       );
     }
     t.same(recordIn(settleWith([...executedFlat, 1])), executed, "one more is a later release's");
-    t.equal(parseToDaemon(settleWith(executedFlat.slice(0, -1))), null, "one less");
+    t.equal(
+      parseToDaemon(settleWith(executedFlat.slice(0, requiredFields - 1))),
+      null,
+      "one less than required",
+    );
+    for (let at = requiredFields; at < executedFlat.length; at++) {
+      t.equal(parseToDaemon(changedAt(at, 5)), null, `field ${at} is a text`);
+      t.equal(flawOf(recordIn(settleWith(executedFlat.slice(0, at)))), null, `without field ${at}`);
+    }
+    t.equal(parseToDaemon(changedAt(requiredFields, "guess")), null, "no source of a cost");
     for (const atMost of [null, [90], ["90", 700], [90, "700"]])
       t.equal(parseToDaemon(changedAt(21, atMost)), null, JSON.stringify(atMost));
   },
@@ -93,6 +105,9 @@ t.test(
       [21, "atMost", [...notCounts, 5 * tokensPerResponseMax].map((tokens) => [tokens, 700])],
       [21, "atMost", notCosts.map((cost) => [90, cost])],
       [23, "session", ["grüße", "x".repeat(sessionCharsMax + 1), 's"', "s\u0000"]],
+      [25, "priceList", ["x".repeat(65), "\u0000"]],
+      [26, "providerRequestId", ["x".repeat(requestIdCharsMax + 1), "\u0000"]],
+      [27, "providerKey", ["x".repeat(65), "\u0000"]],
       [20, "cacheWrite1hTokens", notTokens.map((value) => [null, null, value])],
       [20, "webSearches", [[null, null, 0, 0, 0, 0, 0, 0, 0, 0, callsPerResponseMax + 1]]],
     ];

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { costPicoUsdMax, tokensPerResponseMax } from "../../../shared/bounds.js";
 import { budgetScopes } from "../../../shared/domain/budget.js";
 import { deniedClaims } from "../../../shared/domain/jwt-denial.js";
+import { costSources } from "../../../shared/domain/money.js";
 import { scopes } from "../../../shared/domain/rule.js";
 import { failure, invalid, plainFailure } from "../../../shared/error-code.js";
 import {
@@ -78,6 +79,10 @@ export const execution: fc.Arbitrary<Execution> = fc
       session: fc.oneof(fc.uuid(), fc.constant("")),
       atMost: fc.option(fc.record({ tokens, cost: fc.option(cost) })),
       responseId: fc.constantFrom("", "resp_1"),
+      costSource: fc.constantFrom(undefined, ...costSources),
+      priceList: fc.constantFrom(undefined, "2026-11-28"),
+      providerRequestId: fc.option(name, { nil: undefined }),
+      providerKey: fc.option(fc.stringMatching(/^[\w.-]{1,64}$/), { nil: undefined }),
       details: fc.option(
         fc.record({
           serviceTier: fc.option(fc.constantFrom("standard", "flex", "ultrafast")),
@@ -353,6 +358,10 @@ export const executed: Execution = {
   details: detailsOf("flex", { cacheWrite1hTokens: 2, audioInputTokens: 1 }),
   atMost: { tokens: 90, cost: 700 },
   responseId: "resp_1",
+  costSource: "list",
+  priceList: "2026-11-28",
+  providerRequestId: "req_9",
+  providerKey: "prod",
 };
 
 export const executedFlat = [
@@ -380,6 +389,10 @@ export const executedFlat = [
   [90, 700],
   "resp_1",
   "0197-a",
+  "list",
+  "2026-11-28",
+  "req_9",
+  "prod",
 ];
 
 export const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {

@@ -573,6 +573,10 @@ t.test("an export holds every record once, page by page, in the order of recordi
       containers: 0,
       pages: 0,
       session: null,
+      cost_source: null,
+      price_list: null,
+      provider_request_id: null,
+      provider_key: null,
     },
   ]);
 });

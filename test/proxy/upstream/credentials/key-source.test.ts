@@ -22,6 +22,17 @@ t.test("keys of the configuration are there at once", async (t) => {
   t.equal(source({ apiKey: "k" }).keys.choose(), "k");
   t.equal(source({}).keys.choose(), null);
   t.equal(source({ apiKeys: [{ key: "m", weight: 2 }] }).keys.choose(), "m");
+  const { keys } = source({
+    apiKeys: [
+      { key: "a", weight: 1, name: "prod" },
+      { key: "b", weight: 1 },
+    ],
+  });
+  t.same(
+    ["a", "b", "c"].map((key) => keys.nameOf(key)),
+    ["prod", "2", ""],
+  );
+  t.equal(source({ apiKey: "k" }).keys.nameOf("k"), "");
 });
 
 t.test("a key is read from a file, and one that isn't there is told once", async (t) => {

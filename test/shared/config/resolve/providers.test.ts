@@ -371,6 +371,9 @@ t.test("a key is in one place, and the environment's is in place of it", async (
       { key: "b", weight: 3 },
     ],
   });
+  t.match(keysOf("api_keys: [{ key: b, name: prod }, { key_file: /k, name: test.2 }]"), {
+    apiKeys: [{ name: "prod" }, { name: "test.2" }],
+  });
   t.same(keysOf("api_keys: [{ key_file: key }, { key_file: /other, weight: 3 }, c]"), {
     ...none,
     apiKeys: [
@@ -395,6 +398,7 @@ t.test("a key is in one place, and the environment's is in place of it", async (
     ["api_keys: []", /api_keys must be a list of 1 to 100 keys/],
     ["api_keys: [{ key: secret-a, wait: 1 }]", /api_keys must be a list/],
     ["api_keys: [{ key: secret-a, weight: 0 }]", /api_keys must be a list/],
+    ["api_keys: [{ key: secret-a, name: a b }]", /api_keys must be a list/],
     ["api_keys: [secret a]", /api_keys must be a list/],
     ["api_keys: [{ key: secret-a, key_file: /k }]", /api_keys must be a list/],
     ["api_keys: [{ key_file: ~/secret }]", /api_keys must be a list/],
