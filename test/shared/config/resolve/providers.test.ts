@@ -372,7 +372,7 @@ t.test("a key is in one place, and the environment's is in place of it", async (
     ],
   });
   t.match(keysOf("api_keys: [{ key: b, name: prod }, { key_file: /k, name: test.2 }]"), {
-    apiKeys: [{ name: "prod" }, { name: "test.2" }],
+    apiKeys: exactly([{ name: "prod" }, { name: "test.2" }]),
   });
   t.same(keysOf("api_keys: [{ key_file: key }, { key_file: /other, weight: 3 }, c]"), {
     ...none,
