@@ -101,18 +101,23 @@ const run = (program, args) =>
 
 const compile = (project) => run("node_modules/typescript/bin/tsc", ["-p", project]);
 
-/** When the newest file below these was changed, in milliseconds; a folder counts for its names. */
+/**
+ * When the newest file below these was changed, in milliseconds; a folder counts for its names.
+ * What tests install in `node_modules` doesn't count, nor does the folder in which it appears.
+ */
 function changedAtMs(paths) {
-  let newest = 0;
-  for (const path of paths) {
-    const { mtimeMs } = statSync(path);
-    if (mtimeMs > newest) newest = mtimeMs;
-    for (const entry of readdirSync(path, { recursive: true, withFileTypes: true })) {
-      const { mtimeMs } = statSync(`${entry.parentPath}/${entry.name}`);
-      if (mtimeMs > newest) newest = mtimeMs;
-    }
-  }
-  return newest;
+  const times = paths.flatMap((path) => {
+    const entries = readdirSync(path, { withFileTypes: true });
+    const own = entries.filter(({ name }) => name !== "node_modules");
+    const isInstalled = own.length < entries.length;
+    const folders = own.filter((entry) => entry.isDirectory()).map(({ name }) => `${path}/${name}`);
+    const files = own.filter((entry) => !entry.isDirectory()).map(({ name }) => `${path}/${name}`);
+    return [
+      ...(isInstalled ? [] : [path]).concat(files).map((file) => statSync(file).mtimeMs),
+      changedAtMs(folders),
+    ];
+  });
+  return Math.max(0, ...times);
 }
 
 /**

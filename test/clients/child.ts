@@ -40,6 +40,8 @@ export function clientEnvironment(home: string, own: Record<string, string>): No
 
 export interface Ended {
   readonly code: number | null;
+  /** Whether it was killed at its deadline. */
+  readonly isLate: boolean;
   readonly output: string;
 }
 
@@ -63,8 +65,10 @@ export function runChild({ command, args, cwd, env, leave, deadlineMs }: Run): P
       stdio: ["ignore", "pipe", "pipe"],
     });
     let output = "";
+    let isLate = false;
     const timer = setTimeout(() => {
       output += `\nkilled after ${deadlineMs} ms`;
+      isLate = true;
       killGroup(child, "SIGKILL");
     }, deadlineMs);
     void leave.then(() => killGroup(child, "SIGINT"));
@@ -73,7 +77,7 @@ export function runChild({ command, args, cwd, env, leave, deadlineMs }: Run): P
     child.once("error", reject);
     child.once("close", (code) => {
       clearTimeout(timer);
-      resolve({ code, output });
+      resolve({ code, isLate, output });
     });
   });
 }

@@ -32,9 +32,17 @@ export interface Job {
   readonly leave: Promise<void>;
 }
 
+/**
+ * By when a client must have ended a step: far later than it takes, since the machine may have much
+ * else to do.
+ */
+export const deadlineMs = 300_000;
+
 export interface Outcome {
   /** Whether the client itself says that it has done it. */
   readonly succeeded: boolean;
+  /** Whether it was ended at the deadline. */
+  readonly isLate: boolean;
   /** Everything that it said. */
   readonly output: string;
 }

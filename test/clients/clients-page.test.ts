@@ -5,30 +5,47 @@ import t from "tap";
 import { root } from "../tidy/source-tree.js";
 import { agents } from "./agents/agents.js";
 import type { Step } from "./client.js";
-import { clientsPage, comparePage, verdictOf } from "./clients-page.js";
-import type { CellResult } from "./run-cell.js";
+import { clientsPage, pageDifferences, verdictOf } from "./clients-page.js";
+import type { CellResult, StepResult } from "./run-cell.js";
 import { sdks } from "./sdks/sdks.js";
 
 const clients = [...agents, ...sdks];
 const page = readFileSync(join(root, "docs", "clients.md"), "utf8");
 
-function cell(model: string, wrong: readonly (readonly [Step, boolean])[]): CellResult {
-  const steps = wrong.map(([step, failsDirectly]) => ({ step, problem: "p [1]", failsDirectly }));
-  return { client: "claude-code", host: "openai", model, steps };
+type Wrong = readonly [step: Step, directly: StepResult["directly"], isLate?: boolean];
+
+function cell(model: string, wrong: readonly Wrong[]): CellResult {
+  const steps = wrong.map(
+    ([step, directly, isLate = false]): StepResult => ({
+      step,
+      problem: "p [1]",
+      directly,
+      isLate,
+    }),
+  );
+  return { client: "claude-code", host: "openai", model, steps, tookMs: 1 };
 }
 
 t.test("a cell is as good as its worst step", async (t) => {
   t.equal(verdictOf(cell("m", [])), "works");
-  t.equal(verdictOf(cell("m", [["task", true]])), "as_without");
+  t.equal(verdictOf(cell("m", [["task", "fails"]])), "as_without");
   t.equal(
     verdictOf(
       cell("m", [
-        ["task", true],
-        ["json", false],
+        ["task", "fails"],
+        ["json", "works"],
       ]),
     ),
     "red",
   );
+  t.equal(verdictOf(cell("m", [["abort", null, true]])), "red");
+});
+
+t.test("a client that is late everywhere says nothing of Sluice", async (t) => {
+  t.equal(verdictOf(cell("m", [["task", "late", true]])), "late");
+  t.equal(verdictOf(cell("m", [["task", "works", true]])), "red", "late through Sluice alone");
+  t.equal(verdictOf(cell("m", [["task", "late"]])), "red", "refused through Sluice");
+  t.equal(verdictOf(cell("m", [["task", "fails", true]])), "as_without");
 });
 
 t.test("the page has every client, with its settings", async (t) => {
@@ -40,12 +57,33 @@ t.test("the page has every client, with its settings", async (t) => {
   }
 });
 
+const resultsOf = (wrong: readonly Wrong[]): readonly CellResult[] =>
+  clients.map(({ id }) => ({ ...cell("gpt-4o", id === "codex" ? wrong : []), client: id }));
+
 t.test("the page is compared if every client has run, and only then", async (t) => {
-  const results = clients.map(({ id }) => ({ ...cell("gpt-4o", []), client: id }));
+  const results = resultsOf([]);
   const now = clientsPage({ clients, results, before: page });
-  t.equal(comparePage({ clients, results, before: now }), "same");
-  t.equal(comparePage({ clients, results, before: `${now}more` }), "stale");
-  t.equal(comparePage({ clients, results: results.slice(1), before: "other" }), "not_compared");
+  t.strictSame(pageDifferences({ clients, results, before: now }), []);
+  t.strictSame(pageDifferences({ clients, results, before: `${now}more` }), [
+    "only the page says: more",
+  ]);
+  t.equal(pageDifferences({ clients, results: results.slice(1), before: "other" }), null);
+});
+
+t.test("what differs from the page is named", async (t) => {
+  const before = clientsPage({ clients, results: resultsOf([]), before: page });
+  t.strictSame(pageDifferences({ clients, results: resultsOf([["task", "fails"]]), before }), [
+    "codex on openai/gpt-4o: the page says ✓, this run ○: task: p [1]",
+    "only this run says: - ○ `p []` *gpt-4o*: Codex 0.169.",
+  ]);
+});
+
+t.test("a cell that is late has the sign that it had", async (t) => {
+  const late = resultsOf([["task", "late", true]]);
+  for (const results of [resultsOf([]), resultsOf([["task", "fails"]])]) {
+    const before = clientsPage({ clients, results, before: page });
+    t.strictSame(pageDifferences({ clients, results: late, before }), []);
+  }
 });
 
 t.test("rows of clients that haven't run stay as they are", async (t) => {
@@ -54,7 +92,7 @@ t.test("rows of clients that haven't run stay as they are", async (t) => {
     text.split("\n").filter((line) => clients.some(({ title }) => line.startsWith(`| ${title}`)));
   t.same(rows(again), rows(page));
   t.match(
-    clientsPage({ clients, results: [cell("gpt-4o", [["task", false]])], before: page }),
+    clientsPage({ clients, results: [cell("gpt-4o", [["task", "works"]])], before: page }),
     /\| Claude Code 2\.1 \|\u2717\|/,
   );
 });

@@ -4,9 +4,10 @@ import { whyNotYet } from "./known.js";
 import { hosts } from "./providers/hosts.js";
 import type { CellResult, StepResult } from "./run-cell.js";
 
-export type Verdict = "works" | "as_without" | "not_yet" | "red";
+/** `late`: through Sluice and without it the client was ended at the deadline, which says nothing. */
+export type Verdict = "works" | "as_without" | "late" | "not_yet" | "red";
 
-const signs: Readonly<Record<Verdict, string>> = {
+const signs: Readonly<Record<Exclude<Verdict, "late">, string>> = {
   works: "✓",
   as_without: "○",
   not_yet: "…",
@@ -16,7 +17,9 @@ const signs: Readonly<Record<Verdict, string>> = {
 export function verdictOf(cell: CellResult): Verdict {
   const wrong = cell.steps.filter(({ problem }) => problem !== null);
   if (wrong.length === 0) return "works";
-  if (wrong.every(({ failsDirectly }) => failsDirectly)) return "as_without";
+  const isLate = ({ isLate, directly }: StepResult): boolean => isLate && directly === "late";
+  if (wrong.every((step) => step.directly === "fails" || isLate(step)))
+    return wrong.some(isLate) ? "late" : "as_without";
   return whyNotYet(cell) === null ? "red" : "not_yet";
 }
 
@@ -64,24 +67,23 @@ export function clientsPage({ clients, results, before }: PageParts): string {
   };
   const of = (client: Client): readonly CellResult[] =>
     results.filter((result) => result.client === client.id);
-  const columns = hosts.flatMap(({ title, models }) =>
-    models.map((model) => `${title} ${shortName(model)}`),
-  );
   const rows = clients.map((client) => {
     const cells = of(client);
-    const signOf = (host: string, model: string): string => {
+    const signsBefore = cellsOf(linesBefore, client);
+    const inRow = columns.map(({ host, model }, i) => {
       const cell = cells.find((each) => each.host === host && each.model === model);
-      return cell === undefined ? "–" : signs[verdictOf(cell)];
-    };
-    const inRow = hosts.flatMap(({ name, models }) => models.map((model) => signOf(name, model)));
+      if (cell === undefined) return "–";
+      const verdict = verdictOf(cell);
+      return verdict === "late" ? (signsBefore[i] ?? signs.red) : signs[verdict];
+    });
     return row(client, cells.length === 0 ? null : [...inRow, ...limitCells(client, cells)]);
   });
-  const limits = ["leaves a stream", "waits for a slot", "stops at the day's limit"];
+  const heads = columns.map(({ title, model }) => `${title} ${shortName(model)}`);
   return [
     intro,
     ...setUps(clients),
     works,
-    table(["client", ...columns, ...limits], rows),
+    table(["client", ...heads, ...limitHeads], rows),
     "\n",
     notes(clients, results),
   ]
@@ -89,12 +91,64 @@ export function clientsPage({ clients, results, before }: PageParts): string {
     .replace(/\n+$/, "\n");
 }
 
-/** The notes are of all clients: the results of some say nothing of the page. */
-export function comparePage(parts: PageParts): "same" | "stale" | "not_compared" {
+const columns = hosts.flatMap(({ name, title, models }) =>
+  models.map((model) => ({ host: name, title, model })),
+);
+const limitHeads = ["leaves a stream", "waits for a slot", "stops at the day's limit"];
+
+/** The signs in a client's row, in the order of the columns. */
+function cellsOf(lines: readonly string[], { title }: Client): readonly string[] {
+  const start = `| ${title} |`;
+  const found = lines.find((line) => line.startsWith(start));
+  return found?.slice(start.length, -1).split("|") ?? [];
+}
+
+/**
+ * What a run says otherwise than the page, a line each; null if some client hasn't run: the notes
+ * are of all clients.
+ */
+export function pageDifferences(parts: PageParts): readonly string[] | null {
   const { clients, results, before } = parts;
   const ran = new Set(results.map(({ client }) => client));
-  if (!clients.every(({ id }) => ran.has(id))) return "not_compared";
-  return clientsPage(parts) === before ? "same" : "stale";
+  if (!clients.every(({ id }) => ran.has(id))) return null;
+  const hasLate = results.some((cell) => verdictOf(cell) === "late");
+  const linesOf = (page: string): readonly string[] =>
+    page.split("\n").filter((line) => !hasLate || !/^(?:- |$)/.test(line));
+  const now = linesOf(clientsPage(parts));
+  const then = linesOf(before);
+  const inRows = clients.flatMap((client) => {
+    const signsNow = cellsOf(now, client);
+    const signsThen = cellsOf(then, client);
+    return [...columns.map(({ host, model }) => `${host}/${model}`), ...limitHeads].flatMap(
+      (column, i) => {
+        if (signsNow[i] === signsThen[i]) return [];
+        const cell = results.find(
+          (each) => each.client === client.id && column === `${each.host}/${each.model}`,
+        );
+        const why = cell === undefined || verdictOf(cell) === "works" ? "" : `: ${reasonOf(cell)}`;
+        return [
+          `${client.id} on ${column}: the page says ${signsThen[i]}, this run ${signsNow[i]}${why}`,
+        ];
+      },
+    );
+  });
+  const isRow = (line: string): boolean =>
+    clients.some(({ title }) => line.startsWith(`| ${title} |`));
+  const only = (some: readonly string[], others: readonly string[]): readonly string[] =>
+    some.filter((line) => !isRow(line) && !others.includes(line));
+  const others = [
+    ...only(then, now).map((line) => `only the page says: ${line}`),
+    ...only(now, then).map((line) => `only this run says: ${line}`),
+  ];
+  if (inRows.length + others.length > 0 || now.join("\n") === then.join("\n"))
+    return [...inRows, ...others];
+  return ["the lines have another order"];
+}
+
+/** The first problem, for a log. */
+export function reasonOf({ steps }: CellResult): string {
+  const first = steps.find(({ problem }) => problem !== null);
+  return `${first?.step}: ${first?.problem}`;
 }
 
 function shortName(model: string): string {
@@ -120,7 +174,7 @@ function notes(clients: readonly Client[], results: readonly CellResult[]): stri
   const byReason = new Map<string, Map<string, string[]>>();
   for (const cell of results) {
     const verdict = verdictOf(cell);
-    if (verdict === "works") continue;
+    if (verdict === "works" || verdict === "late") continue;
     const reason = `${signs[verdict]} ${verdict === "not_yet" ? whyNotYet(cell) : firstProblem(cell.steps)}`;
     const title = clients.find(({ id }) => id === cell.client)?.title ?? cell.client;
     const cells = byReason.get(reason) ?? new Map<string, string[]>();

@@ -146,7 +146,7 @@ rate_limits:
 const refusal = (path: string): string => `"status":4(?:29|02),.*"user_path":"${path}"`;
 
 /** For what takes a moment, on a machine with much else to do. */
-export const patienceMs = 30_000;
+export const patienceMs = 120_000;
 
 /** Asks until Sluice holds nothing for this caller any more. */
 export async function settled(gateway: Gateway, key: string): Promise<Recorded> {

@@ -12,7 +12,7 @@ import { runCell } from "./run-cell.js";
 
 interface Sample {
   readonly step: Step;
-  readonly outcome: Outcome;
+  readonly outcome: Omit<Outcome, "isLate"> & { readonly isLate?: boolean };
   /** Streams that begin while it runs, and how often it is refused. */
   readonly streams?: number;
   readonly refusals?: number;
@@ -45,7 +45,7 @@ async function problemOf({ step, outcome, streams = 0, refusals = 0 }: Sample) {
     isThere: () => true,
     run: async () => {
       seen.streams += streams;
-      return outcome;
+      return { isLate: false, ...outcome };
     },
     close: async () => {},
   };
@@ -71,6 +71,6 @@ t.test("who meets a day's limit must stop by itself, and soon", async (t) => {
   const outcome = { succeeded: false, output };
   t.equal(await problemOf({ step: "day", outcome, refusals: 10 }), null);
   t.match(await problemOf({ step: "day", outcome, refusals: 11 }), /refused 11 times/);
-  const killed = { succeeded: false, output: `${output}\nkilled after 5 ms` };
+  const killed = { succeeded: false, isLate: true, output };
   t.match(await problemOf({ step: "day", outcome: killed }), /it doesn't stop/);
 });

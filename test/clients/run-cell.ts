@@ -13,8 +13,10 @@ export interface StepResult {
   readonly step: Step;
   /** Null: as it should be. */
   readonly problem: string | null;
-  /** Whether the client fails at the provider itself, too. */
-  readonly failsDirectly: boolean;
+  /** Whether the client was ended at the deadline. */
+  readonly isLate: boolean;
+  /** What the client does at the provider itself; null if it wasn't tried. */
+  readonly directly: "works" | "fails" | "late" | null;
 }
 
 export interface CellResult {
@@ -22,6 +24,7 @@ export interface CellResult {
   readonly host: string;
   readonly model: string;
   readonly steps: readonly StepResult[];
+  readonly tookMs: number;
 }
 
 interface Cell {
@@ -39,29 +42,41 @@ export async function runCell(gateway: Gateway, cell: Cell): Promise<CellResult>
   mkdirSync(work, { recursive: true });
   writeFileSync(join(work, "picture.png"), Buffer.from(picture, "base64"));
   for (const number of [1, 2, 3]) writeFileSync(join(work, `note-${number}.txt`), note(number));
+  const startedMs = performance.now();
   const steps: StepResult[] = [];
   for (const step of cell.steps) {
-    const problem = await runStep(gateway, cell, step).catch((error: unknown) => String(error));
-    steps.push({ step, problem, failsDirectly: false });
+    const tried = await runStep(gateway, cell, step).catch(
+      (error: unknown): Tried => ({ problem: String(error), isLate: false }),
+    );
+    steps.push({ step, ...tried, directly: null });
     // What continues it can't go better.
-    if (problem !== null && step === "task") break;
+    if (tried.problem !== null && step === "task") break;
   }
-  if (steps.every(({ problem }) => problem === null) || !speaksTo(cell))
-    return resultOf(cell, steps);
-  const direct = new Map<Step, boolean>();
-  for (const step of cell.steps.filter(isConversation))
-    direct.set(step, (await runDirectly(gateway, cell, step)) !== null);
+  const { client, host, model } = cell;
+  const resultOf = (all: readonly StepResult[]): CellResult => ({
+    client: client.id,
+    host: host.name,
+    model,
+    steps: all,
+    tookMs: performance.now() - startedMs,
+  });
+  if (steps.every(({ problem }) => problem === null) || !speaksTo(cell)) return resultOf(steps);
+  const direct = new Map<Step, StepResult["directly"]>();
+  for (const step of cell.steps.filter(isConversation)) {
+    const { problem, isLate } = await runDirectly(gateway, cell, step);
+    direct.set(step, problem === null ? "works" : isLate ? "late" : "fails");
+  }
   return resultOf(
-    cell,
-    steps.map((result) => ({
-      ...result,
-      failsDirectly: result.problem !== null && direct.get(result.step) === true,
-    })),
+    steps.map((result) =>
+      result.problem === null ? result : { ...result, directly: direct.get(result.step) ?? null },
+    ),
   );
 }
 
-function resultOf({ client, host, model }: Cell, steps: readonly StepResult[]): CellResult {
-  return { client: client.id, host: host.name, model, steps };
+interface Tried {
+  /** Null: as it should be. */
+  readonly problem: string | null;
+  readonly isLate: boolean;
 }
 
 const isConversation = (step: Step): boolean => !["count", "abort", "busy", "day"].includes(step);
@@ -83,7 +98,7 @@ async function runDirectly(
   { standIn }: Gateway,
   { client, host, model, directory }: Cell,
   step: Step,
-): Promise<string | null> {
+): Promise<Tried> {
   standIn.forget();
   const outcome = await client.run({
     step,
@@ -94,7 +109,8 @@ async function runDirectly(
     prompt: prompts[step](join(directory, "work")),
     leave: never,
   });
-  return standIn.seen(host.name).refused[0] ?? checkOutcome(step, outcome);
+  const problem = standIn.seen(host.name).refused[0] ?? checkOutcome(step, outcome);
+  return { problem, isLate: outcome.isLate };
 }
 
 const prompts: Readonly<Record<Step, (work: string) => string>> = {
@@ -109,7 +125,7 @@ const prompts: Readonly<Record<Step, (work: string) => string>> = {
   abort: () => "Take your time. [[SLOWLY]]",
 };
 
-async function runStep(gateway: Gateway, cell: Cell, step: Step): Promise<string | null> {
+async function runStep(gateway: Gateway, cell: Cell, step: Step): Promise<Tried> {
   const { client, host, model, directory } = cell;
   const path = `/${client.id}/${step}/${host.name}/${model.replace(/[^a-z0-9]+/gi, "-")}`;
   const key = await gateway.keyOf(path);
@@ -131,11 +147,13 @@ async function runStep(gateway: Gateway, cell: Cell, step: Step): Promise<string
       : step === "day"
         ? atItsEnd(gateway, cell, job, path)
         : client.run(job));
+  const { isLate } = outcome;
   const refusals = seen().refused;
-  if (refusals.length > 0) return `the provider refuses it: ${refusals[0]}`;
+  if (refusals.length > 0)
+    return { problem: `the provider refuses it: ${refusals[0]}`, isLate: false };
   const said = step === "count" ? checkCount(host, outcome) : checkOutcome(step, outcome);
-  if (said !== null) return `${said}; it says: ${excerpt(outcome.output)}`;
-  return checkUsage(gateway, cell, step, key);
+  if (said !== null) return { problem: `${said}; it says: ${excerpt(outcome.output)}`, isLate };
+  return { problem: await checkUsage(gateway, cell, step, key), isLate: false };
 }
 
 /**
@@ -199,7 +217,7 @@ async function atItsEnd(
   return outcome;
 }
 
-function checkOutcome(step: Step, { succeeded, output }: Outcome): string | null {
+function checkOutcome(step: Step, { succeeded, isLate, output }: Outcome): string | null {
   switch (step) {
     case "task":
     case "stream":
@@ -215,7 +233,7 @@ function checkOutcome(step: Step, { succeeded, output }: Outcome): string | null
     case "count":
       return null;
     case "day":
-      if (/killed after|no answer after/.test(output)) return "it doesn't stop";
+      if (isLate) return "it doesn't stop";
       return output.includes("day request limit") ? null : "it doesn't show the limit";
     case "abort":
       return null;

@@ -26,7 +26,9 @@ const countHosts = [...pictureHosts, "vllm"];
 
 export async function runMatrix(wanted: Wanted): Promise<readonly CellResult[]> {
   const root = mkdtempSync(join(tmpdir(), "sluice-clients-"));
-  const waiting = [...wanted.clients];
+  // The one that waits longest at a day's limit begins, so that no lane waits for it alone.
+  const waits = ({ dayRefusalsMax = 0 }: Client): number => dayRefusalsMax;
+  const waiting = [...wanted.clients].sort((a, b) => waits(b) - waits(a));
   const results = new Map<Client, readonly CellResult[]>();
   const lane = async (): Promise<void> => {
     const standIn = await startStandIn();

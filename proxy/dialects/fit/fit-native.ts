@@ -13,7 +13,7 @@ import { RequestCheck } from "../shared/request-check.js";
 import type { JsonObject } from "../shared/translation.js";
 import { googleModelStep } from "./fit-google.js";
 import { messagesModelStep, otherMessagesStep } from "./fit-messages.js";
-import { hostResponsesStep, responsesModelStep } from "./fit-responses.js";
+import { encryptedReasoningStep, hostResponsesStep, responsesModelStep } from "./fit-responses.js";
 import { chatStep, type FitStep, type FitTarget } from "./fit-tuning.js";
 import { signedStep } from "./signed-for-anthropic.js";
 
@@ -50,7 +50,11 @@ function stepsOf(
     case "responses":
     case "compact":
     case "input_tokens":
-      return [hostResponsesStep(target, bytes), responsesModelStep(target, bytes)];
+      return [
+        hostResponsesStep(target, bytes),
+        responsesModelStep(target, bytes),
+        encryptedReasoningStep(target, bytes),
+      ];
     case "generate_content":
     case "stream_generate_content":
       return [googleModelStep(target, bytes)];

@@ -17,7 +17,8 @@ import type { JsonObject } from "../shared/translation.js";
 import { dropVerbosity, fitSampling, fitToolChoice } from "./fit-chat-request.js";
 import { fitOutputMax, fitReasoning } from "./fit-responses-request.js";
 import { type FitStep, type FitTarget, isMoved } from "./fit-tuning.js";
-import { chatTraitsOf } from "./target-traits.js";
+import { isOpenaiModel } from "./model-families.js";
+import { chatTraitsOf, namedLike } from "./target-traits.js";
 
 /** The beginning, in JSON, of all reasoning that Sluice keeps. */
 const keptMark = '"sluice_';
@@ -65,14 +66,37 @@ export function responsesModelStep(target: FitTarget, bytes: Buffer): FitStep | 
   };
 }
 
+/**
+ * For OpenAI's models that don't reason, also if the client named the model: Codex always asks for
+ * encrypted reasoning, and these models refuse that. Their answers have none, so nothing is lost.
+ * Null for other models.
+ */
+export function encryptedReasoningStep(
+  { provider, model }: FitTarget,
+  bytes: Buffer,
+): FitStep | null {
+  if (provider.nativeRequests === "untouched") return null;
+  if (!isOpenaiModel(namedLike(provider, model))) return null;
+  const { efforts, reasonsUnasked } = chatTraitsOf(provider, model);
+  if (efforts.length > 0 || reasonsUnasked) return null;
+  return bytes.includes(`"${encryptedReasoning}"`) ? withoutEncryptedReasoning : null;
+}
+
+function withoutEncryptedReasoning(body: JsonObject): JsonObject {
+  const { include, ...others } = body;
+  if (!Array.isArray(include) || !include.includes(encryptedReasoning)) return body;
+  const left = include.filter((name) => name !== encryptedReasoning);
+  return left.length > 0 ? { ...others, include: left } : others;
+}
+
 /** For a model that doesn't reason. */
 function dropReasoning(out: Record<string, unknown>, check: RequestCheck): void {
   const { include, input } = out;
   if (Array.isArray(include) && include.includes(encryptedReasoning)) {
     check.drop("include[]", "must be left out", `include[] (${encryptedReasoning})`);
-    const others = include.filter((name) => name !== encryptedReasoning);
-    if (others.length > 0) out["include"] = others;
-    else delete out["include"];
+    const { include: left } = withoutEncryptedReasoning(out);
+    if (left === undefined) delete out["include"];
+    else out["include"] = left;
   }
   if (Array.isArray(input) && input.some(isReasoning))
     out["input"] = withoutItems(input, isReasoning, check);

@@ -5,6 +5,7 @@ import { binary, clientEnvironment, runChild } from "../child.js";
 import {
   type Client,
   type ClientDialect,
+  deadlineMs,
   type Job,
   type Outcome,
   type Step,
@@ -22,8 +23,6 @@ export interface Agent {
   /** What it isn't asked to do. */
   readonly without?: Step;
   readonly dayRefusalsMax?: number;
-  /** By when it must have ended, where that is later than for all. */
-  readonly deadlinesMs?: Partial<Record<Step, number>>;
   /** What it is asked to do beyond what all are. */
   readonly also?: Step;
   /** The files of its home, by their path. */
@@ -37,7 +36,6 @@ export interface Agent {
 /** In the order in which they are asked. */
 const agentSteps: readonly Step[] = steps.filter((step) => step !== "stream" && step !== "json");
 const special: readonly Step[] = ["picture", "count"];
-const deadlineMs = 60_000;
 
 export function agentClient(agent: Agent): Client {
   return {
@@ -59,17 +57,17 @@ export function agentClient(agent: Agent): Client {
         mkdirSync(dirname(join(home, path)), { recursive: true });
         writeFileSync(join(home, path), text);
       }
-      const { code, output } = await runChild({
+      const { code, isLate, output } = await runChild({
         command: binary(agent.command),
         args: agent.args(job),
         cwd: join(job.directory, "work"),
         env: clientEnvironment(home, agent.env(job)),
         leave: job.leave,
-        deadlineMs: agent.deadlinesMs?.[job.step] ?? deadlineMs,
+        deadlineMs,
       });
       const count = job.step === "count" ? agent.countIn?.(output) : null;
       const counted = typeof count === "number" ? `\ncounted ${count} tokens` : "";
-      return { succeeded: code === 0, output: `${output}${counted}` };
+      return { succeeded: code === 0, isLate, output: `${output}${counted}` };
     },
     close: async () => {},
   };

@@ -188,7 +188,6 @@ const continueCli: Agent = {
   title: "Continue cn 1.5",
   dialect: "chat",
   // It tries ten times more, for two minutes, whatever it is told.
-  deadlinesMs: { day: 240_000 },
   dayRefusalsMax: 11,
   command: ".bin/cn",
   setUp: `\`~/.continue/config.yaml\`:

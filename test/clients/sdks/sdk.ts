@@ -3,7 +3,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { clientEnvironment, clientsDirectory } from "../child.js";
-import type { Client, ClientDialect, Job, Outcome, Step } from "../client.js";
+import {
+  type Client,
+  type ClientDialect,
+  deadlineMs,
+  type Job,
+  type Outcome,
+  type Step,
+} from "../client.js";
 
 export interface Sdk {
   readonly id: string;
@@ -14,8 +21,6 @@ export interface Sdk {
   /** The program and its arguments; scripts are in this folder. */
   readonly command: readonly string[];
 }
-
-const deadlineMs = 20_000;
 
 export function sdkClient(sdk: Sdk): Client {
   const { id, title, dialect, steps, setUp } = sdk;
@@ -57,7 +62,8 @@ class SdkProcess {
     });
     this.#child.stderr!.on("data", (text: Buffer) => (this.#noise += text.toString()));
     createInterface({ input: this.#child.stdout! }).on("line", (line) => {
-      if (line.startsWith("\u0001")) this.#answer(JSON.parse(line.slice(1)) as Outcome);
+      if (line.startsWith("\u0001"))
+        this.#answer({ isLate: false, ...(JSON.parse(line.slice(1)) as Omit<Outcome, "isLate">) });
       else this.#noise += line;
     });
     this.#child.once("close", (code) => this.#fail(`ended with ${code}`));
@@ -65,13 +71,17 @@ class SdkProcess {
     this.#child.stdin!.on("error", () => this.#fail("takes no job"));
   }
 
-  #fail(why: string): void {
-    this.#answer({ succeeded: false, output: `${why}: ${this.#noise}` });
+  #fail(why: string, isLate = false): void {
+    this.#answer({ succeeded: false, isLate, output: `${why}: ${this.#noise}` });
   }
 
   ask({ step, url, key, model, prompt }: Job): Promise<Outcome> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#fail(`no answer after ${deadlineMs} ms`), deadlineMs);
+      const isLate = true;
+      const timer = setTimeout(
+        () => this.#fail(`no answer after ${deadlineMs} ms`, isLate),
+        deadlineMs,
+      );
       this.#answer = (outcome) => {
         clearTimeout(timer);
         resolve(outcome);

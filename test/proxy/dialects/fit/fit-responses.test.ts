@@ -6,14 +6,14 @@ import type { JsonObject } from "../../../../proxy/dialects/shared/translation.j
 import { findPreset } from "../../../../shared/config/presets.js";
 import { providerConfig } from "../../../support/provider-config.js";
 
-function sent(host: string, body: JsonObject, untouched = false): unknown {
+function sent(host: string, body: JsonObject, untouched = false, model = "m"): unknown {
   const { responses } = findPreset(host)!;
   const provider = providerConfig({
     name: host,
     responses,
     nativeRequests: untouched ? "untouched" : "fitted",
   });
-  const target = { provider, model: "m", isNamed: true };
+  const target = { provider, model, isNamed: true };
   const bytes = Buffer.from(JSON.stringify(body));
   const result = fittedBody(bytes, fitSteps("responses", target, bytes));
   return result === null
@@ -58,6 +58,21 @@ t.test("what a host does anyway is left out without a word", async (t) => {
     body: { input: "hi" },
     dropped: [],
   });
+});
+
+t.test("OpenAI's models that don't reason aren't asked for encrypted reasoning", async (t) => {
+  const include = ["reasoning.encrypted_content"];
+  const asked = { input: "hi", include };
+  for (const model of ["gpt-4o", "gpt-4.1", "gpt-5-chat-latest"])
+    t.strictSame(sent("azure", asked, false, model), { body: { input: "hi" }, dropped: [] }, model);
+  for (const model of ["gpt-5.5", "o3", "gpt-oss-120b", "kimi-k2.6", "my-deployment"])
+    t.equal(sent("azure", asked, false, model), null, model);
+  const others = ["message.output_text.logprobs"];
+  t.strictSame(sent("openai", { input: "hi", include: [...include, ...others] }, false, "gpt-4o"), {
+    body: { input: "hi", include: others },
+    dropped: [],
+  });
+  t.equal(sent("openai", asked, true, "gpt-4o"), null, "unless the operator wants it sent");
 });
 
 t.test("reasoning that Sluice has kept for another model isn't sent to OpenAI", async (t) => {
