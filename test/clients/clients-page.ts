@@ -4,7 +4,7 @@ import { whyNotYet } from "./known.js";
 import { hosts } from "./providers/hosts.js";
 import type { CellResult, StepResult } from "./run-cell.js";
 
-/** `late`: through Sluice and without it the client was ended at the deadline, which says nothing. */
+/** `late`: with and without Sluice the client was ended at the deadline, which says nothing. */
 export type Verdict = "works" | "as_without" | "late" | "not_yet" | "red";
 
 const signs: Readonly<Record<Exclude<Verdict, "late">, string>> = {
