@@ -70,6 +70,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   providers: ["sluice providers list", "sluice providers check"],
   "providers list": ["sluice providers list"],
   "providers check": ["sluice providers check openai"],
+  prices: ["sluice prices update"],
+  "prices update": [
+    "sluice prices update && sluice reload",
+    "sluice prices update model_prices_and_context_window.json",
+  ],
   doctor: ["sluice doctor", "sluice doctor --offline --strict --bundle report.json"],
   config: ["sluice config check", "sluice config show --changed"],
   "config check": ["sluice config check --config sluice.yaml"],

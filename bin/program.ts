@@ -15,6 +15,7 @@ import { addLimits } from "./commands/limits/limits.js";
 import { addInFlight } from "./commands/live/in-flight.js";
 import { addTail } from "./commands/live/tail.js";
 import { addTop } from "./commands/live/top.js";
+import { addPrices } from "./commands/prices/prices-update.js";
 import { addProviders } from "./commands/providers/providers.js";
 import { addReload } from "./commands/reload.js";
 import { addStatus } from "./commands/status.js";
@@ -87,6 +88,7 @@ export function createProgram(session: Session): Command {
   addInFlight(program, session);
   addTail(program, session);
   addProviders(program, session);
+  addPrices(program, session);
   addBackup(program, session);
   addRestore(program, session);
   addVerifyStore(program, session);
@@ -136,6 +138,7 @@ const onlyHere: readonly string[] = [
   "config check",
   "config schema",
   "providers check",
+  "prices update",
   "backup",
   "restore",
   "verify-store",

@@ -106,16 +106,16 @@ export async function createGateway({
         });
   const targetLoad = new TargetLoad(config.virtualModels, () => performance.now());
   const targetHealth = createTargetHealth({ limiter, log, providers });
-  const priceList = needsPriceList(config) ? await loadPriceList() : null;
+  const priceList = needsPriceList(config) ? await loadPriceList(config.priceListFile) : null;
   const prices = createPriceTable(config, {
     list: priceList,
-    listDate: priceList?.date ?? "",
     nowMs: () => Date.now(),
   });
   const sessions = new OpenSessions();
   const recordedModels = createRecordedModels(config, { models, nowMs: () => Date.now() });
   const parts = { limiter, sessions, capacity, recordedModels, targetHealth };
-  const metrics = createMetrics(config, parts, { group, lastStop });
+  const listedMs = priceList === null ? Number.NaN : Date.parse(priceList.source.file.date);
+  const metrics = createMetrics(config, parts, { group, lastStop, listedMs });
   return {
     config,
     log,
@@ -184,7 +184,15 @@ const lookMs = 1000;
 function createMetrics(
   config: Config,
   parts: Pick<Gateway, "limiter" | "sessions" | "capacity" | "recordedModels" | "targetHealth">,
-  { group, lastStop }: { readonly group: ProxyGroup | null; readonly lastStop: LastStop },
+  {
+    group,
+    lastStop,
+    listedMs,
+  }: {
+    readonly group: ProxyGroup | null;
+    readonly lastStop: LastStop;
+    readonly listedMs: number;
+  },
 ): Metrics {
   const { metrics, providers } = config;
   const types = new Map(providers.map(({ name, type }) => [name, type]));
@@ -200,6 +208,7 @@ function createMetrics(
     nodeVersion: process.version,
     configHash: configHash(config),
     configReadMs: Date.now(),
+    listedMs,
   };
   const gauges = new Gauges(counts.table, { ...parts, ...own }, performance.now());
   const looking = setInterval(() => gauges.lookAtLimiter(performance.now()), lookMs).unref();

@@ -46,6 +46,21 @@ export function checkProxy(health: unknown, reason: string | null, version: stri
     limiter["reachable"] === false
       ? failed("proxy", "it doesn't reach its daemon: see its log")
       : ok("proxy", "reaches its daemon"),
+    ...checkPriceList(health["price_list"]),
+  ];
+}
+
+/** New models appear every week. */
+const listAgeMaxDays = 60;
+
+function checkPriceList(list: unknown): readonly Finding[] {
+  if (!isObject(list)) return [];
+  const { date, age_days: days, file } = list;
+  const text = `of ${String(date)}, ${String(days)} days old: ${String(file)}`;
+  return [
+    Number(days) > listAgeMaxDays
+      ? warning("price list", `${text}; run \`sluice prices update\``)
+      : ok("price list", text),
   ];
 }
 

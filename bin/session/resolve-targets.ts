@@ -21,7 +21,7 @@ type ResolvedTargets =
 
 /** Best first; for `round_robin` the order of a proxy's first request. */
 export async function resolveTargets(
-  config: Pick<Config, "providers" | "virtualModels" | "prices" | "aliases">,
+  config: Pick<Config, "providers" | "virtualModels" | "prices" | "aliases" | "priceListFile">,
   model: string,
 ): Promise<ResolvedTargets> {
   const { providers, virtualModels, aliases } = config;
@@ -30,7 +30,7 @@ export async function resolveTargets(
   const route = resolveModel({ ...catalog, unlearned }, model);
   if (route !== null) {
     const prices = createPriceTable(config, {
-      list: needsPriceList(config) ? await loadPriceList() : null,
+      list: needsPriceList(config) ? await loadPriceList(config.priceListFile) : null,
       nowMs: () => Date.now(),
     });
     return {

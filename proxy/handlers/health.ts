@@ -8,6 +8,7 @@ import { authenticateSession, cookieOf } from "../auth/session/authenticate-sess
 import type { Gateway } from "../gateway.js";
 import type { Exchange } from "../http/exchange.js";
 import { replyJson } from "../http/respond.js";
+import { priceListStatus } from "../routing/price-file.js";
 
 /**
  * Liveness: 200 as long as the process answers. Returns the status. Only operators get details
@@ -19,7 +20,9 @@ export function replyHealth(
     config,
     capacity,
     targetHealth,
-  }: Pick<Gateway, "limiter" | "config" | "capacity" | "targetHealth">,
+    prices,
+    nowMs,
+  }: Pick<Gateway, "limiter" | "config" | "capacity" | "targetHealth" | "prices" | "nowMs">,
   exchange: Exchange,
   isDetailed: boolean,
 ): number {
@@ -49,6 +52,7 @@ export function replyHealth(
       held_bytes_max: memory.max,
       file_descriptors_exhausted: files.exhausted,
     },
+    price_list: priceListStatus(prices.listed, nowMs()),
   };
   const health: Health = { status, ...(isDetailed ? details : {}) };
   replyJson(exchange, 200, health);

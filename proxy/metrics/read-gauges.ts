@@ -18,6 +18,8 @@ interface GaugePorts {
   readonly configHash: string;
   /** When it was loaded. */
   readonly configReadMs: number;
+  /** The date of the price list; NaN without one. */
+  readonly listedMs: number;
 }
 
 export class Gauges {
@@ -33,6 +35,7 @@ export class Gauges {
     table.add(proxyMetrics.config, [ports.configHash]).values[0] = 1;
     table.of(proxyMetrics.reloadSucceeded).values[0] = 1;
     table.of(proxyMetrics.reloadedAt).values[0] = ports.configReadMs / 1000;
+    table.of(proxyMetrics.priceListDate).values[0] = ports.listedMs / 1000;
   }
 
   /** Called once a second; measures the time without the daemon. */

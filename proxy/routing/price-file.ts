@@ -2,8 +2,20 @@
  * The prices in `docs/prices.json`: by provider and by the exact id of a model. The file is made
  * from public lists (docs/decisions/prices.md); this module finds a model in it.
  */
-import { isObject } from "../../shared/checked.js";
-import type { Price } from "../../shared/domain/price.js";
+import type { PriceListStatus } from "../../shared/api/gateway-status.js";
+import { subjectBytesMax } from "../../shared/bounds.js";
+import { isCount, isObject } from "../../shared/checked.js";
+import { isPicoUsd } from "../../shared/domain/money.js";
+import {
+  factorKinds,
+  type Price,
+  type TokenRates,
+  tokenKinds,
+  unitNames,
+  usdPerMillionMax,
+} from "../../shared/domain/price.js";
+import { isPrintable } from "../../shared/domain/target-name.js";
+import { dayMs } from "../../shared/time.js";
 
 /** A price as the file has it: without the fields that are empty. */
 export type FiledPrice = Pick<Price, "rates"> &
@@ -23,12 +35,224 @@ export interface PriceFile {
   readonly providers: Readonly<Record<string, Readonly<Record<string, FiledPrice>>>>;
 }
 
+/** A list that was read, and its path. */
+export interface ReadPriceFile {
+  readonly file: PriceFile;
+  readonly from: string;
+}
+
+/** For people; null if no provider can be in a list. */
+export function priceListStatus(read: ReadPriceFile | null, nowMs: number): PriceListStatus | null {
+  if (read === null) return null;
+  const { date, lists } = read.file;
+  const age_days = Math.max(0, Math.floor((nowMs - Date.parse(date)) / dayMs));
+  return { date, age_days, lists, file: read.from };
+}
+
 export const emptyPriceFile: PriceFile = { date: "", lists: [], pages: [], providers: {} };
 
+/** Public lists have about two million bytes. */
+export const priceFileBytesMax = 32 * 1024 * 1024;
+/** A factor in thousandths. */
+const factorMax = 100_000;
+const problemsShown = 5;
+
+/** Throws an error with what is wrong. */
 export function parsePriceFile(text: string): PriceFile {
-  const file: unknown = JSON.parse(text);
-  if (!isObject(file) || !isObject(file["providers"])) throw new Error("providers are missing");
+  return checkPriceFile(JSON.parse(text) as unknown);
+}
+
+/** Checks everything that a price list has, so that no part of a wrong one counts. */
+export function checkPriceFile(file: unknown): PriceFile {
+  const problems: string[] = [];
+  const note = (at: string, value: unknown, expected: string): void => {
+    problems.push(`${at} must be ${expected}, not ${JSON.stringify(value) ?? "missing"}`);
+  };
+  const isDate = (value: unknown) => typeof value === "string" && /^\d{4}-\d\d-\d\d$/.test(value);
+  if (!isObject(file)) throw new Error("a price list must be an object");
+  const { date, lists, pages, providers } = file;
+  if (!isDate(date)) note("date", date, "YYYY-MM-DD");
+  if (!isTexts(lists)) note("lists", lists, "names");
+  if (!isTexts(pages)) note("pages", pages, "addresses");
+  if (!isObject(providers) || Object.keys(providers).length === 0)
+    note("providers", providers, "an object with providers");
+  const pagesCount = Array.isArray(pages) ? pages.length : 0;
+  for (const [provider, models] of entriesOf(providers)) {
+    if (!isObject(models)) note(`providers.${provider}`, models, "an object with models");
+    for (const [model, price] of entriesOf(models)) {
+      const at = `${provider}/${model}`;
+      if (!isId(model)) note(at, model, "an id in lower case");
+      checkPrice(price, pagesCount, (field, value, expected) =>
+        note(`${at}: ${field}`, value, expected),
+      );
+    }
+  }
+  if (problems.length > 0) {
+    const more = problems.length - problemsShown;
+    const shown = problems.slice(0, problemsShown).join("; ");
+    throw new Error(more > 0 ? `${shown}; and ${more} more problems` : shown);
+  }
   return file as unknown as PriceFile;
+}
+
+type Note = (field: string, value: unknown, expected: string) => void;
+type Check = (value: unknown, field: string, note: Note) => void;
+
+/** A value that `isValid` accepts. */
+function one(isValid: (value: unknown) => boolean, expected: string): Check {
+  return (value, field, note) => {
+    if (!isValid(value)) note(field, value, expected);
+  };
+}
+
+/** An object with these fields, or with any if there are no names. */
+function map(each: Check, names: readonly string[] | null = null): Check {
+  return (value, field, note) => {
+    if (!isObject(value)) return note(field, value, "an object");
+    for (const [name, item] of Object.entries(value)) {
+      const at = `${field}.${name}`;
+      if (names !== null && !names.includes(name)) note(at, item, `one of ${names.join(", ")}`);
+      else each(item, at, note);
+    }
+  };
+}
+
+const amount = one(isPicoUsd, "pico-dollars");
+const rate = one(
+  (value) => isCount(value) && value <= usdPerMillionMax * 1e6,
+  `pico-dollars per token, at most ${usdPerMillionMax * 1e6}`,
+);
+const factors = map(
+  map(
+    one((value) => isCount(value) && value <= factorMax, `thousandths, at most ${factorMax}`),
+    [...factorKinds],
+  ),
+);
+const mainRates = ["input", "output", "cachedInput", "cacheWrite"];
+const kinds = map(rate, tokenKinds);
+const rates: Check = (value, field, note) => {
+  if (!isObject(value)) return note(field, value, "an object");
+  for (const name of mainRates) {
+    const main = value[name];
+    if (main !== null) rate(main, `${field}.${name}`, note);
+  }
+  const { kinds: ofKinds, ...others } = value;
+  if (ofKinds !== undefined) kinds(ofKinds, `${field}.kinds`, note);
+  for (const name of Object.keys(others))
+    if (!mainRates.includes(name)) note(`${field}.${name}`, value[name], "absent");
+};
+
+const priceFields: Readonly<Record<keyof FiledPrice, Check>> = {
+  rates,
+  tiers(value, field, note) {
+    if (!Array.isArray(value)) return note(field, value, "a list");
+    let before = 0;
+    for (const tier of value as readonly unknown[]) {
+      const above = isObject(tier) ? tier["aboveInputTokens"] : undefined;
+      if (!isCount(above) || above <= before)
+        return note(`${field}.aboveInputTokens`, above, `more than ${before}`);
+      before = above;
+      rates((tier as { readonly rates?: unknown }).rates, `${field}.rates`, note);
+    }
+  },
+  perRequest: amount,
+  perUnit: map(amount, unitNames),
+  perImage: map(amount),
+  serviceTiers: factors,
+  regions: factors,
+  contextTokens: one(isCount, "a number of tokens"),
+  page: one(isCount, "an index of pages"),
+  reportedFactor: one(() => false, "absent"),
+  ignoresReported: one(() => false, "absent"),
+};
+
+function checkPrice(price: unknown, pages: number, note: Note): void {
+  if (!isObject(price)) return note("price", price, "an object");
+  if (price["rates"] === undefined) note("rates", undefined, "an object");
+  for (const [name, value] of Object.entries(price)) {
+    if (Object.hasOwn(priceFields, name)) priceFields[name as keyof FiledPrice](value, name, note);
+    else note(name, value, "absent");
+  }
+  const { page } = price;
+  if (typeof page === "number" && page >= pages) note("page", page, `less than ${pages}`);
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
+}
+
+function isId(model: string): boolean {
+  return (
+    model !== "" &&
+    model.length <= subjectBytesMax &&
+    model === model.toLowerCase() &&
+    isPrintable(model)
+  );
+}
+
+function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
+  return isObject(value) ? Object.entries(value) : [];
+}
+
+/** The factor from which a difference between two lists is more likely an error than a new price. */
+const likelyFactorMax = 4;
+/** The share of models that may leave a list from one update to the next. */
+const goneMax = 0.1;
+
+export interface PriceFileDifference {
+  readonly models: number;
+  readonly added: number;
+  readonly changed: number;
+  readonly gone: number;
+  /** Why the newer list is likely wrong; empty if it isn't. */
+  readonly doubts: readonly string[];
+}
+
+export function comparePriceFiles(now: PriceFile, next: PriceFile): PriceFileDifference {
+  const doubts: string[] = [];
+  let [models, known, added, changed, gone] = [0, 0, 0, 0, 0];
+  for (const [provider, prices] of Object.entries(next.providers))
+    for (const [model, price] of Object.entries(prices)) {
+      models++;
+      const before = exactly(now, provider, model);
+      if (before === null) added++;
+      else if (JSON.stringify({ ...before, page: 0 }) !== JSON.stringify({ ...price, page: 0 })) {
+        changed++;
+        const doubt = unlikely(before, price);
+        if (doubt !== null) doubts.push(`${provider}/${model}: ${doubt}`);
+      }
+    }
+  for (const [provider, prices] of Object.entries(now.providers))
+    for (const model of Object.keys(prices)) {
+      known++;
+      if (exactly(next, provider, model) === null) gone++;
+    }
+  if (gone > known * goneMax) doubts.push(`${gone} of ${known} models are gone`);
+  if (next.date < now.date) doubts.push(`it is of ${next.date}, the present one of ${now.date}`);
+  return { models, added, changed, gone, doubts };
+}
+
+function exactly({ providers }: PriceFile, provider: string, model: string): FiledPrice | null {
+  const models = Object.hasOwn(providers, provider) ? providers[provider]! : {};
+  return Object.hasOwn(models, model) ? models[model]! : null;
+}
+
+/** Says which amount has changed by more than the likely factor, to 0 or from it; null if none. */
+function unlikely(before: FiledPrice, after: FiledPrice): string | null {
+  const [then, now] = [amountsOf(before), amountsOf(after)];
+  for (const [name, old] of Object.entries(then)) {
+    const current = now[name];
+    if (typeof old !== "number" || typeof current !== "number" || old === current) continue;
+    if (Math.max(old, current) > likelyFactorMax * Math.min(old, current))
+      return `${name} was ${old} and is ${current}`;
+  }
+  return null;
+}
+
+/** Amounts in pico-dollars, by what they are for. */
+function amountsOf({ rates, perUnit, perImage, perRequest }: FiledPrice): Record<string, unknown> {
+  const { kinds, ...main } = rates as TokenRates;
+  return { ...main, ...kinds, ...perUnit, ...perImage, perRequest };
 }
 
 /** The price of a model by its id, or of the model that the id is a dated snapshot of. */

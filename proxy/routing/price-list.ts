@@ -1,11 +1,11 @@
 /**
- * The price lists: `docs/prices.json`, then, for what it lacks, the package
- * `@pydantic/genai-prices`. Both are data on the disk, nothing is downloaded. This file alone knows
- * the package; it turns its prices into ours.
+ * The price lists: `docs/prices.json` or the newer file of `price_list_file`, then, for what it
+ * lacks, the package `@pydantic/genai-prices`. All are data on the disk; `sluice prices update`
+ * alone downloads. This file alone knows the package; it turns its prices into ours.
  *
  * The lists are loaded when a configured provider may be in them, and not otherwise.
  */
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { MatchLogic, ModelInfo, ModelPrice } from "@pydantic/genai-prices";
 import { findPreset, presetAt } from "../../shared/config/presets.js";
@@ -17,7 +17,14 @@ import {
   tokenKinds,
   type UnitName,
 } from "../../shared/domain/price.js";
-import { filedPrice, type PriceFile, parsePriceFile, sameModels } from "./price-file.js";
+import {
+  filedPrice,
+  type PriceFile,
+  parsePriceFile,
+  priceFileBytesMax,
+  type ReadPriceFile,
+  sameModels,
+} from "./price-file.js";
 import {
   free,
   type Named,
@@ -27,8 +34,8 @@ import {
 } from "./published-prices.js";
 
 export interface PriceList {
-  /** Of the file. */
-  readonly date: string;
+  /** The file that comes first. */
+  readonly source: ReadPriceFile;
   /**
    * The list's name for the provider at this address or, where a relay stands in between, with this
    * instance name; null when it knows neither.
@@ -45,16 +52,49 @@ const places = ["../../docs/prices.json", "../../../docs/prices.json"].map((plac
   fileURLToPath(new URL(place, import.meta.url)),
 );
 
-async function readPriceFile(): Promise<PriceFile> {
-  const text = await Promise.any(places.map((path) => readFile(path, "utf8"))).catch(() => {
+async function readShipped(): Promise<ReadPriceFile> {
+  const read = async (from: string) => ({ from, text: await readFile(from, "utf8") });
+  const { from, text } = await Promise.any(places.map(read)).catch(() => {
     throw new Error(`the price list can't be read; tried ${places.join(", ")}`);
   });
-  return parsePriceFile(text);
+  return { file: parsePriceFile(text), from };
 }
 
-export async function loadPriceList(file?: PriceFile): Promise<PriceList> {
+/**
+ * The list in force: the file of `price_list_file` if there is one and it isn't older than the list
+ * that is shipped. Rejects if it can't be read, or is no price list.
+ */
+export async function readPriceFile(path: string | null): Promise<ReadPriceFile> {
+  const shipped = await readShipped();
+  if (path === null) return shipped;
+  const own = await readOwn(path).catch((error: unknown) => {
+    throw new Error(`price_list_file ${path}: ${(error as Error).message}`, { cause: error });
+  });
+  return own === null || own.date < shipped.file.date ? shipped : { file: own, from: path };
+}
+
+/** Null before the first update. */
+async function readOwn(path: string): Promise<PriceFile | null> {
+  try {
+    const { size } = await stat(path);
+    if (size > priceFileBytesMax) throw new Error(`it must be at most ${priceFileBytesMax} bytes`);
+    return parsePriceFile(await readFile(path, "utf8"));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
+  }
+}
+
+/** The package, as lists name it. */
+export const packageName = "@pydantic/genai-prices 0.1.8 (MIT)";
+
+export async function loadPriceList(path: string | null): Promise<PriceList> {
+  return createPriceList(await readPriceFile(path));
+}
+
+export async function createPriceList(source: ReadPriceFile): Promise<PriceList> {
   const { calcPrice, findProvider } = await import("@pydantic/genai-prices");
-  const filed = file ?? (await readPriceFile());
+  const { file: filed } = source;
 
   function inPackage(providerId: string, model: string, nowMs?: number) {
     try {
@@ -72,7 +112,7 @@ export async function loadPriceList(file?: PriceFile): Promise<PriceList> {
     filedPrice(filed, { providerId, model: listedModel(providerId, model) });
 
   return {
-    date: filed.date,
+    source,
     providerId(baseUrl, name) {
       const byUrl = findProvider({ providerApiUrl: baseUrl });
       if (byUrl !== undefined) return byUrl.id;

@@ -10,6 +10,7 @@ import type { Config, PriceConfig } from "../../shared/config/config.js";
 import { isTimed as isTimedPrice, priceAt } from "../../shared/config/price-at.js";
 import { blendedUsdPerMillion, type Price } from "../../shared/domain/price.js";
 import type { Target } from "../../shared/domain/target-name.js";
+import type { ReadPriceFile } from "./price-file.js";
 import type { PriceList } from "./price-list.js";
 
 /** Where a price is from; `list`: the date of the price list. */
@@ -18,6 +19,8 @@ export type PriceSource =
   | { readonly kind: "list"; readonly list: string };
 
 export interface PriceTable {
+  /** The list's file; null without a list. */
+  readonly listed: ReadPriceFile | null;
   /** Null if unpriced. */
   priceOf(target: Target): Price | null;
   /** Null if unpriced. */
@@ -33,9 +36,7 @@ export interface PriceTable {
 
 interface PriceSources {
   /** Null if no configured provider can be in it. */
-  readonly list: Pick<PriceList, "providerId" | "price"> | null;
-  /** The date of the list. */
-  readonly listDate?: string;
+  readonly list: (Pick<PriceList, "providerId" | "price"> & Partial<PriceList>) | null;
   readonly nowMs: () => number;
 }
 
@@ -60,7 +61,7 @@ export function needsPriceList(config: Pick<Config, "providers">): boolean {
 
 export function createPriceTable(
   config: Pick<Config, "providers" | "prices">,
-  { list, listDate = "", nowMs }: PriceSources,
+  { list, nowMs }: PriceSources,
 ): PriceTable {
   const own = ownPrices(config.prices);
   const listIds = new Map(
@@ -69,7 +70,7 @@ export function createPriceTable(
       type === "simulator" ? null : (list?.providerId(baseUrl, name) ?? null),
     ]),
   );
-  const ofList: PriceSource = { kind: "list", list: listDate };
+  const ofList: PriceSource = { kind: "list", list: list?.source?.file.date ?? "" };
   const remembered = new Map<string, Map<string, Remembered>>();
   let count = 0;
 
@@ -136,6 +137,7 @@ export function createPriceTable(
   const priceOf = (target: Target): Price | null => remember(target).price;
 
   return {
+    listed: list?.source ?? null,
     priceOf,
     sourceOf(target) {
       const { price, source = null } = remember(target);

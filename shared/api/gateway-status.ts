@@ -8,10 +8,22 @@ import type { FollowerItem } from "./record-item.js";
 
 /**
  * The answer to GET /admin/status: the daemon's state and the targets that the answering proxy has
- * seen fail.
+ * seen fail, and its price list.
  */
 export interface GatewayStatus extends DaemonStatus {
   readonly targets: readonly TargetItem[];
+  /** That of the answering proxy; null if no configured provider can be in it. */
+  readonly price_list: PriceListStatus | null;
+}
+
+/** The price list in force. */
+export interface PriceListStatus {
+  /** The day of the public lists that it was made from. */
+  readonly date: string;
+  readonly age_days: number;
+  /** The public lists, with version and licence. */
+  readonly lists: readonly string[];
+  readonly file: string;
 }
 
 /** The output of `sluice status`. */
@@ -179,6 +191,8 @@ export interface Health {
     readonly held_bytes_max: number;
     readonly file_descriptors_exhausted: boolean;
   };
+  /** Null if no configured provider can be in it. */
+  readonly price_list?: PriceListStatus | null;
 }
 
 /** The answer to GET /ready: 200 if ready, else 503. */

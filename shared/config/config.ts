@@ -207,6 +207,8 @@ export interface Config extends TelemetryConfig, WithCluster {
   /** Unique by name, ignoring case. */
   readonly aliases: readonly AliasConfig[];
   readonly prices: readonly PriceConfig[];
+  /** The price list that `sluice prices update` writes; null for the one that is shipped. */
+  readonly priceListFile: string | null;
   readonly jwtIssuers: readonly JwtIssuerConfig[];
   /** Null if the cache is off. */
   readonly cache: {

@@ -79,7 +79,7 @@ export type UnitName = (typeof unitNames)[number];
 
 /** In thousandths, by what the tokens are; 1000 without one. */
 export type Factors = Readonly<Partial<Record<FactorKind, number>>>;
-const factorKinds = ["input", "cachedInput", "cacheWrite", "output"] as const;
+export const factorKinds = ["input", "cachedInput", "cacheWrite", "output"] as const;
 export type FactorKind = (typeof factorKinds)[number];
 
 /** The same factor for all kinds of tokens. */

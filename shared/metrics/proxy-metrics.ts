@@ -225,6 +225,12 @@ export const proxyMetrics = metricsOf("proxy", {
     unit: "seconds",
     help: "When the configuration in force was read, in Unix time.",
   },
+  priceListDate: {
+    name: "sluice_price_list_timestamp_seconds",
+    kind: "gauge",
+    unit: "seconds",
+    help: "Date of the price list in force, in Unix time; NaN without one.",
+  },
   config: {
     name: "sluice_config_info",
     kind: "gauge",

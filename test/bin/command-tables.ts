@@ -17,7 +17,7 @@ const sections = {
   limits_commands: ["limits"],
   budgets_commands: ["budgets"],
   keys_commands: ["keys", "jwts"],
-  live_commands: ["explain", "status", "top", "in-flight", "tail", "providers"],
+  live_commands: ["explain", "status", "top", "in-flight", "tail", "providers", "prices"],
   usage_commands: ["usage"],
   store_commands: ["backup", "restore", "verify-store"],
 };

@@ -12,6 +12,7 @@ import type { AdminEndpoint } from "../../http/paths/admin-routes.js";
 import { queryParameters } from "../../http/query-parameters.js";
 import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
+import { priceListStatus } from "../../routing/price-file.js";
 import { failAdmin } from "./admin-json.js";
 import { fileHeaders, formatOf } from "./file-format.js";
 import { parseUsageQuery } from "./parse-usage-query.js";
@@ -38,7 +39,7 @@ function pages(op: ListOf["op"], items: ListOf["items"]): ListOf {
 }
 
 export function observe(
-  context: RequestContext<"limiter" | "nowMs" | "targetHealth">,
+  context: RequestContext<"limiter" | "nowMs" | "targetHealth" | "prices">,
   endpoint: ObserveEndpoint,
 ): Promise<void> {
   const { query } = context.exchange;
@@ -63,8 +64,17 @@ export function observe(
 }
 
 /** What only the proxy knows. */
-function ofThisProxy({ gateway }: RequestContext<"targetHealth">): Pick<GatewayStatus, "targets"> {
-  return { targets: failingTargets(gateway) };
+function ofThisProxy({
+  gateway,
+}: RequestContext<"targetHealth" | "prices" | "nowMs">): Pick<
+  GatewayStatus,
+  "targets" | "price_list"
+> {
+  const { prices, nowMs } = gateway;
+  return {
+    targets: failingTargets(gateway),
+    price_list: priceListStatus(prices.listed, nowMs()),
+  };
 }
 
 async function ask(

@@ -127,6 +127,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
     virtualModels,
     aliases,
     prices,
+    priceListFile: values.priceListFile,
     jwtIssuers,
     cache: resolveCache(values),
     metrics: resolveMetrics(values),

@@ -664,6 +664,15 @@ export const settings = {
   ...clusterSettings,
   ...toolSettings,
   ...ruleSettings,
+  priceListFile: setting<string | null>({
+    path: "price_list_file",
+    env: "SLUICE_PRICE_LIST_FILE",
+    kind: filePath,
+    defaultValue: null,
+    example: "/var/lib/sluice/prices.json",
+    meaning:
+      "Price list that `sluice prices update` writes; it replaces the built-in one unless it is older.",
+  }),
   logLevel: setting<LogLevel>({
     path: "log_level",
     env: "LOG_LEVEL",

@@ -2,13 +2,15 @@
  * How much of each provider's models has a price: the ids in the types of the providers' own SDKs,
  * and those of both lists. `npm run prices` prints the ids that LiteLLM's list has per token.
  */
+import { throws } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { type MatchLogic, waitForUpdate } from "@pydantic/genai-prices";
+import fc from "fast-check";
 import t from "tap";
-import { parsePriceFile } from "../../../proxy/routing/price-file.js";
+import { checkPriceFile, parsePriceFile } from "../../../proxy/routing/price-file.js";
 import { loadPriceList } from "../../../proxy/routing/price-list.js";
 
-const list = await loadPriceList();
+const list = await loadPriceList(null);
 const file = parsePriceFile(readFileSync("docs/prices.json", "utf8"));
 const nowMs = Date.parse(file.date);
 
@@ -101,4 +103,66 @@ t.test("no model takes the price of one whose name it begins with", async (t) =>
     ["openai", "ft:gpt-4o-2024-08-06:acme::1", "ft:gpt-4o-2024-08-06"],
   ] as const)
     t.same(list.price(providerId, model, nowMs), list.price(providerId, of, nowMs), model);
+});
+
+t.test("no amount that isn't one is accepted, wherever it is", async (t) => {
+  const valid = (): Record<string, unknown> => ({
+    date: "2026-11-28",
+    lists: ["one"],
+    pages: ["https://example.com"],
+    providers: {
+      openai: {
+        "gpt-x": {
+          rates: { input: 1, output: 2, cachedInput: null, cacheWrite: 3, kinds: { reasoning: 4 } },
+          tiers: [
+            {
+              aboveInputTokens: 200_000,
+              rates: { input: 1, output: 2, cachedInput: null, cacheWrite: null },
+            },
+          ],
+          perRequest: 5,
+          perUnit: { webSearches: 6 },
+          perImage: { "hd/1024x1024": 7 },
+          serviceTiers: { batch: { input: 500 } },
+          regions: { us: { output: 1100 } },
+          contextTokens: 8,
+          page: 0,
+        },
+      },
+    },
+  });
+  t.doesNotThrow(() => checkPriceFile(valid()));
+  /** The places of all numbers. */
+  const numbers = (value: unknown, place: readonly string[] = []): (readonly string[])[] =>
+    typeof value === "number"
+      ? [place]
+      : typeof value === "object" && value !== null
+        ? Object.entries(value).flatMap(([name, item]) => numbers(item, [...place, name]))
+        : [];
+  const places = numbers(valid());
+  t.equal(places.length, 14);
+  const wrong = fc.oneof(
+    fc.integer({ max: -1 }),
+    fc.double({ min: 0, noInteger: true }),
+    fc.constantFrom(NaN, Infinity, -Infinity, 2 ** 60, "1", true, [], {}),
+  );
+  fc.assert(
+    fc.property(fc.constantFrom(...places), wrong, (place, value) => {
+      const file = valid();
+      let at = file;
+      for (const name of place.slice(0, -1)) at = at[name] as Record<string, unknown>;
+      at[place.at(-1)!] = value;
+      throws(() => checkPriceFile(file), /gpt-x/);
+    }),
+  );
+  const { providers, ...rest } = valid();
+  for (const [file, message] of [
+    [rest, /providers must be/],
+    [{ ...rest, providers: {} }, /providers must be/],
+    [{ ...rest, providers, date: "today" }, /date must be YYYY-MM-DD/],
+    [{ ...rest, providers: { openai: { "GPT-X": {} } } }, /lower case.*rates must be/],
+    [{ ...rest, providers: { openai: { x: { rates: {}, newer: 1 } } } }, /newer must be absent/],
+    [[], /must be an object/],
+  ] as const)
+    t.throws(() => checkPriceFile(file), { message });
 });

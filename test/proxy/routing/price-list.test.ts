@@ -5,15 +5,15 @@
 import { calcPrice, waitForUpdate } from "@pydantic/genai-prices";
 import t from "tap";
 import { emptyPriceFile } from "../../../proxy/routing/price-file.js";
-import { loadPriceList, usdAt } from "../../../proxy/routing/price-list.js";
+import { createPriceList, loadPriceList, usdAt } from "../../../proxy/routing/price-list.js";
 import { priceUsage } from "../../../proxy/usage/price-usage.js";
 import { presets } from "../../../shared/config/presets.js";
 import { evenFactors } from "../../../shared/domain/price.js";
 import { detailsOf } from "../../../shared/usage/usage-details.js";
 import { exactly } from "../../support/patterns/exactly.js";
 
-const list = await loadPriceList();
-const packaged = await loadPriceList(emptyPriceFile);
+const list = await loadPriceList(null);
+const packaged = await createPriceList({ file: emptyPriceFile, from: "" });
 const nowMs = Date.UTC(2026, 10, 21, 12);
 
 t.test(

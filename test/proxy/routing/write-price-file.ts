@@ -3,8 +3,6 @@
  * `node dist/test/proxy/routing/write-price-file.js MAP VERSION DATE`.
  */
 import { readFileSync, writeFileSync } from "node:fs";
-import { emptyPriceFile } from "../../../proxy/routing/price-file.js";
-import { loadPriceList } from "../../../proxy/routing/price-list.js";
 import {
   convert,
   currentIds,
@@ -12,7 +10,9 @@ import {
   type Listed,
   makePriceFile,
   printPriceFile,
-} from "./make-price-file.js";
+} from "../../../proxy/routing/make-price-file.js";
+import { emptyPriceFile } from "../../../proxy/routing/price-file.js";
+import { createPriceList, packageName } from "../../../proxy/routing/price-list.js";
 
 const [path, version, date] = process.argv.slice(2);
 if (path === undefined || version === undefined || !/^\d{4}-\d\d-\d\d$/.test(date ?? ""))
@@ -21,8 +21,8 @@ const map = JSON.parse(readFileSync(path, "utf8")) as Readonly<Record<string, Li
 const file = makePriceFile({
   map,
   date: date!,
-  lists: [`LiteLLM ${version} (MIT)`, "@pydantic/genai-prices 0.1.8 (MIT)"],
-  other: await loadPriceList(emptyPriceFile),
+  lists: [`LiteLLM ${version} (MIT)`, packageName],
+  other: await createPriceList({ file: emptyPriceFile, from: "" }),
 });
 writeFileSync("docs/prices.json", printPriceFile(file));
 const counts = new Map<string, { ids: number; priced: number }>();

@@ -333,6 +333,7 @@ ${commented(`jwt:\n${itemLines(jwtSettings, "  ")}`)}`,
 rewriters:
   - name: minify_tool_json
 ${itemLines(rewriterSettings, "  ")}`,
+    topLines("price_list_file"),
     topLines("entitlements"),
     section(
       "rate_limits",

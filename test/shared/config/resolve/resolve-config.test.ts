@@ -89,6 +89,7 @@ const builtIn: Config = {
   budgets: { enabled: true, unpriced: "allow", budgets: [], declaredAt: [] },
   logLevel: "info",
   logging: { format: "auto", sample: 1 },
+  priceListFile: null,
   settings: [],
 };
 

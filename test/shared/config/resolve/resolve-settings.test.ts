@@ -159,6 +159,7 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     flushIntervalMs: ["0.05", 3, 50],
     budgetsEnabled: ["no", true, false],
     budgetsUnpriced: ["Refuse", "allow", "refuse"],
+    priceListFile: ["/a", "/b", "/a"],
     logLevel: ["Debug", "warn", "debug"],
     logFormat: ["JSON", "text", "json"],
     logSample: ["0.25", 0.5, 0.25],

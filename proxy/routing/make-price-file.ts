@@ -1,11 +1,44 @@
-/** Makes prices of ours from the map of models that LiteLLM publishes (MIT). */
-import type { FiledPrice, PriceFile } from "../../../proxy/routing/price-file.js";
-import type { PriceList } from "../../../proxy/routing/price-list.js";
-import { publishedTiers, publishedUnits } from "../../../proxy/routing/published-prices.js";
-import type { Factors, TokenKind, TokenRates, UnitName } from "../../../shared/domain/price.js";
+/**
+ * Makes a price list of ours from the map of models that LiteLLM publishes (MIT), for a release and
+ * for `sluice prices update`.
+ */
+import { isObject } from "../../shared/checked.js";
+import type { Factors, TokenKind, TokenRates, UnitName } from "../../shared/domain/price.js";
+import type { FiledPrice, PriceFile } from "./price-file.js";
+import type { PriceList } from "./price-list.js";
+import { publishedTiers, publishedUnits } from "./published-prices.js";
 
 /** A model in LiteLLM's map. */
 export type Listed = Readonly<Record<string, unknown>>;
+
+/** Where LiteLLM publishes its map. */
+export const publishedMap =
+  "https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json";
+
+type PriceMap = Readonly<Record<string, Listed>>;
+
+/** Whether a document is LiteLLM's map, and not a list of ours. */
+export function isPriceMap(document: unknown): document is PriceMap {
+  if (!isObject(document)) return false;
+  const all = Object.values(document);
+  return (
+    all.every((listed) => isObject(listed)) &&
+    all.some((listed) => isObject(listed) && typeof listed["litellm_provider"] === "string")
+  );
+}
+
+/** What no price is: negative or infinite costs. */
+export function mapProblems(map: PriceMap): readonly string[] {
+  return Object.entries(map).flatMap(([key, listed]) =>
+    Object.entries(listed)
+      .filter(([name, value]) => /cost/.test(name) && isNoAmount(value))
+      .map(([name, value]) => `${key}.${name}: ${value} is no price`),
+  );
+}
+
+function isNoAmount(value: unknown): value is number {
+  return typeof value === "number" && !(value >= 0 && value < Infinity);
+}
 
 /** LiteLLM's name of a provider, how its keys begin, and our name of the list. */
 const providers: readonly (readonly [theirs: string, prefix: string, ours: string])[] = [
@@ -43,7 +76,7 @@ export interface Id {
 }
 
 /** The models of the providers that Sluice knows, those of Google's own API before Vertex AI's. */
-export function currentIds(map: Readonly<Record<string, Listed>>, date: string): readonly Id[] {
+export function currentIds(map: PriceMap, date: string): readonly Id[] {
   return providers.flatMap(([theirs, prefix, providerId]) =>
     Object.entries(map).flatMap(([key, listed]) => {
       if (listed["litellm_provider"] !== theirs) return [];
@@ -219,7 +252,7 @@ export function convert(id: Id): FiledPrice | null {
 }
 
 export interface MadeFrom {
-  readonly map: Readonly<Record<string, Listed>>;
+  readonly map: PriceMap;
   readonly date: string;
   readonly lists: readonly string[];
   /** The other list: it fills the gaps of a price. */

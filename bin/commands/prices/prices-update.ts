@@ -1,0 +1,185 @@
+/**
+ * `sluice prices update`: writes the price list of `price_list_file` from a newer one: a list of a
+ * later release, or LiteLLM's map of models as it is published. The whole list is checked before
+ * the file is replaced, and a list that is likely wrong needs `--force`.
+ */
+import { copyFile, readFile, stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import {
+  isPriceMap,
+  makePriceFile,
+  mapProblems,
+  printPriceFile,
+  publishedMap,
+} from "../../../proxy/routing/make-price-file.js";
+import {
+  checkPriceFile,
+  comparePriceFiles,
+  emptyPriceFile,
+  type PriceFile,
+  type PriceFileDifference,
+  priceFileBytesMax,
+} from "../../../proxy/routing/price-file.js";
+import { createPriceList, packageName, readPriceFile } from "../../../proxy/routing/price-list.js";
+import { isLoopback } from "../../../shared/config/open-gateway.js";
+import { systemReason } from "../../../shared/text/system-reason.js";
+import { dayOf } from "../../../shared/time.js";
+import { CommandFailure, usageFailure } from "../../session/command-failure.js";
+import type { CommandFlags } from "../../session/command-flags.js";
+import { requireConfiguration } from "../../session/configuration.js";
+import { exitCodes } from "../../session/exit-code.js";
+import type { Session } from "../../session/terminal.js";
+import { beginExportFile } from "../../usage/export-file.js";
+
+interface UpdateFlags extends CommandFlags {
+  readonly force?: boolean;
+}
+
+const deadlineMs = 60_000;
+const doubtsShown = 10;
+
+/** Adds `prices` to the program. */
+export function addPrices(program: Command, session: Session): void {
+  program
+    .command("prices")
+    .description("update the price list")
+    .command("update")
+    .description("write price_list_file from a newer list, checked; reload to use it")
+    .argument(
+      "[source]",
+      `a file or an https URL with docs/prices.json of a release or LiteLLM's map (default: ${publishedMap})`,
+    )
+    .option("--force", "accept a list that is older or has prices that are likely wrong")
+    .action((source: string | undefined, _options, command: Command) =>
+      updatePrices(session, source ?? publishedMap, command.optsWithGlobals<UpdateFlags>()),
+    );
+}
+
+async function updatePrices(session: Session, source: string, flags: UpdateFlags): Promise<void> {
+  const { terminal } = session;
+  const path = requireConfiguration(session, flags, terminal.err).priceListFile;
+  if (path === null)
+    throw usageFailure([
+      {
+        message: "price_list_file isn't set: it says which file to write",
+        param: "price_list_file",
+      },
+    ]);
+  const [shipped, current] = await Promise.all([readPriceFile(null), inForce(path)]);
+  const next = await readSource(session, source).catch((error: unknown) => {
+    throw failed(`${source}: ${reasonOf(error)}`);
+  });
+  if (next.date < shipped.file.date)
+    throw failed(
+      `${source} is of ${next.date}: the built-in list of ${shipped.file.date} is newer and stays in force`,
+    );
+  const difference = comparePriceFiles(current, next);
+  if (flags.force !== true && difference.doubts.length > 0) throw doubtful(source, difference);
+  await replace(path, printPriceFile(next)).catch((error: unknown) => {
+    throw failed(`${path} can't be written: ${reasonOf(error)}; it is unchanged`);
+  });
+  const { models, added, changed, gone } = difference;
+  terminal.out(
+    `written: ${path}, of ${next.date}: ${models} models (${added} new, ${changed} changed, ${gone} gone); sluice reload puts it in force`,
+  );
+}
+
+/** The list that the next one is compared with; a damaged file is replaced. */
+async function inForce(path: string): Promise<PriceFile> {
+  const read = await readPriceFile(path).catch(() => readPriceFile(null));
+  return read.file;
+}
+
+async function readSource(session: Session, source: string): Promise<PriceFile> {
+  const text = /^https?:/i.test(source)
+    ? await download(source)
+    : await readBounded(resolve(session.cwd, source));
+  const document: unknown = JSON.parse(text);
+  if (!isPriceMap(document)) return checkPriceFile(document);
+  const problems = mapProblems(document);
+  if (problems.length > 0) throw new Error(problems.slice(0, doubtsShown).join("; "));
+  const date = dayOf(session.nowMs());
+  const made = makePriceFile({
+    map: document,
+    date,
+    lists: [`LiteLLM's map as of ${date} (MIT)`, packageName],
+    other: await createPriceList({ file: emptyPriceFile, from: "" }),
+  });
+  // As it is read later.
+  return checkPriceFile(JSON.parse(printPriceFile(made)));
+}
+
+async function readBounded(path: string): Promise<string> {
+  const { size } = await stat(path);
+  if (size > priceFileBytesMax) throw tooLarge();
+  return readFile(path, "utf8");
+}
+
+async function download(source: string): Promise<string> {
+  const signal = AbortSignal.timeout(deadlineMs);
+  try {
+    refuseClear(source);
+    const response = await fetch(source, { signal });
+    refuseClear(response.url);
+    if (!response.ok) throw new Error(`the answer is ${response.status}`);
+    const pieces: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const piece of response.body ?? []) {
+      bytes += piece.length;
+      if (bytes > priceFileBytesMax) throw tooLarge();
+      pieces.push(piece);
+    }
+    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(pieces));
+  } catch (error) {
+    if (signal.aborted) throw new Error(`it took longer than ${deadlineMs / 1000} s`);
+    throw error;
+  }
+}
+
+/** Prices decide what is paid: they come over TLS, or from this machine. */
+function refuseClear(url: string): void {
+  const { protocol, hostname } = new URL(url);
+  if (protocol !== "https:" && !isLoopback(hostname)) throw new Error("the URL must be https");
+}
+
+function tooLarge(): Error {
+  return new Error(`it has more than ${priceFileBytesMax / 1024 / 1024} MiB`);
+}
+
+/** The former list remains beside it. */
+async function replace(path: string, text: string): Promise<void> {
+  const file = await beginExportFile(path, 0o644);
+  try {
+    await file.write(text);
+    await file.finish(() => copyFile(path, `${path}.previous`).catch(ignoreAbsent));
+  } catch (error) {
+    await file.abandon().catch(() => "the first error says why");
+    throw error;
+  }
+}
+
+function ignoreAbsent(error: NodeJS.ErrnoException): void {
+  if (error.code !== "ENOENT") throw error;
+}
+
+function doubtful(source: string, { doubts }: PriceFileDifference): CommandFailure {
+  const more = doubts.length - doubtsShown;
+  return failed(`${source} is likely wrong, and nothing was changed; --force accepts it`, [
+    ...doubts.slice(0, doubtsShown),
+    ...(more > 0 ? [`and ${more} more`] : []),
+  ]);
+}
+
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? `${message}: ${systemReason(cause)}` : systemReason(error);
+}
+
+function failed(message: string, details: readonly string[] = []): CommandFailure {
+  return new CommandFailure({
+    exitCode: exitCodes.failed,
+    lines: [`error: ${message}`, ...details.map((detail) => `  ${detail}`)],
+    error: { message, details },
+  });
+}
