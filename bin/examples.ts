@@ -72,8 +72,8 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "providers check": ["sluice providers check openai"],
   prices: ["sluice prices update"],
   "prices update": [
-    "sluice prices update && sluice reload",
-    "sluice prices update model_prices_and_context_window.json",
+    "sluice prices update",
+    "sluice prices update ./prices.json",
   ],
   doctor: ["sluice doctor", "sluice doctor --offline --strict --bundle report.json"],
   config: ["sluice config check", "sluice config show --changed"],

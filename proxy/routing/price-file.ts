@@ -66,7 +66,8 @@ export function parsePriceFile(text: string): PriceFile {
 export function checkPriceFile(file: unknown): PriceFile {
   const problems: string[] = [];
   const note = (at: string, value: unknown, expected: string): void => {
-    problems.push(`${at} must be ${expected}, not ${JSON.stringify(value) ?? "missing"}`);
+    const shown = typeof value === "number" ? String(value) : JSON.stringify(value);
+    problems.push(`${at} must be ${expected}, not ${shown ?? "missing"}`);
   };
   const isDate = (value: unknown) => typeof value === "string" && /^\d{4}-\d\d-\d\d$/.test(value);
   if (!isObject(file)) throw new Error("a price list must be an object");

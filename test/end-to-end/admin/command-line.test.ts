@@ -61,7 +61,7 @@ interface Shown {
  * budget of the configuration, or ends with the code for differences or findings.
  */
 const leftOut =
-  /^sluice (?:up|init|config check|top|tail|backup|restore|verify-store|reload|usage follow|doctor|budgets revert)\b|--(?:url|watch|exit-code)/;
+  /^sluice (?:up|init|config check|top|tail|backup|restore|verify-store|reload|prices update|usage follow|doctor|budgets revert)\b|--(?:url|watch|exit-code)/;
 
 function commandsOn(text: string): readonly Shown[] {
   const lines = text.split("\n");

@@ -75,6 +75,8 @@ const newer = listWith("newer.json", (list) => {
   list.providers["openai"]!["gpt-brand-new"] = { rates: ratesOf(3_000_000) };
 });
 
+const newRates = '"input":3000000,"output":2';
+
 /** What the gateway says, and what a request of a million tokens costs. */
 async function look(url: string): Promise<unknown> {
   const ask = async (path: string): Promise<Record<string, unknown>> =>
@@ -90,7 +92,7 @@ async function look(url: string): Promise<unknown> {
   const { records } = await ask("/admin/usage/records?limit=1");
   const metrics = parseMetrics(await (await fetch(`${url}/metrics`)).text());
   return {
-    cost: (records as readonly { readonly cost: number | null }[])[0]?.cost,
+    cost: (records as readonly { readonly total_cost: number | null }[])[0]?.total_cost,
     health: (await ask("/health"))["price_list"],
     status: (await ask("/admin/status"))["price_list"],
     metric: metrics.get("sluice_price_list_timestamp_seconds")?.samples.at(-1)?.value,
@@ -131,7 +133,7 @@ t.test("an update is in force after a reload, without a restart", async (t) => {
 t.test("a wrong list changes nothing, and the error names what is wrong", async (t) => {
   const before = readFileSync(listFile, "utf8");
   const wrongRate = (rate: string) => (path: string) =>
-    writeFileSync(path, readFileSync(newer, "utf8").replace('"input":3000000', `"input":${rate}`));
+    writeFileSync(path, readFileSync(newer, "utf8").replace(newRates, `"input":${rate},"output":2`));
   const wrong: Readonly<Record<string, readonly [(path: string) => void, RegExp]>> = {
     "cut.json": [
       (path) => writeFileSync(path, readFileSync(newer, "utf8").slice(0, -9)),
@@ -147,7 +149,7 @@ t.test("a wrong list changes nothing, and the error names what is wrong", async 
       (path) =>
         writeFileSync(
           path,
-          readFileSync(newer, "utf8").replace('"input":3000000,"output', '"output'),
+          readFileSync(newer, "utf8").replace(newRates, '"output":2'),
         ),
       /rates\.input must be .*not missing/,
     ],
