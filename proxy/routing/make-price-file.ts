@@ -69,7 +69,7 @@ const providers: readonly (readonly [theirs: string, prefix: string, ours: strin
 const notIds =
   /^(?:fireworks-ai|together-ai)-|^(?:(?:us|eu|global|global-standard)|[a-z]{2}(?:-gov)?-[a-z]+-\d|\*)\/|\*|\/\d-month|^(?:1024-x|256-x|512-x|\d+-x-|max-x|\d+-steps)/;
 
-export interface Id {
+interface Id {
   readonly providerId: string;
   readonly model: string;
   readonly listed: Listed;
@@ -251,7 +251,7 @@ export function convert(id: Id): FiledPrice | null {
   };
 }
 
-export interface MadeFrom {
+interface MadeFrom {
   readonly map: PriceMap;
   readonly date: string;
   readonly lists: readonly string[];

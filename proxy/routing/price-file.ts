@@ -195,7 +195,7 @@ function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
   return isObject(value) ? Object.entries(value) : [];
 }
 
-/** The factor from which a difference between two lists is more likely an error than a new price. */
+/** A larger factor between two lists is more likely an error than a new price. */
 const likelyFactorMax = 4;
 /** The share of models that may leave a list from one update to the next. */
 const goneMax = 0.1;

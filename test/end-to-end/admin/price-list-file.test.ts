@@ -79,10 +79,13 @@ const newRates = '"input":3000000,"output":2';
 
 /** What the gateway says, and what a request of a million tokens costs. */
 async function look(url: string): Promise<unknown> {
+  // Not the connection to a proxy that a reload has replaced.
+  const headers = { connection: "close" };
   const ask = async (path: string): Promise<Record<string, unknown>> =>
-    (await (await fetch(url + path)).json()) as Record<string, unknown>;
+    (await (await fetch(url + path, { headers })).json()) as Record<string, unknown>;
   const answer = await fetch(`${url}/v1/chat/completions`, {
     method: "POST",
+    headers,
     body: JSON.stringify({
       model: "openai/gpt-brand-new",
       messages: [{ role: "user", content: "hi" }],
@@ -90,7 +93,7 @@ async function look(url: string): Promise<unknown> {
   });
   await answer.arrayBuffer();
   const { records } = await ask("/admin/usage/records?limit=1");
-  const metrics = parseMetrics(await (await fetch(`${url}/metrics`)).text());
+  const metrics = parseMetrics(await (await fetch(`${url}/metrics`, { headers })).text());
   return {
     cost: (records as readonly { readonly total_cost: number | null }[])[0]?.total_cost,
     health: (await ask("/health"))["price_list"],
@@ -146,11 +149,7 @@ t.test("a wrong list changes nothing, and the error names what is wrong", async 
     "half.json": [wrongRate("0.5"), /gpt-brand-new: rates\.input must be .*not 0\.5/],
     "text.json": [wrongRate('"3"'), /gpt-brand-new: rates\.input must be .*not "3"/],
     "missing.json": [
-      (path) =>
-        writeFileSync(
-          path,
-          readFileSync(newer, "utf8").replace(newRates, '"output":2'),
-        ),
+      (path) => writeFileSync(path, readFileSync(newer, "utf8").replace(newRates, '"output":2')),
       /rates\.input must be .*not missing/,
     ],
     "large.json": [
