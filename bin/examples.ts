@@ -71,10 +71,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "providers list": ["sluice providers list"],
   "providers check": ["sluice providers check openai"],
   prices: ["sluice prices update"],
-  "prices update": [
-    "sluice prices update",
-    "sluice prices update ./prices.json",
-  ],
+  "prices update": ["sluice prices update", "sluice prices update ./prices.json"],
   doctor: ["sluice doctor", "sluice doctor --offline --strict --bundle report.json"],
   config: ["sluice config check", "sluice config show --changed"],
   "config check": ["sluice config check --config sluice.yaml"],

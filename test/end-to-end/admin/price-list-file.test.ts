@@ -136,7 +136,10 @@ t.test("an update is in force after a reload, without a restart", async (t) => {
 t.test("a wrong list changes nothing, and the error names what is wrong", async (t) => {
   const before = readFileSync(listFile, "utf8");
   const wrongRate = (rate: string) => (path: string) =>
-    writeFileSync(path, readFileSync(newer, "utf8").replace(newRates, `"input":${rate},"output":2`));
+    writeFileSync(
+      path,
+      readFileSync(newer, "utf8").replace(newRates, `"input":${rate},"output":2`),
+    );
   const wrong: Readonly<Record<string, readonly [(path: string) => void, RegExp]>> = {
     "cut.json": [
       (path) => writeFileSync(path, readFileSync(newer, "utf8").slice(0, -9)),
