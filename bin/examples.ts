@@ -56,6 +56,10 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "sluice usage follow --to postgres://sluice@db.example/usage --create-table",
     "sluice usage follow --to ndjson --output /var/log/sluice/usage.ndjson --once",
   ],
+  "usage reprice": [
+    "sluice usage reprice --from 2026-11-01 --dry-run",
+    "sluice usage reprice --from 2026-11-01 --to 2026-11-30 --model openai/gpt-4o",
+  ],
   status: ["sluice status", "sluice status --url https://gateway.example"],
   top: ["sluice top"],
   tail: ["sluice tail --path /team --slow 5s", "sluice tail --refused --json"],

@@ -37,6 +37,7 @@ import type { Store } from "./store/store.js";
 import type { Writer } from "./store/writer.js";
 import type { Followers } from "./usage/followers/followers.js";
 import type { PendingResponses } from "./usage/pending-responses.js";
+import type { Repricing } from "./usage/repricing.js";
 import type { UsageLog } from "./usage/usage-log.js";
 
 export interface DaemonSettings {
@@ -84,6 +85,7 @@ export interface DaemonState {
   sharedDefinitions: SharedDefinitions | null;
   readonly usage: UsageLog;
   readonly pending: PendingResponses;
+  readonly repricing: Repricing;
   readonly backTests: BackTests;
   readonly limitFiles: HeldLimitFiles;
   readonly followers: Followers;

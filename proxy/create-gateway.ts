@@ -49,7 +49,7 @@ import { createModelCatalog } from "./routing/model-catalog.js";
 import { createModelSizes } from "./routing/model-sizes.js";
 import { createTargetOrder } from "./routing/order-targets.js";
 import { loadPriceList } from "./routing/price-list.js";
-import { createPriceTable, needsPriceList } from "./routing/price-table.js";
+import { createPriceTable, needsPriceList, type PriceTable } from "./routing/price-table.js";
 import { createRecordedModels } from "./routing/recorded-models.js";
 import { type HealthPorts, TargetHealth } from "./routing/target-health.js";
 import { TargetLoad } from "./routing/target-load.js";
@@ -107,10 +107,9 @@ export async function createGateway({
   const targetLoad = new TargetLoad(config.virtualModels, () => performance.now());
   const targetHealth = createTargetHealth({ limiter, log, providers });
   const priceList = needsPriceList(config) ? await loadPriceList(config.priceListFile) : null;
-  const prices = createPriceTable(config, {
-    list: priceList,
-    nowMs: () => Date.now(),
-  });
+  const pricesAt = (nowMs: () => number): PriceTable =>
+    createPriceTable(config, { list: priceList, nowMs });
+  const prices = pricesAt(() => Date.now());
   const sessions = new OpenSessions();
   const recordedModels = createRecordedModels(config, { models, nowMs: () => Date.now() });
   const parts = { limiter, sessions, capacity, recordedModels, targetHealth };
@@ -141,6 +140,7 @@ export async function createGateway({
     refusals: new LearnedRefusals(() => performance.now()),
     models,
     prices,
+    pricesAt,
     sizeOf: createModelSizes(config.providers, priceList),
     noticeUnpriced: createUnpricedNotice(config.providers, log),
     recordedModels,

@@ -75,6 +75,8 @@ export interface Gateway {
   readonly models: ModelCatalog;
   readonly sizeOf: SizeOf;
   readonly prices: PriceTable;
+  /** The same prices as of another time, which `nowMs` returns. */
+  readonly pricesAt: (nowMs: () => number) => PriceTable;
   /** A request has used a target without a price. */
   readonly noticeUnpriced: (target: Target) => void;
   readonly recordedModels: RecordedModels;

@@ -20,6 +20,8 @@ export interface RemoteGateway {
   call(op: AdminOp, body: unknown): Promise<DaemonAnswer>;
   /** What a path of the admin API answers. Rejects with `DaemonError`. */
   get(path: string): Promise<DaemonAnswer>;
+  /** What it answers to a body. Rejects with `DaemonError`. */
+  post(path: string, body: unknown): Promise<DaemonAnswer>;
   /** The stream at a path, as it comes. Rejects with `DaemonError`. */
   stream(path: string, signal: AbortSignal): AsyncGenerator<string>;
   close(): void;
@@ -72,6 +74,7 @@ export function openRemote(
       }
     },
     get: (path) => ask({ method: "GET", path, body: null }),
+    post: (path, body) => ask({ method: "POST", path, body }),
     stream: (path, signal) =>
       connection.stream(callOf({ method: "GET", path, body: null }), signal),
     close: () => connection.close(),

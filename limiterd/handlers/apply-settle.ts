@@ -74,7 +74,7 @@ function recordUsage(state: DaemonState, proxyId: string, settle: Settle, nowMs:
   const { provider, responseId } = settle.record;
   if (settle.part === "final") return recordFinal(state, { record, provider, responseId }, nowMs);
   if (record.totalCost !== null) addCost(state.counts.cost, record.totalCost);
-  add(state, record, nowMs);
+  addRecord(state, record, nowMs);
   if (responseId !== "") state.pending.add(responseId, record, nowMs);
 }
 
@@ -97,8 +97,8 @@ function recordFinal(
   if (found === undefined) return;
   const { record: charged } = found;
   const final = finalOf(charged, record);
-  add(state, withdrawalOf(charged), nowMs);
-  add(state, final, nowMs);
+  addRecord(state, withdrawalOf(charged), nowMs);
+  addRecord(state, final, nowMs);
   const moreCost = (final.totalCost ?? 0) - (charged.totalCost ?? 0);
   if (moreCost > 0) addCost(state.counts.cost, moreCost);
   const tokens = totalOf(final) - totalOf(charged);
@@ -114,7 +114,7 @@ function totalOf({ inputTokens, outputTokens }: UsageRecord): number {
 }
 
 /** Budgets first: they may look up earlier spend in the sums. */
-function add(state: DaemonState, record: UsageRecord, nowMs: number): void {
+export function addRecord(state: DaemonState, record: UsageRecord, nowMs: number): void {
   state.budgets.charge(record, state.labelsOf(record.keyId), nowMs);
   state.usage.add(record, nowMs);
 }

@@ -41,6 +41,7 @@ import { Writer } from "../store/writer.js";
 import { Followers } from "../usage/followers/followers.js";
 import { identify } from "../usage/followers/store-ids.js";
 import { PendingResponses } from "../usage/pending-responses.js";
+import { Repricing } from "../usage/repricing.js";
 import { restoreUsage } from "../usage/usage-log.js";
 import { loadAccounts } from "./load-unread.js";
 import { restore } from "./restore.js";
@@ -152,6 +153,7 @@ export async function startState(
   );
   const pending = new PendingResponses(settings.background);
   pending.restore(store, nowMs);
+  const repricing = new Repricing(store);
   const spendLog = createSpendLog(budgets, usage, logged);
   const identity = identify(store, options.newStoreId);
   const noted = storedLastBackup(store, nowMs);
@@ -168,7 +170,7 @@ export async function startState(
       firstLsn: restored.epochs.startLsn,
       journaled: restored.journaled,
       retryMs,
-      contributors: [usage, spendLog, restored.proxies, pending],
+      contributors: [usage, spendLog, restored.proxies, pending, repricing],
     },
   );
   const state: DaemonState = {
@@ -203,6 +205,7 @@ export async function startState(
     backups: new Backups({ beginCopy, schedule }),
     usage,
     pending,
+    repricing,
     followers: new Followers(identity.storeIds, options.host),
     spendLog,
     yieldToEventLoop,

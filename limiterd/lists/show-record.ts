@@ -26,7 +26,8 @@ export function recordItem(
   id: string,
   record: UsageRecord,
 ): RecordItem {
-  const { keyId, requestedModel, details, atMost } = record;
+  const { keyId, requestedModel, details, atMost, repriced, corrects } = record;
+  const repricedAtMs = repriced?.atMs ?? corrects?.atMs;
   const number = keyNumber(keyId);
   const dollars = (cost: number | null): number | null => (cost === null ? null : costUsd(cost));
   return {
@@ -62,6 +63,9 @@ export function recordItem(
     ...fieldsOfDetails(details?.counts ?? noDetailCounts),
     tokens_at_most: atMost === null ? null : atMost.tokens,
     cost_at_most: atMost === null ? null : dollars(atMost.cost),
+    repriced_cost: dollars(repriced?.totalCost ?? null),
+    repriced_at: repricedAtMs === undefined ? null : formatMillis(repricedAtMs),
+    corrects: corrects?.id ?? null,
     session: record.session === "" ? null : record.session,
     cost_source: record.costSource ?? null,
     price_list: record.priceList ?? null,

@@ -53,6 +53,8 @@ export class Writer {
   /** The delay after which the open batch is committed, unless something closes it earlier. */
   #scheduledMs = Number.POSITIVE_INFINITY;
   #commitDue = false;
+  /** Whether the open batch has changes without a settle. */
+  #contributed = false;
   #closed = false;
   #pendingEntries = 0;
   #unjournaled = 0;
@@ -127,6 +129,14 @@ export class Writer {
     return true;
   }
 
+  /** Closes the open batch, which has changes of contributors, perhaps without a settle. */
+  closeContributed(): void {
+    if (this.#closed) return;
+    this.#contributed = true;
+    this.closeBatch();
+    this.#queue.pump();
+  }
+
   /** Call when something was counted without a settle. */
   counted(): void {
     this.#pauseAtBound();
@@ -146,7 +156,8 @@ export class Writer {
     const counted = this.#counted;
     const halves = counted.size;
     const settles = this.#settles;
-    if (settles.size === 0 && halves === 0) return lsn;
+    if (settles.size === 0 && halves === 0 && !this.#contributed) return lsn;
+    this.#contributed = false;
     const contributors = this.#contributors;
     const settled = settles.last();
     const value = batchToStored({ settled, counted: counted.take() });

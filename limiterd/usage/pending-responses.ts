@@ -80,6 +80,11 @@ export class PendingResponses implements Contributor {
     return this.#pending.get(nameOf(provider, id));
   }
 
+  /** The requests whose estimates may be replaced. */
+  requestIds(): ReadonlySet<string> {
+    return new Set(Array.from(this.#pending.values(), ({ record }) => record.requestId));
+  }
+
   /** Removes a response, in the open batch. Undefined if it isn't pending. */
   take(provider: string, id: string): PendingResponse | undefined {
     const name = nameOf(provider, id);

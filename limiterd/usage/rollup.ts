@@ -90,7 +90,7 @@ export function rollupOf(record: UsageRecord): ReadRollup {
     outputTokens: record.outputTokens,
     cachedInputTokens: record.cachedInputTokens,
     cacheWriteInputTokens: record.cacheWriteInputTokens,
-    unpricedRequests: unpriced ? requests : 0,
+    unpricedRequests: unpriced ? requests : 0 - (record.corrects?.priced ?? 0),
     rewriteTokensSaved: record.rewriteTokensSaved,
     rewritesPriced: rewriteCostSaved === null ? 0 : 1,
     models: 0,

@@ -86,18 +86,21 @@ export function parseRecordsPage(
   max: number,
 ): Checked<Pick<ExportPage, "after" | "limit">> {
   const { after = null, limit = max } = body;
-  const cursor = typeof after === "string" ? /^(\d{1,16})\.(\d{1,6})$/.exec(after) : null;
-  if (after !== null && cursor === null)
+  const place = readPlace(after);
+  if (after !== null && place === null)
     return wrong("after must be the next of the previous page", "after");
   if (!isCount(limit, 1) || limit > max)
     return wrong(`limit must be an integer from 1 to ${max}, not ${show(limit)}`, "limit");
   return {
     ok: true,
-    value: {
-      after: cursor === null ? null : { key: Number(cursor[1]), index: Number(cursor[2]) },
-      limit,
-    },
+    value: { after: place, limit },
   };
+}
+
+/** The id of a record or a cursor, `key.index`; null for anything else. */
+export function readPlace(id: unknown): RecordPlace | null {
+  const found = typeof id === "string" ? /^(\d{1,16})\.(\d{1,6})$/.exec(id) : null;
+  return found === null ? null : { key: Number(found[1]), index: Number(found[2]) };
 }
 
 /** `{start_date?, end_date?}`: days in UTC, both included, of any number. */

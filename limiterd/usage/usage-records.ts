@@ -4,7 +4,7 @@
  */
 import { recordLatenessMs } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
-import { costSources, isSignedPicoUsd } from "../../shared/domain/money.js";
+import { costSources, isSignedPicoUsd, type PicoUsd } from "../../shared/domain/money.js";
 import { isNormalUserPath } from "../../shared/domain/user-path.js";
 import { isMoment } from "../../shared/time.js";
 import { detailsFromFlat, detailsToFlat, flawOfDetails } from "../../shared/usage/usage-details.js";
@@ -12,14 +12,39 @@ import type { Execution } from "../../shared/wire/execution.js";
 import type { Settle } from "../../shared/wire/message-to-daemon.js";
 
 /**
- * A written record never changes, and it refers to its managed key only by id. A record that
- * cancels an estimate has negative tokens and costs.
+ * A written record never changes, except that repricing notes on it what it costs now; the
+ * difference has a record of its own, so that sums of records are right. A record refers to its
+ * managed key only by id. One that cancels an estimate has negative tokens and costs.
  */
 export interface UsageRecord extends Omit<Execution, "responseId"> {
   /** When the response ended. */
   readonly atMs: number;
   readonly userPath: string;
   readonly estimated: boolean;
+  /** On a record that was repriced. */
+  readonly repriced?: Repriced;
+  /** On a record of a difference, which has no tokens. */
+  readonly corrects?: Correction;
+}
+
+/** What a repriced record costs since then. */
+interface Repriced extends NewCosts {
+  readonly atMs: number;
+}
+
+/** Never unpriced. */
+export interface NewCosts {
+  readonly inputCost: PicoUsd;
+  readonly outputCost: PicoUsd;
+  readonly totalCost: PicoUsd;
+}
+
+interface Correction {
+  /** The corrected record, `key.index`. */
+  readonly id: string;
+  readonly atMs: number;
+  /** How many requests are no longer unpriced, 0 or 1. */
+  readonly priced: number;
 }
 
 /**
@@ -108,6 +133,7 @@ export function recordsToStored(lsn: number, records: readonly UsageRecord[]): r
       r.priceList ?? "",
       r.providerRequestId ?? "",
       r.providerKey ?? "",
+      changesToStored(r),
     );
     while (stored.length > fixedFields && isNothing(stored.at(-1))) stored.pop();
     value.push(stored);
@@ -117,10 +143,38 @@ export function recordsToStored(lsn: number, records: readonly UsageRecord[]): r
 
 /** The fields that each stored record has. Those after them end with the last that isn't empty. */
 const fixedFields = 22;
-const storedFields = 31;
+const storedFields = 32;
 
 function isNothing(value: unknown): boolean {
   return value === "" || value === null || (Array.isArray(value) && value.length === 0);
+}
+
+/** `[atMs, inputCost, outputCost, totalCost]` or `[atMs, id, priced]`; null without changes. */
+function changesToStored({ repriced, corrects }: UsageRecord): readonly unknown[] | null {
+  if (corrects !== undefined) return [corrects.atMs, corrects.id, corrects.priced];
+  if (repriced === undefined) return null;
+  return [repriced.atMs, repriced.inputCost, repriced.outputCost, repriced.totalCost];
+}
+
+type Changes = Pick<UsageRecord, "repriced" | "corrects">;
+const unchanged: Changes = {};
+
+/** Null for anything that `changesToStored` doesn't make. */
+function changesFromStored(value: unknown): Changes | null {
+  if (value === null) return unchanged;
+  if (!Array.isArray(value)) return null;
+  const [atMs, first, second, third] = value as readonly unknown[];
+  if (!isMoment(atMs)) return null;
+  if (value.length === 3 && typeof first === "string" && (second === 0 || second === 1))
+    return { corrects: { id: first, atMs, priced: second } };
+  if (
+    value.length !== 4 ||
+    !isSignedPicoUsd(first) ||
+    !isSignedPicoUsd(second) ||
+    !isSignedPicoUsd(third)
+  )
+    return null;
+  return { repriced: { atMs, inputCost: first, outputCost: second, totalCost: third } };
 }
 
 /** Null for what `recordsToStored` never wrote. */
@@ -172,8 +226,11 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     priceList = "",
     providerRequestId = "",
     providerKey = "",
+    rawChanges = null,
   ] = item;
   const costSource = costSources.find((source) => source === rawSource);
+  const changes = changesFromStored(rawChanges);
+  if (changes === null) return null;
   const details = detailsFromFlat(rawDetails);
   if (
     typeof requestId !== "string" ||
@@ -248,6 +305,7 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     priceList: priceList === "" ? undefined : priceList,
     providerRequestId: providerRequestId === "" ? undefined : providerRequestId,
     providerKey: providerKey === "" ? undefined : providerKey,
+    ...changes,
   };
 }
 

@@ -332,6 +332,7 @@ export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   "usage-records": daemonCallsMax,
   "usage-export": daemonCallsMax,
   "usage-follow": daemonCallsMax,
+  "usage-reprice": daemonCallsMax,
   providers: repliesMax,
   config: repliesMax,
   metrics: scrapesMax,

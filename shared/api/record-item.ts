@@ -65,6 +65,15 @@ export interface RecordItem extends Readonly<Record<DetailField, number>> {
   readonly provider_request_id: string | null;
   /** The name of the provider's key; null without one. */
   readonly provider_key: string | null;
+  /** What the request costs since it was repriced; null if it wasn't. */
+  readonly repriced_cost: number | null;
+  /** When it was repriced, or this difference booked; null for others. */
+  readonly repriced_at: string | null;
+  /**
+   * The id of the repriced record whose difference in cost this record books; it has no tokens.
+   * Null for others.
+   */
+  readonly corrects: string | null;
 }
 
 /** The answer to GET /admin/usage/records, newest record first. */

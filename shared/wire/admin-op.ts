@@ -52,6 +52,7 @@ export const adminOps = [
   "usage.records",
   "usage.export",
   "usage.follow",
+  "usage.adjust",
 ] as const;
 export type AdminOp = (typeof adminOps)[number];
 
@@ -124,7 +125,9 @@ export function isChange(op: AdminOp): boolean {
  * is idempotent.
  */
 export function isRepeatable(op: AdminOp): boolean {
-  return !isChange(op) || op === "objects.own" || op === "responses.forget";
+  return (
+    !isChange(op) || op === "objects.own" || op === "responses.forget" || op === "usage.adjust"
+  );
 }
 
 /** Operations for requests of callers: proxies send them on any connection. */

@@ -284,6 +284,7 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "backup":
     case "usage.records":
     case "usage.status":
+    case "usage.adjust":
       return { kind: "failed", failure: failure("feature_unavailable", "usage isn't tracked") };
   }
 }

@@ -34,6 +34,7 @@ import { Writer } from "../../limiterd/store/writer.js";
 import { Followers } from "../../limiterd/usage/followers/followers.js";
 import { identify } from "../../limiterd/usage/followers/store-ids.js";
 import { PendingResponses } from "../../limiterd/usage/pending-responses.js";
+import { Repricing } from "../../limiterd/usage/repricing.js";
 import { restoreUsage } from "../../limiterd/usage/usage-log.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { createInertReason } from "../../shared/config/inert-rule.js";
@@ -153,6 +154,7 @@ export function startDaemon(
   const background = { lookMs: 60_000, waitMs: 86_400_000, max: 100 };
   const pending = new PendingResponses(background);
   pending.restore(store, nowMs);
+  const repricing = new Repricing(store);
   const writer = new Writer(
     {
       store,
@@ -164,7 +166,7 @@ export function startDaemon(
       firstLsn: restored.epochs.startLsn,
       journaled: restored.journaled,
       retryMs: 1000,
-      contributors: [usage, spendLog, restored.proxies, pending],
+      contributors: [usage, spendLog, restored.proxies, pending, repricing],
     },
   );
   const state: DaemonState = {
@@ -183,6 +185,7 @@ export function startDaemon(
     },
     budgets,
     pending,
+    repricing,
     labelsOf,
     book: restored.book,
     shares: null,

@@ -127,6 +127,7 @@ export function fakeGateway(yaml: string): FakeGateway {
       tracing: null,
       sizeOf: createModelSizes(config.providers, null),
       prices: createPriceTable(config, { list: null, nowMs: () => 0 }),
+      pricesAt: (nowMs: () => number) => createPriceTable(config, { list: null, nowMs }),
       limiter: fakeLimiter(),
       credentials: { jwt: null },
       responseCache: null,

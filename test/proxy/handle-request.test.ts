@@ -258,6 +258,7 @@ const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string
   "usage-records": ["GET", "/admin/usage/records"],
   "usage-export": ["GET", "/admin/usage/export"],
   "usage-follow": ["GET", "/admin/usage/follow"],
+  "usage-reprice": ["POST", "/admin/usage/reprice"],
   providers: ["GET", "/admin/providers"],
   config: ["GET", "/admin/config"],
   metrics: ["GET", "/metrics"],

@@ -1,4 +1,4 @@
-/** `sluice usage`: requests, tokens and costs of a user path; and its command `export`. */
+/** `sluice usage`: requests, tokens and costs of a user path; and its commands. */
 import type { Command } from "commander";
 import { type Grouping, groupings } from "../../../shared/wire/admin-op.js";
 import { type ArgumentProblem, usageFailure } from "../../session/command-failure.js";
@@ -11,6 +11,7 @@ import { renderUsage } from "../../usage/usage-text.js";
 import { type ReportWindow, type WindowFlags, windowFromFlags } from "../../usage/window-flags.js";
 import { type ExportFlags, exportUsageCommand } from "./usage-export.js";
 import { type FollowFlags, followUsageCommand } from "./usage-follow.js";
+import { type RepriceFlags, repriceUsageCommand } from "./usage-reprice.js";
 
 interface UsageFlags extends CommandFlags, WindowFlags {
   readonly path?: string;
@@ -58,6 +59,19 @@ export function addUsage(program: Command, session: Session): void {
       exportUsageCommand(session, command.optsWithGlobals<ExportFlags>()),
     );
   addFollow(usage, program, session);
+  usage
+    .command("reprice")
+    .description("book what recorded requests cost by the present prices, with budgets")
+    .configureHelp({ showGlobalOptions: true, visibleGlobalOptions: () => [...program.options] })
+    .option("--from <date>", "the first day, UTC, such as 2026-02-01")
+    .option("--to <date>", "the last day, UTC (default: up to now)")
+    .option("--model <model>", "only this model, such as gpt-4o or openai/gpt-4o")
+    .option("--dry-run", "show the differences, and book nothing")
+    .option("--reported", "replace also costs that providers reported")
+    .addOption(jsonOption("print the result as an object"))
+    .action((_options, command: Command) =>
+      repriceUsageCommand(session, command.optsWithGlobals<RepriceFlags>()),
+    );
 }
 
 function addFollow(usage: Command, program: Command, session: Session): void {

@@ -134,6 +134,7 @@ export function handleAdmin(
     case "usage.records":
     case "usage.export":
     case "usage.follow":
+    case "usage.adjust":
       return handleUsage(state, { op, body }, nowMs, ports);
     case "budgets.list":
     case "budgets.children":

@@ -1,6 +1,4 @@
-/**
- * The admin operations on usage. They only read, in slices, so that no admission waits for them.
- */
+/** The admin operations on usage. They work in slices, so that no admission waits for them. */
 import type { UsageStatus } from "../../../shared/api/usage-report.js";
 import { unreachable } from "../../../shared/assert.js";
 import { type Checked, isObject } from "../../../shared/checked.js";
@@ -14,12 +12,14 @@ import type { DaemonState } from "../../state.js";
 import { StoreFailingError, StoreUnreadableError } from "../../store/store.js";
 import { summarizeUsage } from "../../usage/reports/summarize-usage.js";
 import { forCallers } from "../../usage/reports/usage-totals.js";
+import { parseAdjustments } from "../../usage/repricing.js";
 import {
   parseExportPage,
   parseGrouping,
   parseUsageWindow,
   type UsageWindow,
 } from "../../usage/usage-query.js";
+import { adjustUsage } from "./adjust-usage.js";
 import type { AdminRequest, AnswerPorts } from "./admin-operation.js";
 import { exportRecords } from "./export-records.js";
 import { usageStatus } from "./usage-status.js";
@@ -73,6 +73,13 @@ function answerOf(
     if (!state.settings.usageEnabled) return usageIsOff(state);
     const query = parseRecordQuery(body);
     return query.ok ? { ok: true, value: listRecords(state, query.value, nowMs) } : query;
+  }
+  if (op === "usage.adjust") {
+    if (!state.settings.usageEnabled) return usageIsOff(state);
+    const adjustments = parseAdjustments(body);
+    return adjustments.ok
+      ? { ok: true, value: adjustUsage(state, adjustments.value, nowMs) }
+      : adjustments;
   }
   const window = parseUsageWindow(body);
   if (!window.ok) return window;

@@ -10,6 +10,7 @@ import { handleLimitsFile } from "./limits-file-api.js";
 import { observe } from "./observe-api.js";
 import { replyConfig, replyProviders } from "./providers-api.js";
 import { replyRecords } from "./records-api.js";
+import { replyReprice } from "./reprice-api.js";
 import { replyTargets } from "./targets-api.js";
 
 export function serveAdmin(
@@ -55,6 +56,8 @@ export function serveAdmin(
       return replyConfig(context);
     case "usage-records":
       return replyRecords(context);
+    case "usage-reprice":
+      return replyReprice(context);
     default:
       return unreachable(endpoint);
   }

@@ -29,6 +29,7 @@ export type AdminEndpoint =
   | "usage-records"
   | "usage-export"
   | "usage-follow"
+  | "usage-reprice"
   | "providers"
   | "config";
 
@@ -56,6 +57,7 @@ export const adminRoutes: readonly (readonly [path: string, methods: Methods])[]
   ["/admin/usage/records", { GET: "usage-records" }],
   ["/admin/usage/export", { GET: "usage-export" }],
   ["/admin/usage/follow", { GET: "usage-follow" }],
+  ["/admin/usage/reprice", { POST: "usage-reprice" }],
   ["/admin/live", { GET: "live" }],
   ["/admin/providers", { GET: "providers" }],
   ["/admin/config", { GET: "config" }],

@@ -242,6 +242,7 @@ const withJson: Readonly<Record<string, readonly string[]>> = {
   "budgets settings": [],
   explain: ["--path", "/refused", "--model", "smart"],
   usage: ["--by", "model"],
+  "usage reprice": ["--from", "2026-01-01", "--dry-run"],
   "usage follow": ["--to", "ndjson", "--output", "followed.ndjson", "--once"],
   status: [],
   top: [],

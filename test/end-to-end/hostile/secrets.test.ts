@@ -209,6 +209,7 @@ const adminRequests: readonly (readonly [method: string, path: string, body?: un
   ["GET", "/admin/usage/records"],
   ["GET", "/admin/usage/export"],
   ["GET", "/admin/usage/follow"],
+  ["POST", "/admin/usage/reprice"],
   ["GET", "/admin/budgets/children"],
   ["GET", "/admin/providers"],
   ["GET", "/admin/config"],

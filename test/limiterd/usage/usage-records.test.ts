@@ -300,6 +300,9 @@ t.test("what was asked for and the details are kept, each of them and both", asy
     { costSource: "operator" },
     { costSource: "list", priceList: "2026-11-28", providerRequestId: "req_9", providerKey: "a" },
     { session: "s-1", requestedModel: "a", details, atMost: { tokens: 7, cost: null } },
+    { repriced: { atMs: 1, inputCost: 2, outputCost: 0, totalCost: 2 } },
+    { providerKey: "a", repriced: { atMs: 1, inputCost: -2, outputCost: 0, totalCost: -2 } },
+    { corrects: { id: "1.2", atMs: 3, priced: 1 } },
   ] as const) {
     const record = recordOn("/team", some);
     t.same(recordsFromStored(recordsToStored(7, [record])), [record]);

@@ -98,6 +98,7 @@ const endpoints: readonly (readonly [
   ["GET", "/admin/usage/records", "usage-records", "admin"],
   ["GET", "/admin/usage/export", "usage-export", "admin"],
   ["GET", "/admin/usage/follow", "usage-follow", "admin"],
+  ["POST", "/admin/usage/reprice", "usage-reprice", "admin"],
   ["GET", "/admin/budgets/children", "budgets-children", "admin"],
   ["GET", "/admin/providers", "providers", "admin"],
   ["GET", "/admin/config", "config", "admin"],

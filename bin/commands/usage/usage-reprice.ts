@@ -1,0 +1,156 @@
+/** `sluice usage reprice`: books what recorded requests cost by the present prices. */
+import { loadPriceList } from "../../../proxy/routing/price-list.js";
+import { createPriceTable, needsPriceList } from "../../../proxy/routing/price-table.js";
+import { repriceUsage } from "../../../proxy/usage/reprice-usage.js";
+import type { RepricedModel, RepricePage } from "../../../shared/api/reprice-page.js";
+import type { Checked } from "../../../shared/checked.js";
+import { greatest } from "../../../shared/long-lists.js";
+import type { AdminOp } from "../../../shared/wire/admin-op.js";
+import type { DaemonAnswer } from "../../../shared/wire/daemon-client.js";
+import { type ArgumentProblem, usageFailure } from "../../session/command-failure.js";
+import type { CommandFlags } from "../../session/command-flags.js";
+import { requireConfiguration } from "../../session/configuration.js";
+import { answered } from "../../session/daemon-answer.js";
+import { type Session, showsUnicode } from "../../session/terminal.js";
+import { type AdminClient, withDaemon } from "../../session/with-daemon.js";
+import { formatCount, formatUsd, usdDecimals } from "../../text/number-text.js";
+import { type Column, renderTable } from "../../text/table.js";
+import { createProgressLine } from "../../usage/progress-line.js";
+import { openWindowFromFlags, type WindowFlags } from "../../usage/window-flags.js";
+
+export interface RepriceFlags extends CommandFlags, WindowFlags {
+  readonly model?: string;
+  readonly dryRun?: boolean;
+  readonly reported?: boolean;
+}
+
+type AskPage = (body: unknown) => Promise<Checked<unknown>>;
+
+interface Total extends Pick<RepricePage, "differing" | "booked" | "unpriced" | "price_list"> {
+  readonly models: readonly RepricedModel[];
+}
+
+/** Prints the differences by model; a failure says that repeating the command continues. */
+export async function repriceUsageCommand(session: Session, flags: RepriceFlags): Promise<void> {
+  const question = checkFlags(flags);
+  const { terminal } = session;
+  const total = await withDaemon(session, flags, async (client) =>
+    repriceAll(session, await askerOf(session, flags, client), question),
+  );
+  if (flags.json === true) return terminal.out(JSON.stringify(total));
+  if (total.models.length > 0) terminal.out(renderDifferences(total.models));
+  terminal.out(summaryOf(total, flags.dryRun === true));
+}
+
+function checkFlags(flags: RepriceFlags): Readonly<Record<string, unknown>> {
+  const window = openWindowFromFlags(flags);
+  const problems: ArgumentProblem[] = window.ok ? [] : [...window.problems];
+  if (flags.from === undefined) problems.push({ message: "--from is required", param: "--from" });
+  if (flags.days !== undefined || flags.month !== undefined)
+    problems.push({ message: "the days to reprice are those of --from and --to", param: "--from" });
+  if (!window.ok || problems.length > 0) throw usageFailure(problems);
+  return {
+    start_date: window.value.startDate,
+    end_date: window.value.endDate,
+    model: flags.model ?? null,
+    dry_run: flags.dryRun === true,
+    reported: flags.reported === true,
+  };
+}
+
+/** Here the prices are those of this host's configuration, elsewhere those of the gateway. */
+async function askerOf(
+  session: Session,
+  flags: RepriceFlags,
+  { call, remote }: AdminClient,
+): Promise<AskPage> {
+  const checked = (answer: DaemonAnswer): Checked<unknown> =>
+    answer.ok ? { ok: true, value: answer.body } : answer;
+  if (remote !== null)
+    return async (body) => checked(await remote.post("/admin/usage/reprice", body));
+  const config = requireConfiguration(session, flags, session.terminal.err);
+  const list = needsPriceList(config) ? await loadPriceList(config.priceListFile) : null;
+  const ports = {
+    call: async (op: AdminOp, body: unknown) => checked(await call(op, body)),
+    pricesAt: (nowMs: () => number) => createPriceTable(config, { list, nowMs }),
+  };
+  return (body) => repriceUsage(ports, body);
+}
+
+async function repriceAll(
+  { terminal, monoMs, env }: Session,
+  ask: AskPage,
+  question: Readonly<Record<string, unknown>>,
+): Promise<Total> {
+  const models = new Map<string, RepricedModel>();
+  const total = { differing: 0, booked: 0, unpriced: 0 };
+  let priceList: string | null = null;
+  const progress =
+    terminal.showProgress === null
+      ? null
+      : createProgressLine({ draw: terminal.showProgress, monoMs, unicode: showsUnicode(env) });
+  for (let after: string | null = null; ; ) {
+    const answer: Checked<unknown> = await ask({ ...question, after });
+    const page = answered(answer.ok ? { ok: true, body: answer.value } : answer) as RepricePage;
+    total.differing += page.differing;
+    total.booked += page.booked;
+    total.unpriced += page.unpriced;
+    priceList = page.price_list;
+    for (const one of page.models) models.set(one.model, added(models.get(one.model), one));
+    progress?.show(page.progress, `${formatCount(total.differing)} differences`);
+    if (page.next === null) break;
+    after = page.next;
+  }
+  progress?.clear();
+  return { ...total, price_list: priceList, models: [...models.values()].sort(byDifference) };
+}
+
+function added(sum: RepricedModel | undefined, one: RepricedModel): RepricedModel {
+  if (sum === undefined) return one;
+  return {
+    model: one.model,
+    requests: sum.requests + one.requests,
+    input_tokens: sum.input_tokens + one.input_tokens,
+    output_tokens: sum.output_tokens + one.output_tokens,
+    cost_before: sum.cost_before + one.cost_before,
+    cost_after: sum.cost_after + one.cost_after,
+  };
+}
+
+const differenceOf = ({ cost_before: before, cost_after: after }: RepricedModel) => after - before;
+
+function byDifference(a: RepricedModel, b: RepricedModel): number {
+  return Math.abs(differenceOf(b)) - Math.abs(differenceOf(a));
+}
+
+function renderDifferences(models: readonly RepricedModel[]): string {
+  const decimals = usdDecimals(greatest(models.map(({ cost_after: after }) => after)));
+  const column = (title: string, text: (row: RepricedModel) => string): Column<RepricedModel> => ({
+    title,
+    align: "right",
+    text,
+  });
+  return renderTable<RepricedModel>(
+    [
+      { title: "MODEL", align: "left", text: ({ model }) => model },
+      column("REQUESTS", ({ requests }) => formatCount(requests)),
+      column("INPUT", ({ input_tokens: tokens }) => formatCount(tokens)),
+      column("OUTPUT", ({ output_tokens: tokens }) => formatCount(tokens)),
+      column("BEFORE", ({ cost_before: cost }) => formatUsd(cost, decimals)),
+      column("AFTER", ({ cost_after: cost }) => formatUsd(cost, decimals)),
+      column("DIFFERENCE", (row) => formatUsd(differenceOf(row), decimals)),
+    ],
+    models,
+  );
+}
+
+function summaryOf({ differing, booked, unpriced, price_list: list }: Total, dryRun: boolean) {
+  const records = (count: number) => `${formatCount(count)} ${count === 1 ? "record" : "records"}`;
+  return [
+    dryRun
+      ? `${records(differing)} would have another cost; nothing was booked`
+      : `booked: ${records(booked)}`,
+    ...(unpriced > 0 ? [`${records(unpriced)} still without a price`] : []),
+    ...(list === null ? [] : [`price list of ${list}`]),
+  ].join("; ");
+}

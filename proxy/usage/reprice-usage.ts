@@ -1,0 +1,194 @@
+/**
+ * Reprices stored records: what each costs by the present prices, as of the time when it ended. It
+ * takes one page of the daemon's records, so that memory is bounded; `sluice usage reprice` and
+ * POST /admin/usage/reprice ask for one page after the other. The daemon books the differences
+ * (`usage.adjust`).
+ */
+import type { RecordExport, RecordItem } from "../../shared/api/record-item.js";
+import type { RepricedModel, RepricePage } from "../../shared/api/reprice-page.js";
+import { asObject, bad, type Checked, good, isAbsent, show } from "../../shared/checked.js";
+import { costUsd, signedPicoFromUsd } from "../../shared/domain/money.js";
+import { type Target, targetName } from "../../shared/domain/target-name.js";
+import { detailFields, detailNames, detailsOf } from "../../shared/usage/usage-details.js";
+import type { AdminOp } from "../../shared/wire/admin-op.js";
+import { interimStatus } from "../../shared/wire/execution.js";
+import type { PriceSource, PriceTable } from "../routing/price-table.js";
+import { type Costs, priceUnmetered, priceUsage } from "./price-usage.js";
+import type { Usage } from "./usage.js";
+
+interface RepricePorts {
+  /** Calls the daemon. */
+  call(op: AdminOp, body: unknown): Promise<Checked<unknown>>;
+  /** The present prices, as of `nowMs`. */
+  pricesAt(nowMs: () => number): PriceTable;
+}
+
+interface Question {
+  readonly page: Readonly<Record<string, unknown>>;
+  /** In lower case; null for all. */
+  readonly model: string | null;
+  readonly isDryRun: boolean;
+  /** Whether costs that providers reported are replaced, too. */
+  readonly replacesReported: boolean;
+}
+
+const fields = ["start_date", "end_date", "after", "limit", "model", "dry_run", "reported"];
+
+/** One page. The daemon checks the dates and the cursor. */
+export async function repriceUsage(
+  { call, pricesAt }: RepricePorts,
+  body: unknown,
+): Promise<Checked<RepricePage>> {
+  const question = parseQuestion(body);
+  if (!question.ok) return question;
+  const { page, model, isDryRun, replacesReported } = question.value;
+  const read = await call("usage.export", page);
+  if (!read.ok) return read;
+  const { records, next, progress, server_time } = read.value as RecordExport;
+  let atMs = 0;
+  const prices = pricesAt(() => atMs);
+  const models = new Map<string, Sums>();
+  const adjustments: unknown[][] = [];
+  let unpriced = 0;
+  for (const record of records) {
+    if (!isRepriced(record, replacesReported) || !isOfModel(record, model)) continue;
+    atMs = Date.parse(record.time);
+    const costs = costsOf(record, prices);
+    const before = costNow(record);
+    if (costs === null) {
+      if (before === null) unpriced++;
+      continue;
+    }
+    const { inputCost, outputCost, totalCost } = costs;
+    if (totalCost === before) continue;
+    const { kind, list = "" } = prices.sourceOf(targetOf(record)) ?? operator;
+    adjustments.push([record.id, inputCost, outputCost, totalCost, kind, list]);
+    addTo(models, record, costUsd(totalCost));
+  }
+  const booked = isDryRun ? good({ adjusted: 0 }) : await book(call, adjustments);
+  if (!booked.ok) return booked;
+  return good({
+    models: [...models].map(([name, sums]): RepricedModel => ({ model: name, ...sums })),
+    differing: adjustments.length,
+    booked: booked.value.adjusted,
+    unpriced,
+    progress,
+    price_list: prices.listed?.file.date ?? null,
+    next,
+    server_time,
+  });
+}
+
+function parseQuestion(body: unknown): Checked<Question> {
+  const given = asObject(body, fields, { nullable: fields });
+  if (!given.ok) return given;
+  const { model = null, dry_run: dryRun = false, reported = false, ...page } = given.value;
+  if (isAbsent(page["start_date"])) return bad("start_date is required", "start_date");
+  if (model !== null && typeof model !== "string")
+    return bad(`model must be a text, not ${show(model)}`, "model");
+  for (const [name, value] of [
+    ["dry_run", dryRun],
+    ["reported", reported],
+  ] as const)
+    if (typeof value !== "boolean" && value !== null)
+      return bad(`${name} must be true or false, not ${show(value)}`, name);
+  return good({
+    page,
+    model: model?.toLowerCase() ?? null,
+    isDryRun: dryRun === true,
+    replacesReported: reported === true,
+  });
+}
+
+async function book(
+  call: RepricePorts["call"],
+  adjustments: readonly unknown[],
+): Promise<Checked<{ readonly adjusted: number }>> {
+  if (adjustments.length === 0) return good({ adjusted: 0 });
+  const answer = await call("usage.adjust", { adjustments });
+  return answer.ok ? good(answer.value as { readonly adjusted: number }) : answer;
+}
+
+/**
+ * Whether the record's cost may be replaced: it is unpriced, or by a price. Not that of an answer
+ * from the cache, of an error, and of a difference. An estimate with details stays, since the
+ * record that may cancel it has none.
+ */
+function isRepriced(record: RecordItem, replacesReported: boolean): boolean {
+  const { cache_hit: cacheHit, corrects, total_cost: cost, cost_source: source } = record;
+  if (cacheHit || !isAbsent(corrects) || (record.estimated && readDetails(record) !== null))
+    return false;
+  if (cost === null) return true;
+  return source === "list" || source === "operator" || (source === "reported" && replacesReported);
+}
+
+function isOfModel({ provider, model }: RecordItem, wanted: string | null): boolean {
+  if (wanted === null) return true;
+  const name = (model ?? "").toLowerCase();
+  return name === wanted || `${provider.toLowerCase()}/${name}` === wanted;
+}
+
+/** In pico-dollars; null if unpriced. */
+function costNow({ repriced_cost: repriced, total_cost: total }: RecordItem): number | null {
+  return signedPicoFromUsd(repriced ?? total);
+}
+
+/** A price in the list has a date, any other is the operator's. */
+const operator: PriceSource = { kind: "operator" };
+
+function targetOf({ provider, model }: RecordItem): Target {
+  return { provider, model: model ?? "" };
+}
+
+/** Null if it has no price, or not what its price needs. */
+function costsOf(
+  record: RecordItem,
+  prices: PriceTable,
+): Pick<Costs, "inputCost" | "outputCost" | "totalCost"> | null {
+  const price = prices.priceOf(targetOf(record));
+  if (price === null) return null;
+  // A record has no kind of picture.
+  if (
+    record.images > 0 &&
+    Object.keys(price.perImage ?? {}).length > 0 &&
+    record.total_cost !== null
+  )
+    return null;
+  // A record that cancels an estimate has negative tokens.
+  const sign = record.total_tokens < 0 ? -1 : 1;
+  const usage: Usage = {
+    inputTokens: sign * record.input_tokens,
+    outputTokens: sign * record.output_tokens,
+    totalTokens: sign * record.total_tokens,
+    cachedInputTokens: sign * record.cached_input_tokens,
+    cacheWriteInputTokens: sign * record.cache_write_input_tokens,
+    reportedCost: null,
+    details: readDetails(record),
+  };
+  const isUnmetered = usage.totalTokens === 0 && usage.details === null;
+  const costs = isUnmetered ? priceUnmetered(price) : priceUsage(usage, price);
+  if (costs === null) return null;
+  const { inputCost, outputCost, totalCost } = costs;
+  return sign === 1
+    ? costs
+    : { inputCost: 0 - inputCost, outputCost: 0 - outputCost, totalCost: 0 - totalCost };
+}
+
+function readDetails(record: RecordItem): Usage["details"] {
+  const counts = Object.fromEntries(detailNames.map((name) => [name, record[detailFields[name]]]));
+  return detailsOf(record.service_tier, counts, record.region);
+}
+
+type Sums = Omit<RepricedModel, "model">;
+
+function addTo(models: Map<string, Sums>, record: RecordItem, after: number): void {
+  const name = targetName(targetOf(record));
+  const sums = models.get(name);
+  models.set(name, {
+    requests: (sums?.requests ?? 0) + (record.status === interimStatus ? 0 : 1),
+    input_tokens: (sums?.input_tokens ?? 0) + record.input_tokens,
+    output_tokens: (sums?.output_tokens ?? 0) + record.output_tokens,
+    cost_before: (sums?.cost_before ?? 0) + costUsd(costNow(record) ?? 0),
+    cost_after: (sums?.cost_after ?? 0) + after,
+  });
+}
