@@ -63,6 +63,9 @@ const providers: readonly (readonly [theirs: string, prefix: string, ours: strin
   ["cerebras", "cerebras/", "cerebras"],
   ["cohere", "cohere/", "cohere"],
   ["cohere_chat", "", "cohere"],
+  ["nebius", "nebius/", "nebius"],
+  ["sambanova", "sambanova/", "sambanova"],
+  ["scaleway", "scaleway/", "scaleway"],
 ];
 
 /** Not ids: prices by size of model, and of one region, size or step. */
