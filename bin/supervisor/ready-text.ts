@@ -33,7 +33,7 @@ export function readyText(options: {
     .map(({ name }) => name);
   if (simulators.length > 0)
     lines.push(
-      `Note: the provider ${simulators.join(", ")} is a simulator: its answers are made up, no model is called.`,
+      `Note: the provider ${simulators.join(", ")} is a simulator: it makes up its answers and calls no model.`,
     );
   if (open)
     lines.push(

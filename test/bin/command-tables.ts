@@ -87,9 +87,9 @@ function flagLines(flags: readonly FlagNode[], before: readonly CommandNode[]): 
   ].join("");
 }
 
-/** The page says once what `--json` does; a command says which endpoint's answer it prints. */
-function isPlainJson({ long, description }: FlagNode): boolean {
-  return long === "--json" && !description.includes("/admin/");
+/** The page says once what `--json` does. */
+function isPlainJson({ long }: FlagNode): boolean {
+  return long === "--json";
 }
 
 function isSame(one: FlagNode, other: FlagNode): boolean {

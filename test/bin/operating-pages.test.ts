@@ -26,6 +26,7 @@ const pages = [
   "several-hosts",
   "sizing",
   "systemd",
+  "web-search",
 ].map((name) => ({ name, text: read(`docs/${name}.md`) }));
 
 /** The blocks of a language, also those within lists. */

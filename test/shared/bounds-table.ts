@@ -136,12 +136,12 @@ const answers: readonly Row[] = [
   ["refused fields of a target", count(refusedFieldsMax), "the oldest is forgotten"],
   ["targets with refused fields", count(refusingTargetsMax), "the oldest is forgotten"],
   [
-    "rest of a key after a 429 without `Retry-After`",
+    "pause of a provider key after a 429 without `Retry-After`",
     time(rateLimitedKeyRestMs),
     "it is used again",
   ],
-  ["rest of a refused key", time(refusedKeyRestMs), "it is used again"],
-  ["rest of a key by `Retry-After`", time(keyRestMsMax), "it is used again"],
+  ["pause of a refused provider key", time(refusedKeyRestMs), "it is used again"],
+  ["pause of a provider key by `Retry-After`", time(keyRestMsMax), "it is used again"],
   ["provider key from a file or command", kib(keyTextBytesMax), "the last key stays"],
   ["run time of a key command", time(keyCommandMs), "the last key stays"],
 ];
@@ -216,11 +216,11 @@ const limits: readonly Row[] = [
 ];
 
 const usage: readonly Row[] = [
-  ["days of a usage query", count(bounds.usageDaysMax), "400, or cut"],
+  ["days of a usage query", count(bounds.usageDaysMax), "400; of `days`: cut"],
   ["rows of a usage report", count(bounds.usageGroupsMax), "the rest is `other`"],
   ["models of a path and day", count(bounds.modelsPerDayMax), "the rest is `other`"],
   ["unlisted models of a provider, proxy and day", count(bounds.unlistedModelsMax), "`(unknown)`"],
-  ["late usage record", days(bounds.recordLatenessMs), "it counts for the day a week ago"],
+  ["late usage record", days(bounds.recordLatenessMs), "it counts for the day 7 days ago"],
   ["sum of costs", "9 billion USD", "it stays there, counted in `saturated_sums`"],
   ["records in a page of an export", count(bounds.exportedRecordsMax), "the next page"],
   ["followers shown in the status", "16", "the longest silent one is forgotten"],
@@ -229,8 +229,8 @@ const usage: readonly Row[] = [
 
 const stored: readonly Row[] = [
   ["stored objects with a known owner", count(objects.objectsMax), "only the master key sees more"],
-  ["age of an owner", `${objects.objectDays} days`, "forgotten"],
-  ["age of a response's owner", `${objects.responseDays} days`, "forgotten"],
+  ["age of a stored object with a known owner", `${objects.objectDays} days`, "forgotten"],
+  ["the same of a response", `${objects.responseDays} days`, "forgotten"],
   ["ids that a body names", count(namedMax), "400"],
   ["lines of a batch file", count(linesPerFileMax), "400"],
   ["ids in a batch file", count(namesPerFileMax), "400"],
@@ -242,13 +242,13 @@ const daemon: readonly Row[] = [
   ["connections to each socket", count(bounds.peersMax), "not accepted"],
   ["path of a socket", bytes(bounds.socketPathBytesMax), "the configuration is refused"],
   ["requests in flight of a proxy", count(bounds.leasesPerPeerMax), "503 `overloaded`"],
-  ["admissions waiting in a proxy", count(bounds.admissionsWaitingMax), "as without the daemon"],
+  ["admissions waiting in a proxy", count(bounds.admissionsWaitingMax), "`failure_mode` applies"],
   ["settles that a proxy keeps", count(bounds.settleOutboxMax), "the oldest is dropped"],
   ["settles of stopped proxies, on disk", mib(bounds.spoolBytesMax), "the last ones are dropped"],
   [
-    "silence of a proxy whose repeats are recognised",
+    "time for which the settles of a silent proxy are remembered",
     days(bounds.settledRetentionMs),
-    "its last number is forgotten",
+    "a repeated settle counts again",
   ],
   ["idle command line", time(bounds.commandIdleMs), "closed"],
   [

@@ -172,7 +172,7 @@ const usdByImage: ValueKind<Readonly<Record<string, number>>> = {
 };
 
 const reported: ValueKind<"prefer" | "ignore"> = {
-  label: "word",
+  label: "prefer or ignore",
   words: ["prefer", "ignore"],
   expected: "must be prefer or ignore",
   quotable: always,
@@ -226,17 +226,17 @@ const rateSettings = {
     kind: usdPerUnit,
     defaultText: "0",
     example: "0.005",
-    meaning: "US dollars a request, whatever it used.",
+    meaning: "US dollars a request.",
   },
   per_second: unit("0.0001", "US dollars a second of sound."),
-  per_minute: unit("0.006", "The same by the minute."),
+  per_minute: unit("0.006", "US dollars a minute of sound."),
   per_character: unit("0.000015", "US dollars a character of speech."),
   per_image: unit("0.04", "US dollars a picture."),
   images: {
     kind: usdByImage,
     defaultText: "per_image",
     example: "{ hd/1024x1024: 0.08, 512x512: 0.018 }",
-    meaning: "The same by quality and size, or by one of them.",
+    meaning: "US dollars a picture by quality and size, or by one of them.",
   },
   per_page: unit("0.001", "US dollars a page of a document that was read."),
   per_search_unit: unit("0.002", "US dollars a search unit of a reranker."),
@@ -255,7 +255,7 @@ const rateSettings = {
     kind: factorsByName,
     defaultText: "none",
     example: "{ us: 1.1 }",
-    meaning: "The same by the region that the provider reports.",
+    meaning: "Factor on the rates of tokens by the region that the provider reports.",
   },
 } as const satisfies Readonly<Record<string, Field<unknown>>>;
 
@@ -265,8 +265,7 @@ export const priceSettings = {
     kind: text,
     defaultText: "none",
     example: "list",
-    meaning:
-      "What this price leaves out is as in the list (`list`), or as of this `provider/model`.",
+    meaning: "Where absent rates come from: `list`, the built-in one, or another `provider/model`.",
   },
   ...rateSettings,
   hours: {
@@ -286,7 +285,7 @@ export const priceSettings = {
     defaultText: "ignore",
     example: "ignore",
     meaning:
-      "Whether a cost that the provider reports goes before this price. `factor` applies to it.",
+      "Whether a cost that the provider reports takes precedence over this price; `factor` applies to it.",
   },
 } as const satisfies Readonly<Record<string, Field<unknown>>>;
 
@@ -329,7 +328,7 @@ export const changeSettings = {
     kind: startTime,
     defaultText: null,
     example: "2027-01-01",
-    meaning: "When it begins, in UTC.",
+    meaning: "When these rates begin, in UTC.",
   },
   ...rateSettings,
 } as const satisfies Readonly<Record<string, Field<unknown>>>;

@@ -75,7 +75,7 @@ export const serverSettings = {
     defaultValue: null,
     example: '"${SLUICE_MASTER_KEY}"',
     meaning:
-      "The key for all of /v1 and /admin. Without it, JWT issuers and managed keys, the gateway is open.",
+      "The key that opens everything. A gateway without it, JWT issuers and managed keys is open.",
   }),
   masterKeyFile: setting<string | null>({
     path: "server.master_key_file",
@@ -123,7 +123,7 @@ export const serverSettings = {
     defaultValue: [],
     example: "[gateway.internal]",
     meaning:
-      "Host names, beyond localhost and server.host, that may address an open gateway; IP addresses always may.",
+      "Host names under which an open gateway may be called, beyond localhost, server.host and IP addresses.",
   }),
   corsOrigins: setting<readonly string[]>({
     path: "server.cors_origins",
@@ -191,7 +191,7 @@ export const serverSettings = {
     kind: integer({ min: 1, max: 1_000_000 }),
     defaultValue: 10_000,
     meaning:
-      "Connections, and requests, of a proxy; beyond it 503. Fewer if the limit on open files is lower.",
+      "Most connections, and most requests, of a proxy; beyond it 503. A lower limit on open files lowers it.",
   }),
   drainMs: setting({
     path: "server.drain_seconds",
@@ -318,19 +318,19 @@ const usageSettings = {
     kind: seconds({ min: 0.1, max: 3600, zero: true }),
     defaultValue: 60_000,
     meaning:
-      "Interval of asking providers for the usage of background responses, longer with their age; 0: never.",
+      "Interval of looking up the usage of a background response at its provider; it grows with the age; 0: never.",
   }),
   backgroundWaitMs: setting({
     path: "usage.background_wait_seconds",
     kind: seconds({ min: 1, max: 518_400, zero: false }),
     defaultValue: 86_400_000,
-    meaning: "Wait for the usage of a background response; then it stays unknown.",
+    meaning: "Time after which the usage of a background response stays unknown.",
   }),
   backgroundMax: setting({
     path: "usage.background_max",
     kind: integer({ min: 0, max: 1_000_000 }),
     defaultValue: 10_000,
-    meaning: "Background responses whose usage is awaited; that of others stays unknown.",
+    meaning: "Most background responses to look up; the usage of further ones stays unknown.",
   }),
   storeBytesMax: setting<number | null>({
     path: "usage.max_store_bytes",
@@ -546,7 +546,7 @@ export const clusterSettings = {
     defaultValue: null,
     example: "engine",
     meaning:
-      "Name of the server at the Sentinels, whose addresses, user and password cluster.url then has.",
+      "Name of the primary that the Sentinels monitor; cluster.url then has the Sentinels' addresses, user and password.",
   }),
   clusterSentinelPasswordFile: setting({
     path: "cluster.sentinel_password_file",
@@ -602,7 +602,7 @@ const toolSettings = {
     path: "tools.web_search.provider",
     kind: choice(["off", ...searchProviders]),
     defaultValue: "off",
-    meaning: "Searches the web for models whose provider doesn't; off: Sluice doesn't.",
+    meaning: "Service that Sluice asks when a model's provider can't search the web; off: none.",
   }),
   searchKey: setting<string | null>({
     path: "tools.web_search.api_key",

@@ -306,7 +306,7 @@ t.test("no series falls or goes, and they add up, whoever is among the largest",
 });
 
 t.test(
-  "the page on sizing has the number of series of twenty targets at eight endpoints",
+  "the page on metrics has the number of series of twenty targets at eight endpoints",
   async (t) => {
     const { counts } = fakeMetrics();
     const operations = [
@@ -331,8 +331,11 @@ t.test(
     const lines = all.flatMap(({ metric, series }) => series.map(() => linesOf(metric)));
     const total = lines.reduce((sum, each) => sum + each, 0);
     t.equal(counts.table.leftOut, 0, "they fit");
-    const page = readFileSync(new URL("../../../../docs/sizing.md", import.meta.url), "utf8");
-    t.ok(page.includes(`are ${total.toLocaleString("en")}`), `${total} on sizing.md`);
+    const page = readFileSync(
+      new URL("../../../../docs/reference/metrics.md", import.meta.url),
+      "utf8",
+    );
+    t.ok(page.includes(`make ${total.toLocaleString("en")} series`), `${total} on metrics.md`);
   },
 );
 

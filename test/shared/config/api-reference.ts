@@ -77,15 +77,11 @@ function tableOfEndpoints(): string {
 
 function tableOfAdminEndpoints(): string {
   return markdown(
-    ["endpoint", "what it does", "parameters"],
-    grouped(documented.filter(isAdmin), ({ path }) => path).map(([path, methods]) => {
-      const names = methods.flatMap(({ operation }) => parametersOf(operation).map(parameterName));
-      return [
-        `${methodsOf(methods)}${code(path)}`,
-        summariesOf(methods),
-        names.map(code).join(", ") || "–",
-      ];
-    }),
+    ["endpoint", "what it does"],
+    grouped(documented.filter(isAdmin), ({ path }) => path).map(([path, methods]) => [
+      `${methodsOf(methods)}${code(path)}`,
+      summariesOf(methods),
+    ]),
   );
 }
 
@@ -177,6 +173,8 @@ function tableOfBodies(prefix: string): string {
     const body = operation.requestBody?.content["application/json"]?.schema;
     if (!path.startsWith(prefix) || body === undefined) continue;
     const last = path.slice(prefix.length);
+    // Only the document has the hours and days of budgets' periods, and a reset's confirmation.
+    if (last === "/settings" || last === "/reset") continue;
     const of = code(`${method}${last === "" ? "" : ` …${last}`}`);
     first ||= of;
     for (const [name, field] of Object.entries(propertiesOf(body))) {

@@ -67,7 +67,7 @@ function tableOfSettings(): string {
     .map((name) => {
       const rows = rowsOfSettings.filter((row) => sectionOf(row) === name);
       const meaning = Object.entries(sectionMeanings).find(([section]) => section === name)?.[1];
-      return `### ${name === "" ? "Outside of sections" : name}\n\n${meaning === undefined ? "" : `${meaning}\n\n`}${tableOfRows(rows)}`;
+      return `### ${name === "" ? "At the top level" : name}\n\n${meaning === undefined ? "" : `${meaning}\n\n`}${tableOfRows(rows)}`;
     })
     .join("\n");
 }

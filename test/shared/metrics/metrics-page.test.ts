@@ -11,5 +11,5 @@ const page = readFileSync(join(root, "docs/reference/metrics.md"), "utf8");
 t.test("the page says which conventions the names follow, and the bounds of labels", async (t) => {
   t.match(page, `version ${semanticConventions}`);
   t.match(page, `, ${unvouchedModelsMax} get one`);
-  t.match(page, `at most ${pathsMax.toLocaleString("en")} of them`);
+  t.match(page, `At most ${pathsMax.toLocaleString("en")} paths get one`);
 });
