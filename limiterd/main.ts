@@ -203,6 +203,7 @@ async function openState(
     background: config.background,
     quotaTemplatesEntitled: config.quotaTemplatesEntitled,
     budgetsEnabled: config.budgets.enabled,
+    unpriced: config.budgets.unpriced,
     inertReason: createInertReason(config),
     configFile: config.file,
     settingText: (path: string) => settingText(config, path),

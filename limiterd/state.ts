@@ -5,7 +5,7 @@
 
 import type { BackgroundConfig } from "../shared/config/config.js";
 import type { Inert, InertReason } from "../shared/config/inert-rule.js";
-import type { BudgetDefinition } from "../shared/domain/budget.js";
+import type { BudgetDefinition, Unpriced } from "../shared/domain/budget.js";
 import { emptySum, type MoneySum } from "../shared/domain/money.js";
 import type { RuleDefinition } from "../shared/domain/rule.js";
 import type { LimitCounts } from "../shared/limit-files/limits-plan.js";
@@ -50,6 +50,8 @@ export interface DaemonSettings {
   readonly background: BackgroundConfig;
   readonly quotaTemplatesEntitled: boolean;
   readonly budgetsEnabled: boolean;
+  /** For budgets that don't say it. */
+  readonly unpriced: Unpriced;
   /** Why a rule is inert under this configuration; null if it isn't. */
   readonly inertReason: InertReason;
   /** The path of the configuration file. */

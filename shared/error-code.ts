@@ -120,7 +120,7 @@ export const errorCodes: Readonly<
   model_unpriced: {
     status: 403,
     type: "permission_error",
-    meaning: "The model has no price, and a budget covers the caller.",
+    meaning: "The model has no price, and a budget of the caller refuses such models.",
   },
   provider_unavailable: {
     status: 502,

@@ -20,7 +20,14 @@ export const budgetFlags: FlagForm<BudgetScope> = {
     field: "amount",
     meaning: `US dollars, ${name}`,
   })),
-  switches: [],
+  switches: [
+    {
+      flag: "--unpriced <allow|refuse>",
+      key: "unpriced",
+      field: "unpriced",
+      meaning: "whether callers may use models without a price (default: budgets.unpriced)",
+    },
+  ],
   readNumber: amountOf,
   parse: parseBudgetWrite,
 };

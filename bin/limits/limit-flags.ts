@@ -22,6 +22,7 @@ export interface SetFlags extends KeyFlags {
 }
 
 interface Switch {
+  /** With the name of its value, if it has one. */
   readonly flag: string;
   /** Commander's name for it. */
   readonly key: string;
@@ -46,7 +47,7 @@ export interface FlagForm<S extends string> {
     readonly field: string;
     readonly meaning: string;
   }[];
-  /** The flags without a value that say more of what is written, beside `--per-child`. */
+  /** The flags that say more of what is written, beside `--per-child`. */
   readonly switches: readonly Switch[];
   readonly readNumber: (text: string) => number | undefined;
   readonly parse: (
@@ -90,11 +91,14 @@ export function writesFromFlags<S extends string>(
       ...values,
       ...(flags.perChild === true ? { per_child: true } : {}),
       ...Object.fromEntries(
-        switches.filter(({ key }) => flags[key] === true).map(({ field }) => [field, true]),
+        switches
+          .filter(({ key }) => flags[key] !== undefined)
+          .map(({ key, field }) => [field, flags[key]]),
       ),
     };
     // The daemon checks the entitlement to per-child rules: it has the configuration in use.
     const checked = parse(body, { perChildEntitled: true });
+    for (const { field, flag } of switches) flagOf[field] = flag.replace(/ .*/, "");
     if (checked.ok) writes.push({ body, key: checked.value });
     else problems.push(asFlagProblem(grammar, checked, flagOf));
   }

@@ -108,11 +108,12 @@ function valuesText({
   amount,
   per_child: perChild,
   host_only: hostOnly,
+  unpriced,
 }: NonNullable<LimitChangeItem["after"]>): string {
   const values = [
     ...(requests === undefined ? [] : [`${requests} requests`]),
     ...(tokens === undefined ? [] : [`${tokens} tokens`]),
     ...(amount === undefined ? [] : [formatUsd(amount)]),
   ];
-  return `${values.join(", ")}${perChild ? " for each child" : ""}${hostOnly === true ? " on each host" : ""}`;
+  return `${values.join(", ")}${perChild ? " for each child" : ""}${hostOnly === true ? " on each host" : ""}${unpriced === undefined ? "" : `, unpriced: ${unpriced}`}`;
 }

@@ -98,14 +98,15 @@ export function inertLines(rules: readonly Listed[]): readonly string[] {
 
 /**
  * The subject of a rule or a budget: itself, one child of a template, or each child; and whether
- * each host counts it alone.
+ * each host counts it alone, or what it says of models without a price.
  */
 export function subjectText(item: Listed): string {
-  const { subject, template, per_child: perChild, host_only: hostOnly } = item;
+  const { subject, template, per_child: perChild, host_only: hostOnly, unpriced } = item;
   const marks = [
     ...(typeof template === "string" ? [`child of ${template}`] : []),
     ...(perChild === true && typeof template !== "string" ? ["each child"] : []),
     ...(hostOnly === true ? ["each host"] : []),
+    ...(typeof unpriced === "string" ? [`unpriced: ${unpriced}`] : []),
   ];
   return marks.length === 0 ? String(subject) : `${String(subject)} (${marks.join(", ")})`;
 }

@@ -57,6 +57,8 @@ export class BudgetBook {
       : knownChildOf(budget, child);
   /** The last resets of a budget, by its id; outlives the budget. */
   readonly #resets = new Map<string, KnownResets>();
+  /** The ids of budgets that say `unpriced: refuse`. */
+  readonly refusing = new Set<string>();
   #dirty: Account[] = [];
   readonly #sorted = new SortedList<BudgetKey, Budget>(compareBudgets);
   /** Where `forgetIdle` continues. */
@@ -100,6 +102,7 @@ export class BudgetBook {
       known.amount = amountSum(definition.amountUsd);
       known.source = source;
       known.updatedAtMs = nowMs;
+      this.#noteUnpriced(known);
       return { budget: known, made: false };
     }
     if (known !== undefined) this.#remove(known);
@@ -122,7 +125,13 @@ export class BudgetBook {
     this.#index.add(budget);
     this.#budgets.set(id, budget);
     this.#sorted.add(budget);
+    this.#noteUnpriced(budget);
     return budget;
+  }
+
+  #noteUnpriced({ id, definition }: Budget): void {
+    if (definition.unpriced === "refuse") this.refusing.add(id);
+    else this.refusing.delete(id);
   }
 
   delete(key: BudgetKey): Budget | null {
@@ -135,6 +144,7 @@ export class BudgetBook {
     this.#index.remove(budget);
     this.#budgets.delete(budget.id);
     this.#sorted.remove(budget);
+    this.refusing.delete(budget.id);
   }
 
   find(key: BudgetKey): Budget | null {

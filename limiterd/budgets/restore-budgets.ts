@@ -144,7 +144,8 @@ function applyConfigured(
     if (
       known !== null &&
       known.definition.amountUsd === definition.amountUsd &&
-      known.definition.perChild === definition.perChild
+      known.definition.perChild === definition.perChild &&
+      known.definition.unpriced === definition.unpriced
     )
       continue;
     const { budget, made } = book.put(definition, { source: "config", nowMs });

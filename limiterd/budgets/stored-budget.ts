@@ -5,7 +5,12 @@
  */
 import { periodSecondsMax } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
-import { amountUsdMax, type BudgetDefinition, budgetScopes } from "../../shared/domain/budget.js";
+import {
+  amountUsdMax,
+  type BudgetDefinition,
+  budgetScopes,
+  unpricedChoices,
+} from "../../shared/domain/budget.js";
 import { anchorsToStored, type ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import { isMoment } from "../../shared/time.js";
 import type { Change } from "../store/store.js";
@@ -21,7 +26,7 @@ import { periodsMax, spendsFromStored, spendsToStored } from "./spend.js";
 
 /**
  * `budgets`: [scope, subject, periodSeconds, amountUsd, perChild, source, createdAtMs, updatedAtMs,
- * sinceMs, sinceKey, backfill] by budget id.
+ * sinceMs, sinceKey, backfill, unpriced] by budget id; `unpriced` only where it is set.
  */
 export function budgetChange({
   id,
@@ -33,7 +38,7 @@ export function budgetChange({
   sinceKey,
   backfill,
 }: RestoredBudget & { readonly id: string }): Change {
-  const { scope, subject, periodSeconds, amountUsd, perChild } = definition;
+  const { scope, subject, periodSeconds, amountUsd, perChild, unpriced } = definition;
   return {
     table: "budgets",
     key: id,
@@ -49,6 +54,7 @@ export function budgetChange({
       sinceMs,
       sinceKey,
       backfill,
+      ...(unpriced === undefined ? [] : [unpriced]),
     ],
   };
 }
@@ -67,7 +73,9 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
     sinceMs,
     sinceKey,
     backfill,
+    rawUnpriced,
   ] = value;
+  const unpriced = unpricedChoices.find((choice) => choice === rawUnpriced);
   const scope = budgetScopes.find((known) => known === rawScope);
   if (
     scope === undefined ||
@@ -85,11 +93,15 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
     !isMoment(updatedAtMs) ||
     !isMoment(sinceMs) ||
     !isCount(sinceKey) ||
-    typeof backfill !== "boolean"
+    typeof backfill !== "boolean" ||
+    unpriced !== rawUnpriced
   )
     return null;
   if (perChild && scope !== "user_path") return null;
-  const definition: BudgetDefinition = { scope, subject, periodSeconds, amountUsd, perChild };
+  const definition: BudgetDefinition = {
+    ...{ scope, subject, periodSeconds, amountUsd, perChild },
+    ...(unpriced === undefined ? {} : { unpriced }),
+  };
   return { definition, source, createdAtMs, updatedAtMs, sinceMs, sinceKey, backfill };
 }
 

@@ -4,13 +4,12 @@
  * `rules/judge.ts`.
  */
 import { leasesPerPeerMax } from "../../shared/bounds.js";
-import { type BudgetDefinition, budgetName } from "../../shared/domain/budget.js";
+import { type BudgetDefinition, budgetName, type Unpriced } from "../../shared/domain/budget.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
 import { type Failure, failure } from "../../shared/error-code.js";
 import { uncountedLsn } from "../../shared/wire/lsn.js";
 import type { KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
 import type { Admit } from "../../shared/wire/message-to-daemon.js";
-import type { BudgetBook } from "../budgets/budget-book.js";
 import { identifyCaller, keyOf, modelProblem } from "../keys/identify-caller.js";
 import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
 import { type AdmittedVerdict, admit, type Verdict } from "../rules/admit.js";
@@ -70,7 +69,7 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, final: boo
   const key = keyOf(caller);
   const budgets = enforcedBudgets(state);
   const labels = state.labelsOf(key?.keyId ?? "");
-  const usable = usableTargets(budgets, { userPath: caller.userPath, labels, message }, nowMs);
+  const usable = usableTargets(state, { userPath: caller.userPath, labels, message }, nowMs);
   if (!usable.ok) {
     counts.denied++;
     return peer.send({ kind: "failed", id, failure: usable.failure });
@@ -104,6 +103,7 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, final: boo
       lsn: lease.lsn,
       headers,
       key,
+      ...(targets === message.targets ? {} : { pricedOnly: true }),
     });
     return state.writer.counted();
   }
@@ -129,31 +129,38 @@ interface AskedTargets {
 }
 
 /**
- * The targets that the caller may use. Under a budget, targets that the proxy marks as unpriced are
- * left out (`budgets.unpriced`).
+ * The targets that the caller may use. If a budget refuses models without a price, the targets that
+ * the proxy marks are left out (`budgets.unpriced`).
  */
 function usableTargets(
-  budgets: BudgetBook | null,
+  state: DaemonState,
   { userPath, labels, message: { targets } }: AskedTargets,
   nowMs: number,
 ): UsableTargets {
+  const budgets = enforcedBudgets(state);
+  const byDefault = state.settings.unpriced;
   if (budgets === null || !targets.some(({ unpriced }) => unpriced)) return { ok: true, targets };
-  const [account] = budgets.match(userPath, labels, nowMs);
+  if (byDefault === "allow" && budgets.refusing.size === 0) return { ok: true, targets };
+  const account = budgets
+    .match(userPath, labels, nowMs)
+    .find(({ budget }) => (budget.definition.unpriced ?? byDefault) === "refuse");
   if (account === undefined) return { ok: true, targets };
   const priced = targets.filter(({ unpriced }) => unpriced !== true);
   return priced.length > 0
     ? { ok: true, targets: priced }
-    : { ok: false, failure: unpricedModel(targets[0]!, account.budget.definition) };
+    : { ok: false, failure: unpricedModel(targets[0]!, account.budget.definition, byDefault) };
 }
 
 type UsableTargets =
   | { readonly ok: true; readonly targets: readonly Target[] }
   | { readonly ok: false; readonly failure: Failure };
 
-function unpricedModel(target: Target, budget: BudgetDefinition): Failure {
+function unpricedModel(target: Target, budget: BudgetDefinition, byDefault: Unpriced): Failure {
+  const setting =
+    budget.unpriced === undefined ? `budgets.unpriced: ${byDefault}` : "unpriced: refuse";
   return failure(
     "model_unpriced",
-    `the model ${targetName(target)} has no price, and a caller under the budget ${budgetName(budget)} may use only priced models`,
+    `the model ${targetName(target)} has no price, and the budget ${budgetName(budget)} refuses such models (${setting})`,
     "model",
   );
 }

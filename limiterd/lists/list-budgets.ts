@@ -99,7 +99,7 @@ function keyOf(after: string): BudgetKey {
 }
 
 function listItem(state: DaemonState, budget: Budget, nowMs: number): BudgetItem {
-  const { scope, subject, periodSeconds, amountUsd, perChild } = budget.definition;
+  const { scope, subject, periodSeconds, amountUsd, perChild, unpriced } = budget.definition;
   const { resetAtMs } = budget;
   const bounds = state.budgets.boundsOf(budget, nowMs);
   const startMs = startOf(budget, bounds, nowMs);
@@ -111,6 +111,7 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number): BudgetItem
     ...(scope === "user_path" ? { user_path: subject } : {}),
     per_child: perChild,
     amount: amountUsd,
+    ...(unpriced === undefined ? {} : { unpriced }),
     // A template has no account of its own, only a period.
     ...(budget.own === null ? { spent: 0, usage_ratio: 0 } : money(state, budget.own, nowMs)),
     period_ratio: Math.min(1, Math.max(0, (nowMs - startMs) / (bounds.endMs - startMs))),
@@ -136,13 +137,14 @@ function overridden(
 ): Pick<BudgetItem, "overrides"> {
   const theirs = budget.source === "manual" ? all.budgets.get(budget.id) : null;
   if (theirs === null) return {};
-  const { amountUsd, perChild } = theirs.definition;
+  const { amountUsd, perChild, unpriced } = theirs.definition;
   const where = { file: settings.configFile, section: "budgets" };
   return {
     overrides: {
       ...placed(theirs.definition, theirs.at, where),
       per_child: perChild,
       amount: amountUsd,
+      ...(unpriced === undefined ? {} : { unpriced }),
     },
   };
 }
@@ -184,7 +186,7 @@ function met(
 }
 
 function statusOf(state: DaemonState, account: Account, nowMs: number): BudgetStatus {
-  const { scope, periodSeconds, perChild, amountUsd } = account.budget.definition;
+  const { scope, periodSeconds, perChild, amountUsd, unpriced } = account.budget.definition;
   const bounds = state.budgets.boundsOf(account.budget, nowMs);
   const inert = budgetsInert(state.settings.usageEnabled);
   return {
@@ -193,6 +195,7 @@ function statusOf(state: DaemonState, account: Account, nowMs: number): BudgetSt
     ...(scope === "user_path" ? { user_path: account.subject } : {}),
     per_child: perChild,
     amount: amountUsd,
+    ...(unpriced === undefined ? {} : { unpriced }),
     ...money(state, account, nowMs),
     exceeded: isExceeded(state.budgets, account, nowMs),
     period_label: budgetPeriodLabel(periodSeconds),

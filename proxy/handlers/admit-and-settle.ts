@@ -129,15 +129,11 @@ export async function isRefusedUnread(
   return refusal !== null;
 }
 
-/**
- * The targets, with a mark on unpriced ones that callers under a budget may not use, if the
- * operator wants that. Empty for a request that names no model.
- */
+/** The targets, with a mark on those without a price, which a budget may refuse. */
 function withUnpriced(
-  { config, prices }: Pick<Gateway, "config" | "prices">,
+  { prices }: Pick<Gateway, "prices">,
   targets: readonly Target[],
 ): readonly Target[] {
-  if (config.budgets.unpriced === "allow") return targets;
   const isUnpriced = (target: Target): boolean =>
     target.model !== "" && prices.priceOf(target) === null;
   return targets.some(isUnpriced)

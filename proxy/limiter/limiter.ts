@@ -33,6 +33,8 @@ export interface Admission {
   targetStartedMonoMs?: number | undefined;
   /** Whether it is a submission, which holds no slot and can't be rerouted. */
   readonly submission: boolean;
+  /** Whether a budget refuses the targets without a price. */
+  readonly pricedOnly?: boolean;
   readonly startedMonoMs: number;
   settled: boolean;
 }

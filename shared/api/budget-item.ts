@@ -1,5 +1,5 @@
 /** Budgets and their spend, as GET /admin/budgets lists them (docs/budgets.md). */
-import type { BudgetScope } from "../domain/budget.js";
+import type { BudgetScope, Unpriced } from "../domain/budget.js";
 import type { ResetAnchors } from "../domain/reset-anchors.js";
 import type { RuleSource } from "../domain/rule.js";
 import type { ListPage, Timed } from "./list-page.js";
@@ -57,6 +57,8 @@ interface BudgetFacts {
   readonly per_child: boolean;
   /** US dollars of one period. */
   readonly amount: number;
+  /** Whether callers may use models without a price; absent: as `budgets.unpriced` says. */
+  readonly unpriced?: Unpriced;
   /** The reason why budgets can't be enforced; present only then. */
   readonly inert?: string;
 }
@@ -78,7 +80,7 @@ export interface BudgetItem extends BudgetFacts, BudgetMoney, BudgetPeriod, Runn
   /** The line in the file, from 1; present if a file declares the budget. */
   readonly declared_line?: number;
   /** What the configuration declares, if a change by hand overrides it. */
-  readonly overrides?: Overridden & { readonly amount: number };
+  readonly overrides?: Overridden & { readonly amount: number; readonly unpriced?: Unpriced };
   /** In whole seconds, as `updated_at`. */
   readonly created_at: string;
   readonly updated_at: string;

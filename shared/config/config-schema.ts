@@ -4,7 +4,7 @@
  * errors. Whether values fit together is for `sluice config check`.
  */
 import { candidatesMax, periodSecondsMax } from "../bounds.js";
-import { amountUsdMax } from "../domain/budget.js";
+import { amountUsdMax, unpricedChoices } from "../domain/budget.js";
 import { budgetSection, ruleSection } from "./file/read-limit-lists.js";
 import { boolean } from "./kinds/choice-kinds.js";
 import { numberSchema } from "./kinds/number-kinds.js";
@@ -306,6 +306,11 @@ const budgetLimit = mapping(
       type: ["number", "string"],
       exclusiveMinimum: 0,
       maximum: amountUsdMax,
+    },
+    unpriced: {
+      description:
+        "Whether callers under the budget may use models without a price. Default: budgets.unpriced.",
+      ...orVariable({ enum: unpricedChoices }),
     },
   },
   ["amount"],

@@ -1,7 +1,7 @@
 /** The types of a checked configuration. Each process loads all of it and uses its part. */
 import type { ModelPatterns } from "../access/allowed-models.js";
 import type { WithCluster } from "../cluster/cluster-config.js";
-import type { BudgetDefinition } from "../domain/budget.js";
+import type { BudgetDefinition, Unpriced } from "../domain/budget.js";
 import type { LimitPlaces, RuleDefinition } from "../domain/rule.js";
 import type { Target } from "../domain/target-name.js";
 import type { LogLevel } from "../log.js";
@@ -239,7 +239,7 @@ export interface Config extends TelemetryConfig, WithCluster {
   readonly budgets: LimitPlaces & {
     readonly enabled: boolean;
     /** Of models without a price, for callers under a budget. */
-    readonly unpriced: "allow" | "refuse";
+    readonly unpriced: Unpriced;
     /** Unique by `budgetId`. */
     readonly budgets: readonly BudgetDefinition[];
   };

@@ -5,7 +5,7 @@
  */
 
 import { subjectBytesMax } from "../bounds.js";
-import { bad, type Checked, good, show } from "../checked.js";
+import { bad, type Checked, good, isAbsent, show } from "../checked.js";
 import { utf8Bytes } from "../text/utf8-bytes.js";
 import { numberAdvice } from "../text/written-number.js";
 import {
@@ -30,7 +30,12 @@ export interface BudgetDefinition extends BudgetKey {
   readonly amountUsd: number;
   /** User-path budgets only: each direct child of the path has the amount for itself. */
   readonly perChild: boolean;
+  /** Of models without a price; absent: as `budgets.unpriced` says. */
+  readonly unpriced?: Unpriced;
 }
+
+export const unpricedChoices = ["allow", "refuse"] as const;
+export type Unpriced = (typeof unpricedChoices)[number];
 
 const hourlySeconds = 3600;
 export const dailySeconds = 86_400;
@@ -139,7 +144,7 @@ export const budgetGrammar: KeyGrammar<BudgetScope> = {
   periodsExpected: "hourly, daily, weekly, monthly",
   secondsMin: 1,
   secondsExpected: "1",
-  listedFields: ["per_child"],
+  listedFields: ["per_child", "unpriced"],
   parseSubject: (scope, raw, param) =>
     scope === "user_path" ? parseUserPath(raw, param) : parseLabel(raw, param),
 };
@@ -149,14 +154,33 @@ export function parseBudgetWrite(
   body: unknown,
   options: { readonly perChildEntitled: boolean },
 ): Checked<BudgetDefinition> {
-  return parseWrite(budgetGrammar, { fields: ["amount"], parse: parseAmountField }, body, options);
+  return parseWrite(
+    budgetGrammar,
+    { fields: ["amount", "unpriced"], parse: parseBudgetValues },
+    body,
+    options,
+  );
 }
 
-function parseAmountField(
+function parseBudgetValues(
   fields: Readonly<Record<string, unknown>>,
-): Checked<{ amountUsd: number }> {
+): Checked<{ amountUsd: number; unpriced?: Unpriced }> {
   const amount = parseAmount(fields["amount"], "amount");
-  return amount.ok ? good({ amountUsd: amount.value }) : amount;
+  if (!amount.ok) return amount;
+  const unpriced = parseUnpriced(fields["unpriced"], "unpriced");
+  return unpriced.ok ? good({ amountUsd: amount.value, ...unpriced.value }) : unpriced;
+}
+
+/** Checks `unpriced`, which may be absent. */
+export function parseUnpriced(
+  value: unknown,
+  param: string,
+): Checked<{ readonly unpriced?: Unpriced }> {
+  if (isAbsent(value)) return good({});
+  const unpriced = unpricedChoices.find((choice) => choice === value);
+  return unpriced === undefined
+    ? bad(`${param} must be ${unpricedChoices.join(" or ")}, not ${show(value)}`, param)
+    : good({ unpriced });
 }
 
 /** The body of DELETE /admin/budgets. */

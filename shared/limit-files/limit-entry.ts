@@ -9,6 +9,7 @@ import {
   budgetGrammar,
   budgetPeriodLabel,
   parseBudgetWrite,
+  type Unpriced,
 } from "../domain/budget.js";
 import type { KeyGrammar } from "../domain/limit-key.js";
 import {
@@ -38,6 +39,7 @@ interface RuleEntry extends EntryKey<Scope> {
 interface BudgetEntry extends EntryKey<BudgetScope> {
   readonly budget_key: EntryPeriod;
   readonly amount: number;
+  readonly unpriced?: Unpriced;
 }
 
 export function ruleEntry(rule: RuleDefinition): RuleEntry {
@@ -54,13 +56,14 @@ export function ruleEntry(rule: RuleDefinition): RuleEntry {
 }
 
 export function budgetEntry(budget: BudgetDefinition): BudgetEntry {
-  const { scope, subject, periodSeconds, amountUsd, perChild } = budget;
+  const { scope, subject, periodSeconds, amountUsd, perChild, unpriced } = budget;
   return {
     scope,
     subject,
     ...(perChild ? { per_child: true } : {}),
     budget_key: periodOf(budgetGrammar, periodSeconds, budgetPeriodLabel),
     amount: amountUsd,
+    ...(unpriced === undefined ? {} : { unpriced }),
   };
 }
 
@@ -86,9 +89,9 @@ export function ruleOfItem(item: Item): Checked<RuleDefinition> {
 
 /** The same of a budget. */
 export function budgetOfItem(item: Item): Checked<BudgetDefinition> {
-  const { amount } = item;
+  const { amount, unpriced } = item;
   return parseBudgetWrite(
-    { ...keyOfItem(item, budgetGrammar), amount },
+    { ...keyOfItem(item, budgetGrammar), amount, unpriced },
     { perChildEntitled: true },
   );
 }

@@ -1,6 +1,6 @@
 /** The changes of a file of limits, as POST /admin/limits answers (docs/reference/admin-api.md). */
 import type { ListPage, Timed } from "../api/list-page.js";
-import type { BudgetScope } from "../domain/budget.js";
+import type { BudgetScope, Unpriced } from "../domain/budget.js";
 import type { Scope } from "../domain/rule.js";
 
 /**
@@ -17,6 +17,8 @@ interface LimitValues {
   readonly max_tokens?: number;
   /** For a budget, in US dollars. */
   readonly amount?: number;
+  /** For a budget that doesn't leave it to `budgets.unpriced`. */
+  readonly unpriced?: Unpriced;
   readonly per_child: boolean;
   /** True for a rule that each host counts for itself; otherwise absent. */
   readonly host_only?: true;

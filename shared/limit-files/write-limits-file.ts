@@ -42,8 +42,12 @@ function ruleLines(rules: readonly RuleDefinition[]): readonly string[] {
 
 function budgetLines(budgets: readonly BudgetDefinition[]): readonly string[] {
   return sectionLines(budgetSection, [...budgets].sort(compareBudgets), (budget) => {
-    const { budget_key: key, amount } = budgetEntry(budget);
-    return [periodText(key), `amount: ${amount}`];
+    const { budget_key: key, amount, unpriced } = budgetEntry(budget);
+    return [
+      periodText(key),
+      `amount: ${amount}`,
+      ...(unpriced === undefined ? [] : [`unpriced: ${unpriced}`]),
+    ];
   });
 }
 

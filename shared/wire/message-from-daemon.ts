@@ -98,6 +98,8 @@ const admitted = message("admitted", {
   headers,
   /** Null for a caller without a managed key, and in the answer to a reroute. */
   key: orEmpty(keyOfCaller),
+  /** True if a budget refuses models without a price, and the question has some. */
+  pricedOnly: optional(flag),
 });
 export type Admitted = ValueOf<typeof admitted>;
 

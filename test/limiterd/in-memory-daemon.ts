@@ -180,6 +180,7 @@ export function startDaemon(
       background,
       quotaTemplatesEntitled: true,
       budgetsEnabled: true,
+      unpriced: "allow",
       inertReason,
       configFile: null,
     },

@@ -45,7 +45,7 @@ const ruleSort = {
 const budgetSort = {
   idOf: budgetId,
   isSame: (a: BudgetDefinition, b: BudgetDefinition) =>
-    a.amountUsd === b.amountUsd && a.perChild === b.perChild,
+    a.amountUsd === b.amountUsd && a.perChild === b.perChild && a.unpriced === b.unpriced,
   compare: compareBudgets,
 };
 
@@ -235,6 +235,11 @@ function ruleValues({
 function budgetValues({
   amountUsd,
   perChild,
+  unpriced,
 }: BudgetDefinition): NonNullable<LimitChangeItem["after"]> {
-  return { amount: amountUsd, per_child: perChild };
+  return {
+    amount: amountUsd,
+    per_child: perChild,
+    ...(unpriced === undefined ? {} : { unpriced }),
+  };
 }

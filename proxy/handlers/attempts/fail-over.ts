@@ -50,7 +50,7 @@ export async function failOver(
       bestTarget = target;
     }
     record.target = bestTarget;
-    untried = untried.filter((other) => other !== target && mayFollow(gateway, target, other));
+    untried = untried.filter((other) => other !== target && mayFollow(gateway, admission, other));
     if (exchange.gone) return abandoned(best, exchange);
     if (untried.length === 0) return best;
     const outcome = await gateway.limiter.reroute(admission, untried);
@@ -65,17 +65,13 @@ export async function failOver(
   }
 }
 
-/**
- * A caller admitted to a priced model may have a budget, so unpriced targets may be excluded
- * (`budgets.unpriced`).
- */
+/** Not a target without a price if a budget of the caller refuses those. */
 function mayFollow(
-  { config, prices }: Pick<Gateway, "config" | "prices">,
-  target: Target,
+  { prices }: Pick<Gateway, "prices">,
+  { pricedOnly }: Admission,
   next: Target,
 ): boolean {
-  if (config.budgets.unpriced === "allow") return true;
-  return prices.priceOf(next) !== null || prices.priceOf(target) === null;
+  return pricedOnly !== true || prices.priceOf(next) !== null;
 }
 
 function whyNotAdmitted(outcome: Exclude<AdmissionOutcome, { readonly kind: "admitted" }>): string {

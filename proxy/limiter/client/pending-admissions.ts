@@ -224,7 +224,7 @@ export function admissionMessage(
 /** The admission that the daemon granted or rerouted. */
 export function grantedAdmission(
   { caller, targets, rerouted, submission, startedMonoMs }: AdmissionRequest,
-  { id, target: index, admittedAtMs, lsn, key }: Admitted,
+  { id, target: index, admittedAtMs, lsn, key, pricedOnly = false }: Admitted,
 ): Admission {
   const target = targets[index];
   assertLimiter(target !== undefined, "the daemon chose one of the targets");
@@ -245,6 +245,7 @@ export function grantedAdmission(
     targetAtMs: submission ? 0 : admittedAtMs,
     targetLsn: submission ? 0 : lsn,
     submission,
+    pricedOnly,
     startedMonoMs,
     settled: false,
   };
@@ -276,6 +277,7 @@ export function failOpenAdmission(
     targetAtMs: 0,
     targetLsn: target === null ? 0 : lsn,
     submission,
+    pricedOnly: false,
     startedMonoMs,
     settled: false,
   };

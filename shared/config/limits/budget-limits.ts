@@ -1,6 +1,6 @@
 /**
- * The limits of budgets, `{period or period_seconds, amount}` or the compact `daily=10, weekly=50`,
- * as the file and the variables write them (docs/reference/configuration.md).
+ * The limits of budgets, `{period or period_seconds, amount, unpriced}` or the compact `daily=10,
+ * weekly=50`, as the file and the variables write them (docs/reference/configuration.md).
  * `../../domain/budget.ts` checks single values, as for the admin API.
  */
 import {
@@ -9,6 +9,8 @@ import {
   budgetId,
   budgetName,
   parseAmount,
+  parseUnpriced,
+  type Unpriced,
 } from "../../domain/budget.js";
 import { namedPeriod, parsePeriod } from "../../domain/limit-key.js";
 import { amountOf, numberOf } from "../kinds/number-kinds.js";
@@ -18,6 +20,7 @@ import { checkedValue, type LimitForm, readPairs } from "./limit-form.js";
 interface BudgetLimit {
   readonly periodSeconds: number;
   readonly amountUsd: number;
+  readonly unpriced?: Unpriced;
 }
 
 const example = "daily=10";
@@ -25,7 +28,7 @@ const example = "daily=10";
 export const budgetForm: LimitForm<BudgetScope, BudgetLimit> = {
   grammar: budgetGrammar,
   singular: "budget",
-  fields: { period: null, period_seconds: numberOf, amount: amountOf },
+  fields: { period: null, period_seconds: numberOf, amount: amountOf, unpriced: null },
   parse: parseLimit,
   variables: [{ prefix: "SET_BUDGET_", scope: "user_path" }],
   example,
@@ -37,7 +40,10 @@ export const budgetForm: LimitForm<BudgetScope, BudgetLimit> = {
 function parseLimit(fields: Mapping, at: string, problems: string[]): BudgetLimit | null {
   const periodSeconds = checkedValue(parsePeriod(budgetGrammar, fields, `${at}.`), problems);
   const amountUsd = checkedValue(parseAmount(fields["amount"], `${at}.amount`), problems);
-  return periodSeconds === null || amountUsd === null ? null : { periodSeconds, amountUsd };
+  const unpriced = checkedValue(parseUnpriced(fields["unpriced"], `${at}.unpriced`), problems);
+  return periodSeconds === null || amountUsd === null || unpriced === null
+    ? null
+    : { periodSeconds, amountUsd, ...unpriced };
 }
 
 /** Parses the compact form. Of two amounts for one period the last wins. */

@@ -7,6 +7,7 @@
  */
 import type { ClusterFailureMode } from "../../cluster/cluster-config.js";
 import type { EngineAddress } from "../../cluster/engine-url.js";
+import { type Unpriced, unpricedChoices } from "../../domain/budget.js";
 import type { LogLevel } from "../../log.js";
 import type { LogFormat } from "../../logging/log-format.js";
 import { type TraceSampler, traceSamplers } from "../../metrics/telemetry-config.js";
@@ -588,12 +589,13 @@ const ruleSettings = {
     defaultValue: true,
     meaning: "Enforces budgets; false keeps them unenforced.",
   }),
-  budgetsUnpriced: setting<"allow" | "refuse">({
+  budgetsUnpriced: setting<Unpriced>({
     path: "budgets.unpriced",
     env: "BUDGETS_UNPRICED",
-    kind: choice(["allow", "refuse"]),
+    kind: choice(unpricedChoices),
     defaultValue: "allow",
-    meaning: "Whether callers under a budget may use models without a price.",
+    meaning:
+      "Whether callers under a budget may use models without a price, unless the budget says.",
   }),
 } as const;
 

@@ -1,6 +1,8 @@
 import t from "tap";
+import { budgetFlags } from "../../../bin/limits/budget-flags.js";
 import { keyFromFlags, type SetFlags, writesFromFlags } from "../../../bin/limits/limit-flags.js";
 import { ruleFlags } from "../../../bin/limits/rule-flags.js";
+import { exactly } from "../../support/patterns/exactly.js";
 
 const bodies = (subject: string, flags: SetFlags): unknown => {
   const writes = writesFromFlags(ruleFlags, subject, flags);
@@ -182,4 +184,19 @@ t.test("a key accepts the period by name or in seconds, and nothing else", async
     ok: false,
     problems: [{ message: "--period or --period-seconds is required", param: "--period" }],
   });
+});
+
+t.test("a budget may say what happens to models without a price", async (t) => {
+  const written = (flags: object) =>
+    writesFromFlags(budgetFlags, "/team", { daily: "5", ...flags });
+  t.match(written({ unpriced: "refuse" }), {
+    value: exactly([{ body: { amount: 5, unpriced: "refuse" } }]),
+  });
+  t.match(written({ unpriced: "no" }), {
+    problems: exactly([
+      { param: "--unpriced", message: '--unpriced must be allow or refuse, not "no"' },
+    ]),
+  });
+  const [plain] = (written({}) as { value: readonly { body: object }[] }).value;
+  t.notOk("unpriced" in plain!.body);
 });

@@ -38,6 +38,11 @@ t.test("a budget comes back as it went in, unless its amount is beyond the bound
   t.strictSame(budgetFromStored(stored), fields);
   t.equal(budgetFromStored(stored.with(3, amountUsdMax))?.definition.amountUsd, amountUsdMax);
   t.equal(budgetFromStored(stored.with(3, 1e300)), null);
+  const refusing = { ...fields, definition: { ...fields.definition, unpriced: "refuse" } } as const;
+  const value = budgetChange({ id: budget.id, ...refusing }).value!;
+  t.strictSame(budgetFromStored(value), refusing);
+  for (const wrong of [...never.text, "", null])
+    t.equal(budgetFromStored(value.with(-1, wrong)), null, String(wrong));
 });
 
 t.test("nothing is taken for a budget but what was written as such", async (t) => {

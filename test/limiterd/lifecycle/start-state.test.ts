@@ -105,6 +105,7 @@ async function start(
         pid: 1,
         rateLimitsEnabled: enabled,
         budgetsEnabled: enabled,
+        unpriced: "allow",
         usageEnabled,
         background: { lookMs: 60_000, waitMs: 86_400_000, max: 100 },
         quotaTemplatesEntitled: entitled,

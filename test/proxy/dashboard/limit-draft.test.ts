@@ -104,6 +104,11 @@ t.test("a budget's amount is a number of dollars", async (t) => {
   } as unknown as BudgetItem;
   t.match(budgetDraftOf(budget), { amount: "12.5", period: "daily" });
   t.equal(budgetBody(newBudget("label"), null), null);
+  t.notOk("unpriced" in budgetBody(budgetDraftOf(budget), budget)!);
+  t.match(budgetBody({ ...budgetDraftOf(budget), unpriced: "allow" }, budget), {
+    unpriced: "allow",
+  });
+  t.match(budgetDraftOf({ ...budget, unpriced: "refuse" }), { unpriced: "refuse" });
   const moved = budgetBody(
     { ...budgetDraftOf(budget), period: "weekly", amount: "$1,500.50" },
     budget,

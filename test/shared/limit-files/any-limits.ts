@@ -75,6 +75,7 @@ export const anyBudgets: Arbitrary<readonly BudgetDefinition[]> = setOf(
     scope: fc.constantFrom("user_path", "label"),
     subject: fc.oneof(path, name, shellVariable),
     budget_key: fc.constantFrom({ period: "daily" }, { period: "monthly" }, { period_seconds: 77 }),
+    unpriced: fc.constantFrom(undefined, "allow", "refuse"),
     amount: fc.oneof(
       fc.double({ min: 1e-12, max: 1e15, noNaN: true }),
       fc.constantFrom(1e-12, 1e15, 20, 0.1),

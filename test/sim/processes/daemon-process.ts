@@ -145,6 +145,7 @@ export class DaemonProcess {
       background: { lookMs: 60_000, waitMs: 86_400_000, max: 100 },
       quotaTemplatesEntitled: true,
       budgetsEnabled: true,
+      unpriced: "allow" as const,
       inertReason: () => null,
       configFile: null,
       settingText: (path: string) => path,

@@ -1,5 +1,6 @@
 /** A budget being edited in its dialog, and the body that saves it. Pure. */
 import type { BudgetItem } from "../../../../shared/api/budget-item.js";
+import type { Unpriced } from "../../../../shared/domain/budget.js";
 import {
   isElsewhere,
   itemKey,
@@ -14,14 +15,25 @@ export const budgetPeriods = ["hourly", "daily", "weekly", "monthly"] as const;
 export interface BudgetDraft extends KeyDraft {
   /** US dollars as typed. */
   readonly amount: string;
+  /** Of models without a price; empty: as the configuration says for all budgets. */
+  readonly unpriced: Unpriced | "";
 }
 
 export function newBudget(scope: string): BudgetDraft {
-  return { scope, subject: "", period: "monthly", seconds: "", perChild: false, amount: "" };
+  return {
+    scope,
+    subject: "",
+    period: "monthly",
+    seconds: "",
+    perChild: false,
+    amount: "",
+    unpriced: "",
+  };
 }
 
 export function budgetDraftOf(budget: BudgetItem): BudgetDraft {
-  return { ...keyDraftOf(budget, budgetPeriods), amount: String(budget.amount) };
+  const { amount, unpriced = "" } = budget;
+  return { ...keyDraftOf(budget, budgetPeriods), amount: String(amount), unpriced };
 }
 
 /** `original`: the budget being edited; null for a new one. Null if the amount isn't a number. */
@@ -34,6 +46,7 @@ export function budgetBody(
   return {
     ...keyBody(draft, "budget_key"),
     amount,
+    ...(draft.unpriced === "" ? {} : { unpriced: draft.unpriced }),
     ...(original !== null && isElsewhere(draft, original)
       ? { replaces: itemKey(original, "budget_key") }
       : {}),

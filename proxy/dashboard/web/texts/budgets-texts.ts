@@ -61,6 +61,12 @@ export const budgetsTexts = {
     seconds: "Seconds",
     amount: "US dollars",
     perChild: "Separately for each direct child of the path",
+    unpriced: "Models without a price",
+    unpricedChoices: {
+      "": "As configured for all budgets",
+      allow: "Allow: their cost isn't counted",
+      refuse: "Refuse",
+    } as Readonly<Record<string, string>>,
     notNumber: "Enter an amount, such as 20 or 1,500.50.",
     save: "Save",
     effects: {

@@ -31,6 +31,8 @@ export const limitsTexts = {
   atOnce: "at once",
   perChild: "each child",
   hostOnly: "each host",
+  unpriced: (choice: string) =>
+    choice === "refuse" ? "priced models only" : "models without a price too",
   hostOnlyTitle: "Each host counts separately: these are the figures of this host",
   notConfig: "differs from the file",
   overrides: (place: string | null) =>

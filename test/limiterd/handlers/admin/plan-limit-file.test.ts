@@ -75,12 +75,12 @@ t.test(
         { ...configuredRule, subject: "/new" },
       ]),
       budgets: byId(budgetId, [
-        { ...configuredBudget, amountUsd: 7, perChild: true },
+        { ...configuredBudget, amountUsd: 7, perChild: true, unpriced: "refuse" as const },
         { ...configuredBudget, subject: "/new" },
       ]),
     };
     const otherRule = { max_tokens: 7, per_child: false, host_only: true };
-    const otherBudget = { amount: 7, per_child: true };
+    const otherBudget = { amount: 7, per_child: true, unpriced: "refuse" };
     for (const [takeOver, action] of [
       [false, "locked"],
       [true, "take_over"],

@@ -20,14 +20,14 @@ entitlements: [quota_templates]
 budgets:
   user_paths:
     - { path: " team//App/ ", per_child: yes, limits: [ { period: daily, amount: 1.5 }, { period: "300", amount: "\${CAP}" } ] }
-    - { path: "", limits: [ { period: MONTH, amount: 4 } ] }
+    - { path: "", limits: [ { period: MONTH, amount: 4, unpriced: refuse } ] }
   labels:
     - { label: " Research ", limits: [ { period_seconds: 604800, amount: 6 } ] }
 `;
   t.same(budgetsOf(text, { CAP: "0.25" }), [
     budget("/team/App", 86_400, 1.5, true),
     budget("/team/App", 300, 0.25, true),
-    budget("/", 2_592_000, 4),
+    { ...budget("/", 2_592_000, 4), unpriced: "refuse" },
     { ...budget("Research", 604_800, 6), scope: "label" },
   ]);
 });
@@ -47,8 +47,11 @@ t.test("the compact and the JSON form of a variable", async (t) => {
     ["SET_BUDGET_USER_123", "day=1,daily=2", [budget("/user_123", 86_400, 2)]],
     [
       "SET_BUDGET_TEAM__ALPHA",
-      '[{"period":"monthly","amount":0.5,"per_child":true},{"period_seconds":60,"amount":1}]',
-      [budget("/team/alpha", 2_592_000, 0.5, true), budget("/team/alpha", 60, 1)],
+      '[{"period":"monthly","amount":0.5,"per_child":true},{"period_seconds":60,"amount":1,"unpriced":"allow"}]',
+      [
+        budget("/team/alpha", 2_592_000, 0.5, true),
+        { ...budget("/team/alpha", 60, 1), unpriced: "allow" },
+      ],
     ],
     ["SET_BUDGET_TEAM", "[]", []],
     ["SET_BUDGET_TEAM", "  ", []],
@@ -91,7 +94,7 @@ budgets:
     - { label: x, per_child: true, limits: [ { period: daily, period_seconds: 3, amount: 1 } ] }
 `;
   t.same(refused(text), [
-    "budgets.user_paths[2].limits[2].max_requests is not a known key: expected period, period_seconds, amount",
+    "budgets.user_paths[2].limits[2].max_requests is not a known key: expected period, period_seconds, amount, unpriced",
     "budgets.user_paths[3].limits is required",
     "budgets.labels[2].per_child is not a known key: expected label, limits",
     "budgets.user_paths[0]: per_child on /a requires the entitlement quota_templates: add the line entitlements: [quota_templates]",
@@ -130,7 +133,7 @@ budgets:
     ],
     [
       { SET_BUDGET_A: "[1]" },
-      "SET_BUDGET_A[0] must be a mapping of period, period_seconds, amount, per_child, not 1",
+      "SET_BUDGET_A[0] must be a mapping of period, period_seconds, amount, unpriced, per_child, not 1",
     ],
     [
       { SET_BUDGET_A: '{"period":"daily"}' },

@@ -5,7 +5,7 @@ import { type BudgetDraft, budgetBody, budgetPeriods } from "../../logic/budget-
 import { fieldOf, saveEffect } from "../../logic/limit-draft.js";
 import { Failed } from "../../parts/confirm.js";
 import { Dialog, DialogFoot } from "../../parts/dialog.js";
-import { TextField } from "../../parts/field.js";
+import { SelectField, TextField } from "../../parts/field.js";
 import { PeriodFields, SaveNotice, SubjectFields } from "../../parts/limits/limit-fields.js";
 import { useChange } from "../../parts/use-change.js";
 import { budgetsTexts } from "../../texts/budgets-texts.js";
@@ -60,6 +60,12 @@ export function BudgetDialog({ first, original, onClose, onDone }: BudgetDialogP
           words={texts}
         />
         <AmountAndPeriod draft={draft} onChange={change} errorOf={errorOf} />
+        <SelectField
+          label={texts.unpriced}
+          value={draft.unpriced}
+          options={Object.entries(texts.unpricedChoices)}
+          onChoose={(chosen) => change({ unpriced: chosen as BudgetDraft["unpriced"] })}
+        />
         {problem !== null &&
           !isNotNumber &&
           !["subject", "period", "amount"].includes(wrong ?? "") && (

@@ -9,6 +9,7 @@ interface LimitItem {
   readonly subject: string;
   readonly per_child: boolean;
   readonly host_only?: boolean;
+  readonly unpriced?: string;
   readonly inert?: string;
   readonly source: string;
   readonly declared_at?: string;
@@ -47,6 +48,9 @@ export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitI
         <span class="badge" title={limitsTexts.hostOnlyTitle}>
           {limitsTexts.hostOnly}
         </span>
+      )}
+      {item.unpriced !== undefined && (
+        <span class="badge">{limitsTexts.unpriced(item.unpriced)}</span>
       )}
       {item.overrides !== undefined && (
         <span class="badge" title={limitsTexts.overrides(item.overrides.declared_at ?? null)}>
