@@ -258,7 +258,7 @@ t.test(
     t.same(parseFromDaemon(["event", "clock_stepped", { ms: 5 }]), { kind: "unknown event" });
     for (const frame of [
       ["welcome", 1, "0.1.0", 0, true, 0, 0, false, 0],
-      ["admitted", 3, 0, 7, 8, [1, 0, 5, 0, 0, 0], ["/team", "key_7"]],
+      ["admitted", 3, 0, 7, 8, [1, 0, 5, 0, 0, 0], ["/team", "key_7"], true],
       ["refused", 1, "user_path", "/team", 60, "requests", 10, 61, []],
       ["exceeded", 1, "user_path", "/team", 3600, 2, 1, 61, [], []],
       ["denied", 1, []],
