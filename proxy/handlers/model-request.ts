@@ -6,7 +6,8 @@ import { assert } from "../../shared/assert.js";
 import { sentModel, type Target, targetName } from "../../shared/domain/target-name.js";
 import { isNativeToGoogle, type Operation } from "../../shared/operation.js";
 import type { NamedValues } from "../body/scan-json.js";
-import { outputTokensMaxOf } from "../dialects/fit/target-traits.js";
+import { reasonsUnasked } from "../dialects/fit/model-families.js";
+import { namedLike, outputTokensMaxOf } from "../dialects/fit/target-traits.js";
 import { overridesFor } from "../dialects/override-request.js";
 import { makerOf, markingOf } from "../dialects/shared/made-by.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
@@ -286,6 +287,7 @@ function send(
     hideUsageChunk,
     promptBytes: () => call.promptBytes - savedBytes,
     modelOutputMax: () => outputTokensMaxOf(provider, target.model),
+    reasonsUnasked: () => reasonsUnasked(namedLike(provider, target.model)),
     readsModel: gateway.prices.mayBePricedByAnswer(target),
     hasFallback,
     onBegun: () => call.answered(),

@@ -14,6 +14,7 @@ import { beginsWith } from "../../shared/text/begins-with.js";
 import type { Exchange } from "../http/exchange.js";
 import { replyInternalError } from "../http/respond.js";
 import { type MeteredUsage, unmetered } from "../usage/count-usage.js";
+import { withHiddenReasoning } from "../usage/hidden-reasoning.js";
 import type { ResponseMeter } from "../usage/response-meter.js";
 import type { Usage } from "../usage/usage.js";
 import { added, noUsage } from "../usage/usage.js";
@@ -46,6 +47,7 @@ export abstract class AnswerRelay implements UpstreamSink {
   protected firstByteMonoMs: number | null = null;
   protected ended = false;
   #providerRequestId = "";
+  #sentMonoMs = 0;
   #call: UpstreamCall | null = null;
   readonly #resolve: (forwarded: Forwarded) => void;
 
@@ -64,11 +66,13 @@ export abstract class AnswerRelay implements UpstreamSink {
   protected abstract failed(failure: UpstreamFailure): void;
   /** The request that was sent, to bound an unknown usage. */
   protected abstract sentRequest(): SentRequest;
+  protected abstract nowMonoMs(): number;
   /** Sluice's headers on every answer, besides the request id. */
   protected abstract ownHeaders(): readonly string[];
 
   start(): void {
     this.exchange.onGone(() => this.#left());
+    this.#sentMonoMs = this.nowMonoMs();
     try {
       this.#call = this.send();
     } catch (error) {
@@ -167,7 +171,13 @@ export abstract class AnswerRelay implements UpstreamSink {
       return { ...unmetered, note: why };
     const charged =
       this.status === 0 ? this.meter.chargedWhenUnanswered(why) : this.meter.chargedWhenCut(why);
-    return this.bounded(charged);
+    const { usage, isOutputReported = false } = charged;
+    if (usage === null || isOutputReported) return this.bounded(charged);
+    const elapsedMs = this.nowMonoMs() - this.#sentMonoMs;
+    return this.bounded({
+      ...charged,
+      usage: withHiddenReasoning(usage, this.sentRequest(), elapsedMs),
+    });
   }
 
   /**

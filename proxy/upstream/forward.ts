@@ -73,6 +73,10 @@ class Forwarding extends AnswerRelay {
     return sentRequestOf(this.#what);
   }
 
+  protected nowMonoMs(): number {
+    return this.#what.monoMs();
+  }
+
   protected ownHeaders(): readonly string[] {
     return this.#what.headers;
   }

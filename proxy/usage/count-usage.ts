@@ -19,6 +19,8 @@ export interface MeteredUsage {
   readonly estimated: boolean;
   /** The upper bound; null or absent if `usage` is exact. */
   readonly atMost?: Usage | null;
+  /** Of a cut answer: whether the provider reported its output, reasoning included. */
+  readonly isOutputReported?: boolean;
   /** For the log: what was corrected, ignored or refused. */
   readonly note: string | null;
 }

@@ -62,6 +62,9 @@ export interface TranslationReport {
  */
 export type BodyForm = "json" | "text" | "bytes" | "unmetered";
 
+/** Anthropic begins a stream with an output of a few tokens, before the model has reasoned. */
+const placeholderTokens = 10;
+
 export class ResponseMeter {
   readonly #request: MeteredRequest;
   /** Null if the answer isn't translated. */
@@ -226,7 +229,14 @@ export class ResponseMeter {
       usage,
       estimated: usage !== null && (this.#tap !== null || estimated),
       note: joinedNotes(why, note),
+      isOutputReported: this.#isOutputReported(),
     };
+  }
+
+  #isOutputReported(): boolean {
+    if (this.#tap === null) return false;
+    const reading = this.#reading(this.#tap.usage);
+    return reading.kind === "usage" && reading.outputTokens > placeholderTokens;
   }
 
   /** The charge of a request without an answer: its prompt. */

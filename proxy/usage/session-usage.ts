@@ -220,6 +220,7 @@ export class SessionUsage {
       body: null,
       promptBytes: input + open * (this.bytesSent + this.#outputTokens),
       modelOutputMax: output + this.#asked * most + running,
+      reasonsUnasked: false,
     });
     return this.#charged(bound);
   }

@@ -32,6 +32,8 @@ export interface SentRequest {
   readonly promptBytes: number;
   /** The most output that the model gives in one response; null if it is unknown. */
   readonly modelOutputMax: number | null;
+  /** Whether the model is known to reason if the request doesn't ask for it. */
+  readonly reasonsUnasked: boolean;
 }
 
 interface Sending {
@@ -39,6 +41,7 @@ interface Sending {
   readonly request: { readonly body: RequestBody };
   readonly promptBytes: () => number;
   readonly modelOutputMax?: () => number | null;
+  readonly reasonsUnasked?: () => boolean;
 }
 
 export function sentRequestOf({
@@ -46,12 +49,14 @@ export function sentRequestOf({
   request,
   promptBytes,
   modelOutputMax,
+  reasonsUnasked,
 }: Sending): SentRequest {
   return {
     operation,
     body: request.body,
     promptBytes: promptBytes(),
     modelOutputMax: modelOutputMax?.() ?? null,
+    reasonsUnasked: reasonsUnasked?.() ?? false,
   };
 }
 
@@ -78,7 +83,8 @@ function bytesOf({ body, promptBytes }: SentRequest): number {
   return Math.max(promptBytes, Buffer.isBuffer(body) ? body.length : (body.bytes ?? 0));
 }
 
-function outputMax({ operation, body, modelOutputMax }: SentRequest): number {
+/** The most output of one response. */
+export function outputMax({ operation, body, modelOutputMax }: SentRequest): number {
   if (operation !== null && withoutOutput.has(operation)) return 0;
   const fields = Buffer.isBuffer(body) ? parseJson(body.toString("utf8")) : null;
   const perChoice = largestOf(fields, caps) ?? modelOutputMax ?? outputTokensAssumed;

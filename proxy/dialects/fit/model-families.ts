@@ -116,6 +116,19 @@ export function chatModelTraits(model: string): ChatModelTraits {
   return chatFamilies.find(([pattern]) => pattern.test(name))?.[1] ?? common;
 }
 
+/** Other makers' models that reason unless a request turns it off, as their pages say. */
+const reasoners =
+  /^(?:gpt-oss|gemini-(?:2\.5-(?!flash-lite)|[3-9])|deepseek-(?:reasoner|r1)|grok-(?:3-mini|4)|qwq|magistral|kimi-k2-thinking)|-(?:thinking|reasoning)\b/;
+const notReasoning = /non-reasoning|-(?:image|tts|live|audio|embedding)\b/;
+
+/** Whether a model is known to reason if the request says nothing of it. */
+export function reasonsUnasked(model: string): boolean {
+  const name = familyName(model);
+  if (notReasoning.test(name)) return false;
+  const traits = chatModelTraits(name);
+  return reasoners.test(name) || (traits.reasonsUnasked && !traits.takesTokenControl);
+}
+
 /** Whether only OpenAI and Azure run the model, whatever maker's name precedes it. */
 export function isOpenaiModel(model: string): boolean {
   return /^(?:gpt-(?!oss)|chatgpt-|codex-|o\d)/.test(familyName(model));

@@ -41,6 +41,7 @@ export interface RelayRequest {
   readonly promptBytes: () => number;
   /** As in `SentRequest`; called only if the usage is unknown. */
   readonly modelOutputMax?: () => number | null;
+  readonly reasonsUnasked?: () => boolean;
   /** As in `MeteredRequest`. */
   readonly readsModel?: boolean;
   /**
@@ -78,6 +79,10 @@ class Relaying extends AnswerRelay {
 
   protected sentRequest(): SentRequest {
     return sentRequestOf(this.#what);
+  }
+
+  protected nowMonoMs(): number {
+    return this.#what.monoMs();
   }
 
   protected ownHeaders(): readonly string[] {

@@ -3,6 +3,7 @@ import {
   chatModelTraits,
   messagesModelTraits,
   nearestEffort,
+  reasonsUnasked,
 } from "../../../../proxy/dialects/fit/model-families.js";
 import type { Effort } from "../../../../shared/config/model-traits.js";
 
@@ -113,4 +114,23 @@ t.test("an effort becomes the next lower one that the model takes, else its lowe
   ];
   for (const [wanted, taken, expected] of cases)
     t.equal(nearestEffort(wanted, taken), expected, `${wanted} of ${taken.join(" ")}`);
+});
+
+t.test("models that reason without being asked are known by their names", async (t) => {
+  const reasoning = [
+    ...["o1", "o3-mini", "o4-mini-deep-research", "gpt-5", "gpt-5-mini-2025-08-07", "gpt-5-pro"],
+    ...["gpt-5-codex", "gpt-6", "gpt-oss-120b", "gemini-2.5-pro", "gemini-3-flash-preview"],
+    ...["deepseek-reasoner", "deepseek-ai/DeepSeek-R1", "grok-4", "grok-4-fast-reasoning"],
+    ...["openai/o3", "qwq-32b", "magistral-small", "kimi-k2-thinking", "qwen3-next-80b-thinking"],
+  ];
+  const plain = [
+    ...["gpt-4o", "gpt-4.1", "gpt-5-chat-latest", "gpt-5.1", "gpt-5.2", "claude-opus-4-7", "m"],
+    ...["gemini-2.0-flash", "gemini-2.5-flash-lite", "gemini-2.5-flash-image", "deepseek-chat"],
+    ...["grok-4-fast-non-reasoning", "llama-3.3-70b", "text-embedding-3-small", ""],
+  ];
+  t.same(
+    reasoning.filter((model) => !reasonsUnasked(model)),
+    [],
+  );
+  t.same(plain.filter(reasonsUnasked), []);
 });
