@@ -81,12 +81,7 @@ export function checkPrices(groups: unknown): readonly Finding[] {
     .map((group) => String(group["key"]));
   return unpriced.length === 0
     ? [ok("prices", "every model of the last 7 days has one")]
-    : [
-        warning(
-          "prices",
-          `none for ${unpriced.slice(0, 10).join(", ")}: no budget counts them; see prices`,
-        ),
-      ];
+    : [warning("prices", `none for ${namesOf(unpriced)}: no budget counts them; see prices`)];
 }
 
 const clockOffMaxMs = 5_000;
@@ -105,4 +100,11 @@ export function checkClock(offsetsMs: readonly number[]): readonly Finding[] {
         )
       : ok("clock", "as the providers'"),
   ];
+}
+
+const namesMax = 10;
+
+function namesOf(models: readonly string[]): string {
+  const more = models.length - namesMax;
+  return `${models.slice(0, namesMax).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }

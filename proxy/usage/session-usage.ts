@@ -37,7 +37,14 @@ const sessionPicks: Picks = new Map<string, "all" | Picks>([
   ["type", "all"],
   ["delta", "all"],
   ["usage", "all"],
-  ["session", new Map([["type", "all"]])],
+  [
+    "session",
+    new Map<string, "all" | Picks>([
+      ["type", "all"],
+      ["input_audio_transcription", "all"],
+      ["audio", new Map([["input", new Map([["transcription", "all"]])]])],
+    ]),
+  ],
   [
     "response",
     new Map([
@@ -53,6 +60,15 @@ const transcribed = "conversation.item.input_audio_transcription.completed";
 const matching = ["response.created", ...ends, "error", transcribed].map((type) => `"${type}"`);
 const sessionEvent = /^(transcription_)?session\.(?:created|updated)$/;
 
+/** Null if the session says nothing of it. */
+function transcriberOf(session: Readonly<Record<string, unknown>>): string | null {
+  const audio = isObject(session["audio"]) ? session["audio"] : {};
+  const input = isObject(audio["input"]) ? audio["input"] : {};
+  const transcription = input["transcription"] ?? session["input_audio_transcription"];
+  const model = isObject(transcription) ? transcription["model"] : null;
+  return typeof model === "string" ? model : null;
+}
+
 /** Picks the parts that `onMessage` reads from a message that is too large to keep. */
 export function sessionPicker(): JsonPicker {
   return new JsonPicker(sessionPicks, sessionTexts);
@@ -61,6 +77,8 @@ export function sessionPicker(): JsonPicker {
 export class SessionUsage {
   /** Whether the session only transcribes: its model answers nothing. */
   #transcribes = false;
+  /** The model that transcribes the user's speech in a conversation; empty without one. */
+  #transcriber = "";
   /** All bytes that the client has sent. */
   bytesSent = 0;
   /** Responses that the client has requested, and that have neither begun nor been refused. */
@@ -109,10 +127,11 @@ export class SessionUsage {
     const { type, delta, response, session, usage } = event;
     if (typeof type !== "string") return;
     const opened = sessionEvent.exec(type);
-    if (opened !== null)
-      this.#transcribes =
-        opened[1] !== undefined || (isObject(session) && session["type"] === "transcription");
-    else if (type === transcribed) this.#transcribed(usage);
+    if (opened !== null) {
+      const opening = isObject(session) ? session : {};
+      this.#transcribes = opened[1] !== undefined || opening["type"] === "transcription";
+      this.#transcriber = transcriberOf(opening) ?? this.#transcriber;
+    } else if (type === transcribed) this.#transcribed(usage);
     else if (type === "response.created") this.#begin(isObject(response) ? response : {});
     // An error is the only answer to a refused request.
     else if (type === "error") this.#asked = Math.max(0, this.#asked - 1);
@@ -131,13 +150,13 @@ export class SessionUsage {
     if (isObject(event) && event["type"] === "response.create") this.#asked++;
   }
 
-  /**
-   * Charges a transcription. Outside transcription sessions another model makes it, so it is
-   * ignored.
-   */
+  /** Charges a transcription, which another model makes outside transcription sessions. */
   #transcribed(reported: unknown): void {
     const usage = readUsage(reported);
-    if (this.#transcribes && usage.kind === "usage") this.#add(usage);
+    if (usage.kind !== "usage") return;
+    if (this.#transcribes) this.#add(usage);
+    else if (this.#transcriber !== "")
+      this.#add({ ...usage, parts: [{ model: this.#transcriber, usage }] });
   }
 
   #begin({ max_output_tokens: most }: Readonly<Record<string, unknown>>): void {

@@ -154,3 +154,25 @@ t.test(
     );
   },
 );
+
+t.test("the price of */* is for models without any other, behind the list", async (t) => {
+  const { config: all } = accepted(`
+providers:
+  openai: { api_key: none }
+  local: { base_url: "http://127.0.0.1:9/v1", api_key: none }
+prices:
+  openai/dear: { input: 4, output: 4 }
+  "*/*": { input: 7, output: 7 }
+`);
+  const { priceOf, sourceOf } = createPriceTable(all, { list: makeList(), nowMs: () => 0 });
+  const found = (provider: string, model: string) => [
+    priceOf({ provider, model })?.rates.input,
+    sourceOf({ provider, model })?.kind,
+  ];
+  t.same(found("openai", "dear"), [4_000_000, "operator"]);
+  t.same(found("openai", "cheap"), [1, "list"]);
+  t.same(found("openai", "unknown"), [7_000_000, "operator"]);
+  t.same(found("local", "anything"), [7_000_000, "operator"]);
+  const none = createPriceTable(config, { list: makeList(), nowMs: () => 0 });
+  t.equal(none.sourceOf({ provider: "openai", model: "unknown" }), null);
+});

@@ -1,6 +1,7 @@
 import t from "tap";
 import { SessionUsage } from "../../../proxy/usage/session-usage.js";
 import { sessionChargesPerSecond, tokensPerResponseMax } from "../../../shared/bounds.js";
+import { exactly } from "../../support/patterns/exactly.js";
 
 const created = { type: "response.created", response: { usage: null } };
 const done = (usage: unknown) => ({
@@ -416,3 +417,39 @@ t.test("what is odd about a usage that is charged is noted", async (t) => {
   t.match(after(created, done(tokens(1, 1, 99))), { usage: { totalTokens: 2 }, note: /cached/ });
   t.match(after(created, done(tokens(1, 1, 1))), { usage: { totalTokens: 2 }, note: null });
 });
+
+t.test(
+  "a transcription within a conversation is a part at the price of its own model",
+  async (t) => {
+    const spoken = {
+      type: "conversation.item.input_audio_transcription.completed",
+      transcript: "hello",
+      usage: { type: "tokens", input_tokens: 40, output_tokens: 3, total_tokens: 43 },
+    };
+    const byLength = { ...spoken, usage: { type: "duration", seconds: 3 } };
+    for (const session of [
+      { type: "realtime", audio: { input: { transcription: { model: "gpt-4o-transcribe" } } } },
+      { input_audio_transcription: { model: "gpt-4o-transcribe" } },
+    ]) {
+      const { usage } = after(
+        { type: "session.updated", session },
+        spoken,
+        created,
+        done(tokens(1, 1)),
+      );
+      t.equal(usage?.totalTokens, 45);
+      t.match(
+        usage?.parts,
+        exactly([
+          { model: "gpt-4o-transcribe", usage: { inputTokens: 40, outputTokens: 3 } },
+          { model: null, usage: { inputTokens: 1, outputTokens: 1 } },
+        ]),
+      );
+    }
+    const session = { input_audio_transcription: { model: "whisper-1" } };
+    t.match(after({ type: "session.created", session }, byLength).usage, {
+      totalTokens: 0,
+      parts: exactly([{ model: "whisper-1", usage: { details: { counts: { audioMs: 3000 } } } }]),
+    });
+  },
+);
