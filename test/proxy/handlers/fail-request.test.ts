@@ -293,9 +293,15 @@ const table: readonly Expected[] = [
   },
   {
     name: "price",
-    change: ({ prices }) => ({ prices: { ...prices, priceOf: fail } as never }),
+    change: ({ prices }) => ({ prices: { ...prices, sourceOf: fail } as never }),
     ended: "reply",
     settled: { tokens: 12, record: null },
+  },
+  {
+    name: "price at the admission",
+    change: ({ prices }) => ({ prices: { ...prices, priceOf: fail } as never }),
+    ended: "reply",
+    settled: null,
   },
   {
     name: "settle",
