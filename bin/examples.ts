@@ -60,6 +60,10 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "sluice usage reprice --from 2026-11-01 --dry-run",
     "sluice usage reprice --from 2026-11-01 --to 2026-11-30 --model openai/gpt-4o",
   ],
+  reconcile: [
+    "sluice reconcile --provider openai --days 7 --fail-above 1%",
+    "sluice reconcile --provider vertex --bill billing-export.jsonl",
+  ],
   status: ["sluice status", "sluice status --url https://gateway.example"],
   top: ["sluice top"],
   tail: ["sluice tail --path /team --slow 5s", "sluice tail --refused --json"],

@@ -17,6 +17,7 @@ import { addTail } from "./commands/live/tail.js";
 import { addTop } from "./commands/live/top.js";
 import { addPrices } from "./commands/prices/prices-update.js";
 import { addProviders } from "./commands/providers/providers.js";
+import { addReconcile } from "./commands/reconcile.js";
 import { addReload } from "./commands/reload.js";
 import { addStatus } from "./commands/status.js";
 import { addBackup } from "./commands/store/backup.js";
@@ -83,6 +84,7 @@ export function createProgram(session: Session): Command {
   addBudgets(program, session);
   addExplain(program, session);
   addUsage(program, session);
+  addReconcile(program, session);
   addStatus(program, session);
   addTop(program, session);
   addInFlight(program, session);

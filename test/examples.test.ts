@@ -50,6 +50,7 @@ const tasks = [
   "keys",
   "limit-people",
   "provider-keys",
+  "reconcile",
   "which-limit",
   "who-spent-what",
 ];

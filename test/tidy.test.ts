@@ -41,6 +41,7 @@ const pureFolders = [
   "shared/domain",
   "shared/text",
   "shared/usage",
+  "bin/reconcile",
   "bin/text",
 ];
 
@@ -54,6 +55,7 @@ const adaptersWithin = [
   "proxy/metrics/spans/",
   "proxy/routing/price-list.ts",
   "shared/domain/key-secret.ts",
+  "bin/reconcile/sources/",
   "bin/text/raw-screen.ts",
 ];
 

@@ -9,6 +9,7 @@ export const exitCodes = {
   failed: 1,
   usage: 2,
   notFound: 3,
+  different: 4,
   unreachable: 69,
   bug: 70,
   storeUnreadable: 74,
@@ -28,6 +29,10 @@ export const exitCodeMeanings: readonly { readonly code: number; readonly meanin
     meaning: "wrong usage; nothing was done. Of doctor: failures; of --exit-code: differences",
   },
   { code: exitCodes.notFound, meaning: "no such rule, budget, key or refusal" },
+  {
+    code: exitCodes.different,
+    meaning: "of reconcile: the bill differs by more than --fail-above",
+  },
   { code: exitCodes.unreachable, meaning: "the daemon can't be reached" },
   { code: exitCodes.bug, meaning: "a bug in Sluice; the process ended itself" },
   {

@@ -18,7 +18,7 @@ const sections = {
   budgets_commands: ["budgets"],
   keys_commands: ["keys", "jwts"],
   live_commands: ["explain", "status", "top", "in-flight", "tail", "providers", "prices"],
-  usage_commands: ["usage"],
+  usage_commands: ["usage", "reconcile"],
   store_commands: ["backup", "restore", "verify-store"],
 };
 

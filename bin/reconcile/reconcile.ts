@@ -1,0 +1,751 @@
+/**
+ * Compares our usage with a bill: by UTC day and model, within it by service tier and region.
+ * Quantities come first, then the rate that the bill implies, then the cause of each difference.
+ * Pure.
+ *
+ * A difference is explained by turning our cost into the bill's in steps: what had no price gets
+ * one, prices become the bill's, quantities move to the bill's tiers and regions, then the missing
+ * ones are added and the surplus removed. Each step has a cause. The steps telescope, so their sum
+ * is the difference exactly, and no part of it has two causes.
+ */
+import { absolute, divided, type Pico, type Rate, worthOf } from "./amount.js";
+import {
+  type Bill,
+  type BillRow,
+  type Group,
+  groups,
+  isTokens,
+  type Kind,
+  kindNames,
+  kinds,
+  kindWithin,
+} from "./bill.js";
+import { type Cause, causeNames } from "./causes.js";
+import { joinModels } from "./model-names.js";
+import type { UsageRow } from "./our-usage.js";
+
+/** A quantity on both sides. */
+export interface Count {
+  readonly tier: string;
+  readonly region: string;
+  readonly kind: Kind | "requests";
+  readonly recorded: number;
+  /** Null: the bill doesn't say. */
+  readonly billed: number | null;
+  /** Null: the bill has no amount for it alone. */
+  readonly amount: Pico | null;
+}
+
+type Amounts = Readonly<Partial<Record<Cause, Pico>>>;
+
+/** A day's comparison of a model; what the bill has without a model is under `(none)`. */
+export interface Cell {
+  readonly day: string;
+  readonly model: string;
+  readonly recorded: Pico;
+  readonly billed: Pico;
+  readonly counts: readonly Count[];
+  readonly causes: Amounts;
+}
+
+export interface Reconciliation {
+  readonly cells: readonly Cell[];
+  readonly recorded: Pico;
+  readonly billed: Pico;
+  readonly causes: Readonly<Record<Cause, Pico>>;
+  /** The sum over models of how far they are off, without credits and rounding. */
+  readonly gap: Pico;
+  /** The rates that the bill implies over all days, by model, for the standard tier. */
+  readonly rates: ReadonlyMap<string, ReadonlyMap<Kind, Rate>>;
+  /** By how much the amount of one line may be rounded. */
+  readonly lineTolerance: Pico;
+  /** Lines of the bill that no rule explains, with their amounts. */
+  readonly unknownLines: readonly { readonly text: string; readonly amount: Pico }[];
+}
+
+export const noModel = "(none)";
+
+export function reconcile(
+  usage: readonly UsageRow[],
+  bill: Pick<Bill, "rows" | "separates" | "decimals">,
+): Reconciliation {
+  const context = contextOf(usage, bill);
+  const cells = [...context.cells.entries()]
+    .map(([key, sides]) => {
+      const [day = "", model = ""] = JSON.parse(key) as string[];
+      return compare(day, model, sides, context);
+    })
+    .sort((a, b) => (a.day < b.day ? -1 : a.day > b.day ? 1 : a.model < b.model ? -1 : 1));
+  const sums = emptyCauses();
+  for (const cell of cells) for (const cause of causeNames) sums[cause] += cell.causes[cause] ?? 0n;
+  return {
+    cells,
+    recorded: cells.reduce((sum, { recorded }) => sum + recorded, 0n),
+    billed: cells.reduce((sum, { billed }) => sum + billed, 0n),
+    causes: sums,
+    gap: gapOf(cells),
+    rates: impliedRates(context),
+    lineTolerance: context.lineTolerance,
+    unknownLines: unknownLines(bill.rows),
+  };
+}
+
+function gapOf(cells: readonly Cell[]): Pico {
+  const byModel = new Map<string, Pico>();
+  for (const { model, causes } of cells)
+    for (const cause of causeNames)
+      if (cause !== "credits" && cause !== "rounding")
+        byModel.set(model, (byModel.get(model) ?? 0n) + (causes[cause] ?? 0n));
+  return [...byModel.values()].reduce((sum, off) => sum + absolute(off), 0n);
+}
+
+/** Both sides of a day and model, by tier and region. */
+interface Part {
+  readonly tier: string;
+  readonly region: string;
+  readonly ours: Map<Kind, bigint>;
+  readonly unpriced: Map<Kind, bigint>;
+  readonly estimated: Map<Kind, bigint>;
+  estimateRoom: bigint;
+  readonly costs: Record<Group, Pico>;
+  requests: number;
+  readonly billed: Map<Kind, bigint>;
+  readonly amounts: Map<Kind, Pico>;
+  /** The amount of all kinds together, until it is shared out. */
+  total: Pico;
+  /** Whether it was: then the rates are a guess. */
+  isShared: boolean;
+  billedRequests: number | null;
+  lines: number;
+}
+
+interface Sides {
+  readonly parts: Map<string, Part>;
+  hasUsage: boolean;
+  hasBill: boolean;
+  /** Of lines that aren't of a kind. */
+  tool: Pico;
+  credit: Pico;
+  other: Pico;
+}
+
+interface Context {
+  readonly cells: ReadonlyMap<string, Sides>;
+  /** By model, tier, region and kind; and by model and kind. */
+  readonly rates: ReadonlyMap<string, Rate>;
+  readonly lineTolerance: Pico;
+}
+
+function contextOf(
+  usage: readonly UsageRow[],
+  { rows, separates, decimals }: Pick<Bill, "rows" | "separates" | "decimals">,
+): Context {
+  const cells = new Map<string, Sides>();
+  const sidesOf = (day: string, model: string): Sides => {
+    const key = JSON.stringify([day, model]);
+    const known = cells.get(key);
+    if (known !== undefined) return known;
+    const made = {
+      parts: new Map(),
+      hasUsage: false,
+      hasBill: false,
+      tool: 0n,
+      credit: 0n,
+      other: 0n,
+    };
+    cells.set(key, made);
+    return made;
+  };
+  // A bill may charge tools without naming the model: then they are compared without it.
+  const withoutModel = new Set(
+    rows.flatMap(({ item, model }) =>
+      model === null && item in kinds && kinds[item as Kind].group === "tools" ? [item] : [],
+    ),
+  );
+  addUsage(usage, { sidesOf, separates, withoutModel });
+  addBill(usage, rows, { sidesOf, separates, withoutModel });
+  // Half of the last decimal; beyond the twelfth a reader's own rounding counts.
+  const lineTolerance = decimals >= 12 ? 1n : 5n * 10n ** BigInt(11 - decimals);
+  for (const [key, { parts }] of cells)
+    for (const part of parts.values())
+      if (part.total !== 0n && part.billed.size > 0) {
+        shareTotal(part, (JSON.parse(key) as string[])[1]!, usage);
+        // The total contains them, and the bill doesn't say how much they were.
+        part.costs.input += part.costs.units + part.costs.tools;
+        part.costs.units = 0n;
+        part.costs.tools = 0n;
+      }
+  return { cells, rates: ratesOf(cells), lineTolerance };
+}
+
+interface Adding {
+  readonly sidesOf: (day: string, model: string) => Sides;
+  readonly separates: ReadonlySet<Kind>;
+  readonly withoutModel: ReadonlySet<string>;
+}
+
+function addUsage(usage: readonly UsageRow[], { sidesOf, separates, withoutModel }: Adding): void {
+  for (const row of usage) {
+    const sides = sidesOf(row.day, row.model);
+    const part = partOf(sides, row.tier, row.region);
+    sides.hasUsage = true;
+    part.requests += row.requests;
+    part.estimateRoom += BigInt(Math.round(row.estimateRoom));
+    const hasTools = withoutModel.size > 0;
+    const tools = hasTools ? sidesOf(row.day, noModel) : sides;
+    const toolPart = hasTools ? partOf(tools, "standard", "") : part;
+    for (const group of groups) {
+      const to = group === "tools" ? toolPart : part;
+      to.costs[group] += row.costs[group];
+      if (row.costs[group] !== 0n && to === toolPart) tools.hasUsage = true;
+    }
+    for (const [from, into] of [
+      ["quantities", "ours"],
+      ["unpriced", "unpriced"],
+      ["estimated", "estimated"],
+    ] as const)
+      for (const kind of kindNames) {
+        const quantity = Math.round(row[from][kind] ?? 0);
+        const within = kindWithin(kind, separates);
+        if (quantity === 0 || within === null) continue;
+        const isTool = kinds[kind].group === "tools";
+        const to = isTool ? toolPart : part;
+        if (isTool) tools.hasUsage = true;
+        to[into].set(within, (to[into].get(within) ?? 0n) + BigInt(quantity));
+      }
+  }
+}
+
+function addBill(
+  usage: readonly UsageRow[],
+  rows: readonly BillRow[],
+  { sidesOf, separates, withoutModel }: Adding,
+): void {
+  const ours = [...new Set(usage.map(({ model }) => model))];
+  const names = joinModels(ours, [
+    ...new Set(rows.flatMap(({ model }) => (model === null ? [] : [model]))),
+  ]);
+  for (const row of rows) {
+    const { item, quantity, amount } = row;
+    const isTool = item in kinds && kinds[item as Kind].group === "tools";
+    const model =
+      row.model === null || (isTool && withoutModel.size > 0)
+        ? noModel
+        : (names.get(row.model) ?? row.model);
+    const sides = sidesOf(row.day, model);
+    sides.hasBill = true;
+    if (item === "credit" || item === "tool" || item === "other") {
+      sides[item] += amount ?? 0n;
+      continue;
+    }
+    const part =
+      model === noModel ? partOf(sides, "standard", "") : partOf(sides, row.tier, row.region);
+    if (amount !== null) part.lines++;
+    if (item === "requests") part.billedRequests = (part.billedRequests ?? 0) + (quantity ?? 0);
+    else if (item === "total") part.total += amount ?? 0n;
+    else {
+      const kind = kindWithin(item, separates) ?? item;
+      if (quantity !== null)
+        part.billed.set(kind, (part.billed.get(kind) ?? 0n) + BigInt(Math.round(quantity)));
+      if (amount !== null) part.amounts.set(kind, (part.amounts.get(kind) ?? 0n) + amount);
+    }
+  }
+}
+
+function partOf({ parts }: Sides, tier: string, region: string): Part {
+  const key = `${tier}|${region}`;
+  const known = parts.get(key);
+  if (known !== undefined) return known;
+  const made: Part = {
+    tier,
+    region,
+    ours: new Map(),
+    unpriced: new Map(),
+    estimated: new Map(),
+    estimateRoom: 0n,
+    costs: { input: 0n, output: 0n, units: 0n, tools: 0n },
+    requests: 0,
+    billed: new Map(),
+    amounts: new Map(),
+    total: 0n,
+    isShared: false,
+    billedRequests: null,
+    lines: 0,
+  };
+  parts.set(key, made);
+  return made;
+}
+
+/**
+ * An amount for all kinds together is shared out in the proportion of our own costs, so that equal
+ * quantities leave the whole difference to the price; without our costs output counts four times.
+ */
+function shareTotal(part: Part, model: string, usage: readonly UsageRow[]): void {
+  const weights = [...part.billed].map(([kind, quantity]) => {
+    const { group } = kinds[kind];
+    const rate = ownRate(model, group, usage);
+    return [kind, quantity * (rate ?? (group === "output" ? 4n : 1n))] as const;
+  });
+  const all = weights.reduce((sum, [, weight]) => sum + weight, 0n);
+  if (all <= 0n) return;
+  let done = 0n;
+  let shared = 0n;
+  for (const [kind, weight] of weights) {
+    done += weight;
+    const upTo = divided(part.total * done, all);
+    part.amounts.set(kind, (part.amounts.get(kind) ?? 0n) + upTo - shared);
+    shared = upTo;
+  }
+  part.total = 0n;
+  part.isShared = true;
+}
+
+/** Pico-dollars for a million; null if there is no cost. */
+function ownRate(model: string, group: Group, usage: readonly UsageRow[]): bigint | null {
+  let cost = 0n;
+  let quantity = 0n;
+  for (const row of usage) {
+    if (row.model !== model) continue;
+    cost += row.costs[group];
+    for (const kind of kindNames)
+      if (kinds[kind].group === group)
+        quantity += BigInt(Math.round((row.quantities[kind] ?? 0) - (row.unpriced[kind] ?? 0)));
+  }
+  return cost > 0n && quantity > 0n ? (cost * 1_000_000n) / quantity : null;
+}
+
+function ratesOf(cells: ReadonlyMap<string, Sides>): ReadonlyMap<string, Rate> {
+  const rates = new Map<string, Rate>();
+  const add = (key: string, amount: Pico, quantity: bigint): void => {
+    const known = rates.get(key) ?? { amount: 0n, quantity: 0n };
+    rates.set(key, { amount: known.amount + amount, quantity: known.quantity + quantity });
+  };
+  for (const [key, { parts }] of cells) {
+    const model = (JSON.parse(key) as string[])[1]!;
+    for (const part of parts.values())
+      for (const [kind, amount] of part.amounts) {
+        const quantity = part.billed.get(kind) ?? 0n;
+        if (quantity <= 0n) continue;
+        add(`${model}|${part.tier}|${part.region}|${kind}`, amount, quantity);
+        add(`${model}|${kind}`, amount, quantity);
+      }
+  }
+  return rates;
+}
+
+function impliedRates({ rates, cells }: Context): Reconciliation["rates"] {
+  const found = new Map<string, Map<Kind, Rate>>();
+  for (const [key, { parts }] of cells) {
+    const model = (JSON.parse(key) as string[])[1]!;
+    if ([...parts.values()].some(({ isShared }) => isShared)) continue;
+    for (const kind of kindNames) {
+      const rate = rates.get(`${model}|standard||${kind}`);
+      if (rate === undefined) continue;
+      found.set(model, (found.get(model) ?? new Map<Kind, Rate>()).set(kind, rate));
+    }
+  }
+  return found;
+}
+
+function compare(day: string, model: string, sides: Sides, context: Context): Cell {
+  const parts = [...sides.parts.values()];
+  const sums = emptyCauses();
+  for (const group of groups) explainGroup({ group, model, sides, parts, context, sums });
+  sums.credits += sides.credit;
+  sums.tool_fee += sides.tool;
+  sums.unclassified += sides.other;
+  const recorded = parts.reduce(
+    (sum, { costs }) => sum + groups.reduce((all, group) => all + costs[group], 0n),
+    0n,
+  );
+  const rest = parts.reduce((sum, { total }) => sum + total, 0n);
+  // An amount without any quantity: nothing says why it differs.
+  if (rest !== 0n)
+    sums[sides.hasUsage ? (onlyUnpriced(parts) ? "unpriced" : "unclassified") : "past_sluice"] +=
+      rest;
+  const amounts = parts.reduce(
+    (sum, part) => [...part.amounts.values()].reduce((all, one) => all + one, sum),
+    0n,
+  );
+  const billed = amounts + rest + sides.credit + sides.tool + sides.other;
+  const found: Partial<Record<Cause, Pico>> = {};
+  for (const cause of causeNames) if (sums[cause] !== 0n) found[cause] = sums[cause];
+  return { day, model, recorded, billed, counts: parts.flatMap(countsOf), causes: found };
+}
+
+function onlyUnpriced(parts: readonly Part[]): boolean {
+  return (
+    parts.some(({ unpriced }) => unpriced.size > 0) &&
+    parts.every(({ costs }) => groups.every((group) => costs[group] === 0n))
+  );
+}
+
+function countsOf(part: Part): readonly Count[] {
+  const { tier, region, requests, billedRequests } = part;
+  const counts: Count[] =
+    requests === 0 && billedRequests === null
+      ? []
+      : [
+          {
+            tier,
+            region,
+            kind: "requests",
+            recorded: requests,
+            billed: billedRequests,
+            amount: null,
+          },
+        ];
+  for (const kind of kindNames) {
+    const ours = part.ours.get(kind);
+    const billed = part.billed.get(kind);
+    const amount = part.amounts.get(kind) ?? null;
+    if (ours === undefined && billed === undefined && amount === null) continue;
+    counts.push({
+      tier,
+      region,
+      kind,
+      recorded: Number(ours ?? 0n),
+      billed: billed === undefined ? null : Number(billed),
+      amount,
+    });
+  }
+  return counts;
+}
+
+interface Explaining {
+  readonly group: Group;
+  readonly model: string;
+  readonly sides: Sides;
+  readonly parts: readonly Part[];
+  readonly context: Context;
+  readonly sums: Record<Cause, Pico>;
+}
+
+/** A part's quantities on their way from ours to the bill's, and what they are worth so far. */
+interface Walk {
+  readonly part: Part;
+  readonly left: Map<Kind, bigint>;
+  value: Pico;
+  /** Whether its quantities are worth what the bill's rates say. */
+  atBillRates: boolean;
+}
+
+function explainGroup({ group, model, sides, parts, context, sums }: Explaining): void {
+  const ofGroup = kindNames.filter((kind) => kinds[kind].group === group);
+  const target = parts.reduce(
+    (sum, { amounts }) => ofGroup.reduce((all, kind) => all + (amounts.get(kind) ?? 0n), sum),
+    0n,
+  );
+  const walks: readonly Walk[] = parts.map((part) => ({
+    part,
+    left: new Map(part.ours),
+    value: part.costs[group],
+    atBillRates: false,
+  }));
+  const tolerance = context.lineTolerance * BigInt(Math.max(1, linesOf(parts, ofGroup)));
+  const priceCause: Cause = group === "tools" ? "tool_fee" : "stale_price";
+  const says = (kind: Kind): boolean => parts.some(({ billed }) => billed.has(kind));
+  const hasQuantities = ofGroup.some(says);
+  const hasAmounts = parts.some(({ amounts }) => ofGroup.some((kind) => amounts.has(kind)));
+
+  if (hasQuantities && hasAmounts) {
+    for (const walk of walks) {
+      addPrices(walk, { model, ofGroup, context, sums });
+      useBillRates(walk, { ofGroup, tolerance, priceCause, sums });
+    }
+    const rateOf = (part: Part, kind: Kind): Rate | null => dayRate(part, kind);
+    moveTiers(walks, { ofGroup, rateOf, sums });
+    changeQuantities(walks, { ofGroup, rateOf, sums, sides, group, parts });
+  }
+
+  const rest = target - walks.reduce((sum, { value }) => sum + value, 0n);
+  if (rest === 0n) return;
+  sums[causeOfRest()] += rest;
+
+  function causeOfRest(): Cause {
+    if (absolute(rest) <= tolerance && hasAmounts) return "rounding";
+    const recordedNothing = parts.every(
+      ({ ours, costs }) =>
+        costs[group] === 0n && ofGroup.every((kind) => (ours.get(kind) ?? 0n) === 0n),
+    );
+    if (group === "tools") return "tool_fee";
+    if (recordedNothing && rest > 0n) {
+      if (
+        parts.some(({ tier, amounts }) => tier === "batch" && ofGroup.some((k) => amounts.has(k)))
+      )
+        return "batch";
+      if (!sides.hasUsage) return "past_sluice";
+    }
+    if (!hasAmounts && !sides.hasBill) return "not_billed";
+    if (!hasQuantities)
+      return walks.every(({ value }) => value === 0n) && onlyUnpriced(parts)
+        ? "unpriced"
+        : "unclassified";
+    if (!hasAmounts) return "unclassified";
+    const differ = ofGroup.some((kind) =>
+      parts.some(({ ours, billed }) => (ours.get(kind) ?? 0n) !== (billed.get(kind) ?? 0n)),
+    );
+    return differ ? "tokens_not_read" : "unclassified";
+  }
+}
+
+function linesOf(parts: readonly Part[], ofGroup: readonly Kind[]): number {
+  return parts.some(({ amounts }) => ofGroup.some((kind) => amounts.has(kind)))
+    ? parts.reduce((sum, { lines }) => sum + lines, 0)
+    : 0;
+}
+
+/** The rate of a kind on this day; a quantity without an amount was free. */
+function dayRate({ billed, amounts }: Part, kind: Kind): Rate | null {
+  const quantity = billed.get(kind) ?? 0n;
+  return quantity > 0n ? { amount: amounts.get(kind) ?? 0n, quantity } : null;
+}
+
+interface Step {
+  readonly ofGroup: readonly Kind[];
+  readonly sums: Record<Cause, Pico>;
+}
+
+/** What had no price is worth what the bill says. */
+function addPrices(
+  walk: Walk,
+  { model, ofGroup, context, sums }: Step & { readonly model: string; readonly context: Context },
+): void {
+  const { part } = walk;
+  for (const kind of ofGroup) {
+    const quantity = part.unpriced.get(kind) ?? 0n;
+    const rate =
+      dayRate(part, kind) ??
+      context.rates.get(`${model}|${part.tier}|${part.region}|${kind}`) ??
+      context.rates.get(`${model}|${kind}`);
+    if (quantity === 0n || rate === undefined) continue;
+    const worth = worthOf(quantity, rate);
+    sums.unpriced += worth;
+    walk.value += worth;
+  }
+}
+
+/** Our quantities at the bill's rates, if it has one for each. */
+function useBillRates(
+  walk: Walk,
+  {
+    ofGroup,
+    tolerance,
+    priceCause,
+    sums,
+  }: Step & { readonly tolerance: Pico; readonly priceCause: Cause },
+): void {
+  const used = ofGroup.filter((kind) => (walk.part.ours.get(kind) ?? 0n) !== 0n);
+  if (used.length === 0) return;
+  let value = 0n;
+  for (const kind of used) {
+    const rate = dayRate(walk.part, kind);
+    if (rate === null) return;
+    value += worthOf(walk.part.ours.get(kind)!, rate);
+  }
+  const change = value - walk.value;
+  sums[absolute(change) <= tolerance ? "rounding" : priceCause] += change;
+  walk.value = value;
+  walk.atBillRates = true;
+}
+
+/** What a quantity of a walk is worth so far: its share of the value, by the rates if known. */
+function shareOf(walk: Walk, kind: Kind, quantity: bigint, ofGroup: readonly Kind[]): Pico {
+  const rate = dayRate(walk.part, kind);
+  if (walk.atBillRates && rate !== null) return worthOf(quantity, rate);
+  const weightOf = (one: Kind): bigint => {
+    const known = dayRate(walk.part, one);
+    return known === null ? 1_000_000n : (known.amount * 1_000_000n) / known.quantity + 1n;
+  };
+  let all = 0n;
+  for (const one of ofGroup) all += absolute(walk.left.get(one) ?? 0n) * weightOf(one);
+  return all === 0n ? 0n : divided(walk.value * quantity * weightOf(kind), all);
+}
+
+type RateOf = (part: Part, kind: Kind) => Rate | null;
+
+/** Quantities that the bill has in another tier or region than our records. */
+function moveTiers(
+  walks: readonly Walk[],
+  { ofGroup, rateOf, sums }: Step & { readonly rateOf: RateOf },
+): void {
+  for (const kind of ofGroup)
+    for (const from of walks)
+      for (const to of walks) {
+        const rate = rateOf(to.part, kind);
+        const moved = smaller(surplusOf(from, kind), -surplusOf(to, kind));
+        if (from === to || rate === null || moved <= 0n) continue;
+        const before = shareOf(from, kind, moved, ofGroup);
+        const after = worthOf(moved, rate);
+        from.left.set(kind, (from.left.get(kind) ?? 0n) - moved);
+        to.left.set(kind, (to.left.get(kind) ?? 0n) + moved);
+        from.value -= before;
+        to.value += after;
+        const isBatch = to.part.tier === "batch";
+        sums[from.part.tier === to.part.tier ? "region" : isBatch ? "batch" : "tier"] +=
+          after - before;
+      }
+}
+
+/** Negative if the bill has more. */
+function surplusOf({ left, part }: Walk, kind: Kind): bigint {
+  return (left.get(kind) ?? 0n) - (part.billed.get(kind) ?? 0n);
+}
+
+function smaller(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}
+
+/** Adds what is missing and removes the surplus. */
+function changeQuantities(
+  walks: readonly Walk[],
+  {
+    ofGroup,
+    rateOf,
+    sums,
+    sides,
+    group,
+    parts,
+  }: Step & {
+    readonly rateOf: RateOf;
+    readonly sides: Sides;
+    readonly group: Group;
+    readonly parts: readonly Part[];
+  },
+): void {
+  const [missing, surplus] = [1n, -1n].map((sign) =>
+    walks.reduce(
+      (sum, walk) =>
+        ofGroup.reduce((all, kind) => {
+          const off = -sign * surplusOf(walk, kind);
+          return all + (off > 0n ? off : 0n);
+        }, sum),
+      0n,
+    ),
+  ) as [bigint, bigint];
+  // As many tokens of another kind: they were recorded, but not as what they are.
+  const swapped = smaller(missing, surplus);
+  const past = pastShare(parts, sides.hasUsage);
+  let room = parts.reduce((sum, { estimateRoom }) => sum + estimateRoom, 0n);
+  for (const kind of ofGroup) {
+    const estimated = parts.reduce((sum, part) => sum + (part.estimated.get(kind) ?? 0n), 0n);
+    const billed = parts.reduce((sum, part) => sum + (part.billed.get(kind) ?? 0n), 0n);
+    let pastLeft = past === null ? 0n : (billed * past.part) / past.of;
+    let estimatedLeft = estimated > 0n ? estimated : 0n;
+    for (const walk of walks) {
+      const off = surplusOf(walk, kind);
+      if (off === 0n) continue;
+      const rate = rateOf(walk.part, kind);
+      const total = off > 0n ? surplus : missing;
+      const size = absolute(off);
+      const swap = total === 0n ? 0n : (size * swapped) / total;
+      const pieces: [Cause, bigint][] = [];
+      let left = size;
+      const take = (cause: Cause, most: bigint): bigint => {
+        const taken = most > left ? left : most > 0n ? most : 0n;
+        if (taken > 0n) pieces.push([cause, taken]);
+        left -= taken;
+        return taken;
+      };
+      if (group === "tools") take("tool_fee", left);
+      if (off < 0n) {
+        if (walk.part.tier === "batch") take("batch", left);
+        take("tokens_not_read", swap);
+        pastLeft -= take("past_sluice", pastLeft);
+        if (isTokens(kind) && estimated > 0n) {
+          const most = estimatedLeft > room ? estimatedLeft : room;
+          const taken = take("estimated", most);
+          room -= taken;
+          estimatedLeft -= taken;
+        }
+        take("tokens_not_read", left);
+      } else {
+        take("tokens_not_read", swap);
+        estimatedLeft -= take("estimated", estimatedLeft);
+        take("not_billed", left);
+      }
+      addPieces(walk, kind, { pieces, sign: off < 0n ? 1n : -1n, rate, size, ofGroup, sums });
+    }
+  }
+}
+
+/** The worth of each piece; rounded so that the pieces add up. */
+function addPieces(
+  walk: Walk,
+  kind: Kind,
+  {
+    pieces,
+    sign,
+    rate,
+    size,
+    ofGroup,
+    sums,
+  }: Step & {
+    readonly pieces: readonly (readonly [Cause, bigint])[];
+    readonly sign: bigint;
+    readonly rate: Rate | null;
+    readonly size: bigint;
+  },
+): void {
+  const worth =
+    sign < 0n ? shareOf(walk, kind, size, ofGroup) : rate === null ? 0n : worthOf(size, rate);
+  let done = 0n;
+  let given = 0n;
+  for (const [cause, quantity] of pieces) {
+    done += quantity;
+    const upTo = divided(worth * done, size);
+    sums[cause] += sign * (upTo - given);
+    given = upTo;
+  }
+  walk.value += sign * given;
+  walk.left.set(kind, (walk.left.get(kind) ?? 0n) + sign * size);
+}
+
+/**
+ * The share of the billed traffic that we have no records of: by requests if the bill counts them,
+ * else the smallest share that is missing of input and of output. Null: none.
+ */
+function pastShare(
+  parts: readonly Part[],
+  hasUsage: boolean,
+): { readonly part: bigint; readonly of: bigint } | null {
+  if (!hasUsage) return { part: 1n, of: 1n };
+  const counted = parts.filter(
+    ({ billedRequests, tier }) => billedRequests !== null && tier !== "batch",
+  );
+  if (counted.length > 0) {
+    const billed = counted.reduce((sum, part) => sum + part.billedRequests!, 0);
+    const ours = parts.reduce((sum, { requests }) => sum + requests, 0);
+    return billed > ours ? { part: BigInt(billed - ours), of: BigInt(billed) } : null;
+  }
+  let least: { readonly part: bigint; readonly of: bigint } | null = null;
+  for (const group of ["input", "output"] as const) {
+    let ours = 0n;
+    let billed = 0n;
+    for (const part of parts.filter(({ tier }) => tier !== "batch"))
+      for (const kind of kindNames)
+        if (kinds[kind].group === group) {
+          ours += part.ours.get(kind) ?? 0n;
+          billed += part.billed.get(kind) ?? 0n;
+        }
+    if (billed === 0n) continue;
+    if (billed <= ours) return null;
+    const share = { part: billed - ours, of: billed };
+    if (least === null || share.part * least.of < least.part * share.of) least = share;
+  }
+  return least;
+}
+
+function emptyCauses(): Record<Cause, Pico> {
+  return Object.fromEntries(causeNames.map((cause) => [cause, 0n])) as Record<Cause, Pico>;
+}
+
+function unknownLines(rows: readonly BillRow[]): Reconciliation["unknownLines"] {
+  const byText = new Map<string, Pico>();
+  for (const { item, text, amount } of rows)
+    if (item === "other" && amount !== null && amount !== 0n)
+      byText.set(text ?? "", (byText.get(text ?? "") ?? 0n) + amount);
+  return [...byText]
+    .map(([text, amount]) => ({ text, amount }))
+    .sort((a, b) => (absolute(a.amount) > absolute(b.amount) ? -1 : 1));
+}

@@ -1,0 +1,215 @@
+/** What `sluice reconcile` prints: for people and, as JSON, for programs. Pure. */
+import { greatest } from "../../shared/long-lists.js";
+import { formatCount } from "../text/number-text.js";
+import { type Column, renderFields, renderTable } from "../text/table.js";
+import {
+  absolute,
+  decimalsFor,
+  exactUsd,
+  type Pico,
+  plainRate,
+  type Rate,
+  shownUsd,
+} from "./amount.js";
+import { isTokens, type Kind } from "./bill.js";
+import { type Cause, causeNames, causes } from "./causes.js";
+import type { Cell, Count, Reconciliation } from "./reconcile.js";
+
+interface ReportHead {
+  readonly provider: string;
+  /** `openai`, `csv` and so on. */
+  readonly source: string;
+  readonly startDate: string;
+  readonly endDate: string;
+  readonly notes: readonly string[];
+  readonly prices: readonly string[];
+}
+
+/** Percent of what was billed, with two places, rounded up: a gap is never shown as none. */
+export function gapPercent({ gap, billed, recorded }: Reconciliation): number {
+  const of = billed > 0n ? billed : recorded;
+  if (gap === 0n) return 0;
+  return of <= 0n ? 100 : Number((gap * 10_000n + of - 1n) / of) / 100;
+}
+
+/** Money as exact decimal texts. */
+export function reportJson(head: ReportHead, result: Reconciliation): object {
+  return {
+    provider: head.provider,
+    source: head.source,
+    start_date: head.startDate,
+    end_date: head.endDate,
+    recorded_usd: exactUsd(result.recorded),
+    billed_usd: exactUsd(result.billed),
+    difference_usd: exactUsd(result.billed - result.recorded),
+    gap_usd: exactUsd(result.gap),
+    gap_percent: gapPercent(result),
+    causes: amountsJson(result.causes),
+    days: result.cells.map((cell) => ({
+      date: cell.day,
+      model: cell.model,
+      recorded_usd: exactUsd(cell.recorded),
+      billed_usd: exactUsd(cell.billed),
+      causes: amountsJson(cell.causes),
+      quantities: cell.counts.map(({ tier, region, kind, recorded, billed, amount }) => ({
+        tier,
+        region: region === "" ? null : region,
+        kind,
+        recorded,
+        billed,
+        billed_usd: amount === null ? null : exactUsd(amount),
+        billed_rate: rateText(kind, billed, amount),
+      })),
+    })),
+    unknown_lines: result.unknownLines.map(({ text, amount }) => ({
+      text,
+      billed_usd: exactUsd(amount),
+    })),
+    prices: head.prices,
+    notes: head.notes,
+  };
+}
+
+function amountsJson(of: Readonly<Partial<Record<Cause, Pico>>>): object {
+  return Object.fromEntries(
+    causeNames.flatMap((cause) => {
+      const amount = of[cause] ?? 0n;
+      return amount === 0n ? [] : [[cause, exactUsd(amount)]];
+    }),
+  );
+}
+
+/** Dollars for a million tokens, or for one of what isn't tokens. */
+function rateText(kind: Count["kind"], billed: number | null, amount: Pico | null): string | null {
+  if (kind === "requests" || billed === null || billed <= 0 || amount === null) return null;
+  const rate: Rate = { amount, quantity: BigInt(Math.round(billed)) };
+  return rate.quantity === 0n ? null : plainRate(rate, isTokens(kind) ? 1_000_000n : 1n, 0n);
+}
+
+const modelColumns = 30;
+const linesMax = 40;
+
+/** For people; `columns` is the width of the terminal. */
+export function reportText(
+  head: ReportHead,
+  result: Reconciliation,
+  { columns, isAll }: { readonly columns: number; readonly isAll: boolean },
+): string {
+  const { recorded, billed, cells } = result;
+  const heading = `${head.provider}, ${head.startDate} to ${head.endDate} (UTC), by its ${head.source} bill`;
+  if (cells.length === 0) return `${heading}: nothing recorded, nothing billed`;
+  const decimals = decimalsFor([recorded, billed]);
+  const totals = [
+    ["billed", shownUsd(billed, decimals)],
+    ["recorded", shownUsd(recorded, decimals)],
+    ["difference", shownUsd(billed - recorded, decimals)],
+    ["gap", `${gapPercent(result).toFixed(2)} %`],
+  ] as const;
+  const widest = greatest(totals.map(([, value]) => value.length));
+  const parts = [
+    `${heading}\n${renderFields(totals.map(([name, value]) => [name, value.padStart(widest)]))}`,
+    renderCauses(result),
+    renderCounts(cells, { isAll, modelWidth: Math.max(12, Math.min(modelColumns, columns - 62)) }),
+    ...(result.unknownLines.length === 0
+      ? []
+      : [
+          [
+            "lines of the bill that aren't understood:",
+            ...result.unknownLines
+              .slice(0, linesMax)
+              .map(({ text, amount }) => `  ${shownUsd(amount, decimalsFor([amount]))}  ${text}`),
+          ].join("\n"),
+        ]),
+    ...(head.prices.length === 0
+      ? []
+      : [`the bill's rates, for your configuration:\n${head.prices.join("\n")}`]),
+  ];
+  return parts.filter((part) => part !== "").join("\n\n");
+}
+
+function renderCauses({ causes: sums, cells }: Reconciliation): string {
+  const rows = causeNames
+    .filter((cause) => sums[cause] !== 0n || cells.some((cell) => cell.causes[cause] !== undefined))
+    .map((cause) => ({ cause, amount: sums[cause] }))
+    .filter(({ cause, amount }) => amount !== 0n || cause !== "rounding");
+  if (rows.length === 0) return "no difference";
+  const decimals = decimalsFor(rows.map(({ amount }) => amount));
+  return renderTable(
+    [
+      { title: "CAUSE", align: "left", text: ({ cause }) => cause },
+      { title: "AMOUNT", align: "right", text: ({ amount }) => shownUsd(amount, decimals) },
+      { title: "MEANING", align: "left", text: ({ cause }) => causes[cause] },
+    ],
+    rows,
+  );
+}
+
+interface CountRow {
+  readonly model: string;
+  readonly tier: string;
+  readonly kind: Count["kind"];
+  recorded: number;
+  billed: number | null;
+  amount: Pico | null;
+}
+
+/** Sums over the days; without `isAll` only what differs. */
+function renderCounts(
+  cells: readonly Cell[],
+  { isAll, modelWidth }: { readonly isAll: boolean; readonly modelWidth: number },
+): string {
+  const rows = new Map<string, CountRow>();
+  for (const { model, counts } of cells)
+    for (const { tier, region, kind, recorded, billed, amount } of counts) {
+      const place = region === "" ? tier : `${tier} ${region}`;
+      const key = JSON.stringify([model, place, kind]);
+      const row = rows.get(key) ?? {
+        model,
+        tier: place,
+        kind,
+        recorded: 0,
+        billed: null,
+        amount: null,
+      };
+      rows.set(key, row);
+      row.recorded += recorded;
+      if (billed !== null) row.billed = (row.billed ?? 0) + billed;
+      if (amount !== null) row.amount = (row.amount ?? 0n) + amount;
+    }
+  const shown = [...rows.values()].filter(
+    ({ recorded, billed }) => isAll || (billed ?? recorded) !== recorded,
+  );
+  if (shown.length === 0) return "";
+  const columns: readonly Column<CountRow>[] = [
+    { title: "MODEL", align: "left", text: ({ model }) => clipped(model, modelWidth) },
+    { title: "TIER", align: "left", text: ({ tier }) => tier },
+    { title: "QUANTITY", align: "left", text: ({ kind }) => kind },
+    { title: "RECORDED", align: "right", text: ({ recorded }) => formatCount(recorded) },
+    {
+      title: "BILLED",
+      align: "right",
+      text: ({ billed }) => (billed === null ? "-" : formatCount(billed)),
+    },
+    {
+      title: "RATE",
+      align: "right",
+      text: ({ kind, billed, amount }) => shownRate(kind, billed, amount),
+    },
+  ];
+  return renderTable(columns, shown);
+}
+
+function shownRate(kind: Kind | "requests", billed: number | null, amount: Pico | null): string {
+  const exact = rateText(kind, billed, amount);
+  return exact === null ? "-" : `$${Number(Number(exact).toPrecision(4))}`;
+}
+
+function clipped(text: string, width: number): string {
+  return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
+}
+
+/** Whether the gap is above a limit in hundredths of a percent. */
+export function isAbove(result: Reconciliation, hundredths: number): boolean {
+  const of = result.billed > 0n ? result.billed : result.recorded;
+  return absolute(result.gap) * 10_000n > BigInt(hundredths) * (of > 0n ? of : 0n);
+}

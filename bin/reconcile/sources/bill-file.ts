@@ -1,0 +1,327 @@
+/**
+ * A bill from a file: a BigQuery export of Google's billing data, as JSON lines or CSV, or a CSV
+ * with the columns of docs/reconcile.md. Pure.
+ */
+import { isObject, parseJson } from "../../../shared/checked.js";
+import { dayOf, parseDay } from "../../../shared/time.js";
+import { amountOf } from "../amount.js";
+import {
+  type Bill,
+  BillError,
+  type BillItem,
+  type BillRow,
+  isTokens,
+  type Kind,
+  kindNames,
+  regionOf,
+  requireUsd,
+  tierOf,
+} from "../bill.js";
+import { skuLine } from "../line-words.js";
+import type { BillQuery } from "./openai-bill.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+interface Line {
+  /** For errors: `line 7`. */
+  readonly where: string;
+  readonly fields: Fields;
+}
+
+/** The bill in the text of a file, of the days and projects of the query. Throws `BillError`. */
+export function billFromFile(text: string, query: BillQuery): Bill {
+  const lines = linesOf(text);
+  const first = lines[0];
+  if (first === undefined) return { rows: [], separates: new Set(), decimals: 2, notes: [] };
+  return fieldOf(first.fields, "usage_start_time") === undefined
+    ? fromColumns(lines, query)
+    : fromBigQuery(lines, query);
+}
+
+function linesOf(text: string): readonly Line[] {
+  const content = text.replace(/^\uFEFF/, "");
+  if (!/^\s*[{[]/.test(content)) return csvLines(content);
+  const whole = parseJson(content);
+  if (Array.isArray(whole)) return whole.map((fields, at) => lineOf(fields, `item ${at + 1}`));
+  return content
+    .split("\n")
+    .flatMap((line, at) => (line.trim() === "" ? [] : [lineOf(parseJson(line), `line ${at + 1}`)]));
+}
+
+function lineOf(fields: unknown, where: string): Line {
+  if (!isObject(fields)) throw new BillError(`${where} of the bill must be a JSON object`);
+  return { where, fields };
+}
+
+/** RFC 4180. */
+function csvLines(text: string): readonly Line[] {
+  const [header, ...rows] = csvRows(text);
+  if (header === undefined) return [];
+  const names = header.cells.map((name) => name.trim().toLowerCase());
+  return rows.map(({ cells, line }) => {
+    if (cells.length !== names.length)
+      throw new BillError(
+        `line ${line} of the bill has ${cells.length} columns, and the header ${names.length}`,
+      );
+    return {
+      where: `line ${line}`,
+      fields: Object.fromEntries(names.map((name, at) => [name, cells[at]])),
+    };
+  });
+}
+
+function csvRows(
+  text: string,
+): readonly { readonly cells: readonly string[]; readonly line: number }[] {
+  const rows: { readonly cells: readonly string[]; readonly line: number }[] = [];
+  let cells: string[] = [];
+  let cell = "";
+  let isQuoted = false;
+  let line = 1;
+  let began = 1;
+  const endRow = (): void => {
+    cells.push(cell);
+    if (cells.length > 1 || cell !== "") rows.push({ cells, line: began });
+    cells = [];
+    cell = "";
+    began = line;
+  };
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]!;
+    if (char === "\n") line++;
+    if (isQuoted) {
+      if (char !== '"') cell += char;
+      else if (text[at + 1] === '"') cell += text[++at]!;
+      else isQuoted = false;
+    } else if (char === '"' && cell === "") isQuoted = true;
+    else if (char === ",") {
+      cells.push(cell);
+      cell = "";
+    } else if (char === "\n") endRow();
+    else if (char !== "\r") cell += char;
+  }
+  if (isQuoted) throw new BillError(`line ${began} of the bill has a quote that isn't closed`);
+  endRow();
+  return rows;
+}
+
+/** A nested field; in CSV its name has points or underscores: `sku.description`. */
+function fieldOf(fields: Fields, path: string): unknown {
+  if (fields[path] !== undefined) return fields[path];
+  const underscored = fields[path.replaceAll(".", "_")];
+  if (underscored !== undefined) return underscored;
+  let value: unknown = fields;
+  for (const name of path.split(".")) value = isObject(value) ? value[name] : undefined;
+  return value;
+}
+
+const bigQuerySeparates: ReadonlySet<Kind> = new Set(
+  kindNames.filter((kind) => isTokens(kind) || kind === "web_searches" || kind === "maps_searches"),
+);
+
+/** Times of the export are in UTC; Google's invoice has days of Pacific time. */
+function fromBigQuery(lines: readonly Line[], query: BillQuery): Bill {
+  const rows: BillRow[] = [];
+  let decimals = 6;
+  let others = 0;
+  for (const { where, fields } of lines) {
+    const day = dayIn(fieldOf(fields, "usage_start_time"), `usage_start_time, ${where}`);
+    const project = textOf(fieldOf(fields, "project.id"));
+    if (!isWithin(query, day, project)) continue;
+    requireUsd(fieldOf(fields, "currency"), `${where} of the bill`);
+    const sku = textOf(fieldOf(fields, "sku.description"));
+    if (sku === null) throw new BillError(`${where} of the bill has no sku.description`);
+    const service = textOf(fieldOf(fields, "service.description"));
+    if (service !== null && !modelServices.test(service)) {
+      others++;
+      continue;
+    }
+    const cost = amountIn(fieldOf(fields, "cost"), `cost, ${where}`);
+    decimals = Math.max(decimals, Math.min(12, cost.decimals));
+    const meaning = skuLine(sku);
+    const isUsage = [null, "regular"].includes(textOf(fieldOf(fields, "cost_type")));
+    const quantity = Number(fieldOf(fields, "usage.amount"));
+    const place = { day, tier: meaning.tier, region: "", project, text: sku };
+    rows.push({
+      ...place,
+      model: meaning.model,
+      item: isUsage ? meaning.item : "credit",
+      quantity: isUsage && meaning.item in countable && quantity >= 0 ? quantity : null,
+      amount: cost.pico,
+    });
+    for (const credit of creditsOf(fieldOf(fields, "credits"), where))
+      rows.push({ ...place, model: meaning.model, item: "credit", quantity: null, amount: credit });
+  }
+  const notes = others === 0 ? [] : [`lines of other services than models are left out: ${others}`];
+  return { rows, separates: bigQuerySeparates, decimals, notes };
+}
+
+/** A billing account has everything else of Google Cloud, too. */
+const modelServices =
+  /gemini|vertex|generative|agent platform|claude|anthropic|mistral|invoice|tax/i;
+
+const countable = Object.fromEntries(kindNames.map((kind) => [kind, true]));
+
+/** A list, in CSV as JSON; or one amount. */
+function creditsOf(value: unknown, where: string): readonly bigint[] {
+  const list =
+    typeof value === "string" && value.trim() !== "" ? (parseJson(value) ?? value) : value;
+  if (list === undefined || list === null || list === "") return [];
+  const items: readonly unknown[] = Array.isArray(list) ? list : [{ amount: list }];
+  return items.map(
+    (item) => amountIn(isObject(item) ? item["amount"] : item, `credits, ${where}`).pico,
+  );
+}
+
+/** The columns of a CSV; those with a quantity have the names of our own records. */
+const quantityColumns: Readonly<Record<string, BillItem>> = {
+  requests: "requests",
+  input_tokens: "input",
+  cached_input_tokens: "cached_input",
+  cache_write_input_tokens: "cache_write",
+  output_tokens: "output",
+  audio_input_tokens: "audio_input",
+  audio_output_tokens: "audio_output",
+  web_searches: "web_searches",
+  images: "images",
+  audio_seconds: "audio_seconds",
+  characters: "characters",
+};
+const otherItems: readonly string[] = ["requests", "tool", "credit", "other"];
+const required = ["date", "model", "amount"] as const;
+const columnNames: readonly string[] = [
+  ...required,
+  "currency",
+  "tier",
+  "region",
+  "project",
+  "kind",
+  "quantity",
+  ...Object.keys(quantityColumns),
+];
+
+function fromColumns(lines: readonly Line[], query: BillQuery): Bill {
+  const names = Object.keys(lines[0]!.fields);
+  for (const name of required)
+    if (!names.includes(name))
+      throw new BillError(
+        `the bill has no column ${name}: a CSV needs ${required.join(", ")}, and may have ${columnNames.slice(required.length).join(", ")}`,
+      );
+  const separates = new Set<Kind>();
+  const rows: BillRow[] = [];
+  let decimals = 2;
+  for (const { where, fields } of lines) {
+    const day = dayIn(fields["date"], `date, ${where}`);
+    const project = textOf(fields["project"]);
+    if (!isWithin(query, day, project)) continue;
+    requireUsd(fields["currency"], `${where} of the bill`);
+    // A line may be about a quantity alone.
+    const hasAmount = textOf(fields["amount"]) !== null || textOf(fields["quantity"]) === null;
+    const amount = hasAmount ? amountIn(fields["amount"], `amount, ${where}`) : null;
+    decimals = Math.max(decimals, Math.min(12, amount?.decimals ?? 0));
+    const place = {
+      day,
+      model: textOf(fields["model"]),
+      tier: tierOf(fields["tier"]),
+      region: regionOf(fields["region"]),
+      project,
+      text: textOf(fields["model"]) ?? where,
+    };
+    const item = itemIn(fields["kind"], { where, isNegative: (amount?.pico ?? 0n) < 0n });
+    if (item in countable) separates.add(item as Kind);
+    rows.push({
+      ...place,
+      item,
+      quantity:
+        textOf(fields["quantity"]) === null
+          ? null
+          : countIn(fields["quantity"], `quantity, ${where}`),
+      amount: amount?.pico ?? null,
+    });
+    for (const [name, number] of quantitiesIn(fields, where)) {
+      if (name in countable) separates.add(name as Kind);
+      rows.push({ ...place, item: name, quantity: number, amount: null });
+    }
+  }
+  return { rows, separates, decimals, notes: [] };
+}
+
+/** Input includes what caches read and wrote, and audio, as in our records. */
+function quantitiesIn(fields: Fields, where: string): readonly (readonly [BillItem, number])[] {
+  const found = new Map<BillItem, number>();
+  for (const [name, item] of Object.entries(quantityColumns))
+    if (textOf(fields[name]) !== null) found.set(item, countIn(fields[name], `${name}, ${where}`));
+  const part = (item: BillItem): number => found.get(item) ?? 0;
+  const input = found.get("input");
+  const output = found.get("output");
+  if (input !== undefined)
+    found.set("input", input - part("cached_input") - part("cache_write") - part("audio_input"));
+  if (output !== undefined) found.set("output", output - part("audio_output"));
+  for (const item of ["input", "output"] as const)
+    if (part(item) < 0)
+      throw new BillError(`${where} of the bill: ${item}_tokens must include its parts`);
+  return [...found];
+}
+
+function itemIn(
+  value: unknown,
+  { where, isNegative }: { readonly where: string; readonly isNegative: boolean },
+): BillItem {
+  const kind = textOf(value);
+  if (kind === null) return isNegative ? "credit" : "total";
+  if (otherItems.includes(kind) || kind in countable) return kind as BillItem;
+  throw new BillError(
+    `kind, ${where} of the bill, must be one of ${[...kindNames, ...otherItems].join(", ")}, not ${JSON.stringify(kind)}`,
+  );
+}
+
+function isWithin(
+  { startDate, endDate, projects }: BillQuery,
+  day: string,
+  project: string | null,
+): boolean {
+  return (
+    day >= startDate &&
+    day <= endDate &&
+    (projects.length === 0 || (project !== null && projects.includes(project)))
+  );
+}
+
+/** `2026-11-20`, `2026-11-20 08:00:00 UTC` or RFC 3339, whose offset counts. */
+function dayIn(value: unknown, where: string): string {
+  const text = typeof value === "string" ? value.trim() : "";
+  if (/^\d{4}-\d\d-\d\d$/.test(text) && parseDay(text) !== null) return text;
+  const time =
+    /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(UTC|Z|[+-]\d\d:\d\d)?$/.exec(text);
+  const ms = time === null ? Number.NaN : Date.parse(`${time[1]}T${time[2]}${offsetOf(time[3])}`);
+  if (Number.isNaN(ms))
+    throw new BillError(
+      `${where} of the bill, must be a date such as 2026-11-20 or a time, not ${JSON.stringify(value)}`,
+    );
+  return dayOf(ms);
+}
+
+function offsetOf(zone: string | undefined): string {
+  return zone === undefined || zone === "UTC" ? "Z" : zone;
+}
+
+function amountIn(value: unknown, where: string): NonNullable<ReturnType<typeof amountOf>> {
+  const amount = amountOf(value);
+  if (amount === null)
+    throw new BillError(
+      `${where} of the bill, must be a decimal such as 1.25, not ${JSON.stringify(value)}`,
+    );
+  return amount;
+}
+
+function countIn(value: unknown, where: string): number {
+  const number = Number(value);
+  if (!(number >= 0))
+    throw new BillError(
+      `${where} of the bill, must be a number from 0, not ${JSON.stringify(value)}`,
+    );
+  return number;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" && value.trim() !== "" ? value.trim() : null;
+}
