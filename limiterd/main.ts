@@ -4,7 +4,7 @@
  */
 import { hash, randomInt, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { frameBytesMaxToDaemon, usageFlushMs as usageFlushMsDefault } from "../shared/bounds.js";
+import { usageFlushMs as usageFlushMsDefault } from "../shared/bounds.js";
 import type { Config } from "../shared/config/config.js";
 import { createInertReason, type Inert } from "../shared/config/inert-rule.js";
 import { namingsOf } from "../shared/config/model-name.js";
@@ -16,9 +16,7 @@ import { createProcessReading } from "../shared/metrics/process-reading.js";
 import { listen } from "../shared/socket/ipc.js";
 import { type InheritedSockets, noSockets } from "../shared/supervision/inherited-sockets.js";
 import { version } from "../shared/version.js";
-import { createFrameReader, encodeFrame } from "../shared/wire/codec.js";
 import type { Execution } from "../shared/wire/execution.js";
-import { writeFromDaemon } from "../shared/wire/message-from-daemon.js";
 import type { ForeignHello } from "../shared/wire/message-to-daemon.js";
 import { wireVersions } from "../shared/wire/wire-versions.js";
 import { startState } from "./lifecycle/start-state.js";
@@ -81,8 +79,6 @@ export async function startLimiterd({
   const listeners = await openSockets(state, config.limiter, {
     listen,
     inherited: sockets,
-    encode: (message) => encodeFrame(writeFromDaemon(message)),
-    newReader: () => createFrameReader(frameBytesMaxToDaemon),
     nowMs,
     onUnreadable: end,
   }).catch(closing(store));

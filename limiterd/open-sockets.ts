@@ -1,7 +1,8 @@
 /**
- * Opens the daemon's two sockets and connects them to the handlers. Not here: bytes and frames,
- * which are behind the ports, and what a frame does (`handlers/`).
+ * Opens the daemon's two sockets and connects them to the handlers. Not here: what a frame does
+ * (`handlers/`).
  */
+import { frameBytesMaxToDaemon } from "../shared/bounds.js";
 import type { Config } from "../shared/config/config.js";
 import type { Listener, listen } from "../shared/socket/ipc.js";
 import type { Peer } from "../shared/socket/socket-peer.js";
@@ -9,8 +10,8 @@ import {
   type InheritedSockets,
   InheritedSocketsError,
 } from "../shared/supervision/inherited-sockets.js";
-import type { FrameReader } from "../shared/wire/codec.js";
-import type { FromDaemon } from "../shared/wire/message-from-daemon.js";
+import { createFrameReader, encodeFrame } from "../shared/wire/codec.js";
+import { type FromDaemon, writeFromDaemon } from "../shared/wire/message-from-daemon.js";
 import { type Connection, connect, disconnect, receive } from "./handlers/connection.js";
 import type { DaemonState } from "./state.js";
 import { StoreUnreadableError } from "./store/store.js";
@@ -22,8 +23,6 @@ interface SocketPorts {
   readonly listen: typeof listen;
   /** Sockets that are already listening; missing ones are opened. */
   readonly inherited: InheritedSockets;
-  readonly encode: (message: FromDaemon) => Buffer;
-  readonly newReader: () => FrameReader;
   readonly nowMs: () => number;
   /** Called when the store can't be read: the daemon must exit immediately. */
   readonly onUnreadable: (error: Error) => void;
@@ -33,7 +32,7 @@ interface SocketPorts {
 export async function openSockets(
   state: DaemonState,
   { socket, adminSocket, socketGroupAccess }: Config["limiter"],
-  { listen, inherited, encode, newReader, nowMs, onUnreadable }: SocketPorts,
+  { listen, inherited, nowMs, onUnreadable }: SocketPorts,
 ): Promise<Listener> {
   const connections = new Map<Peer, Connection>();
   const onSocket = (name: (typeof daemonSockets)[number], mayAdminister: boolean) => ({
@@ -43,12 +42,15 @@ export async function openSockets(
     onConnect(peer: Peer) {
       const ports = {
         mayAdminister,
-        send: (message: FromDaemon) => peer.send(encode(message)),
+        send: (message: FromDaemon) => peer.send(encodeFrame(writeFromDaemon(message))),
         sendBulk: (message: FromDaemon, then: (nowMs: number) => void) =>
-          peer.sendBulk(encode(message), () => then(nowMs())),
+          peer.sendBulk(encodeFrame(writeFromDaemon(message)), () => then(nowMs())),
         close: () => peer.close(),
       };
-      connections.set(peer, { peer: connect(state, ports, nowMs()), reader: newReader() });
+      connections.set(peer, {
+        peer: connect(state, ports, nowMs()),
+        reader: createFrameReader(frameBytesMaxToDaemon),
+      });
     },
     onBytes(peer: Peer, bytes: Buffer) {
       const connection = connections.get(peer);

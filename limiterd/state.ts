@@ -201,13 +201,14 @@ export function newCounts(): DaemonCounts {
 export function isLimited(state: DaemonState): boolean {
   return (
     (state.settings.rateLimitsEnabled && state.book.ruleSet.size > 0) ||
-    (enforcedBudgets(state)?.budgets.size ?? 0) > 0
+    enforcedBudgets(state) !== null
   );
 }
 
-/** The budgets if they are enforced, which needs usage. */
+/** The budgets if there are any and they are enforced, which needs usage. */
 export function enforcedBudgets({ settings, budgets }: DaemonState): BudgetBook | null {
-  return settings.budgetsEnabled && settings.usageEnabled ? budgets : null;
+  const { budgetsEnabled, usageEnabled } = settings;
+  return budgetsEnabled && usageEnabled && budgets.budgets.size > 0 ? budgets : null;
 }
 
 export interface MeasurePorts {

@@ -52,7 +52,7 @@ import { loadPriceList } from "./routing/price-list.js";
 import { createPriceTable, needsPriceList, type PriceTable } from "./routing/price-table.js";
 import { createRecordedModels } from "./routing/recorded-models.js";
 import { type HealthPorts, TargetHealth } from "./routing/target-health.js";
-import { TargetLoad } from "./routing/target-load.js";
+import { createTargetLoad } from "./routing/target-load.js";
 import { createUnpricedNotice } from "./routing/unpriced-notice.js";
 import { createHttpUpstream } from "./upstream/client/http-upstream.js";
 import { openKeySource } from "./upstream/credentials/key-source.js";
@@ -75,6 +75,9 @@ interface GatewayParts {
   readonly stopping: () => boolean;
 }
 
+/** Bound, not wrapped: every request reads it several times. */
+const monoMs = performance.now.bind(performance);
+
 export async function createGateway({
   config,
   log,
@@ -89,7 +92,7 @@ export async function createGateway({
   const providers = await connectProviders(config, { files: capacity.files, log });
   const models = createModelCatalog(config, {
     upstreams: new Map([...providers].map(([name, { upstream }]) => [name, upstream])),
-    nowMs: () => Date.now(),
+    nowMs: Date.now,
     schedule: (ms, run) => void setTimeout(run, ms).unref(),
     onLearned: (provider, count) =>
       log.info({ provider, models: count }, "loaded a provider's models"),
@@ -100,18 +103,18 @@ export async function createGateway({
     config.jwtIssuers.length === 0
       ? null
       : createJwtVerifier(await createJwtIssuers(config.jwtIssuers, log), {
-          nowMs: () => Date.now(),
+          nowMs: Date.now,
           isDenied: (claims) => limiter.isDeniedJwt(claims, Date.now()),
           digest: digestToken,
         });
-  const targetLoad = new TargetLoad(config.virtualModels, () => performance.now());
+  const targetLoad = createTargetLoad(config.virtualModels, monoMs);
   const targetHealth = createTargetHealth({ limiter, log, providers });
   const priceList = needsPriceList(config) ? await loadPriceList(config.priceListFile) : null;
   const pricesAt = (nowMs: () => number): PriceTable =>
     createPriceTable(config, { list: priceList, nowMs });
-  const prices = pricesAt(() => Date.now());
+  const prices = pricesAt(Date.now);
   const sessions = new OpenSessions();
-  const recordedModels = createRecordedModels(config, { models, nowMs: () => Date.now() });
+  const recordedModels = createRecordedModels(config, { models, nowMs: Date.now });
   const parts = { limiter, sessions, capacity, recordedModels, targetHealth };
   const listedMs = priceList === null ? Number.NaN : Date.parse(priceList.source.file.date);
   const metrics = createMetrics(config, parts, { group, lastStop, listedMs });
@@ -137,7 +140,7 @@ export async function createGateway({
     targetOrder: createTargetOrder(prices.costOf, targetLoad),
     targetLoad,
     targetHealth,
-    refusals: new LearnedRefusals(() => performance.now()),
+    refusals: new LearnedRefusals(monoMs),
     models,
     prices,
     pricesAt,
@@ -155,21 +158,21 @@ export async function createGateway({
             digest,
           },
     webSearch: config.webSearch === null ? null : createWebSearch(config.webSearch),
-    rewriters: chooseRewriters(config),
+    rewriters: config.rewriters.length === 0 ? null : chooseRewriters(config),
     sessions,
     capacity,
     freePlaces: new FreePlaces(freePlacesMax),
     freeTurns: new FairTurns(freeRequestsPerTurn, (run) => void setImmediate(run)),
     usageReads: new SharedReads(usageReadBounds),
     stopping,
-    monoMs: () => performance.now(),
+    monoMs,
     setTimer(ms, run) {
       const timer = setTimeout(run, ms);
       return () => clearTimeout(timer);
     },
     random: Math.random,
     newKey,
-    nowMs: () => Date.now(),
+    nowMs: Date.now,
     isUtf8,
     webSocketAccept,
     newId: randomUUID,
@@ -195,11 +198,10 @@ function createMetrics(
   },
 ): Metrics {
   const { metrics, providers } = config;
-  const types = new Map(providers.map(({ name, type }) => [name, type]));
   const counts = new ProxyCounts(
     {
-      isVouchedFor: (target) => parts.recordedModels.isVouchedFor(target),
-      typeOf: (provider) => types.get(provider) ?? null,
+      isVouchedFor: parts.recordedModels.isVouchedFor,
+      types: new Map(providers.map(({ name, type }) => [name, type])),
     },
     { seriesMax: metrics.seriesMax, pathDepth: metrics.userPathDepth },
   );
@@ -252,8 +254,8 @@ function createDashboard(
       call: (op, body) => limiter.call(op, body),
       reachable: () => limiter.reachable,
       setTimer: (ms, run) => void setTimeout(run, ms).unref(),
-      monoMs: () => performance.now(),
-      nowMs: () => Date.now(),
+      monoMs,
+      nowMs: Date.now,
     }),
     loadDashboard: createDashboardLoader(),
   };
@@ -272,8 +274,8 @@ function createTargetHealth({
     schedule: (ms, run) => void setTimeout(run, ms).unref(),
   });
   const health = new TargetHealth({
-    monoMs: () => performance.now(),
-    nowMs: () => Date.now(),
+    monoMs,
+    nowMs: Date.now,
     configOf: (target) => providerOf({ providers }, target).config,
     ...notices,
     onOpened(target, why, openMs) {
@@ -344,7 +346,7 @@ async function connectProvider(
   if (config.type === "simulator")
     return { config, passed, upstream: createSimulatedUpstream(), passthrough: null };
   const egress = createEgress(config);
-  const source = openKeySource(config, { log, monoMs: () => performance.now() });
+  const source = openKeySource(config, { log, monoMs });
   await source.ready;
   const upstream = createHttpUpstream(config, egress, source.keys, files.blame);
   return {

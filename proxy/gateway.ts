@@ -71,7 +71,8 @@ export interface Gateway {
   readonly targetOrder: TargetOrder;
   readonly targetHealth: TargetHealth;
   readonly refusals: LearnedRefusals;
-  readonly targetLoad: TargetLoad;
+  /** Null unless a virtual model is balanced by load or latency. */
+  readonly targetLoad: TargetLoad | null;
   readonly models: ModelCatalog;
   readonly sizeOf: SizeOf;
   readonly prices: PriceTable;
@@ -87,7 +88,8 @@ export interface Gateway {
   readonly responseCache: ResponseCaching | null;
   /** Null if Sluice searches for no model. */
   readonly webSearch: WebSearch | null;
-  readonly rewriters: RewriterChoice;
+  /** Null without rewriters. */
+  readonly rewriters: RewriterChoice | null;
   readonly sessions: OpenSessions;
   /** The limits of the process: connections, files, memory. */
   readonly capacity: Capacity;

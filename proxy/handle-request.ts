@@ -1,10 +1,10 @@
 /** Dispatches each request: route, caller, handler, log line. */
 import { type Failure, failure } from "../shared/error-code.js";
-import { authenticate, authenticateScrape } from "./auth/authenticate.js";
+import { authenticate, authenticateScrape, showsKey } from "./auth/authenticate.js";
 import { authorizeCaller, mustAuthorizeFirst } from "./auth/authorize-caller.js";
 import { type Authentication, callerName } from "./auth/caller.js";
 import { answeredPreflight } from "./auth/cors.js";
-import { authenticateSession, sessionOf } from "./auth/session/authenticate-session.js";
+import { authenticateSession, cookieOf } from "./auth/session/authenticate-session.js";
 import { clientAddress } from "./auth/session/client-address.js";
 import { webPageProblem } from "./auth/web-page.js";
 import { serveDashboard } from "./dashboard/serve-dashboard.js";
@@ -23,12 +23,7 @@ import { submitBatch } from "./handlers/objects/submit-batch.js";
 import { replyOpenapi } from "./handlers/openapi/reply-openapi.js";
 import { passthroughRequest } from "./handlers/passthrough-request.js";
 import { passthroughSession, realtimeSession } from "./handlers/realtime-session.js";
-import {
-  isOverloaded,
-  refuseCaller,
-  refuseOneTooMany,
-  refuseRoute,
-} from "./handlers/refuse-request.js";
+import { refuseCaller, refuseOneTooMany, refuseRoute } from "./handlers/refuse-request.js";
 import {
   beginTrace,
   countRequest,
@@ -68,7 +63,8 @@ export async function handleRequest(gateway: Gateway, exchange: Exchange): Promi
   try {
     // Read first: a closed connection has no address.
     record.clientAddress = clientAddress(exchange, gateway.config.server.trustedProxies);
-    record.traceId = parseTraceparent(exchange.header("traceparent"))?.traceId ?? "";
+    const traceparent = exchange.header("traceparent");
+    if (traceparent !== undefined) record.traceId = parseTraceparent(traceparent)?.traceId ?? "";
     await answerRequest(gateway, exchange, record);
   } catch (error) {
     failRequest({ gateway, exchange, record }, error);
@@ -109,6 +105,11 @@ function answerRequest(
   const answer = (authentication: Authentication): Promise<void> | void =>
     answerCaller(received, { endpoint, area }, authentication);
   return identified instanceof Promise ? identified.then(answer) : answer(identified);
+}
+
+/** Whether no further request can be served now. */
+function isOverloaded({ capacity: { connections, files } }: Pick<Gateway, "capacity">): boolean {
+  return connections.isFull || files.exhausted;
 }
 
 /** A request whose caller isn't known yet. */
@@ -183,14 +184,16 @@ function authenticated(
   exchange: Exchange,
   match: Extract<RouteMatch, { readonly kind: "endpoint" }>,
 ): Authentication | Promise<Authentication> {
-  const { credentials, limiter } = gateway;
-  const cookie = gateway.served === "models" ? null : sessionOf(gateway, match, exchange);
+  const { credentials, limiter, served } = gateway;
+  const { area, endpoint } = match;
+  const mayHaveSession = served !== "models" && (area === "admin" || endpoint === "usage");
+  const cookie = mayHaveSession && !showsKey(exchange) ? cookieOf(gateway, exchange) : null;
   // An open gateway ignores stale cookies.
   if (cookie !== null && !(credentials.open && limiter.keysExist !== true))
-    return authenticateSession(gateway, match.area, exchange, cookie);
+    return authenticateSession(gateway, area, exchange, cookie);
   return authenticate(
     credentials,
-    match.area,
+    area,
     exchange.webSocket === null ? exchange : withProtocolKey(exchange),
   );
 }

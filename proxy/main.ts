@@ -9,7 +9,6 @@ import { createGateway } from "./create-gateway.js";
 import { heldIdleMs, ProxyEnd } from "./end-proxy.js";
 import type { Gateway } from "./gateway.js";
 import { handleRequest } from "./handle-request.js";
-import { RunningHandlers } from "./http/drain/running-handlers.js";
 import { listenHttp } from "./http/http-listener.js";
 import { LastStop } from "./last-stop.js";
 import { BrokenLimiterState } from "./limiter/broken-limiter-state.js";
@@ -126,7 +125,7 @@ export async function startProxy({
   const listeners: Listeners = await openListeners(gateway, capacity, {
     listen: listenHttp,
     sockets,
-    handle(ofListener, exchange) {
+    handlerOf: (ofListener) => (exchange) => {
       answering.began();
       void handleRequest(ofListener, exchange).then(answering.ended);
     },
@@ -187,4 +186,33 @@ function statusLine(
   url: string,
 ): string {
   return `ready: ${url}; providers: ${providers.size}, limiter daemon: ${limiter.state}`;
+}
+
+/**
+ * The number of running request handlers: a stop waits until it is 0. A count, not a set of
+ * promises, because every request changes it.
+ */
+export class RunningHandlers {
+  #count = 0;
+  #waiting: (() => void)[] = [];
+
+  began(): void {
+    this.#count++;
+  }
+
+  /** Bound, so that it can be passed to `then`. */
+  readonly ended = (): void => {
+    if (--this.#count > 0) return;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+  };
+
+  /** Resolves when no handler runs. */
+  none(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#count === 0) resolve();
+      else this.#waiting.push(resolve);
+    });
+  }
 }

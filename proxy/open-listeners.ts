@@ -33,8 +33,8 @@ export interface Listeners {
 interface ListenerPorts {
   readonly listen: typeof listenHttp;
   readonly sockets: InheritedSockets;
-  /** Handles one request; `served` of the gateway is the listener's. */
-  handle(ofListener: Gateway, exchange: Exchange): void;
+  /** Makes the handler of a listener's requests; `served` of the gateway is the listener's. */
+  handlerOf(ofListener: Gateway): (exchange: Exchange) => void;
 }
 
 interface Place {
@@ -49,7 +49,7 @@ interface Place {
 export async function openListeners(
   gateway: Gateway,
   { connections, memory }: Pick<ProxyCapacity, "connections" | "memory">,
-  { listen, sockets, handle }: ListenerPorts,
+  { listen, sockets, handlerOf }: ListenerPorts,
 ): Promise<Listeners> {
   const { admin, ...server } = gateway.config.server;
   if (admin === null && sockets.byName.has("admin"))
@@ -77,7 +77,7 @@ export async function openListeners(
         connections: room,
         memory,
         stalledClientMs: server.stalledClientMs,
-        handle: (exchange) => handle(ofListener, exchange),
+        handle: handlerOf(ofListener),
       });
       open.push(listener);
       // In the same turn as the listen call, before it accepts a connection.

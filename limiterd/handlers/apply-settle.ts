@@ -115,6 +115,7 @@ function totalOf({ inputTokens, outputTokens }: UsageRecord): number {
 
 /** Budgets first: they may look up earlier spend in the sums. */
 export function addRecord(state: DaemonState, record: UsageRecord, nowMs: number): void {
-  state.budgets.charge(record, state.labelsOf(record.keyId), nowMs);
-  state.usage.add(record, nowMs);
+  const { budgets, usage } = state;
+  if (budgets.budgets.size > 0) budgets.charge(record, state.labelsOf(record.keyId), nowMs);
+  usage.add(record, nowMs);
 }

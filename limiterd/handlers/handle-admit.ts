@@ -45,6 +45,8 @@ export function handleAdmit(
   return true;
 }
 
+const noLabels: readonly string[] = [];
+
 interface Asked {
   readonly peer: PeerState;
   readonly proxy: KnownProxy;
@@ -68,7 +70,7 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, final: boo
   }
   const key = keyOf(caller);
   const budgets = enforcedBudgets(state);
-  const labels = state.labelsOf(key?.keyId ?? "");
+  const labels = budgets === null ? noLabels : state.labelsOf(key?.keyId ?? "");
   const usable = usableTargets(state, { userPath: caller.userPath, labels, message }, nowMs);
   if (!usable.ok) {
     counts.denied++;
@@ -76,7 +78,7 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, final: boo
   }
   const { targets } = usable;
   const request = { userPath: caller.userPath, targets, submission };
-  const turn = beginTurn(state, final);
+  const turn = state.shares === null ? null : beginTurn(state.shares, final);
   const verdict = admit(settings.rateLimitsEnabled ? book : noRules, request, {
     nowMs,
     tokensEnforced: settings.usageEnabled,

@@ -50,7 +50,7 @@ interface AskedReroute {
 function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final: boolean): void {
   const { peer, proxy, id, lease, onPath, targets } = asked;
   const { book, settings } = state;
-  const turn = beginTurn(state, final);
+  const turn = state.shares === null ? null : beginTurn(state.shares, final);
   const verdict = settings.rateLimitsEnabled
     ? readmit(book, onPath.userPath, targets, {
         nowMs,

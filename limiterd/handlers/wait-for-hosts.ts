@@ -5,13 +5,11 @@
 import { failure } from "../../shared/error-code.js";
 import type { PeerState } from "../peer.js";
 import type { ClusterTurn } from "../shares/cluster-turn.js";
+import type { ShareSync } from "../shares/sync/share-sync.js";
 import type { DaemonState } from "../state.js";
 
-/**
- * Begins a judgement; null without a cluster. `final`: the request has waited and can't wait again.
- */
-export function beginTurn({ shares }: DaemonState, final: boolean): ClusterTurn | null {
-  if (shares === null) return null;
+/** Begins a judgement. `final`: the request has waited and can't wait again. */
+export function beginTurn(shares: Pick<ShareSync, "turn">, final: boolean): ClusterTurn {
   shares.turn.begin(final || shares.turn.away ? "decide" : "ask");
   return shares.turn;
 }

@@ -164,7 +164,7 @@ export async function startState(
       counted: restored.book.counted,
       schedule,
       onStoreState: reportStoreState,
-      timeCommit: () => measures.timeCommit(),
+      measures,
     },
     {
       firstLsn: restored.epochs.startLsn,

@@ -326,8 +326,8 @@ interface QueuePorts {
   schedule(ms: number, run: () => void): void;
   /** Called each time a commit fails, and with null when one succeeds after that. */
   onStoreState(error: Error | null): void;
-  /** Called when a commit begins; the returned function is called when it has succeeded. */
-  timeCommit?(): () => void;
+  /** `timeCommit` is called when a commit begins, and its result when it has succeeded. */
+  readonly measures?: { timeCommit(): () => void };
   /** Called after each commit, also a failed one, so that gathered changes can be queued. */
   onCommit(): void;
 }
@@ -410,7 +410,7 @@ export class CommitQueue {
   }
 
   async #commit(jobs: readonly Job[]): Promise<void> {
-    const committed = this.#ports.timeCommit?.();
+    const committed = this.#ports.measures?.timeCommit();
     try {
       await this.#ports.store.commit(jobs.flatMap((job) => job.changes));
     } catch (error) {

@@ -14,7 +14,6 @@ export function overridesFor(
   model: string,
   operation: Operation,
 ): ModelOverrides | null {
-  if (perModel.length === 0) return null;
   const name = model.toLowerCase();
   const found = perModel.find(
     ({ models, operations }) =>

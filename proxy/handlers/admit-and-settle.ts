@@ -11,7 +11,8 @@ import { isUnnumbered } from "../../shared/wire/lsn.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
 import { deniedCaller, modelProblem } from "../auth/caller.js";
 import { type Gateway, providerOf } from "../gateway.js";
-import { replyFailure, replyRefused, successHeaders } from "../http/respond.js";
+import { areaOf } from "../http/match-route.js";
+import { replyFailure, replyInternalError, replyRefused, successHeaders } from "../http/respond.js";
 import { limiterUnavailable } from "../limiter/daemon-calls.js";
 import type { Admission, AdmissionOutcome, Unadmitted } from "../limiter/limiter.js";
 import { nothingSpent } from "../limiter/settle-outbox.js";
@@ -22,8 +23,8 @@ import type { Forwarded } from "../upstream/forwarded.js";
 import type { SpentTokens } from "../usage/session-usage.js";
 import { noUsage } from "../usage/usage.js";
 import { type ProviderResult, usageRecord } from "../usage/usage-record.js";
-import { finishRequest } from "./fail-request.js";
 import { refuseCaller } from "./refuse-request.js";
+import { logBug } from "./report-request.js";
 
 export interface AdmittedRequest {
   readonly admission: Admission;
@@ -175,6 +176,22 @@ export function settleRequest(
   gateway.limiter.settle(admission, { tokens, estimated, record: execution }, () =>
     finishRequest({ gateway, exchange }, finish),
   );
+}
+
+/**
+ * Sends the end of a response after its settle was sent. No promise awaits this, so it catches
+ * exceptions.
+ */
+export function finishRequest(
+  { gateway, exchange }: Pick<RequestContext<"log">, "gateway" | "exchange">,
+  finish: () => void,
+): void {
+  try {
+    finish();
+  } catch (error) {
+    logBug(gateway.log, exchange.id, error);
+    replyInternalError(exchange, areaOf(exchange.path));
+  }
 }
 
 /** What a usage record is made from. */

@@ -14,11 +14,11 @@ import type { RequestContext } from "../request-context.js";
 import type { Route } from "../routing/resolve-model.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import { cachedRecord } from "../usage/usage-record.js";
+import { finishRequest } from "./admit-and-settle.js";
 import { readCacheControl } from "./cache/cache-control.js";
 import { cacheHead, isCacheableRequest, isCompleteAnswer } from "./cache/cacheable.js";
 import { RecordingExchange } from "./cache/recording-exchange.js";
 import type { CacheHit, ResponseCache } from "./cache/response-cache.js";
-import { finishRequest } from "./fail-request.js";
 import type { ModelCall } from "./model-call.js";
 import { refuseCaller } from "./refuse-request.js";
 

@@ -21,7 +21,7 @@ import { upstreamPath } from "../upstream/upstream-path.js";
 import { estimateTokens } from "../usage/count-usage.js";
 import { refuseUnadmitted, refuseUnknownModel } from "./admit-and-settle.js";
 import { readJsonCall } from "./json-call.js";
-import { callSource, namesOf, problemAt } from "./model-call.js";
+import { callSource, namesOf, noRewriters, problemAt } from "./model-call.js";
 
 type CountOperation = Extract<Operation, "count_tokens" | "input_tokens" | "count_content_tokens">;
 
@@ -115,7 +115,7 @@ export async function countTokens(
   } = call.requestTo(
     provider.config,
     sentModel(target),
-    gateway.rewriters(record.userPath ?? "/", target),
+    gateway.rewriters?.(record.userPath ?? "/", target) ?? noRewriters,
     { isNamed: requestedName(route) === "", refused: nothingRefused },
   );
   const query = translator === null ? exchange.query : "";

@@ -11,7 +11,6 @@ import { areaOf } from "../http/match-route.js";
 import { replyInternalError } from "../http/respond.js";
 import { BrokenLimiterState } from "../limiter/broken-limiter-state.js";
 import type { RequestContext } from "../request-context.js";
-import { logBug } from "./report-request.js";
 
 /**
  * Ends a request after an exception. If it isn't settled yet, it is charged the known usage,
@@ -33,20 +32,4 @@ export function failRequest(
   if (admission === null || admission.settled) return finish();
   const tokens = isCount(usage?.totalTokens) ? usage.totalTokens : 0;
   gateway.limiter.settle(admission, { tokens, estimated: true, record: null }, finish);
-}
-
-/**
- * Sends the end of a response after its settle was sent. No promise awaits this, so it catches
- * exceptions.
- */
-export function finishRequest(
-  { gateway, exchange }: Pick<RequestContext<"log">, "gateway" | "exchange">,
-  finish: () => void,
-): void {
-  try {
-    finish();
-  } catch (error) {
-    logBug(gateway.log, exchange.id, error);
-    replyInternalError(exchange, areaOf(exchange.path));
-  }
 }

@@ -33,6 +33,7 @@ import {
   withoutFieldsStep,
 } from "../dialects/fit/own-reasoning.js";
 import { overrideRequest } from "../dialects/override-request.js";
+import { isMarked } from "../dialects/shared/made-by.js";
 import { signatureOfOthers } from "../dialects/shared/thought-signature.js";
 import {
   fieldsOf,
@@ -45,7 +46,7 @@ import { noMemory, unreadBody } from "../http/body-spool.js";
 import { namingIn } from "../objects/object-body.js";
 import { notOffered } from "../routing/not-offered.js";
 import type { RefusedPart } from "../upstream/errors/refused-part.js";
-import { LargeBodies } from "../upstream/large-body.js";
+import { LargeBody } from "../upstream/large-body.js";
 import type { CallSource, ModelCall, ReadCall, SentFor, TargetRequest } from "./model-call.js";
 import { googleBody, otherModel, streamForm } from "./model-in-path.js";
 
@@ -113,7 +114,8 @@ class JsonCall implements ModelCall {
   #translationBytes = 0;
   /** Request fields that the answer echoedFields, kept until it ends. */
   #repeated: JsonObject | null = null;
-  readonly #sent = new LargeBodies();
+  /** The large bodies that were sent; usually null. */
+  #sent: LargeBody[] | null = null;
   /** Kept after the body is released. */
   #promptBytes: number | null = null;
 
@@ -166,17 +168,28 @@ class JsonCall implements ModelCall {
     rewriters: readonly RewriterName[],
     { isNamed, refused }: SentFor = asNamed,
   ): TargetRequest {
-    const rewritten = rewriteRequest(this.#bytes, this.operation, rewriters);
+    const rewritten =
+      rewriters.length === 0
+        ? { bytes: this.#bytes, savedBytes: 0 }
+        : rewriteRequest(this.#bytes, this.operation, rewriters);
     const fitted = this.#fitted(provider, model, isNamed, rewritten);
-    const overridden = overrideRequest(fitted, provider, model);
+    const overridden =
+      provider.perModel.length === 0 ? fitted : overrideRequest(fitted, provider, model);
     const request = this.#accepted(overridden, { provider, model }, refused);
     const whole =
       provider.type === "anthropic" ? withoutLoneSurrogates(request.body) : request.body;
-    const body = this.#sent.sendable(whole);
+    const body = whole.length < largeBodyBytes ? whole : this.#largeBody(whole);
     if (body === request.body) return request;
     const dropped =
       whole === request.body ? request.dropped : [...request.dropped, "halves of characters"];
     return { ...request, body, dropped };
+  }
+
+  #largeBody(whole: Buffer): LargeBody {
+    const body = new LargeBody(whole);
+    this.#sent ??= [];
+    this.#sent.push(body);
+    return body;
   }
 
   mayLose({ translation, nativeRequests }: ProviderConfig, part: RefusedPart): boolean {
@@ -196,6 +209,7 @@ class JsonCall implements ModelCall {
     { reasoning, fields }: Refused,
   ): FittedRequest {
     const { operation, body: bytes, dropped } = request;
+    if (!reasoning && fields.length === 0 && !isMarked(bytes)) return request;
     const mayLose = (path: string): boolean =>
       this.mayLose(target.provider, { kind: "field", path, isLasting: true });
     const steps = [
@@ -310,7 +324,7 @@ class JsonCall implements ModelCall {
     memory.give(Math.max(0, this.#translationBytes - keepsBytes));
     this.#parsed = null;
     this.#translations = null;
-    this.#sent.release();
+    for (const body of this.#sent ?? []) body.release();
     if (!isLarge) return;
     this.#promptBytes = promptBytes(this.#bytes);
     memory.give(this.#bytes.length);

@@ -64,6 +64,8 @@ export interface ModelCall {
   close(): void;
 }
 
+export const noRewriters: readonly RewriterName[] = [];
+
 export interface SentFor {
   /** Whether the client named this exact model, so that it knows its parameters. */
   readonly isNamed: boolean;

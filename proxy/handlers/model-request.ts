@@ -60,6 +60,7 @@ import {
   callSource,
   type ModelCall,
   namesOf,
+  noRewriters,
   problemAt,
   type ReadCall,
   type SentFor,
@@ -82,7 +83,9 @@ export async function modelRequest(
     const asked = foreignInCall(gateway, received.caller, call);
     const problem = asked === null ? null : await asked;
     if (problem !== null) return await refuseUnadmitted(received, problem);
-    const keptAlive = keptAliveExchange(received.exchange, call, gateway);
+    const keptAlive = call.stream
+      ? keptAliveExchange(received.exchange, call.operation, gateway)
+      : null;
     const incoming = keptAlive === null ? received : { ...received, exchange: keptAlive };
     record.model = call.model;
     record.stream = call.stream;
@@ -236,7 +239,7 @@ function send(
   const { operation, body, savedBytes, hideUsageChunk, translator, dropped } = call.requestTo(
     provider,
     sentModel(target),
-    gateway.rewriters(record.userPath ?? "/", target),
+    gateway.rewriters?.(record.userPath ?? "/", target) ?? noRewriters,
     { isNamed: record.requestedModel === "", refused },
   );
   record.savedBytes = savedBytes;
@@ -279,7 +282,8 @@ function send(
       headers: translator === null ? sent : withoutDialect(sent),
       body,
       isRepeatable: true,
-      timeouts: overridesFor(provider, target.model, operation),
+      timeouts:
+        provider.perModel.length === 0 ? null : overridesFor(provider, target.model, operation),
     },
     headers: [...headers, "x-sluice-target", targetHeader(target), ...droppedHeaders(dropped)],
     operation: call.operation,

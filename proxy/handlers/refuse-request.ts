@@ -41,13 +41,6 @@ function isMethodOfGoogle({ method, path }: Exchange): boolean {
   return method === "POST" && /^\/v1beta\/models\/.+:\w+$/.test(path);
 }
 
-/** Whether no further request can be served now. */
-export function isOverloaded({
-  capacity: { connections, files },
-}: Pick<Gateway, "capacity">): boolean {
-  return connections.isFull || files.exhausted;
-}
-
 /** Closes the connection, so that another client gets one. */
 export function refuseOneTooMany(
   { capacity }: Pick<Gateway, "capacity">,

@@ -6,7 +6,6 @@
  * lengths, the provider's credential, the request id, the limits).
  */
 import { append, greatest } from "../../shared/long-lists.js";
-import { beginsWith } from "../../shared/text/begins-with.js";
 import type { RequestHeaders } from "./exchange.js";
 import type { PassedHeaders } from "./passed-headers.js";
 import { type CarriedSpan, carryTrace } from "./trace-context.js";
@@ -250,6 +249,15 @@ function hasName(table: HeaderNames, name: Buffer): boolean {
     for (const known of sameLength) if (beginsWith(name, known)) return true;
   for (const prefix of table.prefixes) if (beginsWith(name, prefix)) return true;
   return false;
+}
+
+/**
+ * Whether a name begins with another one, which is in lower case, ignoring case: setting 0x20
+ * lower-cases a letter and keeps digits and the hyphen.
+ */
+export function beginsWith(name: Buffer, known: Buffer): boolean {
+  for (let i = 0; i < known.length; i++) if ((name[i]! | 0x20) !== known[i]) return false;
+  return true;
 }
 
 /** A text as a header value for people: invalid characters become question marks. */

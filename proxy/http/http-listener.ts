@@ -12,7 +12,7 @@ import type { MemoryLedger } from "../capacity/memory-ledger.js";
 import { type DrainTimes, ServerDrain } from "./drain/drain-server.js";
 import { Lingering, type LingeringBounds } from "./drain/lingering.js";
 import type { Exchange } from "./exchange.js";
-import { LastRequests, NodeExchange } from "./node-exchange.js";
+import { createRequestIds, LastRequests, NodeExchange } from "./node-exchange.js";
 import {
   answeredBehind,
   continueWhenRead,
@@ -21,7 +21,6 @@ import {
   refuseUnreadable,
 } from "./refuse-unreadable.js";
 import { checkHead } from "./request-head.js";
-import { createRequestIds } from "./request-id.js";
 import { replyFailure } from "./respond.js";
 import { createUpgradeExchange } from "./upgrade-exchange.js";
 import { isHandshake } from "./web-socket-handshake.js";

@@ -2,8 +2,10 @@
  * Node's request and response as an exchange: reads bodies, writes responses, and handles clients
  * that disconnect or don't read.
  */
+import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { requestIdCharsMax } from "../../shared/bounds.js";
 import { type MemoryLedger, MemoryShare } from "../capacity/memory-ledger.js";
 import { readWholeBody } from "../capacity/read-body.js";
 import { UploadGone, UploadTooLarge } from "./body-spool.js";
@@ -12,7 +14,6 @@ import { type Lingering, leavesMuch } from "./drain/lingering.js";
 import type { BodyResult, ClientSocket, Exchange } from "./exchange.js";
 import { endpointAddress } from "./paths/endpoint-path.js";
 import { refuseIfLate } from "./refuse-unreadable.js";
-import type { createRequestIds } from "./request-id.js";
 
 /** What all exchanges of a listener share. */
 export interface ExchangeContext {
@@ -279,4 +280,34 @@ export class LastRequests {
   isComplete(socket: Socket): boolean {
     return this.#bySocket.get(socket)?.complete === true;
   }
+}
+
+const validId = new RegExp(`^[A-Za-z0-9._:/+=@-]{1,${requestIdCharsMax}}$`);
+
+interface RequestIds {
+  /** The caller's, if it is valid; else our own. */
+  readonly id: string;
+  /** Unique: a mesh may give each request of a session, and each retry, the same id. */
+  readonly ownId: string;
+}
+
+/** All two-digit endings in base 36. */
+const endings = Array.from({ length: 36 ** 2 }, (_, i) => i.toString(36).padStart(2, "0"));
+
+/**
+ * Ids for one process. Own ids are unique among all proxies by 96 random bits per process and a
+ * counter of six digits in base 36.
+ */
+export function createRequestIds(): (given: unknown) => RequestIds {
+  const prefix = `req_${randomBytes(12).toString("base64url")}`;
+  const beginningOf = (block: number): string => prefix + block.toString(36).padStart(4, "0");
+  let counted = 0;
+  /** All but the last two digits, shared by that many ids. */
+  let beginning = beginningOf(0);
+  return (given) => {
+    const ending = ++counted % endings.length;
+    if (ending === 0) beginning = beginningOf(counted / endings.length);
+    const ownId = beginning + endings[ending]!;
+    return { id: typeof given === "string" && validId.test(given) ? given : ownId, ownId };
+  };
 }

@@ -10,15 +10,14 @@ import { count, observe, type Series, SeriesTable } from "../../shared/metrics/s
 import type { Operation } from "../../shared/operation.js";
 import type { Forwarded } from "../upstream/forwarded.js";
 import type { Usage } from "../usage/usage.js";
-import { ModelLabels, PathLabels } from "./bounded-labels.js";
-import { errorType, operationName } from "./gen-ai-names.js";
-import { TargetIndex, type TargetSeries } from "./target-series.js";
+import { ModelLabels, other, PathLabels } from "./bounded-labels.js";
+import { errorType, operationName, providerName } from "./gen-ai-names.js";
 
 interface TargetPorts {
   /** See `ModelLabels`. */
   readonly isVouchedFor: (target: Target) => boolean;
-  /** Null if no such provider is configured. */
-  readonly typeOf: (provider: string) => ProviderType | null;
+  /** By the names of the configured providers. */
+  readonly types: ReadonlyMap<string, ProviderType>;
 }
 
 interface CountsOptions {
@@ -123,11 +122,11 @@ export class ProxyCounts {
   #cutByStop = 0;
   readonly #saved: Series;
 
-  constructor({ isVouchedFor, typeOf }: TargetPorts, { seriesMax, pathDepth }: CountsOptions) {
+  constructor({ isVouchedFor, types }: TargetPorts, { seriesMax, pathDepth }: CountsOptions) {
     const table = new SeriesTable(Object.values(proxyMetrics), seriesMax);
     this.table = table;
     this.#models = new ModelLabels(isVouchedFor);
-    this.#targets = new TargetIndex(table, this.#models, typeOf);
+    this.#targets = new TargetIndex(table, this.#models, types);
     const ofPaths = [proxyMetrics.requests, proxyMetrics.tokens, proxyMetrics.cost];
     this.#paths = new PathLabels(pathDepth, () => ofPaths.every((each) => table.isRoomy(each)));
     this.#refused = new Labelled((key) => table.add(proxyMetrics.refused, key.split("\n")));
@@ -176,7 +175,7 @@ export class ProxyCounts {
     const { target, operation, stream, startedMonoMs, endedMonoMs, forwarded } = attempt;
     const { status, outcome, usage, estimated, firstByteMonoMs } = forwarded;
     const isAnswered = outcome === "complete" && isSuccess(status);
-    const of: TargetSeries = this.#targets.of(target, isAnswered);
+    const of = this.#targets.of(target, isAnswered);
     const series = of.generation(operationName(operation));
     const { operationDuration, firstChunk, tokenUsage } = proxyMetrics;
     const seconds = (endedMonoMs - startedMonoMs) / 1000;
@@ -261,4 +260,188 @@ export class ProxyCounts {
 
 function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
+}
+
+const tokenTypes = ["input", "cached_input", "cache_write_input", "output"] as const;
+
+/**
+ * The series of one target, each looked up once per request and created when it is first counted.
+ * The target with empty names is for requests that reached none. */
+class TargetSeries {
+  readonly #table: SeriesTable;
+  readonly #provider: string;
+  readonly #providerName: string;
+  readonly #model: string;
+  readonly #byPath = new Map<string, PathSeries>();
+  readonly #generations = new Map<string, GenerationSeries>();
+  #unpriced: Series | null = null;
+  #unknownTokens: Series | null = null;
+
+  constructor(table: SeriesTable, provider: string, type: ProviderType | null, model: string) {
+    this.#table = table;
+    this.#provider = provider;
+    this.#providerName = type === null ? "" : providerName(type);
+    this.#model = model;
+  }
+
+  /** `path`: the label of the user path. */
+  at(path: string): PathSeries {
+    let found = this.#byPath.get(path);
+    if (found === undefined) {
+      found = new PathSeries(this.#table, [this.#provider, this.#model, path]);
+      this.#byPath.set(path, found);
+    }
+    return found;
+  }
+
+  /** `operation`: its name in the conventions. */
+  generation(operation: string): GenerationSeries {
+    let found = this.#generations.get(operation);
+    if (found === undefined) {
+      found = new GenerationSeries(this.#table, [operation, this.#providerName, this.#model]);
+      this.#generations.set(operation, found);
+    }
+    return found;
+  }
+
+  get unknownTokens(): Series {
+    this.#unknownTokens ??= this.#table.add(proxyMetrics.unknownTokens, [
+      this.#provider,
+      this.#model,
+    ]);
+    return this.#unknownTokens;
+  }
+
+  get unpriced(): Series {
+    this.#unpriced ??= this.#table.add(proxyMetrics.unpriced, [this.#provider, this.#model]);
+    return this.#unpriced;
+  }
+}
+
+/** The series of one target and, if paths have labels, one user path. */
+class PathSeries {
+  readonly #table: SeriesTable;
+  readonly #labels: readonly string[];
+  readonly #requests = new Map<string, Map<number, Series>>();
+  readonly #tokens: (Series | undefined)[] = [];
+  #cost: Series | null = null;
+
+  constructor(table: SeriesTable, labels: readonly string[]) {
+    this.#table = table;
+    this.#labels = labels;
+  }
+
+  /** `stream`: null if unknown. */
+  requests(endpoint: string, code: number, stream: boolean | null): Series {
+    let ofEndpoint = this.#requests.get(endpoint);
+    if (ofEndpoint === undefined) {
+      ofEndpoint = new Map();
+      this.#requests.set(endpoint, ofEndpoint);
+    }
+    const key = stream === null ? code : stream ? code + 1000 : code + 2000;
+    let found = ofEndpoint.get(key);
+    if (found === undefined) {
+      const labels = [endpoint, ...this.#labels, String(code), stream === null ? "" : `${stream}`];
+      found = this.#table.add(proxyMetrics.requests, labels);
+      ofEndpoint.set(key, found);
+    }
+    return found;
+  }
+
+  /** `type`: the index in `tokenTypes`. */
+  tokens(type: number, estimated: boolean): Series {
+    const key = estimated ? type + tokenTypes.length : type;
+    let found = this.#tokens[key];
+    if (found === undefined) {
+      found = this.#table.add(proxyMetrics.tokens, [
+        ...this.#labels,
+        tokenTypes[type]!,
+        String(estimated),
+      ]);
+      this.#tokens[key] = found;
+    }
+    return found;
+  }
+
+  get cost(): Series {
+    this.#cost ??= this.#table.add(proxyMetrics.cost, this.#labels);
+    return this.#cost;
+  }
+}
+
+/** The series of one operation at one target, by the conventions for generative AI. */
+class GenerationSeries {
+  readonly #table: SeriesTable;
+  readonly #labels: readonly string[];
+  readonly #durations = new Map<string, Series>();
+  #firstChunk: Series | null = null;
+  #input: Series | null = null;
+  #output: Series | null = null;
+
+  constructor(table: SeriesTable, labels: readonly string[]) {
+    this.#table = table;
+    this.#labels = labels;
+  }
+
+  /** `errorType`: empty for an answer. */
+  duration(errorType: string): Series {
+    let found = this.#durations.get(errorType);
+    if (found === undefined) {
+      found = this.#table.add(proxyMetrics.operationDuration, [...this.#labels, errorType]);
+      this.#durations.set(errorType, found);
+    }
+    return found;
+  }
+
+  get firstChunk(): Series {
+    this.#firstChunk ??= this.#table.add(proxyMetrics.firstChunk, this.#labels);
+    return this.#firstChunk;
+  }
+
+  get input(): Series {
+    this.#input ??= this.#table.add(proxyMetrics.tokenUsage, [...this.#labels, "input"]);
+    return this.#input;
+  }
+
+  get output(): Series {
+    this.#output ??= this.#table.add(proxyMetrics.tokenUsage, [...this.#labels, "output"]);
+    return this.#output;
+  }
+}
+
+/** The targets of a proxy by their labels. */
+class TargetIndex {
+  readonly #table: SeriesTable;
+  readonly #models: ModelLabels;
+  readonly #types: ReadonlyMap<string, ProviderType>;
+  readonly #byProvider = new Map<string, Map<string, TargetSeries>>();
+
+  constructor(table: SeriesTable, models: ModelLabels, types: ReadonlyMap<string, ProviderType>) {
+    this.#table = table;
+    this.#models = models;
+    this.#types = types;
+  }
+
+  /** Null if the request reached no target. `answered`: see `ModelLabels`. */
+  of(target: Target | null, answered: boolean): TargetSeries {
+    if (target === null) return this.#at("", "");
+    // The name is nearly always its own label.
+    const found = this.#byProvider.get(target.provider)?.get(target.model);
+    if (found !== undefined && target.model !== other) return found;
+    return this.#at(target.provider, this.#models.labelOf(target, answered));
+  }
+
+  #at(provider: string, label: string): TargetSeries {
+    let ofProvider = this.#byProvider.get(provider);
+    if (ofProvider === undefined) {
+      ofProvider = new Map();
+      this.#byProvider.set(provider, ofProvider);
+    }
+    let found = ofProvider.get(label);
+    if (found === undefined) {
+      found = new TargetSeries(this.#table, provider, this.#types.get(provider) ?? null, label);
+      ofProvider.set(label, found);
+    }
+    return found;
+  }
 }

@@ -18,20 +18,34 @@ const newShare = 0.3;
 /** An older measurement is ignored, and the target is tried again. */
 const measurementMs = 60_000;
 
+/** Null if no virtual model has one of these strategies. */
+export function createTargetLoad(
+  virtualModels: readonly VirtualModelConfig[],
+  monoMs: () => number,
+): TargetLoad | null {
+  const balanced = virtualModels.filter(
+    ({ strategy }) => strategy === "least_busy" || strategy === "latency",
+  );
+  return balanced.length === 0
+    ? null
+    : new TargetLoad(
+        balanced.flatMap(({ targets }) => targets),
+        monoMs,
+      );
+}
+
 export class TargetLoad {
   readonly #byName = new Map<string, Load>();
   readonly #monoMs: () => number;
 
-  constructor(virtualModels: readonly VirtualModelConfig[], monoMs: () => number) {
+  constructor(targets: readonly Target[], monoMs: () => number) {
     this.#monoMs = monoMs;
-    for (const { strategy, targets } of virtualModels)
-      if (strategy === "least_busy" || strategy === "latency")
-        for (const target of targets)
-          this.#byName.set(targetName(target), { inFlight: 0, firstByteMs: null, measuredMs: 0 });
+    for (const target of targets)
+      this.#byName.set(targetName(target), { inFlight: 0, firstByteMs: null, measuredMs: 0 });
   }
 
   #of(target: Target): Load | undefined {
-    return this.#byName.size === 0 ? undefined : this.#byName.get(targetName(target));
+    return this.#byName.get(targetName(target));
   }
 
   begin(target: Target): void {

@@ -10,7 +10,7 @@
  */
 
 import { requestIdCharsMax } from "../../shared/bounds.js";
-import { beginsWith } from "../../shared/text/begins-with.js";
+import { beginsWith } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { replyInternalError } from "../http/respond.js";
 import { type MeteredUsage, unmetered } from "../usage/count-usage.js";

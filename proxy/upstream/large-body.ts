@@ -38,21 +38,3 @@ export class LargeBody {
     this.#held = null;
   }
 }
-
-/** The large bodies that were sent for one call. */
-export class LargeBodies {
-  /** Usually null. */
-  #sent: LargeBody[] | null = null;
-
-  sendable(body: Buffer): Buffer | LargeBody {
-    if (body.length < largeBodyBytes) return body;
-    const large = new LargeBody(body);
-    this.#sent ??= [];
-    this.#sent.push(large);
-    return large;
-  }
-
-  release(): void {
-    for (const body of this.#sent ?? []) body.release();
-  }
-}

@@ -5,12 +5,17 @@
  *
  * Not here: reported counts (`read-usage.ts`).
  */
-
 import { tokensPerResponseMax } from "../../shared/bounds.js";
+import { isCount, isObject, parseJson } from "../../shared/checked.js";
 import type { Operation } from "../../shared/operation.js";
+import {
+  callsPerResponseMax,
+  detailsOf,
+  measurePerResponseMax,
+  type UsageDetails,
+} from "../../shared/usage/usage-details.js";
 import type { RequestBody } from "../upstream/upstream.js";
 import type { UsageReading } from "./read-usage.js";
-import { withRequestedUnits } from "./requested-units.js";
 import type { Usage } from "./usage.js";
 
 export interface MeteredUsage {
@@ -85,6 +90,52 @@ export function countUsage(reading: UsageReading, seen: Seen): MeteredUsage {
     estimated: usage !== null,
     note: reading.kind === "absent" ? null : `usage not charged: ${reading.reason}`,
   };
+}
+
+const pictures: ReadonlySet<Operation | null> = new Set<Operation | null>([
+  "images",
+  "image_edits",
+  "image_variations",
+]);
+
+/**
+ * The usage with what only the request says: the characters to speak, and the pictures with their
+ * quality and size. The tokens of a picture that aren't detailed are all the picture's.
+ */
+function withRequestedUnits(
+  usage: Usage,
+  operation: Operation | null,
+  body: RequestBody | undefined,
+): Usage {
+  if (operation === "speech") {
+    const characters = Array.from(textOf(requestFields(body)["input"])).length;
+    return withCounts(usage, { characters: Math.min(characters, measurePerResponseMax) });
+  }
+  if (!pictures.has(operation)) return usage;
+  const { n, quality, size } = requestFields(body);
+  const images = isCount(n, 1) && n <= callsPerResponseMax ? n : 1;
+  const kind = [quality, size].map(textOf).filter((text) => text !== "" && text !== "auto");
+  const isDetailed = (usage.details?.counts.imageOutputTokens ?? 0) > 0;
+  const imageOutputTokens = isDetailed ? {} : { imageOutputTokens: usage.outputTokens };
+  return {
+    ...withCounts(usage, { images, ...imageOutputTokens }),
+    imageKind: kind.join("/").slice(0, 64),
+  };
+}
+
+function withCounts(usage: Usage, more: Partial<UsageDetails["counts"]>): Usage {
+  const { details } = usage;
+  const { serviceTier = null, region = null, counts = {} } = details ?? {};
+  return { ...usage, details: detailsOf(serviceTier, { ...counts, ...more }, region) };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function requestFields(body: RequestBody | undefined): Readonly<Record<string, unknown>> {
+  const fields = Buffer.isBuffer(body) ? parseJson(body.toString("utf8")) : null;
+  return isObject(fields) ? fields : {};
 }
 
 function estimate({ operation, promptBytes, contentChars }: Seen): Usage | null {

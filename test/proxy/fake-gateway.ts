@@ -26,7 +26,6 @@ import { createTargetOrder } from "../../proxy/routing/order-targets.js";
 import { createPriceTable } from "../../proxy/routing/price-table.js";
 import { createRecordedModels } from "../../proxy/routing/recorded-models.js";
 import { TargetHealth } from "../../proxy/routing/target-health.js";
-import { TargetLoad } from "../../proxy/routing/target-load.js";
 import {
   asUpstreamFailure,
   type UpstreamFailure,
@@ -119,7 +118,7 @@ export function fakeGateway(yaml: string): FakeGateway {
       targetOrder: createTargetOrder(() => null),
       targetHealth: fakeTargetHealth(),
       refusals: new LearnedRefusals(() => 0),
-      targetLoad: new TargetLoad([], () => 0),
+      targetLoad: null,
       models,
       recordedModels: createRecordedModels(config, { models, nowMs: () => 0 }),
       noticeUnpriced: () => {},
@@ -132,7 +131,7 @@ export function fakeGateway(yaml: string): FakeGateway {
       credentials: { jwt: null },
       responseCache: null,
       pages: { hosts: new Set(), origins: new Set() },
-      rewriters: () => [],
+      rewriters: null,
       capacity: fakeCapacity(),
       freePlaces: new FreePlaces(freePlacesMax),
       freeTurns: new FairTurns(freeRequestsPerTurn, (run) => void setImmediate(run)),

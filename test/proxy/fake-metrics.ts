@@ -20,7 +20,10 @@ export function fakeMetrics(
   const counts = new ProxyCounts(
     {
       isVouchedFor: ({ model }) => vouched === null || vouched.includes(model.toLowerCase()),
-      typeOf: (provider) => (provider === "google" ? "gemini" : "openai"),
+      types: new Map([
+        ["openai", "openai"],
+        ["google", "gemini"],
+      ]),
     },
     { seriesMax, pathDepth },
   );

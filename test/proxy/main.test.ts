@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import t from "tap";
-import { startProxy } from "../../proxy/main.js";
+import { RunningHandlers, startProxy } from "../../proxy/main.js";
 import { loadConfig } from "../../shared/config/load-config.js";
 import { createLog } from "../../shared/log.js";
 
@@ -37,4 +38,28 @@ t.test("a start that fails ends its attempts to reach the daemon", async (t) => 
     /Invalid URL/,
   );
   await t.resolves(gone);
+});
+
+t.test("nothing to wait for while no handler runs", async () => {
+  const running = new RunningHandlers();
+  await running.none();
+  running.began();
+  running.ended();
+  await running.none();
+});
+
+t.test("each wait for running handlers ends with the last of them", async (t) => {
+  const running = new RunningHandlers();
+  for (let round = 0; round < 2; round++) {
+    running.began();
+    running.began();
+    let resolved = 0;
+    const waits = [1, 2].map(() => running.none().then(() => resolved++));
+    running.ended();
+    await nextTurn();
+    t.equal(resolved, 0, "one still runs");
+    running.ended();
+    await Promise.all(waits);
+    t.equal(resolved, 2);
+  }
 });

@@ -46,7 +46,7 @@ async function opened({
   const result = await openListeners(gateway, parts, {
     listen,
     sockets: given,
-    handle: () => {},
+    handlerOf: () => () => {},
   }).then(
     ({ url, adminUrl }) => ({ url, adminUrl }),
     (error: Error) => ({ error: `${error.name}: ${error.message}` }),

@@ -12,9 +12,9 @@ import { type Failure, plainFailure } from "../../../shared/error-code.js";
 import { lastMs } from "../../../shared/time.js";
 import { nameCharsMax, type SessionAnswer } from "../../../shared/wire/dashboard-session.js";
 import type { Exchange } from "../../http/exchange.js";
-import type { Area, Endpoint } from "../../http/match-route.js";
+import type { Area } from "../../http/match-route.js";
 import type { CallOutcome, Limiter } from "../../limiter/limiter.js";
-import { type Credentials, requestedPath, showsKey } from "../authenticate.js";
+import { type Credentials, requestedPath } from "../authenticate.js";
 import {
   type Authentication,
   type Caller,
@@ -30,17 +30,7 @@ import type { SignInAttempts } from "./sign-in-attempts.js";
 
 const ended = unauthorized("the session has ended: sign in again");
 
-/** The session cookie that authenticates this request; null without one. */
-export function sessionOf(
-  { sessionKeeping }: Pick<SessionGateway, "sessionKeeping">,
-  { endpoint, area }: { readonly endpoint: Endpoint; readonly area: Area },
-  exchange: Exchange,
-): SessionCookie | null {
-  const counts = area === "admin" || endpoint === "usage";
-  return !counts || showsKey(exchange) ? null : cookieOf({ sessionKeeping }, exchange);
-}
-
-/** The session cookie, on any path. */
+/** The request's session cookie; null without one. */
 export function cookieOf(
   { sessionKeeping }: Pick<SessionGateway, "sessionKeeping">,
   exchange: Exchange,

@@ -44,7 +44,7 @@ export function rewriteRequest(
   operation: JsonOperation,
   names: readonly RewriterName[],
 ): Rewritten {
-  const dialect = names.length === 0 ? null : promptDialect(operation);
+  const dialect = promptDialect(operation);
   if (dialect === null) return { bytes, savedBytes: 0 };
   let body = bytes.toString("latin1");
   let saved = 0;
@@ -61,8 +61,6 @@ export function rewriteRequest(
 /** The rewriters of a request, in order. */
 export type RewriterChoice = (userPath: string, target: Target) => readonly RewriterName[];
 
-const none: readonly RewriterName[] = [];
-
 /**
  * Paths cover everything below them. Models are the executed ones, named as in rules
  * (docs/cache-and-rewriters.md).
@@ -77,7 +75,6 @@ export function chooseRewriters({
     models: models?.flatMap((model) => modelSubjects(model, namings)) ?? null,
   }));
   return (userPath, { provider, model }) => {
-    if (configs.length === 0) return none;
     const names: RewriterName[] = [];
     const bare = model.toLowerCase();
     const ofAny = namesProvider(bare, namings) ? null : bare;

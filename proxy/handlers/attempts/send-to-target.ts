@@ -60,11 +60,11 @@ export async function sendToTarget(
     const what = { target, operation, stream, resent };
     const trace = record.trace?.attempt(what, startedMonoMs) ?? null;
     let forwarded: Forwarded | null = null;
-    targetLoad.begin(target);
+    targetLoad?.begin(target);
     try {
       forwarded = await send(trace, refused);
     } finally {
-      targetLoad.end(target, firstByteMs(forwarded, startedMonoMs));
+      targetLoad?.end(target, firstByteMs(forwarded, startedMonoMs));
     }
     targetHealth.note(target, startedMonoMs, forwarded);
     const endedMonoMs = gateway.monoMs();

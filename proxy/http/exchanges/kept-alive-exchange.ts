@@ -24,14 +24,14 @@ interface KeepAliveGateway extends Pick<KeepAlivePorts, "monoMs" | "setTimer"> {
   readonly config: { readonly server: { readonly streamKeepAliveMs: number } };
 }
 
-/** Null if the client gets no keep-alives. */
+/** For a stream; null if its client gets no keep-alives. */
 export function keptAliveExchange(
   exchange: Exchange,
-  { stream, operation }: { readonly stream: boolean; readonly operation: Operation },
+  operation: Operation,
   { config, monoMs, setTimer }: KeepAliveGateway,
 ): KeptAliveExchange | null {
   const silenceMs = config.server.streamKeepAliveMs;
-  const dialect = stream && silenceMs > 0 ? streamDialect(operation) : null;
+  const dialect = silenceMs > 0 ? streamDialect(operation) : null;
   if (dialect === null) return null;
   return new KeptAliveExchange(exchange, { silenceMs, dialect, monoMs, setTimer });
 }

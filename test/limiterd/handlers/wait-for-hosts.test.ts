@@ -7,11 +7,11 @@ function waiting({ willTimeOut = false, hasRoom = true }) {
   const daemon = startDaemon([]);
   const peer = daemon.proxy("p1");
   peer.received.length = 0;
-  const told: string[] = [];
+  const events: string[] = [];
   let wake: (final: boolean) => void = () => {};
   const shares = {
-    turn: { willTimeOut, end: () => told.push("end") },
-    refusedAway: () => told.push("refused"),
+    turn: { willTimeOut, end: () => events.push("end") },
+    refusedAway: () => events.push("refused"),
     nowMs: () => 77,
     park(run: (final: boolean) => void) {
       wake = run;
@@ -19,48 +19,51 @@ function waiting({ willTimeOut = false, hasRoom = true }) {
     },
   };
   Object.assign(daemon.state, { shares });
-  Object.assign(daemon.state.book, { reclaim: () => told.push("reclaim") });
-  waitForHosts(daemon.state, peer.state, 5, (nowMs, final) => told.push(`again ${nowMs} ${final}`));
-  return { daemon, peer, told, wake: (final: boolean) => wake(final) };
+  Object.assign(daemon.state.book, { reclaim: () => events.push("reclaim") });
+  waitForHosts(daemon.state, peer.state, 5, (nowMs, final) =>
+    events.push(`again ${nowMs} ${final}`),
+  );
+  return { daemon, peer, events, wake: (final: boolean) => wake(final) };
 }
 
 const codes = ({ received }: TestPeer): unknown[] =>
   received.map((message) => (message.kind === "failed" ? message.failure.code : message.kind));
 
-t.test("a request waits for the engine, and is judged again with what it has said", async (t) => {
+t.test("a request waits for the engine, and is judged again with its counts", async (t) => {
   for (const final of [true, false]) {
-    const { peer, told, wake } = waiting({});
-    t.same([codes(peer), told, [...peer.state.parked]], [[], ["end"], [5]]);
+    const { peer, events, wake } = waiting({});
+    t.same([codes(peer), events, [...peer.state.parked]], [[], ["end"], [5]]);
     wake(final);
-    t.same([codes(peer), told], [[], ["end", `again 77 ${final}`, "reclaim"]]);
+    t.same([codes(peer), events], [[], ["end", `again 77 ${final}`, "reclaim"]]);
     t.equal(peer.state.parked.size, 0);
   }
 });
 
-t.test("who can't wait is refused at once, and isn't noted as waiting", async (t) => {
-  const hopeless = waiting({ willTimeOut: true });
-  t.same(codes(hopeless.peer), ["cluster_unavailable"]);
-  t.same(hopeless.told, ["end", "refused"]);
+t.test("a request that can't wait is refused immediately", async (t) => {
+  const timedOut = waiting({ willTimeOut: true });
+  t.same(codes(timedOut.peer), ["cluster_unavailable"]);
+  t.same(timedOut.events, ["end", "refused"]);
   const full = waiting({ hasRoom: false });
   t.same(codes(full.peer), ["overloaded"]);
-  t.same(full.told, ["end"]);
-  for (const { peer } of [hopeless, full]) t.equal(peer.state.parked.size, 0);
+  t.same(full.events, ["end"]);
+  for (const { peer } of [timedOut, full]) t.equal(peer.state.parked.size, 0);
 });
 
-t.test("nobody is judged again who has left, or whose daemon stops", async (t) => {
-  const left = waiting({});
-  left.daemon.state.peers.delete(left.peer.state);
-  const stopping = waiting({});
-  stopping.daemon.state.stopping = true;
-  for (const { wake, told, peer } of [left, stopping]) {
-    wake(false);
-    t.same([told, peer.state.parked.size], [["end"], 0]);
-  }
-});
+t.test(
+  "a request isn't judged again after its peer has left, or while the daemon stops",
+  async (t) => {
+    const left = waiting({});
+    left.daemon.state.peers.delete(left.peer.state);
+    const stopping = waiting({});
+    stopping.daemon.state.stopping = true;
+    for (const { wake, events, peer } of [left, stopping]) {
+      wake(false);
+      t.same([events, peer.state.parked.size], [["end"], 0]);
+    }
+  },
+);
 
 t.test("a turn asks the engine, unless it has been asked or is away", async (t) => {
-  const { state } = startDaemon([]);
-  t.equal(beginTurn(state, false), null, "without a cluster there is none");
   for (const [final, away, mode] of [
     [false, false, "ask"],
     [true, false, "decide"],
@@ -69,8 +72,7 @@ t.test("a turn asks the engine, unless it has been asked or is away", async (t) 
   ] as const) {
     const begun: string[] = [];
     const turn = { away, begin: (how: string) => begun.push(how) };
-    Object.assign(state, { shares: { turn } });
-    t.equal(beginTurn(state, final), turn);
+    t.equal(beginTurn({ turn } as never, final), turn as never);
     t.same(begun, [mode], `${final} ${away}`);
   }
 });

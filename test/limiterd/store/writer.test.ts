@@ -653,9 +653,11 @@ function held() {
       store,
       schedule: (ms, run) => void timers.push({ ms, run }),
       onStoreState: (error) => void events.push(`state ${error?.message ?? "well"}`),
-      timeCommit() {
-        events.push("begins");
-        return () => void events.push("ends");
+      measures: {
+        timeCommit() {
+          events.push("begins");
+          return () => void events.push("ends");
+        },
       },
       onCommit: () =>
         void events.push(`${queue.ended} ended, ${queue.committing ? "more" : "idle"}`),

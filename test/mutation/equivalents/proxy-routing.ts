@@ -206,10 +206,4 @@ export const proxyRoutingEquivalents: readonly Equivalent[] = [
     what: "the condition is always false",
     why: "of one that is closed the time is 0, which is over",
   },
-  {
-    file: "proxy/routing/target-load.ts",
-    line: "return this.#byName.size === 0 ? undefined : this.#byName.get(targetName(target));",
-    what: "the condition is always false",
-    why: "of no targets none is found: what is left out is quicker, and no more",
-  },
 ];

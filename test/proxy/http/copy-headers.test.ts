@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
 import {
+  beginsWith,
   describeJson,
   forwardRequestHeaders,
   forwardResponseHeaders,
@@ -232,4 +233,12 @@ t.test("a body that was decoded is no longer described as encoded", async (t) =>
   const flat = ["Content-Encoding", "gzip", "content-type", "application/json", "accept", "*/*"];
   describeJson(flat, { header: (name) => (name === "content-type" ? flat[3] : "gzip") });
   t.same(flat, ["accept", "*/*", "content-type", "application/json"]);
+});
+
+t.test("a name begins with another one in any case", async (t) => {
+  const known = Buffer.from("x-request-id");
+  for (const name of ["x-request-id", "X-Request-Id", "x-request-id-2"])
+    t.equal(beginsWith(Buffer.from(name), known), true, name);
+  for (const name of ["x-request", "y-request-id", "x_request_id", ""])
+    t.equal(beginsWith(Buffer.from(name), known), false, name);
 });

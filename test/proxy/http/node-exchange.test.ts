@@ -1,6 +1,6 @@
 /**
- * Bodies that are read in pieces. What else an exchange does on sockets stands in
- * `http-listener.test.ts`.
+ * Bodies that are read in pieces, and the ids of requests. What else an exchange does on sockets is
+ * in `http-listener.test.ts`.
  */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -10,6 +10,7 @@ import { MemoryLedger } from "../../../proxy/capacity/memory-ledger.js";
 import { UploadGone, UploadTooLarge } from "../../../proxy/http/body-spool.js";
 import type { Exchange } from "../../../proxy/http/exchange.js";
 import { listenHttp } from "../../../proxy/http/http-listener.js";
+import { createRequestIds } from "../../../proxy/http/node-exchange.js";
 import { isCollected } from "../../support/memory/is-collected.js";
 
 const bytesMax = 100_000;
@@ -196,4 +197,31 @@ t.test("a reply is one write to the system, head and body together", async (t) =
   exchange.reply(200, ["content-type", "text/plain"], "caf\u00e9", "utf8");
   t.match(await received("\r\n\r\ncaf"), /content-length: 5\r\n[^]*\r\n\r\ncaf\u00c3\u00a9$/);
   t.equal(pieces, 0);
+});
+
+t.test("a valid id is kept; anything else gets a new one", async (t) => {
+  const ids = createRequestIds();
+  const idOf = (given: unknown): string => ids(given).id;
+  for (const given of ["a", "job-7:3/x+y=z@_.", "x".repeat(128)]) t.equal(idOf(given), given);
+  for (const given of [undefined, "", "x".repeat(129), "a b", "a\nb", 'a"b', "ü", ["a"]])
+    t.match(idOf(given), /^req_[\w-]{22}$/, JSON.stringify(given));
+});
+
+t.test("new ids never repeat, within a process or between two", async (t) => {
+  const [one, other] = [createRequestIds(), createRequestIds()];
+  const ids = Array.from({ length: 5000 }, () => [one(undefined).id, other(undefined).id]).flat();
+  t.equal(new Set(ids).size, 10_000);
+  t.same(
+    ids.filter((id) => !/^req_[\w-]{22}$/.test(id)),
+    [],
+  );
+});
+
+t.test("our own id is new, whatever a caller names its requests", async (t) => {
+  const ids = createRequestIds();
+  const [first, second] = [ids("same"), ids("same")];
+  t.same([first.id, second.id], ["same", "same"]);
+  t.not(first.ownId, second.ownId);
+  const unnamed = ids(undefined);
+  t.equal(unnamed.id, unnamed.ownId);
 });

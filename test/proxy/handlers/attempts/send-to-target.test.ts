@@ -5,7 +5,6 @@ import type { RequestContext } from "../../../../proxy/request-context.js";
 import { RequestRecord } from "../../../../proxy/request-record.js";
 import { LearnedRefusals } from "../../../../proxy/routing/learned-refusals.js";
 import { TargetHealth } from "../../../../proxy/routing/target-health.js";
-import { TargetLoad } from "../../../../proxy/routing/target-load.js";
 import type { RefusedPart } from "../../../../proxy/upstream/errors/refused-part.js";
 import type { Forwarded } from "../../../../proxy/upstream/forwarded.js";
 import { providerConfig } from "../../../support/provider-config.js";
@@ -91,7 +90,7 @@ async function run(
     random: () => 1,
     targetHealth,
     refusals,
-    targetLoad: new TargetLoad([], () => 0),
+    targetLoad: null,
     metrics: fakeMetrics(),
     tracing: null,
     setTimer(ms: number, then: () => void) {
