@@ -38,23 +38,23 @@ export interface Heartbeat {
 export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { notices, watchdogMs, health, onStuck, every } = options;
   if (!notices.taken) return { stopping() {}, end() {} };
-  let toldStatus: string | null = null;
-  let toldStuck: string | null = null;
+  let sentStatus: string | null = null;
+  let sentStuck: string | null = null;
   let stopping = false;
   let sending = false;
   const send = async (notice: Notice & { readonly status: string }): Promise<void> => {
     sending = true;
     const taken = await notices.send(notice);
     sending = false;
-    toldStatus = taken ? notice.status : null;
+    sentStatus = taken ? notice.status : null;
   };
   const beat = (): void => {
     if (sending) return;
     const { status, stuck } = stopping ? { status: "stopping", stuck: null } : health();
-    if (stuck !== null && toldStuck === null) onStuck(stuck);
-    toldStuck = stuck;
+    if (stuck !== null && sentStuck === null) onStuck(stuck);
+    sentStuck = stuck;
     if (watchdogMs !== null && stuck === null) void send({ watchdog: true, status });
-    else if ((stuck ?? status) !== toldStatus) void send({ status: stuck ?? status });
+    else if ((stuck ?? status) !== sentStatus) void send({ status: stuck ?? status });
   };
   // Also a sign of life: services that replace each other quickly may never reach a beat.
   const alive = watchdogMs === null ? {} : { watchdog: true as const };

@@ -152,9 +152,9 @@ export class LiveFeed {
     const page = await this.#ports.call("refusals.list", { after, limit });
     if (!page.ok) return;
     const { refusals } = page.body as RefusalPage;
-    const told = refusals.toReversed().map((refusal) => textOf("refused", refusal));
+    const newestFirst = refusals.toReversed().map((refusal) => textOf("refused", refusal));
     const more = count - refusals.length;
-    this.#writeAll(told.join("") + (more > 0 ? textOf("refused", { more }) : ""));
+    this.#writeAll(newestFirst.join("") + (more > 0 ? textOf("refused", { more }) : ""));
   }
 
   async #tellLists(): Promise<void> {

@@ -111,9 +111,9 @@ export class LivePages {
     const before = this.#pages.get(key);
     this.#pages.set(key, page);
     this.#restsUntilMs.set(key, took.endedMonoMs + restFactor * took.ms);
-    const dataOf = (isWhole: boolean, told: readonly ItemText[]): string => {
+    const dataOf = (isWhole: boolean, texts: readonly ItemText[]): string => {
       const head = JSON.stringify({ whole: isWhole, server_time, next });
-      return `${head.slice(0, -1)},"${field}":[${told.map(({ text }) => text).join(",")}]}`;
+      return `${head.slice(0, -1)},"${field}":[${texts.map(({ text }) => text).join(",")}]}`;
     };
     const whole = (): string => dataOf(true, [...page.values()]);
     if (before === undefined || !hasSameNames(before, page)) return { changed: whole(), whole };

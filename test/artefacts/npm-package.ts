@@ -43,9 +43,9 @@ export function writeBillOfMaterials(into: string): string {
   writeFileSync(join(project, "package-lock.json"), JSON.stringify(needed));
   const args = ["sbom", "--package-lock-only", "--sbom-format=cyclonedx"];
   const file = join(into, `sluice-${manifest.version}.cdx.json`);
-  const told = JSON.parse(run("npm", args, { cwd: project })) as { components: object[] };
-  told.components.push(...bundledComponents());
-  writeFileSync(file, `${JSON.stringify(told, null, 2)}\n`);
+  const bom = JSON.parse(run("npm", args, { cwd: project })) as { components: object[] };
+  bom.components.push(...bundledComponents());
+  writeFileSync(file, `${JSON.stringify(bom, null, 2)}\n`);
   rmSync(project, { recursive: true });
   return file;
 }

@@ -244,11 +244,11 @@ const countingHosts: ReadonlySet<string> = new Set(["openai", "azure", "anthropi
 
 /** The provider's own count, or an estimate where it has none. */
 function checkCount({ name }: Host, { output }: Outcome): string | null {
-  const told = /counted (\d+) tokens/.exec(output)?.[1];
-  if (told === undefined) return "it doesn't say how many tokens";
-  const isOwn = Number(told) === tokensCounted;
-  if (countingHosts.has(name)) return isOwn ? null : `it hasn't the provider's count, but ${told}`;
-  return isOwn || told === "0" ? `it has no estimate, but ${told}` : null;
+  const shown = /counted (\d+) tokens/.exec(output)?.[1];
+  if (shown === undefined) return "it doesn't say how many tokens";
+  const isOwn = Number(shown) === tokensCounted;
+  if (countingHosts.has(name)) return isOwn ? null : `it hasn't the provider's count, but ${shown}`;
+  return isOwn || shown === "0" ? `it has no estimate, but ${shown}` : null;
 }
 
 /** What Sluice has recorded must be what the provider has told. */

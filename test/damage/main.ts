@@ -82,11 +82,11 @@ function flawOf({ dataDir, whole }: Draw, outcome: Outcome): string | null {
     case "ended":
       return `the process ended by ${outcome.by}`;
     case "refused": {
-      const isTold =
+      const isNamed =
         outcome.name === "StoreUnreadableError" &&
         outcome.message.startsWith(join(dataDir, "limiterd.mdb")) &&
         /restore a backup/i.test(outcome.message);
-      return isTold ? null : `it was refused with ${outcome.name}: ${outcome.message}`;
+      return isNamed ? null : `it was refused with ${outcome.name}: ${outcome.message}`;
     }
   }
 }

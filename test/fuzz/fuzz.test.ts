@@ -47,19 +47,19 @@ const fails = {
 
 t.test("what fails is told once, with an input that fails again by itself", async (t) => {
   for (const [how, run] of Object.entries(fails)) {
-    const told: Finding[] = [];
+    const reported: Finding[] = [];
     const range = { seed: 1, first: 0, inputs: 1000, untilMonoMs: Infinity };
     const { findings, inputs: run1000 } = await runTarget(planted(run), range, (finding) =>
-      told.push(finding),
+      reported.push(finding),
     );
     t.equal(run1000, 1000);
     t.same(
-      told.map(({ error }) => error.message),
+      reported.map(({ error }) => error.message),
       ["too large"],
       how,
     );
     t.ok(findings[0]!.times > 1, "and counted");
-    const { input } = told[0]!;
+    const { input } = reported[0]!;
     t.ok(inputRandom(1, input).next() >= 0.99, "the input that caused it");
     t.equal((await runSome(planted(run), 1, input)).findings.length, 1);
   }

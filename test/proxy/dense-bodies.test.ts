@@ -130,10 +130,10 @@ t.test("a body that holds many values, and names objects, is parsed once", async
 });
 
 t.test("a body of many values is parsed for callers alone whose key was checked", async (t) => {
-  const stranger: Caller = { ...authenticatedCaller("/"), credential: "of nobody's key" };
+  const unknownCaller: Caller = { ...authenticatedCaller("/"), credential: "of nobody's key" };
   for (const endpoint of endpoints) {
     const body = endpoint.body(shapes[0]!(unauthenticatedValuesMax + 2));
-    const { status, parsed } = await parsing(endpoint, body, stranger);
+    const { status, parsed } = await parsing(endpoint, body, unknownCaller);
     t.equal(status, 401, endpoint.path);
     t.equal(parsed, 0, endpoint.path);
   }

@@ -51,7 +51,7 @@ export function workerMetrics({
   let gathering: Promise<ReportedMetrics> | null = null;
   let report: OddAnswers = new OddAnswers(() => {});
   let served: { readonly place: WorkerPlace; readonly server: Server } | null = null;
-  const toldBy = async (place: WorkerPlace, room: Room): Promise<ReportedMetrics | null> => {
+  const metricsOf = async (place: WorkerPlace, room: Room): Promise<ReportedMetrics | null> => {
     const answer = await ask(join(directory, place.file), answerMs, room);
     if (answer === "no_listener" && nowMs() - place.servesSinceMs > bindingMs)
       rmSync(join(directory, place.file), { force: true });
@@ -67,7 +67,7 @@ export function workerMetrics({
     const room = { bytes: answersBytesMax };
     const reported = await Promise.all(
       [...labelsOf([own, ...others])].map(async ([place, label]) =>
-        labelled(await (place === own ? read?.() : toldBy(place, room)), label),
+        labelled(await (place === own ? read?.() : metricsOf(place, room)), label),
       ),
     );
     return {
@@ -171,7 +171,7 @@ function ask(path: string, answerMs: number, room: Room): Promise<Heard> {
       resolve("too large");
       socket.destroy();
     });
-    socket.on("end", () => resolve(toldIn(Buffer.concat(pieces).toString("utf8"))));
+    socket.on("end", () => resolve(parseAnswer(Buffer.concat(pieces).toString("utf8"))));
     socket.on("close", () => {
       clearTimeout(timer);
       resolve("none in time");
@@ -179,7 +179,7 @@ function ask(path: string, answerMs: number, room: Room): Promise<Heard> {
   });
 }
 
-function toldIn(text: string): Heard {
+function parseAnswer(text: string): Heard {
   try {
     const message = parseMetricsMessage(JSON.parse(text));
     if (message?.metrics === "reported") return message;

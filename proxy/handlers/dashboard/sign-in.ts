@@ -151,10 +151,10 @@ async function tellSession(context: SessionContext): Promise<void> {
       : await findSession(gateway, cookie.token);
   if (!found.ok) return refuse(context, found.failure, ["retry-after", "1"]);
   record.end(200, "answered");
-  const told: SignedIn = open ? openGateway(gateway.credentials) : toldSession(found.session);
+  const signedIn: SignedIn = open ? openGateway(gateway.credentials) : signedInBy(found.session);
   const tls = cookie?.secure === true || isOverTlsNow(context);
   const serverTime = formatMillis(gateway.nowMs());
-  const status: SessionStatus = { ...told, server_time: serverTime, version, tls };
+  const status: SessionStatus = { ...signedIn, server_time: serverTime, version, tls };
   replyJson(exchange, 200, status, headersOfAll);
 }
 
@@ -163,7 +163,7 @@ function openGateway({ adminOpen }: { readonly adminOpen: boolean }): SignedIn {
   return adminOpen ? { kind: "open" } : { kind: "self", user_path: "/" };
 }
 
-function toldSession(session: OpenSession | null): SignedIn {
+function signedInBy(session: OpenSession | null): SignedIn {
   if (session === null) return { kind: "none" };
   const times = {
     signed_in_at: formatSeconds(session.openedAtMs),

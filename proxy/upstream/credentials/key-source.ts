@@ -46,7 +46,7 @@ export function openKeySource(
   let reading = false;
   let isClosed = false;
   let readMs = -Infinity;
-  let told: string | null = null;
+  let logged: string | null = null;
   const keys = new ProviderKeys([], {
     monoMs,
     renew: () => {
@@ -74,10 +74,11 @@ export function openKeySource(
 
   /** Logs a problem once, until it changes. */
   function tell(problem: string | null): void {
-    if (problem !== null && problem !== told)
+    if (problem !== null && problem !== logged)
       log.warn({ provider: name, reason: problem }, "a provider's key can't be read");
-    if (problem === null && told !== null) log.info({ provider: name }, "a provider's key is read");
-    told = problem;
+    if (problem === null && logged !== null)
+      log.info({ provider: name }, "a provider's key is read");
+    logged = problem;
   }
 
   return {

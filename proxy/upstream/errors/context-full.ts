@@ -60,10 +60,10 @@ function figuresIn(message: string): { readonly tokens: string; readonly max: st
   return null;
 }
 
-type Told = Pick<Failure, "code" | "message">;
+type ContextFull = Pick<Failure, "code" | "message">;
 
 /** The message for clients of Anthropic's dialect, which check how it begins. */
-export function messageForMessages({ code, message }: Told): string {
+export function messageForMessages({ code, message }: ContextFull): string {
   if (code !== contextFullCode || /^prompt is too long/i.test(message)) return message;
   const found = figuresIn(message);
   const sizes = found === null ? "" : `: ${found.tokens} tokens > ${found.max} maximum`;
@@ -71,7 +71,7 @@ export function messageForMessages({ code, message }: Told): string {
 }
 
 /** The message for clients of Gemini's own dialect. */
-export function messageForGoogle({ code, message }: Told): string {
+export function messageForGoogle({ code, message }: ContextFull): string {
   if (code !== contextFullCode || /exceeds the maximum number of tokens/i.test(message))
     return message;
   const found = figuresIn(message);

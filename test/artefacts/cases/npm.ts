@@ -59,14 +59,14 @@ t.test("an installation has the versions of the lock, and no tool of development
   const file = writeBillOfMaterials(folder);
   keep(file);
   const bom = JSON.parse(readFileSync(file, "utf8")) as Bom;
-  const told = new Set(bom.components.map(({ purl }) => decodeURIComponent(purl)));
+  const listed = new Set(bom.components.map(({ purl }) => decodeURIComponent(purl)));
   for (const [place, { name = place.replace(/^.*node_modules\//, ""), version }] of Object.entries(
     lockOf(project),
   ))
-    t.ok(name === "sluice" || told.has(`pkg:npm/${name}@${version}`), `${name}@${version}`);
+    t.ok(name === "sluice" || listed.has(`pkg:npm/${name}@${version}`), `${name}@${version}`);
   for (const name of ["preact", "@opentelemetry/sdk-trace", "@opentelemetry/otlp-exporter-base"])
     t.ok(
-      [...told].some((purl) => purl.startsWith(`pkg:npm/${name}@`)),
+      [...listed].some((purl) => purl.startsWith(`pkg:npm/${name}@`)),
       `${name}, bundled`,
     );
   t.notOk(existsSync(join(project, "node_modules/copyfiles")), "an override leaves it out");

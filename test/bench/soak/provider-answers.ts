@@ -12,7 +12,7 @@ export interface Asked {
 }
 
 /** What the provider knows of a request, in a byte. */
-export const marks = { called: 1, told: 2, toldTwice: 4, struck: 8 } as const;
+export const marks = { called: 1, answered: 2, answeredTwice: 4, struck: 8 } as const;
 
 const created = 1_767_225_600;
 

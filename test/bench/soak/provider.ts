@@ -69,19 +69,22 @@ class Provider {
 
   #tell(call: Call, { at: words, everyMs }: typeof pieces): void {
     const { response, stream, n } = call;
-    const told = (): void => {
-      if (n !== null) this.seen[n]! |= this.seen[n]! & marks.told ? marks.toldTwice : marks.told;
+    const answered = (): void => {
+      if (n !== null)
+        this.seen[n]! |= this.seen[n]! & marks.answered ? marks.answeredTwice : marks.answered;
     };
     if (response.destroyed) return;
     if (!stream) {
-      response.writeHead(200, { "content-type": "application/json" }).end(wholeAnswer(call), told);
+      response
+        .writeHead(200, { "content-type": "application/json" })
+        .end(wholeAnswer(call), answered);
       return;
     }
     response.writeHead(200, { "content-type": "text/event-stream" });
     const texts = streamedAnswer(call, words);
     const write = (i: number): void => {
       if (response.destroyed) return;
-      if (i === texts.length - 1) return void response.end(texts[i], told);
+      if (i === texts.length - 1) return void response.end(texts[i], answered);
       response.write(texts[i]);
       setTimeout(() => write(i + 1), everyMs);
     };

@@ -135,10 +135,10 @@ function liveOf(readings: Samples["live"]): { lines: string[]; problems: string[
     const life = readings.flatMap((reading) => reading.filter(({ pid }) => pid === now.pid));
     if (life.length < 2) continue;
     const before = life.at(-2)!;
-    const told = (name: "heapBytes" | "ownBytes"): string =>
+    const rangeOf = (name: "heapBytes" | "ownBytes"): string =>
       life.map((each) => `${(each[name] / 1024 / 1024).toFixed(1)} MB`).join(", ");
     lines.push(
-      `${now.name} after collections: heap ${told("heapBytes")}; memory of its own ${told("ownBytes")}`,
+      `${now.name} after collections: heap ${rangeOf("heapBytes")}; memory of its own ${rangeOf("ownBytes")}`,
     );
     for (const name of ["heapBytes", "ownBytes"] as const) {
       const growth = now[name] - before[name];

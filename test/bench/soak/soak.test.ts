@@ -32,8 +32,8 @@ t.test(
 );
 
 t.test("what a request is follows from its number alone", async (t) => {
-  const told = (n: number): unknown => [kindOf(n), requestOf(n), userPathOf(n), tokensOf(n)];
-  for (const n of [0, 1, 77, 123_456, 1_080_000]) t.same(told(n), told(n));
+  const callOf = (n: number): unknown => [kindOf(n), requestOf(n), userPathOf(n), tokensOf(n)];
+  for (const n of [0, 1, 77, 123_456, 1_080_000]) t.same(callOf(n), callOf(n));
 });
 
 for (const [minutes, proxies] of [

@@ -109,7 +109,7 @@ function countRequest(input: TotalsInput, recorded: Recorded, census: Census, n:
     deathsS.some((s) => endedS > s - struckS.before && endedS < s + struckS.after);
   if (struck) census.struck++;
   if (times > 1) problem(`${times} records`);
-  if (seen[n]! & marks.toldTwice) problem("the provider has answered it twice");
+  if (seen[n]! & marks.answeredTwice) problem("the provider has answered it twice");
   if (outcome === "under way") problem("it never ended");
   if (outcome === "broken" && !struck) {
     const reloaded = input.reloadsS.some((s) => endedS > s && endedS < s + reloadS);
@@ -123,7 +123,7 @@ function countRequest(input: TotalsInput, recorded: Recorded, census: Census, n:
     if (kind === "capped") census.capped.refused++;
     return;
   }
-  if (outcome === "cut" && seen[n]! & marks.told && !struck)
+  if (outcome === "cut" && seen[n]! & marks.answered && !struck)
     problem("the provider has answered it whole");
   // One whose provider had failed, and whose client left before it was asked again, has no record.
   const called = (seen[n]! & (marks.called | marks.struck)) === marks.called;

@@ -4,10 +4,10 @@ import type { Notice } from "../../../shared/supervision/supervisor-notices.js";
 
 /** A supervisor that takes notices, a timer that the test turns, and a service. */
 function beating(watchdogMs: number | null) {
-  const told: Notice[] = [];
+  const sent: Notice[] = [];
   const stuck: string[] = [];
   const self = {
-    told,
+    sent,
     stuck,
     health: { status: "ready: 1", stuck: null } as ServiceHealth,
     takes: true,
@@ -21,7 +21,7 @@ function beating(watchdogMs: number | null) {
     notices: {
       taken: true,
       send(notice) {
-        told.push(notice);
+        sent.push(notice);
         return Promise.resolve(self.takes);
       },
     },
@@ -49,7 +49,7 @@ t.test(
     await service.settled();
     service.health = { status: "ready: 2", stuck: null };
     service.beat();
-    t.same(service.told, [
+    t.same(service.sent, [
       { ready: true, watchdog: true, status: "ready: 1" },
       { watchdog: true, status: "ready: 1" },
       { watchdog: true, status: "ready: 2" },
@@ -65,38 +65,38 @@ t.test("what is stuck is told as the status, logged once, and no sign of life", 
     service.beat();
     await service.settled();
   }
-  t.same(service.told.slice(1), [
+  t.same(service.sent.slice(1), [
     { status: "a write hasn't ended for 120 s" },
     { status: "a write hasn't ended for 125 s" },
   ]);
   t.same(service.stuck, ["a write hasn't ended for 120 s"]);
   service.health = { status: "ready: 1", stuck: null };
   service.beat();
-  t.match(service.told.at(-1), { watchdog: true });
+  t.match(service.sent.at(-1), { watchdog: true });
 });
 
 t.test("without a watchdog a status is sent when it has changed or wasn't taken", async (t) => {
   const service = beating(null);
   await service.settled();
   service.beat();
-  t.equal(service.told.length, 1);
+  t.equal(service.sent.length, 1);
   service.health = { status: "ready: 2", stuck: null };
   service.takes = false;
   service.beat();
   await service.settled();
   service.beat();
   await service.settled();
-  t.same(service.told.slice(1), [{ status: "ready: 2" }, { status: "ready: 2" }]);
+  t.same(service.sent.slice(1), [{ status: "ready: 2" }, { status: "ready: 2" }]);
 });
 
 t.test("a slow supervisor gets no second notice while one is on its way", async (t) => {
   const service = beating(20_000);
   service.beat();
   service.beat();
-  t.equal(service.told.length, 1);
+  t.equal(service.sent.length, 1);
   await service.settled();
   service.beat();
-  t.equal(service.told.length, 2);
+  t.equal(service.sent.length, 2);
 });
 
 t.test("a stopping service says so at once, and lives on until it has stopped", async (t) => {
@@ -105,7 +105,7 @@ t.test("a stopping service says so at once, and lives on until it has stopped", 
   await service.settled();
   service.health = { status: "ready: 1", stuck: "a write" };
   service.beat();
-  t.same(service.told.slice(1), [
+  t.same(service.sent.slice(1), [
     { stopping: true, status: "stopping" },
     { watchdog: true, status: "stopping" },
   ]);

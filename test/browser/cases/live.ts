@@ -39,7 +39,7 @@ t.test("while a page is open", { skip: noBrowser }, async (t) => {
       budget_key: { period: "weekly" },
       amount: 1_000,
     });
-    const told = await eventsOf(watched.page);
+    const events = await eventsOf(watched.page);
     const views: readonly LiveView[] = [
       { path: "limits?search=/watched", shows: ".meter-text", event: "rules" },
       { path: "budgets?search=/watched", shows: ".meter-text", event: "budgets" },
@@ -48,9 +48,9 @@ t.test("while a page is open", { skip: noBrowser }, async (t) => {
       { path: "usage?path=/watched&by=path", shows: "tbody" },
     ];
     for (const { path, shows, event } of views) {
-      const isTold = event === undefined ? undefined : told.next(event);
+      const arrived = event === undefined ? undefined : events.next(event);
       await openDashboard(watched, gateway.url, path);
-      await isTold;
+      await arrived;
       asked.length = 0;
       let best = Number.POSITIVE_INFINITY;
       for (let attempt = 0; attempt < 3; attempt++) {

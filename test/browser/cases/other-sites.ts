@@ -49,19 +49,19 @@ t.test("a page of another site", { skip: noBrowser }, async (t) => {
   };
   t.equal(await counted(), 1);
 
-  const stranger = await watched.context.newPage();
-  await stranger.goto(elsewhere);
-  t.same(await stranger.evaluate(attempts(gateway.url)), Array(4).fill("failed"));
+  const otherPage = await watched.context.newPage();
+  await otherPage.goto(elsewhere);
+  t.same(await otherPage.evaluate(attempts(gateway.url)), Array(4).fill("failed"));
   const [answer] = await Promise.all([
-    stranger.waitForResponse((response) => response.url().startsWith(gateway.url)),
-    stranger.evaluate("document.forms[0].submit()"),
+    otherPage.waitForResponse((response) => response.url().startsWith(gateway.url)),
+    otherPage.evaluate("document.forms[0].submit()"),
   ]);
-  await stranger.waitForURL(`${gateway.url}/**`);
+  await otherPage.waitForURL(`${gateway.url}/**`);
   t.ok([401, 403].includes(answer.status()), `its form got ${answer.status()}`);
   t.equal(await counted(), 1, "nothing was reset");
 
-  await stranger.goto(`${elsewhere}/frame`);
-  await t.resolves(stranger.frames()[1]!.waitForURL("chrome-error://**"), "it frames nothing");
+  await otherPage.goto(`${elsewhere}/frame`);
+  await t.resolves(otherPage.frames()[1]!.waitForURL("chrome-error://**"), "it frames nothing");
 
   await openDashboard(watched, gateway.url, "keys");
   t.ok(await watched.page.getByRole("heading", { name: "Keys" }).isVisible(), "still signed in");

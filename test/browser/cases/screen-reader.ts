@@ -11,15 +11,15 @@ t.test("a screen reader", { skip: noBrowser }, async (t) => {
   const browser = await launchBrowser(t);
   const watched = await openGateway(browser, gateway.url, { key: masterKey });
   const { page } = watched;
-  const told = (selector = "body"): Promise<string> => page.locator(selector).ariaSnapshot();
+  const snapshot = (selector = "body"): Promise<string> => page.locator(selector).ariaSnapshot();
 
   t.test("finds landmarks, one heading, and tables with their heads", async (t) => {
     await openDashboard(watched, gateway.url, "limits");
-    const all = await told();
+    const all = await snapshot();
     for (const place of ["- banner:", '- navigation "Pages":', "- main:", "- status"])
       t.ok(all.includes(place), place);
     t.equal(all.match(/- heading .*\[level=1\]/g)?.length, 1);
-    const table = await told("main table");
+    const table = await snapshot("main table");
     t.match(table, /- table "Limits of user paths and their use":/);
     for (const head of ["User path", "Period", "Requests", "Tokens", "Resets in", "Actions"])
       t.ok(table.includes(`- columnheader "${head}"`), head);

@@ -38,9 +38,9 @@ claude
   ],
   // In a table, in thousands: what the provider tells of each of its parts.
   countIn: (output) => {
-    const told = /^\| Messages \| (?:([\d.]+)(k?))/m.exec(output);
-    if (told === null) return null;
-    const count = Number(told[1]) * (told[2] === "k" ? 1000 : 1);
+    const shown = /^\| Messages \| (?:([\d.]+)(k?))/m.exec(output);
+    if (shown === null) return null;
+    const count = Number(shown[1]) * (shown[2] === "k" ? 1000 : 1);
     return count === 4300 ? tokensCounted : count;
   },
 };

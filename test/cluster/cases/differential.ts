@@ -205,13 +205,13 @@ function questionOf(
   step: typeof asked extends fc.Arbitrary<infer T> ? T : never,
   periodMs: number,
   nowMs: number,
-  told: { readonly seq: number; readonly syncedMs: number },
+  sent: { readonly seq: number; readonly syncedMs: number },
 ): Omit<SyncQuestion, "ruleId" | "child"> {
   const [spent, spentBefore, held, frozen, frozenBefore, wanted, current, previous] = step.counts;
   const window = periodMs === 0 ? 0 : Math.floor(nowMs / periodMs);
   const at = (by: number): number => (periodMs === 0 ? 0 : Math.max(0, window + by));
   return {
-    ...told,
+    ...sent,
     generation: step.generation,
     periodMs,
     capRequests: step.capRequests,

@@ -269,8 +269,9 @@ async function callOn(t: Test, wire: EngineWire, until: { readonly on: boolean }
   const ways: readonly (() => Promise<unknown>)[] = [
     async () => {
       await commands.hset(key, fields);
-      const told = Object.fromEntries(await commands.hgetall(key));
-      if (!isDeepStrictEqual({ ...told }, fields)) t.fail(`another hash: ${JSON.stringify(told)}`);
+      const stored = Object.fromEntries(await commands.hgetall(key));
+      if (!isDeepStrictEqual({ ...stored }, fields))
+        t.fail(`another hash: ${JSON.stringify(stored)}`);
     },
     async () => {
       await commands.set(`${key}:text`, "v");

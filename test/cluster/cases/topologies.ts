@@ -105,7 +105,7 @@ t.test(
     const heard = new Promise((resolve) => connection.subscribe("c", resolve));
     await until(
       () => Promise.all(servers.map(({ cli }) => cli("PUBSUB", "NUMSUB", "c"))),
-      (told) => told.some((each) => Number((each as [string, number])[1]) > 0),
+      (reply) => reply.some((each) => Number((each as [string, number])[1]) > 0),
     );
     await publish(connection, "c", "word");
     t.equal(await heard, "word");
@@ -169,7 +169,7 @@ t.test("Sentinels: the server is found, and the one that takes over", { skip }, 
   const sentinel = await startSentinel(t, primary.port);
   await until(
     () => sentinel.cli("SENTINEL", "REPLICAS", "engine"),
-    (told) => String(told).includes(`${replica.port}`),
+    (reply) => String(reply).includes(`${replica.port}`),
   );
   const away = `valkey://127.0.0.1:${await freePort()}`;
   const none = { username: null, password: null };

@@ -85,7 +85,7 @@ async function signedIn(url: string, key: string): Promise<string> {
   return cookieOf(answer);
 }
 
-const told = (url: string, cookie?: string): Promise<Answered> =>
+const statusOf = (url: string, cookie?: string): Promise<Answered> =>
   ask(url, "GET /dashboard/session", { headers: cookie === undefined ? {} : { cookie } });
 const admin = (url: string, cookie: string): Promise<number> =>
   ask(url, "GET /admin/status", { headers: { cookie } }).then(({ status }) => status);
@@ -129,7 +129,7 @@ t.test("each kind of key opens a session, which tells whose it is on every proxy
       exactly([/^sluice=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/]),
     );
     for (const proxy of [url, other]) {
-      const { status, body, headers } = await told(proxy, cookieOf(answer));
+      const { status, body, headers } = await statusOf(proxy, cookieOf(answer));
       t.match({ status, body }, { status: 200, body: whose });
       t.match(body, { signed_in_at: /Z$/, expires_at: /Z$/, server_time: /Z$/ });
       t.equal(headers["cache-control"], "no-store");
@@ -141,10 +141,10 @@ t.test("each kind of key opens a session, which tells whose it is on every proxy
     const usage = await ask(url, "GET /v1/usage", { headers: { cookie: cookieOf(answer) } });
     t.match(usage, { status: 200, body: { user_path: isAdmin ? "/" : /^\// } });
   }
-  const { body } = await told(url, await signedIn(url, jwt));
+  const { body } = await statusOf(url, await signedIn(url, jwt));
   t.ok(Date.parse(String(body["expires_at"])) <= soon() * 1000, "no longer than the JWT");
-  t.same(Object.keys((await told(url)).body), ["kind", "server_time", "version", "tls"]);
-  t.match((await told(url)).body, { kind: "none" });
+  t.same(Object.keys((await statusOf(url)).body), ["kind", "server_time", "version", "tls"]);
+  t.match((await statusOf(url)).body, { kind: "none" });
 });
 
 t.test("a self session sees its own path, whatever header it sends", async (t) => {
@@ -308,7 +308,7 @@ t.test("a session ends with its key, at once and on every proxy", async (t) => {
     const done = await ask(other, what, { headers: byMaster, body });
     t.ok(done.status < 300, `${done.status} ${done.text}`);
     t.same(await usage(cookie), [401, 401], how);
-    t.match((await told(url, cookie)).body, { kind: "none" });
+    t.match((await statusOf(url, cookie)).body, { kind: "none" });
   }
   const cookie = await signedIn(url, await jwtOf({ sub: "bob", jti: "2" }));
   t.same(await usage(cookie), [200, 200]);
@@ -351,7 +351,7 @@ t.test("over TLS the cookie is one that no other host can set or see", async (t)
     exactly([secure]),
     "the page itself says that it is over TLS",
   );
-  t.match((await told(url, cookieOf(untrusted))).body, { kind: "admin", tls: true });
+  t.match((await statusOf(url, cookieOf(untrusted))).body, { kind: "admin", tls: true });
 });
 
 t.test("no log line holds a key, a token of a session or a hash of one", async (t) => {
@@ -372,20 +372,20 @@ t.test("without the daemon nobody is signed out; after its restart everybody is"
     ({ status }) => status !== 200,
   );
   t.match(away, { status: 503, headers: { "retry-after": "1" } });
-  t.equal((await told(url, cookie)).status, 503);
+  t.equal((await statusOf(url, cookie)).status, 503);
   const out = await ask(url, "DELETE /dashboard/session", {
     headers: { ...ownPage(url), cookie },
   });
   t.equal(out.status, 503);
   t.equal(out.headers["set-cookie"], undefined);
   t.equal((await signIn(url, masterKey)).status, 503);
-  t.equal((await told(url)).status, 200, "who has no session needs no daemon to know it");
+  t.equal((await statusOf(url)).status, 200, "who has no session needs no daemon to know it");
   daemon = await site.startDaemon();
   await until(
-    () => told(url, cookie),
+    () => statusOf(url, cookie),
     ({ status }) => status === 200,
   );
-  t.match((await told(url, cookie)).body, { kind: "none" });
+  t.match((await statusOf(url, cookie)).body, { kind: "none" });
   t.equal(await admin(url, cookie), 401);
   t.ok(await signedIn(url, masterKey));
   await daemon.kill("SIGTERM");
@@ -401,20 +401,20 @@ t.test("another master key, or another issuer, ends the sessions of the former",
   t.equal(await admin(changed, cookie), 401);
   t.equal(await admin(url, cookie), 401, "for good");
   const byJwt = await signedIn(url, await jwtOf({ sub: "ann" }));
-  t.match((await told(changed, byJwt)).body, { kind: "self" }, "the issuer is the same there");
+  t.match((await statusOf(changed, byJwt)).body, { kind: "self" }, "the issuer is the same there");
 });
 
 t.test("an open gateway needs no session, and has none for a foreign page", async (t) => {
   const site = makeSite(t, "providers: { sim: { type: simulator } }");
   await site.startDaemon();
   const { ready: url } = await site.startProxy();
-  t.match((await told(url)).body, { kind: "open", version, tls: false });
-  t.match((await told(url, `sluice=${"A".repeat(43)}`)).body, { kind: "open" });
+  t.match((await statusOf(url)).body, { kind: "open", version, tls: false });
+  t.match((await statusOf(url, `sluice=${"A".repeat(43)}`)).body, { kind: "open" });
   t.equal(await admin(url, `sluice=${"A".repeat(43)}`), 200, "an old cookie says nothing here");
   const rebound = await ask(url, "GET /dashboard/session", { headers: { host: "evil.example" } });
   t.equal(rebound.status, 403);
   t.equal((await signIn(url, "anything")).status, 401);
   const { value } = await issue(url, { user_path: "/team" });
-  t.match((await told(url)).body, { kind: "none" }, "the first key closes it");
-  t.match((await told(url, await signedIn(url, value))).body, { kind: "self" });
+  t.match((await statusOf(url)).body, { kind: "none" }, "the first key closes it");
+  t.match((await statusOf(url, await signedIn(url, value))).body, { kind: "self" });
 });

@@ -128,9 +128,9 @@ rate_limits:
     t.equal((await deny("DELETE")).status, 204);
     t.equal((await call(url, other)).status, 200);
 
-    const stranger = await makeSigner("cluster", "RS256");
+    const otherSigner = await makeSigner("cluster", "RS256");
     const wrong: Readonly<Record<string, string>> = {
-      "another's signature": await stranger.sign(serviceAccountClaims("team-b", "app")),
+      "another's signature": await otherSigner.sign(serviceAccountClaims("team-b", "app")),
       expired: await cluster.sign({ ...serviceAccountClaims("team-b", "app"), exp: 1_700_000_000 }),
       "another audience": await cluster.sign({
         ...serviceAccountClaims("team-b", "app"),

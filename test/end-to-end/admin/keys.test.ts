@@ -301,7 +301,7 @@ t.test(
     }
     t.equal((await list(url)).length, 2, "nothing was issued");
     // Of a client that waits with its body: what it is told, a 100 among it.
-    const told = async (token: string): Promise<readonly number[]> => {
+    const answersTo = async (token: string): Promise<readonly number[]> => {
       const body = JSON.stringify({ model: "sim-fast", messages: [] });
       const waiting = httpRequest(`${url}/v1/chat/completions`, {
         method: "POST",
@@ -321,8 +321,8 @@ t.test(
       waiting.destroy();
       return [...statuses, response.statusCode ?? 0];
     };
-    t.same(await told(good.value), [100, 200]);
-    for (const token of Object.values(wrong)) t.same(await told(token), [401]);
+    t.same(await answersTo(good.value), [100, 200]);
+    for (const token of Object.values(wrong)) t.same(await answersTo(token), [401]);
   },
 );
 

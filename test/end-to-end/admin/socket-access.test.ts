@@ -21,7 +21,7 @@ const skip = isRoot ? false : "only root can start processes of other users";
 const users = {
   daemon: { uid: 61_001, gid: 61_001 },
   member: { uid: 61_002, gid: 61_001 },
-  stranger: { uid: 61_003, gid: 61_003 },
+  otherUser: { uid: 61_003, gid: 61_003 },
 } as const;
 type User = (typeof users)[keyof typeof users];
 
@@ -77,8 +77,8 @@ t.test("the group asks for requests, the daemon's user alone administers", { ski
     [users.member, limits, 1, /only the daemon's user can open its socket for administration/],
     [users.member, issue, 1, /only the daemon's user can open its socket for administration/],
     [users.member, explain, 0, /admitted/i],
-    [users.stranger, limits, 69, /permission denied/],
-    [users.stranger, explain, 69, /permission denied/],
+    [users.otherUser, limits, 69, /permission denied/],
+    [users.otherUser, explain, 69, /permission denied/],
   ];
   await Promise.all(
     table.map(async ([user, args, code, said]) => {
@@ -113,7 +113,7 @@ t.test(
     const site = makeSite(t, "{}");
     chmodSync(site.directory, 0o1777);
     const directory = dirname(site.socket);
-    const listener = await startStranger(site.socket);
+    const listener = await startOtherDaemon(site.socket);
     t.teardown(() => void listener.kill("SIGKILL"));
     // As a stranger would, who wants to be talked to.
     chmodSync(directory, 0o755);
@@ -123,7 +123,7 @@ t.test(
 
     const done = await sluice(users.daemon, ["--socket", site.socket, "status"]);
     t.equal(done.code, 77, done.output);
-    t.match(done.output, `${directory} belongs to another user (uid ${users.stranger.uid})`);
+    t.match(done.output, `${directory} belongs to another user (uid ${users.otherUser.uid})`);
     t.match(done.output, "nothing was sent");
     const proxy = await site.startProxy();
     await proxy.printed(/belongs to another user/);
@@ -134,9 +134,9 @@ t.test(
 );
 
 /** A stranger's process, which listens in a directory that it has made; it tells of each byte. */
-async function startStranger(path: string): Promise<ChildProcess> {
+async function startOtherDaemon(path: string): Promise<ChildProcess> {
   const child = fork(compiled("test/support/processes/socket-end.js"), [path, "listen"], {
-    ...users.stranger,
+    ...users.otherUser,
     cwd: "/",
     silent: true,
     execArgv: [],

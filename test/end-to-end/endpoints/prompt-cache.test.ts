@@ -217,9 +217,9 @@ for (const [name, dialect] of Object.entries(dialects))
       for (const [i, body] of sent.entries()) {
         const { cache_read_input_tokens: read, cache_creation_input_tokens: written } =
           new MessagesCacheOf(sent.slice(0, i)).usageOf(body);
-        const [told, toldWritten] = cached.usages[i]!;
-        t.equal(told ?? 0, read, "the client sees what was read");
-        if (name !== "google") t.equal(toldWritten, written, "and what was written");
+        const [readTokens, writtenTokens] = cached.usages[i]!;
+        t.equal(readTokens ?? 0, read, "the client sees what was read");
+        if (name !== "google") t.equal(writtenTokens, written, "and what was written");
         if (i > 0) t.ok(read > 2000 * i, `request ${i} reads the earlier ones: ${read}`);
       }
       const plain = await session(dialect, "plain/claude-sonnet-4-5", stream);

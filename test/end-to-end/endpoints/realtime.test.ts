@@ -176,11 +176,11 @@ t.test(
     t.equal(socket.protocol, "realtime");
     socket.close();
     await atRest();
-    const stranger = new WebSocket(`ws://127.0.0.1:${port}/v1/realtime?model=gpt-realtime`, [
+    const unknownCaller = new WebSocket(`ws://127.0.0.1:${port}/v1/realtime?model=gpt-realtime`, [
       "realtime",
       "openai-insecure-api-key.wrong",
     ]);
-    const [, answer] = (await once(stranger, "unexpected-response")) as [
+    const [, answer] = (await once(unknownCaller, "unexpected-response")) as [
       unknown,
       import("node:http").IncomingMessage,
     ];

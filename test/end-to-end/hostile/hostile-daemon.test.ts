@@ -41,7 +41,7 @@ rate_limits: { user_paths: [{ path: /, limits: [{ period: day, max_requests: 100
   mkdirSync(dirname(site.socket), { recursive: true });
   let [says, closings]: [Buffer, number] = [answers[0]![1], 0];
   const sockets = new Set<net.Socket>();
-  const stranger = net.createServer((socket) => {
+  const otherServer = net.createServer((socket) => {
     sockets.add(socket);
     socket.on("error", () => {});
     socket.on("data", () => socket.write(says));
@@ -50,7 +50,7 @@ rate_limits: { user_paths: [{ path: /, limits: [{ period: day, max_requests: 100
       sockets.delete(socket);
     });
   });
-  await new Promise<void>((resolve) => stranger.listen(site.socket, resolve));
+  await new Promise<void>((resolve) => otherServer.listen(site.socket, resolve));
   const proxy = await site.startProxy();
   for (const [name, bytes, closed] of answers) {
     says = bytes;
@@ -70,7 +70,7 @@ rate_limits: { user_paths: [{ path: /, limits: [{ period: day, max_requests: 100
   }
   t.equal(upstream.calls.length, 0);
   for (const socket of sockets) socket.destroy();
-  await new Promise((resolve) => stranger.close(resolve));
+  await new Promise((resolve) => otherServer.close(resolve));
   rmSync(site.socket, { force: true });
   await site.startDaemon();
   await until(

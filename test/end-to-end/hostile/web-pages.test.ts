@@ -83,7 +83,7 @@ const upgrade = {
   "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
   "sec-websocket-version": "13",
 };
-const strangers: readonly Record<string, string>[] = [
+const foreignPages: readonly Record<string, string>[] = [
   { origin: "https://evil.example" },
   { origin: "null" },
   { origin: "http://localhost:3000", "sec-fetch-site": "same-site" },
@@ -93,7 +93,7 @@ const strangers: readonly Record<string, string>[] = [
 ];
 
 t.test("no endpoint of an open gateway does anything for a page of another site", async (t) => {
-  for (const headers of strangers) {
+  for (const headers of foreignPages) {
     for (const what of endpoints) {
       const { status, body } = await ask(open, what, { "content-type": "text/plain", ...headers });
       t.equal(status, 403, `${what} ${JSON.stringify(headers)}`);

@@ -204,21 +204,21 @@ providers:
   let output = "";
   for (const stream of [child.stdout!, child.stderr!])
     stream.on("data", (bytes: Buffer) => (output += bytes.toString()));
-  const told = async (pattern: RegExp): Promise<RegExpExecArray> => {
+  const noticed = async (pattern: RegExp): Promise<RegExpExecArray> => {
     for (;;) {
       const found = existsSync(notices) ? pattern.exec(readFileSync(notices, "utf8")) : null;
       if (found !== null) return found;
       await once(changes, "change");
     }
   };
-  const [, url] = await told(/STATUS=ready: (http:[^;]+)/);
+  const [, url] = await noticed(/STATUS=ready: (http:[^;]+)/);
   const pid = Number(/^pid (\d+)$/m.exec(output)![1]);
   endWith(t, pid);
   return {
     pid,
     url: url!,
     yaml: keyed,
-    told,
+    noticed,
     notices: () => readFileSync(notices, "utf8").trim().split("\n"),
     /** What each process had open besides 0, 1 and 2 that the proxies have started. */
     descriptors: () => readFileSync(join(programs, "descriptors"), "utf8").trim().split("\n"),
@@ -256,7 +256,7 @@ t.test("under systemd a proxy hands over to a successor that systemd is told of"
     model: "sim-fast",
   });
   process.kill(first.pid, "SIGHUP");
-  const pid = Number((await first.told(/MAINPID=(\d+)/))[1]);
+  const pid = Number((await first.noticed(/MAINPID=(\d+)/))[1]);
   endWith(t, pid);
   t.not(pid, first.pid);
   t.equal(processStat(pid)?.parentPid, parentPid, "and that waits for the end of its own children");
@@ -276,13 +276,13 @@ t.test("under systemd a proxy hands over to a successor that systemd is told of"
   });
   writeFileSync(site.configFile, first.yaml);
   t.match(await first.reload("--pid", String(pid)), { exitCode: 0, out: /has taken over from/ });
-  const [, last] = await first.told(new RegExp(`MAINPID=(?!${pid})(\\d+)`));
+  const [, last] = await first.noticed(new RegExp(`MAINPID=(?!${pid})(\\d+)`));
   endWith(t, Number(last));
   t.equal(processStat(Number(last))?.parentPid, parentPid);
   const { answered, failures } = await load.stop();
   t.same(failures, [], `${answered} answered`);
   process.kill(Number(last), "SIGTERM");
-  await first.told(/STOPPING=1/);
+  await first.noticed(/STOPPING=1/);
   const alive = first.notices().filter((notice) => notice.startsWith("READY=1 WATCHDOG=1 "));
   t.equal(alive.length, 3, "systemd waits for the successors' signs of life, too");
   const given = first.descriptors();

@@ -76,9 +76,9 @@ function send(
 async function received(sent: string, value: object, path?: string): Promise<ReceivedRequest> {
   provider.answer = (each) => replyJson(each, value, { "anthropic-ratelimit-unified-status": "x" });
   const response = await send(sent, path);
-  const told = await response.json();
-  if (response.status !== 200) throw new Error(JSON.stringify(told));
-  t.same(told, value, "the answer passes with fields that Sluice doesn't know");
+  const passed = await response.json();
+  if (response.status !== 200) throw new Error(JSON.stringify(passed));
+  t.same(passed, value, "the answer passes with fields that Sluice doesn't know");
   t.equal(
     response.headers.get("anthropic-ratelimit-unified-status"),
     null,

@@ -93,8 +93,8 @@ t.test("an error after a keep-alive is thrown by the SDKs, with its message", as
   };
   await t.rejects(read(), { message: /out of thoughts/ });
   const message = anthropic.messages.stream({ model: "one/a", max_tokens: 9, messages });
-  const told = message.finalText();
-  await t.rejects(told, { message: /out of thoughts/ });
+  const finalText = message.finalText();
+  await t.rejects(finalText, { message: /out of thoughts/ });
   const response = openai.responses.create({ model: "one/a", input, stream: true });
   const events = async (): Promise<void> => {
     for await (const event of await response) t.match(event, { type: "error" });

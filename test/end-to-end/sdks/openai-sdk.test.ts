@@ -248,13 +248,13 @@ t.test("a wait of more than a minute isn't retried at all", async (t) => {
 t.test(
   "a wrong key, an unknown model and an unsupported operation are the SDK's own errors",
   async (t) => {
-    const stranger = new OpenAI({ baseURL: `${url}/v1`, apiKey: "wrong", maxRetries: 0 });
-    await t.rejects(stranger.models.list(), {
+    const unauthorized = new OpenAI({ baseURL: `${url}/v1`, apiKey: "wrong", maxRetries: 0 });
+    await t.rejects(unauthorized.models.list(), {
       status: 401,
       code: null,
       message: "401 authentication failed",
     });
-    await t.rejects(stranger.responses.create({ model, input: "hi" }), {
+    await t.rejects(unauthorized.responses.create({ model, input: "hi" }), {
       status: 401,
       type: "authentication_error",
       code: null,

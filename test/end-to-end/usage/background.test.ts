@@ -359,7 +359,7 @@ prices:
         headers: { authorization, "content-type": "application/json" },
       };
     };
-    const stranger = await issue("/stranger");
+    const otherKey = await issue("/stranger");
     const ask = (id: string, headers: Record<string, string>, method = "GET", rest = "") =>
       fetch(`${url}/v1/responses/${id}${rest}`, { method, headers });
     const usageOfPath = async (path: string): Promise<Json> =>
@@ -387,7 +387,7 @@ prices:
         ["POST", "/cancel"],
         ["DELETE", ""],
       ] as const)
-        t.equal((await ask(id, stranger.headers, method, rest)).status, 404, `${name} ${method}`);
+        t.equal((await ask(id, otherKey.headers, method, rest)).status, 404, `${name} ${method}`);
       t.equal(asked.length, calls, "the provider isn't asked");
       t.same(before["usage"], (await usageOfPath(path))["usage"], "and nothing is settled");
       await fetch(`${url}/admin/auth-keys/${key.id}/deactivate`, {

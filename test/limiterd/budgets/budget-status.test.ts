@@ -196,11 +196,11 @@ t.test(
     const proxy = client(daemon);
     spend(proxy, "/team/a", 1.5 * usd);
     const question = { user_path: "/team/a/x", targets: [target] };
-    const told = (await admin(daemon, proxy, "explain", question)) as {
+    const explained = (await admin(daemon, proxy, "explain", question)) as {
       verdict: object;
       budgets: object[];
     };
-    t.match(told.verdict, {
+    t.match(explained.verdict, {
       admitted: false,
       message: "budget exceeded for /team/a daily limit: spent 1.5 of 1",
       budget: { scope: "user_path", subject: "/team/a", period_label: "daily" },
@@ -211,7 +211,7 @@ t.test(
       needs_slot: false,
     });
     t.match(
-      told.budgets,
+      explained.budgets,
       exactly([
         { subject: "/", spent: 1.5, retry_after: 0, exceeded: false },
         {

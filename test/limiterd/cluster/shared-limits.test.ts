@@ -106,8 +106,8 @@ t.test("an engine that lost a counter grants nothing until hosts have restated",
   const twin = createCounterTwin();
   const { nowMs: syncedMs } = twin.sync(a, question({ units: { wanted: 10 } }), t0);
   twin.wipe();
-  const told = { units: { held: 10, wanted: 5 } };
-  const lost = twin.sync(a, question({ seq: 2, syncedMs, ...told }), t0 + 10);
+  const report = { units: { held: 10, wanted: 5 } };
+  const lost = twin.sync(a, question({ seq: 2, syncedMs, ...report }), t0 + 10);
   t.match(lost, { granted: 0, settlingMs: settleMs, totals: { requests: 10 } });
   t.equal(twin.sync(b, question({ units: { wanted: 1 } }), t0 + 20).granted, 0);
   const late = twin.sync(b, question({ seq: 2, syncedMs }), t0 + 10 + settleMs);

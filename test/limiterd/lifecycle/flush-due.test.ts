@@ -139,14 +139,14 @@ t.test(
       labelsOf,
       onDamaged: (error) => t.fail(error.message),
     });
-    let told = 0;
-    usage.onFlushDue(() => told++);
+    let calls = 0;
+    usage.onFlushDue(() => calls++);
     for (let i = 0; i < rollupRecordsMax; i++) usage.add(recordOn("/a"), noonMs);
-    t.equal(told, 1);
+    t.equal(calls, 1);
     usage.takeDirty();
     // Each path and all but the root above it are two sums of their own, and its origin is one.
     for (let i = 0; i < rollupsDirtyMax / 21; i++)
       usage.add(recordOn(`/b${i}/3/4/5/6/7/8/9/10/11`), noonMs);
-    t.equal(told, 2);
+    t.equal(calls, 2);
   },
 );

@@ -95,9 +95,9 @@ t.test("rules that a start has left in the store are counted, and not read for i
   const rules = [pathRule("/a", 60, { requests: 1 }), pathRule("/b", 60, { requests: 1 })];
   const store = startDaemon(rules).store.crash();
   const daemon = startDaemon(rules, { store, loads: false });
-  const told = await samples(daemon, 7);
-  t.same(valuesOf(told, "sluice_metrics_rules_left_out"), [[{}, 2]]);
-  t.same(valuesOf(told, "sluice_rule_limit"), []);
+  const reported = await samples(daemon, 7);
+  t.same(valuesOf(reported, "sluice_metrics_rules_left_out"), [[{}, 2]]);
+  t.same(valuesOf(reported, "sluice_rule_limit"), []);
   t.equal(daemon.state.book.ruleSet.isRead, false);
 });
 
@@ -161,7 +161,7 @@ t.test("each number is told under its name", async (t) => {
   const counts = { ...daemon.state.counts, settledParts };
   const commits = { values: [1, 2] };
   const measures = { commits, readProcess: async () => null };
-  const told = await answered({}, { followers, counts, measures, lastSnapshotAtMs: null });
+  const reported = await answered({}, { followers, counts, measures, lastSnapshotAtMs: null });
   const expected = {
     "sluice_limiter_admissions_total admitted": [1],
     "sluice_limiter_admissions_total refused": [7],
@@ -192,7 +192,7 @@ t.test("each number is told under its name", async (t) => {
     "sluice_limiter_follower_silent_seconds a": [2],
     sluice_metrics_rules_left_out: [0],
   };
-  t.strictSame(told, expected);
+  t.strictSame(reported, expected);
   const readProcess = async () => ({ loopLag: [0, 1], residentBytes: 2, cpuSeconds: 3 });
   const host = (alive: boolean, configuration = false, failureMode = false) => ({
     alive,

@@ -196,12 +196,12 @@ t.test("other hosts are told of each request that an admission counts", async (t
     rule("user_path", "/", 60, { requests: 5, tokens: 5 }),
     rule("user_path", "/team", 0, { requests: 5 }),
   ]);
-  const told: string[] = [];
+  const events: string[] = [];
   const refusing = new Set<string>();
   for (const shared of book.sorted()) {
     const { subject, window } = shared.own!;
     const share = {
-      counted: () => void told.push(`${subject} counted`),
+      counted: () => void events.push(`${subject} counted`),
       waitOfRequests: () => (refusing.has("requests") ? 7 : 0),
       waitOfTokens: () => (refusing.has("tokens") ? 8 : 0),
       isFull: () => refusing.has("concurrent"),
@@ -210,7 +210,7 @@ t.test("other hosts are told of each request that an admission counts", async (t
     Object.assign(shared, { shares: { of: () => share, find: () => share } });
   }
   t.equal(outcome(ask(book, 0)), "admitted");
-  t.same(told, ["/ counted", "/team counted"]);
+  t.same(events, ["/ counted", "/team counted"]);
   for (const [dimension, expected] of [
     ["requests", "user_path / 60 requests 5: 7"],
     ["tokens", "user_path / 60 tokens 5: 8"],

@@ -448,13 +448,13 @@ t.test(
 
 t.test("other hosts are told of what changes a counter without a verdict", async (t) => {
   const { state, nowMs } = startDaemon([minute, gauge]);
-  const told: string[] = [];
+  const events: string[] = [];
   const shareOf = (name: string) =>
     ({
-      charged: (tokens: number) => told.push(`${name} charged ${tokens}`),
-      changed: () => told.push(`${name} changed`),
-      counted: () => told.push(`${name} counted`),
-      withdrawn: (lsn: number) => told.push(`${name} withdrawn ${lsn}`),
+      charged: (tokens: number) => events.push(`${name} charged ${tokens}`),
+      changed: () => events.push(`${name} changed`),
+      counted: () => events.push(`${name} counted`),
+      withdrawn: (lsn: number) => events.push(`${name} withdrawn ${lsn}`),
     }) as unknown as CounterShare;
   const counters = [minute, gauge].map((definition) => {
     const rule = state.book.find(definition)!;
@@ -463,9 +463,9 @@ t.test("other hosts are told of what changes a counter without a verdict", async
     return rule.own!;
   });
   const tell = (run: () => void): string[] => {
-    told.length = 0;
+    events.length = 0;
     run();
-    return [...told];
+    return [...events];
   };
   t.same(
     tell(() => hold(counters)),

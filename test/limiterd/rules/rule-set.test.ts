@@ -435,13 +435,13 @@ t.test("what does nothing is told once all rules are read", async (t) => {
     },
   );
   t.same([said, state.inertRules.size], [[], 0]);
-  const told: unknown[] = [];
-  const proxy = { role: "proxy", welcomed: true, send: (event: unknown) => told.push(event) };
+  const sent: unknown[] = [];
+  const proxy = { role: "proxy", welcomed: true, send: (event: unknown) => sent.push(event) };
   state.peers.add(proxy as never);
   await loadRules(state, 1);
   t.match(said, exactly([/^user_path \/a minute: token limits/, "/c minute"]));
   t.equal(state.inertRules.size, 1);
-  t.same(told, [{ kind: "event", name: "inert_rules", value: 1 }]);
+  t.same(sent, [{ kind: "event", name: "inert_rules", value: 1 }]);
 });
 
 t.test(

@@ -34,12 +34,12 @@ t.test(
       ruleWith("user_path", "/a/b", 3600, { requests: 4, tokens: 8 }),
       rule("user_path", "/a/b", 0, { requests: 1 }),
     );
-    const told = (path: string, tokensEnforced = true) =>
+    const headersOf = (path: string, tokensEnforced = true) =>
       headersOfCounters(book.matchPath(path, now), { nowMs: now, tokensEnforced });
     const of = (limit: number, resetSeconds: number) => ({ limit, remaining: limit, resetSeconds });
-    t.same(told("/a"), { requests: of(5, 60), tokens: of(9, 60) });
-    t.same(told("/a/b"), { requests: of(4, 3600), tokens: of(8, 3600) });
-    t.same(told("/a/b", false), { requests: of(4, 3600), tokens: null });
+    t.same(headersOf("/a"), { requests: of(5, 60), tokens: of(9, 60) });
+    t.same(headersOf("/a/b"), { requests: of(4, 3600), tokens: of(8, 3600) });
+    t.same(headersOf("/a/b", false), { requests: of(4, 3600), tokens: null });
   },
 );
 

@@ -195,7 +195,7 @@ for (const item of limiterCases("all")) {
 
 t.test("a list of children says that other hosts may have met more, if they share", async (t) => {
   const template = { ...pathRule("/users", 60, { requests: 5 }), perChild: true };
-  for (const [rule, told] of [
+  for (const [rule, expected] of [
     [template, { children: [{ subject: "/users/ann" }], total: 1, other_hosts: 1 }],
     [alone(template), { children: [{ subject: "/users/ann" }], total: 1, other_hosts: undefined }],
   ] as const) {
@@ -207,6 +207,6 @@ t.test("a list of children says that other hosts may have met more, if they shar
       period: "minute",
     });
     await hosts.pass(10);
-    t.match(await asked, told);
+    t.match(await asked, expected);
   }
 });

@@ -181,14 +181,14 @@ t.test("what is written after the close is dropped: the store may be closed by t
   );
   const before = writer.write([{ table: "rules", key: "a", value: [1] }]);
   await Promise.all([before, writer.close()]);
-  let told = false;
-  void writer.write([{ table: "rules", key: "b", value: [2] }]).then(() => (told = true));
+  let results = false;
+  void writer.write([{ table: "rules", key: "b", value: [2] }]).then(() => (results = true));
   await settled();
   t.same(
     self.written.flat().map((change) => change.key),
     ["a"],
   );
-  t.notOk(told);
+  t.notOk(results);
   t.notOk(
     writer.journal("p", 1, () => {}),
     "nor is a settle taken",
@@ -317,12 +317,12 @@ t.test("after the close nothing is counted, tried or scheduled", async (t) => {
   for (const { run } of timers.splice(0)) run();
   log.size = 5000;
   writer.counted();
-  let told = false;
-  void writer.tryWrite([{ table: "rules", key: "a", value: [1] }]).then(() => (told = true));
+  let results = false;
+  void writer.tryWrite([{ table: "rules", key: "a", value: [1] }]).then(() => (results = true));
   t.notOk(writer.journal("p", 2, () => {}));
   await settled();
   t.same(timers, []);
-  t.notOk(told);
+  t.notOk(results);
   t.equal(writer.unjournaled, 0);
   t.equal(self.written.length, 1);
 });
@@ -416,18 +416,18 @@ t.test("a store that works takes any number of settles", async (t) => {
 
 t.test("what waits for a store that fails is told of the failure once", async (t) => {
   const { writer, tick } = await failing();
-  const told: unknown[] = [];
+  const results: unknown[] = [];
   const wait = (key: string): void =>
     void writer
       .tryWrite([{ table: "rules", key, value: [1] }])
-      .then((outcome) => told.push(outcome?.message ?? null));
+      .then((outcome) => results.push(outcome?.message ?? null));
   wait("b");
   await tick();
   await tick();
-  t.same(told, ["no space"]);
+  t.same(results, ["no space"]);
   wait("c");
   await settled();
-  t.same(told, ["no space", "no space"]);
+  t.same(results, ["no space", "no space"]);
 });
 
 t.test("a batch that is committed while the next gathers keeps its own settles", async (t) => {
@@ -604,11 +604,11 @@ t.test("a batch comes back as it was written, and nothing else does", async (t) 
 });
 
 t.test("of each proxy the last settle is told once, and is what the journal has", async (t) => {
-  const told: string[] = [];
+  const results: string[] = [];
   const tellerOf =
     (name: string) =>
     (seq: number): void =>
-      void told.push(`${name} ${seq}`);
+      void results.push(`${name} ${seq}`);
   const [p, q, newP] = [tellerOf("p"), tellerOf("q"), tellerOf("new p")];
   const settles = new BatchSettles();
   t.same([settles.size, settles.last()], [0, new Map()]);
@@ -625,9 +625,9 @@ t.test("of each proxy the last settle is told once, and is what the journal has"
       ["q", 1],
     ]),
   );
-  t.same(told, [], "nothing before the commit");
+  t.same(results, [], "nothing before the commit");
   settles.reportDurable();
-  t.same(told, ["p 4", "q 1", "new p 5"]);
+  t.same(results, ["p 4", "q 1", "new p 5"]);
 });
 
 const change = (key: string): Change => ({ table: "rules", key, value: [1] });
@@ -749,33 +749,33 @@ t.test("each attempt is timed and told; a failed one is the next, until it succe
 
 t.test("a store that is broken is never tried again", async (t) => {
   const { queue, commits, events, timers } = held();
-  const told: unknown[] = [];
-  queue.tryWrite([change("a")], (failing) => told.push(failing));
+  const results: unknown[] = [];
+  queue.tryWrite([change("a")], (failing) => results.push(failing));
   const broken = new StoreBrokenError("lost");
   commits[0]!.fails(broken);
   await settled();
-  t.same(told, [broken]);
+  t.same(results, [broken]);
   t.same(timers, []);
   t.equal(queue.committing, true);
   t.equal(events.at(-1), "state lost");
-  queue.tryWrite([change("b")], (failing) => told.push(failing));
-  t.same(told, [broken, broken], "what comes after it learns of it at once");
+  queue.tryWrite([change("b")], (failing) => results.push(failing));
+  t.same(results, [broken, broken], "what comes after it learns of it at once");
   t.equal(commits.length, 1);
 });
 
 t.test("whoever waits is told once, however it goes on", async (t) => {
   const { queue, commits, timers } = held();
-  const told: unknown[] = [];
+  const results: unknown[] = [];
   const wait = (key: string): void =>
-    queue.tryWrite([change(key)], (failing) => told.push(`${key} ${failing?.message}`));
+    queue.tryWrite([change(key)], (failing) => results.push(`${key} ${failing?.message}`));
   wait("a");
   wait("b");
-  t.same(told, []);
+  t.same(results, []);
   commits[0]!.fails(new Error("no space"));
   await settled();
-  t.same(told.splice(0), ["a no space", "b no space"]);
+  t.same(results.splice(0), ["a no space", "b no space"]);
   wait("c");
-  t.same(told.splice(0), ["c no space"]);
+  t.same(results.splice(0), ["c no space"]);
   timers[0]!.run();
   commits[1]!.fails(new Error("no space"));
   await settled();
@@ -785,10 +785,10 @@ t.test("whoever waits is told once, however it goes on", async (t) => {
   wait("d");
   commits[3]!.ends();
   await settled();
-  t.same(told.splice(0), []);
+  t.same(results.splice(0), []);
   commits[4]!.ends();
   await settled();
-  t.same(told, ["d undefined"]);
+  t.same(results, ["d undefined"]);
 });
 
 const journalChanges = (count: number): Change[] =>

@@ -62,7 +62,7 @@ const rs = await makeSigner("rs", "RS256");
 
 t.test("signature, algorithm, issuer, audience, expiry and not-before are judged", async (t) => {
   const issuer = await issuerOf({ keys: { kind: "file", path: fileOf(t, keySet(es, rs)).path } });
-  const stranger = await makeSigner("es");
+  const otherSigner = await makeSigner("es");
   const [header = "", , signature = ""] = (await es.sign(claims)).split(".");
   const publicPem = createPublicKey({ key: es.jwk as JsonWebKeyInput["key"], format: "jwk" })
     .export({ type: "spki", format: "pem" })
@@ -93,7 +93,7 @@ t.test("signature, algorithm, issuer, audience, expiry and not-before are judged
     ["another issuer", await es.sign({ ...claims, iss: "https://other.test" }), "wrong"],
     ["another audience", await es.sign({ ...claims, aud: "other" }), "wrong"],
     ["no audience", await es.sign({ ...claims, aud: undefined }), "wrong"],
-    ["another's key with the same id", await stranger.sign(claims), "wrong"],
+    ["another's key with the same id", await otherSigner.sign(claims), "wrong"],
     ["an unknown key id", await es.sign(claims, { kid: "nope" }), "wrong"],
     [
       "other claims under the signature",
@@ -129,7 +129,7 @@ t.test("signature, algorithm, issuer, audience, expiry and not-before are judged
     ((await issuer.judge(token, nowMs)) as { expiredAtMs?: number }).expiredAtMs;
   const over = { ...claims, exp: now - 60 };
   t.equal(await expiredAt(await es.sign(over)), (now - 60) * 1000, "its holder may know");
-  t.equal(await expiredAt(await stranger.sign(over)), undefined, "a forger learns nothing");
+  t.equal(await expiredAt(await otherSigner.sign(over)), undefined, "a forger learns nothing");
   t.equal(await expiredAt(await es.sign({ ...claims, exp: -1 })), undefined);
 });
 
@@ -170,9 +170,9 @@ t.test("without a key id each of several keys is tried", async (t) => {
       resultOf(await issuer.judge(await signer.sign(claims, { kid: undefined }), nowMs)),
       "verified ann",
     );
-  const stranger = await makeSigner("es3");
+  const otherSigner = await makeSigner("es3");
   t.equal(
-    resultOf(await issuer.judge(await stranger.sign(claims, { kid: undefined }), nowMs)),
+    resultOf(await issuer.judge(await otherSigner.sign(claims, { kid: undefined }), nowMs)),
     "wrong",
   );
   t.equal(

@@ -96,14 +96,14 @@ t.test("those that have been idle longest go first", async (t) => {
 });
 
 t.test("each connection that makes room, and each request too many, is told", async (t) => {
-  let told = 0;
-  const room = new ConnectionRoom<Connection>(1, () => told++);
+  let calls = 0;
+  const room = new ConnectionRoom<Connection>(1, () => calls++);
   const all = Array.from({ length: 6 }, () => new Connection());
   for (const one of all) room.opened(one);
-  t.equal(told, 2);
+  t.equal(calls, 2);
   room.began(all[4]!);
   room.began(all[5]!);
-  t.same([told, room.isFull], [3, true]);
+  t.same([calls, room.isFull], [3, true]);
 });
 
 t.test("a process that may open few files holds few connections", async (t) => {

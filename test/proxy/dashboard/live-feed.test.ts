@@ -6,14 +6,14 @@ import type { CallOutcome } from "../../../proxy/limiter/limiter.js";
 import { failure } from "../../../shared/error-code.js";
 import { exactly } from "../../support/patterns/exactly.js";
 
-interface Told {
+interface LiveEvent {
   readonly event: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
 interface FakeWatcher {
   readonly watcher: Watcher & { ready: boolean };
-  readonly told: Told[];
+  readonly received: LiveEvent[];
   comments: number;
   ended: boolean;
   may: boolean | null;
@@ -76,9 +76,9 @@ class World {
   }
 
   watch(key: string | null = null, list: ListWatch["list"] = "rules"): FakeWatcher {
-    const told: Told[] = [];
+    const received: LiveEvent[] = [];
     const fake: FakeWatcher = {
-      told,
+      received,
       comments: 0,
       ended: false,
       may: true,
@@ -93,7 +93,7 @@ class World {
               continue;
             }
             const event = /^event: (\w+)$/m.exec(block)![1]!;
-            told.push({ event, data: JSON.parse(/^data: (.*)$/m.exec(block)![1]!) });
+            received.push({ event, data: JSON.parse(/^data: (.*)$/m.exec(block)![1]!) });
           }
         },
         end() {
@@ -123,9 +123,9 @@ class World {
   }
 }
 
-const events = ({ told }: FakeWatcher): readonly string[] => told.map(({ event }) => event);
-const rulesTold = ({ told }: FakeWatcher): readonly unknown[] =>
-  told.filter(({ event }) => event === "rules").map(({ data }) => data);
+const events = ({ received }: FakeWatcher): readonly string[] => received.map(({ event }) => event);
+const ruleEvents = ({ received }: FakeWatcher): readonly unknown[] =>
+  received.filter(({ event }) => event === "rules").map(({ data }) => data);
 
 t.test("one question serves all who watch, and none is asked while nobody does", async (t) => {
   const world = new World();
@@ -133,7 +133,7 @@ t.test("one question serves all who watch, and none is asked while nobody does",
   await world.settle();
   t.same(world.asked, ["status", "rate-limits.list"]);
   for (const watcher of watchers) t.same(events(watcher), ["tick", "rules"]);
-  t.match(watchers[0]!.told[0], {
+  t.match(watchers[0]!.received[0], {
     data: { server_time: "1970-01-01T00:00:00.000Z", status: { admitted: 0 } },
   });
   await world.tick();
@@ -154,7 +154,7 @@ t.test("of a page's rules those are told that have changed", async (t) => {
   const first = world.watch("page");
   await world.tick();
   t.match(
-    rulesTold(first),
+    ruleEvents(first),
     exactly([{ whole: true, rate_limits: { length: 2 } }]),
     "nothing has changed",
   );
@@ -162,17 +162,17 @@ t.test("of a page's rules those are told that have changed", async (t) => {
   const late = world.watch("page");
   await world.tick();
   t.match(
-    rulesTold(first)[1],
+    ruleEvents(first)[1],
     exactly({
       whole: false,
       rate_limits: [{ subject: "/b", requests_used: 5 }],
     }),
   );
-  t.match(rulesTold(late), exactly([{ whole: true, rate_limits: { length: 2 } }]));
+  t.match(ruleEvents(late), exactly([{ whole: true, rate_limits: { length: 2 } }]));
   for (const rules of [[rule("/a")], [rule("/a"), rule("/c")], [rule("/c"), rule("/a")], []]) {
     world.rules = rules;
     await world.tick();
-    t.match(rulesTold(first).at(-1), { whole: true, rate_limits: { length: rules.length } });
+    t.match(ruleEvents(first).at(-1), { whole: true, rate_limits: { length: rules.length } });
   }
 });
 
@@ -184,10 +184,12 @@ t.test("a page of budgets is told as one of rules, but not that time passes", as
   await world.tick();
   world.periodRatio = 0.5;
   await world.tick();
-  const told = watcher.told.filter(({ event }) => event === "budgets").map(({ data }) => data);
+  const received = watcher.received
+    .filter(({ event }) => event === "budgets")
+    .map(({ data }) => data);
   const page = { server_time: "now", next: null };
   const early = { period_ratio: 0.25 };
-  t.same(told, [
+  t.same(received, [
     {
       whole: true,
       ...page,
@@ -198,7 +200,7 @@ t.test("a page of budgets is told as one of rules, but not that time passes", as
     },
     { whole: false, ...page, budgets: [{ ...rule("/a"), ...early, requests_used: 1 }] },
   ]);
-  t.same(rulesTold(watcher), []);
+  t.same(ruleEvents(watcher), []);
 });
 
 t.test("a page is asked for until it is full, or the last", async (t) => {
@@ -252,12 +254,12 @@ t.test("whoever reads too slowly misses ticks, and gets the page anew", async (t
   slow.watcher.ready = false;
   world.rules[0]!.requests_used = 1;
   for (let i = 0; i < 3; i++) await world.tick();
-  t.equal(slow.told.length, 2, "nothing is queued for it");
+  t.equal(slow.received.length, 2, "nothing is queued for it");
   t.equal(events(quick).filter((event) => event === "tick").length, 4);
   slow.watcher.ready = true;
   await world.tick();
   t.match(
-    rulesTold(slow).at(-1),
+    ruleEvents(slow).at(-1),
     exactly({ whole: true, rate_limits: [{ requests_used: 1 }, {}] }),
   );
 });
@@ -267,7 +269,7 @@ t.test("each refusal is told once, and of many how many more there were", async 
   world.status.refused = 7;
   const watcher = world.watch();
   const numbers = (): unknown[] =>
-    watcher.told.filter(({ event }) => event === "refused").map(({ data }) => data);
+    watcher.received.filter(({ event }) => event === "refused").map(({ data }) => data);
   await world.settle();
   t.same(numbers(), [], "not those from before");
   world.status.refused = 9;
@@ -292,7 +294,7 @@ t.test("the daemon's absence is told once, and its return", async (t) => {
   world.away = true;
   for (let i = 0; i < 3; i++) await world.tick();
   t.same(events(watcher), ["tick", "rules", "lost"]);
-  t.match(watcher.told.at(-1), { data: { message: "it is away" } });
+  t.match(watcher.received.at(-1), { data: { message: "it is away" } });
   for (let ms = 0; ms < keepAliveMs; ms += 5000) await world.tick(5000);
   t.equal(watcher.comments, 1, "meanwhile a comment keeps the connection");
   t.notOk(watcher.ended);
@@ -344,7 +346,7 @@ t.test("of many different pages a few are asked for in each tick, in turns", asy
     for (const each of world.rules) each.requests_used++;
     await world.tick();
   }
-  const counts = watchers.map((watcher) => rulesTold(watcher).length);
+  const counts = watchers.map((watcher) => ruleEvents(watcher).length);
   t.ok(
     counts.every((count) => count >= 2),
     `all come round: ${counts.join(" ")}`,

@@ -641,11 +641,11 @@ t.test("a tier has the client's name for it", async (t) => {
     [null, undefined],
   ] as const)
     t.equal(chatServiceTier(usage), tier, JSON.stringify(usage));
-  for (const [tier, told] of [
+  for (const [tier, expected] of [
     ["default", "standard"],
     ["priority", "priority"],
     ["fast", "priority"],
     ["flex", undefined],
   ] as const)
-    t.equal(messagesUsage({ prompt_tokens: 1 }, tier)["service_tier"], told, tier);
+    t.equal(messagesUsage({ prompt_tokens: 1 }, tier)["service_tier"], expected, tier);
 });

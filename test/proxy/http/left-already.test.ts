@@ -54,37 +54,37 @@ t.test(
   async (t) => {
     const exchanges = { node: await left(t), fake: leftWithoutSocket() };
     for (const [name, exchange] of Object.entries(exchanges)) {
-      const told: string[] = [];
-      exchange.onGone(() => told.push("first"));
-      t.same(told, [], name);
+      const calls: string[] = [];
+      exchange.onGone(() => calls.push("first"));
+      t.same(calls, [], name);
       for (let turns = 0; turns < 5; turns++) await aTurn();
-      t.same(told, ["first"], name);
-      exchange.onGone(() => told.push("second"));
+      t.same(calls, ["first"], name);
+      exchange.onGone(() => calls.push("second"));
       for (let turns = 0; turns < 5; turns++) await aTurn();
-      t.same(told, ["first", "second"], `${name}: each who asks`);
+      t.same(calls, ["first", "second"], `${name}: each who asks`);
     }
   },
 );
 
 t.test("of two who ask in one turn the later is told", async (t) => {
   const exchange = await left(t);
-  const told: string[] = [];
-  exchange.onGone(() => told.push("first"));
-  exchange.onGone(() => told.push("second"));
+  const calls: string[] = [];
+  exchange.onGone(() => calls.push("first"));
+  exchange.onGone(() => calls.push("second"));
   for (let turns = 0; turns < 5; turns++) await aTurn();
-  t.same(told, ["second"]);
+  t.same(calls, ["second"]);
 });
 
 t.test("who asked before isn't told again by asking in the turn of the leaving", async (t) => {
   const { exchange, client } = await exchangeOf(t, get);
-  const told: string[] = [];
-  exchange.onGone(() => told.push("first"));
+  const calls: string[] = [];
+  exchange.onGone(() => calls.push("first"));
   exchange.cut();
   t.equal(exchange.gone, true);
-  exchange.onGone(() => told.push("second"));
-  while (told.length === 0) await aTurn();
+  exchange.onGone(() => calls.push("second"));
+  while (calls.length === 0) await aTurn();
   for (let turns = 0; turns < 5; turns++) await aTurn();
-  t.same(told, ["second"]);
+  t.same(calls, ["second"]);
   client.destroy();
 });
 

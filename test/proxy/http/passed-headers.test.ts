@@ -153,12 +153,12 @@ t.test("whatever a header is called, only a name of the lists passes", async (t)
 
 t.test("a provider that is told of traces is sent them, and no other is", async (t) => {
   const names = ["Traceparent", "tracestate"];
-  const told = passedHeaders(
+  const withTraces = passedHeaders(
     { type: "vllm", operations: new Set(), forwardHeaders: [] },
     "x-path",
     true,
   );
-  t.same(kept(told, [...names, "x-path", "cookie"]), names);
+  t.same(kept(withTraces, [...names, "x-path", "cookie"]), names);
   for (const type of providerTypes) t.same(kept(passedTo(type), names), [], type);
 });
 

@@ -34,14 +34,14 @@ function failed(status: number, more: object = {}): Attempt {
 /** Opens at two failures, for a second; `told` is what it reports. */
 function healthAt() {
   const clock = { nowMs: 0 };
-  const told: string[] = [];
+  const notices: string[] = [];
   const health = new TargetHealth({
     monoMs: () => clock.nowMs,
     nowMs: () => 1_000_000 + clock.nowMs,
     configOf: () => ({ breakerFailures: 2, breakerOpenMs: 1000 }),
-    onOpened: ({ provider }, why, openMs) => told.push(`${provider} opens: ${why}, ${openMs}`),
-    onClosed: ({ provider }) => told.push(`${provider} closes`),
-    onRefused: ({ provider }, why) => told.push(`${provider} refuses: ${why}`),
+    onOpened: ({ provider }, why, openMs) => notices.push(`${provider} opens: ${why}, ${openMs}`),
+    onClosed: ({ provider }) => notices.push(`${provider} closes`),
+    onRefused: ({ provider }, why) => notices.push(`${provider} refuses: ${why}`),
   });
   const note = (target: Target, ...attempts: Attempt[]): void => {
     for (const attempt of attempts) health.note(target, clock.nowMs, attempt);
@@ -52,7 +52,7 @@ function healthAt() {
     const { targets: first, all } = health.candidates(targets);
     return `${names(first)}/${names(all)}`;
   };
-  return { clock, told, health, note, order };
+  return { clock, notices, health, note, order };
 }
 
 t.test(
@@ -138,7 +138,7 @@ t.test("while all is well the order is handed through as it is", async (t) => {
 t.test(
   "a target that keeps failing is left out while another is well, then tried once",
   async (t) => {
-    const { clock, told, health, note, order } = healthAt();
+    const { clock, notices, health, note, order } = healthAt();
     note(b, failed(503), failed(500));
     t.equal(order([a, b, c]), "ac/acb");
     t.ok(health.isOpen(b));
@@ -151,7 +151,7 @@ t.test(
     t.equal(order([b, c, a]), "c/cba", "and no other one");
     note(b, answered);
     t.equal(order([a, b, c]), "b/bca");
-    t.same(told, ["b opens: 500, 1000", "c opens: 503, 1000", "a opens: 429, 9000", "b closes"]);
+    t.same(notices, ["b opens: 500, 1000", "c opens: 503, 1000", "a opens: 429, 9000", "b closes"]);
   },
 );
 
@@ -186,11 +186,11 @@ t.test("what speaks against a target, and what doesn't", async (t) => {
 });
 
 t.test("a refusal of our key is told once, until the target answers again", async (t) => {
-  const { told, note } = healthAt();
+  const { notices, note } = healthAt();
   const refused = { ...failed(502, { credentials: true }), note: "the provider answered 401" };
   note(a, refused, failed(500), refused, answered, refused);
   t.same(
-    told.filter((line) => line.includes("refuses")),
+    notices.filter((line) => line.includes("refuses")),
     ["a refuses: the provider answered 401", "a refuses: the provider answered 401"],
   );
 });
@@ -211,13 +211,13 @@ t.test("the report names each with its state; the number of them is bounded", as
 });
 
 t.test("a stream that broke off counts as a failure, with no wait of the provider's", async (t) => {
-  const { health, note, clock, told } = healthAt();
+  const { health, note, clock, notices } = healthAt();
   const cut: Attempt = { failed: null, outcome: "upstream_cut", note: "reset" };
   note(a, cut);
   t.same(health.counts(), { failing: 1, open: 0 });
   note(a, cut);
   t.same(health.counts(), { failing: 1, open: 1 });
-  t.same(told, ["a opens: reset, 1000"]);
+  t.same(notices, ["a opens: reset, 1000"]);
   note(b, failed(503));
   t.same(health.counts(), { failing: 2, open: 1 });
   clock.nowMs = 400;
@@ -228,10 +228,10 @@ t.test("a stream that broke off counts as a failure, with no wait of the provide
 });
 
 t.test("why our key was refused is said in the provider's words, or by its status", async (t) => {
-  const { note, told } = healthAt();
+  const { note, notices } = healthAt();
   note(a, failed(401, { credentials: true }));
   note(b, { ...failed(401, { credentials: true }), note: "the key has expired" });
-  t.same(told, ["a refuses: 401", "b refuses: the key has expired"]);
+  t.same(notices, ["a refuses: 401", "b refuses: the key has expired"]);
 });
 
 t.test("what a client breaks off speaks neither for a target nor against it", async (t) => {
@@ -256,22 +256,22 @@ t.test("one target that is left alone is enough to change the order", async (t) 
 });
 
 t.test("an answer speaks for its own target, if it began after that failed", async (t) => {
-  const { clock, told, health, note } = healthAt();
+  const { clock, notices, health, note } = healthAt();
   clock.nowMs = 500;
   note(a, failed(503));
   note(b, answered);
   t.same(health.counts(), { failing: 1, open: 0 });
   note(a, answered);
-  t.same([health.counts(), told], [{ failing: 0, open: 0 }, []], "it was never left alone");
+  t.same([health.counts(), notices], [{ failing: 0, open: 0 }, []], "it was never left alone");
   note(a, failed(503), failed(503));
-  t.same(told, ["a opens: 503, 1000"]);
+  t.same(notices, ["a opens: 503, 1000"]);
   health.note(a, 499, answered);
   health.noteWell(a, 499);
   t.ok(health.isOpen(a));
   clock.nowMs = 9000;
   t.match(health.report(), exactly([{ state: "open", retryInMs: 0 }]), "its time is over");
   health.noteWell(a, 500);
-  t.same(told, ["a opens: 503, 1000", "a closes"]);
+  t.same(notices, ["a opens: 503, 1000", "a closes"]);
 });
 
 t.test("why the last attempt failed is known of each kind of it", async (t) => {

@@ -150,7 +150,7 @@ t.test("what answers tell beside their tokens is priced by its kind, tier and ca
     perUnit: { webSearches: 10_000_000_000, fileSearches: 2_500_000_000 },
     serviceTiers: { flex: evenFactors(500), priority: evenFactors(1700) },
   };
-  const told = (
+  const detailed = (
     counts: Parameters<typeof detailsOf>[1],
     tier: string | null = null,
   ): UsageDetails | null => detailsOf(tier, counts);
@@ -158,7 +158,7 @@ t.test("what answers tell beside their tokens is priced by its kind, tier and ca
     [
       [
         "audio",
-        usage(100, 50, { details: told({ audioInputTokens: 60, audioOutputTokens: 20 }) }),
+        usage(100, 50, { details: detailed({ audioInputTokens: 60, audioOutputTokens: 20 }) }),
         40 * 2_500_000 + 60 * 40_000_000,
         30 * 10_000_000 + 20 * 80_000_000,
         7,
@@ -167,7 +167,7 @@ t.test("what answers tell beside their tokens is priced by its kind, tier and ca
         "audio from a cache",
         usage(100, 0, {
           cachedInputTokens: 50,
-          details: told({ audioInputTokens: 60, cachedAudioInputTokens: 20 }),
+          details: detailed({ audioInputTokens: 60, cachedAudioInputTokens: 20 }),
         }),
         10 * 2_500_000 + 40 * 40_000_000 + 30 * 1_250_000 + 20 * 400_000,
         0,
@@ -175,7 +175,7 @@ t.test("what answers tell beside their tokens is priced by its kind, tier and ca
       ],
       [
         "images, whose output has no rate of its own",
-        usage(100, 9, { details: told({ imageInputTokens: 30, imageOutputTokens: 9 }) }),
+        usage(100, 9, { details: detailed({ imageInputTokens: 30, imageOutputTokens: 9 }) }),
         70 * 2_500_000 + 30 * 5_000_000,
         90_000_000,
         7,
@@ -184,7 +184,7 @@ t.test("what answers tell beside their tokens is priced by its kind, tier and ca
         "images, of which some were in a cache",
         usage(100, 0, {
           cachedInputTokens: 20,
-          details: told({ imageInputTokens: 30, cachedImageInputTokens: 10 }),
+          details: detailed({ imageInputTokens: 30, cachedImageInputTokens: 10 }),
         }),
         60 * 2_500_000 + 20 * 5_000_000 + 20 * 1_250_000,
         0,
@@ -194,7 +194,7 @@ t.test("what answers tell beside their tokens is priced by its kind, tier and ca
         "images from a cache, without a rate of their own",
         usage(100, 0, {
           cachedInputTokens: 100,
-          details: told({ imageInputTokens: 30, cachedImageInputTokens: 30 }),
+          details: detailed({ imageInputTokens: 30, cachedImageInputTokens: 30 }),
         }),
         125_000_000,
         0,
@@ -202,37 +202,43 @@ t.test("what answers tell beside their tokens is priced by its kind, tier and ca
       ],
       [
         "reasoning",
-        usage(0, 50, { details: told({ reasoningTokens: 20 }) }),
+        usage(0, 50, { details: detailed({ reasoningTokens: 20 }) }),
         0,
         30 * 10_000_000 + 20 * 3_000_000,
         7,
       ],
       [
         "cache writes by lifetime",
-        usage(100, 0, { cacheWriteInputTokens: 90, details: told({ cacheWrite1hTokens: 40 }) }),
+        usage(100, 0, { cacheWriteInputTokens: 90, details: detailed({ cacheWrite1hTokens: 40 }) }),
         10 * 2_500_000 + 50 * 3_125_000 + 40 * 5_000_000,
         0,
         7,
       ],
       [
         "searches",
-        usage(0, 0, { details: told({ webSearches: 3, fileSearches: 2 }) }),
+        usage(0, 0, { details: detailed({ webSearches: 3, fileSearches: 2 }) }),
         0,
         0,
         35_000_000_007,
       ],
       [
         "a tier, which halves no fee",
-        usage(10, 5, { details: told({ audioInputTokens: 4, webSearches: 1 }, "flex") }),
+        usage(10, 5, { details: detailed({ audioInputTokens: 4, webSearches: 1 }, "flex") }),
         6 * 1_250_000 + 4 * 20_000_000,
         5 * 5_000_000,
         10_000_000_007,
       ],
-      ["a dearer tier", usage(10, 0, { details: told({}, "priority") }), 10 * 4_250_000, 0, 7],
-      ["a tier without a factor", usage(10, 0, { details: told({}, "batch") }), 25_000_000, 0, 7],
+      ["a dearer tier", usage(10, 0, { details: detailed({}, "priority") }), 10 * 4_250_000, 0, 7],
+      [
+        "a tier without a factor",
+        usage(10, 0, { details: detailed({}, "batch") }),
+        25_000_000,
+        0,
+        7,
+      ],
       [
         "parts that are more than the whole: no token is paid twice",
-        usage(10, 10, { details: told({ audioOutputTokens: 8, reasoningTokens: 10 }) }),
+        usage(10, 10, { details: detailed({ audioOutputTokens: 8, reasoningTokens: 10 }) }),
         25_000_000,
         8 * 80_000_000 + 2 * 3_000_000,
         7,
@@ -245,7 +251,7 @@ t.test("what answers tell beside their tokens is priced by its kind, tier and ca
       name,
     );
   t.equal(
-    priceUsage(usage(5, 0, { details: told({ webSearches: callsPerResponseMax }) }), {
+    priceUsage(usage(5, 0, { details: detailed({ webSearches: callsPerResponseMax }) }), {
       ...speaking,
       perUnit: { webSearches: 1_000_000_000_000_000 },
     }),

@@ -283,19 +283,19 @@ t.test(
 );
 
 t.test("what Gemini's tools put into the prompt is input", (t) => {
-  const told = {
+  const recordedUsage = {
     promptTokenCount: 100,
     toolUsePromptTokenCount: 10_000,
     candidatesTokenCount: 50,
     thoughtsTokenCount: 20,
     totalTokenCount: 10_170,
   };
-  t.match(readUsage(told), { inputTokens: 10_100, outputTokens: 70, totalTokens: 10_170 });
+  t.match(readUsage(recordedUsage), { inputTokens: 10_100, outputTokens: 70, totalTokens: 10_170 });
   t.end();
 });
 
 /** By the names of reports; counts of 0 are left out. */
-function told(answer: unknown): Record<string, unknown> {
+function recordedUsage(answer: unknown): Record<string, unknown> {
   const reading = readUsage(findUsage(answer));
   const details = reading.kind === "usage" ? reading.details : null;
   if (details === null) return {};
@@ -311,16 +311,16 @@ function told(answer: unknown): Record<string, unknown> {
 
 t.test("what answers report beside their tokens is read", async (t) => {
   for (const { provider, answer, read } of reportedDetails) {
-    t.same(told(answer), read, provider);
+    t.same(recordedUsage(answer), read, provider);
     // The end of an answer says the same, unless all of it must be read.
     const end = usageAtEnd(JSON.stringify(answer));
-    if (end !== null) t.same(told(end), read, `the end: ${provider}`);
+    if (end !== null) t.same(recordedUsage(end), read, `the end: ${provider}`);
   }
 });
 
 t.test("a detail that is invalid counts as 0, one beyond its whole is cut to it", async (t) => {
   const of = (more: object): Record<string, unknown> =>
-    told({ usage: { prompt_tokens: 10, completion_tokens: 5, ...more } });
+    recordedUsage({ usage: { prompt_tokens: 10, completion_tokens: 5, ...more } });
   for (const wrong of [-1, 0.5, "3", null, {}, callsPerResponseMax + 1])
     t.same(of({ server_tool_use: { web_search_requests: wrong } }), {}, String(wrong));
   t.same(of({ prompt_tokens_details: { audio_tokens: 99, image_tokens: 4 } }), {
@@ -361,7 +361,7 @@ t.test(
       candidatesTokensDetails: modalities(7, 8),
       cacheTokensDetails: modalities(2, 3),
     };
-    t.same(told({ usageMetadata: gemini }), {
+    t.same(recordedUsage({ usageMetadata: gemini }), {
       audio_input_tokens: 5,
       image_input_tokens: 6,
       cached_audio_input_tokens: 2,
@@ -375,7 +375,7 @@ t.test(
       input_tokens_details: { audio_tokens: 1, image_tokens: 2 },
       output_tokens_details: { audio_tokens: 3, image_tokens: 4 },
     };
-    t.same(told({ usage: openai }), {
+    t.same(recordedUsage({ usage: openai }), {
       audio_input_tokens: 1,
       image_input_tokens: 2,
       audio_output_tokens: 3,
@@ -393,7 +393,7 @@ t.test("a caller's own words about a tier change no price", async (t) => {
     { output: [{ text: '"service_tier":"flex","usage":{}' }], usage },
   ]) {
     const text = JSON.stringify(answer);
-    const read = told(usageAtEnd(text) ?? JSON.parse(text));
+    const read = recordedUsage(usageAtEnd(text) ?? JSON.parse(text));
     t.not(read["service_tier"], "flex", text);
   }
 });
@@ -405,7 +405,10 @@ t.test("a stream tells its tier at the start and its searches at the end", async
   const ended = findUsage({
     usage: { output_tokens: 9, server_tool_use: { web_search_requests: 2 } },
   });
-  t.same(told({ usage: mergeUsage(begun, ended) }), { service_tier: "priority", web_searches: 2 });
+  t.same(recordedUsage({ usage: mergeUsage(begun, ended) }), {
+    service_tier: "priority",
+    web_searches: 2,
+  });
 });
 
 const whole = {

@@ -57,7 +57,7 @@ t.test("an answer that isn't held is read, however large, and takes no memory", 
   for (let i = 0; i < 40; i++) meter.keep(Buffer.from("0,".repeat(512 * 1024)));
   meter.keep(Buffer.from('0],"metadata":{"usage":"x"}}'));
   t.same([meter.isFull, memory.held], [false, 0]);
-  t.same(told(meter.charged(meter.read(meter.text()))), [3, 2, false, null]);
+  t.same(metered(meter.charged(meter.read(meter.text()))), [3, 2, false, null]);
 });
 
 t.test("without memory an answer isn't kept, and what is held is to be released", async (t) => {
@@ -178,7 +178,7 @@ interface MeterOptions {
 }
 
 /** The tokens of a usage, and what is said of them. */
-function told({ usage, estimated, note }: MeteredUsage) {
+function metered({ usage, estimated, note }: MeteredUsage) {
   return [usage?.inputTokens ?? null, usage?.outputTokens ?? null, estimated, note];
 }
 
@@ -223,8 +223,8 @@ t.test("what a body is charged, by its form, where it ended and where it was cut
     ],
   ] as const) {
     const what = `${form} ${JSON.stringify(more)}`;
-    t.same(told(body(form, text, more).ended()), ended, what);
-    t.same(told(body(form, text, more).cut()()), cut, `${what}, cut`);
+    t.same(metered(body(form, text, more).ended()), ended, what);
+    t.same(metered(body(form, text, more).cut()()), cut, `${what}, cut`);
   }
 });
 
@@ -254,7 +254,7 @@ t.test("what a stream is charged that ended, or that had an error", async (t) =>
       [100, 30, true, "too deep"],
     ],
   ] as const)
-    t.match(told(stream(events, more).ended()), expected, JSON.stringify([events, more]));
+    t.match(metered(stream(events, more).ended()), expected, JSON.stringify([events, more]));
 });
 
 t.test("what a stream is charged that was cut, with what wasn't translated of it", async (t) => {
@@ -278,7 +278,7 @@ t.test("what a stream is charged that was cut, with what wasn't translated of it
     ],
   ] as const)
     t.same(
-      told(stream(events, more).cut()(bytes)),
+      metered(stream(events, more).cut()(bytes)),
       expected,
       JSON.stringify([events, more, bytes]),
     );
@@ -286,12 +286,12 @@ t.test("what a stream is charged that was cut, with what wasn't translated of it
 
 t.test("that a large event can't be read is said, unless its translation did", async (t) => {
   const large = { choices: [{ delta: { parts: Array(streamEventBytesMax / 2).fill(0) } }] };
-  t.same(told(stream([large]).ended()), [100, 0, true, null]);
+  t.same(metered(stream([large]).ended()), [100, 0, true, null]);
   const broken = `${JSON.stringify(large)}}`;
   const note = /can't be read/;
-  t.match(told(stream([broken]).ended()), exactly([100, 0, true, note]));
+  t.match(metered(stream([broken]).ended()), exactly([100, 0, true, note]));
   const translation = translated({ usage: reported });
-  t.same(told(stream([broken], { translation }).ended()), [7, 50, false, null]);
+  t.same(metered(stream([broken], { translation }).ended()), [7, 50, false, null]);
 });
 
 t.test("only what is JSON is read, as far as its usage needs it", async (t) => {

@@ -231,9 +231,13 @@ t.test(
   "what an answer told beside its tokens is recorded, also when the cache repeats it",
   async (t) => {
     const details = detailsOf("flex", { webSearches: 2 });
-    const told = { ...usage, details };
-    t.same(usageRecord(ended({ usage: told }), what)?.details, details);
+    const detailed = { ...usage, details };
+    t.same(usageRecord(ended({ usage: detailed }), what)?.details, details);
     t.equal(usageRecord(ended({ usage: null }), what)?.details, null);
-    t.match(cachedRecord(told, what), { details, rewriteTokensSaved: 0, rewriteCostSaved: null });
+    t.match(cachedRecord(detailed, what), {
+      details,
+      rewriteTokensSaved: 0,
+      rewriteCostSaved: null,
+    });
   },
 );

@@ -62,14 +62,14 @@ function tableOfEndpoints(): string {
     isStored(place) ? `stored ${place.path.replace(/\/\{.*/, "")}` : place.path,
   ).map(([, methods]) => {
     const paths = grouped(methods, ({ path }) => path);
-    const told = methods.filter((place) => place.path === methods[0]!.path);
-    const counts = new Set(told.map(countedAs));
+    const methodsOfPath = methods.filter((place) => place.path === methods[0]!.path);
+    const counts = new Set(methodsOfPath.map(countedAs));
     return [
       paths.map(([path, of]) => `${methodsOf(of)}${code(path)}`).join(", "),
-      summariesOf(told),
+      summariesOf(methodsOfPath),
       counts.size === 1
         ? [...counts].join()
-        : told.map((place) => `${code(place.method)}: ${countedAs(place)}`).join(", "),
+        : methodsOfPath.map((place) => `${code(place.method)}: ${countedAs(place)}`).join(", "),
     ];
   });
   return markdown(["endpoint", "what it does", "counts"], rows);

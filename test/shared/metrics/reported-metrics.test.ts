@@ -17,16 +17,16 @@ t.test("what a proxy tells, labelled by its supervisor, is what a scrape of it s
   table.of(proxyMetrics.connections).values[0] = 12;
   table.of(proxyMetrics.loopLag).values.set([1, 2, 3, 4, 5, 6]);
   const own = [...writeMetrics(table.families(), "prometheus")].join("");
-  const told = parseMetricsMessage(
+  const message = parseMetricsMessage(
     JSON.parse(JSON.stringify({ metrics: "reported", id: 1, ...reportMetrics(table.families()) })),
   );
-  if (told?.metrics !== "reported") throw new Error("it is a message");
+  if (message?.metrics !== "reported") throw new Error("it is a message");
   const labelled = (proxy: string): string => {
-    const read = told.read.map(
+    const read = message.read.map(
       ([name, labels, values]) => [name, [...labels, proxy], values] as const,
     );
     return [
-      ...writeMetrics(familiesOfAll({ counted: told.counted, read }, true), "prometheus"),
+      ...writeMetrics(familiesOfAll({ counted: message.counted, read }, true), "prometheus"),
     ].join("");
   };
   t.equal(labelled(""), own);

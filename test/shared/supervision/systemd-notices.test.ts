@@ -45,10 +45,10 @@ t.test(
     const notices = systemdNotices({ env, onFailure: (reason) => t.fail(reason) });
     t.ok(notices.taken);
     t.ok(await notices.send({ ready: true, status: "serves" }));
-    const told = readFileSync(join(directory, "told"), "utf8");
-    t.match(told, /^READY=1\|STATUS=serves\|/);
-    t.match(told, /\bNOTIFY_SOCKET=@notify$/m);
-    t.notMatch(told, /OPENAI/);
+    const sent = readFileSync(join(directory, "told"), "utf8");
+    t.match(sent, /^READY=1\|STATUS=serves\|/);
+    t.match(sent, /\bNOTIFY_SOCKET=@notify$/m);
+    t.notMatch(sent, /OPENAI/);
   },
 );
 

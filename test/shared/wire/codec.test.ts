@@ -274,7 +274,7 @@ t.test("records, expressions, dates and other extensions never decode to a messa
   const admit = ["admit", 1, "/team", "authenticated", [["openai", "gpt-4o"]], false, 0] as const;
   t.match(parseToDaemon(read(encodeFrame(admit)).frames[0]), { kind: "admit" });
   const text = (value: string): number[] => [0xa0 + value.length, ...Buffer.from(value)];
-  const strangers: readonly (readonly [name: string, value: readonly number[]])[] = [
+  const unknownValues: readonly (readonly [name: string, value: readonly number[]])[] = [
     ["the type that doesn't exist", [0xc1]],
     ["a record", [0xd4, 0x72, 0x40, 0x91, ...text("a"), 1]],
     ["a date", [0xd6, 0xff, 0, 0, 0, 1]],
@@ -286,7 +286,7 @@ t.test("records, expressions, dates and other extensions never decode to a messa
     ["not a number", [0xcb, 0x7f, 0xf8, 0, 0, 0, 0, 0, 0]],
     ["a map", [0x81, ...text("a"), 1]],
   ];
-  for (const [name, value] of strangers) {
+  for (const [name, value] of unknownValues) {
     const { ok, frames } = read(framed(value));
     if (ok) t.equal(parseToDaemon(frames[0]), null, name);
     for (const place of [1, 2, 3, 4]) {

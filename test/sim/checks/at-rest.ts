@@ -83,9 +83,9 @@ function mustBeCharged({ world, witness }: SystemAtRest, proxy: ProxyProcess): v
     const key = chargeKey(part, of.path, of.target, tokens);
     charged.set(key, (charged.get(key) ?? 0) + 1);
   }
-  for (const { request, settles, told, outcome } of served) {
+  for (const { request, settles, holds, outcome } of served) {
     if (survives && outcome === null) world.fail(`request ${request.number} was never answered`);
-    const counted = told.map((target) => ({ part: "request", target, tokens: 0 }) as const);
+    const counted = holds.map((target) => ({ part: "request", target, tokens: 0 }) as const);
     for (const { part, target, tokens } of [...counted, ...settles]) {
       const key = chargeKey(part, part === "attempt" ? null : request.path, target, tokens);
       const times = charged.get(key) ?? 0;

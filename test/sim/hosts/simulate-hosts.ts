@@ -395,18 +395,18 @@ class HostsSimulation {
         const [current, before] = this.#truth.requests(rule, child, nowMs);
         const sure = this.#truth.requests(rule, child, nowMs, (each) => this.#isSure(rule, each));
         const isExact = this.#restarts === 0 && this.#sameClocks;
-        const told = [totals.requests, totals.requestsBefore] as const;
+        const counted = [totals.requests, totals.requestsBefore] as const;
         if (rule.hostOnly === true) {
-          if (told[0] + told[1] > 0) this.#world.fail(`the engine counts by ${rule.subject}`);
+          if (counted[0] + counted[1] > 0) this.#world.fail(`the engine counts by ${rule.subject}`);
           continue;
         }
         if (
-          told[0] < sure[0] ||
-          told[1] < sure[1] ||
-          (isExact && this.#differ(told, [current, before]))
+          counted[0] < sure[0] ||
+          counted[1] < sure[1] ||
+          (isExact && this.#differ(counted, [current, before]))
         )
           this.#world.fail(
-            `at rest the engine counts ${told.join(" and ")} on ${rule.subject} ${child} in ${rule.periodSeconds} s, and ${current} and ${before} were used`,
+            `at rest the engine counts ${counted.join(" and ")} on ${rule.subject} ${child} in ${rule.periodSeconds} s, and ${current} and ${before} were used`,
           );
       }
     }
@@ -434,9 +434,9 @@ class HostsSimulation {
   }
 
   /** A request that was withdrawn as its window ended may still be counted. */
-  #differ(told: readonly [number, number], used: readonly [number, number]): boolean {
+  #differ(counted: readonly [number, number], used: readonly [number, number]): boolean {
     const withdrawn = this.#truth.admitted.filter((each) => each.withdrawn).length;
-    return told[0] - used[0] > withdrawn || told[1] - used[1] > withdrawn;
+    return counted[0] - used[0] > withdrawn || counted[1] - used[1] > withdrawn;
   }
 
   /** At rest one host alone gets what is free, within two round trips. */

@@ -104,12 +104,12 @@ export class ProxyProcess {
     const answers = this.client.state === "connected";
     const hasRead = this.#connection.ends[0].allRead && daemon().state?.stopping === false;
     for (const { lease, lsn, target, targetLsn, submission } of this.#requests.admissions()) {
-      const untold = lsn === 0 || (target !== null && targetLsn === 0);
-      if (untold && answers && !submission)
+      const isUnreported = lsn === 0 || (target !== null && targetLsn === 0);
+      if (isUnreported && answers && !submission)
         return world.fail(`a request runs on ${id} that the daemon isn't told of`);
       // It is told by a frame that is still on its way, or that a stopping daemon passes over.
-      const isTold = lsn === uncountedLsn || targetLsn === uncountedLsn;
-      if (isUnnumbered(lsn) || (isTold && !hasRead)) continue;
+      const isReported = lsn === uncountedLsn || targetLsn === uncountedLsn;
+      if (isUnnumbered(lsn) || (isReported && !hasRead)) continue;
       const held = peer.leases.get(lease);
       if (
         held === undefined ||

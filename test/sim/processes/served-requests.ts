@@ -25,7 +25,7 @@ export interface Served {
     readonly tokens: number;
   }[];
   /** Where it was, without a verdict, when the daemon was told of it, and it was counted. */
-  readonly told: (Target | null)[];
+  readonly holds: (Target | null)[];
 }
 
 export const deadlineMs = 2_000;
@@ -64,16 +64,16 @@ export class ServedRequests {
 
   /** Notes which requests the daemon was told of that run without a verdict. */
   noteTold(): void {
-    for (const [{ lsn, target, targetLsn }, { told }] of this.#running) {
-      const isFirst = lsn === uncountedLsn && told.length === 0;
-      const isMoved = targetLsn === uncountedLsn && target !== null && !told.includes(target);
-      if (isFirst || isMoved) told.push(target);
+    for (const [{ lsn, target, targetLsn }, { holds }] of this.#running) {
+      const isFirst = lsn === uncountedLsn && holds.length === 0;
+      const isMoved = targetLsn === uncountedLsn && target !== null && !holds.includes(target);
+      if (isFirst || isMoved) holds.push(target);
     }
   }
 
   serve(request: SimulatedRequest): void {
     const { number, path, targets, submission } = request;
-    const served: Served = { request, outcome: null, settles: [], told: [] };
+    const served: Served = { request, outcome: null, settles: [], holds: [] };
     this.all.push(served);
     const caller = { userPath: path, credential: "authenticated" } as const;
     const asking = this.#client.admit(caller, targets, submission);

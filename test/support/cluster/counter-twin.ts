@@ -199,14 +199,14 @@ function restate(before: Row | undefined, { start, question, nowMs }: Asked): Ro
   const window = windowAt(periodMs, nowMs);
   const again = before !== undefined && start > before.start;
   const kept = rollHalves((again ? before.units : before?.frozen) ?? none, window);
-  const told = rollHalves(
+  const reported = rollHalves(
     { window: units.window, current: units.frozen, previous: units.frozenBefore },
     window,
   );
   const frozen = {
     window,
-    current: Math.max(kept.current, told.current),
-    previous: Math.max(kept.previous, told.previous),
+    current: Math.max(kept.current, reported.current),
+    previous: Math.max(kept.previous, reported.previous),
   };
   const spent = rollHalves(
     { window: units.window, current: units.spent, previous: units.spentBefore },

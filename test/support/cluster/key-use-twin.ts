@@ -7,8 +7,8 @@ export function addKeyUseTwin(engine: FakeEngine): void {
     const uses = hashes.get(key!) ?? new Map<string, string>();
     hashes.set(key!, uses);
     for (let i = 0; i < args.length; i += 2) {
-      const told = Math.min(Number(args[i + 1]), nowMs);
-      if (told > Number(uses.get(args[i]!) ?? 0)) uses.set(args[i]!, String(told));
+      const usedMs = Math.min(Number(args[i + 1]), nowMs);
+      if (usedMs > Number(uses.get(args[i]!) ?? 0)) uses.set(args[i]!, String(usedMs));
     }
     return 0;
   });

@@ -169,7 +169,7 @@ export async function playCell(stage: Stage, cell: Cell): Promise<CellOutcome> {
     stage.daemon = await site.startDaemon();
   }
   if (proxyDies && !proxyDrains) await ended(life.part);
-  life.relay.letGo();
+  life.relay.resume();
 
   const stillOpen = open.filter(({ sent }) => sent.life.fate !== "killed" && !sent.left);
   const heldExpected = stillOpen.filter(({ sent }) => sent.path === heldPath).length;

@@ -71,8 +71,8 @@ const kinds = {
   embeddings: 2,
   batch: 2,
   over: 3,
-  untold: 1,
-  "untold stream": 1,
+  unreported: 1,
+  "unreported stream": 1,
   failed: 1,
   "error inside": 1,
   left: 3,
@@ -94,7 +94,7 @@ const models: Readonly<Partial<Record<Kind, string>>> = {
   reported: "test/reported",
   over: virtualModel,
 };
-const streamed: ReadonlySet<Kind> = new Set<Kind>(["stream", "untold stream", "left", "died"]);
+const streamed: ReadonlySet<Kind> = new Set<Kind>(["stream", "unreported stream", "left", "died"]);
 
 export interface Asked {
   readonly number: number;
@@ -176,7 +176,7 @@ const seenText = ({ number }: Asked): string => "seen".repeat(1 + (number % 40))
 const mark = "before the cut";
 const json = { "content-type": "application/json" };
 
-function untoldBody(request: Asked): string {
+function unreportedBody(request: Asked): string {
   return completion(null, seenText(request));
 }
 
@@ -190,7 +190,7 @@ export function answer(call: ReceivedCall, request: Asked, provider: string): vo
     return void response.writeHead(500, json).end('{"error":{"message":"it broke"}}');
   if (kind === "error inside")
     return void response.writeHead(200, json).end('{"error":{"message":"it broke"}}');
-  if (kind === "untold") return void response.writeHead(200, json).end(untoldBody(request));
+  if (kind === "unreported") return void response.writeHead(200, json).end(unreportedBody(request));
   if (kind === "batch")
     return void response
       .writeHead(200, json)
@@ -272,9 +272,9 @@ export function outcomeOf(request: Asked, promptBytes: number): Outcome {
         totalCost: 2n * half,
       };
     }
-    case "untold":
-      return estimate(Buffer.byteLength(untoldBody(request)));
-    case "untold stream":
+    case "unreported":
+      return estimate(Buffer.byteLength(unreportedBody(request)));
+    case "unreported stream":
       return estimate(seenText(request).length);
     case "left":
       return { ...estimate(seenText(request).length + mark.length), status: 499 };

@@ -44,7 +44,7 @@ export interface Relay {
    */
   hold(direction: Direction, kind: string): Promise<void>;
   /** What is held passes, and so does all that follows. */
-  letGo(): void;
+  resume(): void;
   /** Resolved when so many more frames have passed, in either direction. */
   passed(frames: number): Promise<void>;
   /**
@@ -136,7 +136,7 @@ export async function startRelay(
     hold: (direction, kind) =>
       new Promise((resolve) => holds.set(direction, { kind, reached: resolve })),
     passed: (more) => new Promise((resolve) => passing.push({ goal: frames + more, resolve })),
-    letGo() {
+    resume() {
       holds.clear();
       for (const link of links) for (const lane of [link.up, link.down]) release(lane);
     },

@@ -33,8 +33,8 @@ interface Live {
 }
 
 /** Receives the changes of one page of a list. */
-export interface ListReader<Told> {
-  take(told: Told): void;
+export interface ListReader<Message> {
+  take(message: Message): void;
   /** Everything without a reported change is unchanged. */
   tick(serverTime: string): void;
   /** No further changes arrive. */
@@ -130,11 +130,11 @@ export class LiveFeed {
       this.#take(status, Date.parse(server_time));
       for (const { reader } of this.#followers) reader.tick(server_time);
     });
-    this.#hear(stream, "rules", (told) => {
-      for (const each of this.#followers) if (each.list === "rules") each.reader.take(told);
+    this.#hear(stream, "rules", (message) => {
+      for (const each of this.#followers) if (each.list === "rules") each.reader.take(message);
     });
-    this.#hear(stream, "budgets", (told) => {
-      for (const each of this.#followers) if (each.list === "budgets") each.reader.take(told);
+    this.#hear(stream, "budgets", (message) => {
+      for (const each of this.#followers) if (each.list === "budgets") each.reader.take(message);
     });
     this.#hear(stream, "lost", () => this.#daemonIs(true));
     this.#hear(stream, "back", () => this.#daemonIs(false));

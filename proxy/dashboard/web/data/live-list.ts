@@ -10,25 +10,27 @@ import { Poll } from "./poll.js";
 const everyMs = 5_000;
 
 /** `Told`: the data of the stream's event. */
-export class LiveList<Page extends ListPage, Told extends ListPage> implements ListReader<Told> {
+export class LiveList<Page extends ListPage, Message extends ListPage>
+  implements ListReader<Message>
+{
   readonly poll: Poll<Page>;
-  readonly #pageAfter: (before: Page | null, told: Told) => Page;
+  readonly #pageAfter: (before: Page | null, message: Message) => Page;
   #isStreamed = false;
 
   constructor(
     ask: (signal: AbortSignal) => Promise<Answer<Page>>,
-    pageAfter: (before: Page | null, told: Told) => Page,
+    pageAfter: (before: Page | null, message: Message) => Page,
   ) {
     this.poll = new Poll(ask, { everyMs, isStreamed: () => this.#isStreamed });
     this.#pageAfter = pageAfter;
   }
 
-  take(told: Told): void {
+  take(message: Message): void {
     this.#isStreamed = true;
     const { body } = this.poll.state.value;
     // An answer requested after a change may be newer; both times have the same form.
-    if (body !== null && told.server_time < body.server_time) return;
-    this.poll.take({ ok: true, body: this.#pageAfter(body, told) });
+    if (body !== null && message.server_time < body.server_time) return;
+    this.poll.take({ ok: true, body: this.#pageAfter(body, message) });
   }
 
   tick(serverTime: string): void {

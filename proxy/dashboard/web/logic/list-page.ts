@@ -39,10 +39,10 @@ interface Named {
 export function itemsAfter<Item extends Named>(
   before: readonly Item[],
   isWhole: boolean,
-  told: readonly Item[],
+  received: readonly Item[],
 ): readonly Item[] {
-  if (isWhole) return told;
-  const changed = new Map(told.map((item) => [nameOf(item), item]));
+  if (isWhole) return received;
+  const changed = new Map(received.map((item) => [nameOf(item), item]));
   return before.map((item) => changed.get(nameOf(item)) ?? item);
 }
 

@@ -18,7 +18,7 @@ class FakeProxy implements ProxyProcess {
   constructor(name: string, all: GatheredMetrics, requests: number, connections: number) {
     this.name = name;
     this.all = all;
-    this.own = told(requests, connections);
+    this.own = metricsOf(requests, connections);
     all.joined(this);
   }
 
@@ -42,7 +42,7 @@ class FakeProxy implements ProxyProcess {
   }
 }
 
-function told(requests: number, connections: number): ReportedMetrics {
+function metricsOf(requests: number, connections: number): ReportedMetrics {
   return { counted: [["requests", ["a"], [requests]]], read: [["connections", [], [connections]]] };
 }
 
@@ -79,12 +79,12 @@ t.test("a sum doesn't fall when proxies are replaced, and end", async (t) => {
   const third = new FakeProxy("proxy", all, 1, 30);
   t.same(await third.scrape(), [7, { "finishing-1": 10, "finishing-2": 20, "": 30 }]);
   // Its last word comes unasked.
-  all.said(old, { metrics: "reported", id: 0, ...told(9, 0) });
+  all.said(old, { metrics: "reported", id: 0, ...metricsOf(9, 0) });
   all.ended(old);
   t.same(await third.scrape(), [11, { "finishing-2": 20, "": 30 }]);
   all.ended(next);
   t.same(await third.scrape(), [11, { "": 30 }]);
-  all.said(old, { metrics: "reported", id: 0, ...told(99, 0) });
+  all.said(old, { metrics: "reported", id: 0, ...metricsOf(99, 0) });
   t.same(await third.scrape(), [11, { "": 30 }], "who has ended says nothing more");
 });
 
@@ -95,7 +95,7 @@ t.test(
     const first = new FakeProxy("proxy-1", all, 3, 10);
     const second = new FakeProxy("proxy-2", all, 4, 20);
     await first.scrape();
-    second.own = told(6, 20);
+    second.own = metricsOf(6, 20);
     all.ended(second);
     const again = new FakeProxy("proxy-2", all, 0, 21);
     t.same(await again.scrape(), [7, { "proxy-1": 10, "proxy-2": 21 }]);

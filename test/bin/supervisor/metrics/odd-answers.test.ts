@@ -1,12 +1,12 @@
 import t from "tap";
 import { type Heard, OddAnswers } from "../../../../bin/supervisor/metrics/odd-answers.js";
 
-const told = (odd: number): Heard => ({ counted: [], read: [], odd });
+const answerWith = (odd: number): Heard => ({ counted: [], read: [], odd });
 
 t.test("what is wrong with a proxy's answer is said in words", async (t) => {
   const table: readonly (readonly [Heard, string | null])[] = [
-    [told(0), null],
-    [told(3), "3 of its series are odd"],
+    [answerWith(0), null],
+    [answerWith(3), "3 of its series are odd"],
     ["no_listener", null],
     ["gone", null],
     ["none in time", "it doesn't answer in time"],
@@ -27,12 +27,12 @@ t.test("what is wrong with a proxy's answer is said in words", async (t) => {
 t.test("each proxy is reported once, until it answers well or leaves", async (t) => {
   const said: string[] = [];
   const answers = new OddAnswers((file) => void said.push(file));
-  const odd = (file: string): void => answers.heard({ file }, told(1));
+  const odd = (file: string): void => answers.heard({ file }, answerWith(1));
   odd("a");
   odd("a");
   odd("b");
   t.same(said, ["a", "b"]);
-  answers.heard({ file: "a" }, told(0));
+  answers.heard({ file: "a" }, answerWith(0));
   odd("a");
   odd("b");
   t.same(said, ["a", "b", "a"]);

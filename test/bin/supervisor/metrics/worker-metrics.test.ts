@@ -60,14 +60,14 @@ function worker(t: Test, place: string, { pid, requests, answerMs = 20_000 }: Co
 
 /** The count of each by its label, as a scrape of one has it. */
 async function scrape({ group }: Worker): Promise<Readonly<Record<string, number>>> {
-  const told = await group.gather();
+  const gathered = await group.gather();
   const byLabel = (series: readonly ReportedSeries[]): [string, number][] =>
     series.map(([, labels, values]) => [labels.at(-1)!, values[0]!]);
   t.same(
-    byLabel(told!.read).map(([label]) => label),
-    byLabel(told!.counted).map(([label]) => label),
+    byLabel(gathered!.read).map(([label]) => label),
+    byLabel(gathered!.counted).map(([label]) => label),
   );
-  return Object.fromEntries(byLabel(told!.counted));
+  return Object.fromEntries(byLabel(gathered!.counted));
 }
 
 t.test("whichever proxy of a port is scraped tells of all, each by its name", async (t) => {
@@ -121,11 +121,11 @@ t.test(
       t.teardown(() => server.close());
     }
     writeFileSync(join(metrics, `worker-9.${nowMs}.90.sock`), "no socket");
-    const told = await scrape(first);
-    t.equal(told[""], 10);
+    const gathered = await scrape(first);
+    t.equal(gathered[""], 10);
     t.notOk(
-      Object.keys(told).some((label) => /^worker-\d0|^worker-[89]/.test(label)),
-      Object.keys(told).join(),
+      Object.keys(gathered).some((label) => /^worker-\d0|^worker-[89]/.test(label)),
+      Object.keys(gathered).join(),
     );
     t.notOk(existsSync(killed), "what is left of a killed process is removed");
   },
@@ -176,9 +176,9 @@ t.test("an answer that makes no sense breaks no scrape, and is reported once", a
   }
   const loop = join(metrics, `loop.${nowMs}.1.sock`);
   symlinkSync(loop, loop);
-  const [told, again] = await Promise.all([first.group.gather(), first.group.gather()]);
-  t.equal(told, again, "scrapes at once ask the others once");
-  t.same(told, {
+  const [gathered, again] = await Promise.all([first.group.gather(), first.group.gather()]);
+  t.equal(gathered, again, "scrapes at once ask the others once");
+  t.same(gathered, {
     counted: [
       ["sluice_requests_total", ["openai", ""], [10]],
       ["sluice_requests_total", ["good", "series"], [5]],

@@ -158,9 +158,13 @@ t.test(
           for (const by of [null, ...groupings.filter((grouping) => grouping !== "session")])
             for (const user_path of ["/", "/a"]) {
               const question = { ...today, user_path, by };
-              const { hosts: whose, ...told } = await ask(host.daemon, "usage.summary", question);
+              const { hosts: whose, ...summary } = await ask(
+                host.daemon,
+                "usage.summary",
+                question,
+              );
               const truth = await ask(all, "usage.summary", question);
-              t.same(told, truth, `${by} of ${user_path}`);
+              t.same(summary, truth, `${by} of ${user_path}`);
               t.match(whose, { scope: "all_hosts", count: 3, complete: true });
               if (!t.passing()) return false;
             }

@@ -51,16 +51,16 @@ t.test("what can't be explained is said by its field", async (t) => {
 t.test("what would be asked is explained, with the rules that hold now", async (t) => {
   const daemon = startDaemon([rule]);
   const asked = { user_path: "/team/a", targets: [target] };
-  const told = await ask(daemon, "explain", asked);
+  const explanation = await ask(daemon, "explain", asked);
   t.match(
-    told,
+    explanation,
     exactly({
       user_path: "/team/a",
       verdict: { admitted: true },
       rules: [{ max_requests: 1 }],
     }),
   );
-  t.notOk("key" in told);
+  t.notOk("key" in explanation);
   const off = startDaemon([rule], { store: daemon.store.crash(), rateLimitsEnabled: false });
   t.match(await ask(off, "explain", asked), { verdict: { admitted: true }, rules: { length: 0 } });
 });

@@ -78,7 +78,7 @@ t.test(
 
 t.test("what fails is counted, what works isn't", async (t) => {
   const { state } = startDaemon([]);
-  for (const [error, failed, told] of [
+  for (const [error, failed, isAnnounced] of [
     [null, 0, false],
     [new Error("full"), 1, true],
     [new Error("full"), 2, false],
@@ -86,5 +86,5 @@ t.test("what fails is counted, what works isn't", async (t) => {
     [null, 3, true],
     [null, 3, false],
   ] as const)
-    t.same([noteStoreState(state, error), state.counts.failedCommits], [told, failed]);
+    t.same([noteStoreState(state, error), state.counts.failedCommits], [isAnnounced, failed]);
 });

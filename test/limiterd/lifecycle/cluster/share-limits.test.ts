@@ -110,8 +110,8 @@ t.test(
       if (rule.counted !== null) rule.counted.share = null;
     engineIs({ kind: "connected", epoch: "second", serversAway: [] });
     await settle();
-    const told = new Set(calls.slice(before).map(([key]) => key));
-    t.same([...told].sort(), [
+    const announced = new Set(calls.slice(before).map(([key]) => key));
+    t.same([...announced].sort(), [
       "sluice:test:counter:user_path\n/a\n3600\n",
       "sluice:test:counter:user_path\n/t\n3600\nx",
     ]);

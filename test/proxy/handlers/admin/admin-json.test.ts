@@ -6,16 +6,16 @@ const fake = fakeGateway("providers: { openai: { type: openai, api_key: none, mo
 
 /** The value, or the field that is refused and why. */
 async function read(text: string): Promise<unknown> {
-  let told: unknown;
+  let result: unknown;
   await served(
     fake,
     async (context) => {
       const body = await readJson(context);
-      told = body.ok ? body.value : `${body.failure.param}: ${body.failure.message}`;
+      result = body.ok ? body.value : `${body.failure.param}: ${body.failure.message}`;
     },
     { path: "/admin/rate-limits", body: text },
   );
-  return told;
+  return result;
 }
 
 t.test("a field __proto__ is named as it was sent, wherever it is", async (t) => {

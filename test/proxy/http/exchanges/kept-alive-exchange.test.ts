@@ -175,11 +175,12 @@ t.test("an answer that can't have its status any more is told in the stream", as
     const before = sent().length;
     exchange.reply(502, [], JSON.stringify(body, null, 1), "utf8");
     t.equal(inner.ended, "end");
-    const told = sent().slice(before);
-    t.ok(told.startsWith(begins), told);
-    t.match(told, expected, operation);
-    t.match(told, /\n\n$/);
-    for (const data of told.matchAll(/^data: (.*)$/gm)) t.doesNotThrow(() => JSON.parse(data[1]!));
+    const written = sent().slice(before);
+    t.ok(written.startsWith(begins), written);
+    t.match(written, expected, operation);
+    t.match(written, /\n\n$/);
+    for (const data of written.matchAll(/^data: (.*)$/gm))
+      t.doesNotThrow(() => JSON.parse(data[1]!));
   }
   for (const [status, body] of [
     [200, '{"choices":[]}'],

@@ -15,7 +15,7 @@ t.test("a link is told when it comes and goes, and after a close nothing is", as
     peers.push(peer);
     if (kind === "hello") peer.send(asFrame(welcome(0)));
   });
-  const told = new EventEmitter();
+  const links = new EventEmitter();
   const lines: string[] = [];
   const say = (level: string) => (_: unknown, text: string) => void lines.push(`${level} ${text}`);
   const log = { info: say("info"), warn: say("warn"), error: say("error") } as unknown as Log;
@@ -25,9 +25,9 @@ t.test("a link is told when it comes and goes, and after a close nothing is", as
     failureMode: "closed",
     deadlineMs: 5000,
   } as unknown as Config["limiter"];
-  const connected = connectLimiter(config, log, (linked) => void told.emit("link", linked));
+  const connected = connectLimiter(config, log, (linked) => void links.emit("link", linked));
   t.teardown(() => connected.close());
-  t.same(await once(told, "link"), [true]);
+  t.same(await once(links, "link"), [true]);
   let isInTime = false;
   void connected.linkedInTime.then(() => (isInTime = true));
   await new Promise((resolve) => setImmediate(resolve));
@@ -41,10 +41,10 @@ t.test("a link is told when it comes and goes, and after a close nothing is", as
     "error the limiter daemon sent a frame that can't be read",
   ];
   t.same(lines, before, "a message of no known kind ends nothing");
-  const lost = once(told, "link");
+  const lost = once(links, "link");
   peers[0]!.send(Buffer.from([0, 0, 0, 2, 0xc1, 0xc1]));
   t.same(await lost, [false], "bytes that are no frame end the connection");
-  t.same(await once(told, "link"), [true], "it connects again");
+  t.same(await once(links, "link"), [true], "it connects again");
   t.same(lines, [
     ...before,
     "warn lost the limiter daemon",

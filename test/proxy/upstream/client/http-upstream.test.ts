@@ -274,9 +274,9 @@ t.test("informational responses are signs of life, but not without end", async (
     const upstream = createHttpUpstream(provider, directEgress, keyless());
     t.teardown(() => upstream.close());
     const body = Buffer.from("{}");
-    const told = await outcome((sink) =>
+    const result = await outcome((sink) =>
       upstream.send({ method: "POST", path: "/x", headers: [], body, isRepeatable: true }, sink),
     );
-    t.match(told, expected);
+    t.match(result, expected);
   }
 });

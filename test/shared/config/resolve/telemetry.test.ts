@@ -118,11 +118,11 @@ t.test("headers of spans alone are told from what isn't that, which isn't shown"
 
 t.test("the page on tracing names every variable that is read, and no other", async (t) => {
   const page = readFileSync("docs/reference/tracing.md", "utf8");
-  const told = new Set(page.match(/\bOTEL_[A-Z_]+[A-Z]\b/g));
+  const documented = new Set(page.match(/\bOTEL_[A-Z_]+[A-Z]\b/g));
   const ours = Object.values(settings).flatMap(({ env }) => (/^OTEL_/.test(env ?? "") ? env! : []));
   const read = new Set([...ours, ...telemetryVariables, ...readByPackages()]);
-  t.same([...read].filter((name) => !told.has(name)).sort(), [], "read, but not on the page");
-  t.same([...told].filter((name) => !read.has(name)).sort(), [], "on the page, but not read");
+  t.same([...read].filter((name) => !documented.has(name)).sort(), [], "read, but not on the page");
+  t.same([...documented].filter((name) => !read.has(name)).sort(), [], "on the page, but not read");
 });
 
 /** What the packages of OpenTelemetry read of a process's environment, by their own texts. */
