@@ -21,7 +21,7 @@ import { upstreamPath } from "../upstream/upstream-path.js";
 import { estimateTokens } from "../usage/count-usage.js";
 import { refuseUnadmitted, refuseUnknownModel } from "./admit-and-settle.js";
 import { readJsonCall } from "./json-call.js";
-import { callSource, namesOf, noRewriters, problemAt } from "./model-call.js";
+import { namesOf, noRewriters, problemAt } from "./model-call.js";
 
 type CountOperation = Extract<Operation, "count_tokens" | "input_tokens" | "count_content_tokens">;
 
@@ -81,7 +81,7 @@ export async function countTokens(
 ): Promise<void> {
   const { gateway, exchange, record } = context;
   const { monoMs } = gateway;
-  const read = await readJsonCall(operation, callSource(context));
+  const read = await readJsonCall(operation, context);
   if (!read.ok) return refuseUnadmitted(context, read.failure);
   const { call } = read;
   record.model = call.model;

@@ -43,42 +43,53 @@ import {
 import { createAnswerTranslator } from "../dialects/translate-answer.js";
 import { type TranslatedTarget, translateRequest } from "../dialects/translate-request.js";
 import { noMemory, unreadBody } from "../http/body-spool.js";
+import type { Exchange } from "../http/exchange.js";
 import { namingIn } from "../objects/object-body.js";
+import type { RequestContext } from "../request-context.js";
 import { notOffered } from "../routing/not-offered.js";
 import type { RefusedPart } from "../upstream/errors/refused-part.js";
 import { LargeBody } from "../upstream/large-body.js";
-import type { CallSource, ModelCall, ReadCall, SentFor, TargetRequest } from "./model-call.js";
+import {
+  type CallParts,
+  type ModelCall,
+  nextTurnBy,
+  type ReadCall,
+  type SentFor,
+  type TargetRequest,
+} from "./model-call.js";
 import { googleBody, otherModel, streamForm } from "./model-in-path.js";
 
 export async function readJsonCall(
   operation: JsonOperation,
-  source: CallSource,
+  context: RequestContext<CallParts>,
 ): Promise<ReadCall> {
-  const { exchange, bodyBytesMax, isUtf8, onRead } = source;
+  const { gateway, exchange, caller, record } = context;
+  const { bodyBytesMax, defaultModels } = gateway.config.server;
+  const fromMonoMs = gateway.monoMs();
   const body = await exchange.readBody(bodyBytesMax);
-  onRead?.();
+  record.waited(gateway.monoMs() - fromMonoMs);
   if (!body.ok) return { ok: false, failure: unreadBody(body, bodyBytesMax) };
   const text =
     body.bytes.length < slicedBytesMin
       ? bodyText(operation, body.bytes)
-      : await largeBodyText(operation, body.bytes, source.nextTurn);
-  const denial = denialOfDense(source.limiter, source.caller, () => isDense(text));
+      : await largeBodyText(operation, body.bytes, nextTurnBy(gateway.setTimer));
+  const denial = denialOfDense(gateway.limiter, caller, () => isDense(text));
   const denied = denial === null ? null : await denial;
   if (denied !== null) return { ok: false, failure: denied };
   const parsed = parseModelBody(
     operation,
     text,
-    isUtf8,
-    otherModel(operation, exchange, source.defaultModels),
+    gateway.isUtf8,
+    otherModel(operation, exchange, defaultModels),
   );
   if (!parsed.ok) return parsed;
   // `largeBodyText` already scanned a large body.
   const escapesNames = text.outline?.escapesNames;
-  const naming = source.caller.isOperator
+  const naming = caller.isOperator
     ? null
     : namingIn(body.bytes, parsed.fields, operation, escapesNames);
   const given = { bytes: body.bytes, body: parsed.body, naming };
-  return { ok: true, call: new JsonCall(operation, given, source) };
+  return { ok: true, call: new JsonCall(operation, given, context) };
 }
 
 const asNamed: SentFor = { isNamed: true, refused: nothingRefused };
@@ -105,7 +116,8 @@ class JsonCall implements ModelCall {
   /** Empty once released. */
   #bytes: Buffer;
   readonly #body: ModelBody;
-  readonly #source: CallSource;
+  readonly #exchange: Exchange;
+  readonly #nowMs: () => number;
   readonly #dialects: CallDialects;
   /** The client's body, parsed for the first translation, and the translations by target. */
   #parsed: JsonObject | null = null;
@@ -119,7 +131,11 @@ class JsonCall implements ModelCall {
   /** Kept after the body is released. */
   #promptBytes: number | null = null;
 
-  constructor(operation: JsonOperation, { bytes, body, naming }: GivenBody, source: CallSource) {
+  constructor(
+    operation: JsonOperation,
+    { bytes, body, naming }: GivenBody,
+    { gateway, exchange }: RequestContext<CallParts>,
+  ) {
     this.operation = operation;
     this.naming = naming;
     this.model = body.model;
@@ -129,7 +145,8 @@ class JsonCall implements ModelCall {
     this.#bytes = bytes;
     this.#body = body;
     this.#dialects = new CallDialects(operation, body);
-    this.#source = source;
+    this.#exchange = exchange;
+    this.#nowMs = gateway.nowMs;
   }
 
   valuesOf(name: string): readonly string[] {
@@ -157,7 +174,7 @@ class JsonCall implements ModelCall {
   #mayTranslate(): boolean {
     if (this.#translationBytes > 0) return true;
     const bytes = this.#bytes.length * translatedBodyFactor;
-    if (!this.#source.exchange.memory.take(bytes)) return false;
+    if (!this.#exchange.memory.take(bytes)) return false;
     this.#translationBytes = bytes;
     return true;
   }
@@ -276,10 +293,10 @@ class JsonCall implements ModelCall {
     const isShort = short?.ok === true;
     const translated = isShort ? short : this.#inDialect(target);
     assert(translated.ok, "a request with a problem isn't sent");
-    const { exchange, nowMs } = this.#source;
+    const exchange = this.#exchange;
     const context = {
       model: this.model,
-      nowSeconds: Math.floor(nowMs() / 1000),
+      nowSeconds: Math.floor(this.#nowMs() / 1000),
       requestId: exchange.ownId,
       provider: target.provider.name,
       streamForm: streamForm(this.operation, exchange.query),
@@ -318,7 +335,7 @@ class JsonCall implements ModelCall {
   }
 
   answered(): void {
-    const { memory } = this.#source.exchange;
+    const { memory } = this.#exchange;
     const isLarge = this.#bytes.length >= largeBodyBytes;
     const keepsBytes = isLarge ? writeExactly(this.#repeated ?? {}).length : this.#bytes.length;
     memory.give(Math.max(0, this.#translationBytes - keepsBytes));

@@ -1,19 +1,14 @@
 /**
  * The interface of a model request's body for the steps in `model-request.ts`, for JSON and forms.
  */
-import type { Config, ProviderConfig, RewriterName } from "../../shared/config/config.js";
+import type { ProviderConfig, RewriterName } from "../../shared/config/config.js";
 import { sentModel, type Target } from "../../shared/domain/target-name.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
-import type { Caller } from "../auth/caller.js";
 import type { Refused } from "../dialects/fit/own-reasoning.js";
 import type { AnswerTranslator } from "../dialects/translated-upstream.js";
 import { type Gateway, providerOf } from "../gateway.js";
-import type { Spool } from "../http/body-spool.js";
-import type { Exchange } from "../http/exchange.js";
-import type { Limiter } from "../limiter/limiter.js";
 import type { Naming } from "../objects/object-body.js";
-import type { RequestContext } from "../request-context.js";
 import { allowableNames } from "../routing/allowable-names.js";
 import type { Route } from "../routing/resolve-model.js";
 import type { RefusedPart } from "../upstream/errors/refused-part.js";
@@ -92,51 +87,20 @@ export type ReadCall =
   | { readonly ok: true; readonly call: ModelCall }
   | { readonly ok: false; readonly failure: Failure | null };
 
-/** What reading a call needs. */
-export interface CallSource {
-  readonly exchange: Exchange;
-  readonly caller: Caller;
-  readonly limiter: Limiter;
-  readonly bodyBytesMax: number;
-  readonly uploadBytesMax: number;
-  readonly defaultModels: Config["server"]["defaultModels"];
-  readonly newSpool: () => Promise<Spool>;
-  readonly isUtf8: (bytes: Buffer) => boolean;
-  readonly nowMs: () => number;
-  /** Resolved in the next turn of the event loop. */
-  readonly nextTurn: () => Promise<void>;
-  /** Runs once the body, or the part that matters, has arrived. */
-  readonly onRead?: (() => void) | undefined;
-}
-
-/** `onRead`: as in `CallSource`. */
-export function callSource(
-  { gateway, exchange, caller }: RequestContext<SourceParts>,
-  onRead?: () => void,
-): CallSource {
-  const { bodyBytesMax, uploadBytesMax, defaultModels } = gateway.config.server;
-  const { limiter, newSpool, isUtf8, nowMs, setTimer } = gateway;
-  return {
-    exchange,
-    caller,
-    limiter,
-    bodyBytesMax,
-    uploadBytesMax,
-    defaultModels,
-    newSpool,
-    isUtf8,
-    nowMs,
-    nextTurn: nextTurnBy(setTimer),
-    onRead,
-  };
-}
+/** The parts of the gateway that reading a call uses. */
+export type CallParts =
+  | "config"
+  | "isUtf8"
+  | "limiter"
+  | "monoMs"
+  | "newSpool"
+  | "nowMs"
+  | "setTimer";
 
 /** Resolved in the next turn of the event loop. */
 export function nextTurnBy(setTimer: Gateway["setTimer"]): () => Promise<void> {
   return () => new Promise((resolve) => void setTimer(0, resolve));
 }
-
-type SourceParts = "config" | "isUtf8" | "limiter" | "newSpool" | "nowMs" | "setTimer";
 
 /** The names by which an allow list may match a call; none if no list can allow it. */
 export function namesOf(

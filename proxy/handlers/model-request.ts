@@ -57,7 +57,6 @@ import { type FailOver, failOver } from "./attempts/fail-over.js";
 import { sendToTarget } from "./attempts/send-to-target.js";
 import { readJsonCall } from "./json-call.js";
 import {
-  callSource,
   type ModelCall,
   namesOf,
   noRewriters,
@@ -134,17 +133,14 @@ function agentRoute({ providers }: Pick<Gateway, "providers">, call: ModelCall):
 }
 
 function readCall(context: RequestContext, operation: ModelOperation): Promise<ReadCall> {
-  const { gateway, record } = context;
-  const fromMonoMs = gateway.monoMs();
-  const source = callSource(context, () => record.waited(gateway.monoMs() - fromMonoMs));
   switch (operation) {
     case "transcriptions":
     case "translations":
     case "image_edits":
     case "image_variations":
-      return readMultipartCall(operation, source);
+      return readMultipartCall(operation, context);
     default:
-      return readJsonCall(operation, source);
+      return readJsonCall(operation, context);
   }
 }
 

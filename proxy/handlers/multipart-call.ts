@@ -21,14 +21,17 @@ import {
   UploadTooLarge,
 } from "../http/body-spool.js";
 import { contentCoding } from "../http/copy-headers.js";
+import type { RequestContext } from "../request-context.js";
 import { notOffered } from "../routing/not-offered.js";
-import type { CallSource, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
+import type { CallParts, ModelCall, ReadCall, TargetRequest } from "./model-call.js";
 import { defaultModel } from "./model-in-path.js";
 
 export async function readMultipartCall(
   operation: Operation,
-  { exchange, uploadBytesMax, defaultModels, newSpool, onRead }: CallSource,
+  { gateway, exchange, record }: RequestContext<CallParts>,
 ): Promise<ReadCall> {
+  const { uploadBytesMax, defaultModels } = gateway.config.server;
+  const fromMonoMs = gateway.monoMs();
   const boundary = boundaryOf(exchange.header("content-type") ?? "");
   if (exchange.isRepeated("content-type"))
     return { ok: false, failure: invalid("content-type is given more than once") };
@@ -41,10 +44,10 @@ export async function readMultipartCall(
     exchange.readPieces(uploadBytesMax)[Symbol.asyncIterator](),
     finder,
     requestPieces(exchange.memory),
-    newSpool,
+    gateway.newSpool,
   );
   try {
-    await form.readUntilKnown().finally(onRead);
+    await form.readUntilKnown().finally(() => record.waited(gateway.monoMs() - fromMonoMs));
   } catch (error) {
     form.close();
     if (error instanceof UploadGone) return { ok: false, failure: null };

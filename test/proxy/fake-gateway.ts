@@ -8,6 +8,9 @@ import { FairTurns, FreePlaces } from "../../proxy/capacity/free-places.js";
 import { MemoryLedger } from "../../proxy/capacity/memory-ledger.js";
 import { SharedReads } from "../../proxy/capacity/shared-reads.js";
 import type { Capacity, Gateway } from "../../proxy/gateway.js";
+import type { CallParts } from "../../proxy/handlers/model-call.js";
+import type { Spool } from "../../proxy/http/body-spool.js";
+import type { Exchange } from "../../proxy/http/exchange.js";
 import { freePlacesMax } from "../../proxy/http/match-route.js";
 import { passedHeaders } from "../../proxy/http/passed-headers.js";
 import type {
@@ -31,6 +34,7 @@ import {
   type UpstreamFailure,
 } from "../../proxy/upstream/errors/upstream-failure.js";
 import type { RequestBody, Upstream, UpstreamRequest } from "../../proxy/upstream/upstream.js";
+import type { Config } from "../../shared/config/config.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
 import { type ObjectOwner, parseMadeObjects } from "../../shared/wire/stored-object.js";
@@ -66,8 +70,37 @@ export interface FakeGateway {
 /** Of a path, and not the operator's. */
 const tenant = authenticatedCaller("/team");
 export const operator: Caller = { ...tenant, isOperator: true };
-/** Of whom nobody is asked. */
-export const fromTenant = { caller: tenant, limiter: null as unknown as Limiter };
+
+/** A context in which a call is read; its caller is known, so the daemon isn't asked. */
+export function callContext(
+  exchange: Exchange,
+  { isUtf8 = () => true, nowMs = () => 0, newSpool = noDisk, ...server }: CallSettings,
+): RequestContext<CallParts> {
+  const gateway = {
+    config: { server: { bodyBytesMax: 0, uploadBytesMax: 0, defaultModels: [], ...server } },
+    isUtf8,
+    limiter: null,
+    monoMs: () => 0,
+    newSpool,
+    nowMs,
+    setTimer(_ms: number, run: () => void) {
+      queueMicrotask(run);
+      return () => {};
+    },
+  };
+  return {
+    gateway: gateway as unknown as RequestContext<CallParts>["gateway"],
+    exchange,
+    caller: tenant,
+    record: new RequestRecord(0),
+  };
+}
+
+interface CallSettings
+  extends Partial<Pick<Gateway, "isUtf8" | "newSpool" | "nowMs">>,
+    Partial<Pick<Config["server"], "bodyBytesMax" | "uploadBytesMax" | "defaultModels">> {}
+
+const noDisk = (): Promise<Spool> => Promise.reject(new Error("no disk"));
 
 /** Room for everything. */
 export function fakeCapacity(): Capacity {

@@ -15,7 +15,7 @@ import { cutBytes, mutateBytes } from "../mutate/mutate-bytes.js";
 import { JsonMutator } from "../mutate/mutate-json.js";
 import { oddText, runUnit } from "../mutate/odd-values.js";
 import { requestSamples } from "../samples/request-samples.js";
-import { executed, mustBeDeclared, providers, sourceOf, tryBody } from "./try-body.js";
+import { contextOf, executed, mustBeDeclared, providers, tryBody } from "./try-body.js";
 
 const mutator = new JsonMutator(
   requestSamples.map(({ body }) => body),
@@ -49,7 +49,7 @@ async function tryDense(random: Random): Promise<void> {
   const items = Array.from({ length: valuesMax + random.int(0, 1000) }, (_, at) => item(at));
   const sample = JSON.stringify(body);
   const bytes = Buffer.from(`${sample.slice(0, -1)},"x":[${items.join()}]}`);
-  const read = await readJsonCall(operation, sourceOf([bytes]));
+  const read = await readJsonCall(operation, contextOf([bytes]));
   must(!read.ok && read.failure?.message.includes("values") === true, "too many values");
 }
 
@@ -75,7 +75,7 @@ async function tryForm(random: Random): Promise<void> {
   const type = random.chance(0.9)
     ? "multipart/form-data; boundary=B"
     : `multipart/form-data; ${oddText(random)}`;
-  const source = sourceOf(cutBytes(form, random), ["content-type", type]);
+  const source = contextOf(cutBytes(form, random), ["content-type", type]);
   const read = await readMultipartCall("transcriptions", source);
   if (!read.ok) return mustBeDeclared(read);
   const { call } = read;

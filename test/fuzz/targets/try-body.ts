@@ -4,14 +4,15 @@
  */
 import { isCacheableRequest } from "../../../proxy/handlers/cache/cacheable.js";
 import { readJsonCall } from "../../../proxy/handlers/json-call.js";
-import type { CallSource, ReadCall } from "../../../proxy/handlers/model-call.js";
+import type { CallParts, ReadCall } from "../../../proxy/handlers/model-call.js";
+import type { RequestContext } from "../../../proxy/request-context.js";
 import { upstreamPath } from "../../../proxy/upstream/upstream-path.js";
 import { isCount } from "../../../shared/checked.js";
 import type { RewriterName } from "../../../shared/config/config.js";
 import { findPreset } from "../../../shared/config/presets.js";
 import { isGoogleOperation } from "../../../shared/operation.js";
 import { FakeExchange } from "../../proxy/fake-exchange.js";
-import { bytesOf, fromTenant } from "../../proxy/fake-gateway.js";
+import { bytesOf, callContext } from "../../proxy/fake-gateway.js";
 import type { Random } from "../../sim/random.js";
 import { providerConfig } from "../../support/provider-config.js";
 import { must } from "../fuzz-target.js";
@@ -57,20 +58,18 @@ const rewriters: readonly (readonly RewriterName[])[] = [
   ["minify_tool_json", "collapse_white_space", "drop_duplicate_system"],
 ];
 
-export function sourceOf(pieces: readonly Buffer[], headers: readonly string[] = []): CallSource {
+export function contextOf(
+  pieces: readonly Buffer[],
+  headers: readonly string[] = [],
+): RequestContext<CallParts> {
   const exchange = new FakeExchange({ headers });
   exchange.sentPieces = [...pieces];
-  return {
-    exchange,
-    ...fromTenant,
+  return callContext(exchange, {
     bodyBytesMax,
     uploadBytesMax: bodyBytesMax,
-    defaultModels: [],
-    newSpool: () => Promise.reject(new Error("no form here needs a disk")),
     isUtf8: (bytes) => Buffer.from(bytes.toString("utf8")).equals(bytes),
     nowMs: () => 1_795_000_000_000,
-    nextTurn: () => Promise.resolve(),
-  };
+  });
 }
 
 export function mustBeDeclared({ failure }: ReadCall & { readonly ok: false }): void {
@@ -88,7 +87,7 @@ export async function tryBody(
   bytes: Buffer,
   random: Random,
 ): Promise<void> {
-  const read = await readJsonCall(operation, sourceOf([bytes]));
+  const read = await readJsonCall(operation, contextOf([bytes]));
   if (!read.ok) return mustBeDeclared(read);
   const { call } = read;
   must(isCount(call.promptBytes), "bytes of the prompt");

@@ -15,7 +15,7 @@ import { isCollected } from "../../support/memory/is-collected.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { providerConfig } from "../../support/provider-config.js";
 import { FakeExchange } from "../fake-exchange.js";
-import { bytesOf, fromTenant } from "../fake-gateway.js";
+import { bytesOf, callContext } from "../fake-gateway.js";
 
 const chatty = providerConfig({ name: "chatty", operations: new Set(["chat_completions"]) });
 const claude = providerConfig({ name: "claude", type: "anthropic", maxTokensDefault: 777 });
@@ -34,17 +34,8 @@ async function read(
 }
 
 function readFrom(exchange: FakeExchange, operation: JsonOperation, bodyBytesMax = 10_000) {
-  return readJsonCall(operation, {
-    exchange,
-    ...fromTenant,
-    bodyBytesMax,
-    uploadBytesMax: 0,
-    defaultModels: [],
-    isUtf8: () => true,
-    newSpool: () => Promise.reject(new Error("no disk")),
-    nowMs: () => 1_761_000_000_500,
-    nextTurn: () => Promise.resolve(),
-  });
+  const settings = { bodyBytesMax, nowMs: () => 1_761_000_000_500 };
+  return readJsonCall(operation, callContext(exchange, settings));
 }
 
 function callIn(result: Awaited<ReturnType<typeof read>>): ModelCall {

@@ -5,9 +5,10 @@ import type { ModelCall, ReadCall } from "../../../proxy/handlers/model-call.js"
 import { readMultipartCall } from "../../../proxy/handlers/multipart-call.js";
 import { type Spool, SpoolFailed, UploadRefused } from "../../../proxy/http/body-spool.js";
 import { heldUploadBytesMax } from "../../../shared/bounds.js";
+import type { Config } from "../../../shared/config/config.js";
 import { providerConfig } from "../../support/provider-config.js";
 import { FakeExchange } from "../fake-exchange.js";
-import { bytesOf, fromTenant } from "../fake-gateway.js";
+import { bytesOf, callContext } from "../fake-gateway.js";
 
 const provider = providerConfig({ name: "one" });
 const field = (name: string, value: string): string =>
@@ -60,7 +61,7 @@ async function read(
     gone?: boolean;
     memoryMax?: number;
     modelInPath?: string | null;
-    defaultModels?: Parameters<typeof readMultipartCall>[1]["defaultModels"];
+    defaultModels?: Config["server"]["defaultModels"];
   } = {},
 ): Promise<Reading> {
   const bytes = Buffer.from(form);
@@ -91,17 +92,8 @@ async function read(
     spools.push(new FakeSpool());
     return Promise.resolve(spools.at(-1)!);
   };
-  const result = await readMultipartCall("transcriptions", {
-    exchange,
-    ...fromTenant,
-    bodyBytesMax: 0,
-    uploadBytesMax,
-    defaultModels,
-    newSpool,
-    isUtf8: () => true,
-    nowMs: () => 0,
-    nextTurn: () => Promise.resolve(),
-  });
+  const context = callContext(exchange, { uploadBytesMax, defaultModels, newSpool });
+  const result = await readMultipartCall("transcriptions", context);
   return { result, spools, taken: () => taken };
 }
 
@@ -321,29 +313,21 @@ t.test("a failing disk is a 503, not an error of the client", async (t) => {
   exchange.sentPieces = [Buffer.from(file(500_000))];
   const newSpool = (): Promise<Spool> =>
     Promise.reject(new SpoolFailed("the upload can't be kept on disk (ENOSPC)"));
-  const source = {
-    exchange,
-    ...fromTenant,
-    bodyBytesMax: 0,
-    uploadBytesMax: 10_000_000,
-    defaultModels: [],
-    isUtf8: () => true,
-    nowMs: () => 0,
-    nextTurn: () => Promise.resolve(),
-  };
-  t.match(await readMultipartCall("transcriptions", { ...source, newSpool }), {
-    ok: false,
-    failure: {
-      status: 503,
-      type: "internal_error",
-      message: "the upload can't be kept on disk (ENOSPC)",
+  const settings = { uploadBytesMax: 10_000_000 };
+  t.match(
+    await readMultipartCall("transcriptions", callContext(exchange, { ...settings, newSpool })),
+    {
+      ok: false,
+      failure: {
+        status: 503,
+        type: "internal_error",
+        message: "the upload can't be kept on disk (ENOSPC)",
+      },
     },
-  });
+  );
+  const broken = (): Promise<Spool> => Promise.reject(new TypeError("ours"));
   await t.rejects(
-    readMultipartCall("transcriptions", {
-      ...source,
-      newSpool: () => Promise.reject(new TypeError("ours")),
-    }),
+    readMultipartCall("transcriptions", callContext(exchange, { ...settings, newSpool: broken })),
     TypeError,
     "a mistake of our own isn't hidden",
   );
