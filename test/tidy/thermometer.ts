@@ -68,13 +68,29 @@ function namesOfExchange(ran: Covered): number {
   return new Set(names).size;
 }
 
+/** The files that docs/contributing/architecture.md names, in its order, to follow a chat. */
+function filesToRead(): readonly string[] {
+  const page = read("docs/contributing/architecture.md");
+  const steps = page.slice(
+    page.indexOf("## The way of one chat request"),
+    page.indexOf("## The tree"),
+  );
+  return [...steps.matchAll(/^\d+\. .*?\[([\w/-]+\.ts)\]/gm)].map(([, path]) => path!);
+}
+
 const { proxy, daemon } = await coverRequest();
+const toRead = filesToRead();
 const functionsOf = (covered: Covered): number => [...covered.values()].flat().length;
 const rows: readonly (readonly [what: string, figure: number])[] = [
   ["files that one chat runs, proxy", proxy.size],
   ["files that one chat runs, daemon", daemon.size],
   ["functions that one chat runs, proxy", functionsOf(proxy)],
   ["functions that one chat runs, daemon", functionsOf(daemon)],
+  ["files to read to follow a chat", toRead.length],
+  [
+    "of these, not run by a chat",
+    toRead.filter((path) => !proxy.has(path) && !daemon.has(path)).length,
+  ],
   ["names of the exchange on its way", namesOfExchange(proxy)],
   ["source files", sources.length],
   ["source files with one importer", withOneImporter()],
