@@ -56,11 +56,12 @@ interface Way {
   readonly baseUrl: string;
   readonly proxy?: string | null;
   readonly caFile?: string | null;
+  readonly connectTimeoutMs?: number;
 }
 
 /** How a model call and a request that passes end. */
 async function outcomes(way: Way): Promise<readonly string[]> {
-  const config = providerConfig({ name: "x", connectTimeoutMs: 300, ...way });
+  const config = providerConfig({ name: "x", connectTimeoutMs: 20_000, ...way });
   const egress = createEgress(config);
   const upstream = createHttpUpstream(config, egress, keyless());
   const passing = createHttpProxyUpstream(config, egress, keyless());
@@ -99,7 +100,8 @@ t.test("what the proxy doesn't do is a target that can't be reached", async (t) 
   t.same([call, passing], ["unreachable: ECONNREFUSED", "unreachable: ECONNREFUSED"]);
   const silentUrl = `http://127.0.0.1:${portOf(silent)}`;
   const late = "unreachable: ERR_PROXY_TIMEOUT";
-  t.same(await outcomes({ baseUrl: "http://provider.test", proxy: silentUrl }), [late, late]);
+  const way = { baseUrl: "http://provider.test", proxy: silentUrl, connectTimeoutMs: 300 };
+  t.same(await outcomes(way), [late, late]);
 });
 
 t.test("a certificate is trusted by its file alone, with a proxy and without one", async (t) => {
