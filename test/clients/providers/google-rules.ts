@@ -2,7 +2,7 @@
  * What Gemini's own API refuses in a request to generate content: fields that it doesn't know, and
  * calls without their results or their signatures.
  */
-import { describedProblem } from "../../outside/described.js";
+import { publishedForm } from "../../outside/described.js";
 import { isJson, type Json, listOf, type Rule } from "./shape.js";
 
 const contentsOf = (body: Json): readonly Json[] => listOf(body["contents"]);
@@ -81,10 +81,8 @@ const thinking: Rule = {
 };
 
 export const googleRules: readonly Rule[] = [
-  {
-    source: "google-genai, the types of its package on PyPI",
-    problem: ({ model: _, ...body }) => describedProblem("google", body),
-  },
+  // The path names the model.
+  publishedForm("google", ({ model: _, ...body }) => body),
   pairs,
   signatures,
   bothSchemas,

@@ -2,6 +2,7 @@
  * The providers of the matrix: for each its models, what its requests must be, and which shapes its
  * answers have. Each rule has its source.
  */
+import { publishedForm } from "../../outside/described.js";
 import {
   argumentsAreJson,
   assistantSaysSomething,
@@ -91,6 +92,7 @@ const openaiChat: readonly Rule[] = [
   openaiReasoning,
   noEffortWithTools,
   outputTokensMax({ "gpt-4o": 16_384, "gpt-4.1": 32_768, "gpt-5": 128_000 }),
+  publishedForm("chat"),
 ];
 /** What servers of open models take: they ignore what they don't know. */
 const openFields = [

@@ -4,6 +4,7 @@
  * Sources: the types of `@anthropic-ai/sdk` 1.12 for fields, platform.claude.com/docs for what goes
  * with what; each rule names its own.
  */
+import { publishedForm } from "../../outside/described.js";
 import {
   anyObject,
   arrayOf,
@@ -340,6 +341,14 @@ function notTaken(schema: unknown): string | null {
   return inner.map(notTaken).find((problem) => problem !== null) ?? null;
 }
 
+const published: Rule = publishedForm("messages");
+const publishedBeta: Rule = publishedForm("messages-beta");
+const form: Rule = {
+  source: `${published.source}, ${publishedBeta.source}`,
+  problem: (body, headers) =>
+    (headers["anthropic-beta"] === undefined ? published : publishedBeta).problem(body, headers),
+};
+
 export const messagesRules: readonly Rule[] = [
   shape,
   model,
@@ -348,6 +357,7 @@ export const messagesRules: readonly Rule[] = [
   thinkingBlocks,
   caching,
   outputSchema,
+  form,
 ];
 
 /** For others who speak Anthropic's dialect. */

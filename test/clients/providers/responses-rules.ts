@@ -4,7 +4,7 @@
  * Sources: `CreateResponse` of github.com/openai/openai-openapi and the types of `openai` 7; each
  * rule names its own.
  */
-
+import { publishedForm } from "../../outside/described.js";
 import { effortsOf, notStrict } from "./chat-rules.js";
 import {
   anyObject,
@@ -278,7 +278,40 @@ const strict: Rule = {
   },
 };
 
-export const responsesRules: readonly Rule[] = [shape, pairs, reasoning, model, strict];
+/**
+ * The published types want ids of reasoning and of answers, know none of a user's messages, take no
+ * null as the content of reasoning, want `strict` of functions, and know fewer fields of a web
+ * search. OpenAI's own Codex sends all that otherwise, and `client_metadata`:
+ * github.com/openai/codex, codex-rs/protocol/src/models.rs.
+ */
+const form: Rule = publishedForm("responses", ({ client_metadata: _, ...body }) => {
+  const { input, tools } = body;
+  return {
+    ...body,
+    ...(Array.isArray(input) ? { input: input.map(publishedItem) } : {}),
+    ...(Array.isArray(tools) ? { tools: tools.map(publishedTool) } : {}),
+  };
+});
+
+function publishedTool(tool: unknown): unknown {
+  if (!isJson(tool)) return tool;
+  const { external_web_access: _, search_content_types: __, ...others } = tool;
+  return tool["type"] === "function" ? { strict: null, parameters: null, ...tool } : others;
+}
+
+function publishedItem(item: unknown): unknown {
+  if (!isJson(item)) return item;
+  if (item["type"] === "reasoning")
+    return { id: "rs_1", ...item, content: item["content"] ?? undefined };
+  if (item["role"] === undefined) return item;
+  const { id = "msg_1", status = "completed", ...message } = item;
+  const isAnswer = listOf(message["content"]).some(({ type }) => type === "output_text");
+  if (!isAnswer) return message;
+  const content = listOf(message["content"]).map((part) => ({ annotations: [], ...part }));
+  return { type: "message", id, status, ...message, content };
+}
+
+export const responsesRules: readonly Rule[] = [shape, pairs, reasoning, model, strict, form];
 
 /** For others who speak OpenAI's dialect. */
 export const responsesFormRules: readonly Rule[] = [shape, pairs];
