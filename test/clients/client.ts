@@ -11,6 +11,9 @@ export const steps = [
   "abort",
   "busy",
   "day",
+  "compact",
+  "after",
+  "search",
 ] as const;
 
 export type Step = (typeof steps)[number];

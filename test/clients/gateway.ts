@@ -1,7 +1,7 @@
 /** The Sluice of the matrix: a daemon and a proxy, with every provider of the stand-in. */
 import { admin, until } from "../support/client.js";
 import { makeSite } from "../support/processes/processes.js";
-import { moved, movedModels } from "./providers/accounts.js";
+import { moved, movedModels, searching } from "./providers/accounts.js";
 import { hosts } from "./providers/hosts.js";
 import type { StandIn } from "./providers/stand-in.js";
 
@@ -38,6 +38,14 @@ function movedAccounts(url: string): string {
     .join("\n");
 }
 
+/** vLLM has no search. */
+export const searchHost = hosts.find(({ name }) => name === "vllm")!;
+
+function searchingAccount(url: string): string {
+  const { settings, models } = searchHost;
+  return `  ${searching}: { ${settings}, base_url: "${url}/${searching}.${searchHost.name}/v1", api_key: key, models: ${JSON.stringify(models)}, retries: 0 }`;
+}
+
 export interface Gateway {
   /** Without a path. */
   readonly url: string;
@@ -57,7 +65,8 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-export async function startGateway(standIn: StandIn): Promise<Gateway> {
+/** `searches`: whether Sluice searches the web for a provider that can't. */
+export async function startGateway(standIn: StandIn, searches = false): Promise<Gateway> {
   const endings: (() => unknown)[] = [];
   const site = makeSite(
     { teardown: (ending: () => unknown) => void endings.push(ending) },
@@ -65,6 +74,7 @@ export async function startGateway(standIn: StandIn): Promise<Gateway> {
 providers:
 ${hosts.map((host) => `  ${host.name}: { ${host.settings}, base_url: "${standIn.url}/${host.name}${paths.get(host.name) ?? "/v1"}", api_key: key-of-${host.name}, models: ${JSON.stringify(host.models)}, retries: 0 }`).join("\n")}
 ${movedAccounts(standIn.url)}
+${searches ? searchingAccount(standIn.url) : ""}
 virtual_models:
 ${Object.entries(movedModels)
   .map(
@@ -72,6 +82,7 @@ ${Object.entries(movedModels)
       `  ${moved}/${dialect}: { strategy: failover, targets: [${models.map((model, i) => `{ model: ${moved}.${host}.${i + 1}/${model} }`).join(", ")}] }`,
   )
   .join("\n")}
+${searches ? `tools: { web_search: { provider: tavily, base_url: "${standIn.url}/tavily", api_key: key-of-tavily } }` : ""}
 rate_limits:
   user_paths: [{ path: /, limits: [{ period: concurrent, max_requests: 100 }] }]
 `,

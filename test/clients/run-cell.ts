@@ -6,7 +6,7 @@ import type { Client, ClientDialect, Job, Outcome, Step } from "./client.js";
 import { tokensCounted } from "./counts.js";
 import { type Gateway, patienceMs, settled } from "./gateway.js";
 import type { Host, Operation } from "./providers/hosts.js";
-import { note, picture, word } from "./providers/script.js";
+import { found, note, picture, word } from "./providers/script.js";
 import type { Seen } from "./providers/stand-in.js";
 
 export interface StepResult {
@@ -123,6 +123,9 @@ const prompts: Readonly<Record<Step, (work: string) => string>> = {
   picture: () => "What does the picture show? [[PICTURE]]",
   count: () => "How long is this?",
   abort: () => "Take your time. [[SLOWLY]]",
+  compact: () => "/compact",
+  after: () => "What was it, after all? [[AFTER]]",
+  search: () => "Search the web for the fruit of the week. [[SEARCH]]",
 };
 
 async function runStep(gateway: Gateway, cell: Cell, step: Step): Promise<Tried> {
@@ -230,7 +233,12 @@ function checkOutcome(step: Step, { succeeded, isLate, output }: Outcome): strin
       return output.includes(`"fruit":"${word}"`) ? null : "it has no object";
     case "picture":
       return output.includes(`The picture shows a ${word}.`) ? null : "it doesn't see the picture";
+    case "after":
+      return output.includes(`It is still ${word}.`) ? null : "it has lost what was compacted";
+    case "search":
+      return output.includes(found) ? null : "it doesn't say what was found";
     case "count":
+    case "compact":
       return null;
     case "day":
       if (isLate) return "it doesn't stop";

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Client, Step } from "./client.js";
-import { type Gateway, startGateway } from "./gateway.js";
-import { moved } from "./providers/accounts.js";
+import { type Gateway, searchHost, startGateway } from "./gateway.js";
+import { moved, searching } from "./providers/accounts.js";
 import { type Host, hosts } from "./providers/hosts.js";
 import { startStandIn } from "./providers/stand-in.js";
 import { type CellResult, runCell } from "./run-cell.js";
@@ -20,6 +20,8 @@ export interface Wanted {
 /** Steps that don't depend on the provider are tried at these two, native and translated. */
 const limitHosts = ["openai", "anthropic"];
 const limitSteps: readonly Step[] = ["abort", "busy", "day"];
+/** A session that moves is compacted, too. */
+const movedSteps: readonly Step[] = ["task", "again", "compact", "after"];
 /** One of each dialect, and one that counts no tokens; gpt-oss and DeepSeek see no pictures. */
 const pictureHosts = ["openai", "anthropic", "gemini"];
 const countHosts = [...pictureHosts, "vllm"];
@@ -67,8 +69,22 @@ async function runClient(
   if (client.movesSessions === true && moved.includes(provider)) {
     const model = client.dialect;
     const directory = join(root, client.id, moved);
-    const steps = client.steps.filter((step) => step === "task" || step === "again");
+    const steps = client.steps.filter((step) => movedSteps.includes(step));
     const result = await runCell(gateway, { client, host: twoAccounts, model, steps, directory });
+    report(result);
+    results.push(result);
+  }
+  if (client.steps.includes("search") && searching.includes(provider)) {
+    const searchGateway = await startGateway(gateway.standIn, true);
+    const [model] = searchHost.models;
+    const result = await runCell(searchGateway, {
+      client,
+      host: { ...searchHost, name: searching, models: [], rules: {} },
+      model: model!,
+      steps: ["search"],
+      directory: join(root, client.id, searching),
+    });
+    await searchGateway.close();
     report(result);
     results.push(result);
   }
@@ -78,6 +94,7 @@ async function runClient(
 
 function stepsFor(client: Client, host: Host, model: number): readonly Step[] {
   const isTried = (step: Step): boolean => {
+    if (step === "compact" || step === "after" || step === "search") return false;
     const of = limitSteps.includes(step)
       ? limitHosts
       : step === "picture"

@@ -20,11 +20,9 @@ export interface Agent {
   readonly setUp: string;
   /** For one whose every turn takes seconds. */
   readonly hosts?: readonly string[];
-  /** What it isn't asked to do. */
-  readonly without?: Step;
   readonly dayRefusalsMax?: number;
   /** What it is asked to do beyond what all are. */
-  readonly also?: Step;
+  readonly also?: readonly Step[];
   /** The files of its home, by their path. */
   files(job: Job): Readonly<Record<string, string>>;
   env(job: Job): Record<string, string>;
@@ -35,7 +33,7 @@ export interface Agent {
 
 /** In the order in which they are asked. */
 const agentSteps: readonly Step[] = steps.filter((step) => step !== "stream" && step !== "json");
-const special: readonly Step[] = ["picture", "count"];
+const special: readonly Step[] = ["picture", "count", "compact", "after", "search"];
 
 export function agentClient(agent: Agent): Client {
   return {
@@ -43,7 +41,7 @@ export function agentClient(agent: Agent): Client {
     title: agent.title,
     dialect: agent.dialect,
     steps: agentSteps.filter(
-      (step) => step !== agent.without && (step === agent.also || !special.includes(step)),
+      (step) => agent.also?.includes(step) === true || !special.includes(step),
     ),
     setUp: agent.setUp,
     ...(agent.hosts === undefined ? {} : { hosts: agent.hosts }),

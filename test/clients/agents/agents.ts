@@ -4,14 +4,14 @@ import type { Job } from "../client.js";
 import { tokensCounted } from "../counts.js";
 import { type Agent, agentClient } from "./agent.js";
 
-const isLater = ({ step }: Job): boolean => step === "again";
+const isLater = ({ step }: Job): boolean => ["again", "compact", "after"].includes(step);
 
 const claudeCode: Agent = {
   id: "claude-code",
   title: "Claude Code 2.1",
   dialect: "messages",
   command: ".bin/claude",
-  also: "count",
+  also: ["count", "compact", "after", "search"],
   setUp: `\`\`\`sh
 export ANTHROPIC_BASE_URL=http://127.0.0.1:8080
 export ANTHROPIC_AUTH_TOKEN=sk-sluice-…
@@ -20,12 +20,14 @@ export ANTHROPIC_SMALL_FAST_MODEL=openai/gpt-5.5
 claude
 \`\`\``,
   files: () => ({}),
-  env: ({ url, key, model }) => ({
+  env: ({ step, url, key, model }) => ({
     ANTHROPIC_BASE_URL: url,
     ANTHROPIC_AUTH_TOKEN: key,
     ANTHROPIC_MODEL: model,
     ANTHROPIC_SMALL_FAST_MODEL: model,
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+    // Its WebSearch is offered from the beginning, not found by a tool that finds tools.
+    ...(step === "search" ? { ENABLE_TOOL_SEARCH: "false" } : {}),
     DISABLE_AUTOUPDATER: "1",
     // Else it won't work without asking as root, as which CI runs.
     IS_SANDBOX: "1",
@@ -61,7 +63,7 @@ const codex: Agent = {
   title: "Codex 0.169",
   dialect: "responses",
   command: ".bin/codex",
-  also: "picture",
+  also: ["picture", "after", "search"],
   setUp: `\`~/.codex/config.toml\`:
 
 \`\`\`toml
@@ -83,6 +85,9 @@ codex
     "--dangerously-bypass-approvals-and-sandbox",
     "--model",
     job.model,
+    // It compacts when a turn begins with more than this.
+    ...(job.step === "after" ? ["--config", "model_auto_compact_token_limit=1"] : []),
+    ...(job.step === "search" ? ["--config", 'web_search="live"'] : []),
     ...(job.step === "picture" ? ["--image", "picture.png", "--"] : []),
     job.prompt,
   ],

@@ -52,6 +52,9 @@ export const movedModels: Readonly<Record<string, readonly [host: string, ...mod
 
 export const moved = "moved";
 
+/** The provider, of a host without a search, whose requests Sluice's web search serves. */
+export const searching = "searching";
+
 /** The host that a path's first part names, and how its account is known to the matrix. */
 export function hostOfAccount(name: string): {
   readonly host: string;
@@ -59,6 +62,7 @@ export function hostOfAccount(name: string): {
   readonly failsBySecond: boolean;
 } {
   const [kind, host = name, number] = name.split(".");
+  if (kind === searching) return { host, seenAs: searching, failsBySecond: false };
   return kind === moved
     ? { host, seenAs: moved, failsBySecond: number === "1" }
     : { host: name, seenAs: name, failsBySecond: false };

@@ -8,6 +8,8 @@
  * - `[[JSON]]`: answers with an object.
  * - `[[PICTURE]]`: says what is in the picture, if the request has it.
  * - `[[SLOWLY]]`: goes on until the client leaves.
+ * - `[[AFTER]]`: says what is left of the word after a compaction.
+ * - `[[SEARCH]]`: searches the web, and says what was found.
  */
 
 export interface Turn {
@@ -55,7 +57,7 @@ export function note(number: number): string {
   return `note ${number} of ${parts.length}: ${parts[number - 1]}\n`;
 }
 
-const marker = /\[\[(TASK|AGAIN|JSON|PICTURE|SLOWLY) ?([^\]]*)\]\]/g;
+const marker = /\[\[(TASK|AGAIN|JSON|PICTURE|SLOWLY|AFTER|SEARCH) ?([^\]]*)\]\]/g;
 
 export function replyTo({ turns, tools, takesParallelCalls, hasPicture }: Conversation): Reply {
   const asked = turns
@@ -74,6 +76,10 @@ export function replyTo({ turns, tools, takesParallelCalls, hasPicture }: Conver
       return objectBy(tools.find(({ fields }) => fields.includes("fruit")));
     case "PICTURE":
       return saying(hasPicture === true ? `The picture shows a ${word}.` : "I see no picture.");
+    case "AFTER":
+      return saying(leftOf(turns));
+    case "SEARCH":
+      return doSearch(turns.slice(asked.i), tools);
     case "SLOWLY":
       return { ...saying("wait "), isEndless: true };
     default:
@@ -122,6 +128,29 @@ function doTask(
     calls: wanted.map((number) => ({ tool, input: inputOf(tool, directory, number) })),
     isEndless: false,
   };
+}
+
+/** What a search of the web finds. */
+export const found = `The fruit of the week is the ${word}.`;
+
+/** An agent's own tool asks once more, with this query, and then the model gets the search. */
+function doSearch(turns: readonly Turn[], tools: readonly ToolOffer[]): Reply {
+  if (turns.some(({ role, text }) => role === "tool" && text.includes(word)))
+    return saying(`The web says: ${found}`);
+  const tool = tools.find(({ name }) => /^web_?search$/i.test(name));
+  if (tool === undefined)
+    return saying(`I can't search, but have ${tools.map(({ name }) => name).join(", ")}.`);
+  const input = { query: "fruit of the week [[SEARCH]]" };
+  return { ...saying("Let me search."), calls: [{ tool, input }] };
+}
+
+/** A summary says what the answers before it said, and no tool's result is left. */
+function leftOf(turns: readonly Turn[]): string {
+  const results = turns.filter(({ role }) => role === "tool");
+  if (notesIn(results).size > 0) return "Nothing was compacted.";
+  return turns.some(({ text }) => text.includes(`The word was ${word}.`))
+    ? `It is still ${word}.`
+    : "I have forgotten it.";
 }
 
 function hasWholeTask(turns: readonly Turn[]): boolean {

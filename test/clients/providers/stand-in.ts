@@ -12,7 +12,7 @@ import { googleAnswer, googleChunks, readGoogle } from "./google-answers.js";
 import { type Host, hosts, type Operation } from "./hosts.js";
 import { messagesAnswer, messagesEvents, readMessages } from "./messages-answers.js";
 import { readResponses, responsesAnswer, responsesEvents } from "./responses-answers.js";
-import { type Conversation, picture, type Reply, replyTo } from "./script.js";
+import { type Conversation, found, picture, type Reply, replyTo } from "./script.js";
 import { firstProblem, isJson, type Json, listOf } from "./shape.js";
 
 /** What one provider has seen and said. */
@@ -97,6 +97,11 @@ class Answers {
   async serve(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
     const [, account = "", ...rest] = new URL(request.url!, "http://stand-in").pathname.split("/");
     const { host: hostName, seenAs: name, failsBySecond } = hostOfAccount(account);
+    // As Tavily describes its API.
+    if (account === "tavily")
+      return send(response, 200, {
+        results: [{ title: "Fruit", url: "https://example.org/fruit", content: found }],
+      });
     const host = hosts.find((each) => each.name === hostName);
     const written = rest.join("/").replace(/^(?:(?:openai\/)?v1|v1beta\/openai)\//, "");
     const ofGoogle = /^v1beta\/models\/([^:]+):(stream)?[gG]enerateContent$/.exec(written);
