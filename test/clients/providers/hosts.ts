@@ -33,7 +33,7 @@ import {
   stateless,
   withoutFields,
 } from "./responses-rules.js";
-import { anyObject, nullable, optional, type Rule, text } from "./shape.js";
+import { anyObject, type Json, listOf, nullable, optional, type Rule, text } from "./shape.js";
 
 export type Operation = "chat/completions" | "messages" | "responses" | "generateContent";
 
@@ -83,6 +83,24 @@ const openaiShape: ChatShape = {
   takesNames: true,
   takesDeveloper: true,
 };
+/**
+ * The published types know no name of a tool's result, which LangChain sends, and no further fields
+ * of a text, which OpenAI's own agents SDK sends: OpenAI takes both.
+ */
+function publishedMessage(message: Json): Json {
+  const { name, content, ...others } = message;
+  const parts = Array.isArray(content)
+    ? listOf(content).map((part) =>
+        part["type"] === "text" ? { type: "text", text: part["text"] } : part,
+      )
+    : content;
+  return {
+    ...others,
+    ...(content === undefined ? {} : { content: parts }),
+    ...(name === undefined || message["role"] === "tool" ? {} : { name }),
+  };
+}
+
 const openaiChat: readonly Rule[] = [
   shaped(openaiShape, "https://github.com/openai/openai-openapi CreateChatCompletionRequest"),
   ...everywhere,
@@ -92,7 +110,10 @@ const openaiChat: readonly Rule[] = [
   openaiReasoning,
   noEffortWithTools,
   outputTokensMax({ "gpt-4o": 16_384, "gpt-4.1": 32_768, "gpt-5": 128_000 }),
-  publishedForm("chat"),
+  publishedForm("chat", (body) => ({
+    ...body,
+    messages: listOf(body["messages"]).map(publishedMessage),
+  })),
 ];
 /** What servers of open models take: they ignore what they don't know. */
 const openFields = [
