@@ -57,11 +57,11 @@ interface Shown {
 }
 
 /**
- * What can't be run as it is written: it runs on, needs a file, a database, a store at rest or a
- * budget of the configuration, or ends with the code for differences or findings.
+ * What can't be run as it is written: it runs on, needs a file, a database, a bill, a store at rest
+ * or a budget of the configuration, or ends with the code for differences or findings.
  */
 const leftOut =
-  /^sluice (?:up|init|config check|top|tail|backup|restore|verify-store|reload|prices update|usage follow|doctor|budgets revert)\b|--(?:url|watch|exit-code)/;
+  /^sluice (?:up|init|config check|top|tail|backup|restore|verify-store|reload|prices update|usage follow|reconcile|doctor|budgets revert)\b|--(?:url|watch|exit-code)/;
 
 function commandsOn(text: string): readonly Shown[] {
   const lines = text.split("\n");
@@ -244,6 +244,7 @@ const withJson: Readonly<Record<string, readonly string[]>> = {
   usage: ["--by", "model"],
   "usage reprice": ["--from", "2026-01-01", "--dry-run"],
   "usage follow": ["--to", "ndjson", "--output", "followed.ndjson", "--once"],
+  reconcile: ["--provider", "simulator", "--bill", "bill.csv"],
   status: [],
   top: [],
   "in-flight": [],
@@ -281,6 +282,11 @@ function fieldsIn(value: unknown): readonly string[] {
 t.test("the JSON of every command has its fields in snake_case", async (t) => {
   const { session } = sessionForTests();
   t.same([...takesJson(createProgram(session))].sort(), Object.keys(withJson).sort());
+  const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+  writeFileSync(
+    join(site.directory, "bill.csv"),
+    `date,model,kind,quantity,amount\n${yesterday},sim-fast,output,10,0.5\n`,
+  );
   const keys = await issueKeys(here);
   for (const [name, rest] of Object.entries(withJson)) {
     let looks = 0;
