@@ -43,6 +43,10 @@ function settle(seq: number): QueuedSettle {
             atMost:
               seq % 19 === 0 ? { tokens: 5000, cost: seq % 2 === 0 ? null : 9_000 + seq } : null,
             responseId: seq % 23 === 0 ? fresh(`resp_${seq}`) : "",
+            costSource: seq % 3 === 0 ? "list" : undefined,
+            priceList: seq % 3 === 0 ? fresh("2026-11-28") : undefined,
+            providerRequestId: seq % 2 === 0 ? fresh(`req_${seq}`) : undefined,
+            providerKey: seq % 29 === 0 ? fresh("prod") : undefined,
           }),
   };
 }

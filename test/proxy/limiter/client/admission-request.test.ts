@@ -101,10 +101,15 @@ t.test("what the daemon granted is what the settle will name", async (t) => {
     targetAtMs: 100,
     targetLsn: 5,
     submission: false,
+    pricedOnly: false,
     startedMonoMs: 11,
     settled: false,
   };
   t.same(grantedAdmission(request, verdict), granted);
+  t.same(grantedAdmission(request, { ...verdict, pricedOnly: true }), {
+    ...granted,
+    pricedOnly: true,
+  });
   t.same(grantedAdmission(request, { ...verdict, key: { userPath: "/key", keyId: "key_1" } }), {
     ...granted,
     userPath: "/key",
@@ -132,6 +137,7 @@ t.test("a request that goes unasked goes to its first target, which counts it la
     targetAtMs: 0,
     targetLsn: 0,
     submission: false,
+    pricedOnly: false,
     startedMonoMs: 11,
     settled: false,
   };
