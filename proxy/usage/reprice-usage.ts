@@ -93,7 +93,7 @@ function parseQuestion(body: unknown): Checked<Question> {
     if (typeof value !== "boolean" && value !== null)
       return bad(`${name} must be true or false, not ${show(value)}`, name);
   return good({
-    page,
+    page: Object.fromEntries(Object.entries(page).filter(([, value]) => value !== null)),
     model: model?.toLowerCase() ?? null,
     isDryRun: dryRun === true,
     replacesReported: reported === true,

@@ -54,6 +54,10 @@ function ofType(type: string, schema: Schema): fc.Arbitrary<unknown> {
 }
 
 function anyString({ format, pattern }: Schema): fc.Arbitrary<unknown> {
+  if (format === "date")
+    return fc
+      .date({ min: new Date("2100-01-01"), max: new Date("2200-01-01"), noInvalidDate: true })
+      .map((date) => date.toISOString().slice(0, 10));
   if (format === "date-time")
     return fc
       .date({ min: new Date("2100-01-01"), max: new Date("2200-01-01"), noInvalidDate: true })

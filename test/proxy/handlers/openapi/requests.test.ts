@@ -7,7 +7,9 @@ import t from "tap";
 import { HeldLimitFiles } from "../../../../limiterd/handlers/limit-files/held-limit-files.js";
 import { parseMove, parseRemoval } from "../../../../limiterd/handlers/limit-files/parse-move.js";
 import { parseBackTest } from "../../../../limiterd/rules/back-tests/back-tests.js";
+import { parseExportPage } from "../../../../limiterd/usage/usage-query.js";
 import { explainRequest } from "../../../../proxy/handlers/admin/explain-request.js";
+import { repriceUsage } from "../../../../proxy/usage/reprice-usage.js";
 import { type Checked, good, isObject, parseConfirmation } from "../../../../shared/checked.js";
 import {
   budgetGrammar,
@@ -92,7 +94,20 @@ const checks: Readonly<Record<string, Check>> = {
   denyJwt: (body) => parseJwtDenial(body, 0),
   allowJwt: parseJwtName,
   explain: checkQuestion,
+  repriceUsage: (body) =>
+    repriceUsage(
+      {
+        pricesAt: () => fake.gateway.prices,
+        call: (_op, page) => {
+          const asked = parseExportPage(page);
+          return Promise.resolve(asked.ok ? good({ ...emptyPage, ...asked.value }) : asked);
+        },
+      },
+      body,
+    ),
 };
+
+const emptyPage = { records: [], next: null, progress: 1, server_time: "" };
 
 const described = operations.flatMap(({ path, operation: { operationId: id, requestBody } }) =>
   path.startsWith("/admin") && requestBody !== undefined
@@ -102,7 +117,7 @@ const described = operations.flatMap(({ path, operation: { operationId: id, requ
 
 /** What fields mean together, which the document says in words. */
 const inWords =
-  /can't be combined with the (?:scope|period)|is required for|is for user-path|is there twice$|have changed since/;
+  /can't be combined with the (?:scope|period)|is required for|is for user-path|is there twice$|have changed since|must not be after end_date/;
 
 /** In the bodies of a rule or a budget null counts as left out, as the document says. */
 function asRead(id: string, body: unknown): unknown {
