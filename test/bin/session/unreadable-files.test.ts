@@ -11,7 +11,13 @@ import { accepted } from "../../shared/config/resolve-sample.js";
 import { exactly } from "../../support/patterns/exactly.js";
 
 /** What Sluice itself makes. */
-const own = ["limiter.socket", "limiter.admin_socket", "limiter.data_dir", "limiter.spool_dir"];
+const own = [
+  "limiter.socket",
+  "limiter.admin_socket",
+  "limiter.data_dir",
+  "limiter.spool_dir",
+  "price_list_file",
+];
 
 const named = (directory: string): string => `
 server: { host: 127.0.0.1, master_key_file: ${directory}/master_key_file }
