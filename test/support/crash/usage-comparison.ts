@@ -20,6 +20,7 @@ import {
   isUnder,
   periodStartMs,
   sumOf,
+  unknownIn,
   withAncestors,
 } from "./usage-truth.js";
 
@@ -158,6 +159,7 @@ function usageOf(served: Iterable<Served>, days: Days): Item {
     total_output_cost: dollars(sum.outputCost),
     total_cost: dollars(sum.totalCost),
     unpriced_requests: sum.unpriced,
+    ...unknownIn(sum),
     rewrite_tokens_saved: 0,
   };
 }
@@ -243,6 +245,7 @@ async function compareSummaries(what: Compared, ask: Ask, expect: Expect): Promi
           total_tokens: sum.input + sum.output,
           total_cost: dollars(sum.totalCost),
           unpriced_requests: sum.unpriced,
+          ...unknownIn(sum),
         };
       });
       const inOrder = (items: readonly Item[]): readonly Item[] =>

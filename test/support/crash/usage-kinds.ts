@@ -24,6 +24,8 @@ export interface Outcome {
   readonly inputCost: bigint | null;
   readonly outputCost: bigint | null;
   readonly totalCost: bigint | null;
+  /** The upper bounds of a lost answer; null if the usage is known. */
+  readonly atMost: { readonly tokens: number; readonly cost: bigint } | null;
 }
 
 /**
@@ -242,13 +244,27 @@ export async function readCut(
 /** What is else, when the answer comes from the proxy's cache. */
 export const fromCache = { hit: true, inputCost: 0n, outputCost: 0n, totalCost: 0n };
 
-/** Of a request whose body had so many bytes. */
-export function outcomeOf(request: Asked, promptBytes: number): Outcome {
+/** The most output of an answer whose request and model name no maximum. */
+const outputMost = 1_000_000;
+
+/**
+ * Of a request whose body had so many bytes: from the client, and to the provider, which is asked
+ * for the usage of a stream.
+ */
+export function outcomeOf(request: Asked, promptBytes: number, sentBytes: number): Outcome {
   const { kind } = request;
   const [provider, model] = (
     kind === "over" ? "backup/priced" : (models[kind] ?? "test/priced")
   ).split("/") as [string, string];
-  const reported = { provider, model, status: 200, estimated: false, hit: false };
+  const reported = { provider, model, status: 200, estimated: false, hit: false, atMost: null };
+  const mostInput = Math.max(promptBytes, sentBytes);
+  const cut = (): Outcome => ({
+    ...estimate(seenText(request).length + mark.length),
+    atMost: {
+      tokens: mostInput + outputMost,
+      cost: priced(provider, model, { input: mostInput, output: outputMost, cached: 0 }).totalCost!,
+    },
+  });
   const estimate = (seenBytes: number): Outcome => ({
     ...reported,
     estimated: true,
@@ -277,9 +293,9 @@ export function outcomeOf(request: Asked, promptBytes: number): Outcome {
     case "unreported stream":
       return estimate(seenText(request).length);
     case "left":
-      return { ...estimate(seenText(request).length + mark.length), status: 499 };
+      return { ...cut(), status: 499 };
     case "died":
-      return estimate(seenText(request).length + mark.length);
+      return cut();
     default:
       return { ...reported, ...priced(provider, model, tokensOf(request)) };
   }

@@ -129,7 +129,7 @@ export function createUsageLoad(
       labels: sender.key?.labels ?? [],
       endpoint,
       requestedModel: sent.kind === "over" ? virtualModel : "",
-      ...outcomeOf(sent, body.length),
+      ...outcomeOf(sent, body.length, isCut(kind) ? (await cutting).body.length : 0),
       ...(response.headers.get("x-cache") === "HIT" ? fromCache : {}),
     });
     if (kind === "plain") latestPlain.set(sender, request);

@@ -15,6 +15,10 @@ export interface Sum {
   inputCost: bigint;
   outputCost: bigint;
   totalCost: bigint;
+  /** Lost answers, and their upper bounds. */
+  unknownCalls: number;
+  tokensAtMost: number;
+  costAtMost: bigint;
 }
 
 export function sumOf(served: Iterable<Served>): Sum {
@@ -27,6 +31,9 @@ export function sumOf(served: Iterable<Served>): Sum {
     inputCost: 0n,
     outputCost: 0n,
     totalCost: 0n,
+    unknownCalls: 0,
+    tokensAtMost: 0,
+    costAtMost: 0n,
   };
   for (const one of served) {
     sum.requests++;
@@ -37,8 +44,23 @@ export function sumOf(served: Iterable<Served>): Sum {
     sum.inputCost += one.inputCost ?? 0n;
     sum.outputCost += one.outputCost ?? 0n;
     sum.totalCost += one.totalCost ?? 0n;
+    if (one.atMost === null) continue;
+    sum.unknownCalls++;
+    sum.tokensAtMost += one.atMost.tokens;
+    sum.costAtMost += one.atMost.cost;
   }
   return sum;
+}
+
+/** The fields of unknown usage, if there is any. */
+export function unknownIn(sum: Sum): Readonly<Record<string, number>> {
+  return sum.unknownCalls === 0
+    ? {}
+    : {
+        unknown_calls: sum.unknownCalls,
+        unknown_tokens_at_most: sum.tokensAtMost,
+        unknown_cost_at_most: dollars(sum.costAtMost),
+      };
 }
 
 /** As it is shown: half up to the micro-dollar. */
