@@ -19,6 +19,18 @@ export function errorBody(value: Fields): Fields | null {
   return object === "error" ? value : null;
 }
 
+/**
+ * Gemini's finish reasons of an answer that failed, if it holds nothing else
+ * (ai.google.dev, "FinishReason"). Its endpoint for chat completions gives `function_call_filter:
+ * …`.
+ */
+const failedReason =
+  /^(?:function_call_filter: ?)?(?:MALFORMED_(?:FUNCTION_CALL|RESPONSE)|UNEXPECTED_TOOL_CALL|TOO_MANY_TOOL_CALLS|MISSING_THOUGHT_SIGNATURE|NO_IMAGE|IMAGE_OTHER|OTHER)$/i;
+
+export function isFailedReason(finish: unknown): finish is string {
+  return typeof finish === "string" && failedReason.test(finish);
+}
+
 /** Whether an event of a stream is an error, judged by its type, its fields, or its `response`. */
 export function isErrorEvent(value: Fields): boolean {
   const { type, response } = value;

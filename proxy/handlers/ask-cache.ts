@@ -142,7 +142,7 @@ function answer(
     startedMonoMs: record.startedMonoMs,
     endedMonoMs: gateway.monoMs(),
   });
-  gateway.limiter.settleCached(
+  gateway.limiter.settleUnadmitted(
     {
       userPath: record.userPath,
       startedMonoMs: record.startedMonoMs,

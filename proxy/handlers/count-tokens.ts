@@ -137,7 +137,7 @@ export async function countTokens(
     translator,
     hideUsageChunk: false,
     promptBytes: () => 0,
-    hasFallback: false,
+    holdsHead: false,
     monoMs,
   });
   trace?.ended(forwarded, monoMs());

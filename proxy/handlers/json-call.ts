@@ -108,6 +108,7 @@ interface GivenBody extends Pick<ModelCall, "naming"> {
 class JsonCall implements ModelCall {
   readonly operation: JsonOperation;
   readonly model: string;
+  readonly isDefaultModel: boolean;
   readonly stream: boolean;
   readonly mayRunOthers: boolean;
   readonly isAgent: boolean;
@@ -139,6 +140,7 @@ class JsonCall implements ModelCall {
     this.operation = operation;
     this.naming = naming;
     this.model = body.model;
+    this.isDefaultModel = body.writtenModel === null && source.exchange.modelInPath === null;
     this.stream = body.stream;
     this.mayRunOthers = body.mayRunOthers;
     this.isAgent = body.modelField === "agent";

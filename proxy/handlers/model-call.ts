@@ -18,8 +18,10 @@ import { leavesPath } from "../upstream/upstream-path.js";
 export interface ModelCall {
   /** The operation that the client called. */
   readonly operation: Operation;
-  /** As the client wrote it. */
+  /** As the client wrote it, or the default of the operation. */
   readonly model: string;
+  /** Whether the client named no model. */
+  readonly isDefaultModel: boolean;
   /** The JSON body, until the answer begins; null for a form, which isn't kept in memory. */
   readonly body: Buffer | null;
   /**

@@ -4,6 +4,7 @@
  */
 import { assert } from "../../shared/assert.js";
 import { sentModel, type Target, targetName } from "../../shared/domain/target-name.js";
+import { invalid } from "../../shared/error-code.js";
 import { isNativeToGoogle, type Operation } from "../../shared/operation.js";
 import type { NamedValues } from "../body/scan-json.js";
 import { reasonsUnasked } from "../dialects/fit/model-families.js";
@@ -93,6 +94,8 @@ export async function modelRequest(
       resolveModel(gateway.models.current(), call.model) ??
       (await resolveOnceLearned(gateway, call.model)) ??
       agentRoute(gateway, call);
+    if (route === null && call.isDefaultModel)
+      return await refuseUnadmitted(incoming, invalid("model is required", "model"));
     if (route === null) return await refuseUnknownModel(incoming, call.model);
     record.requestedModel = requestedName(route);
     const modelNames = namesOf(gateway, call, route);
@@ -289,7 +292,8 @@ function send(
     modelOutputMax: () => outputTokensMaxOf(provider, target.model),
     reasonsUnasked: () => reasonsUnasked(namedLike(provider, target.model)),
     readsModel: gateway.prices.mayBePricedByAnswer(target),
-    hasFallback,
+    // Gemini may end a stream with nothing but a failure of the model.
+    holdsHead: hasFallback || provider.type === "gemini",
     onBegun: () => call.answered(),
     monoMs: gateway.monoMs,
   };

@@ -58,8 +58,8 @@ export async function readMultipartCall(
     throw error;
   }
   const { modelInPath } = exchange;
-  const other =
-    modelInPath ?? (finder.place === null ? defaultModel(operation, defaultModels) : null);
+  const isDefaultModel = modelInPath === null && finder.place === null;
+  const other = isDefaultModel ? defaultModel(operation, defaultModels) : modelInPath;
   const problem = problemOf(finder, form.complete, other);
   if (problem !== null) {
     form.close();
@@ -68,7 +68,8 @@ export async function readMultipartCall(
   const field = finder.place ?? newField("model", boundary, finder);
   const bytes = Number(exchange.header("content-length") ?? NaN);
   const model = other ?? field.value;
-  return { ok: true, call: new MultipartCall(operation, form, model, { field, bytes }) };
+  const written = { field, bytes, isDefaultModel };
+  return { ok: true, call: new MultipartCall(operation, form, model, written) };
 }
 
 /** `other`: the model of the path, which takes precedence over the form, or the default. */
@@ -186,6 +187,8 @@ interface WrittenModel {
   readonly field: FormField;
   /** The form's length; NaN without a Content-Length. */
   readonly bytes: number;
+  /** Whether the client named no model. */
+  readonly isDefaultModel: boolean;
 }
 
 class MultipartCall implements ModelCall {
@@ -199,12 +202,14 @@ class MultipartCall implements ModelCall {
   readonly naming = null;
   /** The size of a recording doesn't tell its tokens. */
   readonly promptBytes = 0;
+  readonly isDefaultModel: boolean;
   readonly #form: Form;
   readonly #written: WrittenModel;
 
   constructor(operation: Operation, form: Form, model: string, written: WrittenModel) {
     this.operation = operation;
     this.model = model;
+    this.isDefaultModel = written.isDefaultModel;
     this.#form = form;
     this.#written = written;
   }

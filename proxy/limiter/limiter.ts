@@ -96,8 +96,8 @@ export interface Spent {
   readonly record: Execution | null;
 }
 
-/** A request that the response cache answered, without an admission. */
-export interface AnsweredFromCache {
+/** Usage without an admission: of an answer of the cache, or of a web search. */
+export interface UnadmittedUsage {
   readonly userPath: string;
   readonly startedMonoMs: number;
   readonly estimated: boolean;
@@ -169,8 +169,11 @@ export interface Limiter {
   progress(admission: Admission, spent: Spent): void;
   /** Ends an admission, exactly once; `then` runs once the settle has been sent. */
   settle(admission: Admission, spent: Spent, then: () => void): void;
-  /** Reports a cached answer, which is recorded but counts nowhere; `then` as in `settle`. */
-  settleCached(answered: AnsweredFromCache, then: () => void): void;
+  /**
+   * Reports what no admission was needed for: an answer of the cache, a web search. It is recorded
+   * and counts in no rate limit; `then` as in `settle`.
+   */
+  settleUnadmitted(answered: UnadmittedUsage, then: () => void): void;
   /** Reports the actual usage of a response that was charged an estimate; it counts once. */
   settleFinal(record: Execution): void;
   /**

@@ -13,7 +13,7 @@ import type { Execution } from "../../shared/wire/execution.js";
 import { isUnnumbered } from "../../shared/wire/lsn.js";
 import type { SettledPart } from "../../shared/wire/message-to-daemon.js";
 import type { DaemonConnection } from "./daemon-connection.js";
-import type { Admission, AnsweredFromCache, Spent } from "./limiter.js";
+import type { Admission, Spent, UnadmittedUsage } from "./limiter.js";
 import type { LimiterClientPorts, SettleWindow } from "./limiter-link.js";
 import {
   SettleBacklog,
@@ -87,9 +87,9 @@ export class SettleOutbox {
       connection.send({ kind: "release", id: admission.lease });
   }
 
-  /** Settles an answer from the cache, which had no admission. */
-  addCached(
-    { userPath, startedMonoMs, estimated, record }: AnsweredFromCache,
+  /** Settles what had no admission. */
+  addUnadmitted(
+    { userPath, startedMonoMs, estimated, record }: UnadmittedUsage,
     endedMonoMs: number,
   ): void {
     const unleased = { lease: 0, userPath, admittedAtMs: 0, lsn: 0, ...noTarget, startedMonoMs };

@@ -82,7 +82,7 @@ class Forwarding extends AnswerRelay {
   }
 
   protected begun(rawHeaders: readonly (Buffer | string)[]): void {
-    const { request, operation, hideUsageChunk, hasFallback } = this.#what;
+    const { request, operation, hideUsageChunk, holdsHead } = this.#what;
     const { status } = this;
     this.firstByteMonoMs = this.#what.monoMs();
     const headers = forwardResponseHeaders(rawHeaders);
@@ -91,7 +91,7 @@ class Forwarding extends AnswerRelay {
     this.#headers = headers;
     if (status < 300 && contentType.startsWith("text/event-stream")) {
       this.meter.beginStream(hideUsageChunk);
-      if (hasFallback) this.#head = new StreamHead();
+      if (holdsHead) this.#head = new StreamHead();
       else this.#begin();
       return;
     }
@@ -145,6 +145,9 @@ class Forwarding extends AnswerRelay {
     if (this.meter.errorSeen) {
       this.abortCall();
       this.#endWithError(errorInEvents(head.text()));
+    } else if (this.meter.isFailed) {
+      this.abortCall();
+      this.#endEmpty();
     } else if (isOver || this.#what.monoMs() - this.firstByteMonoMs! >= heldHeadMs)
       this.#releaseHead(head);
   }
@@ -190,7 +193,7 @@ class Forwarding extends AnswerRelay {
     const head = this.#head;
     if (head !== null) {
       if (this.meter.errorSeen) return this.#endWithError(errorInEvents(head.text()));
-      if (!head.end()) return this.#endEmpty();
+      if (!head.end() || this.meter.isFailed) return this.#endEmpty();
       this.#releaseHead(head);
     }
     const { errorSeen, isComplete } = this.meter;
@@ -201,7 +204,7 @@ class Forwarding extends AnswerRelay {
     }
     this.end(this.meter.charged(), {
       status: this.status,
-      outcome: errorSeen ? "upstream_error" : "complete",
+      outcome: errorSeen || this.meter.isFailed ? "upstream_error" : "complete",
       finish: () => {
         if (rest !== null) this.exchange.write(rest);
         this.exchange.end();
@@ -218,7 +221,9 @@ class Forwarding extends AnswerRelay {
 
   /** An empty stream isn't a model's answer; see `#endWithoutAnswer`. */
   #endEmpty(): void {
-    const reason = "an empty stream";
+    const reason = this.meter.isFailed
+      ? "a stream that holds nothing but a failure of the model"
+      : "an empty stream";
     this.#endUnanswered({ kind: "broken", reason }, { ...unmetered, note: reason });
   }
 

@@ -36,10 +36,10 @@ export interface ForwardRequest {
   /** As in `MeteredRequest`. */
   readonly readsModel?: boolean;
   /**
-   * Whether another target can take over. If so, the beginning of a stream is held until an answer
-   * begins.
+   * Whether the beginning of a stream is held until an answer begins, so that another attempt can
+   * take over.
    */
-  readonly hasFallback: boolean;
+  readonly holdsHead: boolean;
   /** Called when the answer starts to be sent. After that the request isn't repeated. */
   readonly onBegun?: () => void;
   readonly monoMs: () => number;

@@ -4,7 +4,7 @@
  */
 import { isObject, parseJson, present } from "../../shared/checked.js";
 import type { Operation } from "../../shared/operation.js";
-import { isErrorEvent } from "../body/error-body.js";
+import { isErrorEvent, isFailedReason } from "../body/error-body.js";
 import type { JsonPicker } from "../body/json-picker.js";
 import { stringEnd } from "../body/scan-json.js";
 import { findUsage, hasEscapedName, mergeUsage, modelNamedIn } from "./find-usage.js";
@@ -49,7 +49,7 @@ const placesOfInteractions = placesWith(["text", "arguments"]);
  */
 const placesOfGoogle = placesWith(["text"], {
   usage: "usageMetadata",
-  more: '(?:finishReason|blockReason)"\\s*:\\s*"|functionCall"\\s*:\\s*\\{|',
+  more: '(?:finishReason|blockReason)"\\s*:\\s*"|(?:functionCall|inlineData)"\\s*:\\s*\\{|',
 });
 /** For Anthropic's messages, whose deltas name a text by its kind. */
 const placesOfMessages = placesWith(["text", "thinking", "partial_json"], {
@@ -91,6 +91,10 @@ export class EventReader {
   errorSeen = false;
   /** A reason was seen why the answer ended. */
   finished = false;
+  /** A reason was seen why the answer failed. */
+  #hasFailed = false;
+  /** A part of an answer other than text was seen. */
+  #hasPart = false;
   /** An event was too large to be read completely, and no usage has come since. */
   unread = false;
   /** The model that an event with usage named. */
@@ -137,6 +141,11 @@ export class EventReader {
     return this.#begun || this.contentChars > 0 || this.#usage !== null;
   }
 
+  /** Whether the answer ended with a failure of the model, and holds nothing else. */
+  get isFailed(): boolean {
+    return this.#hasFailed && !this.#hasPart && this.contentChars === 0;
+  }
+
   /** `data`: short enough to be a sign that isn't part of an answer. */
   #readSign(data: string): void {
     const sign = data.trim();
@@ -166,7 +175,10 @@ export class EventReader {
     places.lastIndex = 0;
     for (let place = places.exec(data); place !== null; place = places.exec(data)) {
       const letter = data[place.index + 1];
-      if (letter === "f" || letter === "s" || letter === "b") this.finished = true;
+      if (letter === "f" || letter === "s" || letter === "b") {
+        this.finished = true;
+        if (letter === "f") this.#readReason(data, place[0]);
+      } else if (letter === "i") this.#hasPart = true;
       else if (letter === "t" && data[place.index + 2] === "y") {
         const isResponse = place[0].includes("response.");
         this.#begun ||= isResponse;
@@ -184,6 +196,15 @@ export class EventReader {
     }
     // An event that isn't JSON passes; the client has to handle it.
     return (matters || hasEscapedName(data)) && this.#readValue(parseJson(data));
+  }
+
+  /** `place`: the name of a call, or of a reason with the quote that begins it. */
+  #readReason(data: string, place: string): void {
+    if (place.endsWith("{")) this.#hasPart = true;
+    else {
+      const start = this.#places.lastIndex;
+      this.#hasFailed ||= isFailedReason(data.slice(start, data.indexOf('"', start)));
+    }
   }
 
   #readValue(value: unknown): boolean {

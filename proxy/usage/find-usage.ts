@@ -117,31 +117,30 @@ export function modelNamedIn(value: unknown): string | null {
   return typeof model === "string" && model !== "" ? model : null;
 }
 
-/** Fields of an answer beside its usage that belong to it. */
-const besideUsage = ["service_tier", "tool_usage", "usage_breakdown"] as const;
-
 /**
  * The usage with related fields from elsewhere in the answer: the tier that served it, what its
  * tools used, and the tools' calls in the list of OpenAI's output. The last get the names that
  * Anthropic uses for them in the usage.
  */
 function withContext(usage: Fields, answer: Fields): Fields {
-  let told: Record<string, unknown> | null = null;
-  for (const name of besideUsage) {
-    const value = answer[name];
-    if (isAbsent(value) || !isAbsent(usage[name])) continue;
-    told ??= { ...usage };
-    told[name] = value;
-  }
+  const { service_tier: tier, tool_usage: tools, usage_breakdown: breakdown } = answer;
   const calls = callsIn(answer["output"]);
-  if (calls !== null) {
-    told ??= { ...usage };
-    told["server_tool_use"] = calls;
-  }
-  if (told !== null && told["tool_usage"] !== undefined)
-    told["image_model"] = imageModelIn(answer["tools"]);
-  const result = told ?? usage;
+  // One object for nearly every answer.
+  const isAlone = isAbsent(tier) && isAbsent(tools) && isAbsent(breakdown) && calls === null;
+  const result = isAlone ? usage : withFieldsOf(usage, answer, calls);
   return isObject(result["billed_units"]) ? (billed(result) ?? result) : result;
+}
+
+function withFieldsOf(usage: Fields, answer: Fields, calls: Fields | null): Fields {
+  const out: Record<string, unknown> = { ...usage };
+  out["service_tier"] ??= answer["service_tier"];
+  out["usage_breakdown"] ??= answer["usage_breakdown"];
+  if (calls !== null) out["server_tool_use"] = calls;
+  if (isAbsent(out["tool_usage"]) && !isAbsent(answer["tool_usage"])) {
+    out["tool_usage"] = answer["tool_usage"];
+    out["image_model"] = imageModelIn(answer["tools"]);
+  }
+  return out;
 }
 
 function imageModelIn(tools: unknown): unknown {

@@ -126,6 +126,11 @@ export class ResponseMeter {
     return this.#tap?.errorSeen === true;
   }
 
+  /** Whether the stream is nothing but a failure of the model. */
+  get isFailed(): boolean {
+    return this.#tap?.isFailed === true;
+  }
+
   /** Whether a stream that has ended holds a complete answer. */
   get isComplete(): boolean {
     return this.#tap?.isComplete === true;

@@ -38,6 +38,8 @@ export interface StreamTap {
   readonly contentCharsSinceUsage: number;
   /** Whether an event was an error; see `isErrorEvent`. */
   readonly errorSeen: boolean;
+  /** Whether the answer is nothing but a failure of the model. */
+  readonly isFailed: boolean;
   /** Whether the events hold a complete answer; true in dialects that have no sign of its end. */
   readonly isComplete: boolean;
   /** The model that an event with usage names; null if none does. */
@@ -114,6 +116,10 @@ class Tap implements StreamTap {
 
   get errorSeen(): boolean {
     return this.#reader.errorSeen;
+  }
+
+  get isFailed(): boolean {
+    return this.#reader.isFailed;
   }
 
   get isComplete(): boolean {

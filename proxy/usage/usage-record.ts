@@ -1,12 +1,13 @@
 /**
  * Makes the usage record that a settle carries (`shared/wire/execution.ts`) for a request that a
- * provider executed or the cache answered: its priced usage.
+ * provider executed or the cache answered, and for a web search: its priced usage.
  */
 import { subjectBytesMax } from "../../shared/bounds.js";
-import type { CostSource } from "../../shared/domain/money.js";
+import type { CostSource, PicoUsd } from "../../shared/domain/money.js";
 import type { Price } from "../../shared/domain/price.js";
 import type { Target } from "../../shared/domain/target-name.js";
-import type { Execution, UsageBound } from "../../shared/wire/execution.js";
+import { detailsOf } from "../../shared/usage/usage-details.js";
+import { type Execution, interimStatus, type UsageBound } from "../../shared/wire/execution.js";
 import type { PriceSource } from "../routing/price-table.js";
 import { estimateSavedTokens } from "./count-usage.js";
 import {
@@ -128,32 +129,52 @@ function boundOf(atMost: Usage, price: Price | null): UsageBound {
   return { tokens: atMost.totalTokens, cost: costs === null ? null : costs.totalCost };
 }
 
-/**
- * The record of a request that the cache answered: the usage of the cached answer, at no cost.
- */
+/** The record of a request that the cache answered: the usage of the cached answer, at no cost. */
 export function cachedRecord(usage: Usage, what: Answered): Execution {
+  return {
+    ...unadmittedRecord(200, what),
+    inputTokens: usage.inputTokens,
+    outputTokens: usage.outputTokens,
+    cachedInputTokens: usage.cachedInputTokens,
+    cacheWriteInputTokens: usage.cacheWriteInputTokens,
+    cacheHit: true,
+    details: usage.details,
+  };
+}
+
+/** The record of a web search that Sluice ran between two turns of a model. */
+export function searchRecord(cost: PicoUsd, what: Answered): Execution {
+  return {
+    ...unadmittedRecord(interimStatus, what),
+    totalCost: cost,
+    details: detailsOf(null, { webSearches: 1 }),
+  };
+}
+
+/** Without tokens and costs. */
+function unadmittedRecord(status: number, what: Answered): Execution {
   return {
     requestId: what.requestId,
     endpoint: what.endpoint,
     provider: what.target.provider,
     providerType: what.providerType,
     model: what.target.model,
-    status: 200,
-    inputTokens: usage.inputTokens,
-    outputTokens: usage.outputTokens,
-    cachedInputTokens: usage.cachedInputTokens,
-    cacheWriteInputTokens: usage.cacheWriteInputTokens,
+    status,
+    inputTokens: 0,
+    outputTokens: 0,
+    cachedInputTokens: 0,
+    cacheWriteInputTokens: 0,
     inputCost: 0,
     outputCost: 0,
     totalCost: 0,
-    cacheHit: true,
+    cacheHit: false,
     rewriteTokensSaved: 0,
     rewriteCostSaved: null,
     latencyMs: roundMs(what.endedMonoMs - what.startedMonoMs),
     firstByteMs: null,
     keyId: what.keyId,
     requestedModel: what.requestedModel,
-    details: usage.details,
+    details: null,
     atMost: null,
     responseId: "",
     session: what.session,

@@ -155,7 +155,8 @@ export function domainsIn(value: unknown): readonly string[] {
     .slice(0, domainsMax);
 }
 
-const domainsMax = 100;
+/** Results of any blocked domain are left out; `search-provider.ts` sends fewer domains. */
+const domainsMax = 2000;
 /** With a path. */
 const domainCharsMax = 1000;
 

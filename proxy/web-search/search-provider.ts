@@ -118,11 +118,16 @@ function withSites({ query, allowedDomains, blockedDomains }: SearchQuery): stri
   return [query, allowed, ...blocked].filter((part) => part !== "").join(" ");
 }
 
+/** Search providers refuse longer lists. `readResults` leaves out the other blocked domains. */
+const sentDomainsMax = 100;
+
 export function searchRequest(
   query: SearchQuery,
   config: Asked & { readonly provider: SearchProvider },
 ): SearchRequest {
-  return apis[config.provider].request(query, config);
+  const allowedDomains = query.allowedDomains.slice(0, sentDomainsMax);
+  const blockedDomains = query.blockedDomains.slice(0, sentDomainsMax);
+  return apis[config.provider].request({ ...query, allowedDomains, blockedDomains }, config);
 }
 
 /** Bounds of what a model and a client get of a result, so that a conversation stays small. */

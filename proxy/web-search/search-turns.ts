@@ -9,8 +9,7 @@
 import { readableResponseBytesMax } from "../../shared/bounds.js";
 import { isObject, parseJson } from "../../shared/checked.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
-import { detailsOf } from "../../shared/usage/usage-details.js";
-import { interimStatus } from "../../shared/wire/execution.js";
+import { searchingHosts } from "../../shared/config/host-traits.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
 import { parseObjectExactly, writeExactly } from "../body/exact-json.js";
 import { EventSplitter } from "../dialects/event-stream.js";
@@ -26,6 +25,7 @@ import type { ModelOperation } from "../http/match-route.js";
 import type { RequestContext } from "../request-context.js";
 import { type Route, resolveModel } from "../routing/resolve-model.js";
 import { wantsEvents } from "../upstream/upstream-path.js";
+import { searchRecord } from "../usage/usage-record.js";
 import { chatSearch } from "./chat-search.js";
 import type { WebSearch } from "./fetch-search.js";
 import { googleSearch } from "./google-search.js";
@@ -112,20 +112,15 @@ function isNative(
   );
 }
 
-/** Hosts of the Responses API that run its web search. */
-const searchingHosts = /(?:^|\.)(?:openai\.com|azure\.com|x\.ai|openrouter\.ai)$/;
-
 function searchesItself(
   operation: ModelOperation,
   { type, baseUrl, operations }: ProviderConfig,
   model: string,
 ): boolean {
   if (!operations.has(operation)) return false;
-  const host = new URL(baseUrl).hostname;
-  if (operation === "responses") return type === "azure" || searchingHosts.test(host);
-  if (operation === "chat_completions")
-    return /search/i.test(model) || /(?:^|\.)(?:perplexity|openrouter|x)\.ai$/.test(host);
-  return true;
+  if (operation === "responses" && type === "azure") return true;
+  if (operation === "chat_completions" && /search/i.test(model)) return true;
+  return searchingHosts[operation]?.test(new URL(baseUrl).hostname) ?? true;
 }
 
 /** The longest query that all search providers take. */
@@ -250,37 +245,22 @@ class SearchTurns {
     if (!gateway.config.usageEnabled || record.userPath === null) return;
     const { provider, costPerSearch: cost } = this.#search.config;
     record.charged(cost);
-    gateway.limiter.settleCached(
+    gateway.limiter.settleUnadmitted(
       {
         userPath: record.userPath,
         startedMonoMs,
         estimated: false,
-        record: {
+        record: searchRecord(cost, {
           requestId: exchange.id,
           endpoint: exchange.path,
-          provider,
+          target: { provider, model: "" },
           providerType: "web_search",
-          model: "",
-          status: interimStatus,
-          inputTokens: 0,
-          outputTokens: 0,
-          cachedInputTokens: 0,
-          cacheWriteInputTokens: 0,
-          inputCost: 0,
-          outputCost: 0,
-          totalCost: cost,
-          cacheHit: false,
-          rewriteTokensSaved: 0,
-          rewriteCostSaved: null,
-          latencyMs: Math.max(0, Math.round(gateway.monoMs() - startedMonoMs)),
-          firstByteMs: null,
           keyId: record.keyId,
           requestedModel: "",
-          details: detailsOf(null, { webSearches: 1 }),
-          atMost: null,
-          responseId: "",
           session: record.session,
-        },
+          startedMonoMs,
+          endedMonoMs: gateway.monoMs(),
+        }),
       },
       () => {},
     );

@@ -11,6 +11,8 @@
  * `ModelInput` (router-for-me/CLIProxyAPI#4434, #5257), docs.fireworks.ai/guides/response-api.
  */
 
+import type { Operation } from "../operation.js";
+
 /** The field of a chat completion that limits its output. */
 export type MaxTokensField = "max_tokens" | "max_completion_tokens";
 
@@ -186,3 +188,9 @@ export const openaiResponses: ResponsesTraits = {
 
 /** A host without known traits: a relay to OpenAI, or a server of open models. */
 export const plainResponses: ResponsesTraits = { ...openaiResponses, agentTools: "own_models" };
+
+/** Hosts of these operations that run a web search themselves; at others, all hosts do. */
+export const searchingHosts: Readonly<Partial<Record<Operation, RegExp>>> = {
+  chat_completions: /(?:^|\.)(?:perplexity|openrouter|x)\.ai$/,
+  responses: /(?:^|\.)(?:openai\.com|azure\.com|x\.ai|openrouter\.ai)$/,
+};

@@ -18,6 +18,7 @@ import { cpuSource, cpuUsBetween, readCpu } from "./measure/process-stat.js";
 import { createProcesses, type Processes } from "./measure/processes.js";
 import { ownBuild, startSharingDaemon } from "./peers/sluice.js";
 import { buildBuildsReport, formatBuilds } from "./report/builds-report.js";
+import { scenarioOf } from "./report/endpoint-scenarios.js";
 
 const farCap = 1_000_000_000;
 /** Daemons with and without an engine take turns, so often, for so long each. */
@@ -153,7 +154,13 @@ async function compareRequests(dir: string, url: string): Promise<readonly strin
   try {
     const measures = await measureBuilds(
       { processes, dir: own, say() {} },
-      { connections: 32, starts: 6, bursts: 80 },
+      {
+        connections: 32,
+        starts: 6,
+        bursts: 80,
+        warmUp: 15_000,
+        scenario: scenarioOf("chat"),
+      },
       {
         "no engine": ownBuild,
         "an engine": { ...ownBuild, parts: { cluster: { url, name: "bursts" } } },

@@ -12,15 +12,17 @@ import { measureGrowing, measureScenarios } from "./measure/measure-endpoints.js
 import { withProcesses } from "./measure/with-processes.js";
 import { buildIn, sluiceMissing } from "./peers/sluice.js";
 import { atLeastOne, describeRun, type RunSize } from "./report/describe-run.js";
-import { scenarios } from "./report/endpoint-scenarios.js";
+import { scenarioOf, scenarios } from "./report/endpoint-scenarios.js";
 import { buildEndpointsReport, formatEndpointsReport } from "./report/endpoints-report.js";
 
 interface Options extends RunSize {
   readonly starts: number;
   readonly bursts: number;
+  readonly warmUp: number;
   readonly json: boolean;
   readonly only?: readonly string[];
   readonly beside?: string;
+  readonly request: string;
 }
 
 const options = new Command("bench:endpoints")
@@ -31,6 +33,7 @@ const options = new Command("bench:endpoints")
   .option("--connections <n>", "connections under load", atLeastOne, 32)
   .option("--starts <n>", "how often two builds are started to be compared", atLeastOne, 6)
   .option("--bursts <n>", "of each of them, at each start", atLeastOne, 100)
+  .option("--warm-up <n>", "requests to each of them before the first burst", atLeastOne, 15_000)
   .addOption(
     new Option("--only <parts...>", "measure these alone").choices([
       ...scenarios.map(({ name }) => name),
@@ -39,6 +42,11 @@ const options = new Command("bench:endpoints")
     ]),
   )
   .option("--beside <dir>", "a built checkout of another version, compared with this one")
+  .addOption(
+    new Option("--request <name>", "what the two builds are called with")
+      .choices(scenarios.map(({ name }) => name))
+      .default("chat"),
+  )
   .parse()
   .opts<Options>();
 
@@ -68,7 +76,14 @@ await withProcesses("endpoints", async (processes, dir) => {
   const report = buildEndpointsReport(head, {
     scenarios: wanted.length === 0 ? [] : await measureScenarios(context, connections, wanted),
     growing: isWanted("growing") ? await measureGrowing(context, connections) : null,
-    builds: builds === null ? null : await measureBuilds(context, options, builds),
+    builds:
+      builds === null
+        ? null
+        : await measureBuilds(
+            context,
+            { ...options, scenario: scenarioOf(options.request) },
+            builds,
+          ),
   });
   process.stdout.write(
     options.json

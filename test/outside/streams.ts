@@ -22,6 +22,19 @@ const text = chunk({ role: "assistant", content: "hi" });
 const stop = chunk({}, {}, "stop");
 const vllm = "vllm/qwen3-coder";
 const claude = "anthropic/claude-sonnet-4-5";
+const gemini = "gemini/gemini-2.5-pro";
+const sse = "streamGenerateContent?alt=sse";
+/** Google's reasons of answers without content that a model failed to write. */
+const failedReasons = [
+  "MALFORMED_FUNCTION_CALL",
+  "MALFORMED_RESPONSE",
+  "UNEXPECTED_TOOL_CALL",
+  "TOO_MANY_TOOL_CALLS",
+  "MISSING_THOUGHT_SIGNATURE",
+  "NO_IMAGE",
+  "IMAGE_OTHER",
+  "OTHER",
+];
 
 /** The text that the events of any dialect carry. */
 function textOf({ events }: Seen): string {
@@ -263,7 +276,6 @@ export const streams: readonly OutsideCase[] = [
       ["chat-done", chat({ model: "openai/gpt-4o", stream: true }), events([": wait", done])],
       ["messages", messages({ model: claude, stream: true }), events([{ type: "ping" }])],
       ["responses", responses({ model: "openai/gpt-4o", stream: true }), ""],
-      ["google", google("gemini/gemini-2.5-pro", {}, "streamGenerateContent?alt=sse"), ""],
       ["translated", messages({ model: vllm, stream: true }), ""],
       ["translated-done", messages({ model: vllm, stream: true }), events([done])],
       ["responses-done", responses({ model: vllm, stream: true }), events([done])],
@@ -329,6 +341,92 @@ export const streams: readonly OutsideCase[] = [
     answer: { body: { usageMetadata: { promptTokenCount: 9, totalTokenCount: 9 } } },
     right: "an answer with neither candidates nor a reason to block isn't one",
     status: 502,
+  },
+  {
+    id: "empty-stream-google",
+    kind: "empty answers",
+    source: ["open-octo/octo-agent#910", "diegosouzapw/OmniRoute#3400"],
+    request: google(gemini, {}, sse),
+    answer: streamed(""),
+    right: "a stream that holds no answer is the provider's failure",
+    status: 502,
+  },
+  ...failedReasons.map(
+    (finishReason): OutsideCase => ({
+      id: `failed-stream-google-${finishReason.toLowerCase().replaceAll("_", "-")}`,
+      kind: "empty answers",
+      source: ["ai.google.dev: FinishReason", "BerriAI/litellm#16651"],
+      request: google(gemini, {}, sse),
+      answer: streamed(
+        events([{ candidates: [{ content: {}, finishReason, index: 0 }], usageMetadata: {} }]),
+      ),
+      right: "a stream that holds nothing but a failure of the model is the provider's failure",
+      status: 502,
+    }),
+  ),
+  ...failedReasons.map(
+    (finishReason): OutsideCase => ({
+      id: `failed-answer-google-${finishReason.toLowerCase().replaceAll("_", "-")}`,
+      kind: "empty answers",
+      source: ["ai.google.dev: FinishReason", "BerriAI/litellm#16651"],
+      request: google(gemini, {}),
+      answer: { body: { candidates: [{ finishReason, index: 0 }], usageMetadata: {} } },
+      right: "an answer that holds nothing but a failure of the model is the provider's failure",
+      status: 502,
+    }),
+  ),
+  ...(
+    [
+      ["chat", chat],
+      ["messages", messages],
+      ["responses", responses],
+    ] as const
+  ).flatMap(([name, request]): OutsideCase[] => [
+    {
+      id: `failed-stream-${name}`,
+      kind: "empty answers",
+      source: ["BerriAI/litellm#16651", "Wei-Shaw/sub2api#7098"],
+      request: request({ model: gemini, stream: true }),
+      answer: streamed(
+        events([
+          chunk({ role: "assistant" }, {}, "function_call_filter: UNEXPECTED_TOOL_CALL"),
+          done,
+        ]),
+      ),
+      right: "a stream that holds nothing but a failure of Gemini is the provider's failure",
+      status: 502,
+    },
+    {
+      id: `failed-stream-elsewhere-${name}`,
+      kind: "empty answers",
+      source: ["BerriAI/litellm#16651", "Wei-Shaw/sub2api#7098"],
+      request: request({ model: vllm, stream: true }),
+      answer: streamed(
+        events([
+          chunk({ role: "assistant" }),
+          chunk({}, {}, "function_call_filter: MALFORMED_FUNCTION_CALL"),
+          done,
+        ]),
+      ),
+      ...(name === "chat" ? { result: "passed" as const } : {}),
+      right: "a client whose dialect has no such reason gets an error, not an empty success",
+      check(t, { text }) {
+        t.match(text, name === "chat" ? "MALFORMED_FUNCTION_CALL" : /"error":\{/);
+      },
+    },
+  ]),
+  {
+    id: "failed-stream-after-text",
+    kind: "empty answers",
+    source: ["BerriAI/litellm#16651"],
+    request: messages({ model: gemini, stream: true }),
+    events: events([text, chunk({}, {}, "function_call_filter: MALFORMED_FUNCTION_CALL"), done]),
+    result: "passed",
+    right: "text before the failure reaches the client, and the stream ends as it should",
+    check(t, seen) {
+      t.equal(textOf(seen), "hi");
+      t.equal(types(seen).at(-1), "message_stop");
+    },
   },
   {
     id: "malformed-call-google",

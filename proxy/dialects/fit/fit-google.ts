@@ -1,14 +1,12 @@
 /**
  * Fits a client's own request of Gemini's API to another model than the one that it was written
  * for. Gemini's models differ in how a request controls their thinking, and in their output limits.
- *
- * Sources: ai.google.dev, "Gemini thinking" (levels from Gemini 3 on, budgets and their ranges
- * before it, none before 2.5) and the model pages, as of November 2026.
  */
 import { isObject } from "../../../shared/checked.js";
 import type { RequestCheck } from "../shared/request-check.js";
 import type { JsonObject } from "../shared/translation.js";
 import { type FitStep, type FitTarget, isMoved } from "./fit-tuning.js";
+import { type GoogleModelTraits, googleModelTraits } from "./model-families.js";
 import { namedLike } from "./target-traits.js";
 
 /** Google reads both spellings of each name. */
@@ -23,25 +21,6 @@ export function googleModelStep(target: FitTarget, bytes: Buffer): FitStep | nul
     const name = body["generationConfig"] === undefined ? "generation_config" : "generationConfig";
     const config = body[name];
     return isObject(config) ? { ...body, [name]: fitConfig(config, traits, check) } : body;
-  };
-}
-
-interface GoogleModelTraits {
-  readonly outputTokensMax: number;
-  readonly thinking: "none" | "budget" | "level";
-  /** The smallest and the largest budget; a smallest one of 0 turns thinking off. */
-  readonly budgets: readonly [number, number];
-}
-
-function googleModelTraits(model: string): GoogleModelTraits | null {
-  const [, version] = /gemini-(\d+(?:\.\d+)?)/.exec(model.toLowerCase()) ?? [];
-  if (version === undefined) return null;
-  const isPro = model.toLowerCase().includes("pro");
-  if (Number(version) < 2.5) return { outputTokensMax: 8192, thinking: "none", budgets: [0, 0] };
-  return {
-    outputTokensMax: 65_536,
-    thinking: Number(version) < 3 ? "budget" : "level",
-    budgets: isPro ? [128, 32_768] : [0, 24_576],
   };
 }
 

@@ -3,8 +3,10 @@
  * names get the traits of most models. Hosts differ too: see `shared/config/host-traits.ts`.
  *
  * Sources: OpenAI's model pages and its guide to reasoning models, Anthropic's model overview and
- * its pages on extended and adaptive thinking, effort and structured outputs, as of November 2026;
- * on forced calls UKGovernmentBEIS/inspect_ai#5152 (Kimi) and cloudwego/eino#994 (DeepSeek).
+ * its pages on extended and adaptive thinking, effort and structured outputs, Google's model pages
+ * and "Gemini thinking" (levels from Gemini 3 on, budgets and their ranges before it, none before
+ * 2.5), as of November 2026; on forced calls UKGovernmentBEIS/inspect_ai#5152 (Kimi) and
+ * cloudwego/eino#994 (DeepSeek).
  */
 import {
   type Effort,
@@ -184,6 +186,26 @@ function outputTokensMax(family: string, at: (version: number) => boolean): numb
   if (family === "opus" && at(4) && !at(4.5)) return 32_000;
   if (at(3.7)) return 64_000;
   return at(3.5) ? 8192 : 4096;
+}
+
+export interface GoogleModelTraits {
+  readonly outputTokensMax: number;
+  readonly thinking: "none" | "budget" | "level";
+  /** The smallest and the largest budget; a smallest one of 0 turns thinking off. */
+  readonly budgets: readonly [number, number];
+}
+
+/** Of Gemini's own API; null for a model that isn't Gemini. */
+export function googleModelTraits(model: string): GoogleModelTraits | null {
+  const [, version] = /gemini-(\d+(?:\.\d+)?)/.exec(model.toLowerCase()) ?? [];
+  if (version === undefined) return null;
+  const isPro = model.toLowerCase().includes("pro");
+  if (Number(version) < 2.5) return { outputTokensMax: 8192, thinking: "none", budgets: [0, 0] };
+  return {
+    outputTokensMax: 65_536,
+    thinking: Number(version) < 3 ? "budget" : "level",
+    budgets: isPro ? [128, 32_768] : [0, 24_576],
+  };
 }
 
 /**

@@ -187,13 +187,24 @@ export function withoutFieldsStep(
   isOurs: (field: string) => boolean,
 ): FitStep | null {
   if (paths.length === 0) return null;
-  return (body, check) =>
-    paths.reduce((before, path) => {
-      const after = withoutField(before, path);
-      if (after !== before && !isOurs(path))
-        check.drop(path, "must be left out: the provider refuses it");
-      return after;
-    }, body);
+  const inLists = new Map<string, Set<string>>();
+  for (const path of paths) {
+    const [, list, field] = /^(\w+)\[\]\.(\w+)$/.exec(path) ?? [];
+    if (list !== undefined) inLists.set(list, (inLists.get(list) ?? new Set()).add(field!));
+  }
+  return (body, check) => {
+    const out: Record<string, unknown> = { ...body };
+    const found = new Set<string>();
+    for (const [list, fields] of inLists) {
+      const inList = new Set<string>();
+      if (Array.isArray(body[list])) out[list] = withoutInside(body[list], fields, inList);
+      for (const field of inList) found.add(`${list}[].${field}`);
+    }
+    for (const path of paths) if (removeField(out, path)) found.add(path);
+    for (const path of found)
+      if (!isOurs(path)) check.drop(path, "must be left out: the provider refuses it");
+    return found.size === 0 ? body : out;
+  };
 }
 
 /** What a client or a model writes freely; its fields are no fields of the API. */
@@ -205,23 +216,20 @@ const free: ReadonlySet<string> = new Set([
   "schema",
 ]);
 
-function withoutInList(body: JsonObject, list: string, field: string): JsonObject {
-  const { [list]: value } = body;
-  const less = Array.isArray(value) ? withoutInside(value, field) : value;
-  return less === value ? body : { ...body, [list]: less };
-}
-
-/** The same value if no object in it has the field. */
-function withoutInside(value: unknown, field: string): unknown {
+/** The same value if no object in it has one of the fields. Adds those that some have to `found`. */
+function withoutInside(value: unknown, fields: ReadonlySet<string>, found: Set<string>): unknown {
   if (Array.isArray(value)) {
-    const less = value.map((item) => withoutInside(item, field));
+    const less = value.map((item) => withoutInside(item, fields, found));
     return less.every((item, i) => item === value[i]) ? value : less;
   }
   if (!isObject(value)) return value;
   let less: Record<string, unknown> | null = null;
-  for (const [name, inner] of Object.entries(value)) {
+  for (const name of Object.keys(value)) {
     if (free.has(name)) continue;
-    const left = name === field ? undefined : withoutInside(inner, field);
+    const isRefused = fields.has(name);
+    if (isRefused) found.add(name);
+    const inner = value[name];
+    const left = isRefused ? undefined : withoutInside(inner, fields, found);
     if (left === inner) continue;
     less ??= { ...value };
     if (left === undefined) delete less[name];
@@ -230,14 +238,15 @@ function withoutInside(value: unknown, field: string): unknown {
   return less ?? value;
 }
 
-/** The same object if it doesn't have the field. */
-function withoutField(body: JsonObject, path: string): JsonObject {
+/** Removes a field of the body, or of an object in it. False if there is none. */
+function removeField(body: Record<string, unknown>, path: string): boolean {
   const [name = "", inner] = path.split(".");
-  if (name.endsWith("[]")) return withoutInList(body, name.slice(0, -2), inner!);
-  const { [name]: value, ...others } = body;
-  if (value === undefined) return body;
-  if (inner === undefined) return others;
-  if (!isObject(value) || value[inner] === undefined) return body;
+  const { [name]: value } = body;
+  if (value === undefined) return false;
+  if (inner === undefined) return delete body[name];
+  if (!isObject(value) || value[inner] === undefined) return false;
   const { [inner]: _, ...rest } = value;
-  return Object.keys(rest).length === 0 ? others : { ...body, [name]: rest };
+  if (Object.keys(rest).length === 0) delete body[name];
+  else body[name] = rest;
+  return true;
 }

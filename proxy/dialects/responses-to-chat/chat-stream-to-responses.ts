@@ -4,6 +4,7 @@ import { writeExactly } from "../../body/exact-json.js";
 import { findUsage } from "../../usage/find-usage.js";
 import { chatPieces } from "../shared/chat-pieces.js";
 import { parseEventData } from "../shared/guarded-translator.js";
+import { failureOf, isGiven } from "../shared/stop-reasons.js";
 import {
   type AnswerContext,
   type ClientEvent,
@@ -26,6 +27,8 @@ export class ChatStreamToResponses implements EventTranslator {
   readonly #builder: ResponseBuilder;
   #events: ClientEvent[] = [];
   #state: "new" | "begun" | "ended" = "new";
+  /** A part of an answer has come. */
+  #isGiven = false;
   /** Set with the finish reason. The last event waits for the usage, which arrives later. */
   #ending: Ending | null = null;
 
@@ -80,9 +83,12 @@ export class ChatStreamToResponses implements EventTranslator {
     // A chunk without choices reports usage, or the results of a content filter.
     const choice = firstChoice(chunk);
     if (choice === null) return;
+    const reason = choice["finish_reason"];
+    this.#isGiven ||= isGiven(choice);
+    const failure = this.#isGiven ? null : failureOf(reason);
+    if (failure !== null) return this.#fail({ message: failure.message });
     this.#begin();
     for (const piece of chatPieces(choice, "delta")) this.#builder.add(piece);
-    const reason = choice["finish_reason"];
     if (typeof reason === "string" && reason !== "") this.#ending = readEnding(reason, choice);
   }
 

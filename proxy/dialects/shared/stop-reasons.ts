@@ -1,5 +1,7 @@
 /** Why an answer ended, in each dialect. The tables are also in docs/reference/dialects.md. */
-import { FailedAnswer } from "./translation.js";
+import { isObject } from "../../../shared/checked.js";
+import { isFailedReason } from "../../body/error-body.js";
+import { FailedAnswer, type JsonObject } from "./translation.js";
 
 /** Anthropic's `stop_reason` to a chat completion's `finish_reason`. */
 export const finishReasons: ReadonlyMap<string, string> = new Map([
@@ -58,6 +60,24 @@ export function googleFinishReason(finish: unknown): string | null {
 /** An unknown reason counts as a normal end. */
 export function finishReason(stopReason: unknown): string {
   return finishReasons.get(stopReason as string) ?? "stop";
+}
+
+/** Whether a choice of a stream has a part of an answer. */
+export function isGiven({ delta, message = delta }: JsonObject): boolean {
+  if (!isObject(message)) return false;
+  for (const name in message) {
+    const value = message[name];
+    const isEmpty = value === null || value === "" || (Array.isArray(value) && value.length === 0);
+    if (name !== "role" && !isEmpty) return true;
+  }
+  return false;
+}
+
+/** The failure of an answer that holds nothing but its finish reason; null for any other. */
+export function failureOf(finish: unknown): FailedAnswer | null {
+  return isFailedReason(finish)
+    ? new FailedAnswer(`the provider ended its answer without content: ${finish}`)
+    : null;
 }
 
 /** OpenRouter's and DeepSeek's reasons for a failed answer. */

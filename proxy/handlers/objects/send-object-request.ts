@@ -165,7 +165,7 @@ export async function sendObjectRequest(
     hideUsageChunk: false,
     promptBytes: () => 0,
     rewrite: rewriteOf(gateway, exchange, operation, provider.config),
-    hasFallback,
+    holdsHead: hasFallback,
     monoMs: gateway.monoMs,
   });
   trace?.ended(forwarded, gateway.monoMs());

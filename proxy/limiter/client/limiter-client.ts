@@ -24,12 +24,12 @@ import { applyEvent, applyWelcome, createNotices } from "../daemon-notices.js";
 import type {
   Admission,
   AdmissionOutcome,
-  AnsweredFromCache,
   AuthorizeOutcome,
   CallOutcome,
   Limiter,
   Spent,
   Unadmitted,
+  UnadmittedUsage,
 } from "../limiter.js";
 import type {
   DaemonLine,
@@ -166,8 +166,8 @@ export class LimiterClient implements Limiter, LimiterLink {
     this.#afterSending(then);
   }
 
-  settleCached(answered: AnsweredFromCache, then: () => void): void {
-    this.#outbox.addCached(answered, this.#ports.monoMs());
+  settleUnadmitted(answered: UnadmittedUsage, then: () => void): void {
+    this.#outbox.addUnadmitted(answered, this.#ports.monoMs());
     this.#afterSending(then);
   }
 

@@ -3,7 +3,7 @@
  * parsed JSON; nothing here depends on the provider or the client.
  */
 import { isObject, parseJson } from "../../../shared/checked.js";
-import { errorBody } from "../../body/error-body.js";
+import { errorBody, isFailedReason } from "../../body/error-body.js";
 
 /**
  * Whether the parsed body of a 2xx is an error: it has an error, and nothing where an answer should
@@ -40,18 +40,15 @@ export function isSomeAnswer(value: unknown, text: string, mayHoldNothing = fals
 
 /** An empty answer is no longer than this. */
 const emptyCharsMax = 4096;
-const noResult = /"(?:choices|output|candidates)"\s*:\s*\[\s*\]/;
-/**
- * Gemini's reason for a call that it failed to write; its endpoint for chat completions gives
- * `function_call_filter: …`.
- */
-const malformedCall = "MALFORMED_FUNCTION_CALL";
+const emptyList = /\[\s*\]/;
 
-/** Most answers are told from an empty one without being parsed. */
+/** Most answers differ from an empty one without being parsed. It runs for each answer. */
 function maybeEmpty(text: string): boolean {
   return (
-    noResult.test(text) ||
-    text.includes(malformedCall) ||
+    emptyList.test(text) ||
+    text.includes("finishReason") ||
+    text.includes("function_call_filter") ||
+    text.includes("MALFORMED_FUNCTION_CALL") ||
     (text.includes('"message"') && !text.includes('"content"')) ||
     (text.includes('"usageMetadata"') && !text.includes('"candidates"'))
   );
@@ -59,9 +56,9 @@ function maybeEmpty(text: string): boolean {
 
 /**
  * Whether an answer of a known form holds nothing that a model gave: no result, or as its only
- * choice a failed tool call. A message of Anthropic's may have an empty list as its content.
+ * choice one that failed. A message of Anthropic's may have an empty list as its content.
  */
-function isEmptyAnswer(text: string): boolean {
+export function isEmptyAnswer(text: string): boolean {
   if (text.length > emptyCharsMax || !maybeEmpty(text)) return false;
   const value = parseJson(text);
   if (!isObject(value)) return false;
@@ -87,13 +84,13 @@ function isEmptyOfGoogle(value: Readonly<Record<string, unknown>>): boolean {
   return isGoogle && Array.isArray(candidates) && isNoChoice(candidates);
 }
 
-/** Whether there is no choice, or no candidate, or only one that failed to write a call. */
+/** Whether there is no choice, or no candidate, or only one that failed. */
 function isNoChoice([choice, ...others]: readonly unknown[]): boolean {
   if (choice === undefined) return true;
   if (!isObject(choice) || others.length > 0) return false;
   const { message, content: google, finish_reason: reason, finishReason = reason } = choice;
   const { content, tool_calls: calls, parts } = [message, google].find(isObject) ?? {};
-  return String(finishReason).includes(malformedCall) && ![content, calls, parts].some(isFilled);
+  return isFailedReason(finishReason) && ![content, calls, parts].some(isFilled);
 }
 
 /** Describes a body that isn't an answer, for the error message. */

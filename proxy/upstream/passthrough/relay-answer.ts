@@ -16,7 +16,7 @@ import { ResponseMeter } from "../../usage/response-meter.js";
 import { type SentRequest, sentRequestOf } from "../../usage/usage-bound.js";
 import { AnswerRelay } from "../answer-relay.js";
 import { redirectsElsewhere, unansweredFailure } from "../errors/provider-failure.js";
-import { errorInsideSuccess } from "../errors/success-body.js";
+import { errorInsideSuccess, isEmptyAnswer } from "../errors/success-body.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
 import type { Forwarded } from "../forwarded.js";
 import { type ProviderLinks, relinkedHeaders, relinkedJson } from "../provider-links.js";
@@ -174,19 +174,27 @@ class Relaying extends AnswerRelay {
       meter.endStream();
       return this.end(meter.charged(), {
         status,
-        outcome: meter.errorSeen ? "upstream_error" : "complete",
+        outcome: meter.errorSeen || meter.isFailed ? "upstream_error" : "complete",
         finish: () => this.#finishBegun(),
       });
     }
     const text = meter.text();
     const finish = (): void => this.#finishBody(text);
     const answer = meter.read(text);
-    const isError = status >= 400 || (!this.exchange.begun && errorInsideSuccess(answer));
+    const isError =
+      status >= 400 ||
+      (!this.exchange.begun && (errorInsideSuccess(answer) || this.#isNothing(text)));
     if (isError) return this.end(unmetered, { status, outcome: "upstream_error", finish });
     this.#what.onAnswer?.(text);
     const responseId = unfinishedId(this.#what.operation, answer);
     const charged = this.chargedAtEnd(answer, responseId);
     this.end(charged, { status, outcome: "complete", finish }, { responseId });
+  }
+
+  /** Whether a new answer holds nothing that a model gave. */
+  #isNothing(text: string): boolean {
+    const { request, onAnswer } = this.#what;
+    return request.method === "POST" && onAnswer === undefined && isEmptyAnswer(text);
   }
 
   #finishBody(text: string): void {

@@ -8,9 +8,9 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { httpRequest, requestBody, requestPath } from "../load/chat-exchange.js";
+import { httpRequest } from "../load/chat-exchange.js";
 import { type Build, startConfigured, twoRules } from "../peers/sluice.js";
-import { providersAt } from "../report/endpoint-scenarios.js";
+import { providersAt, type Scenario } from "../report/endpoint-scenarios.js";
 import { type KeptConnections, keepConnections } from "./kept-connections.js";
 import { cpuSource, cpuUsBetween, readCpu } from "./process-stat.js";
 import type { RunContext } from "./rounds.js";
@@ -34,11 +34,13 @@ export interface BuildsSize {
   readonly starts: number;
   /** Of each build, at each start. */
   readonly bursts: number;
+  /** To each, so that V8 has compiled what it will before the first burst. */
+  readonly warmUp: number;
+  /** What both builds are called with. */
+  readonly scenario: Scenario;
 }
 
 const requestsPerBurst = 256;
-/** V8 has compiled what it will by then, in both. */
-const warmUpRequests = 15_000;
 
 type BuildsContext = Pick<RunContext, "processes" | "dir" | "say">;
 
@@ -51,7 +53,7 @@ interface Contender {
   readonly daemonUs: number[];
 }
 
-/** Chat, with two rules. */
+/** One endpoint, with two rules. */
 export async function measureBuilds(
   context: BuildsContext,
   size: BuildsSize,
@@ -66,7 +68,7 @@ export async function measureBuilds(
     context.say(`start ${start} of ${size.starts}`);
     const dir = join(context.dir, `start-${start}`);
     mkdirSync(dir, { mode: 0o700 });
-    const contenders = await startBuilds({ ...context, dir }, size.connections, builds);
+    const contenders = await startBuilds({ ...context, dir }, size, builds);
     for (const [name, measures] of await measureStart(contenders, size))
       measured[name]!.push(measures);
     await context.processes.stopAll();
@@ -76,9 +78,9 @@ export async function measureBuilds(
 
 async function measureStart(
   contenders: readonly Contender[],
-  { connections, bursts }: BuildsSize,
+  { connections, bursts, warmUp }: BuildsSize,
 ): Promise<readonly (readonly [name: string, StartMeasures])[]> {
-  for (let sent = 0; sent < warmUpRequests; sent += 1000)
+  for (let sent = 0; sent < warmUp; sent += 1000)
     for (const { load } of contenders) await load.send(1000);
   const before = contenders.map(readBoth);
   for (let turn = 0; turn < bursts; turn++) {
@@ -111,21 +113,21 @@ function readBoth({ proxyPid, daemonPid }: Contender) {
 
 async function startBuilds(
   { processes, dir }: BuildsContext,
-  connections: number,
+  { connections, scenario }: BuildsSize,
   builds: Readonly<Record<string, Build>>,
 ): Promise<readonly Contender[]> {
   const upstream = await processes.node(
     fileURLToPath(new URL("../peers/endpoints-upstream.js", import.meta.url)),
     [],
   );
-  const { bench } = providersAt(upstream.url) as { bench: object };
+  const providers = providersAt(upstream.url);
   const contenders: Contender[] = [];
   for (const [name, build] of Object.entries(builds)) {
     const home = join(dir, `build-${contenders.length}`);
     mkdirSync(home, { mode: 0o700 });
-    const parts = { providers: { bench }, rate_limits: twoRules, ...build.parts };
+    const parts = { providers, rate_limits: twoRules, ...build.parts };
     const { proxy, daemon } = await startConfigured(processes, home, parts, build);
-    const request = httpRequest(new URL(proxy.url).hostname, requestPath, requestBody);
+    const request = httpRequest(new URL(proxy.url).hostname, scenario.path, scenario.body);
     contenders.push({
       name,
       load: keepConnections(proxy.url, request, connections),

@@ -3,6 +3,8 @@ import { benchModel, responseBody } from "../load/chat-exchange.js";
 
 /** The model of the provider that speaks Anthropic's dialect. */
 export const messagesModel = "bench-messages-model";
+/** The model that a Messages client calls at a provider of OpenAI's dialects. */
+export const chatModel = "bench-chat-model";
 export const embeddingModel = "bench-embedding-model";
 
 /** A whole answer, or the events of a stream, one piece each. */

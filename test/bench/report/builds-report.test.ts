@@ -22,9 +22,6 @@ t.test("two builds are compared start by start, and by all that they have used",
   );
   t.equal(report.ratios[0]!.whole, 1.25);
   const lines = formatBuilds(report);
-  t.equal(
-    lines[0],
-    "One chat completion, this one beside the other: 2 starts, 2 pairs of bursts each",
-  );
+  t.equal(lines[0], "One request, this one beside the other: 2 starts, 2 pairs of bursts each");
   t.match(lines[5], /^ {2}proxy CPU +1\.200 × +\[1\.100 – 1\.300\] +1\.100 – 1\.300 +1\.250 ×$/);
 });

@@ -70,7 +70,7 @@ export function formatBuilds({ rows, ratios, starts, bursts }: BuildsReport): st
     `${lower.toFixed(3)} – ${upper.toFixed(3)}`;
   const [theirs, ours] = [rows[0]!.name, rows.at(-1)!.name];
   return [
-    `One chat completion, ${ours} beside ${theirs}: ${starts} starts, ${bursts} pairs of bursts each`,
+    `One request, ${ours} beside ${theirs}: ${starts} starts, ${bursts} pairs of bursts each`,
     ...formatTable(
       ["", "CPU µs/req", "daemon µs/req", "errors"],
       rows.map(({ name, cpuUs, daemonUs, errors }) => [

@@ -1,6 +1,6 @@
 /** What `npm run heavy -- bench:endpoints` asks of each peer, endpoint by endpoint. */
 import { benchModel, requestBody } from "../load/chat-exchange.js";
-import { embeddingModel, messagesModel } from "../peers/recorded-answers.js";
+import { chatModel, embeddingModel, messagesModel } from "../peers/recorded-answers.js";
 
 export type PeerKind = "direct" | "undici" | "http-proxy" | "sluice";
 
@@ -21,6 +21,14 @@ export interface Scenario {
 /** The chat request with other fields. */
 function chat(fields: object): string {
   return JSON.stringify({ ...(JSON.parse(requestBody) as object), ...fields });
+}
+
+/** The chat request as a Messages client writes it. */
+function messages(fields: object): string {
+  const { messages: turns, ...rest } = JSON.parse(requestBody) as {
+    messages: readonly [{ content: string }, object];
+  };
+  return JSON.stringify({ ...rest, system: turns[0].content, messages: [turns[1]], ...fields });
 }
 
 const bare: readonly PeerKind[] = ["direct", "undici", "sluice"];
@@ -64,6 +72,24 @@ export const scenarios: readonly Scenario[] = [
     peers: bare,
   },
   {
+    name: "messages",
+    label: "Messages → OpenAI",
+    path: "/v1/messages",
+    upstreamPath: completions,
+    body: messages({ model: chatModel }),
+    expected: ['"type":"message"', '"output_tokens":46'],
+    peers: bare,
+  },
+  {
+    name: "messages-stream",
+    label: "Messages stream → OpenAI",
+    path: "/v1/messages",
+    upstreamPath: completions,
+    body: messages({ model: chatModel, stream: true }),
+    expected: ['"stop_reason":"end_turn"', "event: message_stop"],
+    peers: bare,
+  },
+  {
     name: "embeddings",
     label: "embeddings",
     path: "/v1/embeddings",
@@ -88,6 +114,10 @@ export const scenarios: readonly Scenario[] = [
   },
 ];
 
+export function scenarioOf(name: string): Scenario {
+  return scenarios.find((scenario) => scenario.name === name)!;
+}
+
 /** The provider, once for each dialect. */
 export function providersAt(upstreamUrl: string): object {
   return {
@@ -96,6 +126,12 @@ export function providersAt(upstreamUrl: string): object {
       base_url: `${upstreamUrl}/v1`,
       api_key: "none",
       models: [benchModel, embeddingModel],
+    },
+    chat: {
+      type: "openai",
+      base_url: `${upstreamUrl}/v1`,
+      api_key: "none",
+      models: [chatModel],
     },
     claude: {
       type: "anthropic",

@@ -250,14 +250,13 @@ for (const { path, type, body, subject, named } of endpoints) {
           );
       }
       if (named) {
-        // Images have a default model, which this provider doesn't list.
-        const hasDefault = path.startsWith("/v1/images");
+        // Also for images, whose default model this provider doesn't list.
         await refused(
           "no model",
           { body: body.replace(/"model"/, '"x"') },
-          hasDefault ? 404 : 400,
+          400,
           "model",
-          hasDefault ? /^the model "[^"]+" does not exist/ : /^model is required$/,
+          /^model is required$/,
         );
         await refused(
           "an unknown model",

@@ -221,7 +221,7 @@ async function tryForward(random: Random): Promise<void> {
     translator,
     hideUsageChunk: random.chance(0.3),
     promptBytes: () => 400,
-    hasFallback: random.chance(0.3),
+    holdsHead: random.chance(0.3),
     monoMs: () => 77,
   });
   provider.answer(status, headers, cutBytes(bytes, random));
@@ -334,7 +334,7 @@ async function tryCoded(random: Random): Promise<void> {
     translator: null,
     hideUsageChunk: false,
     promptBytes: () => 400,
-    hasFallback: false,
+    holdsHead: false,
     monoMs: () => 77,
   });
   provider.answer(status, headers, cutBytes(encoded, random));

@@ -26,7 +26,7 @@ interface Script {
   /** How it ends. `left`: the client leaves. */
   readonly ends?: "complete" | "left" | "broken";
   /** Whether another target could answer instead. */
-  readonly hasFallback?: boolean;
+  readonly holdsHead?: boolean;
   /** What others leave of the memory. */
   readonly memoryLeft?: number;
 }
@@ -40,7 +40,7 @@ async function chargedFor({
   translation,
   sent,
   ends = "complete",
-  hasFallback = false,
+  holdsHead = false,
   memoryLeft = 1e9,
 }: Script): Promise<Forwarded & { /** What the client got. */ readonly body: string }> {
   const exchange = new FakeExchange({ path: `/v1/${operation}` });
@@ -79,7 +79,7 @@ async function chargedFor({
     translator,
     hideUsageChunk: false,
     promptBytes: () => promptBytes,
-    hasFallback,
+    holdsHead,
     monoMs: () => 1,
   });
   sink!.onHead(200, ["content-type", isStream ? "text/event-stream" : "application/json"]);
@@ -265,8 +265,8 @@ t.test(
       ["a list", JSON.stringify([{ ...video, usage: cached }]), chargedCached, false],
     ];
     for (const [what, sent, usage, estimated] of table) {
-      for (const hasFallback of [false, true]) {
-        const forwarded = await chargedFor({ ...toChat, sent, hasFallback });
+      for (const holdsHead of [false, true]) {
+        const forwarded = await chargedFor({ ...toChat, sent, holdsHead });
         t.match(
           forwarded,
           {
@@ -297,7 +297,7 @@ t.test(
       JSON.stringify("text"),
     ]) {
       t.match(
-        await chargedFor({ ...toChat, sent, hasFallback: true }),
+        await chargedFor({ ...toChat, sent, holdsHead: true }),
         {
           status: 502,
           outcome: "upstream_error",
@@ -325,7 +325,7 @@ t.test(
         operation: "messages",
         translation: messagesToChat,
         sent: failed,
-        hasFallback: true,
+        holdsHead: true,
       }),
       {
         status: 502,
@@ -349,7 +349,7 @@ t.test("an error in place of an answer isn't metered", async (t) => {
     failed: {},
   });
   t.match(
-    await chargedFor({ ...toChat, sent: [sent], hasFallback: true }),
+    await chargedFor({ ...toChat, sent: [sent], holdsHead: true }),
     { usage: null, estimated: false, outcome: "upstream_error", failed: {} },
     "at the beginning of a stream",
   );
@@ -366,11 +366,11 @@ t.test(
       ],
     ];
     for (const [what, one] of first) {
-      for (const hasFallback of [false, true])
+      for (const holdsHead of [false, true])
         t.match(
-          await chargedFor({ ...toChat, sent: [one, ...begun], hasFallback }),
+          await chargedFor({ ...toChat, sent: [one, ...begun], holdsHead }),
           {
-            status: hasFallback ? 502 : 200,
+            status: holdsHead ? 502 : 200,
             outcome: "upstream_error",
             usage: guessed(0),
             estimated: true,
@@ -457,7 +457,7 @@ t.test(
       t.match(body, error);
       t.ok(body.includes(message) && body.includes("12345678"));
       t.equal(usage!.outputTokens > eventCharsMax / 5, text, "as text; a picture isn't");
-      const atOnce = await chargedFor({ ...client, sent: sent.slice(-1), hasFallback: true });
+      const atOnce = await chargedFor({ ...client, sent: sent.slice(-1), holdsHead: true });
       t.match(atOnce, {
         status: 502,
         outcome: "upstream_error",
@@ -513,7 +513,7 @@ t.test(
               translation,
               sent,
               ends,
-              hasFallback: true,
+              holdsHead: true,
             }),
             { usage: ends === "broken" ? { outputTokens: 0 } : null, failed: {} },
           );

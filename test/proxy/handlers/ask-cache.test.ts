@@ -65,7 +65,7 @@ function open({ share = false, usageEnabled = true } = {}) {
         asked.push(credential);
         return Promise.resolve(authorization);
       },
-      settleCached(what: unknown, then: () => void) {
+      settleUnadmitted(what: unknown, then: () => void) {
         recorded.push(what);
         then();
       },

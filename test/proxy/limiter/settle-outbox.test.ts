@@ -20,7 +20,7 @@ t.test(
     const harness = linkedHarness();
     let finished = false;
     harness.nowMs += 30;
-    harness.client.settleCached(
+    harness.client.settleUnadmitted(
       {
         userPath: "/team",
         startedMonoMs: harness.nowMs - 20,

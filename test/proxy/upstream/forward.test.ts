@@ -42,7 +42,7 @@ class Forwarding extends RequestUnderWay<UpstreamRequest> {
         translator: null,
         hideUsageChunk: false,
         promptBytes: () => promptBytes,
-        hasFallback: false,
+        holdsHead: false,
         monoMs: () => 77,
         ...what,
       }),
@@ -423,14 +423,14 @@ t.test("when the answer begins it says so: the request isn't sent again", async 
     ["a large answer", false, (one) => one.head(200).data(Buffer.alloc(heldResponseBytesMax + 1))],
     ["a head that is held", true, (one) => one.head(200, eventStream).data(chunk("a"))],
   ];
-  for (const [name, hasFallback, play] of table) {
+  for (const [name, holdsHead, play] of table) {
     let begun = 0;
-    const one = new Forwarding({ hasFallback, onBegun: () => begun++ });
+    const one = new Forwarding({ holdsHead, onBegun: () => begun++ });
     play(one);
     t.same([one.exchange.begun, begun], [true, 1], name);
   }
   let begun = 0;
-  const held = new Forwarding({ hasFallback: true, onBegun: () => begun++ });
+  const held = new Forwarding({ holdsHead: true, onBegun: () => begun++ });
   held.head(200, eventStream);
   const failed = new Forwarding({ onBegun: () => begun++ }).head(500).data("{}").end();
   await failed.finished();
@@ -604,7 +604,7 @@ t.test("with a fallback, the head of a stream is held until an answer begins", a
     "data: x\r\n\r\n",
   ];
   for (const beginning of beginnings) {
-    const forwarding = new Forwarding({ hasFallback: true })
+    const forwarding = new Forwarding({ holdsHead: true })
       .head(200, eventStream)
       .data(
         ": PROCESSING\n\n",
@@ -624,21 +624,21 @@ t.test("with a fallback, the head of a stream is held until an answer begins", a
       `: PROCESSING\n\nevent: ping\ndata: {"type": "ping"}\n\n${azuresFirst}${beginning}${done}`,
     );
   }
-  const open = new Forwarding({ hasFallback: true }).head(200, eventStream).data("data: x").end();
+  const open = new Forwarding({ holdsHead: true }).head(200, eventStream).data("data: x").end();
   t.match(await open.finished(), { outcome: "complete", failed: null });
   t.equal(open.exchange.body.toString(), "data: x", "an answer may begin in a line without an end");
 });
 
 t.test("a head isn't held beyond a size, nor beyond a time once something comes", async (t) => {
   const comment = `:${"x".repeat(1022)}\n`;
-  const long = new Forwarding({ hasFallback: true }).head(200, eventStream);
+  const long = new Forwarding({ holdsHead: true }).head(200, eventStream);
   for (let i = 0; i < heldHeadBytesMax / comment.length; i++) long.data(comment);
   t.same(long.exchange.calls, []);
   long.data(comment);
   t.equal(long.exchange.calls[0], "begin");
   t.equal(long.exchange.body.length, heldHeadBytesMax + comment.length);
   let now = 0;
-  const slow = new Forwarding({ hasFallback: true, monoMs: () => now })
+  const slow = new Forwarding({ holdsHead: true, monoMs: () => now })
     .head(200, eventStream)
     .data(": a\n\n");
   now = heldHeadMs;
@@ -800,7 +800,7 @@ t.test("a failure before anything was sent may fail over, and says why", async (
     "a comment, and no more",
   ]);
   for (const [what, fails, why, status, worthRetrying = true] of table) {
-    const forwarding = new Forwarding({ hasFallback: true });
+    const forwarding = new Forwarding({ holdsHead: true });
     fails(forwarding);
     t.ok(await forwarding.isOver(), what);
     t.same(forwarding.exchange.calls, [], what);
@@ -841,7 +841,7 @@ t.test("after the first byte nothing fails over, nor when the client leaves", as
     (it) => it.head(200, eventStream).exchange.leave(),
   ];
   for (const fails of table) {
-    const forwarding = new Forwarding({ hasFallback: true });
+    const forwarding = new Forwarding({ holdsHead: true });
     fails(forwarding);
     t.equal((await forwarding.finished()).failed, null);
   }
@@ -1214,7 +1214,7 @@ const script = fc.record({
   ),
   leavesAt: fc.option(fc.nat(9)),
   hideUsageChunk: fc.boolean(),
-  hasFallback: fc.boolean(),
+  holdsHead: fc.boolean(),
 });
 
 t.test(
@@ -1224,8 +1224,8 @@ t.test(
     await fc.assert(
       fc.asyncProperty(
         script,
-        async ({ head, pieces, ending, leavesAt, hideUsageChunk, hasFallback }) => {
-          const forwarding = new Forwarding({ hideUsageChunk, hasFallback });
+        async ({ head, pieces, ending, leavesAt, hideUsageChunk, holdsHead }) => {
+          const forwarding = new Forwarding({ hideUsageChunk, holdsHead });
           const { exchange } = forwarding;
           const ends =
             ending === "end"

@@ -128,3 +128,14 @@ t.test(
     );
   },
 );
+
+t.test("every blocked domain is left out, also those that no search provider takes", async (t) => {
+  const blockedDomains = Array.from({ length: 150 }, (_, i) => `d${i}.example.org`);
+  const blocking = { ...query, allowedDomains: [], blockedDomains };
+  const sent = JSON.parse(searchRequest(blocking, { ...config, provider: "tavily" }).body!) as {
+    exclude_domains: readonly string[];
+  };
+  t.equal(sent.exclude_domains.length, 100);
+  const results = [{ url: "https://d149.example.org/", content: "x" }];
+  t.same(readResults("tavily", { results }, blocking, 3), []);
+});

@@ -5,6 +5,7 @@ import {
   withoutFieldsStep,
 } from "../../../../proxy/dialects/fit/own-reasoning.js";
 import { makerOf, markingOf } from "../../../../proxy/dialects/shared/made-by.js";
+import { RequestCheck } from "../../../../proxy/dialects/shared/request-check.js";
 import type { JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import type { Operation } from "../../../../shared/operation.js";
 import { providerConfig } from "../../../support/provider-config.js";
@@ -202,4 +203,23 @@ t.test("refused fields are left out, told unless they are Sluice's own", async (
   );
   const none = withoutFieldsStep([], () => false);
   t.equal(none, null);
+});
+
+t.test("fields in lists are found in one walk, however many are refused", async (t) => {
+  let walked = 0;
+  const tool = new Proxy(
+    { strict: true, cache_control: {}, name: "f" },
+    {
+      ownKeys(target) {
+        walked++;
+        return Reflect.ownKeys(target);
+      },
+    },
+  );
+  const paths = ["strict", "cache_control", "scope", "ttl", "phase"].map((f) => `tools[].${f}`);
+  const check = new RequestCheck(false);
+  const left = withoutFieldsStep(paths, () => false)!({ tools: [tool] }, check);
+  t.same(JSON.parse(JSON.stringify(left)), { tools: [{ name: "f" }] });
+  // Once to find the fields, and once to copy the others.
+  t.equal(walked, 2);
 });

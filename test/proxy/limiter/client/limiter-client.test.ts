@@ -1,5 +1,5 @@
 import t from "tap";
-import type { AnsweredFromCache } from "../../../../proxy/limiter/limiter.js";
+import type { UnadmittedUsage } from "../../../../proxy/limiter/limiter.js";
 import { framesPerWindow, leasesPerHello, reconnectGraceMs } from "../../../../shared/bounds.js";
 import { invalid } from "../../../../shared/error-code.js";
 import { wireVersion } from "../../../../shared/version.js";
@@ -447,9 +447,9 @@ t.test("what ends a request runs once its settle has left, whichever it is", asy
   const admission = await harness.granted();
   harness.take();
   const ended: string[] = [];
-  const record = null as unknown as AnsweredFromCache["record"];
+  const record = null as unknown as UnadmittedUsage["record"];
   harness.client.settle(admission, { ...nothing, tokens: 3 }, () => ended.push("settled"));
-  harness.client.settleCached(
+  harness.client.settleUnadmitted(
     { userPath: "/team", startedMonoMs: harness.nowMs, estimated: false, record },
     () => ended.push("cached"),
   );
