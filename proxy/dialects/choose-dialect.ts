@@ -53,10 +53,10 @@ interface Dialect {
 // `provider-…-to-client`.
 
 export const chatToMessages: Translation = {
-  echoedFields: ["tools"],
-  echoSource: ({ stream, tools }) => {
+  echoedFields: ["tools", "reasoning"],
+  echoSource: ({ stream, tools, reasoning }) => {
     const renamed = renamedFunctions(tools);
-    return renamed.length === 0 ? { stream } : { stream, tools: renamed };
+    return renamed.length === 0 ? { stream, reasoning } : { stream, reasoning, tools: renamed };
   },
   request: chatRequestToMessages,
   answer: messagesAnswerToChat,

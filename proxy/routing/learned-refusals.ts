@@ -3,23 +3,27 @@
  * forgotten after a while: a host may have been updated.
  */
 import { type Target, targetName } from "../../shared/domain/target-name.js";
+import type { Operation } from "../../shared/operation.js";
 import { refusedFieldMs, refusedFieldsMax, refusingTargetsMax } from "../bounds.js";
 
 const none: readonly string[] = [];
 
 export class LearnedRefusals {
   readonly #monoMs: () => number;
-  /** By target: the time until which each field is left out, by its path. */
+  /** By operation and target: the time until which each field is left out, by its path. */
   readonly #refused = new Map<string, Map<string, number>>();
 
   constructor(monoMs: () => number) {
     this.#monoMs = monoMs;
   }
 
-  /** The paths of the fields, as in `RefusedPart`. */
-  of(target: Target): readonly string[] {
+  /**
+   * The paths of the fields, as in `RefusedPart`. `operation`: the client's, which decides the
+   * dialect at the provider; a field of one dialect may be legal in another.
+   */
+  of(target: Target, operation: Operation): readonly string[] {
     if (this.#refused.size === 0) return none;
-    const name = targetName(target);
+    const name = nameOf(target, operation);
     const fields = this.#refused.get(name);
     if (fields === undefined) return none;
     const nowMs = this.#monoMs();
@@ -28,8 +32,8 @@ export class LearnedRefusals {
     return [...fields.keys()];
   }
 
-  learn(target: Target, path: string): void {
-    const name = targetName(target);
+  learn(target: Target, operation: Operation, path: string): void {
+    const name = nameOf(target, operation);
     let fields = this.#refused.get(name);
     if (fields === undefined) {
       if (this.#refused.size >= refusingTargetsMax) deleteFirst(this.#refused);
@@ -39,6 +43,10 @@ export class LearnedRefusals {
     if (fields.size >= refusedFieldsMax) deleteFirst(fields);
     fields.set(path, this.#monoMs() + refusedFieldMs);
   }
+}
+
+function nameOf(target: Target, operation: Operation): string {
+  return `${operation} ${targetName(target)}`;
 }
 
 /** A Map keeps the order in which its keys were added. */

@@ -117,6 +117,9 @@ export function modelNamedIn(value: unknown): string | null {
   return typeof model === "string" && model !== "" ? model : null;
 }
 
+/** Fields of an answer beside its usage that belong to it. */
+const besideUsage = ["service_tier", "tool_usage", "usage_breakdown"] as const;
+
 /**
  * The usage with related fields from elsewhere in the answer: the tier that served it, what its
  * tools used, and the tools' calls in the list of OpenAI's output. The last get the names that
@@ -133,13 +136,10 @@ function withContext(usage: Fields, answer: Fields): Fields {
 
 function withFieldsOf(usage: Fields, answer: Fields, calls: Fields | null): Fields {
   const out: Record<string, unknown> = { ...usage };
-  out["service_tier"] ??= answer["service_tier"];
-  out["usage_breakdown"] ??= answer["usage_breakdown"];
+  for (const name of besideUsage)
+    if (isAbsent(usage[name]) && !isAbsent(answer[name])) out[name] = answer[name];
   if (calls !== null) out["server_tool_use"] = calls;
-  if (isAbsent(out["tool_usage"]) && !isAbsent(answer["tool_usage"])) {
-    out["tool_usage"] = answer["tool_usage"];
-    out["image_model"] = imageModelIn(answer["tools"]);
-  }
+  if (out["tool_usage"] !== undefined) out["image_model"] = imageModelIn(answer["tools"]);
   return out;
 }
 

@@ -112,7 +112,9 @@ export const chatAssistantFields: FieldTable = fieldTable({
   thinking_blocks: mapped("`thinking` and `redacted_thinking` blocks, before the text"),
   reasoning_content: unsigned,
   reasoning: unsigned,
-  reasoning_details: unsigned,
+  reasoning_details: mapped(
+    "OpenRouter's: signed and encrypted thinking of Claude, unless there are `thinking_blocks`",
+  ),
   annotations: leftOut("citations of an earlier answer"),
   extra_content: onlyGemini,
   parsed: leftOut("added by OpenAI's SDK: the parsed `content`"),

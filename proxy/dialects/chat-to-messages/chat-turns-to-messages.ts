@@ -11,7 +11,7 @@ import { isAbsent } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import type { RequestReader } from "../shared/request-reader.js";
 import { orderWithResults } from "../shared/results-order.js";
-import { carriesReasoning, noSignature } from "../shared/thinking-blocks.js";
+import { blocksOfDetails, carriesReasoning, noSignature } from "../shared/thinking-blocks.js";
 import { readToolInput, unreadableInput } from "../shared/tool-call.js";
 import type { JsonObject } from "../shared/translation.js";
 import { chatContentToMessages, textBlock } from "./chat-content-to-messages.js";
@@ -108,7 +108,7 @@ function assistantBlocks(
 ): JsonObject[] {
   reader.fields(message, chatAssistantFields, `${at}.`);
   const blocks = isAbsent(message["thinking_blocks"])
-    ? []
+    ? blocksOfDetails(message["reasoning_details"])
     : thinkingBlocks(message["thinking_blocks"], `${at}.thinking_blocks`, reader);
   if (!isAbsent(message["content"]))
     append(blocks, chatContentToMessages(message["content"], "assistant", `${at}.content`, reader));

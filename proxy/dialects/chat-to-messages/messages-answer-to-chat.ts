@@ -7,7 +7,7 @@ import { nestedDeeperThan } from "../../body/json-value.js";
 import { chatAnnotation, readCitation } from "../shared/chat-pieces.js";
 import { isWebUrl } from "../shared/data-url.js";
 import { finishReason } from "../shared/stop-reasons.js";
-import { isRequiredBack } from "../shared/thinking-blocks.js";
+import { isRequiredBack, reasoningDetail, wantsDetails } from "../shared/thinking-blocks.js";
 import { messagesNameCharsMax, ToolNames } from "../shared/tool-call.js";
 import { chatServiceTier, chatUsage } from "../shared/translate-usage.js";
 import {
@@ -30,7 +30,7 @@ export function messagesAnswerToChat(body: JsonObject, context: AnswerContext): 
     choices: [
       {
         index: 0,
-        message: chatMessage(parts, refusalOf(body)),
+        message: chatMessage(parts, refusalOf(body), wantsDetails(context.request)),
         logprobs: null,
         finish_reason: finishReason(body["stop_reason"]),
       },
@@ -177,6 +177,7 @@ export function inputText(input: unknown): string {
 function chatMessage(
   { texts, annotations, thoughts, thinkingBlocks, calls }: MessageParts,
   refusal: string | null,
+  hasDetails: boolean,
 ): JsonObject {
   const message: Record<string, unknown> = {
     role: "assistant",
@@ -185,7 +186,10 @@ function chatMessage(
   };
   const reasoning = thoughts.join("");
   if (reasoning !== "") message["reasoning_content"] = reasoning;
-  if (thinkingBlocks.some(isRequiredBack)) message["thinking_blocks"] = thinkingBlocks;
+  if (thinkingBlocks.some(isRequiredBack)) {
+    message["thinking_blocks"] = thinkingBlocks;
+    if (hasDetails) message["reasoning_details"] = thinkingBlocks.map(reasoningDetail);
+  }
   if (annotations.length > 0) message["annotations"] = annotations;
   if (calls.length > 0) message["tool_calls"] = calls;
   return message;

@@ -12,7 +12,7 @@ import { mergeUsage } from "../../usage/find-usage.js";
 import { chatErrorEvent } from "../shared/error-events.js";
 import { GuardedTranslator, parseEventData } from "../shared/guarded-translator.js";
 import { finishReason } from "../shared/stop-reasons.js";
-import { isRequiredBack } from "../shared/thinking-blocks.js";
+import { isRequiredBack, reasoningDetail, wantsDetails } from "../shared/thinking-blocks.js";
 import type { ToolNames } from "../shared/tool-call.js";
 import { chatServiceTier, chatUsage } from "../shared/translate-usage.js";
 import {
@@ -235,7 +235,11 @@ export class MessagesStreamToChat extends GuardedTranslator {
   }
 
   #sendThinkingBlock(block: JsonObject): void {
-    this.#chunk({ thinking_blocks: [Object.assign({ index: this.#thinkingBlocks++ }, block)] });
+    const index = this.#thinkingBlocks++;
+    const details = wantsDetails(this.#context.request)
+      ? { reasoning_details: [reasoningDetail(block, index)] }
+      : null;
+    this.#chunk({ thinking_blocks: [Object.assign({ index }, block)], ...details });
   }
 
   #messageDelta(value: JsonObject): void {

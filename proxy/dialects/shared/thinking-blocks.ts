@@ -35,6 +35,43 @@ export function isRequiredBack(block: JsonObject): boolean {
   return typeof signature === "string" && signature !== "" && signature !== noSignature;
 }
 
+/** OpenRouter's name for the thinking of Claude, whose signatures hold on every platform. */
+const formatOfClaude = "anthropic-claude-v1";
+
+/** Whether a chat client asks for reasoning as OpenRouter's do: by an object. */
+export function wantsDetails(request: JsonObject): boolean {
+  return isObject(request["reasoning"]);
+}
+
+/** A block as OpenRouter's clients get it, in a message's `reasoning_details`. */
+export function reasoningDetail(block: JsonObject, index: number): JsonObject {
+  const { thinking: text, signature, data } = block;
+  return block["type"] === "thinking"
+    ? { type: "reasoning.text", text, signature, format: formatOfClaude, index }
+    : { type: "reasoning.encrypted", data, format: formatOfClaude, index };
+}
+
+/**
+ * The blocks of OpenRouter's `reasoning_details` that Anthropic requires back. A stream's details
+ * may be in pieces, the signature last.
+ */
+export function blocksOfDetails(details: unknown): JsonObject[] {
+  const blocks: JsonObject[] = [];
+  let thinking = "";
+  for (const detail of Array.isArray(details) ? (details as readonly unknown[]) : []) {
+    if (!isObject(detail) || detail["format"] !== formatOfClaude) continue;
+    const { type, text, signature, data } = detail;
+    if (type === "reasoning.encrypted" && typeof data === "string")
+      blocks.push({ type: "redacted_thinking", data });
+    if (type !== "reasoning.text") continue;
+    if (typeof text === "string") thinking += text;
+    if (typeof signature !== "string" || signature === "") continue;
+    blocks.push({ type: "thinking", thinking, signature });
+    thinking = "";
+  }
+  return blocks.filter((block) => isRequiredBack(block) && !carriesReasoning(block));
+}
+
 /**
  * OpenAI's encrypted reasoning, which OpenAI wants back with the next request. Clients of the other
  * dialects carry it as the signature of a thinking block, or as the data of a redacted one. Only

@@ -52,7 +52,7 @@ export async function sendToTarget(
   const firstMonoMs = gateway.monoMs();
   let startedMonoMs = firstMonoMs;
   let retried = 0;
-  let refused: Refused = { reasoning: false, fields: gateway.refusals.of(target) };
+  let refused: Refused = { reasoning: false, fields: gateway.refusals.of(target, operation) };
   let parts = 0;
   const learned: string[] = [];
   for (let resent = 0; ; resent++) {
@@ -73,7 +73,7 @@ export async function sendToTarget(
     trace?.ended(forwarded, endedMonoMs);
     const { refused: part = null } = forwarded;
     if (forwarded.outcome === "complete")
-      for (const path of learned) gateway.refusals.learn(target, path);
+      for (const path of learned) gateway.refusals.learn(target, operation, path);
     const mayGo = part !== null && isRepeatable && parts < refusedPartsMax && !exchange.gone;
     if (mayGo && !has(refused, part) && mayLose(part)) {
       parts++;

@@ -181,14 +181,13 @@ class Relaying extends AnswerRelay {
     const text = meter.text();
     const finish = (): void => this.#finishBody(text);
     const answer = meter.read(text);
-    const isError =
-      status >= 400 ||
-      (!this.exchange.begun && (errorInsideSuccess(answer) || this.#isNothing(text)));
+    const isError = status >= 400 || (!this.exchange.begun && errorInsideSuccess(answer));
     if (isError) return this.end(unmetered, { status, outcome: "upstream_error", finish });
     this.#what.onAnswer?.(text);
     const responseId = unfinishedId(this.#what.operation, answer);
     const charged = this.chargedAtEnd(answer, responseId);
-    this.end(charged, { status, outcome: "complete", finish }, { responseId });
+    const outcome = this.#isNothing(text) ? "upstream_error" : "complete";
+    this.end(charged, { status, outcome, finish }, { responseId });
   }
 
   /** Whether a new answer holds nothing that a model gave. */

@@ -10,7 +10,7 @@ t.test("domains as clients give them", async (t) => {
   t.same(domainsIn("example.org"), []);
   const long = domainsIn(["/".repeat(1_000_000), "a".repeat(1_000_000)]);
   t.ok(long.every((domain) => domain.length <= 1000));
-  t.equal(domainsIn(Array.from({ length: 100_000 }, (_, i) => `${i}.example.org`)).length, 100);
+  t.equal(domainsIn(Array.from({ length: 100_000 }, (_, i) => `${i}.example.org`)).length, 2000);
 });
 
 t.test("the worst text for citations takes no more than a moment", async (t) => {

@@ -154,6 +154,39 @@ t.test("messages become turns of the user and the assistant", async (t) => {
       },
     ],
     [
+      "OpenRouter's details of Claude's thinking, in pieces, and of another model's",
+      [
+        hello,
+        {
+          role: "assistant",
+          content: "b",
+          reasoning_details: [
+            { type: "reasoning.text", text: "h", format: "anthropic-claude-v1", index: 0 },
+            { type: "reasoning.text", text: "m", format: "anthropic-claude-v1", index: 0 },
+            { type: "reasoning.text", signature: "s", format: "anthropic-claude-v1", index: 0 },
+            { type: "reasoning.encrypted", data: "d", format: "anthropic-claude-v1", index: 1 },
+            { type: "reasoning.encrypted", data: "o", format: "openai-responses-v1", index: 2 },
+            { type: "reasoning.text", text: "x", format: "anthropic-claude-v1", index: 3 },
+          ],
+        },
+        hello,
+      ],
+      {
+        messages: [
+          { role: "user", content: [text("Hello")] },
+          {
+            role: "assistant",
+            content: [
+              { type: "thinking", thinking: "hm", signature: "s" },
+              { type: "redacted_thinking", data: "d" },
+              text("b"),
+            ],
+          },
+          { role: "user", content: [text("Hello")] },
+        ],
+      },
+    ],
+    [
       "reader",
       [
         hello,

@@ -3,7 +3,12 @@ import { chatToMessages } from "../../../../proxy/dialects/choose-dialect.js";
 import type { ClientEvent, JsonObject } from "../../../../proxy/dialects/shared/translation.js";
 import { streamEventBytesMax } from "../../../../shared/bounds.js";
 import { assembleChat, choiceOf } from "../assemble-stream.js";
-import { context, messagesAnswerAsChat, messagesEvents } from "../sample-answers.js";
+import {
+  context,
+  messagesAnswer,
+  messagesAnswerAsChat,
+  messagesEvents,
+} from "../sample-answers.js";
 
 function stream(events: readonly ClientEvent[]): readonly ClientEvent[] {
   const translator = chatToMessages.events(context);
@@ -26,6 +31,39 @@ const errorOf = (events: readonly ClientEvent[]): unknown =>
 
 t.test("a streamed answer equals the complete one", async (t) => {
   t.strictSame(assembleChat(stream(messagesEvents)), messagesAnswerAsChat);
+});
+
+t.test("a client that asks as OpenRouter's do gets details of the thinking", async (t) => {
+  const asking = { ...context, request: { ...context.request, reasoning: { effort: "high" } } };
+  const details = [
+    {
+      type: "reasoning.text",
+      text: "Two cities.",
+      signature: "EqoBCkgIARABGAI=",
+      format: "anthropic-claude-v1",
+      index: 0,
+    },
+    {
+      type: "reasoning.encrypted",
+      data: "EmwKAhgBEgy=",
+      format: "anthropic-claude-v1",
+      index: 1,
+    },
+  ];
+  const translator = chatToMessages.events(asking);
+  const streamed = messagesEvents
+    .flatMap(({ event, data }) => translator.push(event, data))
+    .filter(({ data }) => data.includes("reasoning_details"))
+    .flatMap(({ data }) => {
+      const { choices } = JSON.parse(data) as {
+        choices: { delta: { reasoning_details: readonly object[] } }[];
+      };
+      return choices[0]!.delta.reasoning_details;
+    });
+  t.same(streamed, details);
+  t.match(chatToMessages.answer(messagesAnswer, asking), {
+    choices: [{ message: { reasoning_details: details } }],
+  });
 });
 
 t.test("each event of a stream gives its chunk at once, as OpenAI writes it", async (t) => {

@@ -149,7 +149,7 @@ t.test("a field is remembered once its absence helped, and a single value never"
   await run([field("seed"), field("seed")], { refusals });
   await run([field("seed"), "503", "503", "503"], { refusals });
   await run([field("reasoning_effort", false), "ok"], { refusals });
-  t.same(refusals.of(target), []);
+  t.same(refusals.of(target, "chat_completions"), []);
   await run([field("seed"), "ok"], { refusals });
   t.same((await run(["ok"], { refusals })).without, [{ reasoning: false, fields: ["seed"] }]);
 });

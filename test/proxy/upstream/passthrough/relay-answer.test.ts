@@ -281,6 +281,26 @@ t.test("what a request is charged", async (t) => {
       { usage: null, outcome: "upstream_error", status: 200 },
     ],
     [
+      "an answer with nothing but a failure of the model",
+      () =>
+        new Relaying()
+          .head(200)
+          .data('{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}],')
+          .data('"usageMetadata":{"promptTokenCount":9}}')
+          .end(),
+      { usage: { inputTokens: 9 }, outcome: "upstream_error", status: 200 },
+    ],
+    [
+      "the same in events",
+      () =>
+        new Relaying()
+          .head(200, eventStream)
+          .data('data: {"choices":[{"delta":{"role":"assistant"},"finish_reason":')
+          .data('"function_call_filter: UNEXPECTED_TOOL_CALL"}]}\n\n')
+          .end(),
+      { outcome: "upstream_error", status: 200 },
+    ],
+    [
       "a success that can't be read",
       () =>
         new Relaying(chat)
