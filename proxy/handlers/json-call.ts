@@ -140,7 +140,7 @@ class JsonCall implements ModelCall {
     this.operation = operation;
     this.naming = naming;
     this.model = body.model;
-    this.isDefaultModel = body.writtenModel === null && source.exchange.modelInPath === null;
+    this.isDefaultModel = body.writtenModel === null && exchange.modelInPath === null;
     this.stream = body.stream;
     this.mayRunOthers = body.mayRunOthers;
     this.isAgent = body.modelField === "agent";
