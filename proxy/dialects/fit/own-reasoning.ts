@@ -190,7 +190,8 @@ export function withoutFieldsStep(
   const inLists = new Map<string, Set<string>>();
   for (const path of paths) {
     const [, list, field] = /^(\w+)\[\]\.(\w+)$/.exec(path) ?? [];
-    if (list !== undefined) inLists.set(list, (inLists.get(list) ?? new Set()).add(field!));
+    if (list === undefined) continue;
+    inLists.set(list, (inLists.get(list) ?? new Set<string>()).add(field!));
   }
   return (body, check) => {
     const out: Record<string, unknown> = { ...body };
@@ -216,7 +217,7 @@ const free: ReadonlySet<string> = new Set([
   "schema",
 ]);
 
-/** The same value if no object in it has one of the fields. Adds those that some have to `found`. */
+/** The same value if no object in it has one of the fields. `found` gets those that one has. */
 function withoutInside(value: unknown, fields: ReadonlySet<string>, found: Set<string>): unknown {
   if (Array.isArray(value)) {
     const less = value.map((item) => withoutInside(item, fields, found));
