@@ -137,10 +137,10 @@ t.test("log lines and exports have it", async (t) => {
   const csv = await fetch(`${url}/admin/usage/records?format=csv&session=codex-1`, {
     headers: bearer,
   });
-  const [head, ...lines] = (await csv.text()).trim().split("\r\n");
-  t.match(head, /,session$/);
+  const [head = "", ...lines] = (await csv.text()).trim().split("\r\n");
+  const column = head.split(",").indexOf("session");
   t.same(
-    lines.map((line) => line.split(",").at(-1)),
+    lines.map((line) => line.split(",")[column]),
     ["codex-1", "codex-1"],
   );
   for (const { session } of agents)
