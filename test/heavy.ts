@@ -36,6 +36,11 @@ export const heavy: Readonly<Record<string, Heavy>> = {
     takes: "1 min",
     command: ["dist/test/sim/main.js"],
   },
+  ledger: {
+    does: "100,000 requests whose providers keep ledgers of their own, with faults; --from SEED repeats",
+    takes: "2 min",
+    command: ["dist/test/ledger/main.js"],
+  },
   "planted-bugs": {
     does: "bugs that the simulation must find",
     takes: "1 min",
@@ -131,6 +136,11 @@ export const heavy: Readonly<Record<string, Heavy>> = {
     does: "what becomes of each field at each type of provider; --write writes the page",
     takes: "1 min",
     command: ["dist/test/outside/fields-page.js"],
+  },
+  "usage-fields": {
+    does: "what each field of providers' usage is metered as; --write writes the page",
+    takes: "1 s",
+    command: ["dist/test/outside/usage-fields-page.js"],
   },
   "sdk-suites": {
     does: "the tests of OpenAI's and Anthropic's Python SDKs, directly and through Sluice",

@@ -64,6 +64,12 @@ ${moneyPrices}
   priced/pictures: { per_image: 0.4 }
   priced/minutes: { per_minute: 0.4 }
   priced/searches: { input: 0, output: 0, per_web_search: 0.4 }
+  priced/characters: { per_character: 0.1 }
+  priced/requests: { input: 0, output: 0, per_request: 0.4 }
+  priced/containers: { input: 0, output: 0, per_container: 0.4 }
+  priced/pages: { per_page: 0.2 }
+  priced/search-units: { per_search_unit: 0.4 }
+  priced/image-vectors: { input: 0, output: 0, image_input: 4000 }
 budgets:
   user_paths:
     - { path: /, per_child: true, limits: [{ period: daily, amount: 1 }] }
@@ -137,6 +143,69 @@ const bought: readonly MoneyCase[] = [
         usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
       },
     },
+    usd: 0.4,
+  },
+  {
+    id: "characters",
+    source: [],
+    path: "/v1/audio/speech",
+    sends: { model: "priced/characters", input: "four", voice: "alloy" },
+    reported: { body: "sound", type: "audio/mpeg" },
+    usd: 0.4,
+  },
+  {
+    id: "requests",
+    source: [],
+    path: "/v1/chat/completions",
+    sends: { model: "priced/requests", messages: [{ role: "user", content: "x" }] },
+    reported: {
+      body: {
+        choices: [
+          { index: 0, message: { role: "assistant", content: "x" }, finish_reason: "stop" },
+        ],
+        usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+      },
+    },
+    usd: 0.4,
+  },
+  {
+    id: "containers",
+    source: [],
+    path: "/v1/responses",
+    sends: { model: "priced/containers", input: "x" },
+    reported: {
+      body: {
+        id: "resp_1",
+        object: "response",
+        status: "completed",
+        output: [{ type: "code_interpreter_call", id: "1", container_id: "c" }],
+        usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
+      },
+    },
+    usd: 0.4,
+  },
+  {
+    id: "pages",
+    source: [],
+    path: "/p/priced/ocr",
+    sends: { model: "pages", document: {} },
+    reported: { body: { pages: [], usage_info: { pages_processed: 2 } } },
+    usd: 0.4,
+  },
+  {
+    id: "search-units",
+    source: [],
+    path: "/p/priced/v2/rerank",
+    sends: { model: "search-units", query: "x", documents: ["y"] },
+    reported: { body: { results: [], meta: { billed_units: { search_units: 1 } } } },
+    usd: 0.4,
+  },
+  {
+    id: "image-vectors",
+    source: [],
+    path: "/p/priced/v2/embed",
+    sends: { model: "image-vectors", images: ["x"] },
+    reported: { body: { embeddings: {}, meta: { billed_units: { image_tokens: 100 } } } },
     usd: 0.4,
   },
 ];

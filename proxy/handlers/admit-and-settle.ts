@@ -215,12 +215,12 @@ export function settleAttempt(
 ): Forwarded {
   const { record } = context;
   const { usage, estimated, atMost = null } = attempt;
-  if (usage === null || record.admission === null) return attempt;
+  if ((usage === null && atMost === null) || record.admission === null) return attempt;
   const { target } = record;
   record.target = record.admission.target;
   const { providerRequestId = "", providerKey = "" } = attempt;
   const at = { providerRequestId, providerKey };
-  settleProgress(context, record.admission, { usage, estimated, atMost, ...at });
+  settleProgress(context, record.admission, { usage: usage ?? noUsage, estimated, atMost, ...at });
   record.target = target;
   return { ...attempt, usage: null, estimated: false, atMost: null };
 }
@@ -233,7 +233,9 @@ export function settleProgress(
 ): void {
   const { gateway, record } = context;
   const status = interimStatus;
-  const part = { usage, atMost, status, executed: true, firstByteMonoMs: null, ...at };
+  // Without a charge there is only a bound, and nothing to price.
+  const charged = usage === noUsage ? null : usage;
+  const part = { usage: charged, atMost, status, executed: true, firstByteMonoMs: null, ...at };
   const execution = executionOf(context, part);
   assert(isCount(usage.totalTokens), "a count of tokens is an integer");
   record.progressed({ usage, estimated }, execution?.totalCost ?? null);
@@ -252,7 +254,7 @@ function countCharge(
   const { target, userPath } = record;
   const cost = execution?.totalCost ?? null;
   const isUnpriced = execution !== null && cost === null;
-  if (target === null || (usage === null && !isUnpriced)) return;
+  if (target === null || (usage === null && atMost === null && !isUnpriced)) return;
   if (isUnpriced) gateway.noticeUnpriced(target);
   const answered = status >= 200 && status < 300;
   const charge = {
@@ -285,8 +287,6 @@ function executionOf(
   const named =
     ownPrice === null && servedModel !== null ? { provider, model: servedModel } : target;
   const price = ownPrice ?? prices.priceOf(named);
-  // The request's own record has the fee per request.
-  const isPart = price !== null && result.status === interimStatus;
   return usageRecord(result, {
     requestId: exchange.id,
     endpoint: exchange.path,
@@ -302,8 +302,9 @@ function executionOf(
     startedMonoMs: record.startedMonoMs,
     endedMonoMs: monoMs(),
     savedBytes: record.savedBytes,
-    price: isPart ? { ...price, perRequest: 0 } : price,
+    price,
     priceSource: prices.sourceOf(named),
+    isPart: result.status === interimStatus,
     priceOf,
     isUnmetered:
       usage === null && isAnsweredPassthrough(exchange.path, target.model, result.status),

@@ -18,7 +18,7 @@ import { withHiddenReasoning } from "../usage/hidden-reasoning.js";
 import type { ResponseMeter } from "../usage/response-meter.js";
 import type { Usage } from "../usage/usage.js";
 import { added, noUsage } from "../usage/usage.js";
-import { type SentRequest, usageBound } from "../usage/usage-bound.js";
+import { isBoundedByTokens, type SentRequest, usageBound } from "../usage/usage-bound.js";
 import type { TargetFailure } from "./errors/failover-reason.js";
 import type { RefusedPart } from "./errors/refused-part.js";
 import { isFinalStatus, noSuchStatus, type UpstreamFailure } from "./errors/upstream-failure.js";
@@ -167,6 +167,7 @@ export abstract class AnswerRelay implements UpstreamSink {
    * it; otherwise the metered part.
    */
   protected chargedWithoutEnd(why: string | null): MeteredUsage {
+    if (isTimeoutStatus(this.status)) return this.uncharged(why);
     if (this.status >= 300 || (this.status === 0 && !this.isSent))
       return { ...unmetered, note: why };
     const charged =
@@ -181,13 +182,22 @@ export abstract class AnswerRelay implements UpstreamSink {
   }
 
   /**
-   * The charge of a complete answer. For a background response that still runs it is an estimate of
-   * the prompt.
+   * The charge of a complete answer; `answer` is absent for a stream. For a background response
+   * that still runs it is an estimate of the prompt.
    */
-  protected chargedAtEnd(answer: unknown, responseId: string): MeteredUsage {
-    return responseId === ""
-      ? this.meter.charged(answer)
-      : this.bounded(this.meter.chargedWhenUnanswered(null));
+  protected chargedAtEnd(answer?: unknown, responseId = ""): MeteredUsage {
+    if (responseId !== "") return this.bounded(this.meter.chargedWhenUnanswered(null));
+    const charged = this.meter.charged(answer);
+    return charged.estimated && isBoundedByTokens(this.sentRequest())
+      ? this.bounded(charged)
+      : charged;
+  }
+
+  /** Charges nothing for a request that the provider may have executed all the same. */
+  protected uncharged(note: string | null): MeteredUsage {
+    const sent = this.sentRequest();
+    const atMost = isBoundedByTokens(sent) ? usageBound(noUsage, sent) : null;
+    return { ...unmetered, atMost, note };
   }
 
   protected bounded(charged: MeteredUsage): MeteredUsage {
@@ -276,6 +286,11 @@ export abstract class AnswerRelay implements UpstreamSink {
     const lost = usageBound(noUsage, this.sentRequest());
     return atMost === null ? lost : added(atMost, lost);
   }
+}
+
+/** Something before the provider has waited no longer; the provider may work on. */
+export function isTimeoutStatus(status: number): boolean {
+  return status === 408 || status === 504 || status === 524;
 }
 
 /**

@@ -13,7 +13,7 @@ import { unfinishedId } from "../objects/background-responses.js";
 import { isWithoutModel, type MeteredUsage, unmetered } from "../usage/count-usage.js";
 import { type BodyForm, ResponseMeter } from "../usage/response-meter.js";
 import { type SentRequest, sentRequestOf } from "../usage/usage-bound.js";
-import { AnswerRelay, type Ending } from "./answer-relay.js";
+import { AnswerRelay, type Ending, isTimeoutStatus } from "./answer-relay.js";
 import { failoverReason, isRefusal, isTransient } from "./errors/failover-reason.js";
 import { noAnswer, unansweredFailure, untranslatable } from "./errors/provider-failure.js";
 import { type RefusedPart, refusedPart } from "./errors/refused-part.js";
@@ -202,7 +202,7 @@ class Forwarding extends AnswerRelay {
       // An end like any other would make the client take the beginning for the whole.
       return this.endCut({ kind: "broken", reason: "its stream ended before the answer did" });
     }
-    this.end(this.meter.charged(), {
+    this.end(this.chargedAtEnd(), {
       status: this.status,
       outcome: errorSeen || this.meter.isFailed ? "upstream_error" : "complete",
       finish: () => {
@@ -224,7 +224,7 @@ class Forwarding extends AnswerRelay {
     const reason = this.meter.isFailed
       ? "a stream that holds nothing but a failure of the model"
       : "an empty stream";
-    this.#endUnanswered({ kind: "broken", reason }, { ...unmetered, note: reason });
+    this.#endUnanswered({ kind: "broken", reason }, this.uncharged(reason));
   }
 
   #endUnanswered(failure: UpstreamFailure, charged: MeteredUsage): void {
@@ -245,7 +245,8 @@ class Forwarding extends AnswerRelay {
    */
   #endUntranslatable(why: string): void {
     const { provider, operation, translator } = this.#what;
-    const charged = this.meter.chargedWhenCut(why, translator?.untranslatedBytes);
+    const read = this.meter.chargedWhenCut(why, translator?.untranslatedBytes);
+    const charged = read.estimated ? this.bounded(read) : read;
     const outcome = "upstream_error";
     if (this.exchange.begun)
       return this.end(charged, { status: this.status, outcome, finish: () => this.exchange.cut() });
@@ -263,9 +264,11 @@ class Forwarding extends AnswerRelay {
     // The first event of a stream, which the translation made from the provider's.
     if (translator?.failed === true) return this.#endUntranslatable(failure.message);
     const note = isRefusal(failure) ? `the provider answered ${this.status}` : null;
+    // What a stream begins with may be an error of a model that has worked.
+    const mayHaveWorked = isTimeoutStatus(this.status) || this.meter.isStream;
     this.#fail(failure, {
       outcome: "upstream_error",
-      charged: { ...unmetered, note },
+      charged: mayHaveWorked ? this.uncharged(note) : { ...unmetered, note },
       why: failoverReason(failure),
       refused: refusedPart(failure),
       worthRetrying:
@@ -273,12 +276,12 @@ class Forwarding extends AnswerRelay {
     });
   }
 
-  /** The body is empty or isn't a model's answer, so no model executed the request. */
+  /** The body is empty or isn't a model's answer. A model may have worked all the same. */
   #endWithoutAnswer(text: string): void {
     const given = `${this.status} with ${describeNoAnswer(text)}`;
     this.#fail(noAnswer(this.#what.provider, given), {
       outcome: "upstream_error",
-      charged: { ...unmetered, note: given },
+      charged: this.uncharged(given),
       why: given,
       worthRetrying: true,
     });

@@ -10,6 +10,7 @@ import { isCount, isObject, parseJson } from "../../shared/checked.js";
 import type { Operation } from "../../shared/operation.js";
 import {
   callsPerResponseMax,
+  countsIn,
   detailsOf,
   measurePerResponseMax,
   type UsageDetails,
@@ -62,6 +63,15 @@ const withoutText: ReadonlySet<Operation> = new Set<Operation>([
   "image_variations",
   "speech",
 ]);
+const withText: ReadonlySet<Operation> = new Set<Operation>([
+  "chat_completions",
+  "responses",
+  "messages",
+  "completions",
+  "generate_content",
+  "stream_generate_content",
+  "interactions",
+]);
 /** For a response without a charge. */
 export const unmetered: MeteredUsage = { usage: null, estimated: false, note: null };
 
@@ -78,7 +88,8 @@ export function countUsage(reading: UsageReading, seen: Seen): MeteredUsage {
   const { operation } = seen;
   if (operation !== null && isWithoutModel(operation)) return unmetered;
   const body = seen.request?.body;
-  if (reading.kind === "usage")
+  const isHollow = reading.kind === "usage" && countsNothing(reading, seen);
+  if (reading.kind === "usage" && !isHollow)
     return {
       usage: withRequestedUnits(reading, operation, body),
       estimated: false,
@@ -88,7 +99,11 @@ export function countUsage(reading: UsageReading, seen: Seen): MeteredUsage {
   return {
     usage: usage === null ? null : withRequestedUnits(usage, operation, body),
     estimated: usage !== null,
-    note: reading.kind === "absent" ? null : `usage not charged: ${reading.reason}`,
+    note: isHollow
+      ? "its usage of 0 tokens is taken as none"
+      : reading.kind === "invalid"
+        ? `usage not charged: ${reading.reason}`
+        : null,
   };
 }
 
@@ -136,6 +151,15 @@ function textOf(value: unknown): string {
 function requestFields(body: RequestBody | undefined): Readonly<Record<string, unknown>> {
   const fields = Buffer.isBuffer(body) ? parseJson(body.toString("utf8")) : null;
   return isObject(fields) ? fields : {};
+}
+
+/** A model that writes text has read and written some tokens, whatever is reported. */
+function countsNothing(
+  { totalTokens, reportedCost, details }: Usage,
+  { operation }: Seen,
+): boolean {
+  if (totalTokens > 0 || reportedCost !== null) return false;
+  return operation !== null && withText.has(operation) && countsIn(details) === null;
 }
 
 function estimate({ operation, promptBytes, contentChars }: Seen): Usage | null {

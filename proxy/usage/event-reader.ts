@@ -207,6 +207,14 @@ export class EventReader {
     }
   }
 
+  /** As `read`, for what follows the last blank line of a stream: maybe only a part of an event. */
+  readRest(event: string, lines: number): boolean {
+    const { finished } = this;
+    const isUsageOnly = this.read(event, lines);
+    if (parseJson(dataOf(event)) === undefined) this.finished = finished;
+    return isUsageOnly;
+  }
+
   #readValue(value: unknown): boolean {
     if (!isObject(value)) return false;
     const isError = isErrorEvent(value);

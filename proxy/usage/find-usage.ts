@@ -4,7 +4,7 @@
  *
  * Not here: what the fields mean (`read-usage.ts`).
  */
-import { isAbsent, isObject } from "../../shared/checked.js";
+import { isAbsent, isCount, isObject } from "../../shared/checked.js";
 import type { Picks } from "../body/json-picker.js";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -48,10 +48,19 @@ function usageElsewhere(answer: Fields): unknown {
   return { type: "duration", seconds: Number(duration) };
 }
 
-/** Cohere bills other units than the tokens that it counts. */
+/**
+ * Cohere bills other units than the tokens that it counts, and tokens of images beside the input.
+ */
 function billed({ billed_units: units, cached_tokens: cached }: Fields): Fields | null {
   if (!isObject(units)) return null;
-  return isAbsent(cached) ? units : { ...units, cached_tokens: cached };
+  const { input_tokens: input = 0, image_tokens: image } = units;
+  const ofImages =
+    isCount(image) && isCount(input)
+      ? { input_tokens: input + image, input_tokens_details: { image_tokens: image } }
+      : {};
+  return isAbsent(cached) && isAbsent(image)
+    ? units
+    : { ...units, ...ofImages, cached_tokens: cached };
 }
 
 /** Whether this member of an event is an answer as a whole. */

@@ -9,6 +9,7 @@ import {
   type Price,
   ratesFor,
   scaled,
+  type TokenKind,
   type TokenRates,
   type UnitName,
   unitNames,
@@ -111,6 +112,39 @@ function costOfPart(usage: Usage, price: Price | null): PartCost | null {
 }
 
 /**
+ * The most that a usage can cost whose kinds of tokens aren't known: each token as the dearest of
+ * its side, in the tier and region if they make it dearer. Null if it is unpriced.
+ */
+export function priceAtMost(usage: Usage, price: Price): PicoUsd | null {
+  const dearest = dearestPrice(price);
+  const inTier = fromPrice(usage, dearest, noOtherModel);
+  const usual = fromPrice(usage, { ...dearest, serviceTiers: {}, regions: {} }, noOtherModel);
+  return inTier === null || usual === null ? null : Math.max(inTier.totalCost, usual.totalCost);
+}
+
+function dearestPrice(price: Price): Price {
+  const tiers = price.tiers.map((tier) => ({ ...tier, rates: dearestRates(tier.rates) }));
+  return { ...price, rates: dearestRates(price.rates), tiers };
+}
+
+function dearestRates(rates: TokenRates): TokenRates {
+  const { input, output, cacheWrite, kinds = {} } = rates;
+  const of = (own: number | null, kind: TokenKind): number | null => {
+    const rate = kinds[kind] ?? own;
+    return own === null || rate === null ? own : Math.max(own, rate);
+  };
+  const inputKinds = ["cacheWrite1h", "audioInput", "imageInput"] as const;
+  const outputKinds = ["reasoning", "audioOutput", "imageOutput"] as const;
+  const written = input === null ? null : Math.max(input, cacheWrite ?? 0);
+  return {
+    input: inputKinds.reduce(of, written),
+    output: outputKinds.reduce(of, output),
+    cachedInput: null,
+    cacheWrite: null,
+  };
+}
+
+/**
  * What removed input tokens would have cost in the same request; null if there were none, or if
  * they have no price.
  */
@@ -167,7 +201,7 @@ function unitsIn({ counts }: UsageDetails, name: UnitName): number {
 /** Whole seconds and the rest of one, so that products stay exact. */
 function costOfUnits(name: UnitName, units: number, rate: number): number {
   if (name !== "audioMs") return units * rate;
-  return Math.floor(units / 1000) * rate + Math.round(((units % 1000) * rate) / 1000);
+  return Math.floor(units / 1000) * rate + Math.ceil(((units % 1000) * rate) / 1000);
 }
 
 /** By quality and size, by one of them, else for any picture. */

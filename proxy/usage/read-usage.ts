@@ -503,7 +503,8 @@ function milliseconds(usage: Fields): number {
   return typeof seconds === "number" ? measure(Math.round(seconds * 1000)) : 0;
 }
 
-function tierIn(usage: Fields): string | null {
+/** The tier or the speed, of a usage or of a request. */
+export function tierIn(usage: Fields): string | null {
   const { speed } = usage;
   if (typeof speed === "string" && speed !== "standard") return labelOf(speed);
   const tier = usage["service_tier"] ?? usage["serviceTier"] ?? usage["trafficType"];
@@ -511,7 +512,7 @@ function tierIn(usage: Fields): string | null {
 }
 
 /** Models from before Anthropic's regions have none. */
-function regionIn(raw: unknown): string | null {
+export function regionIn(raw: unknown): string | null {
   return raw === "not_available" ? null : labelOf(raw);
 }
 

@@ -150,7 +150,7 @@ class Tap implements StreamTap {
     }
     if (this.#open.length === 0) return null;
     const holding = this.#holding;
-    const usageOnly = this.#read(this.#open.text());
+    const usageOnly = this.#reader.readRest(this.#open.text(), this.#lines);
     return holding && !usageOnly ? this.#open.take() : null;
   }
 

@@ -13,6 +13,7 @@ import { estimateSavedTokens } from "./count-usage.js";
 import {
   type Costs,
   type PriceOfModel,
+  priceAtMost,
   priceSavedTokens,
   priceUnmetered,
   priceUsage,
@@ -64,6 +65,8 @@ export interface Executed extends Answered {
   /** The price of the target that answered; null if unpriced. */
   readonly price: Price | null;
   readonly priceSource: PriceSource | null;
+  /** Whether another record has the fee per request. */
+  readonly isPart?: boolean;
   /** Whether a model answered, and how much it used isn't known at all. */
   readonly isUnmetered: boolean;
   /** Prices of other models that worked on the answer. */
@@ -104,7 +107,7 @@ export function usageRecord(result: ProviderResult, what: Executed): Execution |
     keyId: what.keyId,
     requestedModel: what.requestedModel,
     details: usage === null ? null : usage.details,
-    atMost: atMost === null ? null : boundOf(atMost, what.price),
+    atMost: atMost === null ? null : boundOf(atMost, costs, what),
     responseId,
     session: what.session,
     costSource,
@@ -119,14 +122,21 @@ function sourceOf(costs: Costs | null, from: PriceSource | null): CostSource | u
   return costs.source === "reported" ? "reported" : from?.kind;
 }
 
-function costsOf(usage: Usage | null, { isUnmetered, price, priceOf }: Executed): Costs | null {
+function costsOf(usage: Usage | null, what: Executed): Costs | null {
+  const { isUnmetered, priceOf } = what;
+  const price =
+    what.isPart === true && what.price !== null ? { ...what.price, perRequest: 0 } : what.price;
   if (usage !== null) return priceUsage(usage, price, priceOf);
   return isUnmetered ? priceUnmetered(price) : noCosts;
 }
 
-function boundOf(atMost: Usage, price: Price | null): UsageBound {
-  const costs = priceUsage(atMost, price);
-  return { tokens: atMost.totalTokens, cost: costs === null ? null : costs.totalCost };
+/** With the fee per request, which a provider may also bill for an attempt that was lost. */
+function boundOf(atMost: Usage, costs: Costs | null, { price }: Executed): UsageBound {
+  const cost = price === null ? null : priceAtMost(atMost, price);
+  return {
+    tokens: atMost.totalTokens,
+    cost: cost === null || costs === null ? cost : Math.max(cost, costs.totalCost),
+  };
 }
 
 /** The record of a request that the cache answered: the usage of the cached answer, at no cost. */

@@ -118,7 +118,7 @@ export function ratesFor(
   return byRegion === undefined ? found : scaledRates(found, byRegion);
 }
 
-/** Rounded to integers, which changes no rate with up to three decimals. */
+/** Rounded up to integers, which changes no rate with up to three decimals. */
 function scaledRates(rates: TokenRates, factors: Factors): TokenRates {
   if (factorKinds.every((kind) => (factors[kind] ?? 1000) === 1000)) return rates;
   const times = (rate: number, kind: FactorKind): number => scaled(rate, factors[kind] ?? 1000);
@@ -143,9 +143,9 @@ function scaledRates(rates: TokenRates, factors: Factors): TokenRates {
   };
 }
 
-/** An amount times a factor in thousandths. */
+/** An amount times a factor in thousandths, rounded up: a cost is never less than the bill. */
 export function scaled(amount: number, factor: number): number {
-  return factor === 1000 ? amount : Math.round((amount * factor) / 1000);
+  return factor === 1000 ? amount : Math.ceil((amount * factor) / 1000);
 }
 
 const factorKindOf: Readonly<Record<TokenKind, FactorKind>> = {

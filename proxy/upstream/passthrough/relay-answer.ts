@@ -14,7 +14,7 @@ import { unfinishedId } from "../../objects/background-responses.js";
 import { unmetered } from "../../usage/count-usage.js";
 import { ResponseMeter } from "../../usage/response-meter.js";
 import { type SentRequest, sentRequestOf } from "../../usage/usage-bound.js";
-import { AnswerRelay } from "../answer-relay.js";
+import { AnswerRelay, isTimeoutStatus } from "../answer-relay.js";
 import { redirectsElsewhere, unansweredFailure } from "../errors/provider-failure.js";
 import { errorInsideSuccess, isEmptyAnswer } from "../errors/success-body.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
@@ -172,7 +172,7 @@ class Relaying extends AnswerRelay {
     const { meter, status } = this;
     if (meter.isStream) {
       meter.endStream();
-      return this.end(meter.charged(), {
+      return this.end(this.chargedAtEnd(), {
         status,
         outcome: meter.errorSeen || meter.isFailed ? "upstream_error" : "complete",
         finish: () => this.#finishBegun(),
@@ -182,7 +182,8 @@ class Relaying extends AnswerRelay {
     const finish = (): void => this.#finishBody(text);
     const answer = meter.read(text);
     const isError = status >= 400 || (!this.exchange.begun && errorInsideSuccess(answer));
-    if (isError) return this.end(unmetered, { status, outcome: "upstream_error", finish });
+    const none = isTimeoutStatus(status) ? this.uncharged(null) : unmetered;
+    if (isError) return this.end(none, { status, outcome: "upstream_error", finish });
     this.#what.onAnswer?.(text);
     const responseId = unfinishedId(this.#what.operation, answer);
     const charged = this.chargedAtEnd(answer, responseId);

@@ -1075,6 +1075,630 @@ const published: readonly MoneyCase[] = [
   ),
 ];
 
+const deepseek = { prompt_tokens: 100, completion_tokens: 40, total_tokens: 140 };
+const repeatedInput = {
+  input_tokens: 10,
+  cache_creation_input_tokens: 100,
+  cache_read_input_tokens: 200,
+};
+const searched = {
+  promptTokenCount: 151,
+  candidatesTokenCount: 1089,
+  totalTokenCount: 20_689,
+  toolUsePromptTokenCount: 18_329,
+  thoughtsTokenCount: 1120,
+  promptTokensDetails: [{ modality: "TEXT", tokenCount: 151 }],
+  toolUsePromptTokensDetails: [{ modality: "TEXT", tokenCount: 18_329 }],
+};
+const searchedUsd = ((151 + 18_329) * 0.3 + (1089 + 1120) * 2.5) / million;
+const grokUsage = {
+  prompt_tokens: 10_120,
+  completion_tokens: 1499,
+  total_tokens: 14_428,
+  prompt_tokens_details: { cached_tokens: 128 },
+  completion_tokens_details: { reasoning_tokens: 2809 },
+};
+const embeddings = (model: string, usage: object, one: Case): MoneyCase => ({
+  path: "/v1/embeddings",
+  sends: { model, input: "x" },
+  reported: { body: { object: "list", data: [], model: "m", usage } },
+  ...one,
+});
+
+/** Usage in reports of wrong costs, with the costs that they say are right. */
+const metering: readonly MoneyCase[] = [
+  chat(
+    "openai/gpt-5.1",
+    {
+      prompt_tokens: 30_000,
+      completion_tokens: 4603,
+      total_tokens: 34_603,
+      prompt_tokens_details: { cached_tokens: 20_000 },
+      completion_tokens_details: { reasoning_tokens: 3500 },
+    },
+    {
+      id: "cached and reasoning tokens are parts, and cost once",
+      source: ["latitude-dev/latitude-llm#4051"],
+      usd: (10_000 * 1.25 + 20_000 * 0.125 + 4603 * 10) / million,
+    },
+  ),
+  chatStream(
+    "openai/gpt-5.1",
+    {
+      prompt_tokens: 1000,
+      completion_tokens: 100,
+      total_tokens: 1100,
+      prompt_tokens_details: { cached_tokens: 900 },
+    },
+    {
+      id: "a cached prefix is a part of the prompt, streamed",
+      source: ["adolfousier/opencrabs#1636"],
+      usd: (100 * 1.25 + 900 * 0.125 + 100 * 10) / million,
+    },
+  ),
+  ...[responses, responsesStream].map((make, i) =>
+    make(
+      "openai/gpt-5",
+      {
+        input_tokens: 1000,
+        input_tokens_details: { cached_tokens: 500 },
+        output_tokens: 200,
+        output_tokens_details: { reasoning_tokens: 50 },
+        total_tokens: 1200,
+      },
+      {
+        id: `Codex's cached tokens are a part of the input${i === 0 ? "" : ", streamed"}`,
+        source: ["janekbaraniewski/openusage#360"],
+        usd: (500 * 1.25 + 500 * 0.125 + 200 * 10) / million,
+        record: { reasoning_tokens: 50 },
+      },
+    ),
+  ),
+  messagesStream(
+    "anthropic/claude-sonnet-4-5",
+    { input_tokens: 27, output_tokens: 1 },
+    {
+      input_tokens: 27,
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: 0,
+      output_tokens: 47,
+    },
+    {
+      id: "the last event repeats the input",
+      source: ["modelbus/one-api-pro#13"],
+      usd: (27 * 3 + 47 * 15) / million,
+      record: { input_tokens: 27, output_tokens: 47 },
+    },
+  ),
+  messagesStream(
+    "anthropic/claude-sonnet-4-5",
+    { ...repeatedInput, output_tokens: 1 },
+    { ...repeatedInput, output_tokens: 50 },
+    {
+      id: "the last event repeats the caches",
+      source: ["envoyproxy/ai-gateway#2239"],
+      usd: (10 * 3 + 100 * 3.75 + 200 * 0.3 + 50 * 15) / million,
+    },
+  ),
+  messagesStream(
+    "anthropic/claude-sonnet-4-5",
+    {
+      input_tokens: 50,
+      cache_creation_input_tokens: 120,
+      cache_read_input_tokens: 2400,
+      output_tokens: 1,
+    },
+    { output_tokens: 30 },
+    {
+      id: "the caches are only in the first event",
+      source: ["decolua/9router#2209"],
+      usd: (50 * 3 + 120 * 3.75 + 2400 * 0.3 + 30 * 15) / million,
+      record: { input_tokens: 2570, cached_input_tokens: 2400 },
+    },
+  ),
+  ...[google, googleStream].map((make, i) =>
+    make("gemini-2.5-flash", searched, {
+      id: `tokens of Gemini's tools are input${i === 0 ? "" : ", streamed"}`,
+      source: ["QuantumNous/new-api#2935"],
+      usd: searchedUsd,
+      record: { input_tokens: 18_480, output_tokens: 2209 },
+    }),
+  ),
+  google(
+    "gemini-2.5-pro",
+    {
+      promptTokenCount: 7477,
+      candidatesTokenCount: 2060,
+      totalTokenCount: 11_476,
+      thoughtsTokenCount: 1939,
+    },
+    {
+      id: "thoughts are output",
+      source: ["vercel/ai#6082"],
+      usd: (7477 * 1.25 + 3999 * 10) / million,
+      record: { reasoning_tokens: 1939 },
+    },
+  ),
+  google(
+    "gemini-2.5-flash",
+    { promptTokenCount: 100, candidatesTokenCount: 50, totalTokenCount: 450 },
+    {
+      id: "thoughts that only the total counts",
+      source: ["langfuse/langfuse#16321"],
+      usd: (100 * 0.3 + 350 * 2.5) / million,
+    },
+  ),
+  google(
+    "gemini-2.5-pro",
+    {
+      promptTokenCount: 696_219,
+      cachedContentTokenCount: 696_190,
+      candidatesTokenCount: 214,
+      totalTokenCount: 696_433,
+    },
+    {
+      id: "a cached long prompt",
+      source: ["ding113/claude-code-hub#338"],
+      usd: (29 * 2.5 + 696_190 * 0.25 + 214 * 15) / million,
+    },
+  ),
+  google(
+    "own-image",
+    {
+      promptTokenCount: 326,
+      candidatesTokenCount: 2340,
+      totalTokenCount: 3003,
+      promptTokensDetails: [{ modality: "TEXT", tokenCount: 326 }],
+      candidatesTokensDetails: [{ modality: "IMAGE", tokenCount: 2000 }],
+      thoughtsTokenCount: 337,
+    },
+    {
+      id: "a picture, text and thoughts in one answer",
+      source: ["ding113/claude-code-hub#663"],
+      usd: 0.248776,
+      record: { image_output_tokens: 2000 },
+    },
+  ),
+  google(
+    "gemini-2.5-flash-image",
+    {
+      promptTokenCount: 30,
+      candidatesTokenCount: 1390,
+      totalTokenCount: 1420,
+      candidatesTokensDetails: [{ modality: "IMAGE", tokenCount: 1290 }],
+    },
+    {
+      id: "a picture with an explanation",
+      source: ["vm0-ai/vm0#10963"],
+      usd: (30 * 0.3 + 100 * 2.5 + 1290 * 30) / million,
+    },
+  ),
+  google(
+    "gemini-2.5-flash-preview-tts",
+    {
+      promptTokenCount: 20,
+      candidatesTokenCount: 300,
+      totalTokenCount: 320,
+      candidatesTokensDetails: [{ modality: "AUDIO", tokenCount: 300 }],
+    },
+    {
+      id: "Gemini's speech",
+      source: ["BerriAI/litellm#38412"],
+      usd: (20 * 0.5 + 300 * 10) / million,
+      record: { audio_output_tokens: 300 },
+    },
+  ),
+  ...[chat, chatStream].map((make, i) =>
+    make(
+      "priced/deepseek",
+      { ...deepseek, prompt_cache_hit_tokens: 20, prompt_cache_miss_tokens: 80 },
+      {
+        id: `DeepSeek's cache hits${i === 0 ? "" : ", streamed"}`,
+        source: ["Aider-AI/aider#5425", "laravel/ai#705"],
+        usd: (80 * 0.435 + 20 * 0.003625 + 40 * 0.87) / million,
+        record: { cached_input_tokens: 20 },
+      },
+    ),
+  ),
+  chat(
+    "priced/deepseek",
+    {
+      prompt_tokens: 36_100,
+      completion_tokens: 1200,
+      prompt_cache_hit_tokens: 21_600,
+      prompt_cache_miss_tokens: 14_500,
+    },
+    {
+      id: "DeepSeek's cache misses cost the full price",
+      source: ["mnfst/llm-gateway#2051"],
+      usd: (14_500 * 0.435 + 21_600 * 0.003625 + 1200 * 0.87) / million,
+    },
+  ),
+  chat(
+    "priced/audio-mini",
+    {
+      prompt_tokens: 15,
+      completion_tokens: 47,
+      total_tokens: 62,
+      prompt_tokens_details: { audio_tokens: 0, text_tokens: 15 },
+      completion_tokens_details: { audio_tokens: 34, text_tokens: 13 },
+    },
+    {
+      id: "spoken output of a small model",
+      source: ["langwatch/langwatch#7036"],
+      usd: (15 * 0.6 + 13 * 2.4 + 34 * 20) / million,
+    },
+  ),
+  chat(
+    "priced/audio",
+    {
+      prompt_tokens: 17,
+      completion_tokens: 592,
+      prompt_tokens_details: { audio_tokens: 0, text_tokens: 17 },
+      completion_tokens_details: { audio_tokens: 482, text_tokens: 110 },
+    },
+    {
+      id: "spoken output beside text",
+      source: ["BerriAI/litellm#19771"],
+      usd: (17 * 2.5 + 110 * 10 + 482 * 80) / million,
+    },
+  ),
+  chat(
+    "priced/tokens",
+    {
+      prompt_tokens: 100,
+      completion_tokens: 10,
+      prompt_tokens_details: { audio_tokens: 60 },
+    },
+    {
+      id: "sound without a rate of its own costs as text",
+      source: ["BerriAI/litellm#37661"],
+      usd: (100 * 1 + 10 * 2) / million,
+    },
+  ),
+  messages(
+    "anthropic/claude-opus-5",
+    {
+      input_tokens: 0,
+      output_tokens: 0,
+      cache_creation_input_tokens: 1_000_000,
+      cache_creation: {
+        ephemeral_5m_input_tokens: 600_000,
+        ephemeral_1h_input_tokens: 400_000,
+      },
+    },
+    {
+      id: "caches of five minutes and of an hour",
+      source: ["earendil-works/pi#5738"],
+      usd: 7.75,
+    },
+  ),
+  messages(
+    "anthropic/claude-haiku-4-5",
+    {
+      input_tokens: 0,
+      output_tokens: 0,
+      cache_creation_input_tokens: 3904,
+      cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 3904 },
+    },
+    {
+      id: "a cache of an hour only",
+      source: ["phuryn/claude-usage#162", "ccusage/ccusage#899"],
+      usd: (3904 * 2) / million,
+    },
+  ),
+  messages(
+    "anthropic/claude-haiku-4-5",
+    {
+      input_tokens: 1,
+      output_tokens: 1,
+      cache_creation_input_tokens: 1000,
+      cache_creation: { ephemeral_5m_input_tokens: 300, ephemeral_1h_input_tokens: 380 },
+    },
+    {
+      id: "more is written to a cache than its lifetimes say",
+      source: ["Wei-Shaw/claude-relay-service#1081"],
+      usd: (1 + 620 * 1.25 + 380 * 2 + 5) / million,
+    },
+  ),
+  messages(
+    "anthropic/claude-haiku-4-5",
+    { input_tokens: 100, output_tokens: 10, cache_creation_input_tokens: 1000 },
+    {
+      id: "what is written to a cache costs more than input",
+      source: ["VasiHemanth/tokentelemetry#68"],
+      usd: (100 + 1000 * 1.25 + 10 * 5) / million,
+    },
+  ),
+  ...[chat, chatStream].map((make, i) =>
+    make("priced/grok", grokUsage, {
+      id: `xAI's reasoning is beside the completion${i === 0 ? "" : ", streamed"}`,
+      source: ["Wei-Shaw/sub2api#5771", "UKGovernmentBEIS/inspect_ai#5528"],
+      usd: 0.0232856,
+      record: { output_tokens: 4308, reasoning_tokens: 2809 },
+    }),
+  ),
+  chat(
+    "xai/grok-any",
+    { ...grokUsage, cost_in_usd_ticks: 232_856_000 },
+    {
+      id: "xAI's ticks agree with its tokens",
+      source: ["Wei-Shaw/sub2api#5771"],
+      usd: 0.0232856,
+    },
+  ),
+  chat(
+    "priced/grok",
+    {
+      prompt_tokens: 12,
+      completion_tokens: 1,
+      total_tokens: 399,
+      completion_tokens_details: { reasoning_tokens: 386 },
+    },
+    {
+      id: "nearly all output is reasoning",
+      source: ["vercel/ai#12425"],
+      usd: (12 * 1.25 + 387 * 2.5) / million,
+    },
+  ),
+  chat(
+    "priced/grok",
+    {
+      prompt_tokens: 500,
+      completion_tokens: 500,
+      total_tokens: 1000,
+      completion_tokens_details: { reasoning_tokens: 200 },
+    },
+    {
+      id: "reasoning within the completion costs once",
+      source: ["promptfoo/promptfoo#9507"],
+      usd: (500 * 1.25 + 500 * 2.5) / million,
+    },
+  ),
+  chat(
+    "priced/grok",
+    {
+      prompt_tokens: 32,
+      completion_tokens: 9,
+      total_tokens: 135,
+      completion_tokens_details: { reasoning_tokens: 94 },
+    },
+    {
+      id: "the example of xAI's pages",
+      source: ["sonami-tech/omni-llm-provider#49"],
+      usd: (32 * 1.25 + 103 * 2.5) / million,
+    },
+  ),
+  ...[responses, responsesStream].map((make, i) =>
+    make(
+      "openai/gpt-5",
+      gpt5,
+      {
+        id: `a search is billed beside its tokens${i === 0 ? "" : ", streamed"}`,
+        source: ["BerriAI/litellm#31316", "earendil-works/pi#1432"],
+        usd: gpt5Usd + 0.01,
+      },
+      { output: [{ type: "web_search_call", id: "1", action: { type: "search" } }] },
+    ),
+  ),
+  responses(
+    "openai/gpt-5",
+    gpt5,
+    {
+      id: "a tool that isn't called costs nothing",
+      source: ["BerriAI/litellm#10384"],
+      usd: gpt5Usd,
+      record: { web_searches: 0 },
+    },
+    { tools: [{ type: "web_search", search_context_size: "medium" }] },
+  ),
+  responses(
+    "openai/gpt-5",
+    gpt5,
+    {
+      id: "a page that is opened is no search",
+      source: ["maximhq/bifrost#7306", "BerriAI/litellm#39610"],
+      usd: gpt5Usd + 0.01,
+    },
+    {
+      output: [
+        { type: "web_search_call", id: "1", action: { type: "search" } },
+        { type: "web_search_call", id: "2", action: { type: "open_page" } },
+      ],
+      tool_usage: { web_search: { num_requests: 1 } },
+    },
+  ),
+  messagesStream(
+    "anthropic/claude-opus-5-5",
+    { ...opus55, output_tokens: 1 },
+    { ...opus55, server_tool_use: { web_search_requests: 2 } },
+    {
+      id: "searches of a stream",
+      source: ["langfuse/langfuse#15856", "BerriAI/litellm#16631"],
+      usd: opus55Usd + 0.02,
+    },
+  ),
+  chat(
+    "priced/tokens",
+    {
+      prompt_tokens: 100,
+      completion_tokens: 10,
+      server_side_tool_usage_details: { web_search_calls: 2, x_search_calls: 1 },
+    },
+    {
+      id: "xAI's searches",
+      source: ["BerriAI/litellm#30817"],
+      usd: (100 + 10 * 2) / million + 0.03,
+    },
+  ),
+  chat(
+    "priced/tokens",
+    { prompt_tokens: 100, completion_tokens: 10, num_search_queries: 2 },
+    {
+      id: "Perplexity's searches",
+      source: ["https://docs.perplexity.ai/api-reference"],
+      usd: (100 + 10 * 2) / million + 0.02,
+    },
+  ),
+  embeddings(
+    "openai/text-embedding-3-small",
+    { prompt_tokens: 8, total_tokens: 8 },
+    {
+      id: "embeddings",
+      source: ["hackclub/ai#133"],
+      usd: (8 * 0.02) / million,
+      record: { input_tokens: 8, output_tokens: 0 },
+    },
+  ),
+  embeddings(
+    "openai/text-embedding-3-large",
+    { total_tokens: 10 },
+    {
+      id: "embeddings with only a total",
+      source: ["https://docs.voyageai.com/reference/embeddings-api"],
+      usd: (10 * 0.13) / million,
+      record: { input_tokens: 10 },
+    },
+  ),
+  passthrough(
+    "cohere/v2/embed",
+    { model: "embed-v4.0", input_type: "search_document", images: ["x"] },
+    { id: "e", embeddings: {}, meta: { billed_units: { input_tokens: 10, image_tokens: 500 } } },
+    {
+      id: "embeddings of images",
+      source: [cohereTypes, "https://cohere.com/pricing"],
+      usd: (10 * 0.12 + 500 * 0.47) / million,
+      record: { input_tokens: 510, image_input_tokens: 500 },
+    },
+  ),
+  chat(
+    "openrouter/x/y",
+    {
+      prompt_tokens: 10,
+      completion_tokens: 15,
+      total_tokens: 25,
+      cost: 0.000125,
+      is_byok: false,
+      cost_details: { upstream_inference_cost: 0.000125 },
+    },
+    {
+      id: "the upstream's cost is within OpenRouter's",
+      source: ["theopenco/llmgateway#2031"],
+      usd: 0.000125,
+    },
+  ),
+  chatStream(
+    "openrouter/x/y",
+    { prompt_tokens: 9, completion_tokens: 3, cost: 0.00042 },
+    {
+      id: "OpenRouter's cost, streamed",
+      source: ["https://openrouter.ai/docs/use-cases/usage-accounting"],
+      usd: 0.00042,
+    },
+  ),
+  {
+    ...chatStream(
+      "groq/openai/gpt-oss-120b",
+      {},
+      {
+        id: "Groq's usage of streams",
+        source: [`${groqTypes} ChatCompletionChunk.XGroq`],
+        usd: (32 * 0.15 + 19 * 0.6) / million,
+      },
+    ),
+    reported: {
+      events: [
+        {
+          id: "c",
+          object: "chat.completion.chunk",
+          choices: [{ index: 0, delta: { content: "hello" }, finish_reason: "stop" }],
+          x_groq: {
+            id: "r",
+            usage: { prompt_tokens: 32, completion_tokens: 19, total_tokens: 51 },
+          },
+        },
+      ],
+    },
+  },
+  ...["/v1/messages", "/v1/responses"].map((path) => ({
+    ...chatStream(
+      "mistral/mistral-large-latest",
+      { prompt_tokens: 32, completion_tokens: 19, total_tokens: 51 },
+      {
+        id: `a translated stream to ${path}`,
+        source: ["mozilla-ai/otari#256"],
+        usd: (32 * 0.5 + 19 * 1.5) / million,
+        record: { input_tokens: 32, output_tokens: 19 },
+      },
+    ),
+    path,
+    sends: {
+      model: "mistral/mistral-large-latest",
+      max_tokens: 50,
+      ...(path === "/v1/messages" ? { messages: hello } : { input: "x" }),
+      stream: true,
+    },
+  })),
+  {
+    ...messages(
+      "x",
+      { ...repeatedInput, output_tokens: 50 },
+      {
+        id: "caches of Anthropic, for a client of the Responses API",
+        source: ["decolua/9router#2209"],
+        usd: (10 * 3 + 100 * 3.75 + 200 * 0.3 + 50 * 15) / million,
+      },
+    ),
+    path: "/v1/responses",
+    sends: { model: "anthropic/claude-sonnet-4-5", input: "x" },
+  },
+  chat(
+    "mistral/mistral-large-latest",
+    { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 },
+    {
+      id: "Mistral",
+      source: ["https://mistral.ai/pricing", `${mistralTypes} UsageInfo`],
+      usd: (1000 * 0.5 + 100 * 1.5) / million,
+    },
+  ),
+  chat(
+    "openai/o3",
+    { prompt_tokens: 1000, completion_tokens: 1000 },
+    {
+      id: "flex of o3",
+      source: ["https://platform.openai.com/docs/guides/flex-processing"],
+      usd: (1000 * 2 + 1000 * 8) / 2 / million,
+    },
+    { service_tier: "flex" },
+  ),
+  responses(
+    "openai/gpt-5-pro",
+    { input_tokens: 1000, output_tokens: 1000 },
+    {
+      id: "gpt-5-pro",
+      source: ["https://platform.openai.com/docs/pricing"],
+      usd: (1000 * 15 + 1000 * 120) / million,
+    },
+  ),
+  transcription(
+    "openai/gpt-4o-mini-transcribe",
+    {
+      usage: {
+        type: "tokens",
+        input_tokens: 110,
+        input_token_details: { audio_tokens: 100, text_tokens: 10 },
+        output_tokens: 20,
+        total_tokens: 130,
+      },
+    },
+    {
+      id: "a transcription of a small model",
+      source: [`${openaiTypes} audio/transcriptions Transcription.Tokens`],
+      usd: (10 * 1.25 + 100 * 3 + 20 * 5) / million,
+    },
+  ),
+];
+
 /** What settings can say. */
 const settings: readonly MoneyCase[] = [
   ...(
@@ -1110,13 +1734,18 @@ const settings: readonly MoneyCase[] = [
   ),
 ];
 
-export const moneyCases: readonly MoneyCase[] = [...found, ...published, ...settings];
+export const moneyCases: readonly MoneyCase[] = [...found, ...published, ...metering, ...settings];
 
 /** The prices that cases of `priced` and of settings need. */
 export const moneyPrices = `
 prices:
   priced/tokens:
     { input: 1, output: 2, cached_input: 0.1, cache_write: 1.25, per_web_search: 0.01, service_tiers: { turbo: { input: 3 } } }
+  priced/deepseek: { input: 0.435, cached_input: 0.003625, output: 0.87 }
+  priced/audio: { input: 2.5, output: 10, audio_input: 40, audio_output: 80 }
+  priced/audio-mini: { input: 0.6, output: 2.4, audio_input: 10, audio_output: 20 }
+  priced/grok: { input: 1.25, cached_input: 0.2, output: 2.5 }
+  gemini/own-image: { input: 2, output: 12, image_output: 120 }
   priced/voxtral: { input: 1, output: 2, per_minute: 0.002 }
   priced/discounted: { extends: openai/gpt-4o, factor: 0.9 }
   priced/like-gpt-4o: { extends: openai/gpt-4o }

@@ -2,6 +2,7 @@
 import { countingMutants } from "./counting-mutants.js";
 import { durabilityMutants } from "./durability-mutants.js";
 import { hostsMutants } from "./hosts-mutants.js";
+import { ledgerMutants } from "./ledger-mutants.js";
 import type { Mutant } from "./mutant.js";
 import { verdictMutants } from "./verdict-mutants.js";
 
@@ -10,4 +11,5 @@ export const mutants: readonly Mutant[] = [
   ...durabilityMutants,
   ...verdictMutants,
   ...hostsMutants,
+  ...ledgerMutants,
 ];

@@ -70,7 +70,7 @@ export async function runMutant(
       ...(untilCaught ? ["--no-opt"] : []),
       "--preserve-symlinks",
       "--preserve-symlinks-main",
-      join(view, "dist/test/sim/main.js"),
+      join(view, `dist/test/${simulation === "ledger" ? "ledger" : "sim"}/main.js`),
       "--from",
       String(from),
       "--seeds",

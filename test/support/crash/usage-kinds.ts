@@ -103,6 +103,8 @@ export interface Asked {
   readonly kind: Kind;
   /** Calls that reached a provider. */
   calls: number;
+  /** Of the last call's body: a stream is asked for its usage. */
+  sentBytes: number;
   /** For a stream that is to be cut: its call, when its last piece has left. */
   cut: (call: ReceivedCall) => void;
 }
@@ -242,33 +244,28 @@ export async function readCut(
 }
 
 /** What is else, when the answer comes from the proxy's cache. */
-export const fromCache = { hit: true, inputCost: 0n, outputCost: 0n, totalCost: 0n };
+export const fromCache = { hit: true, inputCost: 0n, outputCost: 0n, totalCost: 0n, atMost: null };
 
 /** The most output of an answer whose request and model name no maximum. */
 const outputMost = 1_000_000;
 
-/**
- * Of a request whose body had so many bytes: from the client, and to the provider, which is asked
- * for the usage of a stream.
- */
-export function outcomeOf(request: Asked, promptBytes: number, sentBytes: number): Outcome {
-  const { kind } = request;
+/** Of a request whose body from the client had so many bytes. */
+export function outcomeOf(request: Asked, promptBytes: number): Outcome {
+  const { kind, sentBytes } = request;
   const [provider, model] = (
     kind === "over" ? "backup/priced" : (models[kind] ?? "test/priced")
   ).split("/") as [string, string];
   const reported = { provider, model, status: 200, estimated: false, hit: false, atMost: null };
   const mostInput = Math.max(promptBytes, sentBytes);
-  const cut = (): Outcome => ({
-    ...estimate(seenText(request).length + mark.length),
-    atMost: {
-      tokens: mostInput + outputMost,
-      cost: priced(provider, model, { input: mostInput, output: outputMost, cached: 0 }).totalCost!,
-    },
-  });
+  const cut = (): Outcome => estimate(seenText(request).length + mark.length);
   const estimate = (seenBytes: number): Outcome => ({
     ...reported,
     estimated: true,
     ...priced(provider, model, guessed(promptBytes, seenBytes)),
+    atMost: {
+      tokens: mostInput + outputMost,
+      cost: priced(provider, model, { input: mostInput, output: outputMost, cached: 0 }).totalCost!,
+    },
   });
   const nothing = { input: 0, output: 0, cached: 0, inputCost: 0n, outputCost: 0n, totalCost: 0n };
   switch (kind) {

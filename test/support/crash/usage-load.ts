@@ -89,6 +89,7 @@ export function createUsageLoad(
       };
       const request = asked[Number(user ?? file)]!;
       request.calls++;
+      request.sentBytes = call.body.length;
       // A provider's time to answer, so that requests overlap.
       setTimeout(() => answer(call, request, name), request.number % 23);
     };
@@ -97,7 +98,7 @@ export function createUsageLoad(
   async function ask(url: string, sender: Sender, kind: Kind, clockMs: number): Promise<number> {
     let cut: Asked["cut"] = () => {};
     const cutting = new Promise<ReceivedCall>((resolve) => (cut = resolve));
-    const request: Asked = { number: asked.length, kind, calls: 0, cut };
+    const request: Asked = { number: asked.length, kind, calls: 0, sentBytes: 0, cut };
     asked.push(request);
     const requestId = `load-${request.number}`;
     const sent = (kind === "again" ? latestPlain.get(sender) : undefined) ?? request;
@@ -129,7 +130,7 @@ export function createUsageLoad(
       labels: sender.key?.labels ?? [],
       endpoint,
       requestedModel: sent.kind === "over" ? virtualModel : "",
-      ...outcomeOf(sent, body.length, isCut(kind) ? (await cutting).body.length : 0),
+      ...outcomeOf(sent, body.length),
       ...(response.headers.get("x-cache") === "HIT" ? fromCache : {}),
     });
     if (kind === "plain") latestPlain.set(sender, request);

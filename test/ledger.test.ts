@@ -1,0 +1,4 @@
+/** All of `test/ledger`. */
+import { testFolder } from "./run-folder.js";
+
+await testFolder("ledger");

@@ -1,0 +1,13 @@
+/** `npm run heavy -- usage-fields`: docs/reference/usage-fields.md; `--write` writes it. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../tidy/source-tree.js";
+import { usageFieldsPage } from "./usage-fields.js";
+
+const file = join(root, "docs/reference/usage-fields.md");
+const page = usageFieldsPage();
+if (process.argv.includes("--write")) writeFileSync(file, page);
+if (readFileSync(file, "utf8") !== page) {
+  process.stdout.write(`${file} differs: npm run heavy -- usage-fields --write\n`);
+  process.exitCode = 1;
+}
