@@ -13,7 +13,7 @@ import { requestIdCharsMax } from "../../shared/bounds.js";
 import { beginsWith } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { replyInternalError } from "../http/respond.js";
-import { type MeteredUsage, unmetered } from "../usage/count-usage.js";
+import { countsNothing, type MeteredUsage, unmetered } from "../usage/count-usage.js";
 import { withHiddenReasoning } from "../usage/hidden-reasoning.js";
 import type { ResponseMeter } from "../usage/response-meter.js";
 import type { Usage } from "../usage/usage.js";
@@ -188,9 +188,11 @@ export abstract class AnswerRelay implements UpstreamSink {
   protected chargedAtEnd(answer?: unknown, responseId = ""): MeteredUsage {
     if (responseId !== "") return this.bounded(this.meter.chargedWhenUnanswered(null));
     const charged = this.meter.charged(answer);
-    return charged.estimated && isBoundedByTokens(this.sentRequest())
-      ? this.bounded(charged)
-      : charged;
+    const { usage, estimated } = charged;
+    if (usage === null || (!estimated && usage.totalTokens > 0)) return charged;
+    const sent = this.sentRequest();
+    const isKnown = estimated ? !isBoundedByTokens(sent) : !countsNothing(usage, sent.operation);
+    return isKnown ? charged : this.bounded(charged);
   }
 
   /** Charges nothing for a request that the provider may have executed all the same. */

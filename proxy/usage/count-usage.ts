@@ -88,8 +88,7 @@ export function countUsage(reading: UsageReading, seen: Seen): MeteredUsage {
   const { operation } = seen;
   if (operation !== null && isWithoutModel(operation)) return unmetered;
   const body = seen.request?.body;
-  const isHollow = reading.kind === "usage" && countsNothing(reading, seen);
-  if (reading.kind === "usage" && !isHollow)
+  if (reading.kind === "usage")
     return {
       usage: withRequestedUnits(reading, operation, body),
       estimated: false,
@@ -99,11 +98,7 @@ export function countUsage(reading: UsageReading, seen: Seen): MeteredUsage {
   return {
     usage: usage === null ? null : withRequestedUnits(usage, operation, body),
     estimated: usage !== null,
-    note: isHollow
-      ? "its usage of 0 tokens is taken as none"
-      : reading.kind === "invalid"
-        ? `usage not charged: ${reading.reason}`
-        : null,
+    note: reading.kind === "absent" ? null : `usage not charged: ${reading.reason}`,
   };
 }
 
@@ -153,13 +148,13 @@ function requestFields(body: RequestBody | undefined): Readonly<Record<string, u
   return isObject(fields) ? fields : {};
 }
 
-/** A model that writes text has read and written some tokens, whatever is reported. */
-function countsNothing(
-  { totalTokens, reportedCost, details }: Usage,
-  { operation }: Seen,
-): boolean {
-  if (totalTokens > 0 || reportedCost !== null) return false;
-  return operation !== null && withText.has(operation) && countsIn(details) === null;
+/**
+ * Whether a usage reports nothing for an answer of a model that writes text. The model has read and
+ * written some tokens, so the usage is charged as reported, with an upper bound.
+ */
+export function countsNothing(usage: Usage | null, operation: Operation | null): boolean {
+  if (usage === null || usage.totalTokens > 0 || usage.reportedCost !== null) return false;
+  return operation !== null && withText.has(operation) && countsIn(usage.details) === null;
 }
 
 function estimate({ operation, promptBytes, contentChars }: Seen): Usage | null {
