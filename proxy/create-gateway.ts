@@ -348,7 +348,7 @@ async function connectProvider(
   const egress = createEgress(config);
   const source = openKeySource(config, { log, monoMs });
   await source.ready;
-  const upstream = createHttpUpstream(config, egress, source.keys, files.blame);
+  const upstream = createHttpUpstream(config, egress, source.keys, files.replaceError);
   return {
     config,
     passed,
@@ -359,6 +359,6 @@ async function connectProvider(
         return upstream.close();
       },
     },
-    passthrough: createHttpProxyUpstream(config, egress, source.keys, files.blame),
+    passthrough: createHttpProxyUpstream(config, egress, source.keys, files.replaceError),
   };
 }

@@ -15,12 +15,12 @@ export interface Health {
   readonly reason: string | null;
 }
 
-/** A health response has some hundred bytes; another program may listen on that port. */
+/** A health response has a few hundred bytes; another program may listen on that port. */
 const healthBytesMax = 64 * 1024;
 
 /**
  * Never rejects; takes at most `deadlineMs`. It doesn't use `fetch`, which refuses some ports that
- * a proxy may have. `key`: the credential for the details.
+ * a proxy may listen on. `key`: the credential for the details.
  */
 export async function askHealth(
   url: string,

@@ -1,7 +1,8 @@
 /**
  * The periods of accounts: the running period, its spend, and the period in which a record counts.
- * An account without its running period looks up the spend on whole days. Not here: the accounts
- * (`budget-book.ts`), and the calculation of periods (`budget-period.ts`).
+ * If an account hasn't kept its running period, its spend is summed again from whole days.
+ *
+ * Not here: the accounts (`budget-book.ts`), and the calculation of periods (`budget-period.ts`).
  */
 import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import type { UsageRecord } from "../usage/usage-records.js";

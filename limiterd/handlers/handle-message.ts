@@ -1,6 +1,6 @@
 /**
  * The daemon's table of contents: what each message does. Everything from the bytes to the verdict
- * is synchronous; changes of the store go to the writer. The caller reads the clock once per
+ * is synchronous; changes to the store go to the writer. The caller reads the clock once per
  * message.
  */
 import { unreachable } from "../../shared/assert.js";

@@ -101,7 +101,8 @@ export function startTimers(
     });
     return flushing;
   };
-  state.usage.onFlushDue(() => void flush());
+  // After the current message: a flush closes the batch, which a message must not be split over.
+  state.usage.onFlushDue(() => queueMicrotask(() => void flush()));
   // Runs before the first sweep of children.
   if (state.book.unread !== null)
     sweep(async () => {

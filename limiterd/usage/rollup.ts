@@ -73,9 +73,13 @@ export function emptyRollup(): Rollup {
   };
 }
 
-/** Whether the sum is empty. Usage without a request, as of a request in progress, isn't empty. */
-export function isEmptyRollup({ requests, inputTokens, outputTokens, totalCost }: Rollup): boolean {
-  if (requests > 0 || inputTokens + outputTokens > 0) return false;
+/**
+ * Whether the sum is empty. Usage without a request, as of a request in progress or of a lost
+ * attempt, isn't empty.
+ */
+export function isEmptyRollup(sum: Rollup): boolean {
+  const { requests, inputTokens, outputTokens, totalCost, unknownCalls } = sum;
+  if (requests > 0 || inputTokens + outputTokens > 0 || unknownCalls > 0) return false;
   return totalCost.microUsd === 0 && totalCost.picoUsd === 0;
 }
 

@@ -16,7 +16,7 @@ export interface OpenFiles {
   /** The result of the last check; true until the spare descriptors are back. */
   readonly exhausted: boolean;
   /** The cause of a failed connection: no descriptors left, or the error itself. */
-  blame(error: Error): Error;
+  replaceError(error: Error): Error;
   close(): void;
 }
 
@@ -51,7 +51,7 @@ export function watchOpenFiles(log: Log, onExhausted: () => void): OpenFiles {
     get exhausted() {
       return exhausted;
     },
-    blame: (error) => check() ?? error,
+    replaceError: (error) => check() ?? error,
     close() {
       clearInterval(timer);
       closeAll(spare);

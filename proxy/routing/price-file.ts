@@ -4,7 +4,7 @@
  */
 import type { PriceListStatus } from "../../shared/api/gateway-status.js";
 import { subjectBytesMax } from "../../shared/bounds.js";
-import { isCount, isObject } from "../../shared/checked.js";
+import { isAbsent, isCount, isObject } from "../../shared/checked.js";
 import { isPicoUsd } from "../../shared/domain/money.js";
 import {
   factorKinds,
@@ -69,7 +69,10 @@ export function checkPriceFile(file: unknown): PriceFile {
     const shown = typeof value === "number" ? String(value) : JSON.stringify(value);
     problems.push(`${at} must be ${expected}, not ${shown ?? "missing"}`);
   };
-  const isDate = (value: unknown) => typeof value === "string" && /^\d{4}-\d\d-\d\d$/.test(value);
+  const isDate = (value: unknown) =>
+    typeof value === "string" &&
+    /^\d{4}-\d\d-\d\d$/.test(value) &&
+    !Number.isNaN(Date.parse(value));
   if (!isObject(file)) throw new Error("a price list must be an object");
   const { date, lists, pages, providers } = file;
   if (!isDate(date)) note("date", date, "YYYY-MM-DD");
@@ -238,11 +241,16 @@ function exactly({ providers }: PriceFile, provider: string, model: string): Fil
   return Object.hasOwn(models, model) ? models[model]! : null;
 }
 
-/** Says which amount has changed by more than the likely factor, to 0 or from it; null if none. */
+/**
+ * Says which amount has changed by more than the likely factor, to 0 or from it, or is missing now;
+ * null if none.
+ */
 function unlikely(before: FiledPrice, after: FiledPrice): string | null {
   const [then, now] = [amountsOf(before), amountsOf(after)];
   for (const [name, old] of Object.entries(then)) {
     const current = now[name];
+    if (typeof old === "number" && isAbsent(current) && (name === "input" || name === "output"))
+      return `${name} was ${old} and has no price`;
     if (typeof old !== "number" || typeof current !== "number" || old === current) continue;
     if (Math.max(old, current) > likelyFactorMax * Math.min(old, current))
       return `${name} was ${old} and is ${current}`;

@@ -308,13 +308,17 @@ const providerNames: readonly (Buffer | undefined)[] = [
   return byLength;
 }, []);
 
-/** The provider's id of a request, for support questions; empty without one. */
+/**
+ * The provider's id of a request, for support questions; empty without one, and if it isn't
+ * printable ASCII: callers may choose the id that a host returns.
+ */
 export function providerRequestId(rawHeaders: readonly (Buffer | string)[]): string {
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!;
     const known = providerNames[name.length];
-    if (known !== undefined && isNamed(name, known))
-      return asText(rawHeaders[i + 1]!).slice(0, requestIdCharsMax);
+    if (known === undefined || !isNamed(name, known)) continue;
+    const id = asText(rawHeaders[i + 1]!);
+    return /^[\x20-\x7e]*$/.test(id) ? id.slice(0, requestIdCharsMax) : "";
   }
   return "";
 }

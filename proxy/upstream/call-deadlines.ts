@@ -98,8 +98,8 @@ export class TimeoutWatch {
 }
 
 /**
- * The time between two ticks: short enough that a deadline is exceeded by at most a sixteenth of
- * the shortest one, and by at most a second.
+ * The time between two ticks: at most a sixteenth of the shortest deadline and at most a second,
+ * but at least 10 ms. A deadline is exceeded by less than two ticks.
  */
 export function tickMsFor(firstDeadlineMs: number, secondDeadlineMs: number): number {
   const shortestMs = Math.min(firstDeadlineMs, secondDeadlineMs);

@@ -167,7 +167,7 @@ class Forwarding extends AnswerRelay {
       if (errorInsideSuccess(answer)) return this.#endWithError(text);
       const isStored = this.#what.request.method === "GET";
       if (this.#mustBeJson && !isSomeAnswer(answer, text, isStored))
-        return this.#endWithoutAnswer(text);
+        return this.#endWithoutAnswer(text, answer);
     }
     const responseId = unfinishedId(this.#what.operation, answer);
     const ending: Ending = {
@@ -224,7 +224,15 @@ class Forwarding extends AnswerRelay {
     const reason = this.meter.isFailed
       ? "a stream that holds nothing but a failure of the model"
       : "an empty stream";
-    this.#endUnanswered({ kind: "broken", reason }, this.uncharged(reason));
+    this.#endUnanswered({ kind: "broken", reason }, this.#chargedForFailure(reason));
+  }
+
+  /** The usage that a failed answer reports; without one, nothing but an upper bound. */
+  #chargedForFailure(note: string, answer?: unknown): MeteredUsage {
+    const { usage, estimated } = this.meter.charged(answer);
+    return usage === null || estimated || usage.totalTokens === 0
+      ? this.uncharged(note)
+      : { usage, estimated, note };
   }
 
   #endUnanswered(failure: UpstreamFailure, charged: MeteredUsage): void {
@@ -277,11 +285,11 @@ class Forwarding extends AnswerRelay {
   }
 
   /** The body is empty or isn't a model's answer. A model may have worked all the same. */
-  #endWithoutAnswer(text: string): void {
+  #endWithoutAnswer(text: string, answer: unknown): void {
     const given = `${this.status} with ${describeNoAnswer(text)}`;
     this.#fail(noAnswer(this.#what.provider, given), {
       outcome: "upstream_error",
-      charged: this.uncharged(given),
+      charged: this.#chargedForFailure(given, answer),
       why: given,
       worthRetrying: true,
     });

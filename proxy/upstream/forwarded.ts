@@ -32,7 +32,7 @@ export interface ForwardRequest {
   readonly rewrite?: ((json: string) => string) | null;
   /** As in `SentRequest`; called only when the usage is unknown. */
   readonly modelOutputMax?: () => number | null;
-  readonly reasonsUnasked?: () => boolean;
+  readonly reasonsByDefault?: () => boolean;
   /** As in `MeteredRequest`. */
   readonly readsModel?: boolean;
   /**

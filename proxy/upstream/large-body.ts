@@ -29,7 +29,7 @@ export class LargeBody {
   }
 
   whole(): Buffer {
-    assert(this.#held !== null, "a body that was let go isn't sent again");
+    assert(this.#held !== null, "a released body isn't sent again");
     return this.#held;
   }
 

@@ -35,7 +35,7 @@ export function withHiddenReasoning(usage: Usage, sent: SentRequest, elapsedMs: 
   // Within the first second hardly anything is generated.
   const generated = Math.floor(elapsedMs / 1000) * tokensPerSecond;
   if (generated <= usage.outputTokens) return usage;
-  const budget = thinkingBudget(sent.body, sent.reasonsUnasked);
+  const budget = thinkingBudget(sent.body, sent.reasonsByDefault);
   if (budget === 0) return usage;
   const most = Math.max(usage.outputTokens, outputMax(sent));
   const outputTokens = Math.min(generated, usage.outputTokens + budget, most);
@@ -50,9 +50,11 @@ export function withHiddenReasoning(usage: Usage, sent: SentRequest, elapsedMs: 
 }
 
 /** The most that the model reasons for a request, in tokens; 0 if it doesn't reason. */
-export function thinkingBudget(body: RequestBody, reasonsUnasked: boolean): number {
+export function thinkingBudget(body: RequestBody, reasonsByDefault: boolean): number {
   const fields = Buffer.isBuffer(body) ? parseJson(body.toString("utf8")) : null;
-  return (isObject(fields) ? requestedBudget(fields) : null) ?? (reasonsUnasked ? usualBudget : 0);
+  return (
+    (isObject(fields) ? requestedBudget(fields) : null) ?? (reasonsByDefault ? usualBudget : 0)
+  );
 }
 
 type Fields = Readonly<Record<string, unknown>>;

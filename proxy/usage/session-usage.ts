@@ -239,7 +239,7 @@ export class SessionUsage {
       body: null,
       promptBytes: input + open * (this.bytesSent + this.#outputTokens),
       modelOutputMax: output + this.#asked * most + running,
-      reasonsUnasked: false,
+      reasonsByDefault: false,
     });
     return this.#charged(bound);
   }

@@ -34,7 +34,7 @@ export interface SentRequest {
   /** The most output that the model gives in one response; null if it is unknown. */
   readonly modelOutputMax: number | null;
   /** Whether the model is known to reason if the request doesn't ask for it. */
-  readonly reasonsUnasked: boolean;
+  readonly reasonsByDefault: boolean;
 }
 
 /** These operations are sold by other units than the tokens of a text. */
@@ -57,7 +57,7 @@ interface Sending {
   readonly request: { readonly body: RequestBody };
   readonly promptBytes: () => number;
   readonly modelOutputMax?: () => number | null;
-  readonly reasonsUnasked?: () => boolean;
+  readonly reasonsByDefault?: () => boolean;
 }
 
 export function sentRequestOf({
@@ -65,14 +65,14 @@ export function sentRequestOf({
   request,
   promptBytes,
   modelOutputMax,
-  reasonsUnasked,
+  reasonsByDefault,
 }: Sending): SentRequest {
   return {
     operation,
     body: request.body,
     promptBytes: promptBytes(),
     modelOutputMax: modelOutputMax?.() ?? null,
-    reasonsUnasked: reasonsUnasked?.() ?? false,
+    reasonsByDefault: reasonsByDefault?.() ?? false,
   };
 }
 

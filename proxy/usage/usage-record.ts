@@ -82,7 +82,7 @@ export function usageRecord(result: ProviderResult, what: Executed): Execution |
   const { providerRequestId = "", providerKey = "" } = result;
   if (!executed) return null;
   const costs = costsOf(usage, what);
-  const costSource = sourceOf(costs, what.priceSource);
+  const costSource = sourceOf(usage, costs, what.priceSource);
   const saved = usage === null ? 0 : estimateSavedTokens(what.savedBytes);
   return {
     requestId: what.requestId,
@@ -117,9 +117,15 @@ export function usageRecord(result: ProviderResult, what: Executed): Execution |
   };
 }
 
-function sourceOf(costs: Costs | null, from: PriceSource | null): CostSource | undefined {
+/** Undefined also if several models worked on the answer: each has a price of its own. */
+function sourceOf(
+  usage: Usage | null,
+  costs: Costs | null,
+  from: PriceSource | null,
+): CostSource | undefined {
   if (costs === null || costs.source === "none") return undefined;
-  return costs.source === "reported" ? "reported" : from?.kind;
+  if (costs.source === "reported") return "reported";
+  return usage?.parts === undefined ? from?.kind : undefined;
 }
 
 function costsOf(usage: Usage | null, what: Executed): Costs | null {

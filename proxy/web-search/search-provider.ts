@@ -1,6 +1,6 @@
 /**
- * The APIs of search providers: how each is asked, and where its answer has the results. One row a
- * provider.
+ * The APIs of search providers: how each is asked, and where its answer has the results. One entry
+ * per provider.
  */
 import { isObject } from "../../shared/checked.js";
 import type { SearchProvider, WebSearchConfig } from "../../shared/config/web-search.js";
@@ -31,10 +31,10 @@ export interface SearchRequest {
   readonly body: string | null;
 }
 
-type Asked = Pick<WebSearchConfig, "baseUrl" | "apiKey" | "resultsMax">;
+type ApiConfig = Pick<WebSearchConfig, "baseUrl" | "apiKey" | "resultsMax">;
 
 interface SearchApi {
-  request(query: SearchQuery, config: Asked): SearchRequest;
+  request(query: SearchQuery, config: ApiConfig): SearchRequest;
   /** The list of results in an answer. */
   list(answer: Readonly<Record<string, unknown>>): unknown;
   /** The names of a result's text, best first, and of its age. */
@@ -123,7 +123,7 @@ const sentDomainsMax = 100;
 
 export function searchRequest(
   query: SearchQuery,
-  config: Asked & { readonly provider: SearchProvider },
+  config: ApiConfig & { readonly provider: SearchProvider },
 ): SearchRequest {
   const allowedDomains = query.allowedDomains.slice(0, sentDomainsMax);
   const blockedDomains = query.blockedDomains.slice(0, sentDomainsMax);
@@ -145,7 +145,7 @@ export function readResults(
   const api = apis[provider];
   if (!isObject(answer)) return null;
   const list = api.list(answer);
-  // Brave leaves out what it has no results of.
+  // Brave omits `web` if there are no results.
   if (list === undefined) return provider === "brave" ? [] : null;
   if (!Array.isArray(list)) return null;
   const results: SearchResult[] = [];
@@ -175,7 +175,8 @@ function isWanted(
   const isIn = (domain: string): boolean => {
     const [host = "", ...path] = domain.toLowerCase().split("/");
     const inHost = hostname === host || hostname.endsWith(`.${host}`);
-    return inHost && pathname.startsWith(`/${path.join("/")}`);
+    const folder = ["", ...path.filter((name) => name !== ""), ""].join("/");
+    return inHost && `${pathname.toLowerCase()}/`.startsWith(folder);
   };
   if (blockedDomains.some(isIn)) return false;
   return allowedDomains.length === 0 || allowedDomains.some(isIn);

@@ -25,7 +25,7 @@ interface TailFlags extends CommandFlags {
 
 /** The polling interval. */
 const everyMs = 1_000;
-/** At most two thousand events are shown per second; beyond that the newest. */
+/** A poll shows at most 2,000 records and 2,000 refusals; of more, the newest. */
 const pagesMax = 10;
 const atTheBeginning: TailCursor = { recordId: null, refusedAt: "", refusalsThen: 0 };
 
@@ -85,7 +85,7 @@ async function readNewest(client: AdminClient, cursor: TailCursor | null): Promi
     items: "refusals",
     body,
     pagesMax,
-    // Reads all events of one time: the cursor counts them.
+    // Reads every refusal of the cursor's time: the cursor has only their number.
     goesOn(items) {
       const all = items as readonly RefusalItem[];
       since ??= all[0]?.refused_at ?? "";

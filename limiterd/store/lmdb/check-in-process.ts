@@ -1,8 +1,8 @@
 /**
  * Checks a store in a process of its own before the daemon opens it, because LMDB may end a process
- * that reads a damaged file, without an error. The check takes time, so it is skipped if the file
- * hasn't changed since its last owner used it; then the check of its pages is enough. The process
- * runs `check-process.ts`; `store-mark.ts` tells whether the file has changed.
+ * that reads a damaged file, without an error. This reads the whole file, which takes time: if the
+ * file hasn't changed since its last owner used it, `open-lmdb-store.ts` only checks its pages. The
+ * process runs `check-process.ts`; `store-mark.ts` tells whether the file has changed.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";

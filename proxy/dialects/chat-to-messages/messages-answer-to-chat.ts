@@ -7,7 +7,7 @@ import { nestedDeeperThan } from "../../body/json-value.js";
 import { chatAnnotation, readCitation } from "../shared/chat-pieces.js";
 import { isWebUrl } from "../shared/data-url.js";
 import { finishReason } from "../shared/stop-reasons.js";
-import { isRequiredBack, reasoningDetail, wantsDetails } from "../shared/thinking-blocks.js";
+import { mustBeReturned, reasoningDetail, wantsDetails } from "../shared/thinking-blocks.js";
 import { messagesNameCharsMax, ToolNames } from "../shared/tool-call.js";
 import { chatServiceTier, chatUsage } from "../shared/translate-usage.js";
 import {
@@ -186,7 +186,7 @@ function chatMessage(
   };
   const reasoning = thoughts.join("");
   if (reasoning !== "") message["reasoning_content"] = reasoning;
-  if (thinkingBlocks.some(isRequiredBack)) {
+  if (thinkingBlocks.some(mustBeReturned)) {
     message["thinking_blocks"] = thinkingBlocks;
     if (hasDetails) message["reasoning_details"] = thinkingBlocks.map(reasoningDetail);
   }

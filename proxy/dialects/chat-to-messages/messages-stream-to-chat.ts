@@ -12,7 +12,7 @@ import { mergeUsage } from "../../usage/find-usage.js";
 import { chatErrorEvent } from "../shared/error-events.js";
 import { GuardedTranslator, parseEventData } from "../shared/guarded-translator.js";
 import { finishReason } from "../shared/stop-reasons.js";
-import { isRequiredBack, reasoningDetail, wantsDetails } from "../shared/thinking-blocks.js";
+import { mustBeReturned, reasoningDetail, wantsDetails } from "../shared/thinking-blocks.js";
 import type { ToolNames } from "../shared/tool-call.js";
 import { chatServiceTier, chatUsage } from "../shared/translate-usage.js";
 import {
@@ -222,7 +222,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
     if (open?.kind !== "thinking" || !fitsEvent(open)) return;
     const { thinking, signature } = open;
     const block = { type: "thinking", thinking, signature };
-    if (isRequiredBack(block)) this.#sendThinkingBlock(block);
+    if (mustBeReturned(block)) this.#sendThinkingBlock(block);
   }
 
   /** OpenAI's Python SDK needs the `index` to assemble lists. */

@@ -71,8 +71,8 @@ export function fitChatTuning(
 }
 
 /** The effort with which a model reasons if the request has none. */
-export function usualEffort({ efforts, reasonsUnasked }: ChatModelTraits): Effort {
-  return efforts.length > 0 && reasonsUnasked ? "medium" : "none";
+export function usualEffort({ efforts, reasonsByDefault }: ChatModelTraits): Effort {
+  return efforts.length > 0 && reasonsByDefault ? "medium" : "none";
 }
 
 /** `out`: a chat request, or `text` of the Responses API. */

@@ -77,8 +77,8 @@ export function encryptedReasoningStep(
 ): FitStep | null {
   if (provider.nativeRequests === "untouched") return null;
   if (!isOpenaiModel(namedLike(provider, model))) return null;
-  const { efforts, reasonsUnasked } = chatTraitsOf(provider, model);
-  if (efforts.length > 0 || reasonsUnasked) return null;
+  const { efforts, reasonsByDefault } = chatTraitsOf(provider, model);
+  if (efforts.length > 0 || reasonsByDefault) return null;
   return bytes.includes(`"${encryptedReasoning}"`) ? withoutEncryptedReasoning : null;
 }
 

@@ -37,7 +37,7 @@ export interface ChatModelTraits {
    */
   readonly takesTokenControl: boolean;
   /** Whether the model reasons if the request has no effort. */
-  readonly reasonsUnasked: boolean;
+  readonly reasonsByDefault: boolean;
   readonly takesVerbosity: boolean;
 }
 
@@ -48,12 +48,12 @@ const common: ChatModelTraits = {
   sampling: "all",
   takesForcedCalls: true,
   takesTokenControl: true,
-  reasonsUnasked: true,
+  reasonsByDefault: true,
   takesVerbosity: true,
 };
 
 function plain(outputTokensMax: number | null): ChatModelTraits {
-  return { ...common, outputTokensMax, efforts: [], reasonsUnasked: false };
+  return { ...common, outputTokensMax, efforts: [], reasonsByDefault: false };
 }
 
 /** OpenAI's models before GPT-5. */
@@ -71,7 +71,7 @@ function inResponses(efforts: readonly Effort[]): ChatModelTraits {
 
 const gpt51: ChatModelTraits = {
   ...reasoning(["none", "low", "medium", "high"], "without_reasoning"),
-  reasonsUnasked: false,
+  reasonsByDefault: false,
 };
 const gpt52: ChatModelTraits = { ...gpt51, efforts: [...gpt51.efforts, "xhigh"] };
 
@@ -95,7 +95,7 @@ const chatFamilies: readonly (readonly [RegExp, ChatModelTraits])[] = [
   [/^gpt-5\.4/, { ...gpt52, onlyInResponses: "asked_reasoning_with_tools" }],
   [
     /^gpt-(?:5\.\d|[6-9])/,
-    { ...gpt52, reasonsUnasked: true, onlyInResponses: "reasoning_with_tools" },
+    { ...gpt52, reasonsByDefault: true, onlyInResponses: "reasoning_with_tools" },
   ],
   [/^o1-(?:mini|preview)/, beforeGpt5({ ...reasoning([]), outputTokensMax: 32_768 })],
   [/^o\d-(?:pro|.*deep-research)/, beforeGpt5(inResponses(["low", "medium", "high"]))],
@@ -124,11 +124,11 @@ const reasoners =
 const notReasoning = /non-reasoning|-(?:image|tts|live|audio|embedding)\b/;
 
 /** Whether a model is known to reason if the request says nothing of it. */
-export function reasonsUnasked(model: string): boolean {
+export function reasonsByDefault(model: string): boolean {
   const name = familyName(model);
   if (notReasoning.test(name)) return false;
   const traits = chatModelTraits(name);
-  return reasoners.test(name) || (traits.reasonsUnasked && !traits.takesTokenControl);
+  return reasoners.test(name) || (traits.reasonsByDefault && !traits.takesTokenControl);
 }
 
 /** Whether only OpenAI and Azure run the model, whatever maker's name precedes it. */

@@ -37,7 +37,7 @@ export function chatTraitsOf({ chat, modelTraits }: ModelHost, model: string): C
     sampling: own.sampling ?? family.sampling,
     takesForcedCalls: own.takesForcedCalls ?? family.takesForcedCalls,
     takesTokenControl: family.takesTokenControl,
-    reasonsUnasked: family.reasonsUnasked,
+    reasonsByDefault: family.reasonsByDefault,
     takesVerbosity: family.takesVerbosity,
     takesImages: own.takesImages ?? true,
     takesOutputSchema: own.takesOutputSchema ?? takesOutputSchema,

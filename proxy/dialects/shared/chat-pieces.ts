@@ -6,7 +6,7 @@ import { jsonDepthMax, readableResponseBytesMax } from "../../../shared/bounds.j
 import { isAbsent, isCount, isObject } from "../../../shared/checked.js";
 import { writeExactly } from "../../body/exact-json.js";
 import { nestedDeeperThan } from "../../body/json-value.js";
-import { isRequiredBack, isThinkingBlock, thinkingBlock } from "./thinking-blocks.js";
+import { isThinkingBlock, mustBeReturned, thinkingBlock } from "./thinking-blocks.js";
 import { signedId } from "./thought-signature.js";
 import { type JsonObject, UntranslatableAnswer } from "./translation.js";
 
@@ -117,7 +117,7 @@ function addReasoning(pieces: ChatPiece[], text: string): void {
 function addSigned(pieces: ChatPiece[], blocks: unknown): void {
   if (!Array.isArray(blocks)) return;
   for (const block of blocks as readonly unknown[]) {
-    if (!isThinkingBlock(block) || !isRequiredBack(block)) continue;
+    if (!isThinkingBlock(block) || !mustBeReturned(block)) continue;
     const { thinking = "", signature = "", data = "" } = block as Readonly<Record<string, string>>;
     pieces.push({
       kind: "signed",

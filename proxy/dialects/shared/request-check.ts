@@ -113,7 +113,7 @@ export class RequestCheck {
   }
 }
 
-/** Makes one name of the same field in many messages. */
+/** `messages[3].name` becomes `messages[].name`, so that a field is listed once. */
 function withoutIndices(path: string): string {
   return path.replace(/\[\d+\]/g, "[]");
 }

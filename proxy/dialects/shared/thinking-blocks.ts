@@ -29,7 +29,7 @@ export function thinkingBlock({ type, thinking, signature, data }: JsonObject): 
 }
 
 /** Whether Anthropic requires a block back with the next request: a signed or encrypted one. */
-export function isRequiredBack(block: JsonObject): boolean {
+export function mustBeReturned(block: JsonObject): boolean {
   const { type, signature } = block;
   if (type === "redacted_thinking") return true;
   return typeof signature === "string" && signature !== "" && signature !== noSignature;
@@ -38,7 +38,7 @@ export function isRequiredBack(block: JsonObject): boolean {
 /** OpenRouter's name for the thinking of Claude, whose signatures hold on every platform. */
 const formatOfClaude = "anthropic-claude-v1";
 
-/** Whether a chat client asks for reasoning as OpenRouter's do: by an object. */
+/** Whether a chat client asks for reasoning as OpenRouter's clients do, with an object. */
 export function wantsDetails(request: JsonObject): boolean {
   return isObject(request["reasoning"]);
 }
@@ -69,7 +69,7 @@ export function blocksOfDetails(details: unknown): JsonObject[] {
     blocks.push({ type: "thinking", thinking, signature });
     thinking = "";
   }
-  return blocks.filter((block) => isRequiredBack(block) && !carriesReasoning(block));
+  return blocks.filter((block) => mustBeReturned(block) && !carriesReasoning(block));
 }
 
 /**
@@ -77,11 +77,11 @@ export function blocksOfDetails(details: unknown): JsonObject[] {
  * dialects carry it as the signature of a thinking block, or as the data of a redacted one. Only
  * the provider that encrypted it can read it, so the provider's name precedes it.
  */
-const carried = "openai_reasoning:";
+const carriedPrefix = "openai_reasoning:";
 
 /** `thinking`: the summary of the reasoning; empty if the model gave none. */
 export function carryReasoning(encrypted: string, thinking: string, provider: string): JsonObject {
-  const text = `${carried}${encodeURIComponent(provider)}:${encrypted}`;
+  const text = `${carriedPrefix}${encodeURIComponent(provider)}:${encrypted}`;
   return thinking === ""
     ? { type: "redacted_thinking", data: text }
     : { type: "thinking", thinking, signature: text };
@@ -89,12 +89,14 @@ export function carryReasoning(encrypted: string, thinking: string, provider: st
 
 /** Whether a block carries the reasoning of any provider of the Responses API. */
 export function carriesReasoning({ signature, data }: JsonObject): boolean {
-  return [signature, data].some((text) => typeof text === "string" && text.startsWith(carried));
+  return [signature, data].some(
+    (text) => typeof text === "string" && text.startsWith(carriedPrefix),
+  );
 }
 
 /** The reasoning that this provider encrypted; null if the block carries none. */
 export function reasoningCarriedBy(block: JsonObject, provider: string): string | null {
-  const { signature, data = signature } = block;
-  const before = `${carried}${encodeURIComponent(provider)}:`;
+  const data = block["data"] ?? block["signature"];
+  const before = `${carriedPrefix}${encodeURIComponent(provider)}:`;
   return typeof data === "string" && data.startsWith(before) ? data.slice(before.length) : null;
 }

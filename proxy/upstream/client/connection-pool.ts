@@ -34,16 +34,16 @@ interface ConnectionPool {
   close(): Promise<void>;
 }
 
-/** `blame`: replaces the error of a failed connection if the cause is another one. */
+/** `replaceError`: replaces the error of a failed connection if the cause is another one. */
 export function createConnectionPool(
   { baseUrl, connectionsMax, connectTimeoutMs, keepAliveMs }: ProviderConfig,
   egress: Egress,
-  blame: (error: Error) => Error,
+  replaceError: (error: Error) => Error,
 ): ConnectionPool {
   const { origin } = new URL(baseUrl);
   const throttledEnds = createThrottledEnds((run) => void setImmediate(run), endsPerTurn);
   const options = {
-    connect: connector(egress, connectTimeoutMs, blame),
+    connect: connector(egress, connectTimeoutMs, replaceError),
     // `createDeadlines` enforces these two.
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -74,7 +74,7 @@ export function createConnectionPool(
 function connector(
   { proxy, secureContext }: Egress,
   timeoutMs: number,
-  blame: (error: Error) => Error,
+  replaceError: (error: Error) => Error,
 ): buildConnector.connector {
   const direct = connectorOf({
     timeout: timeoutMs,
@@ -82,7 +82,7 @@ function connector(
   });
   return (to, done) => {
     const connected: buildConnector.Callback = (error, socket) =>
-      error === null ? done(null, socket!) : done(blame(error), null);
+      error === null ? done(null, socket!) : done(replaceError(error), null);
     if (proxy === null) return direct(to, connected);
     const isTls = to.protocol === "https:";
     const port = Number(to.port) || (isTls ? 443 : 80);
@@ -135,7 +135,7 @@ class Connection extends Client implements CallConnection {
   }
 }
 
-/** Node copies texts up to this length on the stack. */
+/** Node copies texts up to this length without an allocation: joining is cheaper than a write. */
 const joinedBytesMax = 16 * 1024;
 
 /** `how`: the encoding or the callback. */

@@ -22,16 +22,16 @@ import { type CallOptions, createConnectionPool } from "./connection-pool.js";
 import { decodedAnswer } from "./decoded-answer.js";
 import { HttpCall } from "./http-call.js";
 
-/** `blame`: replaces the error of a failed connection if the cause is another one. */
+/** `replaceError`: replaces the error of a failed connection if the cause is another one. */
 export function createHttpUpstream(
   provider: ProviderConfig,
   egress: Egress,
   keys: ProviderKeys,
-  blame: (error: Error) => Error = (error) => error,
+  replaceError: (error: Error) => Error = (error) => error,
 ): Upstream {
   const pathPrefix = new URL(provider.baseUrl).pathname.replace(/\/$/, "");
   const nativePrefix = pathPrefix.replace(/\/(?:openai|endpoints\/openapi)$/, "");
-  const pool = createConnectionPool(provider, egress, blame);
+  const pool = createConnectionPool(provider, egress, replaceError);
   const deadlines = createDeadlines(provider);
   const headersWith = rememberingLast((key: string | null) => [
     ...acceptIdentity,

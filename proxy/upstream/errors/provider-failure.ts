@@ -11,7 +11,7 @@ import type { UpstreamFailure } from "./upstream-failure.js";
 /**
  * The failure for a missing or incomplete response: 502 if the provider can't be reached or broke
  * off, 504 if a deadline passed, 400 and 413 if the client's own body is at fault, 503 if Sluice
- * is. `begun`: whether a response had begun.
+ * has no file descriptor left. `begun`: whether a response had begun.
  */
 export function unansweredFailure(
   provider: string,
@@ -38,7 +38,7 @@ export function unansweredFailure(
 }
 
 /** A redirect to an address at another host than the provider's. */
-export function redirectsElsewhere(provider: string, status: number): Failure {
+export function redirectFailure(provider: string, status: number): Failure {
   const what = `answered ${status} with an address at another host, where clients would send their key`;
   return { ...failure("provider_unavailable", `provider ${provider} ${what}`), provider };
 }
@@ -70,4 +70,6 @@ const dialects: Readonly<Partial<Record<Operation, string>>> = {
   chat_completions: "chat completions",
   messages: "Anthropic messages",
   responses: "the Responses API",
+  generate_content: "Gemini's generateContent",
+  stream_generate_content: "Gemini's generateContent",
 };

@@ -29,7 +29,8 @@ function isFilled(value: unknown): boolean {
  * Whether a 2xx to an operation that is answered in JSON is an answer, as far as all dialects
  * agree: any JSON that isn't empty. `value` is the parsed text, or undefined if the text isn't
  * JSON. In that case braces around the text are enough: Python writes NaN, which its clients read,
- * and .NET may write a byte order mark. `mayHoldNothing`: it describes an earlier answer.
+ * and .NET may write a byte order mark. `mayHoldNothing`: the
+ * request is the GET of a stored answer.
  */
 export function isSomeAnswer(value: unknown, text: string, mayHoldNothing = false): boolean {
   if (value === undefined)
@@ -42,7 +43,7 @@ export function isSomeAnswer(value: unknown, text: string, mayHoldNothing = fals
 const emptyCharsMax = 4096;
 const emptyList = /\[\s*\]/;
 
-/** Most answers differ from an empty one without being parsed. It runs for each answer. */
+/** A cheap test, for each answer: most are seen not to be empty without parsing. */
 function maybeEmpty(text: string): boolean {
   return (
     emptyList.test(text) ||

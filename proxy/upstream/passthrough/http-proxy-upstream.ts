@@ -50,12 +50,12 @@ const idleConnectionsMax = 256;
  */
 const idempotentMethods = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]);
 
-/** `blame`: replaces the error of a failed connection if the cause is another one. */
+/** `replaceError`: replaces the error of a failed connection if the cause is another one. */
 export function createHttpProxyUpstream(
   provider: ProviderConfig,
   egress: Egress,
   keys: ProviderKeys,
-  blame: (error: Error) => Error = (error) => error,
+  replaceError: (error: Error) => Error = (error) => error,
 ): PassthroughUpstream {
   const base = new URL(provider.baseUrl);
   const agent = newAgent(base, egress, provider);
@@ -105,7 +105,7 @@ export function createHttpProxyUpstream(
         // to 0, and would send the body as another request.
         const options = { agent: by, method };
         const substitute = call.substitute(request, { ...headers });
-        server().web(substitute, noResponse, options, (error) => call.onError(blame(error)));
+        server().web(substitute, noResponse, options, (error) => call.onError(replaceError(error)));
       };
       if (idempotentMethods.has(method) && (body === null || Buffer.isBuffer(body)))
         call.mayBeSentAnew(() => sendBy(freshAgent));

@@ -15,7 +15,7 @@ import { unmetered } from "../../usage/count-usage.js";
 import { ResponseMeter } from "../../usage/response-meter.js";
 import { type SentRequest, sentRequestOf } from "../../usage/usage-bound.js";
 import { AnswerRelay, isTimeoutStatus } from "../answer-relay.js";
-import { redirectsElsewhere, unansweredFailure } from "../errors/provider-failure.js";
+import { redirectFailure, unansweredFailure } from "../errors/provider-failure.js";
 import { errorInsideSuccess, isEmptyAnswer } from "../errors/success-body.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
 import type { Forwarded } from "../forwarded.js";
@@ -41,7 +41,7 @@ export interface RelayRequest {
   readonly promptBytes: () => number;
   /** As in `SentRequest`; called only if the usage is unknown. */
   readonly modelOutputMax?: () => number | null;
-  readonly reasonsUnasked?: () => boolean;
+  readonly reasonsByDefault?: () => boolean;
   /** As in `MeteredRequest`. */
   readonly readsModel?: boolean;
   /**
@@ -219,7 +219,7 @@ class Relaying extends AnswerRelay {
   /** Refuses the redirect, because some clients would send their key along. */
   #refuseRedirect(): void {
     this.abortCall();
-    const failure = redirectsElsewhere(this.#what.provider, this.status);
+    const failure = redirectFailure(this.#what.provider, this.status);
     const headers = ["x-should-retry", "false", ...this.ownHeaders()];
     this.end(
       { ...unmetered, note: "the provider redirects to another host" },
@@ -232,7 +232,7 @@ class Relaying extends AnswerRelay {
   }
 
   protected failed(upstreamFailure: UpstreamFailure): void {
-    // A body that broke off with its client isn't the provider's failure.
+    // If the client left while it sent its body, the provider isn't at fault.
     if (this.exchange.gone) return this.onGone();
     if (this.exchange.begun) return this.endCut(upstreamFailure);
     const { provider } = this.#what;

@@ -827,6 +827,31 @@ t.test("a failure before anything was sent may fail over, and says why", async (
   }
 });
 
+t.test("a failed answer without content is charged the usage that it reports", async (t) => {
+  const reported = { prompt_tokens: 900, completion_tokens: 20, total_tokens: 920 };
+  const failed = {
+    object: "chat.completion.chunk",
+    choices: [{ index: 0, delta: {}, finish_reason: "function_call_filter: NO_IMAGE" }],
+    usage: reported,
+  };
+  const whole = {
+    object: "chat.completion",
+    choices: [{ index: 0, message: {}, finish_reason: "function_call_filter: NO_IMAGE" }],
+    usage: reported,
+  };
+  for (const forwarding of [
+    new Forwarding({ holdsHead: true })
+      .head(200, eventStream)
+      .data(`data: ${JSON.stringify(failed)}\n\n${done}`)
+      .end(),
+    new Forwarding({ holdsHead: true }).head(200).data(JSON.stringify(whole)).end(),
+  ]) {
+    const { failed: failure, usage, estimated } = await forwarding.finished();
+    t.match(failure, { status: 502, worthRetrying: true });
+    t.match({ usage, estimated }, { usage: { totalTokens: 920 }, estimated: false });
+  }
+});
+
 t.test("after the first byte nothing fails over, nor when the client leaves", async (t) => {
   const table: readonly ((forwarding: Forwarding) => void)[] = [
     (it) => void it.head(200, eventStream).data(chunk("a")).fail("broken"),

@@ -63,7 +63,7 @@ function sent(fields: object, changes: Partial<SentRequest> = {}): SentRequest {
     body: bodyOf(fields),
     promptBytes: 40,
     modelOutputMax: null,
-    reasonsUnasked: true,
+    reasonsByDefault: true,
     ...changes,
   };
 }
@@ -78,8 +78,8 @@ t.test("a lost answer is charged what its model generates in its time", async (t
       (each) => withHiddenReasoning(prompt, sent(fields, changes), each * 1000).outputTokens,
     );
   t.same(outputs({}, [0, 0.9, 1, 2.9, 60, 600]), [0, 0, 100, 200, 6000, 8192], "by default");
-  t.same(outputs({}, [60], { reasonsUnasked: false }), [0], "a model that doesn't reason");
-  t.same(outputs({ reasoning_effort: "low" }, [5, 60], { reasonsUnasked: false }), [500, 1024]);
+  t.same(outputs({}, [60], { reasonsByDefault: false }), [0], "a model that doesn't reason");
+  t.same(outputs({ reasoning_effort: "low" }, [5, 60], { reasonsByDefault: false }), [500, 1024]);
   t.same(outputs({ max_completion_tokens: 300 }, [2, 60]), [200, 300], "the output's limit");
   t.same(outputs({}, [60], { modelOutputMax: 700 }), [700], "the model's limit");
   t.same(outputs({}, [60], { operation: "embeddings" }), [0], "no text is generated");

@@ -96,6 +96,12 @@ t.test("a record says where its cost is from", async (t) => {
     undefined,
   ]);
   t.same(sourceOf({}, unpriced), [undefined, undefined]);
+  const parts = [{ model: "other", usage }];
+  t.same(
+    sourceOf({ usage: { ...usage, parts } }, { priceOf: () => price }),
+    [undefined, undefined],
+    "several models",
+  );
   t.same(sourceOf({ status: 500, usage: null }, {}), [undefined, undefined], "nothing is charged");
   t.same(sourceOf({ usage: null }, { isUnmetered: true }), ["list", "2026-11-28"], "a fee");
 });

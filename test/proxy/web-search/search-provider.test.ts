@@ -139,3 +139,15 @@ t.test("every blocked domain is left out, also those that no search provider tak
   const results = [{ url: "https://d149.example.org/", content: "x" }];
   t.same(readResults("tavily", { results }, blocking, 3), []);
 });
+
+t.test("the path of a domain is compared name by name, in any case", async (t) => {
+  const blocking = { ...query, allowedDomains: [], blockedDomains: ["example.org/Blog/"] };
+  const urls = ["/Blog", "/blog/1", "/blogger", "/"].map(
+    (path) => `https://www.example.org${path}`,
+  );
+  const results = urls.map((url) => ({ url, content: "x" }));
+  t.same(
+    readResults("tavily", { results }, blocking, 4)?.map(({ url }) => url),
+    ["https://www.example.org/blogger", "https://www.example.org/"],
+  );
+});

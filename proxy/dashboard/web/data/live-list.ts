@@ -9,7 +9,7 @@ import { Poll } from "./poll.js";
 
 const everyMs = 5_000;
 
-/** `Told`: the data of the stream's event. */
+/** `Message`: the data of the stream's event. */
 export class LiveList<Page extends ListPage, Message extends ListPage>
   implements ListReader<Message>
 {

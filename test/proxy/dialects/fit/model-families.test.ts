@@ -3,7 +3,7 @@ import {
   chatModelTraits,
   messagesModelTraits,
   nearestEffort,
-  reasonsUnasked,
+  reasonsByDefault,
 } from "../../../../proxy/dialects/fit/model-families.js";
 import type { Effort } from "../../../../shared/config/model-traits.js";
 
@@ -60,7 +60,7 @@ t.test("models of chat completions, by their makers' names", async (t) => {
         sampling,
         takesForcedCalls: !/^(?:deepseek-v|kimi)/.test(model),
         takesTokenControl: sampling === "all" || model.startsWith("kimi"),
-        reasonsUnasked: efforts !== "" ? !/^gpt-5\.[1-4]$/.test(model) : model === "o1-mini",
+        reasonsByDefault: efforts !== "" ? !/^gpt-5\.[1-4]$/.test(model) : model === "o1-mini",
         takesVerbosity: !/^(?:openai\/gpt-4|gpt-[34]|o\d)/.test(model),
       },
       model,
@@ -129,8 +129,8 @@ t.test("models that reason without being asked are known by their names", async 
     ...["grok-4-fast-non-reasoning", "llama-3.3-70b", "text-embedding-3-small", ""],
   ];
   t.same(
-    reasoning.filter((model) => !reasonsUnasked(model)),
+    reasoning.filter((model) => !reasonsByDefault(model)),
     [],
   );
-  t.same(plain.filter(reasonsUnasked), []);
+  t.same(plain.filter(reasonsByDefault), []);
 });
