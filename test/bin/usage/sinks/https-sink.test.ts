@@ -16,7 +16,7 @@ interface Answering {
   answer: (response: ServerResponse) => void;
 }
 
-async function answering(t: Test): Promise<Answering> {
+async function answering(t: Test, deadlineMs = 60_000): Promise<Answering> {
   const keys: string[] = [];
   const server = createServer((request, response) => {
     keys.push(String(request.headers["idempotency-key"]));
@@ -25,7 +25,7 @@ async function answering(t: Test): Promise<Answering> {
   await once(server, "listening");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/in`;
   const cursor = new CursorFile(join(t.testdir(), "cursor"));
-  const sink = httpsSink({ url, shown: url, token: null, cursor, deadlineMs: 200 });
+  const sink = httpsSink({ url, shown: url, token: null, cursor, deadlineMs });
   t.teardown(async () => {
     await sink.close();
     server.close();
@@ -72,7 +72,7 @@ t.test("what passes by itself, and how long the address wants to be left alone",
 t.test(
   "an answer that doesn't come, or doesn't end, is given up; the batch is the same",
   async (t) => {
-    const found = await answering(t);
+    const found = await answering(t, 2000);
     await found.sink.open([]);
     for (const answer of [
       (): void => {},
