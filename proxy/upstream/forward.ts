@@ -227,12 +227,15 @@ class Forwarding extends AnswerRelay {
     this.#endUnanswered({ kind: "broken", reason }, this.#chargedForFailure(reason));
   }
 
-  /** The usage that a failed answer reports; without one, nothing but an upper bound. */
+  /**
+   * The usage that a failed answer reports; the provider may also bill the fee of a request, so it
+   * has an upper bound. Without a usage there is only an upper bound.
+   */
   #chargedForFailure(note: string, answer?: unknown): MeteredUsage {
     const { usage, estimated } = this.meter.charged(answer);
     return usage === null || estimated || usage.totalTokens === 0
       ? this.uncharged(note)
-      : { usage, estimated, note };
+      : { usage, estimated, note, atMost: usage };
   }
 
   #endUnanswered(failure: UpstreamFailure, charged: MeteredUsage): void {
