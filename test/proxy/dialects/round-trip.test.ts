@@ -38,6 +38,8 @@ const object = fc
 const word = fc
   .string({ unit: "grapheme", minLength: 1, maxLength: 12 })
   .filter((text) => text.trim() !== "");
+/** Not an email address or a phone number, which Anthropic refuses and Sluice replaces. */
+const identity = word.filter((text) => !/@|^\+?[\d\s().-]+$/.test(text));
 const name = fc.stringMatching(/^[a-zA-Z0-9_-]{1,10}$/);
 const base64 = fc.base64String({ maxLength: 12 });
 const share = fc.constantFrom(0, 0.25, 0.5, 1);
@@ -161,7 +163,7 @@ const chatRequests = fc
         stop: list(word),
         reasoning_effort: fc.constantFrom("none", "low", "medium", "high", "xhigh", "max"),
         response_format: format,
-        user: word,
+        user: identity,
         service_tier: fc.constant("default"),
       },
       ["max_completion_tokens"],
