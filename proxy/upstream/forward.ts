@@ -10,7 +10,7 @@ import { forwardResponseHeaders, headerOf, retryHeaders } from "../http/copy-hea
 import type { Exchange } from "../http/exchange.js";
 import { replyFailure, requestIdHeaders } from "../http/respond.js";
 import { unfinishedId } from "../objects/background-responses.js";
-import { isWithoutModel, type MeteredUsage, unmetered } from "../usage/count-usage.js";
+import { isWithoutModel, type MeteredUsage, pictures, unmetered } from "../usage/count-usage.js";
 import { type BodyForm, ResponseMeter } from "../usage/response-meter.js";
 import { type SentRequest, sentRequestOf } from "../usage/usage-bound.js";
 import { AnswerRelay, type Ending, isTimeoutStatus } from "./answer-relay.js";
@@ -335,11 +335,6 @@ const inJson: ReadonlySet<Operation> = new Set<Operation>([
   "batch_embed_contents",
   "interactions",
   "count_content_tokens",
-]);
-const pictures: ReadonlySet<Operation> = new Set<Operation>([
-  "images",
-  "image_edits",
-  "image_variations",
 ]);
 const binary = /^(?:audio|image|video)\/|^application\/octet-stream/;
 

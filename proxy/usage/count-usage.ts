@@ -51,16 +51,23 @@ const withoutModel: ReadonlySet<Operation> = new Set<Operation>([
   "message_files",
   "message_batches",
 ]);
-/** Their answers are vectors, scores, pictures or sound, whose length doesn't reveal the tokens. */
-const withoutText: ReadonlySet<Operation> = new Set<Operation>([
+/** Their answers are vectors or scores. */
+export const withoutOutput: ReadonlySet<Operation> = new Set<Operation>([
   "embeddings",
   "embed_content",
   "batch_embed_contents",
   "moderations",
   "rerank",
+]);
+export const pictures: ReadonlySet<Operation> = new Set<Operation>([
   "images",
   "image_edits",
   "image_variations",
+]);
+/** The length of their answers doesn't reveal the tokens. */
+const withoutText: ReadonlySet<Operation> = new Set<Operation>([
+  ...withoutOutput,
+  ...pictures,
   "speech",
 ]);
 const withText: ReadonlySet<Operation> = new Set<Operation>([
@@ -102,12 +109,6 @@ export function countUsage(reading: UsageReading, seen: Seen): MeteredUsage {
   };
 }
 
-const pictures: ReadonlySet<Operation | null> = new Set<Operation | null>([
-  "images",
-  "image_edits",
-  "image_variations",
-]);
-
 /**
  * The usage with what only the request says: the characters to speak, and the pictures with their
  * quality and size. The tokens of a picture that aren't detailed are all the picture's.
@@ -121,7 +122,7 @@ function withRequestedUnits(
     const characters = Array.from(textOf(requestFields(body)["input"])).length;
     return withCounts(usage, { characters: Math.min(characters, measurePerResponseMax) });
   }
-  if (!pictures.has(operation)) return usage;
+  if (operation === null || !pictures.has(operation)) return usage;
   const { n, quality, size } = requestFields(body);
   const images = isCount(n, 1) && n <= callsPerResponseMax ? n : 1;
   const kind = [quality, size].map(textOf).filter((text) => text !== "" && text !== "auto");

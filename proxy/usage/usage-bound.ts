@@ -11,18 +11,9 @@ import type { Operation } from "../../shared/operation.js";
 import { detailsOf, type UsageDetails } from "../../shared/usage/usage-details.js";
 import { JsonPicker, type Picks } from "../body/json-picker.js";
 import type { RequestBody } from "../upstream/upstream.js";
-import { isWithoutModel } from "./count-usage.js";
+import { isWithoutModel, pictures, withoutOutput } from "./count-usage.js";
 import { regionIn, tierIn } from "./read-usage.js";
 import type { Usage } from "./usage.js";
-
-/** These operations generate no text. */
-const withoutOutput: ReadonlySet<Operation> = new Set<Operation>([
-  "embeddings",
-  "embed_content",
-  "batch_embed_contents",
-  "moderations",
-  "rerank",
-]);
 
 /** A request as it was sent. */
 export interface SentRequest {
@@ -39,12 +30,10 @@ export interface SentRequest {
 
 /** These operations are sold by other units than the tokens of a text. */
 const withOtherUnits: ReadonlySet<Operation> = new Set<Operation>([
+  ...pictures,
   "speech",
   "transcriptions",
   "translations",
-  "images",
-  "image_edits",
-  "image_variations",
 ]);
 
 /** Whether the tokens of a request say what it costs at most: a model runs, and works on text. */
