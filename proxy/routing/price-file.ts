@@ -15,7 +15,7 @@ import {
   usdPerMillionMax,
 } from "../../shared/domain/price.js";
 import { isPrintable } from "../../shared/domain/target-name.js";
-import { dayMs } from "../../shared/time.js";
+import { dayMs, parseDay } from "../../shared/time.js";
 
 /** A price as the file has it: without the fields that are empty. */
 export type FiledPrice = Pick<Price, "rates"> &
@@ -69,10 +69,7 @@ export function checkPriceFile(file: unknown): PriceFile {
     const shown = typeof value === "number" ? String(value) : JSON.stringify(value);
     problems.push(`${at} must be ${expected}, not ${shown ?? "missing"}`);
   };
-  const isDate = (value: unknown) =>
-    typeof value === "string" &&
-    /^\d{4}-\d\d-\d\d$/.test(value) &&
-    !Number.isNaN(Date.parse(value));
+  const isDate = (value: unknown) => typeof value === "string" && parseDay(value) !== null;
   if (!isObject(file)) throw new Error("a price list must be an object");
   const { date, lists, pages, providers } = file;
   if (!isDate(date)) note("date", date, "YYYY-MM-DD");

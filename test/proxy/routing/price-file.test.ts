@@ -163,6 +163,7 @@ t.test("no amount that isn't one is accepted, wherever it is", async (t) => {
     [rest, /providers must be/],
     [{ ...rest, providers: {} }, /providers must be/],
     [{ ...rest, providers, date: "today" }, /date must be YYYY-MM-DD/],
+    [{ ...rest, providers, date: "2026-02-30" }, /date must be YYYY-MM-DD/],
     [{ ...rest, providers: { openai: { "GPT-X": {} } } }, /lower case.*rates must be/],
     [{ ...rest, providers: { openai: { x: { rates: {}, newer: 1 } } } }, /newer must be absent/],
     [[], /must be an object/],
