@@ -220,30 +220,31 @@ export function settleAttempt(
   record.target = record.admission.target;
   const { providerRequestId = "", providerKey = "" } = attempt;
   const at = { providerRequestId, providerKey };
-  settleProgress(context, record.admission, { usage: usage ?? noUsage, estimated, atMost, ...at });
+  settleProgress(context, record.admission, { usage, estimated, atMost, ...at });
   record.target = target;
   return { ...attempt, usage: null, estimated: false, atMost: null };
 }
 
-/** Charges what a running request used since its last charge. */
+/** Charges what a running request used since its last charge. `usage` null: only a bound. */
 export function settleProgress(
   context: RequestContext<RecordingParts | "limiter">,
   admission: Admission,
-  { usage, estimated, atMost = null, ...at }: SpentTokens & AtProvider,
+  { usage, estimated, atMost = null, ...at }: Progress,
 ): void {
   const { gateway, record } = context;
   const status = interimStatus;
-  // Without a charge there is only a bound, and nothing to price.
-  const charged = usage === noUsage ? null : usage;
-  const part = { usage: charged, atMost, status, executed: true, firstByteMonoMs: null, ...at };
+  const part = { usage, atMost, status, executed: true, firstByteMonoMs: null, ...at };
   const execution = executionOf(context, part);
-  assert(isCount(usage.totalTokens), "a count of tokens is an integer");
-  record.progressed({ usage, estimated }, execution?.totalCost ?? null);
+  const charged = usage ?? noUsage;
+  const { totalTokens: tokens } = charged;
+  assert(isCount(tokens), "a count of tokens is an integer");
+  record.progressed({ usage: charged, estimated }, execution?.totalCost ?? null);
   countCharge(context, { usage, estimated, atMost, status: 200 }, execution);
-  gateway.limiter.progress(admission, { tokens: usage.totalTokens, estimated, record: execution });
+  gateway.limiter.progress(admission, { tokens, estimated, record: execution });
 }
 
-type AtProvider = Pick<ProviderResult, "providerRequestId" | "providerKey">;
+type Progress = Omit<SpentTokens, "usage"> &
+  Pick<ProviderResult, "usage" | "providerRequestId" | "providerKey">;
 type Counted = Pick<Forwarded, "usage" | "estimated" | "status" | "atMost">;
 
 function countCharge(
