@@ -13,12 +13,10 @@ import { requestIdCharsMax } from "../../shared/bounds.js";
 import { beginsWith } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { replyInternalError } from "../http/respond.js";
-import { countsNothing, type MeteredUsage, unmetered } from "../usage/count-usage.js";
-import { withHiddenReasoning } from "../usage/hidden-reasoning.js";
+import { type CallEnd, chargeFor, type EndedCall } from "../usage/charge.js";
+import type { MeteredUsage } from "../usage/count-usage.js";
 import type { ResponseMeter } from "../usage/response-meter.js";
-import type { Usage } from "../usage/usage.js";
-import { added, noUsage } from "../usage/usage.js";
-import { isBoundedByTokens, type SentRequest, usageBound } from "../usage/usage-bound.js";
+import { type SentRequest, type SentRequestParts, sentRequestOf } from "../usage/usage-bound.js";
 import type { TargetFailure } from "./errors/failover-reason.js";
 import type { RefusedPart } from "./errors/refused-part.js";
 import { isFinalStatus, noSuchStatus, type UpstreamFailure } from "./errors/upstream-failure.js";
@@ -39,11 +37,17 @@ interface Ended {
 
 const nothingElse: Ended = {};
 
-export abstract class AnswerRelay implements UpstreamSink {
+/** What is relayed. */
+interface Relayed extends SentRequestParts {
+  readonly monoMs: () => number;
+}
+
+export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink, EndedCall {
   protected readonly exchange: Exchange;
-  protected readonly meter: ResponseMeter;
+  protected readonly what: What;
+  readonly meter: ResponseMeter;
   /** The provider's status; 0 before its response. */
-  protected status = 0;
+  status = 0;
   protected firstByteMonoMs: number | null = null;
   protected ended = false;
   #providerRequestId = "";
@@ -51,8 +55,14 @@ export abstract class AnswerRelay implements UpstreamSink {
   #call: UpstreamCall | null = null;
   readonly #resolve: (forwarded: Forwarded) => void;
 
-  constructor(exchange: Exchange, meter: ResponseMeter, resolve: (forwarded: Forwarded) => void) {
+  constructor(
+    exchange: Exchange,
+    what: What,
+    meter: ResponseMeter,
+    resolve: (forwarded: Forwarded) => void,
+  ) {
     this.exchange = exchange;
+    this.what = what;
     this.meter = meter;
     this.#resolve = resolve;
   }
@@ -64,15 +74,12 @@ export abstract class AnswerRelay implements UpstreamSink {
   protected abstract completed(): void;
   /** Not called after `end`. */
   protected abstract failed(failure: UpstreamFailure): void;
-  /** The request that was sent, to bound an unknown usage. */
-  protected abstract sentRequest(): SentRequest;
-  protected abstract nowMonoMs(): number;
   /** Sluice's headers on every answer, besides the request id. */
   protected abstract ownHeaders(): readonly string[];
 
   start(): void {
     this.exchange.onGone(() => this.#left());
-    this.#sentMonoMs = this.nowMonoMs();
+    this.#sentMonoMs = this.what.monoMs();
     try {
       this.#call = this.send();
     } catch (error) {
@@ -147,64 +154,35 @@ export abstract class AnswerRelay implements UpstreamSink {
     );
   }
 
-  /** The metered usage, unless the meter itself threw. */
+  /** The charge of a cut answer, unless the meter itself threw. */
   #chargedAfterBug(): MeteredUsage {
     try {
-      return this.chargedWhenGone();
+      return this.charge("cut");
     } catch {
       // The first exception is reported.
       return { usage: null, estimated: true, note: null };
     }
   }
 
-  /** Whether the whole request was sent: the provider may then work on it and bill it. */
-  protected get isSent(): boolean {
+  get isSent(): boolean {
     return this.#call?.isSent === true;
   }
 
-  /**
-   * The charge without a complete answer: zero if the request wasn't sent or the provider refused
-   * it; otherwise the metered part.
-   */
-  protected chargedWithoutEnd(why: string | null): MeteredUsage {
-    if (isTimeoutStatus(this.status)) return this.uncharged(why);
-    if (this.status >= 300 || (this.status === 0 && !this.isSent))
-      return { ...unmetered, note: why };
-    const charged =
-      this.status === 0 ? this.meter.chargedWhenUnanswered(why) : this.meter.chargedWhenCut(why);
-    const { usage, isOutputReported = false } = charged;
-    if (usage === null || isOutputReported) return this.bounded(charged);
-    const elapsedMs = this.nowMonoMs() - this.#sentMonoMs;
-    return this.bounded({
-      ...charged,
-      usage: withHiddenReasoning(usage, this.sentRequest(), elapsedMs),
-    });
+  get isResent(): boolean {
+    return this.#call?.isResent === true;
   }
 
-  /**
-   * The charge of a complete answer; `answer` is absent for a stream. For a background response
-   * that still runs it is an estimate of the prompt.
-   */
-  protected chargedAtEnd(answer?: unknown, responseId = ""): MeteredUsage {
-    if (responseId !== "") return this.bounded(this.meter.chargedWhenUnanswered(null));
-    const charged = this.meter.charged(answer);
-    const { usage, estimated } = charged;
-    if (usage === null || (!estimated && usage.totalTokens > 0)) return charged;
-    const sent = this.sentRequest();
-    const isKnown = estimated ? !isBoundedByTokens(sent) : !countsNothing(usage, sent.operation);
-    return isKnown ? charged : this.bounded(charged);
+  sentRequest(): SentRequest {
+    return sentRequestOf(this.what);
   }
 
-  /** Charges nothing for a request that the provider may have executed all the same. */
-  protected uncharged(note: string | null): MeteredUsage {
-    const sent = this.sentRequest();
-    const atMost = isBoundedByTokens(sent) ? usageBound(noUsage, sent) : null;
-    return { ...unmetered, atMost, note };
+  elapsedMs(): number {
+    return this.what.monoMs() - this.#sentMonoMs;
   }
 
-  protected bounded(charged: MeteredUsage): MeteredUsage {
-    const { usage } = charged;
-    return usage === null ? charged : { ...charged, atMost: usageBound(usage, this.sentRequest()) };
+  /** As `chargeFor`. */
+  protected charge(end: CallEnd, note: string | null = null, answer?: unknown): MeteredUsage {
+    return chargeFor(this, end, note, answer);
   }
 
   protected abortCall(): void {
@@ -220,11 +198,7 @@ export abstract class AnswerRelay implements UpstreamSink {
   /** The client disconnected or was cut off. Not called after `end`. */
   protected onGone(): void {
     this.abortCall();
-    this.end(this.chargedWhenGone(), { ...goneEnding(this.exchange), finish: () => {} });
-  }
-
-  protected chargedWhenGone(): MeteredUsage {
-    return this.chargedWithoutEnd(null);
+    this.end(this.charge("cut"), { ...goneEnding(this.exchange), finish: () => {} });
   }
 
   /** The cause of a missing or incomplete response, before anything was sent. */
@@ -242,7 +216,7 @@ export abstract class AnswerRelay implements UpstreamSink {
       outcome: "upstream_cut",
       finish: () => this.exchange.cut(),
     };
-    this.end(this.chargedWithoutEnd(reason), ending, { timedOut: kind === "timed_out" });
+    this.end(this.charge("cut", reason), ending, { timedOut: kind === "timed_out" });
   }
 
   /**
@@ -266,7 +240,7 @@ export abstract class AnswerRelay implements UpstreamSink {
       status,
       usage,
       estimated,
-      atMost: this.#call?.isResent === true ? this.#withLost(atMost ?? usage) : atMost,
+      atMost,
       executed,
       outcome,
       firstByteMonoMs: this.firstByteMonoMs,
@@ -282,17 +256,6 @@ export abstract class AnswerRelay implements UpstreamSink {
       finish,
     });
   }
-
-  /** The provider may also have worked on the lost request. */
-  #withLost(atMost: Usage | null): Usage {
-    const lost = usageBound(noUsage, this.sentRequest());
-    return atMost === null ? lost : added(atMost, lost);
-  }
-}
-
-/** Something before the provider has waited no longer; the provider may work on. */
-export function isTimeoutStatus(status: number): boolean {
-  return status === 408 || status === 504 || status === 524;
 }
 
 /**

@@ -10,10 +10,9 @@ import { forwardResponseHeaders, headerOf, retryHeaders } from "../http/copy-hea
 import type { Exchange } from "../http/exchange.js";
 import { replyFailure, requestIdHeaders } from "../http/respond.js";
 import { unfinishedId } from "../objects/background-responses.js";
-import { isWithoutModel, type MeteredUsage, pictures, unmetered } from "../usage/count-usage.js";
+import { isWithoutModel, type MeteredUsage, pictures } from "../usage/count-usage.js";
 import { type BodyForm, ResponseMeter } from "../usage/response-meter.js";
-import { type SentRequest, sentRequestOf } from "../usage/usage-bound.js";
-import { AnswerRelay, type Ending, isTimeoutStatus } from "./answer-relay.js";
+import { AnswerRelay, type Ending } from "./answer-relay.js";
 import { failoverReason, isRefusal, isTransient } from "./errors/failover-reason.js";
 import { noAnswer, unansweredFailure, untranslatable } from "./errors/provider-failure.js";
 import { type RefusedPart, refusedPart } from "./errors/refused-part.js";
@@ -47,8 +46,7 @@ interface Failing {
   readonly refused?: RefusedPart | null;
 }
 
-class Forwarding extends AnswerRelay {
-  readonly #what: ForwardRequest;
+class Forwarding extends AnswerRelay<ForwardRequest> {
   /** The response headers: the provider's, then Sluice's. */
   #headers: readonly string[] = [];
   /** The body is sent as it arrives, unless it is an error. */
@@ -61,33 +59,24 @@ class Forwarding extends AnswerRelay {
   #retryAfterMs: number | null = null;
 
   constructor(exchange: Exchange, what: ForwardRequest, resolve: (forwarded: Forwarded) => void) {
-    super(exchange, new ResponseMeter(what, what.translator, exchange.memory), resolve);
-    this.#what = what;
+    super(exchange, what, new ResponseMeter(what, what.translator, exchange.memory), resolve);
   }
 
   protected send(): UpstreamCall {
-    return this.#what.upstream.send(this.#what.request, this);
-  }
-
-  protected sentRequest(): SentRequest {
-    return sentRequestOf(this.#what);
-  }
-
-  protected nowMonoMs(): number {
-    return this.#what.monoMs();
+    return this.what.upstream.send(this.what.request, this);
   }
 
   protected ownHeaders(): readonly string[] {
-    return this.#what.headers;
+    return this.what.headers;
   }
 
   protected begun(rawHeaders: readonly (Buffer | string)[]): void {
-    const { request, operation, hideUsageChunk, holdsHead } = this.#what;
+    const { request, operation, hideUsageChunk, holdsHead } = this.what;
     const { status } = this;
-    this.firstByteMonoMs = this.#what.monoMs();
+    this.firstByteMonoMs = this.what.monoMs();
     const headers = forwardResponseHeaders(rawHeaders);
     const contentType = headerOf(headers, "content-type").toLowerCase();
-    for (const own of [requestIdHeaders(this.exchange), this.#what.headers]) append(headers, own);
+    for (const own of [requestIdHeaders(this.exchange), this.what.headers]) append(headers, own);
     this.#headers = headers;
     if (status < 300 && contentType.startsWith("text/event-stream")) {
       this.meter.beginStream(hideUsageChunk);
@@ -111,7 +100,7 @@ class Forwarding extends AnswerRelay {
     if (meter.isStream) return this.#onEvents(chunk);
     meter.keep(chunk);
     if (this.exchange.begun) return this.write(chunk);
-    const bytesMax = this.#what.rewrite == null ? heldResponseBytesMax : readableResponseBytesMax;
+    const bytesMax = this.what.rewrite == null ? heldResponseBytesMax : readableResponseBytesMax;
     const isHeld = meter.bytes <= bytesMax && !meter.isFull;
     if (isHeld && !this.#passesAtOnce) return;
     if (this.status >= 300) {
@@ -125,7 +114,7 @@ class Forwarding extends AnswerRelay {
 
   #begin(): void {
     this.exchange.begin(this.status, this.#headers);
-    this.#what.onBegun?.();
+    this.what.onBegun?.();
   }
 
   #onEvents(chunk: Buffer): void {
@@ -148,7 +137,7 @@ class Forwarding extends AnswerRelay {
     } else if (this.meter.isFailed) {
       this.abortCall();
       this.#endEmpty();
-    } else if (isOver || this.#what.monoMs() - this.firstByteMonoMs! >= heldHeadMs)
+    } else if (isOver || this.what.monoMs() - this.firstByteMonoMs! >= heldHeadMs)
       this.#releaseHead(head);
   }
 
@@ -165,11 +154,11 @@ class Forwarding extends AnswerRelay {
     const answer = this.meter.read(text);
     if (!this.exchange.begun) {
       if (errorInsideSuccess(answer)) return this.#endWithError(text);
-      const isStored = this.#what.request.method === "GET";
+      const isStored = this.what.request.method === "GET";
       if (this.#mustBeJson && !isSomeAnswer(answer, text, isStored))
         return this.#endWithoutAnswer(text, answer);
     }
-    const responseId = unfinishedId(this.#what.operation, answer);
+    const responseId = unfinishedId(this.what.operation, answer);
     const ending: Ending = {
       status: this.status,
       outcome: "complete",
@@ -179,13 +168,12 @@ class Forwarding extends AnswerRelay {
           : this.exchange.reply(
               this.status,
               this.#headers,
-              this.#what.rewrite?.(text) ?? text,
+              this.what.rewrite?.(text) ?? text,
               "latin1",
             ),
     };
-    const charged = this.chargedAtEnd(answer, responseId);
-    if (responseId === "") this.end(charged, ending);
-    else this.end(charged, ending, { responseId });
+    if (responseId === "") this.end(this.charge("complete", null, answer), ending);
+    else this.end(this.charge("running"), ending, { responseId });
   }
 
   #endStream(): void {
@@ -202,7 +190,7 @@ class Forwarding extends AnswerRelay {
       // An end like any other would make the client take the beginning for the whole.
       return this.endCut({ kind: "broken", reason: "its stream ended before the answer did" });
     }
-    this.end(this.chargedAtEnd(), {
+    this.end(this.charge("complete"), {
       status: this.status,
       outcome: errorSeen || this.meter.isFailed ? "upstream_error" : "complete",
       finish: () => {
@@ -216,7 +204,7 @@ class Forwarding extends AnswerRelay {
     const { kind, reason } = failure;
     if (kind === "untranslatable") return this.#endUntranslatable(reason);
     if (this.exchange.begun) return this.endCut(failure);
-    this.#endUnanswered(failure, this.chargedWithoutEnd(reason));
+    this.#endUnanswered(failure, this.charge("cut", reason));
   }
 
   /** An empty stream isn't a model's answer; see `#endWithoutAnswer`. */
@@ -224,23 +212,12 @@ class Forwarding extends AnswerRelay {
     const reason = this.meter.isFailed
       ? "a stream that holds nothing but a failure of the model"
       : "an empty stream";
-    this.#endUnanswered({ kind: "broken", reason }, this.#chargedForFailure(reason));
-  }
-
-  /**
-   * The usage that a failed answer reports; the provider may also bill the fee of a request, so it
-   * has an upper bound. Without a usage there is only an upper bound.
-   */
-  #chargedForFailure(note: string, answer?: unknown): MeteredUsage {
-    const { usage, estimated } = this.meter.charged(answer);
-    return usage === null || estimated || usage.totalTokens === 0
-      ? this.uncharged(note)
-      : { usage, estimated, note, atMost: usage };
+    this.#endUnanswered({ kind: "broken", reason }, this.charge("failed", reason));
   }
 
   #endUnanswered(failure: UpstreamFailure, charged: MeteredUsage): void {
     const { kind, reason } = failure;
-    this.#fail(unansweredFailure(this.#what.provider, this.status !== 0, failure), {
+    this.#fail(unansweredFailure(this.what.provider, this.status !== 0, failure), {
       outcome: this.unansweredOutcome(failure),
       charged,
       // A lack of local resources affects every target.
@@ -255,31 +232,28 @@ class Forwarding extends AnswerRelay {
    * and an SDK that retries every 502 doesn't either.
    */
   #endUntranslatable(why: string): void {
-    const { provider, operation, translator } = this.#what;
-    const read = this.meter.chargedWhenCut(why, translator?.untranslatedBytes);
-    const charged = read.estimated ? this.bounded(read) : read;
+    const { provider, operation } = this.what;
+    const charged = this.charge("untranslatable", why);
     const outcome = "upstream_error";
     if (this.exchange.begun)
       return this.end(charged, { status: this.status, outcome, finish: () => this.exchange.cut() });
     const failure = untranslatable(provider, operation, why);
-    const headers = ["x-should-retry", "false", ...this.#what.headers];
+    const headers = ["x-should-retry", "false", ...this.what.headers];
     const finish = (): void => replyFailure(this.exchange, "model", failure, headers);
     this.end(charged, { status: failure.status, outcome, finish });
   }
 
   /** `body`: the provider's error, as bytes in Latin-1. */
   #endWithError(body: string): void {
-    const { upstream, provider, translator } = this.#what;
+    const { upstream, provider, translator } = this.what;
     const redacted = Buffer.from(upstream.redact(body), "latin1");
     const failure = mapUpstreamError(provider, this.status, redacted);
     // The first event of a stream, which the translation made from the provider's.
     if (translator?.failed === true) return this.#endUntranslatable(failure.message);
     const note = isRefusal(failure) ? `the provider answered ${this.status}` : null;
-    // What a stream begins with may be an error of a model that has worked.
-    const mayHaveWorked = isTimeoutStatus(this.status) || this.meter.isStream;
     this.#fail(failure, {
       outcome: "upstream_error",
-      charged: mayHaveWorked ? this.uncharged(note) : { ...unmetered, note },
+      charged: this.charge("error", note),
       why: failoverReason(failure),
       refused: refusedPart(failure),
       worthRetrying:
@@ -290,9 +264,9 @@ class Forwarding extends AnswerRelay {
   /** The body is empty or isn't a model's answer. A model may have worked all the same. */
   #endWithoutAnswer(text: string, answer: unknown): void {
     const given = `${this.status} with ${describeNoAnswer(text)}`;
-    this.#fail(noAnswer(this.#what.provider, given), {
+    this.#fail(noAnswer(this.what.provider, given), {
       outcome: "upstream_error",
-      charged: this.#chargedForFailure(given, answer),
+      charged: this.charge("failed", given, answer),
       why: given,
       worthRetrying: true,
     });
@@ -308,7 +282,7 @@ class Forwarding extends AnswerRelay {
       why === null ? null : { why, status, credentials, answered, retryAfterMs, worthRetrying };
     // SDKs would retry a 502.
     const retry = credentials ? ["x-should-retry", "false"] : retryHeaders(this.#headers);
-    const headers = [...retry, ...this.#what.headers];
+    const headers = [...retry, ...this.what.headers];
     const finish = (): void => replyFailure(this.exchange, "model", failure, headers);
     this.end(charged, { status, outcome, finish }, { failed, refused });
   }

@@ -25,8 +25,6 @@ export interface MeteredUsage {
   readonly estimated: boolean;
   /** The upper bound; null or absent if `usage` is exact. */
   readonly atMost?: Usage | null;
-  /** Of a cut answer: whether the provider reported its output, reasoning included. */
-  readonly isOutputReported?: boolean;
   /** For the log: what was corrected, ignored or refused. */
   readonly note: string | null;
 }
@@ -79,7 +77,7 @@ const withText: ReadonlySet<Operation> = new Set<Operation>([
   "stream_generate_content",
   "interactions",
 ]);
-/** For a response without a charge. */
+/** For a response that isn't charged. */
 export const unmetered: MeteredUsage = { usage: null, estimated: false, note: null };
 
 /** Whether an operation is about stored objects: no model runs, and bodies may contain anything. */

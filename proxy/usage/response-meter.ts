@@ -1,9 +1,9 @@
 /**
  * Meters one response while it passes: the events of a stream, or the bytes of any other response.
  * The meter keeps those bytes while the response is held, and reads them in passing afterwards.
- * When the response ends, completely or not, it returns the charge.
+ * When the response ends, completely or not, it returns the usage.
  *
- * Not here: what the client gets, and when.
+ * Not here: what the client gets, and when; what is charged (`charge.ts`).
  */
 import { heldPieceBytes } from "../../shared/bounds.js";
 import { parseJson } from "../../shared/checked.js";
@@ -207,45 +207,42 @@ export class ResponseMeter {
   }
 
   /**
-   * The charge of a complete response. `answer`: the result of `read`, unless the response is a
+   * The usage of a complete response. `answer`: the result of `read`, unless the response is a
    * stream.
    */
-  charged(answer?: unknown): MeteredUsage {
+  usageOf(answer?: unknown): MeteredUsage {
     if (this.#tap !== null)
       return this.#tap.errorSeen
-        ? this.chargedWhenCut(
-            this.#translation?.refused ?? null,
-            this.#translation?.untranslatedBytes,
-          )
+        ? this.usageSeen(this.#translation?.refused ?? null)
         : this.#count(this.#reading(this.#tap.usage), this.#tap.contentChars);
     return this.#count(this.#reading(readUsage(findUsage(answer))), this.#textBytes());
   }
 
   /**
-   * The charge of a cut response: the part that was seen, marked as an estimate unless its usage
-   * was read. `untranslatedBytes`: of an event that can't be translated.
+   * The usage of a cut response: the part that was seen, marked as an estimate unless its usage was
+   * read.
    */
-  chargedWhenCut(why: string | null, untranslatedBytes = 0): MeteredUsage {
+  usageSeen(why: string | null): MeteredUsage {
     const { usage, estimated, note } =
       this.#tap === null
         ? this.#count(this.#reading(absentUsage), this.#textBytes())
-        : this.#countCut(this.#tap, untranslatedBytes);
+        : this.#countCut(this.#tap);
     return {
       usage,
       estimated: usage !== null && (this.#tap !== null || estimated),
       note: joinedNotes(why, note),
-      isOutputReported: this.#isOutputReported(),
     };
   }
 
-  #isOutputReported(): boolean {
+  /** Whether the provider reported the output of a cut stream, reasoning included. */
+  get isOutputReported(): boolean {
     if (this.#tap === null) return false;
     const reading = this.#reading(this.#tap.usage);
     return reading.kind === "usage" && reading.outputTokens > placeholderTokens;
   }
 
-  /** The charge of a request without an answer: its prompt. */
-  chargedWhenUnanswered(why: string | null): MeteredUsage {
+  /** The usage of a request without an answer: its prompt. */
+  usageOfPrompt(why: string | null): MeteredUsage {
     const { usage, estimated, note } = countUsage(absentUsage, {
       operation: this.#request.operation,
       promptBytes: this.#request.promptBytes,
@@ -255,8 +252,8 @@ export class ResponseMeter {
     return { usage, estimated, note: joinedNotes(why, note) };
   }
 
-  #countCut(tap: StreamTap, untranslatedBytes: number): MeteredUsage {
-    const contentChars = tap.contentChars + untranslatedBytes;
+  #countCut(tap: StreamTap): MeteredUsage {
+    const contentChars = tap.contentChars + (this.#translation?.untranslatedBytes ?? 0);
     return this.#count(
       this.#translation === null
         ? whenCut(tap.usage, tap.contentCharsSinceUsage)

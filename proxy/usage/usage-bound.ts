@@ -41,7 +41,8 @@ export function isBoundedByTokens({ operation }: Pick<SentRequest, "operation">)
   return operation !== null && !isWithoutModel(operation) && !withOtherUnits.has(operation);
 }
 
-interface Sending {
+/** What `sentRequestOf` makes a `SentRequest` of. */
+export interface SentRequestParts {
   readonly operation: Operation | null;
   readonly request: { readonly body: RequestBody };
   readonly promptBytes: () => number;
@@ -55,7 +56,7 @@ export function sentRequestOf({
   promptBytes,
   modelOutputMax,
   reasonsByDefault,
-}: Sending): SentRequest {
+}: SentRequestParts): SentRequest {
   return {
     operation,
     body: request.body,

@@ -11,10 +11,8 @@ import { headerOf, passResponseHeaders } from "../../http/copy-headers.js";
 import type { Exchange } from "../../http/exchange.js";
 import { replyFailure } from "../../http/respond.js";
 import { unfinishedId } from "../../objects/background-responses.js";
-import { unmetered } from "../../usage/count-usage.js";
 import { ResponseMeter } from "../../usage/response-meter.js";
-import { type SentRequest, sentRequestOf } from "../../usage/usage-bound.js";
-import { AnswerRelay, isTimeoutStatus } from "../answer-relay.js";
+import { AnswerRelay } from "../answer-relay.js";
 import { redirectFailure, unansweredFailure } from "../errors/provider-failure.js";
 import { errorInsideSuccess, isEmptyAnswer } from "../errors/success-body.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
@@ -56,8 +54,7 @@ export function relayAnswer(exchange: Exchange, what: RelayRequest): Promise<For
   return new Promise((resolve) => new Relaying(exchange, what, resolve).start());
 }
 
-class Relaying extends AnswerRelay {
-  readonly #what: RelayRequest;
+class Relaying extends AnswerRelay<RelayRequest> {
   /** The response headers: the provider's, then Sluice's. */
   #headers: string[] = [];
   /** The provider's Content-Length; empty without one. */
@@ -69,28 +66,19 @@ class Relaying extends AnswerRelay {
   #last: Buffer | null = null;
 
   constructor(exchange: Exchange, what: RelayRequest, resolve: (forwarded: Forwarded) => void) {
-    super(exchange, new ResponseMeter(what, null, exchange.memory), resolve);
-    this.#what = what;
+    super(exchange, what, new ResponseMeter(what, null, exchange.memory), resolve);
   }
 
   protected send(): UpstreamCall {
-    return this.#what.upstream.send(this.#what.request, this);
-  }
-
-  protected sentRequest(): SentRequest {
-    return sentRequestOf(this.#what);
-  }
-
-  protected nowMonoMs(): number {
-    return this.#what.monoMs();
+    return this.what.upstream.send(this.what.request, this);
   }
 
   protected ownHeaders(): readonly string[] {
-    return [...this.#what.limits, ...this.#what.headers];
+    return [...this.what.limits, ...this.what.headers];
   }
 
   protected begun(rawHeaders: readonly (Buffer | string)[]): void {
-    const what = this.#what;
+    const what = this.what;
     const { status } = this;
     this.firstByteMonoMs = what.monoMs();
     this.#headers = passResponseHeaders(rawHeaders, what.limits);
@@ -172,7 +160,7 @@ class Relaying extends AnswerRelay {
     const { meter, status } = this;
     if (meter.isStream) {
       meter.endStream();
-      return this.end(this.chargedAtEnd(), {
+      return this.end(this.charge("complete"), {
         status,
         outcome: meter.errorSeen || meter.isFailed ? "upstream_error" : "complete",
         finish: () => this.#finishBegun(),
@@ -182,18 +170,19 @@ class Relaying extends AnswerRelay {
     const finish = (): void => this.#finishBody(text);
     const answer = meter.read(text);
     const isError = status >= 400 || (!this.exchange.begun && errorInsideSuccess(answer));
-    const none = isTimeoutStatus(status) ? this.uncharged(null) : unmetered;
-    if (isError) return this.end(none, { status, outcome: "upstream_error", finish });
-    this.#what.onAnswer?.(text);
-    const responseId = unfinishedId(this.#what.operation, answer);
-    const charged = this.chargedAtEnd(answer, responseId);
+    if (isError)
+      return this.end(this.charge("error"), { status, outcome: "upstream_error", finish });
+    this.what.onAnswer?.(text);
+    const responseId = unfinishedId(this.what.operation, answer);
+    const charged =
+      responseId === "" ? this.charge("complete", null, answer) : this.charge("running");
     const outcome = this.#isNothing(text) ? "upstream_error" : "complete";
     this.end(charged, { status, outcome, finish }, { responseId });
   }
 
   /** Whether a new answer holds nothing that a model gave. */
   #isNothing(text: string): boolean {
-    const { request, onAnswer } = this.#what;
+    const { request, onAnswer } = this.what;
     return request.method === "POST" && onAnswer === undefined && isEmptyAnswer(text);
   }
 
@@ -201,9 +190,9 @@ class Relaying extends AnswerRelay {
     if (this.exchange.begun) return this.#finishBegun();
     if (this.meter.bytes > 0) {
       const body = this.#mayHaveLinks
-        ? relinkedJson(this.#what.links, text)
+        ? relinkedJson(this.what.links, text)
         : this.status >= 400
-          ? this.#what.upstream.redact(text)
+          ? this.what.upstream.redact(text)
           : text;
       return this.exchange.reply(this.status, this.#headers, body, "latin1");
     }
@@ -219,25 +208,22 @@ class Relaying extends AnswerRelay {
   /** Refuses the redirect, because some clients would send their key along. */
   #refuseRedirect(): void {
     this.abortCall();
-    const failure = redirectFailure(this.#what.provider, this.status);
+    const failure = redirectFailure(this.what.provider, this.status);
     const headers = ["x-should-retry", "false", ...this.ownHeaders()];
-    this.end(
-      { ...unmetered, note: "the provider redirects to another host" },
-      {
-        status: failure.status,
-        outcome: "upstream_error",
-        finish: () => replyFailure(this.exchange, "model", failure, headers),
-      },
-    );
+    this.end(this.charge("error", "the provider redirects to another host"), {
+      status: failure.status,
+      outcome: "upstream_error",
+      finish: () => replyFailure(this.exchange, "model", failure, headers),
+    });
   }
 
   protected failed(upstreamFailure: UpstreamFailure): void {
     // If the client left while it sent its body, the provider isn't at fault.
     if (this.exchange.gone) return this.onGone();
     if (this.exchange.begun) return this.endCut(upstreamFailure);
-    const { provider } = this.#what;
+    const { provider } = this.what;
     const failure = unansweredFailure(provider, this.status !== 0, upstreamFailure);
-    this.end(this.chargedWithoutEnd(upstreamFailure.reason), {
+    this.end(this.charge("cut", upstreamFailure.reason), {
       status: failure.status,
       outcome: this.unansweredOutcome(upstreamFailure),
       finish: () => replyFailure(this.exchange, "model", failure, this.ownHeaders()),

@@ -316,7 +316,7 @@ function tryAnswer(layout: Layout, random: Random): void {
     if (i === release) meter.release();
     meter.keep(piece);
   }
-  const { usage, estimated } = meter.charged(meter.read(meter.text()));
+  const { usage, estimated } = meter.usageOf(meter.read(meter.text()));
   const read: UsageReading =
     usage === null || estimated ? { kind: "absent" } : { kind: "usage", note: null, ...usage };
   mustAgree(read, wanted, () => `${operation} ${text}`);

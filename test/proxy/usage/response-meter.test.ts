@@ -46,7 +46,7 @@ t.test("what is held is handed out in whole, and the rest is read as it passes",
     t.equal(memory.held, 0, form);
     meter.keep(pieces[1]!);
     t.same([memory.held, meter.text(), meter.bytes], [0, "", json.length], form);
-    t.match(meter.charged(meter.read(meter.text())), { estimated: form !== "json" });
+    t.match(meter.usageOf(meter.read(meter.text())), { estimated: form !== "json" });
   }
 });
 
@@ -57,7 +57,7 @@ t.test("an answer that isn't held is read, however large, and takes no memory", 
   for (let i = 0; i < 40; i++) meter.keep(Buffer.from("0,".repeat(512 * 1024)));
   meter.keep(Buffer.from('0],"metadata":{"usage":"x"}}'));
   t.same([meter.isFull, memory.held], [false, 0]);
-  t.same(metered(meter.charged(meter.read(meter.text()))), [3, 2, false, null]);
+  t.same(metered(meter.usageOf(meter.read(meter.text()))), [3, 2, false, null]);
 });
 
 t.test("without memory an answer isn't kept, and what is held is to be released", async (t) => {
@@ -73,14 +73,14 @@ t.test("without memory an answer isn't kept, and what is held is to be released"
 t.test("an answer is charged as it reports, and else by prompt and text", async (t) => {
   const { meter } = meterOf("json", true);
   meter.keep(Buffer.from(json));
-  t.match(meter.charged(meter.read(meter.text())), {
+  t.match(meter.usageOf(meter.read(meter.text())), {
     usage: { inputTokens: 3, outputTokens: 2 },
     estimated: false,
     note: null,
   });
   const { meter: silent } = meterOf("text", true);
   silent.keep(Buffer.alloc(40, "x"));
-  t.match(silent.charged(undefined), {
+  t.match(silent.usageOf(undefined), {
     usage: { inputTokens: 100, outputTokens: 10 },
     estimated: true,
   });
@@ -108,7 +108,7 @@ t.test(
       const meter = new ResponseMeter(request, of, memory);
       meter.beginStream(false);
       meter.push(Buffer.from(event));
-      t.match(meter.chargedWhenCut("it broke off"), {
+      t.match(meter.usageSeen("it broke off"), {
         usage: { inputTokens: input, outputTokens: output },
         estimated: true,
         note: /^it broke off/,
@@ -147,7 +147,7 @@ function body(
   });
   meter.beginBody(form, true, unreadable);
   meter.keep(Buffer.from(text));
-  return { ended: () => meter.charged(meter.read(meter.text())), cut: () => cutOf(meter) };
+  return { ended: () => meter.usageOf(meter.read(meter.text())), cut: () => cutOf(meter) };
 }
 
 /** The same for a stream of these events. */
@@ -165,11 +165,10 @@ function stream(
     meter.push(
       Buffer.from(`data: ${typeof event === "string" ? event : JSON.stringify(event)}\n\n`),
     );
-  return { ended: () => meter.charged(), cut: () => cutOf(meter) };
+  return { ended: () => meter.usageOf(), cut: () => cutOf(meter) };
 }
 
-const cutOf = (meter: ResponseMeter) => (untranslatedBytes?: number) =>
-  meter.chargedWhenCut("it broke off", untranslatedBytes);
+const cutOf = (meter: ResponseMeter) => meter.usageSeen("it broke off");
 
 interface MeterOptions {
   readonly operation?: Operation | null;
@@ -224,7 +223,7 @@ t.test("what a body is charged, by its form, where it ended and where it was cut
   ] as const) {
     const what = `${form} ${JSON.stringify(more)}`;
     t.same(metered(body(form, text, more).ended()), ended, what);
-    t.same(metered(body(form, text, more).cut()()), cut, `${what}, cut`);
+    t.same(metered(body(form, text, more).cut()), cut, `${what}, cut`);
   }
 });
 
@@ -259,29 +258,27 @@ t.test("what a stream is charged that ended, or that had an error", async (t) =>
 
 t.test("what a stream is charged that was cut, with what wasn't translated of it", async (t) => {
   const broke = "it broke off";
-  for (const [events, more, bytes, expected] of [
-    [[delta("x".repeat(40))], {}, undefined, [100, 10, true, broke]],
-    [[delta("x".repeat(40))], {}, 80, [100, 30, true, broke]],
-    [[usageChunk], {}, undefined, [7, 50, true, broke]],
-    [[delta("x".repeat(40))], { operation: null }, undefined, [null, null, false, broke]],
+  for (const [events, more, expected] of [
+    [[delta("x".repeat(40))], {}, [100, 10, true, broke]],
+    [
+      [delta("x".repeat(40))],
+      { translation: translated({ untranslatedBytes: 80 }) },
+      [100, 30, true, broke],
+    ],
+    [[usageChunk], {}, [7, 50, true, broke]],
+    [[delta("x".repeat(40))], { operation: null }, [null, null, false, broke]],
     [
       [delta("x".repeat(240))],
       { translation: translated({ usage: reported }) },
-      undefined,
       [7, 60, true, broke],
     ],
     [
       [delta("x".repeat(200))],
-      { translation: translated({ usage: reported }) },
-      80,
+      { translation: translated({ usage: reported, untranslatedBytes: 80 }) },
       [7, 70, true, broke],
     ],
   ] as const)
-    t.same(
-      metered(stream(events, more).cut()(bytes)),
-      expected,
-      JSON.stringify([events, more, bytes]),
-    );
+    t.same(metered(stream(events, more).cut()), expected, JSON.stringify([events, more]));
 });
 
 t.test("that a large event can't be read is said, unless its translation did", async (t) => {

@@ -1,7 +1,7 @@
 /** Bugs in what a request is charged, which the providers' own ledgers find. */
 import type { Mutant } from "./mutant.js";
 
-const relay = "proxy/upstream/answer-relay.js";
+const charge = "proxy/usage/charge.js";
 const readUsage = "proxy/usage/read-usage.js";
 const findUsage = "proxy/usage/find-usage.js";
 
@@ -9,9 +9,9 @@ export const ledgerMutants: readonly Mutant[] = (
   [
     {
       name: "the estimate of a cut stream is dropped",
-      file: relay,
-      find: "this.meter.chargedWhenUnanswered(why) : this.meter.chargedWhenCut(why);",
-      put: "this.meter.chargedWhenUnanswered(why) : { usage: null, estimated: false, note: why };",
+      file: charge,
+      find: "meter.usageOfPrompt(note) : meter.usageSeen(note)",
+      put: "meter.usageOfPrompt(note) : { usage: null, estimated: false, note }",
     },
     {
       name: "an attempt is charged again with the next one",

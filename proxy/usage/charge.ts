@@ -1,0 +1,143 @@
+/**
+ * What a call to a provider is charged, by how it ended. The upper bound is absent where the charge
+ * is exact. "Request" is the most that the request can use (`usage-bound.ts`).
+ *
+ * | end | what came | charge | upper bound |
+ * |---|---|---|---|
+ * | complete | a usage | as reported | |
+ * | complete | a usage of 0 tokens of a model that writes text | as reported | request |
+ * | complete | no usage | estimate | request, if a model ran on text |
+ * | running | the start of a background response | estimate of the prompt | request |
+ * | failed | a usage | as reported | as reported: the fee is unknown |
+ * | failed | no usage, or 0 tokens | | request, if a model ran on text |
+ * | error | an error | | |
+ * | error | 408, 504, 524, or the first event of a stream | | request, if a model ran on text |
+ * | untranslatable | a whole answer with a usage | as reported | |
+ * | untranslatable | anything else | what came | request |
+ * | cut | nothing; the request wasn't sent whole | | |
+ * | cut | nothing | estimate of the prompt and hidden reasoning | request |
+ * | cut | part of an answer | what came, and hidden reasoning | request |
+ * | cut | the status of an error | as for an error | |
+ *
+ * A request that was lost and sent again adds its own bound in each row.
+ *
+ * Not here: the usage that an answer reports or shows (`response-meter.ts`), and its price.
+ */
+import { countsNothing, type MeteredUsage, unmetered } from "./count-usage.js";
+import { withHiddenReasoning } from "./hidden-reasoning.js";
+import type { ResponseMeter } from "./response-meter.js";
+import { added, noUsage } from "./usage.js";
+import { isBoundedByTokens, type SentRequest, usageBound } from "./usage-bound.js";
+
+/** How a call ended. */
+export type CallEnd =
+  /** The answer is complete, whatever it reports. */
+  | "complete"
+  /** The provider goes on in the background. */
+  | "running"
+  /** All of the answer came, and it is empty or only says that the model failed. */
+  | "failed"
+  /** The provider answered with an error or a redirect. */
+  | "error"
+  /** The answer can't be translated to the client's dialect. */
+  | "untranslatable"
+  /** The provider, the client or a deadline ended the call before the answer was complete. */
+  | "cut";
+
+/** A call that ends. */
+export interface EndedCall {
+  /** The provider's status; 0 before its response. */
+  readonly status: number;
+  /** Whether the whole request was sent: the provider may then work on it and bill it. */
+  readonly isSent: boolean;
+  /** Whether the request was lost and sent again: the provider may have worked twice. */
+  readonly isResent: boolean;
+  readonly meter: ResponseMeter;
+  /** Called only for an unknown usage. */
+  sentRequest(): SentRequest;
+  /** Since the request was sent. */
+  elapsedMs(): number;
+}
+
+/**
+ * `note`: why the call ended, for the log. `answer`: what the meter read of a complete or failed
+ * answer, unless it is a stream.
+ */
+export function chargeFor(
+  call: EndedCall,
+  end: CallEnd,
+  note: string | null = null,
+  answer?: unknown,
+): MeteredUsage {
+  const charge = chargeForAnswer(call, end, note, answer);
+  if (!call.isResent) return charge;
+  const lost = usageBound(noUsage, call.sentRequest());
+  const atMost = charge.atMost ?? charge.usage;
+  return { ...charge, atMost: atMost === null ? lost : added(atMost, lost) };
+}
+
+/** As `chargeFor`, without a lost request. */
+function chargeForAnswer(
+  call: EndedCall,
+  end: CallEnd,
+  note: string | null,
+  answer: unknown,
+): MeteredUsage {
+  const { status, meter } = call;
+  switch (end) {
+    case "complete":
+      return chargeForComplete(call, meter.usageOf(answer));
+    case "running":
+      return bounded(call, meter.usageOfPrompt(note));
+    case "failed": {
+      const { usage, estimated } = meter.usageOf(answer);
+      return usage === null || estimated || usage.totalTokens === 0
+        ? onlyBounded(call, note)
+        : { usage, estimated, atMost: usage, note };
+    }
+    case "error":
+      return isTimeoutStatus(status) || meter.isStream
+        ? onlyBounded(call, note)
+        : { ...unmetered, note };
+    case "untranslatable": {
+      const seen = meter.usageSeen(note);
+      return seen.estimated ? bounded(call, seen) : seen;
+    }
+    case "cut":
+      if (status >= 300) return chargeForAnswer(call, "error", note, answer);
+      if (status === 0 && !call.isSent) return { ...unmetered, note };
+      return chargeForCut(call, status === 0 ? meter.usageOfPrompt(note) : meter.usageSeen(note));
+  }
+}
+
+function chargeForComplete(call: EndedCall, metered: MeteredUsage): MeteredUsage {
+  const { usage, estimated } = metered;
+  if (usage === null || (!estimated && usage.totalTokens > 0)) return metered;
+  const sent = call.sentRequest();
+  const isUnknown = estimated ? isBoundedByTokens(sent) : countsNothing(usage, sent.operation);
+  return isUnknown ? bounded(call, metered) : metered;
+}
+
+function chargeForCut(call: EndedCall, seen: MeteredUsage): MeteredUsage {
+  if (seen.usage === null || (call.status !== 0 && call.meter.isOutputReported))
+    return bounded(call, seen);
+  const usage = withHiddenReasoning(seen.usage, call.sentRequest(), call.elapsedMs());
+  return bounded(call, { ...seen, usage });
+}
+
+function bounded(call: EndedCall, charge: MeteredUsage): MeteredUsage {
+  const { usage } = charge;
+  return usage === null ? charge : { ...charge, atMost: usageBound(usage, call.sentRequest()) };
+}
+
+/** Charges nothing for a request that the provider may have executed all the same. */
+function onlyBounded(call: EndedCall, note: string | null): MeteredUsage {
+  const sent = call.sentRequest();
+  const atMost = isBoundedByTokens(sent) ? usageBound(noUsage, sent) : null;
+  return { ...unmetered, atMost, note };
+}
+
+/** Something before the provider has waited no longer; the provider may work on. */
+function isTimeoutStatus(status: number): boolean {
+  return status === 408 || status === 504 || status === 524;
+}

@@ -1,0 +1,127 @@
+import t from "tap";
+import { type CallEnd, chargeFor } from "../../../proxy/usage/charge.js";
+import { ResponseMeter, type TranslationReport } from "../../../proxy/usage/response-meter.js";
+import type { SentRequest } from "../../../proxy/usage/usage-bound.js";
+import type { Operation } from "../../../shared/operation.js";
+
+const memory = { takeForAnswer: () => true, give: () => {} };
+/** The prompt is estimated at 10 tokens; a request uses at most 40 and 50. */
+const promptBytes = 40;
+const outputMax = 50;
+const request = 90;
+const resent = 2 * request;
+
+const usage = (tokens: number) => ({
+  prompt_tokens: tokens,
+  completion_tokens: 0,
+  total_tokens: tokens,
+});
+const reports = (tokens: number) => JSON.stringify({ choices: [], usage: usage(tokens) });
+const delta = (text: string) =>
+  `data: ${JSON.stringify({ choices: [{ delta: { content: text } }] })}\n\n`;
+const running = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 20, total_tokens: 23 } })}\n\n`;
+const failure = 'data: {"error":{"message":"overloaded"}}\n\n';
+
+interface Call {
+  readonly status?: number;
+  readonly isSent?: boolean;
+  readonly isResent?: boolean;
+  readonly body?: string;
+  readonly events?: string;
+  readonly operation?: Operation | null;
+  readonly seconds?: number;
+  readonly translation?: Partial<TranslationReport>;
+}
+
+/** The tokens charged, whether they are an estimate, and the tokens of the upper bound. */
+function charged(end: CallEnd, call: Call) {
+  const { status = 200, isSent = true, isResent = false, seconds = 0, body, events } = call;
+  const { operation = "chat_completions" } = call;
+  const sent: SentRequest = {
+    operation,
+    body: null,
+    promptBytes,
+    modelOutputMax: outputMax,
+    reasonsByDefault: true,
+  };
+  const translation =
+    call.translation === undefined
+      ? null
+      : { usage: null, untranslatedBytes: 0, refused: null, ...call.translation };
+  const meter = new ResponseMeter(
+    { operation, promptBytes: () => promptBytes, request: { body: null } },
+    translation,
+    memory,
+  );
+  if (events !== undefined) {
+    meter.beginStream(false);
+    meter.push(Buffer.from(events));
+  } else if (status !== 0) {
+    meter.beginBody(status < 300 ? "json" : "unmetered", true);
+    meter.keep(Buffer.from(body ?? ""));
+  }
+  const answer = body === undefined ? undefined : meter.read(meter.text());
+  const ended = {
+    status,
+    isSent,
+    isResent,
+    meter,
+    sentRequest: () => sent,
+    elapsedMs: () => seconds * 1000,
+  };
+  const { usage, estimated, atMost } = chargeFor(ended, end, "why", answer);
+  return [usage?.totalTokens ?? null, estimated, atMost?.totalTokens ?? null];
+}
+
+const nothing = [null, false, null];
+const onlyBounded = [null, false, request];
+
+t.test("what a call is charged, by how it ended", async (t) => {
+  const rows: readonly (readonly [CallEnd, Call, readonly unknown[]])[] = [
+    ["complete", { body: reports(5) }, [5, false, null]],
+    ["complete", { events: running }, [23, false, null]],
+    ["complete", { body: reports(0) }, [0, false, request]],
+    ["complete", { body: reports(0), operation: "embeddings" }, [0, false, null]],
+    ["complete", { body: '{"choices":[]}' }, [14, true, request]],
+    ["complete", { body: '{"choices":[]}', operation: "speech" }, [10, true, null]],
+    ["complete", { body: '{"choices":[]}', operation: null }, nothing],
+    ["complete", { body: '{"choices":[]}', operation: "files" }, nothing],
+    ["running", { body: reports(5) }, [10, true, request]],
+    ["failed", { body: reports(5) }, [5, false, 5]],
+    ["failed", { body: reports(0) }, onlyBounded],
+    ["failed", { body: "{}" }, onlyBounded],
+    ["failed", { body: "{}", operation: "speech" }, nothing],
+    ["error", { status: 429, body: reports(5) }, nothing],
+    ["error", { status: 302 }, nothing],
+    ["error", { body: '{"error":{}}' }, nothing],
+    ["error", { status: 408 }, onlyBounded],
+    ["error", { status: 504 }, onlyBounded],
+    ["error", { status: 524 }, onlyBounded],
+    ["error", { status: 504, operation: "files" }, nothing],
+    ["error", { events: failure }, onlyBounded],
+    ["untranslatable", { translation: { usage: usage(5) } }, [5, false, null]],
+    ["untranslatable", { translation: { untranslatedBytes: 8 } }, [12, true, request]],
+    [
+      "untranslatable",
+      { events: delta("x".repeat(8)), translation: { untranslatedBytes: 8 } },
+      [14, true, request],
+    ],
+    ["cut", { status: 0, isSent: false }, nothing],
+    ["cut", { status: 0 }, [10, true, request]],
+    ["cut", { status: 0, operation: null }, nothing],
+    ["cut", { status: 0, operation: "speech" }, [10, true, request]],
+    ["cut", { status: 0, seconds: 3 }, [60, true, request]],
+    ["cut", { events: delta("x".repeat(8)) }, [12, true, request]],
+    ["cut", { events: delta("x".repeat(400)) }, [110, true, 140]],
+    ["cut", { events: delta("x".repeat(8)), seconds: 3 }, [60, true, request]],
+    ["cut", { events: running, seconds: 3 }, [23, true, request]],
+    ["cut", { status: 429 }, nothing],
+    ["cut", { status: 504 }, onlyBounded],
+    ["complete", { body: reports(5), isResent: true }, [5, false, 5 + request]],
+    ["complete", { body: reports(0), isResent: true }, [0, false, resent]],
+    ["error", { status: 429, isResent: true }, onlyBounded],
+    ["cut", { status: 0, isResent: true }, [10, true, resent]],
+  ];
+  for (const [end, call, expected] of rows)
+    t.same(charged(end, call), expected, `${end} ${JSON.stringify(call)}`);
+});
