@@ -93,7 +93,7 @@ export interface Gateway {
   readonly sessions: OpenSessions;
   /** The limits of the process: connections, files, memory. */
   readonly capacity: Capacity;
-  /** Slots for requests without an admission. */
+  /** Room for requests that need no admission. */
   readonly freePlaces: FreePlaces<FreeEndpoint>;
   /** The queue in which those requests begin. */
   readonly freeTurns: FairTurns;

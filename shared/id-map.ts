@@ -7,14 +7,14 @@
  */
 import { assert } from "./assert.js";
 
-const slotsMin = 64;
+const lengthMin = 64;
 
 export class IdMap<T> {
-  /** Ids by slot, 0 for a free one. As long as `#values`; the length is a power of two. */
-  #ids: number[] = new Array<number>(slotsMin).fill(0);
-  #values: (T | undefined)[] = new Array<T | undefined>(slotsMin).fill(undefined);
+  /** Ids by index, 0 where it is free. As long as `#values`; the length is a power of two. */
+  #ids: number[] = new Array<number>(lengthMin).fill(0);
+  #values: (T | undefined)[] = new Array<T | undefined>(lengthMin).fill(undefined);
   #size = 0;
-  /** Entries outside their home slot, which was taken. */
+  /** Entries that are not at their home index, because it was taken. */
   #displaced = 0;
 
   get size(): number {
@@ -22,34 +22,34 @@ export class IdMap<T> {
   }
 
   get(id: number): T | undefined {
-    return this.#values[this.#slotOf(id)];
+    return this.#values[this.#indexOf(id)];
   }
 
   /** `id` is an integer from 1. */
   set(id: number, value: T): void {
     assert(Number.isSafeInteger(id) && id > 0, "an id is a positive integer");
-    let slot = this.#slotOf(id);
-    if (this.#ids[slot] === 0) {
+    let index = this.#indexOf(id);
+    if (this.#ids[index] === 0) {
       if (++this.#size * 2 > this.#ids.length) {
         this.#resize(this.#ids.length * 2);
-        slot = this.#slotOf(id);
+        index = this.#indexOf(id);
       }
-      this.#ids[slot] = id;
-      if (slot !== (id & (this.#ids.length - 1))) this.#displaced++;
+      this.#ids[index] = id;
+      if (index !== (id & (this.#ids.length - 1))) this.#displaced++;
     }
-    this.#values[slot] = value;
+    this.#values[index] = value;
   }
 
   /** Removes a value and returns it; undefined if the id is absent. */
   take(id: number): T | undefined {
-    let free = this.#slotOf(id);
+    let free = this.#indexOf(id);
     const taken = this.#values[free];
     if (this.#ids[free] === 0) return undefined;
     this.#size--;
     const mask = this.#ids.length - 1;
     if (free !== (id & mask)) this.#displaced--;
-    // Displaced entries behind the freed slot move back, so that a search can stop at the first
-    // free slot. Thousands of consecutive ids form one long run, mostly without displaced entries.
+    // Displaced entries behind the freed index move back, so that a search can stop at the first
+    // free index. Thousands of consecutive ids form one long run, mostly without displaced entries.
     for (
       let next = (free + 1) & mask;
       this.#displaced > 0 && this.#ids[next] !== 0;
@@ -68,46 +68,46 @@ export class IdMap<T> {
   }
 
   clear(): void {
-    this.#ids = new Array<number>(slotsMin).fill(0);
-    this.#values = new Array<T | undefined>(slotsMin).fill(undefined);
+    this.#ids = new Array<number>(lengthMin).fill(0);
+    this.#values = new Array<T | undefined>(lengthMin).fill(undefined);
     this.#size = 0;
     this.#displaced = 0;
   }
 
   /** All values, in no order. The map must not change during the iteration. */
   *values(): Generator<T> {
-    for (let slot = 0; slot < this.#ids.length; slot++)
-      if (this.#ids[slot] !== 0) yield this.#values[slot] as T;
+    for (let index = 0; index < this.#ids.length; index++)
+      if (this.#ids[index] !== 0) yield this.#values[index] as T;
   }
 
   /** All entries, by ascending id. */
   entries(): (readonly [id: number, value: T])[] {
     const all: (readonly [number, T])[] = [];
-    for (let slot = 0; slot < this.#ids.length; slot++)
-      if (this.#ids[slot] !== 0) all.push([this.#ids[slot]!, this.#values[slot] as T]);
+    for (let index = 0; index < this.#ids.length; index++)
+      if (this.#ids[index] !== 0) all.push([this.#ids[index]!, this.#values[index] as T]);
     return all.sort((a, b) => a[0] - b[0]);
   }
 
-  /** The slot of the id, or the free slot where it would go. */
-  #slotOf(id: number): number {
+  /** The index of the id, or the free one where it would go. */
+  #indexOf(id: number): number {
     const mask = this.#ids.length - 1;
-    let slot = id & mask;
-    while (this.#ids[slot] !== 0 && this.#ids[slot] !== id) slot = (slot + 1) & mask;
-    return slot;
+    let index = id & mask;
+    while (this.#ids[index] !== 0 && this.#ids[index] !== id) index = (index + 1) & mask;
+    return index;
   }
 
-  #resize(slots: number): void {
+  #resize(length: number): void {
     const ids = this.#ids;
     const values = this.#values;
-    this.#ids = new Array<number>(slots).fill(0);
-    this.#values = new Array<T | undefined>(slots).fill(undefined);
+    this.#ids = new Array<number>(length).fill(0);
+    this.#values = new Array<T | undefined>(length).fill(undefined);
     this.#displaced = 0;
     for (let i = 0; i < ids.length; i++) {
       if (ids[i] === 0) continue;
-      const slot = this.#slotOf(ids[i]!);
-      this.#ids[slot] = ids[i]!;
-      if (slot !== (ids[i]! & (slots - 1))) this.#displaced++;
-      this.#values[slot] = values[i];
+      const index = this.#indexOf(ids[i]!);
+      this.#ids[index] = ids[i]!;
+      if (index !== (ids[i]! & (length - 1))) this.#displaced++;
+      this.#values[index] = values[i];
     }
   }
 }

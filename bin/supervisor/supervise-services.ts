@@ -2,17 +2,17 @@
  * The daemon and the proxies under one supervisor: the daemon starts first and stops last, so that
  * the proxies can connect to it and it receives their last settles. When one process dies, the
  * others keep running. A child process is in `supervised-service.ts`, the proxies are in
- * `proxy-slots.ts`.
+ * `supervised-proxies.ts`.
  */
 
 import { lineText } from "../../shared/logging/line-text.js";
 import { exitCodes } from "../session/exit-code.js";
 import type { Terminal } from "../session/terminal.js";
 import { gatheredMetrics, watchProxy } from "./metrics/watch-proxy.js";
-import { type ProxyOptions, ProxySlots } from "./proxy-slots.js";
 import type { ServiceReady } from "./ready-message.js";
 import type { ReloadOutcome } from "./reload/reload-outcome.js";
 import type { ServiceExit } from "./restart-pause.js";
+import { type ProxyOptions, SupervisedProxies } from "./supervised-proxies.js";
 import {
   howItEnded,
   type ServiceEvents,
@@ -64,7 +64,7 @@ class Supervision implements Supervisor {
   #onDone: (exitCode: number) => void = () => {};
   readonly #metrics = gatheredMetrics((line) => this.#options.terminal.err(line));
   readonly #limiterd: SupervisedService | null;
-  readonly #proxies: ProxySlots;
+  readonly #proxies: SupervisedProxies;
   #proxiesStarted = false;
   #stopping = false;
   #killed = false;
@@ -75,7 +75,7 @@ class Supervision implements Supervisor {
     });
     this.#options = options;
     const { limiterd, proxies, stopDeadlineMs } = options;
-    this.#proxies = new ProxySlots(
+    this.#proxies = new SupervisedProxies(
       proxies,
       {
         events: (name, onReady) => ({

@@ -1,7 +1,7 @@
 /**
  * The six numbers of a child's record: its window, and the log sequence number up to which it was
  * restored. While the child's counter is checked out, they are outdated and the first is the
- * counter's slot.
+ * counter's position.
  */
 import type { ChildTable } from "./child-table.js";
 import type { Window } from "./window.js";
@@ -42,11 +42,11 @@ export function writeNumbers(
   numbers[at + 5] = restoredLsn;
 }
 
-/** The slot of a counter that is checked out. */
-export function readSlot(table: ChildTable, place: number): number {
+/** The position of a counter that is checked out. */
+export function readPosition(table: ChildTable, place: number): number {
   return table.numbers(place)[table.numbersAt(place)]!;
 }
 
-export function writeSlot(table: ChildTable, place: number, slot: number): void {
-  table.numbers(place)[table.numbersAt(place)] = slot;
+export function writePosition(table: ChildTable, place: number, position: number): void {
+  table.numbers(place)[table.numbersAt(place)] = position;
 }

@@ -7,12 +7,12 @@
 import type { Walk } from "./child-blocks.js";
 import { type HashKey, NameReader } from "./child-name.js";
 import {
+  readPosition,
   readRestoredLsn,
-  readSlot,
   readStartMs,
   readWindow,
   writeNumbers,
-  writeSlot,
+  writePosition,
 } from "./child-numbers.js";
 import { checkedOutMark, dirtyMark } from "./child-record.js";
 import { ChildTable } from "./child-table.js";
@@ -92,7 +92,7 @@ export class Children implements ChildCounters {
   delete(place: number): void {
     const kept = this.#kept!;
     const counter = checkedOutAt(kept, place);
-    if (counter !== null) leaveSlot(kept, counter);
+    if (counter !== null) endCheckOut(kept, counter);
     kept.table.remove(place);
     this.#counterPool.size--;
     if (kept.table.size === 0) this.#kept = null;
@@ -109,7 +109,7 @@ export class Children implements ChildCounters {
   checkIn(counter: Counter): void {
     const kept = this.#kept;
     if (kept === null || counter.inFlight > 0 || !kept.checkedOut.has(counter)) return;
-    leaveSlot(kept, counter);
+    endCheckOut(kept, counter);
     writeNumbers(kept.table, counter.place, counter.window, counter.restoredLsn);
   }
 
@@ -196,7 +196,7 @@ export class Children implements ChildCounters {
   #checkOut({ table, checkedOut }: Kept, counter: Counter): void {
     checkedOut.add(counter);
     table.setMark(counter.place, checkedOutMark);
-    writeSlot(table, counter.place, counter.slot);
+    writePosition(table, counter.place, counter.position);
     this.#counterPool.released.push(counter);
   }
 }
@@ -205,10 +205,10 @@ const emptyWalk: Walk = { next: () => -1 };
 
 /** The counter of the child at a place, if it is checked out. */
 function checkedOutAt({ table, checkedOut }: Kept, place: number): Counter | null {
-  return table.hasMark(place, checkedOutMark) ? checkedOut.at(readSlot(table, place)) : null;
+  return table.hasMark(place, checkedOutMark) ? checkedOut.at(readPosition(table, place)) : null;
 }
 
-function leaveSlot({ table, checkedOut }: Kept, counter: Counter): void {
+function endCheckOut({ table, checkedOut }: Kept, counter: Counter): void {
   checkedOut.remove(counter);
   table.clearMark(counter.place, checkedOutMark);
 }
@@ -242,30 +242,30 @@ export class CounterPool {
   }
 }
 
-/** The counters of one template's children that are checked out, each in a slot of its own. */
+/** The counters of one template's children that are checked out, each at a position of its own. */
 export class CheckedOutCounters {
   readonly #counters: (Counter | null)[] = [];
-  readonly #freeSlots: number[] = [];
+  readonly #freePositions: number[] = [];
 
-  /** The counter in a used slot. */
-  at(slot: number): Counter {
-    return this.#counters[slot]!;
+  /** The counter at a used position. */
+  at(position: number): Counter {
+    return this.#counters[position]!;
   }
 
   /** Whether this very counter is checked out here. */
   has(counter: Counter): boolean {
-    return counter.slot !== -1 && this.#counters[counter.slot] === counter;
+    return counter.position !== -1 && this.#counters[counter.position] === counter;
   }
 
   add(counter: Counter): void {
-    const slot = this.#freeSlots.pop() ?? this.#counters.length;
-    this.#counters[slot] = counter;
-    counter.slot = slot;
+    const position = this.#freePositions.pop() ?? this.#counters.length;
+    this.#counters[position] = counter;
+    counter.position = position;
   }
 
   remove(counter: Counter): void {
-    this.#counters[counter.slot] = null;
-    this.#freeSlots.push(counter.slot);
-    counter.slot = -1;
+    this.#counters[counter.position] = null;
+    this.#freePositions.push(counter.position);
+    counter.position = -1;
   }
 }

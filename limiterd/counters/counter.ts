@@ -155,8 +155,8 @@ export class Counter {
    * restored.
    */
   restoredLsn: number;
-  /** The slot of a child's counter while it is checked out, else −1. */
-  slot = -1;
+  /** Of a child: its position in `CheckedOutCounters`; −1 if it isn't there. */
+  position = -1;
   /** Read it through `shareOf`. `shareFrom`: the shares it belongs to, which may be replaced. */
   share: CounterShare | null = null;
   shareFrom: RuleShares | null = null;

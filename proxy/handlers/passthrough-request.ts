@@ -29,8 +29,9 @@ import {
 } from "../http/body-spool.js";
 import { forwardRequestHeaders } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
+import { successHeaders } from "../http/limit-headers.js";
 import type { PassedHeaders } from "../http/passed-headers.js";
-import { successHeaders, targetHeader } from "../http/respond.js";
+import { targetHeader } from "../http/respond.js";
 import { endOf, settleBeforeDeletion, settleEnded } from "../objects/background-responses.js";
 import type { RequestContext } from "../request-context.js";
 import { targetAt } from "../routing/resolve-model.js";

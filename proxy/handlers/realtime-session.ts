@@ -11,7 +11,8 @@ import { deploymentInPath, modelInPath, modelsInQuery } from "../body/passed/pas
 import { outputTokensMaxOf } from "../dialects/fit/target-traits.js";
 import { providerOf } from "../gateway.js";
 import type { ClientSocket } from "../http/exchange.js";
-import { successHeaders, targetHeader } from "../http/respond.js";
+import { successHeaders } from "../http/limit-headers.js";
+import { targetHeader } from "../http/respond.js";
 import { handshakeHeaders } from "../http/web-socket-handshake.js";
 import type { RequestContext } from "../request-context.js";
 import { allowableNames } from "../routing/allowable-names.js";

@@ -1,7 +1,8 @@
 /**
- * Failures, verdicts and successes as HTTP responses (docs/reference/http-api.md, "Errors"): the
- * only place that gives errors their form and adds the headers of limits: on a 429 the time to
- * wait, on any other response what is left.
+ * Failures and refusals as HTTP responses (docs/reference/http-api.md, "Errors"): the only place
+ * that gives errors their form in each dialect.
+ *
+ * Not here: the headers of limits (`limit-headers.ts`).
  */
 import type { AdminError } from "../../shared/api/admin-error.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
@@ -12,6 +13,7 @@ import { rememberingLast } from "../../shared/text/remembered.js";
 import { messageForGoogle, messageForMessages } from "../upstream/errors/context-full.js";
 import { headerText } from "./copy-headers.js";
 import type { Exchange } from "./exchange.js";
+import { isLongWait, refusalHeaders, successHeaders, waitHeaders } from "./limit-headers.js";
 import type { Area } from "./match-route.js";
 import { type Refusal, refusalForClient } from "./retrying-clients.js";
 
@@ -194,7 +196,7 @@ export function replyRefused(
     answer.kind === "refused"
       ? refusalHeaders(answer.breach)
       : [...waitHeaders(breach.waitSeconds), ...successHeaders(answer.headers)];
-  const isLong = breach.waitSeconds > retryableSecondsMax;
+  const isLong = isLongWait(breach.waitSeconds);
   const worded = isLong
     ? refusalForClient(exchange.header("user-agent"), breach, refused, nowMs)
     : null;
@@ -239,57 +241,4 @@ export const targetHeader = rememberingLast((target: Target): string => {
 
 function percentEncoded(piece: string): string {
   return Buffer.from(piece).toString("hex").toUpperCase().replace(/../g, "%$&");
-}
-
-/** The official SDKs ignore waits over a minute and retry at once, unless a header forbids it. */
-const retryableSecondsMax = 60;
-
-/** Of a 429: how long to wait, and the limit that was reached. */
-export function refusalHeaders(breach: Breach): string[] {
-  const wait = String(breach.waitSeconds);
-  const headers = waitHeaders(breach.waitSeconds);
-  if (breach.dimension === "concurrent" || breach.dimension === "children") return headers;
-  const { dimension } = breach;
-  headers.push(
-    `x-ratelimit-limit-${dimension}`,
-    String(breach.cap),
-    `x-ratelimit-remaining-${dimension}`,
-    "0",
-    `x-ratelimit-reset-${dimension}`,
-    wait,
-  );
-  return headers;
-}
-
-/** How long to wait, for every client: `retry-after` in seconds, the SDKs' own in milliseconds. */
-function waitHeaders(waitSeconds: number): string[] {
-  const headers = ["retry-after", String(waitSeconds), "retry-after-ms", `${waitSeconds * 1000}`];
-  if (waitSeconds > retryableSecondsMax) headers.push("x-should-retry", "false");
-  return headers;
-}
-
-/** The headers of the most constrained rule, for every response to an admitted request. */
-export function successHeaders(headers: SuccessHeaders | null): string[] {
-  const flat: string[] = [];
-  if (headers === null) return flat;
-  const { requests, tokens } = headers;
-  if (requests !== null)
-    flat.push(
-      "x-ratelimit-limit-requests",
-      String(requests.limit),
-      "x-ratelimit-remaining-requests",
-      String(requests.remaining),
-      "x-ratelimit-reset-requests",
-      String(requests.resetSeconds),
-    );
-  if (tokens !== null)
-    flat.push(
-      "x-ratelimit-limit-tokens",
-      String(tokens.limit),
-      "x-ratelimit-remaining-tokens",
-      String(tokens.remaining),
-      "x-ratelimit-reset-tokens",
-      String(tokens.resetSeconds),
-    );
-  return flat;
 }

@@ -1,5 +1,5 @@
 /** The worked cases against the core alone: rules as definitions, its verdicts as responses. */
-import { refusalHeaders, successHeaders } from "../../proxy/http/respond.js";
+import { refusalHeaders, successHeaders } from "../../proxy/http/limit-headers.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import type { RuleDefinition, Scope } from "../../shared/domain/rule.js";
 import type { Breach, SuccessHeaders } from "../../shared/domain/verdict.js";

@@ -1,7 +1,7 @@
 /**
  * A service that replaces itself, under systemd: it starts a new process on the same sockets, tells
  * systemd that this one is the main process (`MAINPID=`) once it is ready, and finishes.
- * `proxy-slots.ts` does the same from outside for the proxies of a supervisor of Sluice.
+ * `supervised-proxies.ts` does the same from outside for the proxies of a supervisor of Sluice.
  *
  * systemd waits for its own children alone: it doesn't notice the end of another main process, and
  * with control groups of version 1 it kills such a process at a stop instead of waiting for it. So

@@ -1,5 +1,5 @@
 /**
- * The engine's scripts for definitions; each runs as one step. All keys share a slot:
+ * The engine's scripts for definitions; each runs as one step. All keys share a hash slot:
  *
  * - `…:definitions`, a hash: `stamp:value` by field, the value as JSON, `null` if the definition is
  *   deleted;

@@ -9,7 +9,7 @@ export type EngineValue = string | number | null | readonly EngineValue[];
 
 /**
  * A Lua script that the engine runs as one step. All of its keys are passed in `keys` and share one
- * slot, because their text in braces is the same. `name` is for messages and for the tests'
+ * hash slot, because their text in braces is the same. `name` is for messages and for the tests'
  * TypeScript versions of scripts.
  */
 export interface EngineScript {

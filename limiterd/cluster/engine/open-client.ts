@@ -106,8 +106,8 @@ function guardedConnector(Base: typeof AbstractConnector): Connector {
       socket.once("error", (error) => {
         this.firstError = error;
       });
-      // ioredis reads the map of a Cluster's slots on a connection of its own.
-      guard(socket, { onlySlots: connectionName?.includes("refresher") === true });
+      // ioredis reads the map of a Cluster's hash slots on a connection of its own.
+      guard(socket, { onlyHashSlots: connectionName?.includes("refresher") === true });
       this.stream = socket;
       return socket;
     }
@@ -359,7 +359,7 @@ function isUnasked(error: Error): boolean {
   return error.message.startsWith("Command queue state error");
 }
 
-/** A node that has lost its connection isn't in the list but still has its slots. */
+/** A node that has lost its connection isn't in the list but still has its hash slots. */
 function primariesOf(cluster: Cluster): ReadonlyMap<string, Send> {
   const nodes = new Map<string, Send>(
     cluster

@@ -17,7 +17,7 @@ const valuesMax = 1_000_000;
 const replyMax = 64 * 2 ** 20;
 /** Maximum size of an error or a short text, in bytes. */
 const lineMax = 64 * 2 ** 10;
-const slotMax = 16_383;
+const hashSlotMax = 16_383;
 const portMax = 65_535;
 
 const lf = 10;
@@ -35,7 +35,7 @@ interface OpenArray {
 
 export class ReplyGrammar {
   /** Whether every long reply must be one of `CLUSTER SLOTS`. */
-  readonly #onlySlots: boolean;
+  readonly #onlyHashSlots: boolean;
   readonly #open: OpenArray[] = [];
   #line = "";
   /** Missing bytes of a text, including its line end; null: a line comes next. */
@@ -43,8 +43,8 @@ export class ReplyGrammar {
   #values = 0;
   #size = 0;
 
-  constructor({ onlySlots }: { readonly onlySlots: boolean }) {
-    this.#onlySlots = onlySlots;
+  constructor({ onlyHashSlots }: { readonly onlyHashSlots: boolean }) {
+    this.#onlyHashSlots = onlyHashSlots;
   }
 
   /** Throws an `EngineFault`; read nothing after that. */
@@ -111,8 +111,8 @@ export class ReplyGrammar {
 
   #complete(kind: Kind, value: number | null): void {
     const list = this.#open.at(-1);
-    if (this.#onlySlots && !fitsSlots(kind, value, this.#open.length, list?.done ?? 0))
-      throw damaged("the map of slots isn't one");
+    if (this.#onlyHashSlots && !fitsHashSlots(kind, value, this.#open.length, list?.done ?? 0))
+      throw damaged("the map of hash slots isn't one");
     if (list === undefined) return this.#endReply();
     list.done++;
     if (list.done === list.length) this.#end();
@@ -120,9 +120,9 @@ export class ReplyGrammar {
 
   #end(): void {
     const { length } = this.#open.pop()!;
-    // A range has its first and last slot and at least one server; a server has host and port.
+    // A range has its first and last hash slot and at least one server; a server has host and port.
     const least = [0, 3, 2][this.#open.length] ?? 0;
-    if (this.#onlySlots && length < least) throw damaged("the map of slots isn't one");
+    if (this.#onlyHashSlots && length < least) throw damaged("the map of hash slots isn't one");
     this.#complete("array", null);
   }
 
@@ -141,13 +141,15 @@ export class ReplyGrammar {
 const tooLong = `a reply is longer than ${replyMax / 2 ** 20} MiB`;
 
 /**
- * Checks ranges: [first slot, last slot, [host, port, …], …]. The client loops from first to last.
+ * Checks ranges: [first hash slot, last hash slot, [host, port, …], …]. The client loops from first to last.
  */
-function fitsSlots(kind: Kind, value: number | null, depth: number, index: number): boolean {
+function fitsHashSlots(kind: Kind, value: number | null, depth: number, index: number): boolean {
   if (depth === 0) return kind !== "null";
   if (depth === 1) return kind === "array";
   if (depth === 2)
-    return index < 2 ? kind === "integer" && value! >= 0 && value! <= slotMax : kind === "array";
+    return index < 2
+      ? kind === "integer" && value! >= 0 && value! <= hashSlotMax
+      : kind === "array";
   if (depth > 3) return true;
   if (index === 0) return kind === "text" || kind === "null";
   return index !== 1 || (kind === "integer" && value! > 0 && value! <= portMax);
@@ -157,7 +159,7 @@ function damaged(what: string): EngineFault {
   return new EngineFault(`the engine's answers are damaged: ${what}`);
 }
 
-export function guard(socket: Socket, kind: { readonly onlySlots: boolean }): void {
+export function guard(socket: Socket, kind: { readonly onlyHashSlots: boolean }): void {
   const grammar = new ReplyGrammar(kind);
   const emit = socket.emit.bind(socket);
   socket.emit = (event: string | symbol, ...args: unknown[]): boolean => {

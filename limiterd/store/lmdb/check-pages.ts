@@ -349,8 +349,8 @@ function readNodes(page: Buffer, isLeaf: boolean): readonly PageNode[] | null {
   if (lower % 2 !== 0 || lower > upper || upper > body.length) return null;
   const nodes: PageNode[] = [];
   let left = body.length - upper;
-  for (let slot = 0; slot < lower; slot += 2) {
-    const at = body.readUInt16LE(slot);
+  for (let pointer = 0; pointer < lower; pointer += 2) {
+    const at = body.readUInt16LE(pointer);
     if (at < upper || at % 2 !== 0 || at + nodeHeadBytes > body.length) return null;
     const low = body.readUInt32LE(at);
     const flags = body.readUInt16LE(at + 4);

@@ -7,7 +7,7 @@ import { assert } from "../../../shared/assert.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { Gateway } from "../../gateway.js";
-import { successHeaders } from "../../http/respond.js";
+import { successHeaders } from "../../http/limit-headers.js";
 import type { Admission, AdmissionOutcome } from "../../limiter/limiter.js";
 import type { RequestContext } from "../../request-context.js";
 import { isMoreUseful } from "../../upstream/errors/failover-reason.js";

@@ -7,7 +7,7 @@ import { type Failure, invalid } from "../../../shared/error-code.js";
 import { isObjectId } from "../../../shared/wire/stored-object.js";
 import type { Caller } from "../../auth/caller.js";
 import { kindOf } from "../../body/json-value.js";
-import { successHeaders } from "../../http/respond.js";
+import { successHeaders } from "../../http/limit-headers.js";
 import { foreignObject } from "../../objects/object-access.js";
 import { notObject } from "../../objects/object-body.js";
 import type { RequestContext } from "../../request-context.js";

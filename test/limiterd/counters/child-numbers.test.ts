@@ -1,12 +1,12 @@
 import t from "tap";
 import { NameReader } from "../../../limiterd/counters/child-name.js";
 import {
+  readPosition,
   readRestoredLsn,
-  readSlot,
   readStartMs,
   readWindow,
   writeNumbers,
-  writeSlot,
+  writePosition,
 } from "../../../limiterd/counters/child-numbers.js";
 import { ChildTable } from "../../../limiterd/counters/child-table.js";
 
@@ -29,7 +29,7 @@ t.test("each number of a child is read as it was written, beside its neighbours'
     t.equal(readStartMs(table, place), 100 * (i + 1));
     t.equal(readRestoredLsn(table, place), 100 * (i + 1) + 5);
   });
-  writeSlot(table, places[1]!, 7);
-  t.equal(readSlot(table, places[1]!), 7, "a slot stands in the place of the first number");
+  writePosition(table, places[1]!, 7);
+  t.equal(readPosition(table, places[1]!), 7, "a position is in the place of the first number");
   t.same(readWindow(table, places[1]!), { ...windowOf(200), startMs: 7 });
 });

@@ -220,24 +220,24 @@ const [listed] = [...bookOf(rule("user_path", "/t", 60, { perChild: true })).sor
 const counter = (child: string): Counter => new Counter(listed!, child, newWindow(60_000, 0));
 
 t.test(
-  "a counter has a slot of its own from check-out to check-in, and no slot after",
+  "a counter has a position of its own from check-out to check-in, and none after",
   async (t) => {
     const counters = new CheckedOutCounters();
     const [a, b, c] = [counter("a"), counter("b"), counter("c")];
     t.equal(counters.has(a), false);
     for (const one of [a, b]) counters.add(one);
-    t.same([a.slot, b.slot], [0, 1]);
+    t.same([a.position, b.position], [0, 1]);
     t.equal(counters.at(0), a);
     t.equal(counters.at(1), b);
     counters.remove(a);
-    t.equal(a.slot, -1);
+    t.equal(a.position, -1);
     t.equal(counters.has(a), false);
     t.equal(counters.at(0), null, "nothing holds it any more");
     t.equal(counters.has(b), true);
     counters.add(c);
-    t.equal(c.slot, 0, "the slot that is free");
+    t.equal(c.position, 0, "the position that is free");
     counters.add(a);
-    t.equal(a.slot, 2);
+    t.equal(a.position, 2);
   },
 );
 

@@ -12,7 +12,7 @@ import { admit } from "../../../limiterd/rules/admit.js";
 import { charge, hold, release } from "../../../limiterd/rules/charge.js";
 import { RuleBook } from "../../../limiterd/rules/rule-book.js";
 import { Templates } from "../../../limiterd/rules/templates.js";
-import { refusalHeaders } from "../../../proxy/http/respond.js";
+import { refusalHeaders } from "../../../proxy/http/limit-headers.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import { exactly } from "../../support/patterns/exactly.js";

@@ -100,7 +100,7 @@ export const counterEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/counters/children.ts",
-    line: "return counter.slot !== -1 && this.#counters[counter.slot] === counter;",
+    line: "return counter.position !== -1 && this.#counters[counter.position] === counter;",
     what: "1 becomes 2",
     why: "there is no counter at -1: what is left out is quicker, and no more",
   },

@@ -1,12 +1,10 @@
 import t from "tap";
 import {
   droppedHeaders,
-  refusalHeaders,
   replyFailure,
   replyJson,
   replyRefused,
   speaksMessages,
-  successHeaders,
   targetHeader,
 } from "../../../proxy/http/respond.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
@@ -150,52 +148,6 @@ t.test("a refusal names the subject, the limit and its cap", async (t) => {
   for (const [change, message] of table) t.equal(refusalMessage({ ...breach, ...change }), message);
 });
 
-t.test(
-  "a refusal has its wait in both units, the breached dimension, and for long waits the header against a retry",
-  async (t) => {
-    const table: readonly (readonly [change: Partial<Breach>, headers: Record<string, string>])[] =
-      [
-        [
-          { waitSeconds: 60 },
-          {
-            "retry-after": "60",
-            "retry-after-ms": "60000",
-            "x-ratelimit-limit-requests": "10",
-            "x-ratelimit-remaining-requests": "0",
-            "x-ratelimit-reset-requests": "60",
-          },
-        ],
-        [
-          { waitSeconds: 61 },
-          {
-            "retry-after": "61",
-            "retry-after-ms": "61000",
-            "x-should-retry": "false",
-            "x-ratelimit-limit-requests": "10",
-            "x-ratelimit-remaining-requests": "0",
-            "x-ratelimit-reset-requests": "61",
-          },
-        ],
-        [
-          { waitSeconds: 1, dimension: "tokens", cap: 7 },
-          {
-            "retry-after": "1",
-            "retry-after-ms": "1000",
-            "x-ratelimit-limit-tokens": "7",
-            "x-ratelimit-remaining-tokens": "0",
-            "x-ratelimit-reset-tokens": "1",
-          },
-        ],
-        [
-          { waitSeconds: 1, dimension: "concurrent" },
-          { "retry-after": "1", "retry-after-ms": "1000" },
-        ],
-      ];
-    for (const [change, headers] of table)
-      t.same(asRecord(refusalHeaders({ ...breach, ...change })), headers, JSON.stringify(change));
-  },
-);
-
 t.test("a refused request is a 429 with its code, in the envelope", async (t) => {
   const exchange = new FakeExchange();
   replyRefused(exchange, { kind: "refused", breach }, { requestIdInBody: false, nowMs: 0 });
@@ -281,26 +233,6 @@ t.test(
     );
   },
 );
-
-t.test("success headers hold a triple for each limited dimension", async (t) => {
-  const requests = { limit: 10, remaining: 0, resetSeconds: 60 };
-  const tokens = { limit: 5000, remaining: 4999, resetSeconds: 1 };
-  const ofRequests = {
-    "x-ratelimit-limit-requests": "10",
-    "x-ratelimit-remaining-requests": "0",
-    "x-ratelimit-reset-requests": "60",
-  };
-  const ofTokens = {
-    "x-ratelimit-limit-tokens": "5000",
-    "x-ratelimit-remaining-tokens": "4999",
-    "x-ratelimit-reset-tokens": "1",
-  };
-  t.same(asRecord(successHeaders(null)), {});
-  t.same(asRecord(successHeaders({ requests: null, tokens: null })), {});
-  t.same(asRecord(successHeaders({ requests, tokens: null })), ofRequests);
-  t.same(asRecord(successHeaders({ requests: null, tokens })), ofTokens);
-  t.same(asRecord(successHeaders({ requests, tokens })), { ...ofRequests, ...ofTokens });
-});
 
 t.test("any target's name becomes a valid header value", async (t) => {
   t.equal(

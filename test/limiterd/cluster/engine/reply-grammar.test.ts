@@ -3,8 +3,8 @@ import { PassThrough } from "node:stream";
 import t from "tap";
 import { guard, ReplyGrammar } from "../../../../limiterd/cluster/engine/reply-grammar.js";
 
-function check(text: string, { onlySlots = false, step = text.length } = {}): void {
-  const grammar = new ReplyGrammar({ onlySlots });
+function check(text: string, { onlyHashSlots = false, step = text.length } = {}): void {
+  const grammar = new ReplyGrammar({ onlyHashSlots });
   const bytes = Buffer.from(text);
   for (let i = 0; i < bytes.length; i += step) grammar.check(bytes.subarray(i, i + step));
 }
@@ -22,7 +22,7 @@ const slots = "*1\r\n*3\r\n:0\r\n:16383\r\n*4\r\n$9\r\n127.0.0.1\r\n:6379\r\n$2\
 t.test("replies pass, in whatever pieces they come", async (t) => {
   for (const text of [...good, good.join("")])
     for (const step of [1, 2, 3, 1000]) t.doesNotThrow(() => check(text, { step }), text);
-  t.doesNotThrow(() => check(`+OK\r\n${slots}-ERR x\r\n`, { onlySlots: true, step: 1 }));
+  t.doesNotThrow(() => check(`+OK\r\n${slots}-ERR x\r\n`, { onlyHashSlots: true, step: 1 }));
 });
 
 t.test("what the client's parser couldn't bear is refused", async (t) => {
@@ -68,7 +68,7 @@ t.test("a map of slots is one: the client loops over it", async (t) => {
     [slots, "*1\r\n:1\r\n"],
     [slots, "*1\r\n*3\r\n:0\r\n:1\r\n$-1\r\n"],
   ] as const)
-    t.throws(() => check(slots.replace(from, to), { onlySlots: true }), to);
+    t.throws(() => check(slots.replace(from, to), { onlyHashSlots: true }), to);
 });
 
 t.test("an exception while an answer is read ends the connection, and nothing else", async (t) => {
@@ -82,7 +82,7 @@ t.test("an exception while an answer is read ends the connection, and nothing el
     ],
   ] as const) {
     const socket = new PassThrough();
-    guard(socket as unknown as Socket, { onlySlots: false });
+    guard(socket as unknown as Socket, { onlyHashSlots: false });
     const failed = new Promise<Error>((resolve) => socket.once("error", resolve));
     socket.on("data", reads);
     socket.write(sent);

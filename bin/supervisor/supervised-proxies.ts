@@ -1,6 +1,5 @@
 /**
- * The proxies under one supervisor: one per slot, all on the same listening sockets, each restarted
- * when it dies. A reload replaces them one by one: the new proxy must be ready before the old one
+ * The proxies under one supervisor: all on the same listening sockets, each restarted when it dies. A reload replaces them one by one: the new proxy must be ready before the old one
  * gets the signal to finish. Not here: who asks for a reload, and its configuration.
  */
 import { proxyNameVariable } from "../../shared/supervision/proxy-name.js";
@@ -24,7 +23,7 @@ export interface ProxyOptions {
   readonly count: number;
 }
 
-interface SlotsPorts {
+interface ProxiesPorts {
   /** Handles a proxy's output and its ends. */
   events(name: string, onReady: (ready: ServiceReady) => void): ServiceEvents;
   /** All are ready, for the first time. */
@@ -36,16 +35,16 @@ interface SlotsPorts {
  */
 const finishingMax = 8;
 
-export class ProxySlots {
-  readonly #ports: SlotsPorts;
+export class SupervisedProxies {
+  readonly #ports: ProxiesPorts;
   readonly #stopDeadlineMs: number;
   #options: ProxyOptions;
-  #slots: SupervisedService[] = [];
+  #proxies: SupervisedService[] = [];
   readonly #finishing = new Set<SupervisedService>();
   #successor: SupervisedService | null = null;
   #stopping = false;
 
-  constructor(options: ProxyOptions, ports: SlotsPorts, stopDeadlineMs: number) {
+  constructor(options: ProxyOptions, ports: ProxiesPorts, stopDeadlineMs: number) {
     this.#options = options;
     this.#ports = ports;
     this.#stopDeadlineMs = stopDeadlineMs;
@@ -53,15 +52,15 @@ export class ProxySlots {
 
   start(): void {
     const waiting = new Set<number>();
-    for (let slot = 0; slot < this.#options.count; slot++) {
-      waiting.add(slot);
-      this.#slots.push(
-        this.#create(slot, (ready) => {
-          if (waiting.delete(slot) && waiting.size === 0) this.#ports.onReady(ready);
+    for (let position = 0; position < this.#options.count; position++) {
+      waiting.add(position);
+      this.#proxies.push(
+        this.#create(position, (ready) => {
+          if (waiting.delete(position) && waiting.size === 0) this.#ports.onReady(ready);
         }),
       );
     }
-    for (const service of this.#slots) service.start();
+    for (const service of this.#proxies) service.start();
   }
 
   /**
@@ -69,19 +68,20 @@ export class ProxySlots {
    */
   async reload(options: ProxyOptions): Promise<ReloadOutcome> {
     this.#options = options;
-    const before = this.#slots.length;
-    for (let slot = 0; slot < options.count; slot++) {
-      const failed = await this.#replace(slot);
+    const before = this.#proxies.length;
+    for (let position = 0; position < options.count; position++) {
+      const failed = await this.#replace(position);
       if (failed === null) continue;
-      const done = slot === 0 ? [] : [`${slot} of ${before} proxies had been replaced before that`];
+      const done =
+        position === 0 ? [] : [`${position} of ${before} proxies had been replaced before that`];
       return { ...failed, lines: [...failed.lines, ...done] };
     }
-    for (const surplus of this.#slots.splice(options.count)) this.#finish(surplus);
+    for (const surplus of this.#proxies.splice(options.count)) this.#finish(surplus);
     const count = options.count === 1 ? "the proxy" : `${options.count} proxies`;
     return { ok: true, lines: [`replaced ${count}`] };
   }
 
-  /** Stops all proxies; resolves with how each proxy in a slot ended. */
+  /** Stops all proxies; resolves with how each one that wasn't replaced ended. */
   async stop(
     signal: StopSignal,
   ): Promise<readonly { readonly name: string; readonly exit: ServiceExit | null }[]> {
@@ -89,7 +89,7 @@ export class ProxySlots {
     const finished = [...this.#finishing, ...(this.#successor === null ? [] : [this.#successor])];
     const [exits] = await Promise.all([
       Promise.all(
-        this.#slots.map(async (service) => ({
+        this.#proxies.map(async (service) => ({
           name: service.name,
           exit: await service.stop(signal, this.#stopDeadlineMs),
         })),
@@ -101,26 +101,26 @@ export class ProxySlots {
 
   kill(): void {
     this.#stopping = true;
-    for (const service of [...this.#slots, ...this.#finishing]) service.kill();
+    for (const service of [...this.#proxies, ...this.#finishing]) service.kill();
     this.#successor?.kill();
   }
 
-  /** Null if a new proxy is ready in this slot; the old one, if any, then finishes. */
-  async #replace(slot: number): Promise<(ReloadOutcome & { readonly ok: false }) | null> {
-    const failure = await this.#startSuccessor(slot);
+  /** Null if a new proxy is ready at this position; the old one, if any, then finishes. */
+  async #replace(position: number): Promise<(ReloadOutcome & { readonly ok: false }) | null> {
+    const failure = await this.#startSuccessor(position);
     const successor = this.#successor!;
     this.#successor = null;
     if (failure !== null) {
       successor.kill();
       return failure;
     }
-    const old = this.#slots[slot];
-    this.#slots[slot] = successor;
+    const old = this.#proxies[position];
+    this.#proxies[position] = successor;
     if (old !== undefined) this.#finish(old);
     return null;
   }
 
-  #startSuccessor(slot: number): Promise<(ReloadOutcome & { readonly ok: false }) | null> {
+  #startSuccessor(position: number): Promise<(ReloadOutcome & { readonly ok: false }) | null> {
     return new Promise((resolve) => {
       const fail = (exitCode: number, line: string): void => {
         clearTimeout(late);
@@ -132,7 +132,7 @@ export class ProxySlots {
         successorReadyMs,
       );
       const successor = this.#create(
-        slot,
+        position,
         () => {
           clearTimeout(late);
           resolve(
@@ -153,12 +153,12 @@ export class ProxySlots {
   }
 
   #create(
-    slot: number,
+    position: number,
     onReady: (ready: ServiceReady) => void,
     onTrialFailed: ((exitCode: number | null) => void) | null = null,
   ): SupervisedService {
     const { script, args, sockets, count } = this.#options;
-    const name = count === 1 ? "proxy" : `proxy-${slot + 1}`;
+    const name = count === 1 ? "proxy" : `proxy-${position + 1}`;
     const events = this.#ports.events(name, onReady);
     return new SupervisedService(
       {
