@@ -1,6 +1,9 @@
 /**
- * The proxies under one supervisor: all on the same listening sockets, each restarted when it dies. A reload replaces them one by one: the new proxy must be ready before the old one
- * gets the signal to finish. Not here: who asks for a reload, and its configuration.
+ * The proxies under one supervisor, all on the same listening sockets, each restarted when it dies.
+ * A reload replaces them one by one: the new proxy must be ready before the old one gets the signal
+ * to finish.
+ *
+ * Not here: what causes a reload, and its configuration.
  */
 import { proxyNameVariable } from "../../shared/supervision/proxy-name.js";
 import { exitCodes } from "../session/exit-code.js";

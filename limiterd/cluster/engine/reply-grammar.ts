@@ -141,7 +141,8 @@ export class ReplyGrammar {
 const tooLong = `a reply is longer than ${replyMax / 2 ** 20} MiB`;
 
 /**
- * Checks ranges: [first hash slot, last hash slot, [host, port, …], …]. The client loops from first to last.
+ * Checks ranges: [first hash slot, last hash slot, [host, port, …], …]. The client loops from first
+ * to last.
  */
 function fitsHashSlots(kind: Kind, value: number | null, depth: number, index: number): boolean {
   if (depth === 0) return kind !== "null";
