@@ -76,6 +76,7 @@ const agentItems: ReadonlySet<unknown> = new Set([
   "compaction",
   "compaction_summary",
   "compaction_trigger",
+  "configuration_update",
 ]);
 
 /** Reads the fields of a body, whose types haven't been checked. */

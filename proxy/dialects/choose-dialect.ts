@@ -28,8 +28,9 @@ import { messagesRequestToChat } from "./messages-to-chat/messages-request-to-ch
 import { chatAnswerToResponses } from "./responses-to-chat/chat-answer-to-responses.js";
 import { ChatStreamToResponses } from "./responses-to-chat/chat-stream-to-responses.js";
 import { hoistTools } from "./responses-to-chat/client-tools.js";
+import { compactingBy } from "./responses-to-chat/compact-responses.js";
 import { repeatedFields } from "./responses-to-chat/response-object.js";
-import { wantsCompaction } from "./responses-to-chat/responses-input-to-chat.js";
+import { wantsCompaction, withUpdates } from "./responses-to-chat/responses-input-to-chat.js";
 import { responsesRequestToChat } from "./responses-to-chat/responses-request-to-chat.js";
 import {
   chatAnswerAsEvents,
@@ -116,13 +117,17 @@ export const messagesToChat: Translation = {
 export const responsesToChat: Translation = {
   // The last three decide what the client gets to send back.
   echoedFields: [...repeatedFields, "include", "store", "compacts"],
-  echoSource: (body) =>
-    wantsCompaction(body) ? { ...hoistTools(body), compacts: true } : hoistTools(body),
-  request: (body, options) => responsesRequestToChat(hoistTools(body), options),
+  echoSource: (body) => (wantsCompaction(body) ? { ...plain(body), compacts: true } : plain(body)),
+  request: (body, options) => responsesRequestToChat(plain(body), options),
   answer: chatAnswerToResponses,
   asEvents: chatAnswerAsEvents,
   events: (context) => new ChatStreamToResponses(context),
 };
+
+/** A request of the Responses API with its tools and settings in their own fields. */
+function plain(body: JsonObject): JsonObject {
+  return hoistTools(withUpdates(body));
+}
 
 const untranslated = Object.fromEntries(
   operations.map((operation) => [operation, { operation, translation: null }]),
@@ -166,6 +171,10 @@ const translated: Readonly<Partial<Record<Operation, readonly Dialect[]>>> = {
   responses: [
     { operation: "chat_completions", translation: responsesToChat },
     { operation: "messages", translation: responsesToMessages },
+  ],
+  compact: [
+    { operation: "chat_completions", translation: compactingBy(responsesToChat) },
+    { operation: "messages", translation: compactingBy(responsesToMessages) },
   ],
   generate_content: [
     { operation: "chat_completions", translation: googleToChat },

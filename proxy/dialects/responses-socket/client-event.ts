@@ -77,7 +77,15 @@ export function readClientEvent(text: string): SocketClientEvent {
   const { input } = body;
   if (!isAbsent(input) && typeof input !== "string" && !Array.isArray(input))
     return refuse("input must be a string or an array", "input", streamId);
-  return { kind: "create", streamId, body, previousId, generate: generate !== false };
+  const { prompt_cache_options: cache } = body;
+  const prewarms = isObject(cache) && cache["prewarm"] === true;
+  return {
+    kind: "create",
+    streamId,
+    body,
+    previousId,
+    generate: generate !== false && !prewarms,
+  };
 }
 
 /** The items of its input as JSON, separated by commas. */

@@ -88,7 +88,7 @@ const droppedItems: ReadonlySet<unknown> = new Set([
 ]);
 
 /** Its request wants the conversation compacted. */
-const compactionTrigger = "compaction_trigger";
+export const compactionTrigger = "compaction_trigger";
 
 const compactionPrompt =
   "Summarize this conversation so that another model can continue the work from the summary alone: the task and its constraints, decisions, results so far with the names and data that matter, and what remains to be done. Write only the summary, and call no tool.";
@@ -97,6 +97,25 @@ const compactionPrompt =
 export function wantsCompaction({ input }: JsonObject): boolean {
   const last: unknown = Array.isArray(input) ? input.at(-1) : null;
   return isObject(last) && last["type"] === compactionTrigger;
+}
+
+/** The body with the settings that the items of its input change. */
+export function withUpdates(body: JsonObject): JsonObject {
+  const { input } = body;
+  if (!Array.isArray(input) || !input.some(isUpdate)) return body;
+  const out: Record<string, unknown> = { ...body, input: input.filter((item) => !isUpdate(item)) };
+  for (const update of input.filter(isUpdate))
+    for (const name of ["reasoning", "text"]) {
+      const { [name]: changed } = update;
+      if (isAbsent(changed)) continue;
+      const before = out[name];
+      out[name] = isObject(changed) && isObject(before) ? { ...before, ...changed } : changed;
+    }
+  return out;
+}
+
+function isUpdate(item: unknown): item is JsonObject {
+  return isObject(item) && item["type"] === "configuration_update";
 }
 
 type ItemType = keyof typeof itemFields;

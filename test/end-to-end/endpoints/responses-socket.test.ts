@@ -322,6 +322,10 @@ t.test("a warm-up runs no model, and the next request continues it", async (t) =
   t.equal(sent.length, before);
   await client.ask({ store: false, previous_response_id: idOf(warm), input: "two" });
   t.match(bodyOf()["input"], exactly([{ content: "one" }, { content: "two" }]));
+  const prewarm = { prompt_cache_options: { prewarm: true } };
+  const prepared = await client.ask({ ...prewarm, generate: true, input: "three" });
+  t.match(prepared.at(-1), exactly({ response: { output: [], usage: { total_tokens: 0 } } }));
+  t.equal(sent.length, before + 1, "prewarm takes precedence over generate");
   const lost = await client.ask({ generate: false, previous_response_id: "resp_x", input: [] });
   t.match(lost, exactly([{ type: "error", error: { code: "previous_response_not_found" } }]));
   client.socket.close();

@@ -5,7 +5,9 @@
 import t from "tap";
 import { signature } from "../../clients/providers/messages-rules.js";
 import { startOutsideGateway } from "../../outside/gateway.js";
-import type { OutsideCase, Seen } from "../../outside/outside-case.js";
+import type { OutsideCase, ProviderAnswer, Seen } from "../../outside/outside-case.js";
+import { completionOf, responses } from "../../outside/requests.js";
+import { exactly } from "../../support/patterns/exactly.js";
 
 const gateway = await startOutsideGateway(t);
 
@@ -177,6 +179,114 @@ t.test("a conversation is compacted, and its summary comes back as a message", a
     events,
   });
   t.match(JSON.stringify(sent.at(-1)!.body["messages"]), /the summary.*What is the weather/);
+});
+
+const counted = { usage: { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 } };
+const said = (content: string): object => ({
+  message: { role: "assistant", content },
+  finish_reason: "stop",
+});
+
+/** The models and what they say when asked for a summary. */
+const summaries: readonly (readonly [model: string, answer: ProviderAnswer])[] = [
+  [
+    "anthropic/claude-opus-4-8",
+    {
+      body: {
+        ...claudeAnswer,
+        content: [...ofClaude, { type: "text", text: "the summary" }],
+        stop_reason: "end_turn",
+      },
+    },
+  ],
+  ...["gemini/gemini-3-pro-preview", "vllm/qwen3-coder"].map(
+    (model) => [model, completionOf(said("the summary"), counted)] as const,
+  ),
+];
+
+/** `POST /v1/responses/compact` with the fields that Codex and OpenAI's types send. */
+function compactOf(model: string, input: unknown): OutsideCase["request"] {
+  const tools = [{ type: "function", name: "weather", parameters: { type: "object" } }];
+  const fields = { instructions: "Be brief.", tools, parallel_tool_calls: true };
+  return { path: "/v1/responses/compact", body: { model, input, ...fields } };
+}
+
+const longInput = [
+  question,
+  { type: "function_call", call_id: "c1", name: "weather", arguments: "{}" },
+  { type: "function_call_output", call_id: "c1", output: "rain" },
+  { role: "assistant", content: "Rain." },
+];
+
+for (const [model, answer] of summaries)
+  t.test(`${model} compacts a conversation, which goes on at any provider`, async (t) => {
+    const compacted = await gateway.play({ ...kept, request: compactOf(model, longInput), answer });
+    t.equal(compacted.status, 200, compacted.text.slice(0, 300));
+    t.same(compacted.refused, []);
+    const { sent, body } = compacted;
+    const asked = sent.at(-1)!.body;
+    t.equal(sent.length, 1);
+    t.match(JSON.stringify(asked), /Summarize this conversation/);
+    t.match(asked["tool_choice"], model.startsWith("anthropic") ? { type: "none" } : "none");
+    t.match(
+      body,
+      exactly({
+        id: /^resp_/,
+        object: "response.compaction",
+        created_at: Number,
+        output: [
+          {
+            type: "message",
+            status: "completed",
+            role: "user",
+            content: [{ type: "input_text", text: question.content }],
+          },
+          { id: /^cmp_/, type: "compaction", encrypted_content: /^sluice_/ },
+        ],
+        usage: { input_tokens: 9, output_tokens: 3, total_tokens: 12 },
+      }),
+    );
+    const { output } = body as { output: Item[] };
+    for (const next of ["openai/gpt-5.5", ...summaries.map(([other]) => other)]) {
+      const { sent, status, text } = await gateway.play({
+        ...kept,
+        request: responses({ model: next, input: [...output, question], store: false }),
+      });
+      t.equal(status, 200, `${next}: ${text.slice(0, 300)}`);
+      t.match(sent.at(-1)!.text, /the summary/, next);
+    }
+    const again = await gateway.play({
+      ...kept,
+      request: compactOf(model, [...output, question]),
+      answer,
+    });
+    t.match(again.sent.at(-1)!.text, /the summary/, "an earlier summary is a part of the next");
+    const ofText = await gateway.play({ ...kept, request: compactOf(model, "Hello."), answer });
+    const { output: short } = ofText.body as { output: Item[] };
+    t.match(short, exactly([{ content: [{ text: "Hello." }] }, { type: "compaction" }]));
+  });
+
+t.test("without a complete summary there is no compaction", async (t) => {
+  const { content: _, ...message } = claudeAnswer;
+  const text = { type: "text", text: "the beginning of" };
+  const cut = { body: { ...message, content: [text], stop_reason: "max_tokens" } };
+  for (const answer of [cut, { body: claudeAnswer }]) {
+    const { status, body } = await gateway.play({
+      ...kept,
+      request: compactOf("anthropic/claude-opus-4-8", longInput),
+      answer,
+    });
+    t.equal(status, 502);
+    t.match(body, { error: { message: /no complete summary of the conversation/ } });
+  }
+});
+
+t.test("a compaction needs the conversation, which nothing stores", async (t) => {
+  const { path, body } = compactOf("vllm/qwen3-coder", undefined);
+  const request = { path, body: { ...body, previous_response_id: "resp_1" } };
+  const { status, body: refusal, sent } = await gateway.play({ ...kept, request });
+  t.same([status, sent.length], [400, 0]);
+  t.match(refusal, { error: { param: "previous_response_id" } });
 });
 
 const isReasoning = ({ type }: Item): boolean => type === "reasoning";

@@ -353,3 +353,38 @@ t.test("of a compacted conversation the model learns that it can't read the summ
   const messages = [{ role: "user" }, { role: "system", content: /compacted by another/ }];
   t.match(request, exactly({ dropped: ["input[] (compaction)"], body: { messages } }));
 });
+
+t.test("items of the input change the request's settings", async (t) => {
+  const update = (more: object) => ({ type: "configuration_update", ...more });
+  const format = { type: "json_schema", name: "n", schema: { type: "object" } };
+  const body = {
+    model: "m",
+    reasoning: { effort: "low", summary: "auto" },
+    input: [
+      update({ reasoning: { effort: "medium" } }),
+      { role: "user", content: "x" },
+      update({ reasoning: { effort: "high" }, text: { format } }),
+    ],
+  };
+  t.match(
+    responsesToChat.request(body, options),
+    exactly({
+      ok: true,
+      dropped: [],
+      body: {
+        messages: [{ role: "user", content: "x" }],
+        reasoning_effort: "high",
+        response_format: { type: "json_schema", json_schema: { name: "n" } },
+      },
+    }),
+  );
+  t.match(responsesToChat.echoSource!(body), {
+    reasoning: { effort: "high", summary: "auto" },
+    text: { format },
+  });
+  const wrong = { ...body, input: ["x", update({ reasoning: "high" })] };
+  t.match(responsesToChat.request(wrong, options), {
+    ok: false,
+    failure: { param: /^(?:reasoning|input\[0\])/ },
+  });
+});
