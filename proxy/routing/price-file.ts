@@ -243,7 +243,7 @@ function exactly({ providers }: PriceFile, provider: string, model: string): Fil
  * null if none.
  */
 function unlikely(before: FiledPrice, after: FiledPrice): string | null {
-  const [then, now] = [amountsOf(before), amountsOf(after)];
+  const [then, now] = [amountsOf(before, after), amountsOf(after, before)];
   for (const [name, old] of Object.entries(then)) {
     const current = now[name];
     if (typeof old === "number" && isAbsent(current) && (name === "input" || name === "output"))
@@ -255,10 +255,34 @@ function unlikely(before: FiledPrice, after: FiledPrice): string | null {
   return null;
 }
 
-/** Amounts in pico-dollars, by what they are for. */
-function amountsOf({ rates, perUnit, perImage, perRequest }: FiledPrice): Record<string, unknown> {
-  const { kinds, ...main } = rates as TokenRates;
-  return { ...main, ...kinds, ...perUnit, ...perImage, perRequest };
+/**
+ * Amounts in pico-dollars, by what they are for; factors and thresholds of tiers, too. For a tier
+ * of long input that only the other price has, the rates that apply to such input.
+ */
+function amountsOf(price: FiledPrice, other: FiledPrice): Record<string, unknown> {
+  const { rates, perUnit, perImage, perRequest, tiers = [], serviceTiers, regions } = price;
+  const count = Math.max(tiers.length, other.tiers?.length ?? 0);
+  const ofTiers = Array.from({ length: count }, (_, i) => {
+    const at = (name: string): string => `tier ${i + 1}: ${name}`;
+    const { aboveInputTokens, rates: ofTier } = tiers[i] ?? { rates: tiers.at(-1)?.rates ?? rates };
+    return { [at("threshold")]: aboveInputTokens, ...renamed(ratesByName(ofTier), at) };
+  });
+  const ofFactors = Object.entries({ ...serviceTiers, ...regions }).map(([tier, factors]) =>
+    renamed(factors, (name) => `factor ${tier}: ${name}`),
+  );
+  const parts = [ratesByName(rates), perUnit, perImage, { perRequest }, ...ofTiers, ...ofFactors];
+  return Object.fromEntries(parts.flatMap((part) => Object.entries(part ?? {})));
+}
+
+function ratesByName({ kinds, ...main }: TokenRates): Readonly<Record<string, unknown>> {
+  return { ...main, ...kinds };
+}
+
+function renamed(
+  amounts: Readonly<Record<string, unknown>>,
+  name: (name: string) => string,
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(amounts).map(([key, amount]) => [name(key), amount]));
 }
 
 /** The price of a model by its id, or of the model that the id is a dated snapshot of. */

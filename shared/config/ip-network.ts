@@ -73,3 +73,21 @@ export function isInNetwork({ bits, address }: IpAddress, network: Network): boo
 export function clientGroup({ bits, address }: IpAddress): string {
   return bits === 32 ? `4:${address.toString(16)}` : `6:${(address >> 64n).toString(16)}`;
 }
+
+/** Loopback, private, link-local and shared addresses (RFC 6890), and those of IPv6. */
+const privateNetworks: readonly Network[] = [
+  "0.0.0.0/8",
+  "127.0.0.0/8",
+  "10.0.0.0/8",
+  "172.16.0.0/12",
+  "192.168.0.0/16",
+  "169.254.0.0/16",
+  "100.64.0.0/10",
+  "::/127",
+  "fc00::/7",
+  "fe80::/10",
+].map((text) => parseNetwork(text)!);
+
+export function isPrivateAddress(address: IpAddress): boolean {
+  return privateNetworks.some((network) => isInNetwork(address, network));
+}

@@ -3,6 +3,7 @@
  * later release, or LiteLLM's map of models as it is published. The whole list is checked before
  * the file is replaced, and a list that is likely wrong needs `--force`.
  */
+import { lookup } from "node:dns/promises";
 import { copyFile, readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
@@ -22,9 +23,10 @@ import {
   priceFileBytesMax,
 } from "../../../proxy/routing/price-file.js";
 import { createPriceList, packageName, readPriceFile } from "../../../proxy/routing/price-list.js";
+import { isPrivateAddress, parseIpAddress } from "../../../shared/config/ip-network.js";
 import { isLoopback } from "../../../shared/config/open-gateway.js";
 import { systemReason } from "../../../shared/text/system-reason.js";
-import { dayOf } from "../../../shared/time.js";
+import { dayMs, dayOf } from "../../../shared/time.js";
 import { CommandFailure, usageFailure } from "../../session/command-failure.js";
 import type { CommandFlags } from "../../session/command-flags.js";
 import { requireConfiguration } from "../../session/configuration.js";
@@ -70,6 +72,11 @@ async function updatePrices(session: Session, source: string, flags: UpdateFlags
   const next = await readSource(session, source).catch((error: unknown) => {
     throw failed(`${source}: ${reasonOf(error)}`);
   });
+  const tomorrow = dayOf(session.nowMs() + dayMs);
+  if (next.date > tomorrow)
+    throw failed(
+      `${source} is of ${next.date}, which is in the future: it would stay in force until then`,
+    );
   if (next.date < shipped.file.date)
     throw failed(
       `${source} is of ${next.date}: the built-in list of ${shipped.file.date} is newer and stays in force`,
@@ -119,9 +126,7 @@ async function readBounded(path: string): Promise<string> {
 async function download(source: string): Promise<string> {
   const signal = AbortSignal.timeout(deadlineMs);
   try {
-    refuseClear(source);
-    const response = await fetch(source, { signal });
-    refuseClear(response.url);
+    const response = await follow(new URL(source), signal);
     if (!response.ok) throw new Error(`the answer is ${response.status}`);
     const pieces: Uint8Array[] = [];
     let bytes = 0;
@@ -137,10 +142,46 @@ async function download(source: string): Promise<string> {
   }
 }
 
+const redirectsMax = 5;
+
+/**
+ * Follows redirects one by one, so that each address is checked before it is asked: a public server
+ * must not lead into a private network.
+ */
+async function follow(first: URL, signal: AbortSignal): Promise<Response> {
+  let url = first;
+  let mayBePrivate = true;
+  for (let redirects = 0; redirects <= redirectsMax; redirects++) {
+    refuseClear(first, url);
+    const isPrivate = arePrivate(await addressesOf(url));
+    if (isPrivate && !mayBePrivate) throw new Error(`it redirects into a private network: ${url}`);
+    mayBePrivate = redirects === 0 ? isPrivate : mayBePrivate;
+    const response = await fetch(url, { signal, redirect: "manual" });
+    const location = response.headers.get("location");
+    if (response.status < 300 || response.status >= 400 || location === null) return response;
+    await response.body?.cancel();
+    url = new URL(location, url);
+  }
+  throw new Error(`it redirects more than ${redirectsMax} times`);
+}
+
 /** Prices decide what is paid: they come over TLS, or from this machine. */
-function refuseClear(url: string): void {
-  const { protocol, hostname } = new URL(url);
-  if (protocol !== "https:" && !isLoopback(hostname)) throw new Error("the URL must be https");
+export function refuseClear(first: URL, { protocol, hostname }: URL): void {
+  const isClear = protocol === "http:" && first.protocol === "http:" && isLoopback(hostname);
+  if (protocol !== "https:" && !isClear) throw new Error("the URL must be https");
+}
+
+async function addressesOf({ hostname }: URL): Promise<readonly string[]> {
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  if (parseIpAddress(host) !== null) return [host];
+  return (await lookup(host, { all: true })).map(({ address }) => address);
+}
+
+export function arePrivate(addresses: readonly string[]): boolean {
+  return addresses.some((text) => {
+    const address = parseIpAddress(text);
+    return address === null || isPrivateAddress(address);
+  });
 }
 
 function tooLarge(): Error {

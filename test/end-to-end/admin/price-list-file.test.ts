@@ -65,7 +65,15 @@ interface Changed {
   date: string;
   readonly providers: Record<
     string,
-    Record<string, { readonly rates: Record<string, unknown>; contextTokens?: unknown }>
+    Record<
+      string,
+      {
+        readonly rates: Record<string, unknown>;
+        contextTokens?: unknown;
+        serviceTiers?: unknown;
+        tiers?: unknown;
+      }
+    >
   >;
 }
 
@@ -178,6 +186,33 @@ t.test("a wrong list changes nothing, and the error names what is wrong", async 
         }),
       /openai\/gpt-4o: output was 10000000 and is 10000000000/,
     ],
+    "factor.json": [
+      (path) =>
+        void listWith(path.slice(directory.length + 1), (list) => {
+          list.date = "2031-05-02";
+          list.providers["openai"]!["gpt-5"]!["serviceTiers"] = { flex: { input: 50_000 } };
+        }),
+      /openai\/gpt-5: factor flex: input was 500 and is 50000/,
+    ],
+    "long.json": [
+      (path) =>
+        void listWith(path.slice(directory.length + 1), (list) => {
+          list.date = "2031-05-02";
+          const { rates } = list.providers["openai"]!["gpt-4o"]!;
+          const long = { ...rates, input: 1000 * (rates["input"] as number) };
+          list.providers["openai"]!["gpt-4o"]!["tiers"] = [
+            { aboveInputTokens: 200_000, rates: long },
+          ];
+        }),
+      /openai\/gpt-4o: tier 1: input was 2500000 and is 2500000000/,
+    ],
+    "future.json": [
+      (path) =>
+        void listWith(path.slice(directory.length + 1), (list) => {
+          list.date = "2031-05-09";
+        }),
+      /is of 2031-05-09, which is in the future/,
+    ],
     "short.json": [
       (path) =>
         void listWith(path.slice(directory.length + 1), (list) => {
@@ -235,7 +270,12 @@ t.test("LiteLLM's map is converted as for a release; a URL is https", async (t) 
     },
   };
   let body = JSON.stringify(map);
-  const server = createServer((_, response) => response.end(body)).listen(0, "127.0.0.1");
+  let redirect = "";
+  const server = createServer(({ url: path }, response) =>
+    redirect === "" || path === "/there"
+      ? response.end(body)
+      : response.writeHead(302, { location: redirect }).end(),
+  ).listen(0, "127.0.0.1");
   await once(server, "listening");
   t.teardown(() => server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/map.json`;
@@ -247,6 +287,17 @@ t.test("LiteLLM's map is converted as for a release; a URL is https", async (t) 
   body = " ".repeat(40_000_000);
   t.match((await update(url)).err, /more than 32 MiB/);
   t.match((await update("http://example.com/map.json")).err, /must be https/);
+  body = JSON.stringify(map);
+  for (const [location, message] of [
+    ["http://192.0.2.1/map.json", /must be https/],
+    ["file:///etc/passwd", /must be https/],
+    ["/again", /redirects more than 5 times/],
+  ] as const) {
+    redirect = location;
+    t.match((await update(url, "--force")).err, message, location);
+  }
+  redirect = "/there";
+  t.equal((await update(url.replace("/map.json", "/first"), "--force")).exitCode, 0);
 });
 
 const disk = join(directory, "disk");
