@@ -53,7 +53,7 @@ import { createPriceTable, needsPriceList, type PriceTable } from "./routing/pri
 import { createRecordedModels } from "./routing/recorded-models.js";
 import { type HealthPorts, TargetHealth } from "./routing/target-health.js";
 import { createTargetLoad } from "./routing/target-load.js";
-import { createUnpricedNotice } from "./routing/unpriced-notice.js";
+import { createUnpricedNotice, unpricedModels } from "./routing/unpriced-notice.js";
 import { createHttpUpstream } from "./upstream/client/http-upstream.js";
 import { openKeySource } from "./upstream/credentials/key-source.js";
 import { createHttpProxyUpstream } from "./upstream/passthrough/http-proxy-upstream.js";
@@ -113,6 +113,7 @@ export async function createGateway({
   const pricesAt = (nowMs: () => number): PriceTable =>
     createPriceTable(config, { list: priceList, nowMs });
   const prices = pricesAt(Date.now);
+  logUnpriced(config, unpricedModels(config, prices), log);
   const sessions = new OpenSessions();
   const recordedModels = createRecordedModels(config, { models, nowMs: Date.now });
   const parts = { limiter, sessions, capacity, recordedModels, targetHealth };
@@ -361,4 +362,15 @@ async function connectProvider(
     },
     passthrough: createHttpProxyUpstream(config, egress, source.keys, files.replaceError),
   };
+}
+
+const namesLoggedMax = 20;
+
+/** A warning if budgets are configured, since they don't count these models. */
+function logUnpriced({ budgets }: Config, names: readonly string[], log: Log): void {
+  if (names.length === 0) return;
+  const fields = { targets: names.slice(0, namesLoggedMax), count: names.length };
+  const text = "models of the configuration have no price: no budget counts them";
+  if (budgets.budgets.length > 0) log.warn(fields, text);
+  else log.info(fields, text);
 }

@@ -84,6 +84,20 @@ export function checkPrices(groups: unknown): readonly Finding[] {
     : [warning("prices", `none for ${namesOf(unpriced)}: no budget counts them; see prices`)];
 }
 
+/** Models that the configuration names and that have no price. */
+export function checkConfiguredPrices(
+  unpriced: readonly string[],
+  hasBudgets: boolean,
+): readonly Finding[] {
+  if (unpriced.length === 0) return [];
+  const text = `the configuration names models without one: ${namesOf(unpriced)}`;
+  return [
+    hasBudgets
+      ? warning("prices", `${text}; no budget counts them, unless an answer names a priced model`)
+      : ok("prices", text),
+  ];
+}
+
 const clockOffMaxMs = 5_000;
 
 /** `offsetsMs`: how far this host's clock is ahead of each provider's. */

@@ -1,5 +1,8 @@
 /** `sluice doctor`: finds problems before users notice them, and changes nothing. */
 import type { Command } from "commander";
+import { loadPriceList } from "../../proxy/routing/price-list.js";
+import { createPriceTable, needsPriceList } from "../../proxy/routing/price-table.js";
+import { unpricedModels } from "../../proxy/routing/unpriced-notice.js";
 import { isObject } from "../../shared/checked.js";
 import type { Config } from "../../shared/config/config.js";
 import { problemLine } from "../../shared/config/problems.js";
@@ -7,7 +10,13 @@ import { append } from "../../shared/long-lists.js";
 import { dayMs, dayOf } from "../../shared/time.js";
 import { version } from "../../shared/version.js";
 import { askProvider } from "../checks/ask-provider.js";
-import { checkClock, checkDaemon, checkPrices, checkProxy } from "../checks/check-daemon.js";
+import {
+  checkClock,
+  checkConfiguredPrices,
+  checkDaemon,
+  checkPrices,
+  checkProxy,
+} from "../checks/check-daemon.js";
 import { checkHost } from "../checks/check-host.js";
 import { checkCluster, checkHostClock, checkStore } from "../checks/check-store.js";
 import { type Finding, failed, ok, renderFindings, warning } from "../checks/finding.js";
@@ -64,6 +73,7 @@ async function runDoctor(session: Session, flags: DoctorFlags): Promise<void> {
       ? checkConfiguration(loaded.config, loaded.warnings)
       : loaded.problems.map((problem) => failed("configuration", problemLine(problem))),
     config === null ? [] : checkHost(config, host),
+    config === null ? [] : checkListedPrices(config, session.nowMs),
     checkServices(session, flags, { config, host }),
     config === null || flags.offline === true ? [] : checkProviders(session, config),
   ]);
@@ -82,6 +92,16 @@ function checkConfiguration(config: Config, warnings: readonly string[]): readon
   const warned = [...warnings, ...likelyMistakes(config), ...unreadableFiles(config)];
   const file = config.file ?? "built-in default: no file was found";
   return [ok("configuration", file), ...warned.map((text) => warning("configuration", text))];
+}
+
+async function checkListedPrices(config: Config, nowMs: () => number): Promise<readonly Finding[]> {
+  try {
+    const list = needsPriceList(config) ? await loadPriceList(config.priceListFile) : null;
+    const unpriced = unpricedModels(config, createPriceTable(config, { list, nowMs }));
+    return checkConfiguredPrices(unpriced, config.budgets.budgets.length > 0);
+  } catch (error) {
+    return [failed("prices", (error as Error).message)];
+  }
 }
 
 async function checkServices(

@@ -1,8 +1,36 @@
-/** One log line for each model without a price that requests use. */
+/**
+ * Models without a price: those of the configuration, before their first use, and one log line for
+ * each that requests use.
+ */
 import { pricedTargetsMax } from "../../shared/bounds.js";
 import type { Config } from "../../shared/config/config.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Log } from "../../shared/log.js";
+import type { PriceTable } from "./price-table.js";
+
+/**
+ * The models that the configuration names and that have no price, by their qualified ids: in model
+ * lists, aliases and targets of virtual models. Models of a simulator cost nothing.
+ */
+export function unpricedModels(
+  { providers, aliases, virtualModels }: Pick<Config, "providers" | "aliases" | "virtualModels">,
+  { priceOf }: Pick<PriceTable, "priceOf">,
+): readonly string[] {
+  const billing = providers.filter(({ type }) => type !== "simulator");
+  const listed = billing.flatMap(({ name, models }) =>
+    (models ?? []).map((model): Target => ({ provider: name, model })),
+  );
+  const aliased = aliases.flatMap(({ to }) =>
+    to.kind === "target" && to.model !== null ? [{ provider: to.provider, model: to.model }] : [],
+  );
+  const named = [...listed, ...aliased, ...virtualModels.flatMap(({ targets }) => targets)];
+  const names = new Set(billing.map(({ name }) => name));
+  const unpriced = named.filter(
+    (target) =>
+      names.has(target.provider) && !target.model.includes("*") && priceOf(target) === null,
+  );
+  return [...new Set(unpriced.map(targetName))];
+}
 
 /** The models of a simulator cost nothing: they are never named. */
 export function createUnpricedNotice(

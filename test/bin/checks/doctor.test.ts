@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import t from "tap";
 import {
   checkClock,
+  checkConfiguredPrices,
   checkDaemon,
   checkPrices,
   checkProxy,
@@ -125,6 +126,9 @@ t.test("what daemon and proxy say of themselves is judged", async (t) => {
     ]),
     exactly([{ state: "warning", text: /none for a\/m:/ }]),
   );
+  t.same(checkConfiguredPrices([], true), []);
+  t.match(checkConfiguredPrices(["a/m"], true), exactly([{ state: "warning", text: /a\/m/ }]));
+  t.match(checkConfiguredPrices(["a/m"], false), exactly([{ state: "ok", text: /a\/m/ }]));
   t.match(checkClock([100, 90_000, 91_000]), exactly([{ state: "warning", text: /^90 s ahead/ }]));
   t.match(checkClock([-200, 300]), exactly([{ state: "ok" }]));
   t.same(checkClock([]), []);

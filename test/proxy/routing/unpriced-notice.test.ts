@@ -1,6 +1,8 @@
 import t from "tap";
-import { createUnpricedNotice } from "../../../proxy/routing/unpriced-notice.js";
+import { createPriceTable } from "../../../proxy/routing/price-table.js";
+import { createUnpricedNotice, unpricedModels } from "../../../proxy/routing/unpriced-notice.js";
 import { providerConfig } from "../../support/provider-config.js";
+import { fakeGateway } from "../fake-gateway.js";
 
 t.test("each model without a price is named once, and a simulator's never", async (t) => {
   const named: unknown[] = [];
@@ -10,4 +12,24 @@ t.test("each model without a price is named once, and a simulator's never", asyn
   );
   for (const provider of ["demo", "openai", "openai"]) notice({ provider, model: "new-model" });
   t.same(named, [{ target: "openai/new-model" }]);
+});
+
+t.test("the configured models without a price are known before their first use", async (t) => {
+  const { config } = fakeGateway(`
+providers:
+  demo: { type: simulator, models: [new] }
+  local: { type: vllm, base_url: "http://127.0.0.1:9/v1", models: ["*", priced, listed, both] }
+prices:
+  local/priced: { input: 1, output: 1 }
+aliases: { short: local/aliased, "all-*": "local/*", free: demo/new }
+virtual_models:
+  smart: { targets: [{ model: local/target }, { model: local/both }, { model: local/priced }] }
+`).gateway;
+  const prices = createPriceTable(config, { list: null, nowMs: () => 0 });
+  t.same(unpricedModels(config, prices), [
+    "local/listed",
+    "local/both",
+    "local/aliased",
+    "local/target",
+  ]);
 });
