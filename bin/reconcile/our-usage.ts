@@ -16,8 +16,10 @@ export interface UsageRow {
   readonly unpriced: Readonly<Partial<Record<Kind, number>>>;
   /** The part of the quantities that is an estimate. */
   readonly estimated: Readonly<Partial<Record<Kind, number>>>;
-  /** By how many tokens the estimates may be too low. */
+  /** By how many tokens estimates and lost answers may be too low. */
   readonly estimateRoom: number;
+  /** Requests without an answer, which the provider may bill all the same. Not in `requests`. */
+  readonly lostRequests: number;
   readonly costs: Readonly<Record<Group, Pico>>;
 }
 
@@ -27,6 +29,7 @@ interface Sum {
   readonly unpriced: Partial<Record<Kind, number>>;
   readonly estimated: Partial<Record<Kind, number>>;
   estimateRoom: number;
+  lostRequests: number;
   readonly costs: Record<Group, Pico>;
 }
 
@@ -78,6 +81,7 @@ function emptySum(): Sum {
     unpriced: {},
     estimated: {},
     estimateRoom: 0,
+    lostRequests: 0,
     costs: { input: 0n, output: 0n, units: 0n, tools: 0n },
   };
 }
@@ -90,16 +94,16 @@ function addRecord(sum: Sum, record: ExportedRecord): void {
   // Nor is one that books the difference of a repriced one.
   if (total < 0) sum.requests--;
   else if (isAbsent(record["corrects"]) && (count("status") < 400 || total > 0)) sum.requests++;
+  else if (count("tokens_at_most") > 0) sum.lostRequests++;
   const quantities = quantitiesOf(count);
   addTo(sum.quantities, quantities);
   const costs = costsOf(record, quantities);
   if (costs === null) {
     if (isAbsent(record["repriced_cost"])) addTo(sum.unpriced, quantities);
   } else for (const group of groups) sum.costs[group] += costs[group];
-  if (record["estimated"] === true) {
-    addTo(sum.estimated, quantities);
-    sum.estimateRoom += Math.max(0, count("tokens_at_most") - total);
-  }
+  if (record["estimated"] === true) addTo(sum.estimated, quantities);
+  // Both are negative in a record that takes an estimate back.
+  if (!isAbsent(record["tokens_at_most"])) sum.estimateRoom += count("tokens_at_most") - total;
 }
 
 function addTo(

@@ -107,6 +107,7 @@ interface Part {
   readonly unpriced: Map<Kind, bigint>;
   readonly estimated: Map<Kind, bigint>;
   estimateRoom: bigint;
+  lostRequests: number;
   readonly costs: Record<Group, Pico>;
   requests: number;
   readonly billed: Map<Kind, bigint>;
@@ -190,6 +191,7 @@ function addUsage(usage: readonly UsageRow[], { sidesOf, separates, withoutModel
     const part = partOf(sides, row.tier, row.region);
     sides.hasUsage = true;
     part.requests += row.requests;
+    part.lostRequests += row.lostRequests;
     part.estimateRoom += BigInt(Math.round(row.estimateRoom));
     const hasTools = withoutModel.size > 0;
     const tools = hasTools ? sidesOf(row.day, noModel) : sides;
@@ -263,6 +265,7 @@ function partOf({ parts }: Sides, tier: string, region: string): Part {
     unpriced: new Map(),
     estimated: new Map(),
     estimateRoom: 0n,
+    lostRequests: 0,
     costs: { input: 0n, output: 0n, units: 0n, tools: 0n },
     requests: 0,
     billed: new Map(),
@@ -652,7 +655,7 @@ function changeQuantities(
         if (walk.part.tier === "batch") take("batch", left);
         take("tokens_not_read", swap);
         pastLeft -= take("past_sluice", pastLeft);
-        if (isTokens(kind) && estimated > 0n) {
+        if (isTokens(kind)) {
           const most = estimatedLeft > room ? estimatedLeft : room;
           const taken = take("estimated", most);
           room -= taken;
@@ -715,7 +718,7 @@ function pastShare(
   );
   if (counted.length > 0) {
     const billed = counted.reduce((sum, part) => sum + part.billedRequests!, 0);
-    const ours = parts.reduce((sum, { requests }) => sum + requests, 0);
+    const ours = parts.reduce((sum, part) => sum + part.requests + part.lostRequests, 0);
     return billed > ours ? { part: BigInt(billed - ours), of: BigInt(billed) } : null;
   }
   let least: { readonly part: bigint; readonly of: bigint } | null = null;

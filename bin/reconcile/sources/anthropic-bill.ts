@@ -78,7 +78,7 @@ function usageRows(day: string, result: Fields): readonly BillRow[] {
     ["web_searches", tools["web_search_requests"]],
   ];
   return quantities.flatMap(([item, quantity]) =>
-    typeof quantity === "number" && quantity > 0
+    typeof quantity === "number" && quantity > 0 && Number.isFinite(quantity)
       ? [{ ...placeOf(day, result), item, quantity, amount: null, text: null }]
       : [],
   );

@@ -145,7 +145,7 @@ function fromBigQuery(lines: readonly Line[], query: BillQuery): Bill {
       ...place,
       model: meaning.model,
       item: isUsage ? meaning.item : "credit",
-      quantity: isUsage && meaning.item in countable && quantity >= 0 ? quantity : null,
+      quantity: isUsage && meaning.item in countable && isQuantity(quantity) ? quantity : null,
       amount: cost.pico,
     });
     for (const credit of creditsOf(fieldOf(fields, "credits"), where))
@@ -315,11 +315,15 @@ function amountIn(value: unknown, where: string): NonNullable<ReturnType<typeof 
 
 function countIn(value: unknown, where: string): number {
   const number = Number(value);
-  if (!(number >= 0))
+  if (!isQuantity(number))
     throw new BillError(
       `${where} of the bill, must be a number from 0, not ${JSON.stringify(value)}`,
     );
   return number;
+}
+
+function isQuantity(number: number): boolean {
+  return Number.isFinite(number) && number >= 0;
 }
 
 function textOf(value: unknown): string | null {

@@ -111,7 +111,7 @@ function ofTool(name: string, kind: Kind, field: string): UsageEndpoint {
 
 function count(result: Fields, name: string): number {
   const value = result[name];
-  return typeof value === "number" && value >= 0 ? value : 0;
+  return Number.isFinite(value) && (value as number) >= 0 ? (value as number) : 0;
 }
 
 /** Rejects with `BillingApiError` and `BillError`. */
@@ -186,7 +186,7 @@ function costRow(
     project: textOf(result["project_id"]),
     // A negative line is a credit, whatever it is for.
     item: usd.pico < 0n ? "credit" : meaning.item,
-    quantity: typeof result["quantity"] === "number" ? result["quantity"] : null,
+    quantity: Number.isFinite(result["quantity"]) ? (result["quantity"] as number) : null,
     amount: usd.pico,
     text: line,
   };

@@ -39,7 +39,8 @@ export async function openrouterBill(
       amount,
       text: typeof model === "string" ? model : null,
     });
-    const count = (name: string): number => (typeof item[name] === "number" ? item[name] : 0);
+    const count = (name: string): number =>
+      Number.isFinite(item[name]) ? (item[name] as number) : 0;
     return [
       row("requests", count("requests"), null),
       row("input", count("prompt_tokens"), null),

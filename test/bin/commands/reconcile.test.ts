@@ -431,6 +431,10 @@ t.test("bills in files", async (t) => {
         /kind, line 2 of the bill, must be one of/,
       ],
       [
+        `date,model,amount,input_tokens\n${day},gpt-4o,1,1e999\n`,
+        /input_tokens, line 2 of the bill, must be a number from 0, not \\"1e999\\"/,
+      ],
+      [
         '{"usage_start_time": "2026-11-26T00:00:00Z", "cost": 1}\n',
         /line 1 of the bill has no sku/,
       ],

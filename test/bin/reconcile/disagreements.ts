@@ -218,6 +218,25 @@ export const disagreements: readonly Disagreement[] = [
     causes: { estimated: "0.0350" },
   },
   {
+    name: "answers that were lost, but billed, have only an upper bound",
+    source: litellm(13245),
+    usage: [
+      usageOf({
+        requests: 20,
+        lostRequests: 2,
+        quantities: { input: 40_000, output: 6_000 },
+        estimateRoom: 30_000,
+        costs: { input: "0.05", output: "0.06" },
+      }),
+    ],
+    bill: billOf({
+      requests: [22, null],
+      input: [40_000, "0.05"],
+      output: [9_500, "0.095"],
+    }),
+    causes: { estimated: "0.0350" },
+  },
+  {
     name: "a model that isn't in the price list costs nothing",
     source: litellm(35691),
     usage: [

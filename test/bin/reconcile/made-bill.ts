@@ -26,6 +26,7 @@ interface MadeUsage {
   readonly unpriced?: Quantities;
   readonly estimated?: Quantities;
   readonly estimateRoom?: number;
+  readonly lostRequests?: number;
   /** US dollars. */
   readonly costs?: Readonly<Partial<Record<"input" | "output" | "units" | "tools", string>>>;
 }
@@ -42,6 +43,7 @@ export function usageOf(made: MadeUsage): UsageRow {
     unpriced: made.unpriced ?? {},
     estimated: made.estimated ?? {},
     estimateRoom: made.estimateRoom ?? 0,
+    lostRequests: made.lostRequests ?? 0,
     costs: {
       input: usd(costs.input ?? "0"),
       output: usd(costs.output ?? "0"),
