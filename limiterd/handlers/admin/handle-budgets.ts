@@ -5,9 +5,10 @@
 
 import type { BudgetSettings } from "../../../shared/api/budget-item.js";
 import { limitsPerTurn } from "../../../shared/bounds.js";
-import { parseConfirmation } from "../../../shared/checked.js";
+import { isObject, parseConfirmation } from "../../../shared/checked.js";
 import { budgetsInert } from "../../../shared/config/inert-rule.js";
 import {
+  type BudgetDefinition,
   budgetGrammar,
   budgetId,
   parseBudgetKey,
@@ -18,6 +19,7 @@ import { parseAnchors } from "../../../shared/domain/reset-anchors.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
+import type { Budget } from "../../budgets/budget-account.js";
 import {
   listBudgetChildren,
   nameOfBudget,
@@ -126,14 +128,22 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
         ),
       );
     const inert = budgetsInert(configured.usageEnabled);
+    const edited = moved === null ? known : budgets.find(moved);
     return {
       definitions: [
-        budgetDefinition(definition, known, nowMs),
+        budgetDefinition({ ...unpricedOf(move.body, edited), ...definition }, known, nowMs),
         ...(moved === null ? [] : [budgetDeletion(moved)]),
       ],
       answer: () => (inert === null ? {} : { inert }),
     };
   });
+}
+
+/** What an edited budget says of models without a price, unless the body does. */
+function unpricedOf(body: unknown, edited: Budget | null): Pick<BudgetDefinition, "unpriced"> {
+  const unpriced = edited?.definition.unpriced;
+  const isLeftOut = isObject(body) && !Object.hasOwn(body, "unpriced");
+  return unpriced === undefined || !isLeftOut ? {} : { unpriced };
 }
 
 function remove(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

@@ -46,7 +46,8 @@ export function budgetBody(
   return {
     ...keyBody(draft, "budget_key"),
     amount,
-    ...(draft.unpriced === "" ? {} : { unpriced: draft.unpriced }),
+    // Left out, it would stay as it is.
+    unpriced: draft.unpriced === "" ? null : draft.unpriced,
     ...(original !== null && isElsewhere(draft, original)
       ? { replaces: itemKey(original, "budget_key") }
       : {}),

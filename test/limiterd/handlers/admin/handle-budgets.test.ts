@@ -9,6 +9,7 @@ import {
   admin,
   budget,
   client,
+  listed,
   noon,
   restarted,
   spend,
@@ -193,4 +194,21 @@ t.test("requests are judged while thousands of budgets are reset", async (t) => 
     [new Set([noon]), new Set([noon + 5]), new Set([noon + 10])],
     "each at its turn: what is spent before it isn't of the new period, and all after it is",
   );
+});
+
+t.test("an edited amount leaves what a budget says of models without a price", async (t) => {
+  const daemon = startDaemon([], { nowMs: noon });
+  const asking = client(daemon);
+  const team = { subject: "/team", budget_key: { period: "daily" } };
+  const put = async (body: object): Promise<unknown> => {
+    await admin(daemon, asking, "budgets.put", { ...team, amount: 1, ...body });
+    const [item] = await listed(daemon, asking);
+    return (item as { readonly unpriced?: unknown }).unpriced;
+  };
+  t.equal(await put({ unpriced: "refuse" }), "refuse");
+  t.equal(await put({ amount: 2 }), "refuse");
+  const weekly = { budget_key: { period: "weekly" } };
+  t.equal(await put({ ...weekly, replaces: team }), "refuse", "also if its key changes");
+  t.equal(await put({ ...weekly, unpriced: "allow" }), "allow");
+  t.equal(await put({ ...weekly, unpriced: null }), undefined, "null leaves it to the settings");
 });
