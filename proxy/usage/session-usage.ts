@@ -98,6 +98,11 @@ export class SessionUsage {
   #outputTokens = 0;
   /** The usage of responses that are done and not charged yet. */
   #sum: Usage | null = null;
+  /**
+   * The usage of transcriptions within a conversation, not charged yet. It is charged apart, so
+   * that a transcriber without a price doesn't leave the responses unpriced.
+   */
+  #transcriptions: Usage | null = null;
   #estimated = false;
   /** The remainder after responses have been charged. Not null then, because something was used. */
   #rest: Usage | null = null;
@@ -155,8 +160,10 @@ export class SessionUsage {
     const usage = readUsage(reported);
     if (usage.kind !== "usage") return;
     if (this.#transcribes) this.#add(usage);
-    else if (this.#transcriber !== "")
-      this.#add({ ...usage, parts: [{ model: this.#transcriber, usage }] });
+    else if (this.#transcriber !== "") {
+      const one = { ...usage, parts: [{ model: this.#transcriber, usage }] };
+      this.#transcriptions = this.#withAdded(this.#transcriptions, one);
+    }
   }
 
   #begin({ max_output_tokens: most }: Readonly<Record<string, unknown>>): void {
@@ -192,29 +199,36 @@ export class SessionUsage {
   }
 
   #add(usage: Usage): void {
-    const sum = this.#sum;
-    if (sum === null) this.#sum = usage;
-    else if (
+    this.#sum = this.#withAdded(this.#sum, usage);
+  }
+
+  #withAdded(sum: Usage | null, usage: Usage): Usage {
+    if (sum === null) return usage;
+    if (
       sum.inputTokens + usage.inputTokens <= tokensPerResponseMax &&
       sum.outputTokens + usage.outputTokens <= tokensPerResponseMax
     )
-      this.#sum = added(sum, usage);
-    else this.#note = `tokens beyond ${tokensPerResponseMax} at once are not charged`;
+      return added(sum, usage);
+    this.#note = `tokens beyond ${tokensPerResponseMax} at once are not charged`;
+    return sum;
   }
 
   /**
-   * The charge of the responses that are done since the last call. Null if there are none, or if
-   * they come so fast that those of a second are charged together later.
+   * The charge of the responses that are done since the last call, or of the transcriptions. Null
+   * if there are none, or if they come so fast that those of a second are charged together later.
    */
   takeDone(nowMonoMs: number): SpentTokens | null {
-    if (this.#sum === null) return null;
+    if (this.#sum === null && this.#transcriptions === null) return null;
     const second = Math.floor(nowMonoMs / 1000);
     if (second !== this.#second) [this.#second, this.#takenInSecond] = [second, 0];
     if (this.#takenInSecond >= sessionChargesPerSecond) return null;
     this.#takenInSecond++;
-    const taken = { usage: this.#sum, estimated: this.#estimated };
-    this.#sum = null;
-    this.#estimated = false;
+    const taken =
+      this.#sum === null
+        ? { usage: this.#transcriptions!, estimated: false }
+        : { usage: this.#sum, estimated: this.#estimated };
+    if (this.#sum === null) this.#transcriptions = null;
+    else [this.#sum, this.#estimated] = [null, false];
     this.#rest = { ...noUsage, reportedCost: taken.usage.reportedCost === null ? null : 0 };
     return taken;
   }
@@ -226,6 +240,7 @@ export class SessionUsage {
    * `SentRequest`.
    */
   charge(unreadMessages = 0, modelOutputMax: number | null = null): SessionCharge {
+    if (this.#transcriptions !== null) this.#add(this.#transcriptions);
     if (unreadMessages > 0)
       this.#note = `too large to be read: ${unreadMessages} messages of the session, which are no JSON`;
     const open = this.#asked + this.#running;

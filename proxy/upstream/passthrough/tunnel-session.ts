@@ -182,8 +182,11 @@ class TunnelSession implements TunnelSink, OpenSession {
     if (this.#ended) return;
     this.#fromProvider.push(chunk);
     this.#call!.expect(this.#usage.responding);
-    const spent = this.#usage.takeDone(this.#what.monoMs());
-    if (spent !== null) this.#what.onProgress(spent);
+    for (;;) {
+      const spent = this.#usage.takeDone(this.#what.monoMs());
+      if (spent === null) break;
+      this.#what.onProgress(spent);
+    }
     this.#closeIfDrained();
   }
 

@@ -441,11 +441,23 @@ t.test(
       t.match(
         usage?.parts,
         exactly([
-          { model: "gpt-4o-transcribe", usage: { inputTokens: 40, outputTokens: 3 } },
           { model: null, usage: { inputTokens: 1, outputTokens: 1 } },
+          { model: "gpt-4o-transcribe", usage: { inputTokens: 40, outputTokens: 3 } },
         ]),
       );
     }
+    const apart = new SessionUsage();
+    const opened = { input_audio_transcription: { model: "gpt-4o-transcribe" } };
+    for (const event of [
+      { type: "session.updated", session: opened },
+      spoken,
+      created,
+      done(tokens(1, 1)),
+    ])
+      apart.onMessage(Buffer.from(JSON.stringify(event)));
+    t.match(apart.takeDone(0), { usage: { totalTokens: 2, parts: undefined } });
+    t.match(apart.takeDone(0), { usage: { totalTokens: 43 } }, "without a price, it is alone so");
+    t.equal(apart.takeDone(0), null);
     const session = { input_audio_transcription: { model: "whisper-1" } };
     t.match(after({ type: "session.created", session }, byLength).usage, {
       totalTokens: 0,
