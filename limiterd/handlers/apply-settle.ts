@@ -93,13 +93,14 @@ function recordFinal(
   { record, provider, responseId }: FinalUsage,
   nowMs: number,
 ): void {
-  const found = state.pending.take(provider, responseId);
+  const found = state.pending.take(provider, responseId, nowMs);
   if (found === undefined) return;
   const { record: charged } = found;
   const final = finalOf(charged, record);
-  addRecord(state, withdrawalOf(charged), nowMs);
+  const withdrawal = withdrawalOf(charged);
+  addRecord(state, withdrawal, nowMs);
   addRecord(state, final, nowMs);
-  const moreCost = (final.totalCost ?? 0) - (charged.totalCost ?? 0);
+  const moreCost = (final.totalCost ?? 0) + (withdrawal.totalCost ?? 0);
   if (moreCost > 0) addCost(state.counts.cost, moreCost);
   const tokens = totalOf(final) - totalOf(charged);
   // Windows aren't reduced: they are short, so most of an overestimate has already left them.

@@ -6,6 +6,7 @@
  */
 import type { BackgroundConfig } from "../../shared/config/config.js";
 import { isMoment } from "../../shared/time.js";
+import { detailsOf } from "../../shared/usage/usage-details.js";
 import { interimStatus } from "../../shared/wire/execution.js";
 import type { Change, Store } from "../store/store.js";
 import type { Contributor } from "../store/writer.js";
@@ -28,11 +29,15 @@ const mark = "!";
 const behind = '"';
 /** The factor by which the wait grows after each question, up to an hour. */
 const growth = 1.5;
+/** Longer than a client takes from reading records to writing their new costs. */
+const replacedMs = 600_000;
 const lookMsMax = 3_600_000;
 
 export class PendingResponses implements Contributor {
   readonly #bounds: BackgroundConfig;
   readonly #pending = new Map<string, PendingResponse>();
+  /** When the estimates that have just been replaced were. */
+  readonly #replaced = new Map<string, number>();
   #changes: Change[] = [];
   /** How many responses weren't added because there were too many. */
   leftOut = 0;
@@ -80,18 +85,34 @@ export class PendingResponses implements Contributor {
     return this.#pending.get(nameOf(provider, id));
   }
 
-  /** The requests whose estimates may be replaced. */
-  requestIds(): ReadonlySet<string> {
-    return new Set(Array.from(this.#pending.values(), ({ record }) => record.requestId));
+  /**
+   * The marks of estimates that will be replaced, and of those that were within some minutes: who
+   * has read one since may not have seen the record that cancels it.
+   */
+  openEstimates(nowMs: number): ReadonlySet<string> {
+    this.#dropReplaced(nowMs);
+    const marks = new Set(this.#replaced.keys());
+    for (const { record } of this.#pending.values()) marks.add(estimateMark(record));
+    return marks;
+  }
+
+  #dropReplaced(nowMs: number): void {
+    for (const [of, atMs] of this.#replaced) {
+      const isOld = atMs + replacedMs <= nowMs || atMs > nowMs;
+      if (!isOld && this.#replaced.size <= this.#bounds.max) return;
+      this.#replaced.delete(of);
+    }
   }
 
   /** Removes a response, in the open batch. Undefined if it isn't pending. */
-  take(provider: string, id: string): PendingResponse | undefined {
+  take(provider: string, id: string, nowMs: number): PendingResponse | undefined {
     const name = nameOf(provider, id);
     const found = this.#pending.get(name);
     if (found === undefined) return undefined;
     this.#pending.delete(name);
     this.#change(name, undefined);
+    this.#dropReplaced(nowMs);
+    this.#replaced.set(estimateMark(found.record), nowMs);
     return found;
   }
 
@@ -149,9 +170,20 @@ function nameOf(provider: string, id: string): string {
   return `${id} ${provider}`;
 }
 
-/** The record that cancels an estimate, at the estimate's path and time. */
+/**
+ * What an estimate and the record that cancels it have in common. Callers choose request ids, but
+ * not when a response ends.
+ */
+export function estimateMark({ atMs, provider, model, requestId }: UsageRecord): string {
+  return `${atMs} ${provider} ${model} ${requestId}`;
+}
+
+/**
+ * The record that cancels an estimate, at the estimate's path and time. The fee per request stays
+ * with the estimate: the request was made.
+ */
 export function withdrawalOf(record: UsageRecord): UsageRecord {
-  const { atMost } = record;
+  const { atMost, details, inputCost, outputCost } = record;
   return {
     ...record,
     status: interimStatus,
@@ -161,12 +193,13 @@ export function withdrawalOf(record: UsageRecord): UsageRecord {
     cacheWriteInputTokens: negative(record.cacheWriteInputTokens),
     inputCost: negativeCost(record.inputCost),
     outputCost: negativeCost(record.outputCost),
-    totalCost: negativeCost(record.totalCost),
+    totalCost: record.totalCost === null ? null : negative((inputCost ?? 0) + (outputCost ?? 0)),
     rewriteTokensSaved: 0,
     rewriteCostSaved: null,
     latencyMs: 0,
     firstByteMs: null,
-    details: null,
+    // It is repriced in the tier and the region of the estimate.
+    details: details === null ? null : detailsOf(details.serviceTier, {}, details.region),
     atMost:
       atMost === null ? null : { tokens: negative(atMost.tokens), cost: negativeCost(atMost.cost) },
   };

@@ -102,6 +102,8 @@ async function settle(
       savedBytes: 0,
       price: prices.priceOf(target),
       priceSource: prices.sourceOf(target),
+      // The estimate has the fee per request.
+      isPart: true,
       isUnmetered: false,
       priceOf: (name) => prices.priceOf({ provider, model: name }),
     },

@@ -64,6 +64,12 @@ export function priceUsage(
 
 const noOtherModel: PriceOfModel = () => null;
 
+/** The cost of a part of a request: another record has the fee per request. */
+export function withoutFee(costs: Costs | null, price: Price | null): Costs | null {
+  if (costs === null || price === null || costs.source !== "price") return costs;
+  return { ...costs, totalCost: costs.totalCost - price.perRequest };
+}
+
 function fromPrice(usage: Usage, price: Price | null, priceOf: PriceOfModel): Costs | null {
   const cost =
     usage.parts === undefined

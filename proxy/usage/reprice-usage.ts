@@ -13,7 +13,7 @@ import { detailFields, detailNames, detailsOf } from "../../shared/usage/usage-d
 import type { AdminOp } from "../../shared/wire/admin-op.js";
 import { interimStatus } from "../../shared/wire/execution.js";
 import type { PriceSource, PriceTable } from "../routing/price-table.js";
-import { type Costs, priceUnmetered, priceUsage } from "./price-usage.js";
+import { type Costs, priceUnmetered, priceUsage, withoutFee } from "./price-usage.js";
 import type { Usage } from "./usage.js";
 
 interface RepricePorts {
@@ -50,13 +50,19 @@ export async function repriceUsage(
   const models = new Map<string, Sums>();
   const adjustments: unknown[][] = [];
   let unpriced = 0;
+  let kept = 0;
   for (const record of records) {
-    if (!isRepriced(record, replacesReported) || !isOfModel(record, model)) continue;
+    if (!isOfModel(record, model) || !hasCost(record)) continue;
+    if (!isRepriced(record, replacesReported)) {
+      if (record.cost_source !== "reported") kept++;
+      continue;
+    }
     atMs = Date.parse(record.time);
     const costs = costsOf(record, prices);
     const before = costNow(record);
     if (costs === null) {
       if (before === null) unpriced++;
+      else kept++;
       continue;
     }
     const { inputCost, outputCost, totalCost } = costs;
@@ -72,6 +78,7 @@ export async function repriceUsage(
     differing: adjustments.length,
     booked: booked.value.adjusted,
     unpriced,
+    kept,
     progress,
     price_list: prices.listed?.file.date ?? null,
     next,
@@ -109,15 +116,18 @@ async function book(
   return answer.ok ? good(answer.value as { readonly adjusted: number }) : answer;
 }
 
+/** Not an answer from the cache, an error that wasn't charged, and a difference. */
+function hasCost(record: RecordItem): boolean {
+  const { cache_hit: cacheHit, corrects, total_cost: cost, cost_source: source } = record;
+  return !cacheHit && isAbsent(corrects) && (cost !== 0 || source !== null);
+}
+
 /**
- * Whether the record's cost may be replaced: it is unpriced, or by a price. Not that of an answer
- * from the cache, of an error, and of a difference. An estimate with details stays, since the
- * record that may cancel it has none.
+ * Whether the record's cost may be replaced: it is unpriced, or by one price. Not that of an answer
+ * on which several models worked, or of a web search that Sluice ran.
  */
 function isRepriced(record: RecordItem, replacesReported: boolean): boolean {
-  const { cache_hit: cacheHit, corrects, total_cost: cost, cost_source: source } = record;
-  if (cacheHit || !isAbsent(corrects) || (record.estimated && readDetails(record) !== null))
-    return false;
+  const { total_cost: cost, cost_source: source } = record;
   if (cost === null) return true;
   return source === "list" || source === "operator" || (source === "reported" && replacesReported);
 }
@@ -166,7 +176,8 @@ function costsOf(
     details: readDetails(record),
   };
   const isUnmetered = usage.totalTokens === 0 && usage.details === null;
-  const costs = isUnmetered ? priceUnmetered(price) : priceUsage(usage, price);
+  const ofRequest = isUnmetered ? priceUnmetered(price) : priceUsage(usage, price);
+  const costs = record.status === interimStatus ? withoutFee(ofRequest, price) : ofRequest;
   if (costs === null) return null;
   const { inputCost, outputCost, totalCost } = costs;
   return sign === 1

@@ -17,6 +17,7 @@ import {
   priceSavedTokens,
   priceUnmetered,
   priceUsage,
+  withoutFee,
 } from "./price-usage.js";
 import type { Usage } from "./usage.js";
 
@@ -129,11 +130,10 @@ function sourceOf(
 }
 
 function costsOf(usage: Usage | null, what: Executed): Costs | null {
-  const { isUnmetered, priceOf } = what;
-  const price =
-    what.isPart === true && what.price !== null ? { ...what.price, perRequest: 0 } : what.price;
-  if (usage !== null) return priceUsage(usage, price, priceOf);
-  return isUnmetered ? priceUnmetered(price) : noCosts;
+  const { isUnmetered, price, priceOf } = what;
+  const unmetered = isUnmetered ? priceUnmetered(price) : noCosts;
+  const costs = usage === null ? unmetered : priceUsage(usage, price, priceOf);
+  return what.isPart === true ? withoutFee(costs, price) : costs;
 }
 
 /** With the fee per request, which a provider may also bill for an attempt that was lost. */

@@ -22,6 +22,11 @@ export interface RepricePage extends ListPage {
   readonly booked: number;
   /** Records that still have no price. */
   readonly unpriced: number;
+  /**
+   * Records that keep a cost which isn't by one price: several models worked on the answer, Sluice
+   * searched the web, the price depends on the kind of picture, or the model has no price any more.
+   */
+  readonly kept: number;
   /** The examined part of the records, from 0 to 1. */
   readonly progress: number;
   /** The date of the price list; null without one. */

@@ -26,7 +26,8 @@ export interface RepriceFlags extends CommandFlags, WindowFlags {
 
 type AskPage = (body: unknown) => Promise<Checked<unknown>>;
 
-interface Total extends Pick<RepricePage, "differing" | "booked" | "unpriced" | "price_list"> {
+interface Total
+  extends Pick<RepricePage, "differing" | "booked" | "unpriced" | "kept" | "price_list"> {
   readonly models: readonly RepricedModel[];
 }
 
@@ -83,7 +84,7 @@ async function repriceAll(
   question: Readonly<Record<string, unknown>>,
 ): Promise<Total> {
   const models = new Map<string, RepricedModel>();
-  const total = { differing: 0, booked: 0, unpriced: 0 };
+  const total = { differing: 0, booked: 0, unpriced: 0, kept: 0 };
   let priceList: string | null = null;
   const progress =
     terminal.showProgress === null
@@ -95,6 +96,7 @@ async function repriceAll(
     total.differing += page.differing;
     total.booked += page.booked;
     total.unpriced += page.unpriced;
+    total.kept += page.kept;
     priceList = page.price_list;
     for (const one of page.models) models.set(one.model, added(models.get(one.model), one));
     progress?.show(page.progress, `${formatCount(total.differing)} differences`);
@@ -144,13 +146,20 @@ function renderDifferences(models: readonly RepricedModel[]): string {
   );
 }
 
-function summaryOf({ differing, booked, unpriced, price_list: list }: Total, dryRun: boolean) {
+function summaryOf(
+  { differing, booked, unpriced, kept, price_list: list }: Total,
+  dryRun: boolean,
+): string {
   const records = (count: number) => `${formatCount(count)} ${count === 1 ? "record" : "records"}`;
   return [
     dryRun
       ? `${records(differing)} would have another cost; nothing was booked`
       : `booked: ${records(booked)}`,
+    ...(!dryRun && booked < differing
+      ? [`${records(differing - booked)} not booked, of background responses: repeat this later`]
+      : []),
     ...(unpriced > 0 ? [`${records(unpriced)} still without a price`] : []),
+    ...(kept > 0 ? [`${records(kept)} with a cost that isn't by one price, unchanged`] : []),
     ...(list === null ? [] : [`price list of ${list}`]),
   ].join("; ");
 }

@@ -6,6 +6,7 @@ import { recordsPerTurn } from "../../../shared/bounds.js";
 import { addCost } from "../../../shared/domain/money.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { DaemonState } from "../../state.js";
+import { estimateMark } from "../../usage/pending-responses.js";
 import { type Adjustment, isAdjustable, reprice } from "../../usage/repricing.js";
 import { batchesIn } from "../../usage/usage-reader.js";
 import type { UsageRecord } from "../../usage/usage-records.js";
@@ -13,7 +14,10 @@ import { addRecord } from "../apply-settle.js";
 import { recordsWritten } from "./export-records.js";
 
 interface Adjusted {
-  /** Records whose cost has changed: not those that had it already, are gone or are estimates. */
+  /**
+   * Records whose cost has changed: not those that had it already or are gone, and not estimates
+   * of background responses that run or have just ended.
+   */
   readonly adjusted: number;
   readonly server_time: string;
 }
@@ -36,19 +40,14 @@ export function adjustUsage(
     while (keys.length > 0) {
       // What is read below is in the store.
       await recordsWritten(state);
-      const pending = state.pending.requestIds();
+      const open = state.pending.openEstimates(nowMs);
       for (let read = 0; keys.length > 0 && read < recordsPerTurn; ) {
         const key = keys.shift()!;
         const [batch] = batchesIn(state.store, [{ from: key, before: key + 1 }]);
         // Removed meanwhile, or not written yet.
         if (batch === undefined) continue;
         read += batch.records.length;
-        adjusted += adjustBatch(
-          state,
-          { key, pending, nowMs },
-          [...batch.records],
-          byKey.get(key)!,
-        );
+        adjusted += adjustBatch(state, { key, open, nowMs }, [...batch.records], byKey.get(key)!);
       }
       state.writer.closeContributed();
     }
@@ -59,15 +58,15 @@ export function adjustUsage(
 
 interface Adjusting {
   readonly key: number;
-  /** The requests whose cost will change by itself. */
-  readonly pending: ReadonlySet<string>;
+  /** The marks of estimates that are replaced by their usage. */
+  readonly open: ReadonlySet<string>;
   readonly nowMs: number;
 }
 
 /** The records of one entry. Returns how many have another cost now. */
 function adjustBatch(
   state: DaemonState,
-  { key, pending, nowMs }: Adjusting,
+  { key, open, nowMs }: Adjusting,
   records: UsageRecord[],
   adjustments: readonly Adjustment[],
 ): number {
@@ -75,7 +74,7 @@ function adjustBatch(
   for (const adjustment of adjustments) {
     const record = records[adjustment.index];
     if (record === undefined || !isAdjustable(record, adjustment)) continue;
-    if (pending.has(record.requestId)) continue;
+    if (record.estimated && open.has(estimateMark(record))) continue;
     const { repriced, difference } = reprice(record, adjustment, nowMs);
     records[adjustment.index] = repriced;
     addRecord(state, difference, nowMs);

@@ -1,5 +1,6 @@
 import t from "tap";
 import { PendingResponses, withdrawalOf } from "../../../limiterd/usage/pending-responses.js";
+import type { RecordItem } from "../../../shared/api/record-item.js";
 import { detailsOf } from "../../../shared/usage/usage-details.js";
 import type { Settle } from "../../../shared/wire/message-to-daemon.js";
 import { ask, commitUntil, executed, settleOf, startDaemon, target } from "../in-memory-daemon.js";
@@ -38,17 +39,23 @@ t.test("one is looked at less and less often, and not for ever", async (t) => {
 
 t.test("what is taken back is what was charged, and nothing else", async (t) => {
   const record = { ...estimate, rewriteTokensSaved: 3, details: detailsOf("flex", {}) };
-  const back = withdrawalOf({ ...record, totalCost: 0 });
+  const back = withdrawalOf({ ...record, inputCost: 0, outputCost: 0, totalCost: 0 });
   t.match(back, {
     inputTokens: -record.inputTokens,
     outputTokens: -record.outputTokens,
     rewriteTokensSaved: 0,
-    details: null,
+    details: detailsOf("flex", {}),
     atMost: { tokens: -900, cost: null },
     atMs: record.atMs,
     status: 102,
   });
   t.ok(Object.is(back.totalCost, 0), "there is no negative nothing");
+});
+
+t.test("the fee per request stays with the estimate", async (t) => {
+  const charged = { ...estimate, inputCost: 3, outputCost: 4, totalCost: 107 };
+  t.match(withdrawalOf(charged), { inputCost: -3, outputCost: -4, totalCost: -7 });
+  t.match(withdrawalOf({ ...charged, totalCost: null }), { totalCost: null });
 });
 
 t.test("its usage counts once, of whoever has submitted it, over a crash too", async (t) => {
@@ -98,6 +105,57 @@ t.test("its usage counts once, of whoever has submitted it, over a crash too", a
     responses: [],
   });
 });
+
+t.test(
+  "an estimate isn't repriced while its response runs, nor by what was read before it ended",
+  async (t) => {
+    const daemon = startDaemon([]);
+    const proxy = daemon.proxy("p");
+    const lease = { lease: 0, userPath: "/team", admittedAtMs: 0, lsn: 0, submission: false };
+    const settled = (
+      seq: number,
+      part: "request" | "final",
+      changes: Parameters<typeof executed>[0],
+    ): void =>
+      void proxy.send({
+        ...settleOf({ ...lease, target: null, targetAtMs: 0, targetLsn: 0 }, seq, 0),
+        part,
+        estimated: part === "request",
+        record: executed(changes),
+      });
+    const records = async () => {
+      const asked = ask(daemon, "usage.export", dates);
+      await commitUntil(daemon, asked);
+      return (await asked)["records"] as readonly RecordItem[];
+    };
+    const booked = async (read: readonly RecordItem[]): Promise<unknown> => {
+      const adjustments = read.map(({ id, total_tokens: tokens }) => {
+        const cost = tokens < 0 ? -7 : 7;
+        return [id, cost, 0, cost, "operator", ""];
+      });
+      const asked = ask(daemon, "usage.adjust", { adjustments });
+      await commitUntil(daemon, asked);
+      return (await asked)["adjusted"];
+    };
+    settled(1, "request", { responseId: "resp_1", requestId: "mine" });
+    await daemon.commit();
+    daemon.nowMs += 1;
+    settled(2, "request", { requestId: "mine" });
+    await daemon.commit();
+    const [running, other] = await records();
+    t.equal(await booked([running!]), 0, "it will be replaced");
+    t.equal(await booked([other!]), 1, "a caller may reuse the id of a request");
+    settled(3, "final", { responseId: "resp_1" });
+    await daemon.commit();
+    t.equal(await booked([running!]), 0, "the record that cancels it wasn't read");
+    daemon.nowMs += 600_000;
+    const estimates = (await records()).filter(
+      ({ time, estimated }) => time === running!.time && estimated,
+    );
+    t.equal(estimates.length, 2);
+    t.equal(await booked(estimates), 2, "both, minutes later");
+  },
+);
 
 t.test(
   "a budget gets the estimate back in the period that it was charged in, and the usage in its own",

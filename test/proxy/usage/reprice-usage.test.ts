@@ -14,6 +14,8 @@ providers:
 prices:
   local/new: { input: 2, output: 10, cached_input: 1, changes: [{ from: 2026-02-01, input: 4 }] }
   local/asked: { per_request: 0.5 }
+  local/both: { input: 2, output: 10, cached_input: 1, per_request: 0.5 }
+  local/tiered: { input: 2, output: 10, cached_input: 1, service_tiers: { flex: 0.5 } }
   local/drawn: { per_image: 1, images: { hd: 2 } }
 `).gateway;
 
@@ -122,7 +124,16 @@ t.test("which records are repriced", async (t) => {
     ["from the cache", { cache_hit: true }, null],
     ["a difference", { corrects: "1.0" }, null],
     ["an estimate", { estimated: true }, cost],
-    ["an estimate with a tier", { estimated: true, service_tier: "flex" }, null],
+    [
+      "an estimate with a tier",
+      { estimated: true, model: "tiered", service_tier: "flex" },
+      cost / 2,
+    ],
+    ["an estimate with reasoning", { estimated: true, reasoning_tokens: 50 }, cost],
+    ["a request with a fee", { model: "both" }, cost + 5e11],
+    ["a part of one", { model: "both", status: 102 }, cost],
+    ["a part of one that is sold by the request", { model: "asked", status: 102 }, 0],
+    ["several models", { total_cost: 1 }, null],
     ["without a price", { ...priced, model: "other" }, null],
     ["of another model", {}, null, { model: "other" }],
     ["of this model", {}, cost, { model: "Local/NEW" }],
@@ -150,5 +161,13 @@ t.test("which records are repriced", async (t) => {
   }
   const dry = await repriced([recordOf(), recordOf({ model: "other" })], { dry_run: true });
   t.same(dry.booked, []);
-  t.match(dry.page, { differing: 1, booked: 0, unpriced: 1 });
+  t.match(dry.page, { differing: 1, booked: 0, unpriced: 1, kept: 0 });
+  const { page } = await repriced([
+    recordOf({ total_cost: 1 }),
+    recordOf({ model: "drawn", images: 2, total_cost: 1, cost_source: "operator" }),
+    recordOf({ model: "other", total_cost: 1, cost_source: "list" }),
+    recordOf({ total_cost: 1, cost_source: "reported" }),
+    recordOf({ total_cost: 0, status: 500, total_tokens: 0 }),
+  ]);
+  t.match(page, { differing: 0, unpriced: 0, kept: 3 });
 });

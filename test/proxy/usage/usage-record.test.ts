@@ -147,6 +147,16 @@ t.test("an error used nothing and cost nothing, with or without a price", async 
     );
 });
 
+t.test("a part of a request has no fee, and a cost if only requests have a price", async (t) => {
+  const whole = usageRecord(ended(), what)?.totalCost;
+  t.equal(usageRecord(ended(), { ...what, isPart: true })?.totalCost, whole! - 7);
+  const none = { input: null, output: null, cachedInput: null, cacheWrite: null };
+  const perRequest = { ...price, rates: none };
+  t.equal(usageRecord(ended(), { ...what, price: perRequest, isPart: true })?.totalCost, 0);
+  const reported = { ...usage, reportedCost: 50 };
+  t.equal(usageRecord(ended({ usage: reported }), { ...what, isPart: true })?.totalCost, 50);
+});
+
 t.test("an estimate is priced like any usage", async (t) => {
   t.match(usageRecord(ended({ status: 499, firstByteMonoMs: null }), what), {
     status: 499,
