@@ -17,7 +17,7 @@ import { listen } from "../shared/socket/ipc.js";
 import { type InheritedSockets, noSockets } from "../shared/supervision/inherited-sockets.js";
 import { version } from "../shared/version.js";
 import type { Execution } from "../shared/wire/execution.js";
-import type { ForeignHello } from "../shared/wire/message-to-daemon.js";
+import type { UnsupportedHello } from "../shared/wire/message-to-daemon.js";
 import { wireVersions } from "../shared/wire/wire-versions.js";
 import { startState } from "./lifecycle/start-state.js";
 import { startTimers } from "./lifecycle/start-timers.js";
@@ -161,8 +161,8 @@ function logStoreState({ file: store }: Store, log: Log): (error: Error | null) 
 }
 
 /** Logs peers of other wire versions, which keep retrying, at most every ten seconds. */
-function createForeignVersionLog(log: Log): (hello: ForeignHello) => void {
-  let last: ForeignHello | null = null;
+function createUnsupportedVersionLog(log: Log): (hello: UnsupportedHello) => void {
+  let last: UnsupportedHello | null = null;
   const note = createThrottledCount(
     (ms, run) => void setTimeout(run, ms).unref(),
     (peers) =>
@@ -224,7 +224,7 @@ async function openState(
         { proxy, field, record },
         "a proxy sent an invalid usage record: the request is counted, the record dropped",
       ),
-    onForeignVersion: createForeignVersionLog(log),
+    onUnsupportedVersion: createUnsupportedVersionLog(log),
     onLimitsApplied: (counts: LimitCounts) => log.info({ ...counts }, "a limits file was applied"),
     measures: {
       monoMs: () => performance.now(),

@@ -13,7 +13,7 @@ import { limiterMetrics } from "../shared/metrics/limiter-metrics.js";
 import type { ProcessReading } from "../shared/metrics/process-reading.js";
 import { newSeries, observe, type Series } from "../shared/metrics/series.js";
 import type { Execution } from "../shared/wire/execution.js";
-import type { ForeignHello, SettledPart } from "../shared/wire/message-to-daemon.js";
+import type { SettledPart, UnsupportedHello } from "../shared/wire/message-to-daemon.js";
 import type { WireVersions } from "../shared/wire/wire-versions.js";
 import type { BudgetBook } from "./budgets/budget-book.js";
 import type { SpendLog } from "./budgets/spend-log.js";
@@ -125,7 +125,7 @@ export interface DaemonState {
   /** Called with each invalid usage record and the name of its invalid field, for the log. */
   readonly onDroppedRecord: (proxyId: string, flaw: string, record: Execution) => void;
   /** Called with each hello of another wire version, for the log. */
-  readonly onForeignVersion: (hello: ForeignHello) => void;
+  readonly onUnsupportedVersion: (hello: UnsupportedHello) => void;
   /** Called when a file of limits has changed something, for the log. */
   readonly onLimitsApplied: (counts: LimitCounts) => void;
   readonly counts: DaemonCounts;

@@ -59,7 +59,7 @@ async function explainCommand(session: Session, flags: ExplainFlags): Promise<vo
       ? { request_id: request }
       : remotePlace(session, flags) !== null
         ? { user_path: path, ...(key === undefined ? {} : { key }), model }
-        : { user_path: path, ...keyFields(flags), ...(await askedOf(session, flags, model!)) };
+        : { user_path: path, ...keyFields(flags), ...(await targetFields(session, flags, model!)) };
   const explanation = await withDaemon(session, flags, async (client) =>
     answered(await client.call("explain", body)),
   );
@@ -73,7 +73,7 @@ function keyFields({ key }: ExplainFlags): object {
   return { key: looksLikeManagedKey(key) ? { key_hash: hashKey(key) } : { id: key } };
 }
 
-async function askedOf(session: Session, flags: ExplainFlags, model: string): Promise<object> {
+async function targetFields(session: Session, flags: ExplainFlags, model: string): Promise<object> {
   const resolved = await resolveTargets(
     requireConfiguration(session, flags, () => {}),
     model,

@@ -8,9 +8,10 @@ import type { RefusalItem } from "../../shared/api/refusal-item.js";
 export interface TailCursor {
   /** The newest record; null if there was none. */
   readonly recordId: string | null;
-  /** The time of the newest refusal, and how many of that time were shown. */
+  /** The time of the newest refusal. */
   readonly refusedAt: string;
-  readonly refusalsThen: number;
+  /** How many refusals of that time were shown. */
+  readonly refusalsThatTime: number;
 }
 
 export type TailEvent =
@@ -34,8 +35,11 @@ export function eventsSince(
 ): { readonly events: readonly TailEvent[]; readonly missed: boolean; readonly next: TailCursor } {
   const records = newest.records.filter(({ id }) => isAfter(id, cursor.recordId));
   const later = newest.refusals.filter(({ refused_at: at }) => at > cursor.refusedAt);
-  const then = newest.refusals.filter(({ refused_at: at }) => at === cursor.refusedAt);
-  const refusals = [...later, ...then.slice(0, Math.max(0, then.length - cursor.refusalsThen))];
+  const sameTime = newest.refusals.filter(({ refused_at: at }) => at === cursor.refusedAt);
+  const refusals = [
+    ...later,
+    ...sameTime.slice(0, Math.max(0, sameTime.length - cursor.refusalsThatTime)),
+  ];
   const events = [
     ...records.map((record): TailEvent => ({ kind: "request", at: record.time, record })),
     ...refusals.map((refusal): TailEvent => ({ kind: "refusal", at: refusal.refused_at, refusal })),
@@ -53,7 +57,7 @@ export function eventsSince(
     next: {
       recordId: newest.records[0]?.id ?? cursor.recordId,
       refusedAt,
-      refusalsThen: newest.refusals.filter(({ refused_at: at }) => at === refusedAt).length,
+      refusalsThatTime: newest.refusals.filter(({ refused_at: at }) => at === refusedAt).length,
     },
   };
 }

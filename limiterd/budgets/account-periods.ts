@@ -6,7 +6,13 @@
  */
 import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import type { UsageRecord } from "../usage/usage-records.js";
-import { type Account, type Budget, type Found, startOf } from "./budget-account.js";
+import {
+  type Account,
+  type Budget,
+  dropPeriod,
+  type FoundSpend,
+  startOf,
+} from "./budget-account.js";
 import { type PeriodBounds, periodBounds } from "./budget-period.js";
 import {
   addFound,
@@ -22,7 +28,7 @@ import {
  * Returns the account's spend on whole days, from the first midnight at or after `fromMs` to the
  * day of `toMs`; null if it isn't known.
  */
-export type SpentOnDays = (account: Account, fromMs: number, toMs: number) => Found | null;
+export type SpentOnDays = (account: Account, fromMs: number, toMs: number) => FoundSpend | null;
 
 export class AccountPeriods {
   #anchors: ResetAnchors;
@@ -74,7 +80,7 @@ export class AccountPeriods {
    * removed it and the clock was set back. For a budget younger than its period, a backfill looks
    * up all accounts (`backfill-budget.ts`).
    */
-  isLookedUp(budget: Budget, nowMs: number): boolean {
+  mustLookUp(budget: Budget, nowMs: number): boolean {
     return (
       !budget.backfill && startOf(budget, this.boundsOf(budget, nowMs), nowMs) <= budget.sinceMs
     );
@@ -87,12 +93,12 @@ export class AccountPeriods {
     const known = findPeriod(spends, bounds.startMs);
     if (known !== undefined) return known;
     const period = emptyPeriod(bounds.startMs);
-    const found = this.isLookedUp(budget, nowMs)
+    const found = this.mustLookUp(budget, nowMs)
       ? this.#spentOnDays(account, startOf(budget, bounds, nowMs), nowMs)
       : null;
     if (found !== null) addFound(period, found);
     const dropped = addPeriod(spends, period);
-    if (dropped !== undefined) budget.sinceMs = Math.max(budget.sinceMs, dropped.startMs + 1);
+    if (dropped !== undefined) dropPeriod(budget, dropped.startMs);
     return period;
   }
 
@@ -138,7 +144,7 @@ export class AccountPeriods {
     const known = findPeriod(spends, startMs);
     if (known !== undefined) return known;
     if (startMs < budget.sinceMs || isFull(spends, startMs)) {
-      budget.sinceMs = Math.max(budget.sinceMs, startMs + 1);
+      dropPeriod(budget, startMs);
       return undefined;
     }
     const period = emptyPeriod(startMs);

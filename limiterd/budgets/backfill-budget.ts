@@ -15,7 +15,7 @@ import type { RollupView } from "../usage/rollups.js";
 import type { UsageLog } from "../usage/usage-log.js";
 import { readRecords, sumDays, type UsageReader } from "../usage/usage-reader.js";
 import type { SpentOnDays } from "./account-periods.js";
-import { type Account, type Budget, childOf, type Found, startOf } from "./budget-account.js";
+import { type Account, type Budget, childOf, type FoundSpend, startOf } from "./budget-account.js";
 import type { BudgetBook } from "./budget-book.js";
 import { addFound } from "./spend.js";
 import { budgetChange, spendChange } from "./stored-budget.js";
@@ -132,12 +132,12 @@ function isOver({ budgets }: BackfillPorts, { budget, generation }: Gap): boolea
 async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before): Promise<void> {
   const { budget, fromMs, nowMs } = gap;
   const { scope, subject } = budget.definition;
-  const add = (child: string, { spent, requests }: Found): void => {
+  const add = (child: string, { spent, requests }: FoundSpend): void => {
     if (isOver(ports, gap)) return;
     const account = budget.own ?? childOf(budget, child);
     addFound(ports.budgets.running(account, nowMs), { spent, requests });
   };
-  const ofSum = ({ totalCost, requests }: Rollup): Found => ({ spent: totalCost, requests });
+  const ofSum = ({ totalCost, requests }: Rollup): FoundSpend => ({ spent: totalCost, requests });
   const untilMs = midnightFrom(fromMs);
   const span = { fromMs: untilMs, toMs: nowMs };
   if (budget.own === null)

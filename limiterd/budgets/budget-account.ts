@@ -122,7 +122,8 @@ export interface OtherHosts {
   lookedUp(budget: Budget): void;
 }
 
-export interface Found {
+/** Spend that a look-up in the records' sums has found. */
+export interface FoundSpend {
   readonly spent: MoneySum;
   readonly requests: number;
 }
@@ -246,4 +247,9 @@ export function startOf(budget: Budget, bounds: PeriodBounds, nowMs: number): nu
   return resetAtMs !== null && resetAtMs > bounds.startMs && resetAtMs <= nowMs
     ? resetAtMs
     : bounds.startMs;
+}
+
+/** Notes that accounts no longer keep the period that begins at `startMs`, nor earlier ones. */
+export function dropPeriod(budget: Budget, startMs: number): void {
+  budget.sinceMs = Math.max(budget.sinceMs, startMs + 1);
 }

@@ -21,6 +21,7 @@ import {
   type BudgetReset,
   type BudgetWriting,
   childOf,
+  dropPeriod,
   freshAccount,
   type KnownResets,
   knownChildOf,
@@ -52,7 +53,7 @@ export class BudgetBook {
   readonly #lastRecordKey: () => number;
   readonly #childrenMax: number;
   readonly #judgedChild: ChildAccount = (budget, child, nowMs) =>
-    this.#periods.isLookedUp(budget, nowMs) && !this.#isFull(budget)
+    this.#periods.mustLookUp(budget, nowMs) && !this.#isFull(budget)
       ? childOf(budget, child)
       : knownChildOf(budget, child);
   /** The last resets of a budget, by its id; outlives the budget. */
@@ -284,7 +285,7 @@ export class BudgetBook {
       budget.children.delete(account.child);
       // If the clock steps back, its periods are looked up again.
       const lastStartMs = spends.findLast(({ startMs }) => startMs <= nowMs)?.startMs ?? 0;
-      budget.sinceMs = Math.max(budget.sinceMs, lastStartMs + 1);
+      dropPeriod(budget, lastStartMs);
       forgotten.push(account);
     }
     return forgotten;

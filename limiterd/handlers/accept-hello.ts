@@ -6,7 +6,7 @@
  */
 import { leasesPerPeerMax } from "../../shared/bounds.js";
 import { plainFailure } from "../../shared/error-code.js";
-import type { ForeignHello, Hello, Hold, Lease } from "../../shared/wire/message-to-daemon.js";
+import type { Hello, Hold, Lease, UnsupportedHello } from "../../shared/wire/message-to-daemon.js";
 import { describeVersions } from "../../shared/wire/wire-versions.js";
 import { type KnownProxy, type PeerState, proxyChange } from "../peer.js";
 import { hold, recountLease, releaseAllLeases, releaseLease } from "../rules/charge.js";
@@ -77,7 +77,7 @@ export function holdLeases(
 export function refuseVersion(
   state: DaemonState,
   peer: PeerState,
-  message: ForeignHello,
+  message: UnsupportedHello,
   nowMs: number,
 ): boolean {
   // A proxy with many leases sends several hellos.
@@ -94,7 +94,7 @@ export function refuseVersion(
       `the daemon speaks ${ours}, this peer ${theirs}`,
     ),
   });
-  state.onForeignVersion(message);
+  state.onUnsupportedVersion(message);
   if (role !== "proxy" || proxyId === null) return false;
   peer.helloId = id;
   // The reconnect grace period still waits for it: it may reconnect with a version that the daemon

@@ -9,7 +9,7 @@ import { failure, plainFailure } from "../../shared/error-code.js";
 import { isAdministration, isRead } from "../../shared/wire/admin-op.js";
 import {
   type Admin,
-  type OfOtherRelease,
+  type FromOtherRelease,
   parseToDaemon,
   type RefusalNote,
   type Release,
@@ -47,7 +47,7 @@ export function handleFrame(
 function handleMessage(
   state: DaemonState,
   peer: PeerState,
-  message: ToDaemon | OfOtherRelease,
+  message: ToDaemon | FromOtherRelease,
   nowMs: number,
 ): boolean {
   switch (message.kind) {
@@ -61,7 +61,7 @@ function handleMessage(
       return authorize(state, peer, message, nowMs);
     case "hello":
       return acceptHello(state, peer, message, nowMs);
-    case "foreign hello":
+    case "unsupported hello":
       return refuseVersion(state, peer, message, nowMs);
     case "read":
       return takeBackUnread(state, peer, message, nowMs);
@@ -115,7 +115,7 @@ function runAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: nu
     return true;
   }
   const { op, body } = message;
-  if (op === "backup" || isRead(op)) return read(state, peer, message, nowMs);
+  if (op === "backup" || isRead(op)) return queueRead(state, peer, message, nowMs);
   handleAdmin(state, { op, body }, nowMs, {
     answer: (body) => peer.send({ kind: "answer", id: message.id, body }),
     fail: (failure) => peer.send({ kind: "failed", id: message.id, failure }),
@@ -125,10 +125,10 @@ function runAdmin(state: DaemonState, peer: PeerState, message: Admin, nowMs: nu
 }
 
 /**
- * Runs one read of a peer at a time, and the next when the peer has taken the answer. So verdicts
- * run between any number of reads, and no answer is made before its peer can take it.
+ * Runs the reads of a peer one at a time, each once the peer has taken the answer before. So
+ * verdicts run between any number of reads, and no answer is made before its peer can take it.
  */
-function read(state: DaemonState, peer: PeerState, message: Admin, nowMs: number): true {
+function queueRead(state: DaemonState, peer: PeerState, message: Admin, nowMs: number): true {
   const { id, op, body } = message;
   if (peer.reads.waiting >= readsWaitingMax) {
     peer.send({ kind: "failed", id, failure: failure("limiter_unavailable", tooManyReads) });

@@ -47,7 +47,7 @@ export function keyOf({ userPath, key }: Identified): KeyOfCaller | null {
   return key === null ? null : { userPath, keyId: key.id };
 }
 
-interface AskedModel {
+interface RequestedModel {
   readonly targets: readonly Target[];
   /** See `Admit`. */
   readonly modelNames?: readonly string[] | undefined;
@@ -56,12 +56,12 @@ interface AskedModel {
 /** The refusal, or null. Without `modelNames` the key must allow every target. */
 export function modelProblem(
   key: Pick<ManagedKey, "id" | "models"> | null,
-  { targets, modelNames }: AskedModel,
+  { targets, modelNames }: RequestedModel,
 ): Failure | null {
   if (key === null || key.models === null) return null;
   const { id, models } = key;
-  const asked = modelNames === undefined ? targets.map(namesOf) : [modelNames];
-  const refused = asked.find((names) => !allowsModel(models, names));
+  const requested = modelNames === undefined ? targets.map(namesOf) : [modelNames];
+  const refused = requested.find((names) => !allowsModel(models, names));
   return refused === undefined ? null : modelNotAllowed(id, models, refused);
 }
 

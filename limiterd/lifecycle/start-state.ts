@@ -47,7 +47,10 @@ import { loadAccounts } from "./load-unread.js";
 import { restore } from "./restore.js";
 
 /** The callbacks that the state calls later. */
-type LaterPorts = Pick<DaemonState, "onDroppedRecord" | "onForeignVersion" | "onLimitsApplied"> &
+type LaterPorts = Pick<
+  DaemonState,
+  "onDroppedRecord" | "onUnsupportedVersion" | "onLimitsApplied"
+> &
   Pick<DaemonState, "onUnreadable" | "yieldToEventLoop" | "wallMs">;
 
 interface StartPorts extends LaterPorts {
@@ -116,7 +119,7 @@ export async function startState(
     onUnreadable,
     onBroken,
     onDroppedRecord,
-    onForeignVersion,
+    onUnsupportedVersion,
     onLimitsApplied,
     measures: measurePorts,
     yieldToEventLoop,
@@ -215,7 +218,7 @@ export async function startState(
     onInert,
     onUnreadable,
     onDroppedRecord,
-    onForeignVersion,
+    onUnsupportedVersion,
     onLimitsApplied,
     counts: newCounts(),
     measures,

@@ -9,27 +9,27 @@ import type { Operation } from "../../shared/operation.js";
 type Fields = Readonly<Record<string, unknown>>;
 
 /** What decides which of OpenAI's APIs takes the request. */
-export interface AskedReasoning {
+export interface RequestedReasoning {
   readonly hasTools: boolean;
   /** `unsaid`: the client leaves it to the model. */
   readonly effort: "none" | "some" | "unsaid";
 }
 
 /** Reads the fields of a body, whose types haven't been checked. */
-export function askedReasoning(operation: Operation, fields: Fields): AskedReasoning {
+export function requestedReasoning(operation: Operation, fields: Fields): RequestedReasoning {
   if (operation === "generate_content" || operation === "stream_generate_content")
-    return askedOfGoogle(fields);
+    return reasoningForGoogle(fields);
   const { tools, reasoning_effort: chatEffort, thinking, output_config: config } = fields;
   const hasTools = Array.isArray(tools) && tools.length > 0;
-  if (operation !== "messages") return { hasTools, effort: asked(chatEffort) };
+  if (operation !== "messages") return { hasTools, effort: effortOf(chatEffort) };
   const type = isObject(thinking) ? thinking["type"] : undefined;
   if (type === "disabled") return { hasTools, effort: "none" };
   const effort = isObject(config) ? config["effort"] : undefined;
-  return { hasTools, effort: type === "enabled" ? "some" : asked(effort) };
+  return { hasTools, effort: type === "enabled" ? "some" : effortOf(effort) };
 }
 
 /** Google's servers also read names with underscores. */
-function askedOfGoogle(fields: Fields): AskedReasoning {
+function reasoningForGoogle(fields: Fields): RequestedReasoning {
   const { tools } = fields;
   const hasTools = Array.isArray(tools) && tools.length > 0;
   const config = eitherField(fields, "generationConfig", "generation_config");
@@ -37,8 +37,8 @@ function askedOfGoogle(fields: Fields): AskedReasoning {
   const level = thinking["thinkingLevel"] ?? thinking["thinking_level"];
   const budget = thinking["thinkingBudget"] ?? thinking["thinking_budget"];
   if (isAbsent(level) && budget === 0) return { hasTools, effort: "none" };
-  const isAsked = !isAbsent(level) || (typeof budget === "number" && budget > 0);
-  return { hasTools, effort: isAsked ? "some" : "unsaid" };
+  const isRequested = !isAbsent(level) || (typeof budget === "number" && budget > 0);
+  return { hasTools, effort: isRequested ? "some" : "unsaid" };
 }
 
 function eitherField(fields: Fields, name: string, other: string): Fields {
@@ -46,18 +46,18 @@ function eitherField(fields: Fields, name: string, other: string): Fields {
   return isObject(value) ? value : {};
 }
 
-function asked(effort: unknown): AskedReasoning["effort"] {
+function effortOf(effort: unknown): RequestedReasoning["effort"] {
   return typeof effort === "string" ? (effort === "none" ? "none" : "some") : "unsaid";
 }
 
-export interface AskedOfResponses {
+export interface ResponsesNeeds {
   /** The request has tools made for OpenAI's own agents, or items of calls to them. */
   readonly agentTools: boolean;
   /** The request continues a stored response, or refers to an item of one. */
   readonly stored: boolean;
 }
 
-const nothing: AskedOfResponses = { agentTools: false, stored: false };
+const nothing: ResponsesNeeds = { agentTools: false, stored: false };
 
 /** The tools that Codex sends. The host decides about those that OpenAI runs. */
 const agentTools: ReadonlySet<unknown> = new Set(["custom", "namespace", "tool_search"]);
@@ -80,7 +80,7 @@ const agentItems: ReadonlySet<unknown> = new Set([
 ]);
 
 /** Reads the fields of a body, whose types haven't been checked. */
-export function askedOfResponses(operation: Operation, fields: Fields): AskedOfResponses {
+export function responsesNeeds(operation: Operation, fields: Fields): ResponsesNeeds {
   if (operation !== "responses") return nothing;
   const { tools, input } = fields;
   const items: readonly unknown[] = Array.isArray(input) ? input : [];

@@ -14,11 +14,11 @@ import { modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
 import {
-  type AskedOfResponses,
-  type AskedReasoning,
-  askedOfResponses,
-  askedReasoning,
   mayRunOthers,
+  type RequestedReasoning,
+  type ResponsesNeeds,
+  requestedReasoning,
+  responsesNeeds,
 } from "./call-needs.js";
 import {
   type BodyOutline,
@@ -45,8 +45,8 @@ export interface ModelBody {
   /** The field that names it: an interaction runs a model or an agent. */
   readonly modelField: ModelField;
   readonly stream: boolean;
-  readonly reasoning: AskedReasoning;
-  readonly asked: AskedOfResponses;
+  readonly reasoning: RequestedReasoning;
+  readonly responsesNeeds: ResponsesNeeds;
   /** Whether the provider may also run other models. */
   readonly mayRunOthers: boolean;
   /** Whether the client requested the usage chunk of a stream. */
@@ -136,8 +136,8 @@ export function parseModelBody(
       writtenModel,
       modelField,
       stream: value["stream"] === true,
-      reasoning: askedReasoning(operation, value),
-      asked: askedOfResponses(operation, value),
+      reasoning: requestedReasoning(operation, value),
+      responsesNeeds: responsesNeeds(operation, value),
       mayRunOthers: mayRunOthers(value) || hasRepeatedKind(text, value, members),
       includeUsage: options?.["include_usage"] === true,
       members,

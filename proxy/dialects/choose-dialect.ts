@@ -5,7 +5,7 @@
 import { isObject } from "../../shared/checked.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { type Operation, operations } from "../../shared/operation.js";
-import type { AskedOfResponses, AskedReasoning } from "../body/call-needs.js";
+import type { RequestedReasoning, ResponsesNeeds } from "../body/call-needs.js";
 import { chatCountToGoogle } from "./chat-to-google/chat-count-to-google.js";
 import { chatRequestToMessages } from "./chat-to-messages/chat-request-to-messages.js";
 import { messagesAnswerToChat } from "./chat-to-messages/messages-answer-to-chat.js";
@@ -242,7 +242,7 @@ export function chooseDialect(
 export function needsResponses(
   provider: Pick<ProviderConfig, "operations" | "chat" | "modelTraits">,
   model: string,
-  { hasTools, effort }: AskedReasoning,
+  { hasTools, effort }: RequestedReasoning,
 ): boolean {
   const { operations: offered, chat, modelTraits } = provider;
   if (!offered.has("responses")) return false;
@@ -269,7 +269,7 @@ export function needsResponses(
 export function offeredTo(
   provider: Pick<ProviderConfig, "operations" | "responses" | "nativeRequests">,
   model: string,
-  { agentTools, stored }: AskedOfResponses,
+  { agentTools, stored }: ResponsesNeeds,
 ): ReadonlySet<Operation> {
   const { operations: offered, responses, nativeRequests } = provider;
   if ((!agentTools && !stored) || nativeRequests === "untouched") return offered;
@@ -283,8 +283,8 @@ export function offeredTo(
 }
 
 interface AskedCall {
-  readonly reasoning: AskedReasoning;
-  readonly asked: AskedOfResponses;
+  readonly reasoning: RequestedReasoning;
+  readonly responsesNeeds: ResponsesNeeds;
 }
 
 /**
@@ -315,7 +315,7 @@ export class CallDialects {
 
   #choose(provider: ProviderConfig, model: string): ReturnType<typeof chooseDialect> {
     const isNeeded = needsResponses(provider, model, this.#call.reasoning);
-    const offered = offeredTo(provider, model, this.#call.asked);
+    const offered = offeredTo(provider, model, this.#call.responsesNeeds);
     const dialect = chooseDialect(this.#operation, offered, isNeeded);
     // An estimate is better than a 404 from a host that doesn't count tokens.
     const counts = dialect?.operation !== "input_tokens" || provider.chat.countsTokens;

@@ -45,6 +45,7 @@ import { sessionOf } from "../routing/session.js";
 import { forward } from "../upstream/forward.js";
 import type { Forwarded, ForwardRequest } from "../upstream/forwarded.js";
 import { markedUpstream } from "../upstream/marked-upstream.js";
+import type { Upstream } from "../upstream/upstream.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
 import {
   type AdmittedRequest,
@@ -65,6 +66,7 @@ import {
   problemAt,
   type ReadCall,
   type SentFor,
+  type TargetRequest,
 } from "./model-call.js";
 import { readMultipartCall } from "./multipart-call.js";
 
@@ -81,8 +83,8 @@ export async function modelRequest(
   if (!read.ok) return refuseUnadmitted(received, read.failure);
   const { call } = read;
   try {
-    const asked = foreignInCall(gateway, received.caller, call);
-    const problem = asked === null ? null : await asked;
+    const access = foreignInCall(gateway, received.caller, call);
+    const problem = access === null ? null : await access;
     if (problem !== null) return await refuseUnadmitted(received, problem);
     const keptAlive = call.stream
       ? keptAliveExchange(received.exchange, call.operation, gateway)
@@ -209,76 +211,86 @@ function sendCall(context: RequestContext, sending: Sending): Promise<Forwarded>
     isRepeatable: call.repeatable,
     operation: call.operation,
     stream: call.stream,
-    send: (trace, refused) => send(context, { ...sending, refused }, trace),
+    send: (trace, refused) => send(context, sending, refused, trace),
     mayLose: (part) => call.mayLose(providerOf(context.gateway, target).config, part),
   });
 }
 
+type SendContext = RequestContext<
+  | "config"
+  | "credentials"
+  | "limiter"
+  | "log"
+  | "metrics"
+  | "models"
+  | "prices"
+  | "providers"
+  | "rewriters"
+  | "monoMs"
+>;
+
 /** Not async: `sendToTarget` awaits it, so another promise would only cost time. */
 function send(
-  {
-    gateway,
-    exchange,
-    record,
-  }: RequestContext<
-    | "config"
-    | "credentials"
-    | "limiter"
-    | "log"
-    | "metrics"
-    | "models"
-    | "prices"
-    | "providers"
-    | "rewriters"
-    | "monoMs"
-  >,
-  { target, call, route, headers, hasFallback, refused }: Sending & Pick<SentFor, "refused">,
+  context: SendContext,
+  sending: Sending,
+  refused: SentFor["refused"],
   trace: AttemptTrace | null,
 ): Promise<Forwarded> {
-  const { config: provider, passed, upstream } = providerOf(gateway, target);
-  const { operation, body, savedBytes, hideUsageChunk, translator, dropped } = call.requestTo(
+  const { gateway, exchange, record } = context;
+  const { target, call, route } = sending;
+  const { config: provider } = providerOf(gateway, target);
+  const request = call.requestTo(
     provider,
     sentModel(target),
     gateway.rewriters?.(record.userPath ?? "/", target) ?? noRewriters,
     { isNamed: record.requestedModel === "", refused },
   );
+  notePrepared(context, target, request);
+  const forwarding = forwardRequest(context, sending, request, trace);
+  if (request.translator !== null) return forward(exchange, forwarding);
+  const isBackground = isBackgroundCall(call);
+  const matters = remembersOwners(gateway) || hasSeveralProviders(route.targets);
+  if (!isBackground && !(matters && isStoredCall(call))) return forward(exchange, forwarding);
+  const { operation } = request;
+  const made = { operation, provider: target.provider, userPath: record.userPath ?? "/" };
+  return forwardAndRemember(gateway, { exchange, forwarding, made, isBackground });
+}
+
+function notePrepared(
+  { gateway, exchange, record }: SendContext,
+  target: Target,
+  { savedBytes, dropped }: TargetRequest,
+): void {
   record.savedBytes = savedBytes;
   if (dropped.length > 0)
     gateway.log.debug(
       { request_id: exchange.id, target: targetName(target), dropped },
       "a translation dropped fields that the provider's dialect lacks",
     );
-  const sent = forwardRequestHeaders(exchange.rawHeaders, passed, trace);
-  if (call.body !== null) describeJson(sent, exchange);
   if (record.tries === 1)
     gateway.metrics.counts.prepared(gateway.monoMs() - record.startedMonoMs - record.waitedMs);
-  const matters = remembersOwners(gateway) || hasSeveralProviders(route.targets);
-  const isBackground = translator === null && isBackgroundCall(call);
-  const isStored = isBackground || (translator === null && matters && isStoredCall(call));
-  const marking = hasSeveralAccounts(gateway, route)
-    ? markingOf(operation, provider.account)
-    : null;
-  const marked = marking === null ? upstream : markedUpstream(upstream, marking);
-  const traced = trace === null ? marked : trace.watched(marked);
-  // When other models may run, the answer doesn't show what an alias stands for.
-  const learns = gateway.models.isMoving(target) && !call.mayRunOthers;
-  const answering = learns
-    ? watchedUpstream(traced, (answer) => {
-        record.target = gateway.models.executed(target, modelIn(answer)) ?? record.target;
-      })
-    : traced;
-  const forwarding: ForwardRequest = {
-    upstream: translator === null ? answering : translatedUpstream(answering, translator),
+}
+
+function forwardRequest(
+  context: SendContext,
+  sending: Sending,
+  request: TargetRequest,
+  trace: AttemptTrace | null,
+): ForwardRequest {
+  const { gateway, exchange } = context;
+  const { target, call, headers, hasFallback } = sending;
+  const { config: provider, passed } = providerOf(gateway, target);
+  const { operation, body, savedBytes, hideUsageChunk, translator, dropped } = request;
+  const sent = forwardRequestHeaders(exchange.rawHeaders, passed, trace);
+  if (call.body !== null) describeJson(sent, exchange);
+  const query = translator === null ? exchange.query : "";
+  return {
+    upstream: upstreamFor(context, sending, request, trace),
     provider: target.provider,
     request: {
       method: "POST",
       isNative: isNativeToGoogle(operation),
-      path: upstreamPath(
-        provider,
-        operation,
-        sentModel(target),
-        translator === null ? exchange.query : "",
-      ),
+      path: upstreamPath(provider, operation, sentModel(target), query),
       headers: translator === null ? sent : withoutDialect(sent),
       body,
       isRepeatable: true,
@@ -298,9 +310,29 @@ function send(
     onBegun: () => call.answered(),
     monoMs: gateway.monoMs,
   };
-  if (!isStored) return forward(exchange, forwarding);
-  const made = { operation, provider: target.provider, userPath: record.userPath ?? "/" };
-  return forwardAndRemember(gateway, { exchange, forwarding, made, isBackground });
+}
+
+/** The target's upstream, with everything that watches or changes the answer around it. */
+function upstreamFor(
+  { gateway, record }: SendContext,
+  { target, call, route }: Sending,
+  { operation, translator }: TargetRequest,
+  trace: AttemptTrace | null,
+): Upstream {
+  const { config: provider, upstream } = providerOf(gateway, target);
+  const marking = hasSeveralAccounts(gateway, route)
+    ? markingOf(operation, provider.account)
+    : null;
+  const marked = marking === null ? upstream : markedUpstream(upstream, marking);
+  const traced = trace === null ? marked : trace.watched(marked);
+  // When other models may run, the answer doesn't show what an alias stands for.
+  const namesAlias = gateway.models.isMoving(target) && !call.mayRunOthers;
+  const watched = namesAlias
+    ? watchedUpstream(traced, (answer) => {
+        record.target = gateway.models.executed(target, modelIn(answer)) ?? record.target;
+      })
+    : traced;
+  return translator === null ? watched : translatedUpstream(watched, translator);
 }
 
 interface Remembering {

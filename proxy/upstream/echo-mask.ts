@@ -18,9 +18,9 @@ const heldCharsMin = 8;
 /** Matches the names of operator headers that may hold a secret. */
 const secretName = /auth|key|token|secret|cookie|password/i;
 
-/** The secrets to look for in answers to calls with this key. `own`: the operator's headers. */
-export function echoedSecrets(key: string | null, own: readonly string[]): readonly Buffer[] {
-  const secrets = own.filter((_, i) => i % 2 === 1 && secretName.test(own[i - 1]!));
+/** The secrets to look for in answers to calls with this key. `headers`: the operator's. */
+export function echoedSecrets(key: string | null, headers: readonly string[]): readonly Buffer[] {
+  const secrets = headers.filter((_, i) => i % 2 === 1 && secretName.test(headers[i - 1]!));
   if (key !== null) secrets.push(key);
   // The secret part of a value such as `Bearer x`.
   return [...new Set(secrets.map((value) => value.replace(/^\w+ /, "")))]
@@ -28,7 +28,10 @@ export function echoedSecrets(key: string | null, own: readonly string[]): reado
     .map((value) => Buffer.from(value, "latin1"));
 }
 
-/** Returns `sink` itself if there are no secrets. */
+/**
+ * Returns `sink` itself if there are no secrets. `statusMax`: bodies of answers with a greater
+ * status pass unchanged.
+ */
 export function masked(
   sink: UpstreamSink,
   secrets: readonly Buffer[],

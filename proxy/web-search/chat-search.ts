@@ -3,7 +3,6 @@ import { isCount, isObject, parseJson } from "../../shared/checked.js";
 import { formatEvent, type StreamEvent } from "../dialects/event-stream.js";
 import type { JsonObject } from "../dialects/shared/translation.js";
 import {
-  type AskedSearch,
   addResults,
   citationsIn,
   countryIn,
@@ -12,6 +11,7 @@ import {
   queryIn,
   type SearchCall,
   type SearchConversation,
+  type SearchOptions,
   type SearchOutcome,
   summed,
   toolDescription,
@@ -33,7 +33,7 @@ interface Call {
 }
 
 class ChatSearch implements SearchConversation {
-  readonly asked: AskedSearch;
+  readonly options: SearchOptions;
   readonly #body: JsonObject;
   readonly #name: string;
   readonly #tools: readonly unknown[];
@@ -64,7 +64,7 @@ class ChatSearch implements SearchConversation {
     };
     this.#tools = [...tools, { type: "function", function: called }];
     this.#messages = [...(body["messages"] as readonly unknown[])];
-    this.asked = {
+    this.options = {
       maxUses: null,
       allowedDomains: [],
       blockedDomains: [],

@@ -4,7 +4,6 @@ import { append } from "../../shared/long-lists.js";
 import { formatEvent, type StreamEvent } from "../dialects/event-stream.js";
 import type { JsonObject } from "../dialects/shared/translation.js";
 import {
-  type AskedSearch,
   addResults,
   citationsIn,
   domainsIn,
@@ -13,6 +12,7 @@ import {
   queryIn,
   type SearchCall,
   type SearchConversation,
+  type SearchOptions,
   type SearchOutcome,
   summed,
   toolDescription,
@@ -32,7 +32,7 @@ export function googleSearch(body: JsonObject): SearchConversation | null {
 }
 
 class GoogleSearch implements SearchConversation {
-  readonly asked: AskedSearch;
+  readonly options: SearchOptions;
   readonly #body: JsonObject;
   readonly #name: string;
   readonly #tools: readonly JsonObject[];
@@ -40,12 +40,15 @@ class GoogleSearch implements SearchConversation {
   readonly #results = new Map<string, SearchResult>();
   readonly #queries: string[] = [];
   #turns = 0;
-  /** The client's parts so far. */
-  readonly #parts: JsonObject[] = [];
-  /** The model's parts in this turn. */
-  #said: JsonObject[] = [];
-  #head: JsonObject = {};
-  #finish: JsonObject = {};
+  /** The parts of all turns that the client gets. */
+  readonly #clientParts: JsonObject[] = [];
+  /** All parts of this turn, including calls of the search. */
+  #turnParts: JsonObject[] = [];
+  /** The fields of the first answer beside its candidates, such as its id. */
+  #answerFields: JsonObject = {};
+  /** The fields of the last candidate beside its content, such as its finish reason. */
+  #candidateFields: JsonObject = {};
+  /** The usage of the earlier turns. */
   #usage: unknown;
   #turnUsage: unknown;
   #hasFailed = false;
@@ -64,7 +67,7 @@ class GoogleSearch implements SearchConversation {
     ];
     this.#contents = [...(body["contents"] as readonly unknown[])];
     const given = names.map((name) => tool[name]).find(isObject);
-    this.asked = {
+    this.options = {
       maxUses: null,
       allowedDomains: [],
       blockedDomains: domainsIn(given?.["excludeDomains"] ?? given?.["exclude_domains"]),
@@ -81,7 +84,7 @@ class GoogleSearch implements SearchConversation {
         ? mode("AUTO")
         : given;
     this.#turns++;
-    this.#said = [];
+    this.#turnParts = [];
     this.#turnUsage = undefined;
     return {
       ...rest,
@@ -95,24 +98,24 @@ class GoogleSearch implements SearchConversation {
     this.#take(answer);
   }
 
-  /** Returns the parts that are the client's. */
+  /** Returns the parts that the client gets. */
   #take(answer: JsonObject): readonly JsonObject[] {
-    const { candidates, usageMetadata, ...head } = answer;
-    if (this.#head["responseId"] === undefined) this.#head = head;
+    const { candidates, usageMetadata, ...others } = answer;
+    if (this.#answerFields["responseId"] === undefined) this.#answerFields = others;
     if (isObject(usageMetadata)) this.#turnUsage = usageMetadata;
     const candidate: unknown = Array.isArray(candidates) ? candidates[0] : null;
     if (!isObject(candidate)) return [];
     const { content, ...rest } = candidate;
-    if (rest["finishReason"] !== undefined) this.#finish = rest;
+    if (rest["finishReason"] !== undefined) this.#candidateFields = rest;
     const parts = isObject(content) && Array.isArray(content["parts"]) ? content["parts"] : [];
-    const said = parts.filter(isObject);
-    append(this.#said, said);
-    const own = said.filter((part) => !this.#isCall(part));
-    append(this.#parts, own);
-    return own;
+    const turnParts = parts.filter(isObject);
+    append(this.#turnParts, turnParts);
+    const clientParts = turnParts.filter((part) => !this.#isSearch(part));
+    append(this.#clientParts, clientParts);
+    return clientParts;
   }
 
-  #isCall({ functionCall }: JsonObject): boolean {
+  #isSearch({ functionCall }: JsonObject): boolean {
     return isObject(functionCall) && functionCall["name"] === this.#name;
   }
 
@@ -130,14 +133,14 @@ class GoogleSearch implements SearchConversation {
   }
 
   #written(chunk: JsonObject): string {
-    return formatEvent({ event: null, data: JSON.stringify({ ...this.#head, ...chunk }) });
+    return formatEvent({ event: null, data: JSON.stringify({ ...this.#answerFields, ...chunk }) });
   }
 
   /** None beside calls of the client's: the model searches again once it has their results. */
   get calls(): readonly SearchCall[] {
     if (this.isOver) return [];
-    return this.#said
-      .filter((part) => this.#isCall(part))
+    return this.#turnParts
+      .filter((part) => this.#isSearch(part))
       .map((part, i) => {
         const call = part["functionCall"] as JsonObject;
         return { id: String(call["id"] ?? i), query: queryIn(call["args"]) };
@@ -147,7 +150,7 @@ class GoogleSearch implements SearchConversation {
   get isOver(): boolean {
     return (
       this.#hasFailed ||
-      this.#said.some((part) => isObject(part["functionCall"]) && !this.#isCall(part))
+      this.#turnParts.some((part) => isObject(part["functionCall"]) && !this.#isSearch(part))
     );
   }
 
@@ -159,14 +162,17 @@ class GoogleSearch implements SearchConversation {
     addResults(this.#results, outcomes);
     for (const { call, error } of outcomes)
       if (error === null && call.query !== null) this.#queries.push(call.query);
-    const calls = this.#said.filter((part) => this.#isCall(part));
+    const calls = this.#turnParts.filter((part) => this.#isSearch(part));
     const responses = outcomes.map((outcome, i) => {
       const { id } = calls[i]!["functionCall"] as JsonObject;
       const response = { output: outcomeText(outcome) };
       const named = { name: this.#name, response };
       return { functionResponse: id === undefined ? named : { id, ...named } };
     });
-    this.#contents.push({ role: "model", parts: this.#said }, { role: "user", parts: responses });
+    this.#contents.push(
+      { role: "model", parts: this.#turnParts },
+      { role: "user", parts: responses },
+    );
     this.#usage = summed(this.#usage, this.#turnUsage);
     this.#turnUsage = undefined;
     return "";
@@ -175,7 +181,7 @@ class GoogleSearch implements SearchConversation {
   /** Its places are counted in bytes of UTF-8. */
   #grounding(): JsonObject {
     const pages = [...this.#results.values()];
-    const text = this.#parts
+    const text = this.#clientParts
       .map((part) =>
         part["thought"] !== true && typeof part["text"] === "string" ? part["text"] : "",
       )
@@ -198,13 +204,13 @@ class GoogleSearch implements SearchConversation {
   #ending(parts: readonly JsonObject[]): JsonObject {
     const grounding = this.#queries.length === 0 ? {} : { groundingMetadata: this.#grounding() };
     const content = { role: "model", parts };
-    const candidates = [{ ...this.#finish, index: 0, content, ...grounding }];
+    const candidates = [{ ...this.#candidateFields, index: 0, content, ...grounding }];
     const usageMetadata = summed(this.#usage, this.#turnUsage);
     return { candidates, ...(usageMetadata === undefined ? {} : { usageMetadata }) };
   }
 
   whole(): JsonObject {
-    return { ...this.#head, ...this.#ending(this.#parts) };
+    return { ...this.#answerFields, ...this.#ending(this.#clientParts) };
   }
 
   lastEvents(): string {

@@ -7,7 +7,6 @@ import { append } from "../../shared/long-lists.js";
 import { formatEvent, type StreamEvent } from "../dialects/event-stream.js";
 import type { JsonObject } from "../dialects/shared/translation.js";
 import {
-  type AskedSearch,
   addResults,
   citationsIn,
   countryIn,
@@ -17,6 +16,7 @@ import {
   queryIn,
   type SearchCall,
   type SearchConversation,
+  type SearchOptions,
   type SearchOutcome,
   searchCount,
   summed,
@@ -49,7 +49,7 @@ interface OpenBlock {
 }
 
 class MessagesSearch implements SearchConversation {
-  readonly asked: AskedSearch;
+  readonly options: SearchOptions;
   readonly #body: JsonObject;
   readonly #name: string;
   readonly #tools: readonly JsonObject[];
@@ -79,7 +79,7 @@ class MessagesSearch implements SearchConversation {
     ];
     this.#messages = withToolCalls(body["messages"], this.#name);
     const { max_uses: uses } = tool;
-    this.asked = {
+    this.options = {
       maxUses: isCount(uses) ? uses : null,
       allowedDomains: domainsIn(tool["allowed_domains"]),
       blockedDomains: domainsIn(tool["blocked_domains"]),

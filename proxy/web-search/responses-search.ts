@@ -7,7 +7,6 @@ import { append } from "../../shared/long-lists.js";
 import { formatEvent, type StreamEvent } from "../dialects/event-stream.js";
 import type { JsonObject } from "../dialects/shared/translation.js";
 import {
-  type AskedSearch,
   addResults,
   citationsIn,
   countryIn,
@@ -17,6 +16,7 @@ import {
   queryIn,
   type SearchCall,
   type SearchConversation,
+  type SearchOptions,
   type SearchOutcome,
   summed,
   toolDescription,
@@ -41,7 +41,7 @@ function isSearch(tool: unknown): boolean {
 }
 
 class ResponsesSearch implements SearchConversation {
-  readonly asked: AskedSearch;
+  readonly options: SearchOptions;
   readonly #body: JsonObject;
   readonly #name: string;
   readonly #tools: readonly JsonObject[];
@@ -82,7 +82,7 @@ class ResponsesSearch implements SearchConversation {
     // The text after a search has its results.
     this.#input = items.filter((item) => isObject(item) && item["type"] !== "web_search_call");
     const { filters } = tool;
-    this.asked = {
+    this.options = {
       maxUses: null,
       allowedDomains: domainsIn(isObject(filters) ? filters["allowed_domains"] : null),
       blockedDomains: domainsIn(isObject(filters) ? filters["blocked_domains"] : null),

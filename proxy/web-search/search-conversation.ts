@@ -8,8 +8,8 @@ import type { StreamEvent } from "../dialects/event-stream.js";
 import type { JsonObject } from "../dialects/shared/translation.js";
 import type { SearchQuery, SearchResult } from "./search-provider.js";
 
-/** What a client asks of the search. */
-export interface AskedSearch extends Omit<SearchQuery, "query"> {
+/** What the client requests of the search, besides the query. */
+export interface SearchOptions extends Omit<SearchQuery, "query"> {
   /** Null: the operator's. */
   readonly maxUses: number | null;
 }
@@ -40,7 +40,7 @@ export interface SearchOutcome {
  * then `calls` says what to search for.
  */
 export interface SearchConversation {
-  readonly asked: AskedSearch;
+  readonly options: SearchOptions;
   /** The body of the next turn. `isLast`: the model may not search again. */
   body(isLast: boolean): JsonObject;
   /** Takes the whole answer of a turn. */

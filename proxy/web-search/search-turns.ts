@@ -145,7 +145,7 @@ class SearchTurns {
     this.#search = search;
     this.#conversation = conversation;
     const { searchesMax } = search.config;
-    this.#left = Math.min(searchesMax, conversation.asked.maxUses ?? searchesMax);
+    this.#left = Math.min(searchesMax, conversation.options.maxUses ?? searchesMax);
   }
 
   async run(stream: boolean): Promise<void> {
@@ -227,9 +227,9 @@ class SearchTurns {
     if (query.length > queryCharsMax) return failed("query_too_long");
     if (this.#left === 0) return failed("max_uses_exceeded");
     this.#left--;
-    const { asked } = this.#conversation;
+    const { options } = this.#conversation;
     const startedMonoMs = gateway.monoMs();
-    const answer = await this.#search.search({ ...asked, query }, (abort) => aborts.push(abort));
+    const answer = await this.#search.search({ ...options, query }, (abort) => aborts.push(abort));
     if (answer.ok) {
       this.#charge(startedMonoMs);
       return { call, results: answer.results, error: null };

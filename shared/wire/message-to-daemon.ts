@@ -317,8 +317,8 @@ const toDaemon = messages([
 export type ToDaemon = ValueOf<typeof toDaemon>;
 
 /** A hello of an unsupported version. Fields are null if it has no role or no proxy id. */
-export interface ForeignHello {
-  readonly kind: "foreign hello";
+export interface UnsupportedHello {
+  readonly kind: "unsupported hello";
   readonly id: number;
   readonly wireVersion: number;
   readonly role: Role | null;
@@ -333,7 +333,7 @@ export interface UnknownOperation {
 }
 
 /** Messages that peers of other releases may send without breaking the grammar. */
-export type OfOtherRelease = ForeignHello | UnknownOperation;
+export type FromOtherRelease = UnsupportedHello | UnknownOperation;
 
 /** A message as the array that goes on the wire. */
 export const writeToDaemon = toDaemon.write;
@@ -342,24 +342,24 @@ export const writeToDaemon = toDaemon.write;
 export function parseToDaemon(
   frame: unknown,
   versions: WireVersions = wireVersions,
-): ToDaemon | OfOtherRelease | null {
+): ToDaemon | FromOtherRelease | null {
   const known = toDaemon.read(frame);
   if (known !== broken && (known.kind !== "hello" || speaks(versions, known.wireVersion)))
     return known;
-  return Array.isArray(frame) ? ofOtherRelease(frame, versions) : null;
+  return Array.isArray(frame) ? fromOtherRelease(frame, versions) : null;
 }
 
-function ofOtherRelease(
+function fromOtherRelease(
   [kind, id, third, ...rest]: readonly unknown[],
   versions: WireVersions,
-): OfOtherRelease | null {
+): FromOtherRelease | null {
   if (!isCount(id)) return null;
   if (kind === "admin" && isOperationName(third) && !isKnown(third) && rest.length > 0)
     return { kind: "unknown operation", id, op: third };
   if (kind !== "hello" || !isCount(third) || speaks(versions, third)) return null;
   const [theirRole, theirId] = rest;
   return {
-    kind: "foreign hello",
+    kind: "unsupported hello",
     id,
     wireVersion: third,
     role: roles.find((role) => role === theirRole) ?? null,

@@ -31,7 +31,7 @@ import type { AdminOp } from "../../shared/wire/admin-op.js";
 import { createFrameReader, encodeFrame } from "../../shared/wire/codec.js";
 import type { FromDaemon } from "../../shared/wire/message-from-daemon.js";
 import { writeFromDaemon } from "../../shared/wire/message-from-daemon.js";
-import type { Admin, OfOtherRelease, ToDaemon } from "../../shared/wire/message-to-daemon.js";
+import type { Admin, FromOtherRelease, ToDaemon } from "../../shared/wire/message-to-daemon.js";
 import { parseToDaemon } from "../../shared/wire/message-to-daemon.js";
 
 type UsagePage = (query: Readonly<Record<string, unknown>>) => object | null;
@@ -118,7 +118,7 @@ function onMessage(
   daemon: FakeDaemon,
   options: FakeDaemonOptions,
   peer: Peer,
-  message: ToDaemon | OfOtherRelease | null,
+  message: ToDaemon | FromOtherRelease | null,
 ): void {
   if (message?.kind === "hello") {
     // As the daemon, which waits for the rest.

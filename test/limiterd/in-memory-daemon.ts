@@ -226,7 +226,7 @@ export function startDaemon(
     onDroppedRecord: (proxyId, field, { requestId }) =>
       void droppedRecords.push(`${proxyId} ${requestId} ${field}`),
     onLimitsApplied: (counts) => void appliedLimits.push(counts),
-    onForeignVersion: ({ wireVersion: theirs, role }) =>
+    onUnsupportedVersion: ({ wireVersion: theirs, role }) =>
       void foreignVersions.push(`${role ?? "nobody"} ${theirs}`),
     counts: newCounts(),
     measures: new DaemonMeasures(),

@@ -1,13 +1,13 @@
 /** A message as one line of the trace. */
 import type { Target } from "../../shared/domain/target-name.js";
 import type { FromDaemon } from "../../shared/wire/message-from-daemon.js";
-import type { OfOtherRelease, ToDaemon } from "../../shared/wire/message-to-daemon.js";
+import type { FromOtherRelease, ToDaemon } from "../../shared/wire/message-to-daemon.js";
 
 export function describeTarget(target: Target | null): string {
   return target === null ? "no target" : `${target.provider}/${target.model}`;
 }
 
-export function describeMessage(message: ToDaemon | OfOtherRelease | FromDaemon): string {
+export function describeMessage(message: ToDaemon | FromOtherRelease | FromDaemon): string {
   switch (message.kind) {
     case "admit":
       return `${message.submission ? "submission" : "admit"} ${message.id} ${message.userPath} ${message.targets.map(describeTarget).join(",")}`;
@@ -21,7 +21,7 @@ export function describeMessage(message: ToDaemon | OfOtherRelease | FromDaemon)
       return `release of lease ${message.id}`;
     case "hello":
       return `hello ${message.proxyId} with ${message.leases.length} leases`;
-    case "foreign hello":
+    case "unsupported hello":
       return `hello ${message.proxyId} of version ${message.wireVersion}`;
     case "unknown operation":
       return message.op;

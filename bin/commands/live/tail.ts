@@ -27,7 +27,7 @@ interface TailFlags extends CommandFlags {
 const everyMs = 1_000;
 /** A poll shows at most 2,000 records and 2,000 refusals; of more, the newest. */
 const pagesMax = 10;
-const atTheBeginning: TailCursor = { recordId: null, refusedAt: "", refusalsThen: 0 };
+const atTheBeginning: TailCursor = { recordId: null, refusedAt: "", refusalsThatTime: 0 };
 
 /** Adds `tail` to the program. */
 export function addTail(program: Command, session: Session): void {

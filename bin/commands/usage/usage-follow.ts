@@ -113,8 +113,8 @@ async function followUntilStopped(
       const { message } = error as Error;
       report.failed(message.replace(/^error: /, ""));
       await sink.close();
-      const askedMs = error instanceof SinkError ? error.retryAfterMs : null;
-      await stop.pause(retryPauseMs(failures, askedMs, Math.random()));
+      const retryAfterMs = error instanceof SinkError ? error.retryAfterMs : null;
+      await stop.pause(retryPauseMs(failures, retryAfterMs, Math.random()));
     }
   }
 }

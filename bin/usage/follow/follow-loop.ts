@@ -88,15 +88,19 @@ function reportGaps(page: FollowedPage, { onNotice }: FollowOptions): void {
 /** The pause before the first retry; doubled up to a maximum. */
 const firstRetryMs = 1000;
 const longestRetryMs = 60_000;
-/** The longest pause that a destination may ask for. */
-const askedMaxMs = 600_000;
+/** The longest Retry-After of a destination that is honoured. */
+const retryAfterMaxMs = 600_000;
 
 /**
  * The pause before a retry. It doubles with each consecutive failure (`failures` is 1 for the
- * first), and is at least as long as the destination asks. `spread`, from 0 to 1, keeps many hosts
+ * first), and is at least the destination's Retry-After. `spread`, from 0 to 1, keeps many hosts
  * from retrying simultaneously.
  */
-export function retryPauseMs(failures: number, askedMs: number | null, spread: number): number {
+export function retryPauseMs(
+  failures: number,
+  retryAfterMs: number | null,
+  spread: number,
+): number {
   const longest = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures - 1, 10));
-  return Math.max(longest * (0.5 + spread / 2), Math.min(askedMs ?? 0, askedMaxMs));
+  return Math.max(longest * (0.5 + spread / 2), Math.min(retryAfterMs ?? 0, retryAfterMaxMs));
 }

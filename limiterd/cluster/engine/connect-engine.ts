@@ -17,7 +17,7 @@ import {
 import type { ClientOptions, EngineClient, OpenClient } from "./engine-client.js";
 import { commandScript, createCommands, createScriptRunner } from "./engine-commands.js";
 import {
-  type Asked,
+  type EngineCommand,
   EngineFault,
   faultOf,
   isAboutCommand,
@@ -230,7 +230,7 @@ function warnOf(link: Link, warnings: readonly string[]): void {
 type Work<T> = (client: EngineClient) => Promise<T>;
 
 /** Converts failures into the port's errors, which never contain a command's arguments. */
-async function ask<T>(link: Link, asked: Asked, work: Work<T>): Promise<T> {
+async function ask<T>(link: Link, command: EngineCommand, work: Work<T>): Promise<T> {
   const { client, state } = link;
   if (client === null || state.kind !== "connected")
     throw new EngineAwayError(
@@ -241,7 +241,7 @@ async function ask<T>(link: Link, asked: Asked, work: Work<T>): Promise<T> {
   } catch (error) {
     // Later answers may be damaged, too.
     if (error instanceof EngineFault && link.client === client) link.broken(error);
-    if (isAboutCommand(error)) throw new EngineRefusedError(refusalOf(error, asked));
+    if (isAboutCommand(error)) throw new EngineRefusedError(refusalOf(error, command));
     const fault = faultOf(error);
     if (refusesWrites(error) && link.client === client) {
       link.refusing = fault;

@@ -37,7 +37,7 @@ const listedMax = 1000;
 const walkedPerTick = 5000;
 
 /** A question, with what is needed to apply its answer. */
-interface Asked extends SpendQuestion {
+interface OpenQuestion extends SpendQuestion {
   /** The budget's last reset at the time of the question. */
   readonly resetAtMs: number | null;
   readonly generation: number;
@@ -90,14 +90,14 @@ export class SpendExchange implements OtherHosts {
 
   /** Resolves when the other hosts' spend on these accounts is fresh, or after `listWaitMs`. */
   async refresh(accounts: Iterable<Account>): Promise<void> {
-    const asked: Asked[] = [];
+    const questions: OpenQuestion[] = [];
     for (const account of accounts) {
-      if (asked.length >= listedMax) break;
-      asked.push(this.#question(this.#accounts.need(account), null));
+      if (questions.length >= listedMax) break;
+      questions.push(this.#question(this.#accounts.need(account), null));
     }
-    if (asked.length === 0) return;
+    if (questions.length === 0) return;
     await Promise.race([
-      this.#ask(asked),
+      this.#ask(questions),
       new Promise<void>((resolve) => this.#ports.after(listWaitMs, resolve)),
     ]);
   }
@@ -136,25 +136,29 @@ export class SpendExchange implements OtherHosts {
   }
 
   /** The questions of this tick, at most `max`; reports come first. */
-  #takeQuestions(max: number): Asked[] {
+  #takeQuestions(max: number): OpenQuestion[] {
     this.#accounts.tick();
     this.#walkOn();
-    const asked: Asked[] = [];
+    const questions: OpenQuestion[] = [];
     const names = new Set<string>();
     for (const [name, account] of this.#unsent) {
-      if (asked.length >= max) return asked;
+      if (questions.length >= max) return questions;
       this.#unsent.delete(name);
       names.add(name);
-      asked.push(this.#question(this.#accounts.find(name), account));
+      questions.push(this.#question(this.#accounts.find(name), account));
     }
-    for (const known of this.#accounts.takeFollowed(max - asked.length, names))
-      asked.push(this.#question(known, null));
-    return asked;
+    for (const known of this.#accounts.takeFollowed(max - questions.length, names))
+      questions.push(this.#question(known, null));
+    return questions;
   }
 
-  /** `askedAtMs`: on the monotonic clock, before the questions were sent. */
-  #take(asked: readonly Asked[], answers: readonly SpendAnswer[], askedAtMs: number): void {
-    for (const [i, question] of asked.entries()) {
+  /** `sentAtMs`: on the monotonic clock, before the questions were sent. */
+  #take(
+    questions: readonly OpenQuestion[],
+    answers: readonly SpendAnswer[],
+    sentAtMs: number,
+  ): void {
+    for (const [i, question] of questions.entries()) {
       const { known, resetAtMs, generation } = question;
       const answer = answers[i]!;
       if (!answer.ok) {
@@ -162,23 +166,23 @@ export class SpendExchange implements OtherHosts {
         this.#ports.onRefused(answer.reason);
         continue;
       }
-      if (known === null || (known.readAtMs !== null && known.readAtMs > askedAtMs)) continue;
+      if (known === null || (known.readAtMs !== null && known.readAtMs > sentAtMs)) continue;
       const others = [...answer.rows].flatMap(([host, text]) =>
         host === this.#ports.host ? [] : [periodsInRow(text, resetAtMs) ?? []],
       );
       const sums = addRows(others);
       known.periods = known.generation === generation ? atLeast(known.periods, sums) : sums;
       known.generation = generation;
-      known.readAtMs = askedAtMs;
+      known.readAtMs = sentAtMs;
     }
   }
 
   /** The engine didn't answer and may have lost the report: repeat it. */
-  #failed(asked: readonly Asked[]): void {
-    for (const { reported } of asked) if (reported !== null) this.charged(reported);
+  #failed(questions: readonly OpenQuestion[]): void {
+    for (const { reported } of questions) if (reported !== null) this.charged(reported);
   }
 
-  #question(known: Known | null, reported: Account | null): Asked {
+  #question(known: Known | null, reported: Account | null): OpenQuestion {
     const { book, nowMs } = this.#ports;
     const budget = reported?.budget ?? known!.budget;
     const { resetAtMs, generation } = budget;
@@ -212,15 +216,15 @@ export class SpendExchange implements OtherHosts {
     return this.#ask(known.map((each) => this.#question(each, null)));
   }
 
-  async #ask(asked: readonly Asked[]): Promise<boolean> {
+  async #ask(questions: readonly OpenQuestion[]): Promise<boolean> {
     const { board, monoMs } = this.#ports;
-    for (let i = 0; i < asked.length; i += perQuestion) {
-      const some = asked.slice(i, i + perQuestion);
-      const askedAtMs = monoMs();
+    for (let i = 0; i < questions.length; i += perQuestion) {
+      const some = questions.slice(i, i + perQuestion);
+      const sentAtMs = monoMs();
       try {
-        this.#take(some, await board.exchange(some), askedAtMs);
+        this.#take(some, await board.exchange(some), sentAtMs);
       } catch (error) {
-        this.#failed(asked.slice(i));
+        this.#failed(questions.slice(i));
         if (!(error instanceof EngineAwayError)) throw error;
         return false;
       }

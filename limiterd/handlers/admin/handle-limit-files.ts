@@ -63,7 +63,7 @@ export function handleLimitFiles(
   });
 }
 
-interface Asked {
+interface FileRequest {
   readonly file: HeldLimitFile;
   readonly fields: Readonly<Record<string, unknown>>;
 }
@@ -79,7 +79,7 @@ function disabledOf(state: DaemonState, { rules, budgets }: HeldLimitFile): Fail
 /** The body: {id, prune?, take_over?, dry_run?, after?}. */
 async function answerPlan(
   state: DaemonState,
-  { file, fields }: Asked,
+  { file, fields }: FileRequest,
   nowMs: number,
   ports: AdminPorts,
 ): Promise<void> {
@@ -154,7 +154,7 @@ function prepareAtOnce(
 /** Applies a plan. The body: {id, revision}. Fails if the plan would be different now. */
 async function carryOut(
   state: DaemonState,
-  { file, fields }: Asked,
+  { file, fields }: FileRequest,
   nowMs: number,
   ports: AdminPorts,
 ): Promise<void> {

@@ -109,7 +109,7 @@ export class BackTests {
   }
 }
 
-interface Asked {
+interface BackTestRequest {
   readonly question: BackTestQuestion;
   /** The number of the back-test to continue; null: begin one. */
   readonly after: number | null;
@@ -119,7 +119,7 @@ interface Asked {
 export function parseBackTest(
   body: unknown,
   options: { readonly perChildEntitled: boolean },
-): Checked<Asked> {
+): Checked<BackTestRequest> {
   const fields = isObject(body) ? body : {};
   if (fields["after"] === null)
     return bad("after must have a value, or be left out, not null", "after");

@@ -57,7 +57,7 @@ export class ClusterCounts {
   }
 }
 
-type Asked = readonly [Share, SyncQuestion];
+type SentQuestion = readonly [Share, SyncQuestion];
 
 export class ShareSync {
   /** Wall time, for requests that are judged again. */
@@ -255,13 +255,13 @@ export class ShareSync {
   }
 
   #ask(): void {
-    const asked: Asked[] = [];
+    const batch: SentQuestion[] = [];
     // Questions to a server that may not answer are sent apart, so that they don't delay the
     // others.
-    const doubtful: Asked[] = [];
+    const doubtful: SentQuestion[] = [];
     for (const share of this.#due) {
-      if (asked.length >= questionsPerBatch) {
-        this.#send(asked.splice(0));
+      if (batch.length >= questionsPerBatch) {
+        this.#send(batch.splice(0));
         // While the engine is away, one batch is enough to test it.
         if (this.turn.away) return;
       }
@@ -275,45 +275,49 @@ export class ShareSync {
         this.#parked.ended([share], this.turn.monoMs);
         continue;
       }
-      (share.isAway ? doubtful : asked).push([share, share.question(own, ++this.#seq)]);
+      (share.isAway ? doubtful : batch).push([share, share.question(own, ++this.#seq)]);
       this.#parked.sent(share);
     }
-    if (asked.length > 0) this.#send(asked);
+    if (batch.length > 0) this.#send(batch);
     if (doubtful.length > 0) this.#send(doubtful);
   }
 
-  #send(asked: readonly Asked[]): void {
+  #send(batch: readonly SentQuestion[]): void {
     const sentMonoMs = this.turn.monoMs;
     this.#triedMonoMs = sentMonoMs;
-    this.counts.questions += asked.length;
-    this.#ports.shared.sync(asked.map(([, question]) => question)).then(
-      (replies) => this.#answered(asked, replies, sentMonoMs),
-      () => this.#unanswered(asked),
+    this.counts.questions += batch.length;
+    this.#ports.shared.sync(batch.map(([, question]) => question)).then(
+      (replies) => this.#answered(batch, replies, sentMonoMs),
+      () => this.#unanswered(batch),
     );
   }
 
-  #answered(asked: readonly Asked[], replies: readonly SyncReply[], sentMonoMs: number): void {
+  #answered(
+    batch: readonly SentQuestion[],
+    replies: readonly SyncReply[],
+    sentMonoMs: number,
+  ): void {
     if (this.#stopped) return;
     this.enter();
     const receivedMonoMs = this.turn.monoMs;
     this.counts.answered((receivedMonoMs - sentMonoMs) / 1000);
     if (this.turn.away) this.#back();
-    asked.forEach(([share, question], i) => {
+    batch.forEach(([share, question], i) => {
       const reply = replies[i]!;
       this.counts.granted += reply.granted + reply.slotsGranted;
       share.answered(question, reply, { sentMonoMs, receivedMonoMs });
     });
     this.#parked.ended(
-      asked.map(([share]) => share),
+      batch.map(([share]) => share),
       receivedMonoMs,
     );
-    for (const [share] of asked) if (share.waiting > 0) this.need(share);
+    for (const [share] of batch) if (share.waiting > 0) this.need(share);
   }
 
-  #unanswered(asked: readonly Asked[]): void {
+  #unanswered(batch: readonly SentQuestion[]): void {
     if (this.#stopped) return;
     this.enter();
-    for (const [share, question] of asked) share.unanswered(question);
+    for (const [share, question] of batch) share.unanswered(question);
     this.turn.away = true;
     this.#parked.expire(this.turn.monoMs, true);
     this.#lookLater.begin();

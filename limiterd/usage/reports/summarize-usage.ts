@@ -66,14 +66,14 @@ export async function summarizeUsage(
 }
 
 /** The window of a summary, and the other hosts' sums if there are any. */
-interface Asked {
+interface SummaryQuery {
   readonly window: UsageWindow;
   readonly others: OthersSums | null;
 }
 
 async function summarize(
   state: DaemonState,
-  { window, others: otherSums }: Asked,
+  { window, others: otherSums }: SummaryQuery,
   by: Grouping | null,
   nowMs: number,
 ): Promise<UsageSummary> {

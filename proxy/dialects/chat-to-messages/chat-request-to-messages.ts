@@ -18,7 +18,7 @@ export function chatRequestToMessages(
   options: RequestOptions,
 ): TranslatedRequest {
   const reader = new RequestReader("Anthropic messages", options.isStrict);
-  if (!reader.depth(body)) return reader.result(body);
+  if (!reader.isShallowEnough(body)) return reader.result(body);
   reader.fields(body, chatRequestFields, "");
   const turns = chatTurnsToMessages(body["messages"], reader);
   const tools = chatToolsToMessages(body, reader);

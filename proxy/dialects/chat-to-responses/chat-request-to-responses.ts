@@ -28,7 +28,7 @@ export function chatRequestToResponses(
   options: RequestOptions,
 ): TranslatedRequest {
   const reader = new RequestReader("Responses", options.isStrict);
-  if (!reader.depth(body)) return reader.result(body);
+  if (!reader.isShallowEnough(body)) return reader.result(body);
   reader.fields(body, chatRequestFields, "");
   const out: Record<string, unknown> = {
     model: body["model"],

@@ -19,7 +19,7 @@ export function googleRequestToChat(
 ): TranslatedRequest {
   const reader = new RequestReader("chat completions", options.isStrict);
   const body = camelFields(given);
-  if (!reader.depth(body)) return reader.result(body);
+  if (!reader.isShallowEnough(body)) return reader.result(body);
   reader.fields(body, googleRequestFields, "");
   const config = isAbsent(body["generationConfig"])
     ? {}

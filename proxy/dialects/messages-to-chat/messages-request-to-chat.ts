@@ -15,7 +15,7 @@ export function messagesRequestToChat(
   options: RequestOptions,
 ): TranslatedRequest {
   const reader = new RequestReader("chat completions", options.isStrict);
-  if (!reader.depth(body)) return reader.result(body);
+  if (!reader.isShallowEnough(body)) return reader.result(body);
   reader.fields(body, messagesRequestFields, "");
   const messages = messagesTurnsToChat(body, reader, options.takesFilesInResults);
   const tools = messagesToolsToChat(body["tools"], reader);

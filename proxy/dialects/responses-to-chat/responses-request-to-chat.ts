@@ -22,7 +22,7 @@ export function responsesRequestToChat(
   options: RequestOptions,
 ): TranslatedRequest {
   const check = new RequestCheck(options.isStrict);
-  if (!check.depth(body)) return check.result({});
+  if (!check.isShallowEnough(body)) return check.result({});
   const chat: Fields = {
     model: body["model"],
     messages: responsesInputToChat(body, options, check),

@@ -58,7 +58,7 @@ export class RequestCheck {
    * False, with an error, if the body is nested too deeply to be written as JSON again. Call this
    * first.
    */
-  depth(body: JsonObject): boolean {
+  isShallowEnough(body: JsonObject): boolean {
     for (const key in body) {
       if (!nestedDeeperThan(body[key], jsonDepthMax)) continue;
       this.refuse(key, `must not be nested deeper than ${jsonDepthMax} levels`);

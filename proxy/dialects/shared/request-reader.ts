@@ -88,9 +88,9 @@ export class RequestReader {
     return null;
   }
 
-  /** As `RequestCheck.depth`. */
-  depth(body: JsonObject): boolean {
-    return this.#check.depth(body);
+  /** As `RequestCheck.isShallowEnough`. */
+  isShallowEnough(body: JsonObject): boolean {
+    return this.#check.isShallowEnough(body);
   }
 
   object(value: unknown, path: string): JsonObject {

@@ -50,7 +50,7 @@ export function createHttpUpstream(
     ): UpstreamCall {
       const key = keys.choose();
       const call = new HttpCall(
-        masked(sink, secretsWith(key), 299),
+        masked(sink, secretsWith(key), successMax),
         deadlines,
         decodedAnswer,
         timeouts,
@@ -60,10 +60,10 @@ export function createHttpUpstream(
         return call;
       }
       if (key !== null) call.keyName = keys.nameOf(key);
-      if (key !== null && keys.learns) call.onStatus = noteRefusals(keys, key);
-      const own = isNative === true ? nativeHeadersWith(key) : headersWith(key);
+      if (key !== null && keys.wantsRefusals) call.onStatus = noteRefusals(keys, key);
+      const keyHeaders = isNative === true ? nativeHeadersWith(key) : headersWith(key);
       const passed = withOwnHeaders(given, provider.headers);
-      const headers = isAnthropic ? withVersion(passed, own) : [...passed, ...own];
+      const headers = isAnthropic ? withVersion(passed, keyHeaders) : [...passed, ...keyHeaders];
       const isHeld = body === null || Buffer.isBuffer(body) || body instanceof LargeBody;
       if (body !== null && !Buffer.isBuffer(body) && body.bytes !== null)
         headers.push("content-length", String(body.bytes));
@@ -90,11 +90,14 @@ export function createHttpUpstream(
   };
 }
 
+/** Errors are redacted as a whole (`redact`). */
+const successMax = 299;
+
 /** Anthropic requires a version. A client that speaks Anthropic's dialect names one itself. */
 const anthropicVersion = ["anthropic-version", "2023-06-01"] as const;
 
-function withVersion(headers: readonly string[], ownHeaders: readonly string[]): string[] {
+function withVersion(headers: readonly string[], keyHeaders: readonly string[]): string[] {
   return headerOf(headers, "anthropic-version") === ""
-    ? [...headers, ...anthropicVersion, ...ownHeaders]
-    : [...headers, ...ownHeaders];
+    ? [...headers, ...anthropicVersion, ...keyHeaders]
+    : [...headers, ...keyHeaders];
 }

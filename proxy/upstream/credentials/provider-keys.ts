@@ -58,7 +58,7 @@ export class ProviderKeys {
   }
 
   /** Whether refusals must be reported to `refused`. */
-  get learns(): boolean {
+  get wantsRefusals(): boolean {
     return this.#keys.length > 1 || this.#renew !== null;
   }
 

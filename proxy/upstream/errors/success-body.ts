@@ -29,8 +29,7 @@ function isFilled(value: unknown): boolean {
  * Whether a 2xx to an operation that is answered in JSON is an answer, as far as all dialects
  * agree: any JSON that isn't empty. `value` is the parsed text, or undefined if the text isn't
  * JSON. In that case braces around the text are enough: Python writes NaN, which its clients read,
- * and .NET may write a byte order mark. `mayHoldNothing`: the
- * request is the GET of a stored answer.
+ * and .NET may write a byte order mark. `mayHoldNothing`: the request is the GET of a stored answer.
  */
 export function isSomeAnswer(value: unknown, text: string, mayHoldNothing = false): boolean {
   if (value === undefined)
@@ -89,9 +88,10 @@ function isEmptyOfGoogle(value: Readonly<Record<string, unknown>>): boolean {
 function isNoChoice([choice, ...others]: readonly unknown[]): boolean {
   if (choice === undefined) return true;
   if (!isObject(choice) || others.length > 0) return false;
-  const { message, content: google, finish_reason: reason, finishReason = reason } = choice;
-  const { content, tool_calls: calls, parts } = [message, google].find(isObject) ?? {};
-  return isFailedReason(finishReason) && ![content, calls, parts].some(isFilled);
+  // OpenAI's names, then Google's.
+  if (!isFailedReason(choice["finishReason"] ?? choice["finish_reason"])) return false;
+  const result = [choice["message"], choice["content"]].find(isObject);
+  return !["content", "tool_calls", "parts"].some((name) => isFilled(result?.[name]));
 }
 
 /** Describes a body that isn't an answer, for the error message. */

@@ -27,6 +27,9 @@ import { HttpProxyCall, type SubstituteRequest } from "./http-proxy-call.js";
 import type { PassthroughUpstream } from "./passthrough-upstream.js";
 import { Tunnel } from "./tunnel.js";
 
+/** Errors pass as well, so their bodies are masked too. */
+const anyStatus = 599;
+
 /**
  * http-proxy reads the deprecated `util._extend` when it is loaded, and Node from 22 on prints a
  * warning about that at the first request.
@@ -92,13 +95,17 @@ export function createHttpProxyUpstream(
     send(request, sink) {
       const { method, path, body } = request;
       const key = keys.choose();
-      const call = new HttpProxyCall(masked(sink, secretsWith(key), 599), deadlines, provider);
+      const call = new HttpProxyCall(
+        masked(sink, secretsWith(key), anyStatus),
+        deadlines,
+        provider,
+      );
       if (keys.missing !== null) {
         sink.onFailure({ kind: "unreachable", reason: keys.missing });
         return call;
       }
       if (key !== null) call.keyName = keys.nameOf(key);
-      if (key !== null && keys.learns) call.onStatus = noteRefusals(keys, key);
+      if (key !== null && keys.wantsRefusals) call.onStatus = noteRefusals(keys, key);
       const headers = headersOf(key, path, [...request.headers, ...framing(body)]);
       const sendBy = (by: HttpAgent): void => {
         // The substitute has no method: for a DELETE of unknown length http-proxy sets the length

@@ -57,8 +57,8 @@ export function relayAnswer(exchange: Exchange, what: RelayRequest): Promise<For
 class Relaying extends AnswerRelay<RelayRequest> {
   /** The response headers: the provider's, then Sluice's. */
   #headers: string[] = [];
-  /** The provider's Content-Length; empty without one. */
-  #length = "";
+  /** The provider's Content-Length; null without one. */
+  #announcedBytes: number | null = null;
   /** How many bytes may be held: more for an answer whose addresses may have to be rewritten. */
   #heldBytesMax = heldResponseBytesMax;
   #mayHaveLinks = false;
@@ -87,7 +87,8 @@ class Relaying extends AnswerRelay<RelayRequest> {
     const relinked = relinkedHeaders(what.links, status, rawHeaders);
     if (relinked === null) return this.#refuseRedirect();
     append(this.#headers, relinked);
-    this.#length = headerOf(rawHeaders, "content-length");
+    const length = headerOf(rawHeaders, "content-length");
+    this.#announcedBytes = length === "" ? null : Number(length);
     const contentType = headerOf(rawHeaders, "content-type").toLowerCase();
     const coding = headerOf(rawHeaders, "content-encoding");
     const isReadable = /^(?:identity)?$/i.test(coding);
@@ -112,7 +113,7 @@ class Relaying extends AnswerRelay<RelayRequest> {
     const isHeld =
       isReadable &&
       (isJson || status >= 400) &&
-      Number(this.#length) <= this.#heldBytesMax &&
+      (this.#announcedBytes ?? 0) <= this.#heldBytesMax &&
       what.request.method !== "HEAD";
     if (!mayReportUsage) this.meter.beginBody("unmetered", isHeld);
     else if (isReadable) this.meter.beginBody(isJson ? "json" : "bytes", isHeld);
@@ -130,7 +131,8 @@ class Relaying extends AnswerRelay<RelayRequest> {
    * sends.
    */
   #begin(): void {
-    if (this.#length !== "") this.#headers.push("content-length", this.#length);
+    if (this.#announcedBytes !== null)
+      this.#headers.push("content-length", String(this.#announcedBytes));
     this.exchange.begin(this.status, this.#headers);
   }
 
@@ -139,7 +141,7 @@ class Relaying extends AnswerRelay<RelayRequest> {
     if (meter.isStream) meter.push(chunk);
     else meter.keep(chunk);
     if (!this.exchange.begun) this.#hold();
-    else if (this.#length !== "" && meter.bytes === Number(this.#length)) this.#last = chunk;
+    else if (meter.bytes === this.#announcedBytes) this.#last = chunk;
     else this.write(chunk);
   }
 

@@ -1,7 +1,7 @@
 import t from "tap";
 import { eventsSince, type Newest, type TailCursor } from "../../../bin/live/tail-cursor.js";
 
-const nothing: TailCursor = { recordId: null, refusedAt: "", refusalsThen: 0 };
+const nothing: TailCursor = { recordId: null, refusedAt: "", refusalsThatTime: 0 };
 
 function newest(
   records: readonly (readonly [id: string, time: string])[],

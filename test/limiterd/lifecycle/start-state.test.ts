@@ -92,7 +92,7 @@ async function start(
         throw error;
       },
       onDroppedRecord: () => {},
-      onForeignVersion: () => {},
+      onUnsupportedVersion: () => {},
       onLimitsApplied: () => {},
       beginCopy,
       yieldToEventLoop,

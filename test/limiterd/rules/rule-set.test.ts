@@ -415,7 +415,7 @@ t.test("what does nothing is told once all rules are read", async (t) => {
       onUnreadable: () => {},
       onBroken: () => {},
       onDroppedRecord: () => {},
-      onForeignVersion: () => {},
+      onUnsupportedVersion: () => {},
       onLimitsApplied: () => {},
       beginCopy: noCopies,
       yieldToEventLoop: () => Promise.resolve(),

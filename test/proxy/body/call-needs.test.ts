@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { askedOfResponses } from "../../../proxy/body/call-needs.js";
+import { responsesNeeds } from "../../../proxy/body/call-needs.js";
 import { bodyText, parseModelBody } from "../../../proxy/body/model-body.js";
 
 t.test("a request of the Responses API may ask for what not every host has", async (t) => {
@@ -27,9 +27,9 @@ t.test("a request of the Responses API may ask for what not every host has", asy
     ["nonsense", { input: 7, tools: 7 }, false, false],
   ];
   for (const [name, body, agentTools, stored] of cases) {
-    t.strictSame(askedOfResponses("responses", body), { agentTools, stored }, name);
+    t.strictSame(responsesNeeds("responses", body), { agentTools, stored }, name);
     t.strictSame(
-      askedOfResponses("chat_completions", body),
+      responsesNeeds("chat_completions", body),
       { agentTools: false, stored: false },
       `${name}, in chat completions`,
     );

@@ -12,7 +12,7 @@ import { subjectBytesMax } from "../../../shared/bounds.js";
 
 type Read = Omit<
   ModelBody,
-  "members" | "reasoning" | "asked" | "writtenModel" | "modelField" | "mayRunOthers"
+  "members" | "reasoning" | "responsesNeeds" | "writtenModel" | "modelField" | "mayRunOthers"
 >;
 
 const parsed = (
@@ -29,7 +29,7 @@ function accepted(text: string): Read {
   const {
     members: _,
     reasoning: __,
-    asked: ____,
+    responsesNeeds: ____,
     mayRunOthers: ___,
     writtenModel,
     modelField: _____,

@@ -1,5 +1,5 @@
 import t from "tap";
-import { askedReasoning } from "../../../proxy/body/call-needs.js";
+import { requestedReasoning } from "../../../proxy/body/call-needs.js";
 import {
   chooseDialect,
   needsResponses,
@@ -75,7 +75,7 @@ t.test("what a model does in the Responses API alone goes there, where it is", a
     const preset = findPreset(host)!;
     const provider = { chat: preset.chat, modelTraits: [], operations: new Set(preset.operations) };
     t.equal(
-      needsResponses(provider, model, askedReasoning(operation, { ...body })),
+      needsResponses(provider, model, requestedReasoning(operation, { ...body })),
       isNeeded,
       `${model} at ${host} ${operation} ${JSON.stringify(body)}`,
     );

@@ -168,7 +168,7 @@ t.test(
       onUnreadable: () => {},
       onBroken: () => {},
       onDroppedRecord: () => {},
-      onForeignVersion: () => {},
+      onUnsupportedVersion: () => {},
       onLimitsApplied: () => {},
       beginCopy: noCopies,
       yieldToEventLoop: () => Promise.resolve(),

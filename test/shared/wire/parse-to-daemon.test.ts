@@ -278,13 +278,15 @@ t.test("of a hello of another version its role and its proxy are read", async (t
   const [, , , ...rest] = good.hello;
   for (const wireVersion of [0, wireVersions.oldest - 1, wireVersions.newest + 1, 10_000]) {
     t.same(parseToDaemon(["hello", 4, wireVersion, "proxy", "p-1"]), {
-      kind: "foreign hello",
+      kind: "unsupported hello",
       id: 4,
       wireVersion,
       role: "proxy",
       proxyId: "p-1",
     });
-    t.match(parseToDaemon(["hello", 4, wireVersion, ...rest, "more"]), { kind: "foreign hello" });
+    t.match(parseToDaemon(["hello", 4, wireVersion, ...rest, "more"]), {
+      kind: "unsupported hello",
+    });
     for (const odd of [[], ["king", "../a"], [7, {}, []]])
       t.match(parseToDaemon(["hello", 4, wireVersion, ...odd]), { role: null, proxyId: null });
   }
@@ -328,7 +330,8 @@ t.test(
           const message = parseToDaemon(frame);
           if (message === null) return true;
           taken++;
-          if (message.kind === "foreign hello") return !speaks(wireVersions, message.wireVersion);
+          if (message.kind === "unsupported hello")
+            return !speaks(wireVersions, message.wireVersion);
           if (message.kind === "unknown operation") return !isKnown(message.op);
           return message.kind === "admin" || startsWith(frame, writeToDaemon(message));
         },

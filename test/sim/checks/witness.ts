@@ -11,8 +11,8 @@ import type { Admitted, FromDaemon } from "../../../shared/wire/message-from-dae
 import type {
   Admin,
   Admit,
+  FromOtherRelease,
   Hello,
-  OfOtherRelease,
   Reroute,
   Settle,
   ToDaemon,
@@ -103,7 +103,12 @@ export class Witness {
   }
 
   /** A frame arrives; `handle` lets the daemon handle it. */
-  frame(peer: PeerState, message: ToDaemon | OfOtherRelease, nowMs: number, handle: Handle): void {
+  frame(
+    peer: PeerState,
+    message: ToDaemon | FromOtherRelease,
+    nowMs: number,
+    handle: Handle,
+  ): void {
     this.#tick++;
     this.#replies = [];
     const holder = this.#holders.get(peer)!;
@@ -119,7 +124,7 @@ export class Witness {
         return this.#onSettle(holder, message, nowMs, handle);
       case "hello":
         return this.#onHello(holder, message, nowMs, handle);
-      case "foreign hello":
+      case "unsupported hello":
         this.#arrives(holder, message.proxyId ?? "?", message.id);
         return handle();
       case "read":

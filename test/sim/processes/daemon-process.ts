@@ -162,7 +162,7 @@ export class DaemonProcess {
         onDroppedRecord: (proxyId, field) =>
           world.fail(`the record of ${proxyId} is invalid: ${field}`),
         onLimitsApplied: () => {},
-        onForeignVersion: ({ wireVersion }) =>
+        onUnsupportedVersion: ({ wireVersion }) =>
           world.count(`hello of version ${wireVersion} refused`),
         beginCopy: noCopies,
         wallMs: nowMs,

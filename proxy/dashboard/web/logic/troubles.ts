@@ -1,4 +1,7 @@
-/** The problems of the gateway and what each means. Pure: the texts are elsewhere. */
+/**
+ * The problems of the gateway that the dashboard warns of, from the daemon's status and the proxy's
+ * health. Not here: their texts (`texts/overview-texts.ts`).
+ */
 import type { DaemonStatus, Health } from "../../../../shared/api/gateway-status.js";
 
 export type Trouble =

@@ -77,7 +77,7 @@ t.test(
     t.equal(renewals, 1);
     keys.renewed([{ key: "second", weight: 1 }], "");
     t.equal(keys.choose(), "second");
-    t.ok(keys.learns);
+    t.ok(keys.wantsRefusals);
   },
 );
 
