@@ -27,9 +27,9 @@ function isFilled(value: unknown): boolean {
 
 /**
  * Whether a 2xx to an operation that is answered in JSON is an answer, as far as all dialects
- * agree: any JSON that isn't empty. `value`: the parsed text; undefined if the text isn't JSON. Then
- * braces around it are enough, because Python writes NaN, which its clients read, and .NET may write
- * a byte order mark. `mayHoldNothing`: the request is the GET of a stored answer.
+ * agree: any JSON that isn't empty. `value`: the parsed text; undefined if the text isn't JSON.
+ * Then braces around it are enough, because Python writes NaN, which its clients read, and .NET may
+ * write a byte order mark. `mayHoldNothing`: the request is the GET of a stored answer.
  */
 export function isSomeAnswer(value: unknown, text: string, mayHoldNothing = false): boolean {
   if (value === undefined)
