@@ -47,7 +47,12 @@ function fit(body: JsonObject, target: TranslatedTarget, check: RequestCheck): J
     case "chat_completions":
       return fitChatRequest(
         body,
-        { chat: provider.chat, traits: chatTraitsOf(provider, model), model },
+        {
+          chat: provider.chat,
+          traits: chatTraitsOf(provider, model),
+          model,
+          provider: provider.name,
+        },
         check,
       );
     case "messages": {

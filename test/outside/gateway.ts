@@ -20,6 +20,7 @@ const providers: Readonly<Record<string, string>> = {
   gemini: "models: [gemini-2.5-pro, gemini-3-pro-preview]",
   vllm: "models: [qwen3-coder, llama-3.3]",
   ollama: "models: [qwen3]",
+  openrouter: "models: [google/gemini-3-pro-preview, anthropic/claude-opus-4.8]",
 };
 
 const usage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 };
@@ -110,7 +111,7 @@ const descriptions: Readonly<Partial<Record<Operation, Description>>> = {
   responses: "responses",
 };
 /** They take what OpenAI publishes, and more. */
-const extended = ["vllm", "ollama", "gemini"];
+const extended = ["vllm", "ollama", "gemini", "openrouter"];
 
 /** Why the provider refuses a request, by what it publishes and by its rules for the model. */
 function refusal(
@@ -206,7 +207,7 @@ providers:
 ${Object.entries(providers)
   .map(
     ([name, more]) =>
-      `  ${name}: { type: ${name}, base_url: "http://127.0.0.1:${port}/${name}", api_key: key-of-the-operator, retries: 0, breaker_failures: 0, ${more} }`,
+      `  ${name}: { type: ${name === "openrouter" ? "openai" : name}, base_url: "http://127.0.0.1:${port}/${name}", api_key: key-of-the-operator, retries: 0, breaker_failures: 0, ${more} }`,
   )
   .join("\n")}
 virtual_models:

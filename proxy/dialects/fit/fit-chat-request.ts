@@ -14,6 +14,7 @@ import { writeExactly } from "../../body/exact-json.js";
 import { fileAsText } from "../shared/data-url.js";
 import type { RequestCheck } from "../shared/request-check.js";
 import { orderWithResults } from "../shared/results-order.js";
+import { detailsCarriedBy } from "../shared/thinking-blocks.js";
 import { withoutSignatures, withSignatures } from "../shared/thought-signature.js";
 import { unreadableInput } from "../shared/tool-call.js";
 import type { JsonObject } from "../shared/translation.js";
@@ -27,6 +28,8 @@ export interface ChatHost {
   readonly traits: ChatTargetTraits;
   /** The model's name at the provider. */
   readonly model: string;
+  /** The provider's name. */
+  readonly provider: string;
 }
 
 type Fields = Record<string, unknown>;
@@ -226,11 +229,11 @@ export function outputSchemaInWords(out: Fields, check: RequestCheck): readonly 
 
 export function fitMessages(
   messages: readonly JsonObject[],
-  { chat, model }: Pick<ChatHost, "chat" | "model">,
+  { chat, model, provider }: Omit<ChatHost, "traits">,
 ): readonly JsonObject[] {
   const beside = orderWithResults(messages)?.map((i) => messages[i]!) ?? messages;
   const fitted = beside.map((message) =>
-    withArguments(withIds(withReasoning(withTextsOfFiles(message), chat), chat), chat),
+    withArguments(withIds(withReasoning(withTextsOfFiles(message), chat, provider), chat), chat),
   );
   const signed = chat.takesSignatures ? withSignatures(fitted, model) : withoutSignatures(fitted);
   const ordered = orderMessages(signed, chat.messageOrder);
@@ -250,9 +253,18 @@ function withTextsOfFiles(message: JsonObject): JsonObject {
     : { ...message, content: content.map((part: unknown, i) => texts[i] ?? part) };
 }
 
-/** Sends reasoning only with calls, and only if the host accepts it: elsewhere it has no effect. */
-function withReasoning(message: JsonObject, { earlierReasoning }: ChatTraits): JsonObject {
+/**
+ * Sends reasoning only with calls, and only if the host accepts it: elsewhere it has no effect.
+ * Details that the host itself gave take precedence.
+ */
+function withReasoning(
+  message: JsonObject,
+  { earlierReasoning }: ChatTraits,
+  provider: string,
+): JsonObject {
   const { reasoning_content: reasoning, thinking_blocks: blocks, ...rest } = message;
+  const details = detailsCarriedBy(blocks, provider);
+  if (details.length > 0) return { ...rest, reasoning_details: details };
   const isWanted = earlierReasoning !== "refused" && rest["tool_calls"] !== undefined;
   // Clients that don't support thinking join its pieces to an empty text.
   if (isWanted && earlierReasoning === "required" && (reasoning ?? "") === "")

@@ -28,7 +28,7 @@ export function fitNativeChat(
   host: ChatHost,
   check: RequestCheck,
 ): JsonObject | null {
-  const { chat, traits, model } = host;
+  const { chat, traits } = host;
   const { native } = chat;
   const given = messagesIn(body);
   if (native === null || given === null) return null;
@@ -43,7 +43,7 @@ export function fitNativeChat(
   const known = given.map((message) =>
     withKnownFields(asKnownRole(message, native), native, check),
   );
-  const messages = fitMessages([...instructions, ...known], { chat: asFarAsKnown(chat), model });
+  const messages = fitMessages([...instructions, ...known], { ...host, chat: asFarAsKnown(chat) });
   const isSame =
     messages.length === given.length && messages.every((message, i) => message === given[i]);
   if (!isSame) out["messages"] = messages;
@@ -51,11 +51,12 @@ export function fitNativeChat(
 }
 
 /** The messages of another model's conversation, as the host takes them. */
-export function fitMovedMessages(body: JsonObject, { chat, model }: ChatHost): JsonObject {
+export function fitMovedMessages(body: JsonObject, host: ChatHost): JsonObject {
+  const { chat } = host;
   const given = messagesIn(body);
   if (given === null) return body;
   const readable = chat.earlierReasoning === "refused" ? given.map(withoutReasoning) : given;
-  const messages = fitMessages(readable, { chat: asFarAsKnown(chat), model });
+  const messages = fitMessages(readable, { ...host, chat: asFarAsKnown(chat) });
   const isSame =
     messages.length === given.length && messages.every((message, i) => message === given[i]);
   return isSame ? body : { ...body, messages };

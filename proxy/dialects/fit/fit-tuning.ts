@@ -56,7 +56,8 @@ export function chatStep(target: FitTarget, bytes: Buffer): FitStep | null {
   const isContinued = isMoved(target) && messageFields.some(has);
   const isHosts = fitsHost(provider);
   if (!isTuned && !isContinued && !isHosts) return null;
-  const host = { chat: provider.chat, traits: chatTraitsOf(provider, model), model };
+  const traits = chatTraitsOf(provider, model);
+  const host = { chat: provider.chat, traits, model, provider: provider.name };
   return (body, check) => {
     const atHost = isHosts ? (fitNativeChat(body, host, check) ?? body) : body;
     const continued = isContinued ? fitMovedMessages(atHost, host) : atHost;

@@ -161,9 +161,26 @@ function inChat(body: JsonObject, { signature }: Reading): JsonObject {
       const google = withSignature(extra["google"], "thought_signature", signature);
       return google === extra["google"] ? call : { ...call, extra_content: { ...extra, google } };
     });
-    return calls === message["tool_calls"] ? message : { ...message, tool_calls: calls };
+    const called = calls === message["tool_calls"] ? message : { ...message, tool_calls: calls };
+    return withOwnDetails(called, signature);
   });
   return messages === body["messages"] ? body : { ...body, messages };
+}
+
+/** OpenRouter's details of a turn's reasoning: all of them, or none if another account made one. */
+function withOwnDetails(message: JsonObject, read: Reading["signature"]): JsonObject {
+  let isForeign = false;
+  const details = mapObjects(message["reasoning_details"], (detail) => {
+    const name = detail["type"] === "reasoning.encrypted" ? "data" : "signature";
+    const { [name]: given } = detail;
+    if (typeof given !== "string") return detail;
+    const own = read(given);
+    isForeign ||= own === null;
+    return own === given ? detail : { ...detail, [name]: own };
+  });
+  if (details === message["reasoning_details"]) return message;
+  const { reasoning_details: _, ...rest } = message;
+  return isForeign ? rest : { ...rest, reasoning_details: details };
 }
 
 /** Google documents a value for calls of other models. */

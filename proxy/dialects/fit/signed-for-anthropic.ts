@@ -13,7 +13,7 @@ import { messagesModelTraits } from "./model-families.js";
 import { messagesTraitsOf } from "./target-traits.js";
 
 /** The beginnings, in JSON, of the signatures of other makers' thinking. */
-const marks = [`"${noSignature}"`, '"openai_reasoning:'];
+const marks = [`"${noSignature}"`, '"openai_reasoning:', '"reasoning_detail:'];
 
 /** Null if the body has no such thinking, or doesn't go to one of Anthropic's models. */
 export function signedStep(target: FitTarget, bytes: Buffer): FitStep | null {

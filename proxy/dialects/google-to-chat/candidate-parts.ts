@@ -10,6 +10,7 @@ import { type Call, CallSequence } from "../shared/call-sequence.js";
 import { AnswerSize, type ChatPiece } from "../shared/chat-pieces.js";
 import { keptAsSignature } from "../shared/kept-reasoning.js";
 import { googleFinishReason } from "../shared/stop-reasons.js";
+import { withThinking } from "../shared/thinking-blocks.js";
 import { readSignedId } from "../shared/thought-signature.js";
 import { readToolInput, ToolNames } from "../shared/tool-call.js";
 import {
@@ -83,7 +84,7 @@ export class CandidateParts {
         if (this.#showsThoughts) this.#emit({ text: piece.text, thought: true });
         break;
       case "signed":
-        this.#blocks.push(piece.block);
+        this.#blocks.push(withThinking(piece.block, this.#thoughts, this.#blocks));
         break;
       case "refusal":
         this.#refusal += piece.text;

@@ -19,7 +19,7 @@ export function chatAnswerToGoogle(body: JsonObject, context: AnswerContext): Js
     );
   const parts: JsonObject[] = [];
   const candidate = new CandidateParts(context, (part) => void parts.push(part));
-  for (const piece of chatPieces(choice, "message")) candidate.add(piece);
+  for (const piece of chatPieces(choice, "message", context.provider)) candidate.add(piece);
   const finish = candidate.end(choice["finish_reason"]);
   return {
     ...ending(parts, finish),

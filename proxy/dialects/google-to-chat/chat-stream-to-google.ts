@@ -32,7 +32,8 @@ export class ChatStreamToGoogle extends ChatStreamReader {
 
   protected override translate(choice: JsonObject, chunk: JsonObject): void {
     this.#id ??= responseId(chunk["id"], this.#context);
-    for (const piece of chatPieces(choice, "delta")) this.#candidate.add(piece);
+    for (const piece of chatPieces(choice, "delta", this.#context.provider))
+      this.#candidate.add(piece);
     if (this.#parts.length > 0) {
       const content = { role: "model", parts: this.#parts };
       this.#send({ candidates: [{ content, index: 0 }] });

@@ -77,7 +77,7 @@ export const googlePartFields: FieldTable = fieldTable({
   text: mapped("a `text` part, or in a thought `reasoning_content`"),
   thought: mapped("what the model thought, which goes back to those that want it"),
   thoughtSignature: mapped(
-    "Gemini's, to hosts that read it; Sluice's own holds what another model thought: its `reasoning_content` and `thinking_blocks`; others are left out",
+    "Gemini's, to hosts that read it; Sluice's own holds what another model thought: its `reasoning_content`, `thinking_blocks` and `reasoning_details`; others are left out",
   ),
   inlineData: mapped(
     "an image → `image_url`, a PDF or a text → `file`, WAV and MP3 → `input_audio`; others are refused",

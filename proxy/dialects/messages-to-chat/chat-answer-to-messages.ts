@@ -20,7 +20,7 @@ export function chatAnswerToMessages(body: JsonObject, context: AnswerContext): 
     throw new UntranslatableAnswer(
       "the provider's answer is not a chat completion: it has no message",
     );
-  const pieces = chatPieces(choice, "message");
+  const pieces = chatPieces(choice, "message", context.provider);
   const texts = pieces.filter((piece) => piece.kind === "text").filter(({ text }) => text !== "");
   const calls = pieces.filter((piece) => piece.kind === "call");
   const isCut = choice["finish_reason"] === "length";
@@ -56,14 +56,12 @@ function textOf(pieces: readonly ChatPiece[], kind: "reasoning" | "refusal"): st
   return pieces.reduce((text, piece) => (piece.kind === kind ? text + piece.text : text), "");
 }
 
-/**
- * The signed blocks of a provider that serves Anthropic's models, or otherwise one unsigned block.
- */
+/** The signed and encrypted blocks. Thoughts that none of them holds are one unsigned block. */
 function thinkingBlocks(pieces: readonly ChatPiece[]): readonly JsonObject[] {
   const signed = pieces.filter((piece) => piece.kind === "signed").map(({ block }) => block);
-  if (signed.length > 0) return signed;
   const thoughts = textOf(pieces, "reasoning");
-  return thoughts === "" ? [] : [{ type: "thinking", thinking: thoughts, signature: noSignature }];
+  if (thoughts === "" || signed.some(({ type }) => type === "thinking")) return signed;
+  return [{ type: "thinking", thinking: thoughts, signature: noSignature }, ...signed];
 }
 
 /**

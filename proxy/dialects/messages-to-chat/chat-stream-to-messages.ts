@@ -78,7 +78,7 @@ export class ChatStreamToMessages extends ChatStreamReader {
   }
 
   #delta(choice: JsonObject): void {
-    const pieces = chatPieces(choice, "delta");
+    const pieces = chatPieces(choice, "delta", this.#context.provider);
     for (const piece of pieces) {
       if (piece.kind === "call") {
         this.#sequence.add(piece);

@@ -21,7 +21,7 @@ export function chatAnswerToResponses(body: JsonObject, context: AnswerContext):
     if (error !== null) return builder.end({ status: "failed", error: responseError(error) });
     throw new UntranslatableAnswer("the provider's answer has no choices");
   }
-  for (const piece of chatPieces(choice, "message")) builder.add(piece);
+  for (const piece of chatPieces(choice, "message", context.provider)) builder.add(piece);
   return builder.end(readEnding(choice["finish_reason"], choice));
 }
 

@@ -40,7 +40,7 @@ export class ChatConversation {
     this.#giveReasoning(role);
   }
 
-  /** Adds reasoning to the assistant's next text or call. */
+  /** Adds reasoning to the assistant's next text or call, or to its calls if outputs follow. */
   addReasoning({ text, blocks }: KeptReasoning): void {
     this.#endToolOutputs();
     this.#reasoning ??= { text: "", blocks: [] };
@@ -84,6 +84,9 @@ export class ChatConversation {
   }
 
   addToolOutput(callId: string, { content, attached }: ToolOutput): void {
+    // Reasoning between calls and their outputs is of the calls' turn.
+    if (this.#reasoning !== null && this.messages.at(-1)?.tool_calls !== undefined)
+      this.#giveReasoning("assistant");
     this.messages.push({ role: "tool", content, tool_call_id: callId });
     append(this.#attached, attached);
   }

@@ -24,6 +24,7 @@ import { type Ending, readEnding, responseError } from "./response-object.js";
  */
 export class ChatStreamToResponses implements EventTranslator {
   failed = false;
+  readonly #provider: string;
   readonly #builder: ResponseBuilder;
   #events: ClientEvent[] = [];
   #state: "new" | "begun" | "ended" = "new";
@@ -33,6 +34,7 @@ export class ChatStreamToResponses implements EventTranslator {
   #ending: Ending | null = null;
 
   constructor(context: AnswerContext) {
+    this.#provider = context.provider;
     this.#builder = new ResponseBuilder(context, (event) => this.#emit(event));
   }
 
@@ -88,7 +90,7 @@ export class ChatStreamToResponses implements EventTranslator {
     const failure = this.#isGiven ? null : failureOf(reason);
     if (failure !== null) return this.#fail({ message: failure.message });
     this.#begin();
-    for (const piece of chatPieces(choice, "delta")) this.#builder.add(piece);
+    for (const piece of chatPieces(choice, "delta", this.#provider)) this.#builder.add(piece);
     if (typeof reason === "string" && reason !== "") this.#ending = readEnding(reason, choice);
   }
 

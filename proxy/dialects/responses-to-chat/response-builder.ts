@@ -10,6 +10,7 @@ import { mergeUsage } from "../../usage/find-usage.js";
 import { type Call, CallSequence } from "../shared/call-sequence.js";
 import { AnswerSize, type ChatPiece, type Citation, type Logprob } from "../shared/chat-pieces.js";
 import { returnsReasoning, writeKeptReasoning } from "../shared/kept-reasoning.js";
+import { withThinking } from "../shared/thinking-blocks.js";
 import type { AnswerContext, JsonObject } from "../shared/translation.js";
 import { ClientTools, customCallInput } from "./client-tools.js";
 import { type ResponseEvent, ResponseEventWriter } from "./response-event-writer.js";
@@ -157,8 +158,12 @@ export class ResponseBuilder {
 
   /** A signed block comes after the text that it signs, or alone if its thinking is encrypted. */
   #addSigned(block: JsonObject): void {
-    if (this.#open?.type !== "reasoning") this.#openItem(reasoningItem(this.#newItemId("rs")));
-    this.#signed.push(block);
+    const { content } =
+      this.#open?.type === "reasoning"
+        ? this.#open
+        : this.#openItem(reasoningItem(this.#newItemId("rs")));
+    const thoughts = content.map((part) => part.text).join("");
+    this.#signed.push(withThinking(block, thoughts, this.#signed));
   }
 
   #addText(text: string, logprobs: readonly Logprob[]): void {

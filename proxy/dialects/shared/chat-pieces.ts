@@ -6,7 +6,7 @@ import { jsonDepthMax, readableResponseBytesMax } from "../../../shared/bounds.j
 import { isAbsent, isCount, isObject } from "../../../shared/checked.js";
 import { writeExactly } from "../../body/exact-json.js";
 import { nestedDeeperThan } from "../../body/json-value.js";
-import { isThinkingBlock, mustBeReturned, thinkingBlock } from "./thinking-blocks.js";
+import { carryDetail, isThinkingBlock, mustBeReturned, thinkingBlock } from "./thinking-blocks.js";
 import { signedId } from "./thought-signature.js";
 import { type JsonObject, UntranslatableAnswer } from "./translation.js";
 
@@ -78,9 +78,14 @@ export class AnswerSize {
 
 /**
  * The pieces of a choice's message or delta, in the order in which models produce them: reasoning,
- * text, refusal, calls. Throws UntranslatableAnswer if a field has the wrong type.
+ * text, refusal, calls. Throws UntranslatableAnswer if a field has the wrong type. `provider`: the
+ * provider's name.
  */
-export function chatPieces(choice: JsonObject, name: "message" | "delta"): ChatPiece[] {
+export function chatPieces(
+  choice: JsonObject,
+  name: "message" | "delta",
+  provider: string,
+): ChatPiece[] {
   // Some hosts stream a whole message.
   const isComplete = name === "message" || isAbsent(choice["delta"]);
   const message = choice[isComplete ? "message" : "delta"];
@@ -92,7 +97,13 @@ export function chatPieces(choice: JsonObject, name: "message" | "delta"): ChatP
     textOf(message["reasoning_content"], "reasoning_content") ||
     textOf(message["reasoning"], "reasoning");
   addReasoning(pieces, reasoning);
-  addSigned(pieces, message["thinking_blocks"]);
+  const { thinking_blocks: blocks, reasoning_details: details } = message;
+  addSigned(pieces, blocks);
+  if (isAbsent(blocks) && Array.isArray(details))
+    addSigned(
+      pieces,
+      details.map((detail: unknown) => carryDetail(detail, provider)),
+    );
   addContent(pieces, message["content"], logprobsOf(choice["logprobs"]));
   addCitations(pieces, message["annotations"]);
   const refusal = textOf(message["refusal"], "refusal");

@@ -103,10 +103,17 @@ export function markingOf(operation: Operation, account: string): Marking | null
       };
     case "generate_content":
     case "stream_generate_content":
-    case "chat_completions":
       return {
         keys: ['"thoughtSignature"', '"thought_signature"'],
         pattern: /"thought(?:S|_s)ignature"\s*:\s*"(?!")/g,
+        mark: signatureMarkOf(account),
+      };
+    case "chat_completions":
+      return {
+        keys: ['"thought_signature"', '"reasoning.encrypted"', '"signature"'],
+        // Google's field of a call, and OpenRouter's `reasoning_details`.
+        pattern:
+          /(?:"thought_signature"|"reasoning\.(?:encrypted|text)"(?:\s*,\s*"\w+"\s*:\s*(?:"[^"\\]*(?:\\.[^"\\]*)*"|null|\d+))*?\s*,\s*"(?:data|signature)")\s*:\s*"(?!")/g,
         mark: signatureMarkOf(account),
       };
     default:

@@ -3,7 +3,8 @@
  * `reasoning_content`, with the names that LiteLLM established: a list of `{ type: "thinking",
  * thinking, signature }` and `{ type: "redacted_thinking", data }`.
  */
-import { isObject } from "../../../shared/checked.js";
+import { isObject, parseJson } from "../../../shared/checked.js";
+import { writeExactly } from "../../body/exact-json.js";
 import type { JsonObject } from "./translation.js";
 
 /**
@@ -87,10 +88,11 @@ export function carryReasoning(encrypted: string, thinking: string, provider: st
     : { type: "thinking", thinking, signature: text };
 }
 
-/** Whether a block carries the reasoning of any provider of the Responses API. */
+/** Whether a block carries the reasoning of a provider that speaks another dialect. */
 export function carriesReasoning({ signature, data }: JsonObject): boolean {
   return [signature, data].some(
-    (text) => typeof text === "string" && text.startsWith(carriedPrefix),
+    (text) =>
+      typeof text === "string" && (text.startsWith(carriedPrefix) || text.startsWith(detailPrefix)),
   );
 }
 
@@ -99,4 +101,56 @@ export function reasoningCarriedBy(block: JsonObject, provider: string): string 
   const data = block["data"] ?? block["signature"];
   const before = `${carriedPrefix}${encodeURIComponent(provider)}:`;
   return typeof data === "string" && data.startsWith(before) ? data.slice(before.length) : null;
+}
+
+/**
+ * OpenRouter's `reasoning_details`, which it wants back with the calls that follow them. Clients of
+ * the other dialects carry a detail in the same way; only its provider can read it.
+ */
+const detailPrefix = "reasoning_detail:";
+
+/** Null for a detail that isn't encrypted or signed. */
+export function carryDetail(detail: unknown, provider: string): JsonObject | null {
+  if (!isObject(detail)) return null;
+  const { text: thinking = "", ...rest } = detail;
+  const { type, signature, data } = rest;
+  const isSigned = type === "reasoning.text" && typeof signature === "string" && signature !== "";
+  const isEncrypted = type === "reasoning.encrypted" && typeof data === "string" && data !== "";
+  if (!isSigned && !isEncrypted) return null;
+  const coded = Buffer.from(writeExactly(rest)).toString("base64url");
+  const text = `${detailPrefix}${encodeURIComponent(provider)}:${coded}`;
+  return isEncrypted
+    ? { type: "redacted_thinking", data: text }
+    : { type: "thinking", thinking: typeof thinking === "string" ? thinking : "", signature: text };
+}
+
+/** The details that these blocks carry for this provider. */
+export function detailsCarriedBy(blocks: unknown, provider: string): readonly JsonObject[] {
+  if (!Array.isArray(blocks)) return [];
+  const before = `${detailPrefix}${encodeURIComponent(provider)}:`;
+  return (blocks as readonly unknown[]).flatMap((block) => {
+    if (!isObject(block)) return [];
+    const text = block["data"] ?? block["signature"];
+    if (typeof text !== "string" || !text.startsWith(before)) return [];
+    const detail = parseJson(Buffer.from(text.slice(before.length), "base64url").toString());
+    if (!isObject(detail)) return [];
+    return [block["type"] === "thinking" ? { ...detail, text: block["thinking"] } : detail];
+  });
+}
+
+/**
+ * A block with its thinking, which a stream may have given before the signature. `thoughts`: all
+ * thinking so far, including that of the earlier blocks.
+ */
+export function withThinking(
+  block: JsonObject,
+  thoughts: string,
+  earlier: readonly JsonObject[],
+): JsonObject {
+  if (block["thinking"] !== "") return block;
+  const told = earlier.reduce(
+    (chars, { thinking }) => chars + (typeof thinking === "string" ? thinking.length : 0),
+    0,
+  );
+  return { ...block, thinking: thoughts.slice(told) };
 }

@@ -33,7 +33,16 @@ import {
   stateless,
   withoutFields,
 } from "./responses-rules.js";
-import { anyObject, type Json, listOf, nullable, optional, type Rule, text } from "./shape.js";
+import {
+  anyObject,
+  arrayOf,
+  type Json,
+  listOf,
+  nullable,
+  optional,
+  type Rule,
+  text,
+} from "./shape.js";
 
 export type Operation = "chat/completions" | "messages" | "responses" | "generateContent";
 
@@ -128,7 +137,7 @@ const reasoningField = { reasoning_content: nullable(text) };
 const bothReasoning = {
   ...reasoningField,
   reasoning: nullable(text),
-  reasoning_details: optional(anyObject),
+  reasoning_details: optional(arrayOf(anyObject)),
 };
 const openShape: ChatShape = {
   fields: openFields,

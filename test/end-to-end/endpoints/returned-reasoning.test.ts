@@ -6,7 +6,7 @@ import t from "tap";
 import { signature } from "../../clients/providers/messages-rules.js";
 import { startOutsideGateway } from "../../outside/gateway.js";
 import type { OutsideCase, ProviderAnswer, Seen } from "../../outside/outside-case.js";
-import { completionOf, responses } from "../../outside/requests.js";
+import { completionOf, google, messages, responses } from "../../outside/requests.js";
 import { exactly } from "../../support/patterns/exactly.js";
 
 const gateway = await startOutsideGateway(t);
@@ -288,6 +288,152 @@ t.test("a compaction needs the conversation, which nothing stores", async (t) =>
   t.same([status, sent.length], [400, 0]);
   t.match(refusal, { error: { param: "previous_response_id" } });
 });
+
+const format = "google-gemini-v1";
+const sealed = {
+  type: "reasoning.encrypted",
+  data: "dGhvdWdodA==",
+  id: "call_1",
+  format,
+  index: 1,
+};
+const thought = { type: "reasoning.text", format: "anthropic-claude-v1", index: 0 };
+const signedThought = { ...thought, text: "the weather, then", signature: "c2ln" };
+const toolCalls = { tool_calls: [{ index: 0, ...call }] };
+
+/** What OpenRouter answers with `reasoning_details`, and which of them it must get back. */
+const detailed: readonly {
+  readonly model: string;
+  readonly details: readonly Item[];
+  readonly deltas: readonly Item[];
+  readonly back: readonly Item[];
+}[] = [
+  {
+    model: "google/gemini-3-pro-preview",
+    details: [{ type: "reasoning.text", text: "the weather, then", format, index: 0 }, sealed],
+    deltas: [
+      {
+        reasoning: "the weather, then",
+        reasoning_details: [
+          { type: "reasoning.text", text: "the weather, then", format, index: 0 },
+        ],
+      },
+      toolCalls,
+      { reasoning_details: [sealed] },
+    ],
+    back: [sealed],
+  },
+  {
+    model: "anthropic/claude-opus-4.8",
+    details: [signedThought],
+    deltas: [
+      ...["the weather, ", "then"].map((text) => ({
+        reasoning: text,
+        reasoning_details: [{ ...thought, text }],
+      })),
+      { reasoning_details: [{ ...thought, signature: "c2ln" }] },
+      toolCalls,
+    ],
+    back: [signedThought],
+  },
+];
+
+/** A client of each dialect that is translated: its first request, and the next one. */
+const askers: readonly {
+  readonly provider: string;
+  readonly name: string;
+  readonly first: (model: string, stream: boolean) => OutsideCase["request"];
+  readonly next: (model: string, seen: Seen) => OutsideCase["request"];
+}[] = [
+  {
+    name: "Gemini's",
+    provider: "openrouter",
+    first: (model, stream) => google(model, googleTools, stream ? streamed : undefined),
+    next(model, { body, events }) {
+      const answers = events.length > 0 ? events : [body as Item];
+      const parts = answers.flatMap((answer) => {
+        const [candidate] = answer["candidates"] as { content?: { parts: Item[] } }[];
+        return candidate?.content?.parts ?? [];
+      });
+      const contents = [
+        { role: "user", parts: [{ text: "x" }] },
+        // Many clients send back only calls with their signatures.
+        { role: "model", parts: parts.filter(({ functionCall }) => functionCall !== undefined) },
+        {
+          role: "user",
+          parts: [{ functionResponse: { id: "call_1", name: "weather", response: {} } }],
+        },
+      ];
+      return google(model, { ...googleTools, contents });
+    },
+  },
+  {
+    name: "Anthropic's",
+    provider: "vllm",
+    first: (model, stream) => messages({ model, stream, tools: messagesTools }),
+    next(model, { body, events }) {
+      const content = events.length > 0 ? blocksOf(events) : (body as { content: Item[] }).content;
+      const result = { type: "tool_result", tool_use_id: "call_1", content: "rain" };
+      const turns = [
+        { role: "user", content: "x" },
+        { role: "assistant", content },
+        { role: "user", content: [result] },
+      ];
+      return messages({ model, tools: messagesTools, messages: turns });
+    },
+  },
+  {
+    name: "OpenAI's Responses",
+    provider: "vllm",
+    first: (model, stream) => requestOf(model, [question], { stream, ...include }),
+    next(model, seen) {
+      const result = { type: "function_call_output", call_id: "call_1", output: "rain" };
+      return requestOf(model, [question, ...outputOf(seen).map(fromCodex), result], include);
+    },
+  },
+];
+
+const streamed = "streamGenerateContent?alt=sse";
+const googleTools = { tools: [{ functionDeclarations: [{ name: "weather" }] }] };
+const messagesTools = [{ name: "weather", input_schema: { type: "object", properties: {} } }];
+
+/** The blocks of a streamed message, as Anthropic's SDKs assemble them. */
+function blocksOf(events: readonly Item[]): readonly Item[] {
+  const blocks: Record<string, unknown>[] = [];
+  for (const event of events) {
+    if (event["type"] === "content_block_start")
+      blocks.push({ ...(event["content_block"] as Item) });
+    const { thinking, signature } = (event["delta"] ?? {}) as Item;
+    const block = blocks.at(-1);
+    if (thinking !== undefined) block!["thinking"] = `${block!["thinking"]}${thinking}`;
+    if (signature !== undefined) block!["signature"] = signature;
+  }
+  return blocks;
+}
+
+for (const { name, provider, first, next } of askers)
+  for (const { model: named, details, deltas, back } of detailed)
+    for (const stream of [false, true])
+      t.test(`${name} client returns the details of ${named}, ${stream}`, async (t) => {
+        const model = provider === "openrouter" ? `openrouter/${named}` : "vllm/qwen3-coder";
+        const message = { role: "assistant", content: null, tool_calls: [call] };
+        const reasoned = { reasoning: "the weather, then", reasoning_details: details };
+        const choice = { message: { ...message, ...reasoned }, finish_reason: "tool_calls" };
+        const seen = await gateway.play({
+          ...kept,
+          request: first(model, stream),
+          ...(stream
+            ? { events: [...deltas, { finish_reason: "tool_calls" }] }
+            : { answer: completionOf(choice) }),
+        });
+        t.equal(seen.status, 200, seen.text.slice(0, 300));
+        const { sent, status, text } = await gateway.play({ ...kept, request: next(model, seen) });
+        t.equal(status, 200, text.slice(0, 300));
+        t.match(sent.at(-1)!.path, /chat\/completions$/);
+        const { messages: turns } = sent.at(-1)!.body as { messages: readonly Item[] };
+        const turn = turns.find(({ role }) => role === "assistant");
+        t.same(turn?.["reasoning_details"], back);
+      });
 
 const isReasoning = ({ type }: Item): boolean => type === "reasoning";
 

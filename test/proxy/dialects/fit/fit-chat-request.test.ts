@@ -31,6 +31,7 @@ function fitted(host: string, model: string, body: JsonObject): unknown {
         chat,
         traits: chatTraitsOf({ chat, modelTraits: [] }, model),
         model,
+        provider: host,
       },
       check,
     ),

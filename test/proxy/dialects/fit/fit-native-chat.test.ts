@@ -20,7 +20,7 @@ function fitted(host: string, model: string, body: JsonObject): unknown {
   const check = new RequestCheck(false);
   const { chat } = findPreset(host)!;
   const traits = chatTraitsOf({ chat, modelTraits: [] }, model);
-  const out = fitNativeChat(body, { chat, traits, model }, check);
+  const out = fitNativeChat(body, { chat, traits, model, provider: host }, check);
   return out === null ? null : check.result(out);
 }
 

@@ -158,6 +158,20 @@ const cases: readonly Case[] = [
     },
     dropped: [],
   },
+  ...[
+    { type: "reasoning.encrypted", data: "EqQB", format: "google-gemini-v1", id: "a", index: 0 },
+    { type: "reasoning.text", text: 'a "b"', format: null, index: 0, signature: "EqQB" },
+  ].map((detail): Case => {
+    const call = { role: "assistant", tool_calls: [{ id: "a" }] };
+    const told = { type: "reasoning.text", text: "hm", index: 0 };
+    return {
+      name: `in OpenRouter's details too: ${detail.type}`,
+      operation: "chat_completions",
+      given: { messages: [{ ...call, reasoning_details: [told, detail] }] },
+      elsewhere: { messages: [call] },
+      dropped: [],
+    };
+  }),
 ];
 
 t.test("reasoning goes back to the account that made it, and to no other", async (t) => {
