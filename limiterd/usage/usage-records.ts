@@ -121,21 +121,18 @@ export function recordsToStored(lsn: number, records: readonly UsageRecord[]): r
       r.rewriteCostSaved,
       r.latencyMs,
       r.firstByteMs,
-    ];
-    const { atMost } = r;
-    stored.push(
       r.requestedModel,
       detailsToFlat(r.details),
-      atMost?.tokens ?? null,
-      atMost?.cost ?? null,
+      r.atMost === null ? null : r.atMost.tokens,
+      r.atMost === null ? null : r.atMost.cost,
       r.session,
       r.costSource ?? "",
       r.priceList ?? "",
       r.providerRequestId ?? "",
       r.providerKey ?? "",
       changesToStored(r),
-    );
-    while (stored.length > fixedFields && isNothing(stored.at(-1))) stored.pop();
+    ];
+    while (stored.length > fixedFields && isNothing(stored[stored.length - 1])) stored.pop();
     value.push(stored);
   }
   return value;

@@ -136,11 +136,14 @@ function withUnpriced(
   { prices }: Pick<Gateway, "prices">,
   targets: readonly Target[],
 ): readonly Target[] {
-  const isUnpriced = (target: Target): boolean =>
-    target.model !== "" && prices.priceOf(target) === null;
-  return targets.some(isUnpriced)
-    ? targets.map((target) => (isUnpriced(target) ? { ...target, unpriced: true } : target))
-    : targets;
+  let marked: Target[] | null = null;
+  for (let i = 0; i < targets.length; i++) {
+    const target = targets[i]!;
+    if (target.model === "" || prices.priceOf(target) !== null) continue;
+    marked ??= [...targets];
+    marked[i] = { provider: target.provider, model: target.model, unpriced: true };
+  }
+  return marked ?? targets;
 }
 
 /** Whether the daemon judged the request: not without limits, or while it is away. */

@@ -119,9 +119,10 @@ export function createPriceTable(
   }
 
   function remember(target: Target): Remembered {
-    const minute = Math.floor(nowMs() / minuteMs);
     const known = remembered.get(target.provider)?.get(target.model);
-    if (known !== undefined && (known.minute === Infinity || known.minute === minute)) return known;
+    if (known !== undefined && known.minute === Infinity) return known;
+    const minute = Math.floor(nowMs() / minuteMs);
+    if (known !== undefined && known.minute === minute) return known;
     const found = lookUp(target, minute);
     if (known === undefined && ++count > pricedTargetsMax) {
       // There aren't so many models: callers are making names up. All are dropped, and the real

@@ -40,12 +40,15 @@ export function createUnpricedNotice(
   const simulators = new Set(
     providers.filter(({ type }) => type === "simulator").map(({ name }) => name),
   );
-  const noticed = new Set<string>();
+  const noticed = new Map<string, Set<string>>();
+  let count = 0;
   return (target) => {
-    const model = targetName(target);
-    if (noticed.has(model) || noticed.size >= pricedTargetsMax || simulators.has(target.provider))
-      return;
-    noticed.add(model);
-    log.warn({ target: model }, "a model without a price was used: no budget counts it");
+    const { provider, model } = target;
+    const ofProvider = noticed.get(provider);
+    if (ofProvider?.has(model) || count >= pricedTargetsMax || simulators.has(provider)) return;
+    count++;
+    noticed.set(provider, (ofProvider ?? new Set()).add(model));
+    const name = targetName(target);
+    log.warn({ target: name }, "a model without a price was used: no budget counts it");
   };
 }

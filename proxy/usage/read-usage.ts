@@ -47,31 +47,62 @@ export const absentUsage: UsageReading = { kind: "absent" };
  * it; the note says so. Calls of other models are added.
  */
 export function readUsage(usage: unknown): UsageReading {
-  const reading = readWhole(usage);
-  if (reading.kind !== "usage") return reading;
+  const rare = isObject(usage) ? rareFields(usage) : noFields;
+  const reading = readWhole(usage, rare);
+  if (reading.kind !== "usage" || rare === noFields) return reading;
   const parts = partsOf(usage as Fields, reading);
   return parts.length === 0 ? reading : withParts(reading, parts);
 }
 
-function readWhole(usage: unknown): UsageReading {
+/** All that the usages of most providers have: those of OpenAI and Anthropic. */
+const commonFields: ReadonlySet<string> = new Set([
+  "prompt_tokens",
+  "completion_tokens",
+  "total_tokens",
+  "prompt_tokens_details",
+  "completion_tokens_details",
+  "input_tokens",
+  "output_tokens",
+  "input_tokens_details",
+  "output_tokens_details",
+  "cache_creation",
+  "cache_creation_input_tokens",
+  "cache_read_input_tokens",
+  "service_tier",
+  "inference_geo",
+]);
+
+const noFields: Fields = {};
+
+/**
+ * Where to look for a field that isn't common: in the usage, or in an object without fields if all
+ * of the usage's are common. Some forty look-ups that find nothing cost more than this loop, since
+ * usages have many hidden classes.
+ */
+function rareFields(usage: Fields): Fields {
+  for (const name in usage) if (!commonFields.has(name)) return usage;
+  return noFields;
+}
+
+function readWhole(usage: unknown, rare: Fields): UsageReading {
   if (usage === undefined || usage === null) return absentUsage;
   if (!isObject(usage)) return invalid("usage", usage);
   const hasInputTokens = isAbsent(usage["prompt_tokens"]) && !isAbsent(usage["input_tokens"]);
   const rawInput = hasInputTokens
     ? usage["input_tokens"]
-    : (usage["prompt_tokens"] ?? inputElsewhere(usage));
-  const rawOutput = usage["completion_tokens"] ?? usage["output_tokens"] ?? outputElsewhere(usage);
-  const rawTotal = usage["total_tokens"] ?? usage["totalTokenCount"] ?? usage["totalTokens"];
+    : (usage["prompt_tokens"] ?? inputElsewhere(rare));
+  const rawOutput = usage["completion_tokens"] ?? usage["output_tokens"] ?? outputElsewhere(rare);
+  const rawTotal = usage["total_tokens"] ?? rare["totalTokenCount"] ?? rare["totalTokens"];
   if (isAbsent(rawInput) && isAbsent(rawOutput) && isAbsent(rawTotal)) return readUnits(usage);
   const notes: string[] = [];
-  const details = readDetails(usage, notes);
+  const details = readDetails(usage, rare, notes);
   // Anthropic counts tokens read from and written to its cache beside the input, all others within
   // it.
   const besideInput =
-    (hasInputTokens || !isAbsent(usage["inputTokens"])) && details.areBesideInput
+    (hasInputTokens || !isAbsent(rare["inputTokens"])) && details.areBesideInput
       ? details.cached + details.written
       : 0;
-  const soundTokens = unheardTokens(usage, rawInput, rawOutput, rawTotal);
+  const soundTokens = unheardTokens(rare, rawInput, rawOutput, rawTotal);
   const counts = readCounts(rawInput, rawOutput, rawTotal, besideInput + soundTokens);
   if (typeof counts === "string") return { kind: "invalid", reason: counts };
   const { inputTokens, outputTokens } = counts;
@@ -89,8 +120,8 @@ function readWhole(usage: unknown): UsageReading {
     totalTokens: inputTokens + outputTokens,
     cachedInputTokens,
     cacheWriteInputTokens,
-    reportedCost: readCost(usage, notes),
-    details: readUsageDetails(usage, whole, soundTokens),
+    reportedCost: readCost(rare, notes),
+    details: readUsageDetails(usage, whole, soundTokens, rare),
     note: notes.length === 0 ? null : notes.join("; "),
   };
 }
@@ -133,7 +164,7 @@ function partsOf(usage: Fields, whole: Usage): readonly UsagePart[] {
   if (iterations === undefined && tools === undefined && breakdown === undefined) return [];
   const parts: UsagePart[] = [];
   const add = (model: unknown, reported: unknown): void => {
-    const read = readWhole(reported);
+    const read = readWhole(reported, isObject(reported) ? rareFields(reported) : noFields);
     if (read.kind !== "usage" || parts.length >= partsMax) return;
     const { kind: _kind, note: _note, ...counts } = read;
     parts.push({ model: typeof model === "string" && model !== "" ? model : null, usage: counts });
@@ -255,21 +286,21 @@ interface Details {
   readonly areBesideInput: boolean;
 }
 
-function readDetails(usage: Fields, notes: string[]): Details {
+function readDetails(usage: Fields, rare: Fields, notes: string[]): Details {
   const inner =
-    usage["prompt_tokens_details"] ?? usage["input_tokens_details"] ?? usage["input_token_details"];
-  const details: Fields = isObject(inner) ? inner : {};
-  const read = usage["cache_read_input_tokens"] ?? usage["cacheReadInputTokens"];
-  const wrote = usage["cache_creation_input_tokens"] ?? usage["cacheWriteInputTokens"];
+    usage["prompt_tokens_details"] ?? usage["input_tokens_details"] ?? rare["input_token_details"];
+  const details = objectOf(inner);
+  const read = usage["cache_read_input_tokens"] ?? rare["cacheReadInputTokens"];
+  const wrote = usage["cache_creation_input_tokens"] ?? rare["cacheWriteInputTokens"];
   return {
     cached: readDetail(
       "cached tokens",
       details["cached_tokens"] ??
         read ??
-        usage["prompt_cache_hit_tokens"] ??
-        usage["cached_tokens"] ??
-        usage["cachedContentTokenCount"] ??
-        usage["total_cached_tokens"],
+        rare["prompt_cache_hit_tokens"] ??
+        rare["cached_tokens"] ??
+        rare["cachedContentTokenCount"] ??
+        rare["total_cached_tokens"],
       notes,
     ),
     written: readDetail(
@@ -343,8 +374,6 @@ interface Whole {
   readonly cacheWriteInputTokens: number;
 }
 
-const noFields: Fields = {};
-
 /**
  * Null if there are no details. It runs for each answer, and most report hardly any details.
  * `soundTokens`: input that is sound, of a provider that doesn't detail it.
@@ -353,25 +382,26 @@ export function readUsageDetails(
   usage: Fields,
   whole: Whole,
   soundTokens = 0,
+  rare = rareFields(usage),
 ): UsageDetails | null {
   const { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens } = whole;
   const input = objectOf(
-    usage["prompt_tokens_details"] ?? usage["input_tokens_details"] ?? usage["input_token_details"],
+    usage["prompt_tokens_details"] ?? usage["input_tokens_details"] ?? rare["input_token_details"],
   );
   const output = objectOf(
     usage["completion_tokens_details"] ??
       usage["output_tokens_details"] ??
-      usage["output_token_details"],
+      rare["output_token_details"],
   );
   const cached = objectOf(input["cached_tokens_details"]);
-  const { promptTokensDetails, toolUsePromptTokensDetails, cacheTokensDetails } = usage;
-  const prompt = promptTokensDetails ?? usage["input_tokens_by_modality"];
-  const ofTools = toolUsePromptTokensDetails ?? usage["tool_use_tokens_by_modality"];
-  const kept = cacheTokensDetails ?? usage["cached_tokens_by_modality"];
+  const { promptTokensDetails, toolUsePromptTokensDetails, cacheTokensDetails } = rare;
+  const prompt = promptTokensDetails ?? rare["input_tokens_by_modality"];
+  const ofTools = toolUsePromptTokensDetails ?? rare["tool_use_tokens_by_modality"];
+  const kept = cacheTokensDetails ?? rare["cached_tokens_by_modality"];
   const made =
-    usage["candidatesTokensDetails"] ??
-    usage["responseTokensDetails"] ??
-    usage["output_tokens_by_modality"];
+    rare["candidatesTokensDetails"] ??
+    rare["responseTokensDetails"] ??
+    rare["output_tokens_by_modality"];
   const audioInputTokens = part(
     input["audio_tokens"] ?? ofModality("AUDIO", prompt, ofTools) ?? soundTokens,
     inputTokens,
@@ -396,18 +426,18 @@ export function readUsageDetails(
   const reasoningTokens = part(
     output["reasoning_tokens"] ??
       output["thinking_tokens"] ??
-      usage["thoughtsTokenCount"] ??
-      usage["total_thought_tokens"],
+      rare["thoughtsTokenCount"] ??
+      rare["total_thought_tokens"],
     outputTokens,
   );
   const lasting = objectOf(usage["cache_creation"])["ephemeral_1h_input_tokens"];
   const cacheWrite1hTokens = part(lasting, cacheWriteInputTokens);
-  const { webSearches, fileSearches, mapsSearches, containers } = toolCalls(usage);
-  const searchUnits = calls(usage["search_units"]);
-  const images = calls(usage["images"]);
-  const pages = calls(usage["pages_processed"] ?? usage["pages"]);
-  const audioMs = milliseconds(usage);
-  const characters = measure(usage["characters"]);
+  const { webSearches, fileSearches, mapsSearches, containers } = toolCalls(rare);
+  const searchUnits = calls(rare["search_units"]);
+  const images = calls(rare["images"]);
+  const pages = calls(rare["pages_processed"] ?? rare["pages"]);
+  const audioMs = milliseconds(rare);
+  const characters = measure(rare["characters"]);
   const serviceTier = tierIn(usage);
   const region = regionIn(usage["inference_geo"]);
   const tokens = audioInputTokens + imageInputTokens + audioOutputTokens + imageOutputTokens;
@@ -536,11 +566,16 @@ function measure(value: unknown): number {
 /**
  * From Gemini's lists of `{modality, tokenCount}`, or of `{modality, tokens}` with other letters.
  */
-function ofModality(modality: string, ...lists: readonly unknown[]): number | undefined {
+function ofModality(
+  modality: string,
+  list: unknown,
+  more: unknown = undefined,
+): number | undefined {
+  if (list === undefined && more === undefined) return undefined;
   let sum: number | undefined;
-  for (const list of lists) {
-    if (!Array.isArray(list)) continue;
-    for (const item of list as unknown[]) {
+  for (const each of [list, more]) {
+    if (!Array.isArray(each)) continue;
+    for (const item of each as unknown[]) {
       if (!isObject(item)) continue;
       const { modality: name, tokenCount, tokens } = item;
       const count = tokenCount ?? tokens;

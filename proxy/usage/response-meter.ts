@@ -215,7 +215,9 @@ export class ResponseMeter {
       return this.#tap.errorSeen
         ? this.usageSeen(this.#translation?.refused ?? null)
         : this.#count(this.#reading(this.#tap.usage), this.#tap.contentChars);
-    return this.#count(this.#reading(readUsage(findUsage(answer))), this.#textBytes());
+    const translation = this.#translation;
+    const usage = translation === null ? findUsage(answer) : translation.usage;
+    return this.#count(readUsage(usage), this.#textBytes());
   }
 
   /**

@@ -154,17 +154,19 @@ export function detailsToFlat(details: UsageDetails | null): (string | number | 
   return flat;
 }
 
-/**
- * Undefined for anything that `detailsToFlat` doesn't produce.
- */
+/** The tier and the region precede the counts. */
+const labelsInFlat = 2;
+
+/** Undefined for anything that `detailsToFlat` doesn't produce. */
 export function detailsFromFlat(flat: unknown): UsageDetails | null | undefined {
   if (!Array.isArray(flat)) return undefined;
   if (flat.length === 0) return null;
-  const [serviceTier, region = null, ...values] = flat as readonly unknown[];
+  const [serviceTier, region = null] = flat as readonly unknown[];
   if (!isTextOrNull(serviceTier) || !isTextOrNull(region)) return undefined;
+  if (flat.length <= labelsInFlat) return { serviceTier, region, counts: noDetailCounts };
   const counts: Partial<Record<DetailName, number>> = {};
   for (const [i, name] of detailNames.entries()) {
-    const value = values[i] ?? 0;
+    const value: unknown = flat[labelsInFlat + i] ?? 0;
     if (typeof value !== "number") return undefined;
     counts[name] = value;
   }
@@ -178,10 +180,11 @@ function isTextOrNull(value: unknown): value is string | null {
 /** The name of the first detail with an invalid value, or null. */
 export function flawOfDetails(details: UsageDetails | null): string | null {
   if (details === null) return null;
-  const { serviceTier, region } = details;
-  if (serviceTier !== null && labelOf(serviceTier) !== serviceTier) return "serviceTier";
-  if (region !== null && labelOf(region) !== region) return "region";
-  return detailNames.find((name) => !isDetail(name, details.counts[name])) ?? null;
+  const { serviceTier, region, counts } = details;
+  if (serviceTier !== null && !label.test(serviceTier)) return "serviceTier";
+  if (region !== null && !label.test(region)) return "region";
+  if (counts === noDetailCounts) return null;
+  return detailNames.find((name) => !isDetail(name, counts[name])) ?? null;
 }
 
 /** Whether a value from outside is valid for this detail. */
@@ -200,6 +203,8 @@ export function labelOf(raw: unknown): string | null {
 
 /** A tier as records have it; null if there is none. */
 export function serviceTierOf(raw: unknown): string | null {
+  const known = tierNames.get(raw);
+  if (known !== undefined) return known;
   const name = labelOf(raw);
   return name === null ? null : (tierNames.get(name) ?? (noTier.has(name) ? null : name));
 }
@@ -210,7 +215,9 @@ const noTier: ReadonlySet<string> = new Set([
   "traffic_type_unspecified",
   "not_available",
 ]);
-const tierNames: ReadonlyMap<string, string> = new Map([
+const tierNames: ReadonlyMap<unknown, string> = new Map([
+  ["standard", "standard"],
+  ["priority", "priority"],
   // OpenAI; Groq; Gemini on Vertex.
   ["default", "standard"],
   ["on_demand", "standard"],

@@ -155,10 +155,9 @@ export function flawOf(record: Execution): string | null {
   if (record.requestedModel.length > subjectBytesMax || !isPrintable(record.requestedModel))
     return "requestedModel";
   if (record.session !== "" && !isSession(record.session)) return "session";
-  const { priceList = "", providerRequestId = "", providerKey = "" } = record;
-  if (!isPlain(priceList, keyIdCharsMax)) return "priceList";
-  if (!isPlain(providerRequestId, requestIdCharsMax)) return "providerRequestId";
-  if (!isPlain(providerKey, keyIdCharsMax)) return "providerKey";
+  if (!isPlain(record.priceList, keyIdCharsMax)) return "priceList";
+  if (!isPlain(record.providerRequestId, requestIdCharsMax)) return "providerRequestId";
+  if (!isPlain(record.providerKey, keyIdCharsMax)) return "providerKey";
   const { atMost, responseId } = record;
   if (responseId !== "" && !isObjectId(responseId)) return "responseId";
   if (atMost !== null && !isBound(atMost)) return "atMost";
@@ -169,8 +168,8 @@ function isBound({ tokens, cost }: UsageBound): boolean {
   return isCount(tokens) && tokens <= 4 * tokensPerResponseMax && isCost(cost);
 }
 
-function isPlain(value: string, charsMax: number): boolean {
-  return value.length <= charsMax && isPrintable(value);
+function isPlain(value: string | undefined, charsMax: number): boolean {
+  return value === undefined || (value.length <= charsMax && isPrintable(value));
 }
 
 function isSubject(value: string): boolean {

@@ -81,7 +81,8 @@ export function count(min = 0): Kind<number> {
 }
 
 export function oneOf<const T extends string>(values: readonly T[]): Kind<T> {
-  return { read: (raw) => values.find((value) => value === raw) ?? broken };
+  const known: ReadonlySet<unknown> = new Set(values);
+  return { read: (raw) => (known.has(raw) ? (raw as T) : broken) };
 }
 
 export function constant<const T extends string>(value: T): Constant<T> {

@@ -40,12 +40,20 @@ export function isSomeAnswer(value: unknown, text: string, mayHoldNothing = fals
 
 /** An empty answer is no longer than this. */
 const emptyCharsMax = 4096;
-const emptyList = /\[\s*\]/;
+const emptyList = /\[\s*\]/y;
+
+function hasEmptyList(text: string): boolean {
+  for (let at = text.indexOf("["); at !== -1; at = text.indexOf("[", at + 1)) {
+    emptyList.lastIndex = at;
+    if (emptyList.test(text)) return true;
+  }
+  return false;
+}
 
 /** A cheap test, for each answer: most are seen not to be empty without parsing. */
 function maybeEmpty(text: string): boolean {
   return (
-    emptyList.test(text) ||
+    hasEmptyList(text) ||
     text.includes("finishReason") ||
     text.includes("function_call_filter") ||
     text.includes("MALFORMED_FUNCTION_CALL") ||
