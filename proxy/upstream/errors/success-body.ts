@@ -50,8 +50,17 @@ function hasEmptyList(text: string): boolean {
   return false;
 }
 
+const content = '"content":"';
+
+/** Whether the text of a chat completion begins, as in nearly all of them. */
+function hasContent(text: string): boolean {
+  const at = text.indexOf(content);
+  return at !== -1 && text[at + content.length] !== '"';
+}
+
 /** A cheap test, for each answer: most are seen not to be empty without parsing. */
 function maybeEmpty(text: string): boolean {
+  if (hasContent(text)) return false;
   return (
     hasEmptyList(text) ||
     text.includes("finishReason") ||
