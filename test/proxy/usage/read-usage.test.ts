@@ -44,6 +44,19 @@ t.test("each provider's form of usage is read", async (t) => {
     );
 });
 
+t.test("a field without meaning beside the others changes nothing", async (t) => {
+  const usages = [
+    ...reportedUsages.map(({ usage: reported }) => reported),
+    ...reportedDetails.map(({ answer }) => findUsage(answer)),
+  ];
+  for (const reported of usages)
+    t.same(
+      readUsage({ ...(reported as object), no_field: 1 }),
+      readUsage(reported),
+      JSON.stringify(reported),
+    );
+});
+
 t.test(
   "a missing or invalid count is what the total leaves for it; an impossible total is the sum",
   async (t) => {
