@@ -4,16 +4,17 @@
  */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { processStat } from "../../shared/supervision/process-stat.js";
 
 const deadlineMs = 1_000;
 
 /** Whether systemd reports that the clock is synchronized. */
 export function readSynchronized(): boolean | null {
-  const asked = spawnSync("timedatectl", ["show", "--property=NTPSynchronized", "--value"], {
+  const result = spawnSync("timedatectl", ["show", "--property=NTPSynchronized", "--value"], {
     timeout: deadlineMs,
     encoding: "utf8",
   });
-  const answer = asked.status === 0 ? asked.stdout.trim() : "";
+  const answer = result.status === 0 ? result.stdout.trim() : "";
   return answer === "yes" ? true : answer === "no" ? false : null;
 }
 
@@ -24,9 +25,7 @@ const ticksPerSecond = 100;
 export function readDaemonAge(pid: number): number | null {
   try {
     if (!readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("limiterd")) return null;
-    // The program's name before it, in parentheses, may contain any character.
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    const startedTicks = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]);
+    const startedTicks = Number(processStat(pid)?.startTicks);
     const upSeconds = Number(readFileSync("/proc/uptime", "latin1").split(" ")[0]);
     const age = upSeconds - startedTicks / ticksPerSecond;
     return Number.isFinite(age) ? age : null;

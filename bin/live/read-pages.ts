@@ -12,13 +12,13 @@ interface PageQuery {
   readonly body: Readonly<Record<string, unknown>>;
   readonly pagesMax: number;
   /** Whether the next page is needed, by the items of this one. */
-  readonly goesOn?: (items: readonly unknown[]) => boolean;
+  readonly needsNext?: (items: readonly unknown[]) => boolean;
 }
 
 /** The items, and whether there are more. */
 export async function readPages(
   client: AdminClient,
-  { op, items: name, body, pagesMax, goesOn = () => true }: PageQuery,
+  { op, items: name, body, pagesMax, needsNext = () => true }: PageQuery,
 ): Promise<{ readonly items: readonly unknown[]; readonly more: boolean }> {
   const all: unknown[] = [];
   let after: unknown = null;
@@ -27,7 +27,7 @@ export async function readPages(
     const { [name]: items, next = null } = isObject(page) ? page : {};
     if (!Array.isArray(items)) throw unreadableAnswer(`list of ${name}`);
     append(all, items);
-    if (next === null || !goesOn(items)) return { items: all, more: false };
+    if (next === null || !needsNext(items)) return { items: all, more: false };
     after = next;
   }
   return { items: all, more: true };

@@ -60,10 +60,12 @@ export class Repricing implements Contributor {
     this.#store = store;
   }
 
-  /** Runs after what was given before has ended: each reads what the one before it has written. */
+  /** Runs one at a time, in order: each reads what the one before it has written. */
   inTurn<T>(work: () => Promise<T>): Promise<T> {
     const run = this.#last.then(work);
-    this.#last = run.catch(() => "its caller gets the error");
+    this.#last = run.catch(() => {
+      // The caller of this one gets the error.
+    });
     return run;
   }
 

@@ -35,12 +35,12 @@ export function childrenPrefix(userPath: string): string {
   return `t\n${userPath}\n`;
 }
 
-/** The keys that begin with a prefix that ends in a line feed. */
+/** The keys that begin with a prefix that ends in a line feed, which `\u000b` follows. */
 export function under(prefix: string): { readonly from: string; readonly before: string } {
   return { from: prefix, before: `${prefix.slice(0, -1)}\u000b` };
 }
 
-/** The keys of some days of a prefix, both included. */
+/** The keys of some days of a prefix, both included. `~` follows all characters of a key's rest. */
 export function daysUnder(
   prefix: string,
   fromDay: string,
@@ -85,16 +85,16 @@ export interface Origin {
 const keyIdBytesMax = 32;
 
 /**
- * The key of a sum by origin. `asked`: the `modelSuffix` of the requested virtual model or alias;
- * without one, the suffix of the record's sum by model. So for each key, the bound on models and
- * the configured names limit the sums by origin.
+ * The key of a sum by origin. `suffix`: the `modelSuffix` of the virtual model or alias that was
+ * requested; if none was, that of the executed model. So the bound on models and the configured
+ * names also bound the sums of each key.
  */
 export function originKey(
   day: string,
   { userPath, keyId }: { readonly userPath: string; readonly keyId: string },
-  asked: string,
+  suffix: string,
 ): string {
-  return `o\n${day}\n${userPath}\n${cut(printableName(keyId), keyIdBytesMax)}${asked}`;
+  return `o\n${day}\n${userPath}\n${cut(printableName(keyId), keyIdBytesMax)}${suffix}`;
 }
 
 /** Null for a key of another kind or a damaged one. */

@@ -309,9 +309,9 @@ function tokensEnd(text: string, from: number, until: number): number {
     while (next >= 0x30 && next <= 0x39) next = text.charCodeAt(++after);
     const digits = after - at;
     const isWhole = digits === 1 || (digits > 1 && text.charCodeAt(at) !== 0x30);
-    // A decimal point or an exponent.
-    const goesOn = next === 0x2e || (next | 0x20) === 0x65;
-    if (!isWhole || digits > tokenDigitsMax || goesOn) return end;
+    // A decimal point or an exponent follows.
+    const isFraction = next === 0x2e || (next | 0x20) === 0x65;
+    if (!isWhole || digits > tokenDigitsMax || isFraction) return end;
     end = after;
     if (end >= until) return end;
     // Skip the call where a comma follows: runs have millions of numbers.

@@ -258,11 +258,11 @@ interface MadeFrom {
   readonly map: PriceMap;
   readonly date: string;
   readonly lists: readonly string[];
-  /** The other list: it fills the gaps of a price. */
-  readonly other: Pick<PriceList, "price">;
+  /** The list that fills the gaps of a price. */
+  readonly fallback: Pick<PriceList, "price">;
 }
 
-export function makePriceFile({ map, date, lists, other }: MadeFrom): PriceFile {
+export function makePriceFile({ map, date, lists, fallback }: MadeFrom): PriceFile {
   const pages: string[] = [];
   const made: Record<string, Record<string, FiledPrice>> = {};
   for (const id of currentIds(map, date)) {
@@ -273,7 +273,7 @@ export function makePriceFile({ map, date, lists, other }: MadeFrom): PriceFile 
     if (price === null) continue;
     const page = id.listed["source"];
     if (typeof page === "string" && !pages.includes(page)) pages.push(page);
-    const filled = fill(price, other.price(id.providerId, id.model, Date.parse(date)));
+    const filled = fill(price, fallback.price(id.providerId, id.model, Date.parse(date)));
     ofProvider[id.model] = {
       ...short(filled),
       ...(typeof page === "string" ? { page: pages.indexOf(page) } : {}),

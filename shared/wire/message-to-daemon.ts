@@ -8,12 +8,14 @@
  * A lease is named by the id of its `admit`, which is unique within a proxy's life. `lsn` is the
  * daemon's log sequence number at the admission: it shows a restarted daemon whether its restored
  * windows already hold the request. `targetLsn` is the number under which its target counted the
- * attempt: that of the admission, or of the reroute. A request without a verdict has the number 0
- * and is counted with its settle. If it needed none because no rule existed, it has `unlimitedLsn`,
- * and no later rule counts it. When the daemon answers again, a proxy reports each request that
- * still runs without a verdict: as a lease with `uncountedLsn`, which holds its slots, and in a
- * settle of its own without a lease and tokens, which counts it; the settle that ends it has
- * `uncountedLsn` then.
+ * attempt: that of the admission, or of the reroute.
+ *
+ * A request without a verdict has the number 0 and is counted with its settle. If it needed none
+ * because no rule existed, it has `unlimitedLsn`, and no later rule counts it. When the daemon
+ * answers again, a proxy sends two reports of each request that still runs without a verdict: a
+ * lease with `uncountedLsn`, which holds its slots, and a settle without a lease and tokens, which
+ * counts it. The settle that ends such a request has `uncountedLsn`, so that it isn't counted
+ * again.
  *
  * Settles of one proxy carry ascending `seq` and are sent in that order, so the number alone
  * identifies a repeat.
@@ -146,13 +148,13 @@ const verdictsOfConnection: Kind<readonly [connection: number, read: number]> = 
  * How many admitting verdicts (`admitted`) a proxy has read on its earlier connections: the daemon
  * undoes the counts of the others. It follows the welcome, before any request, and has no answer.
  */
-const read = message("read", {
+const verdictsRead = message("read", {
   /** The number of this connection among those with a welcome. */
   connection: count(1),
   /** The last connections before it, each with its number. */
   earlier: listOf(verdictsOfConnection, connectionsNamedMax),
 });
-export type VerdictsRead = ValueOf<typeof read>;
+export type VerdictsRead = ValueOf<typeof verdictsRead>;
 
 /**
  * The claimed identity of a request. `authenticated`: the proxy has checked the caller, whose path
@@ -260,8 +262,8 @@ const settle = message(
      */
     record: recordKind,
     /**
-     * When its target's attempt began, if that took over from another one without a verdict;
-     * otherwise that is `targetAtMs`, or the beginning of the request.
+     * When the attempt at the target began, for a target that took over without a verdict. Any
+     * other attempt began at `targetAtMs`, or with the request.
      */
     targetStartedAgoMs: optional(count()),
   },
@@ -308,7 +310,7 @@ const toDaemon = messages([
   reroute,
   authorize,
   hello,
-  read,
+  verdictsRead,
   hold,
   release,
   refusal,

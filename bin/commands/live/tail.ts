@@ -77,7 +77,8 @@ async function readNewest(client: AdminClient, cursor: TailCursor | null): Promi
     items: "records",
     body,
     pagesMax: cursor === null ? 1 : pagesMax,
-    goesOn: (items) => !(items as readonly RecordItem[]).some(({ id }) => id === cursor?.recordId),
+    needsNext: (items) =>
+      !(items as readonly RecordItem[]).some(({ id }) => id === cursor?.recordId),
   });
   let since = cursor?.refusedAt ?? null;
   const refusals = await readPages(client, {
@@ -86,7 +87,7 @@ async function readNewest(client: AdminClient, cursor: TailCursor | null): Promi
     body,
     pagesMax,
     // Reads every refusal of the cursor's time: the cursor has only their number.
-    goesOn(items) {
+    needsNext(items) {
       const all = items as readonly RefusalItem[];
       since ??= all[0]?.refused_at ?? "";
       return all.every(({ refused_at: at }) => at >= since!);

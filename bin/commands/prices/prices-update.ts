@@ -111,9 +111,9 @@ async function readSource(session: Session, source: string): Promise<PriceFile> 
     map: document,
     date,
     lists: [`LiteLLM's map as of ${date} (MIT)`, packageName],
-    other: await createPriceList({ file: emptyPriceFile, from: "" }),
+    fallback: await createPriceList({ file: emptyPriceFile, from: "" }),
   });
-  // As it is read later.
+  // Checked like any price file that is read.
   return checkPriceFile(JSON.parse(printPriceFile(made)));
 }
 
@@ -152,7 +152,7 @@ async function follow(first: URL, signal: AbortSignal): Promise<Response> {
   let url = first;
   let mayBePrivate = true;
   for (let redirects = 0; redirects <= redirectsMax; redirects++) {
-    refuseClear(first, url);
+    requireHttps(first, url);
     const isPrivate = arePrivate(await addressesOf(url));
     if (isPrivate && !mayBePrivate) throw new Error(`it redirects into a private network: ${url}`);
     mayBePrivate = redirects === 0 ? isPrivate : mayBePrivate;
@@ -166,7 +166,7 @@ async function follow(first: URL, signal: AbortSignal): Promise<Response> {
 }
 
 /** Prices decide what is paid: they come over TLS, or from this machine. */
-export function refuseClear(first: URL, { protocol, hostname }: URL): void {
+export function requireHttps(first: URL, { protocol, hostname }: URL): void {
   const isClear = protocol === "http:" && first.protocol === "http:" && isLoopback(hostname);
   if (protocol !== "https:" && !isClear) throw new Error("the URL must be https");
 }
@@ -195,7 +195,9 @@ async function replace(path: string, text: string): Promise<void> {
     await file.write(text);
     await file.finish(() => copyFile(path, `${path}.previous`).catch(ignoreAbsent));
   } catch (error) {
-    await file.abandon().catch(() => "the first error says why");
+    await file.abandon().catch(() => {
+      // The first error says why.
+    });
     throw error;
   }
 }

@@ -55,14 +55,14 @@ async function restoreCommand(session: Session, file: string, flags: RestoreFlag
   const { limiter } = requireConfiguration(session, flags, terminal.err);
   const backup = await withStoreErrors(file, async () => openBackup(file));
   try {
-    const takeBack = await withStoreErrors(limiter.dataDir, async () => {
+    const removeMadeDirectories = await withStoreErrors(limiter.dataDir, async () => {
       becomeOwnerOf(limiter.dataDir);
       return makeDataDirectory(limiter.dataDir);
     });
     try {
       await restoreTo(limiter, { session, file, backup, flags });
     } finally {
-      takeBack();
+      removeMadeDirectories();
     }
   } finally {
     backup.close();

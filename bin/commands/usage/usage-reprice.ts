@@ -36,7 +36,7 @@ export async function repriceUsageCommand(session: Session, flags: RepriceFlags)
   const question = checkFlags(flags);
   const { terminal } = session;
   const total = await withDaemon(session, flags, async (client) =>
-    repriceAll(session, await askerOf(session, flags, client), question),
+    repriceAll(session, await pageReader(session, flags, client), question),
   );
   if (flags.json === true) return terminal.out(JSON.stringify(total));
   if (total.models.length > 0) terminal.out(renderDifferences(total.models));
@@ -59,8 +59,8 @@ function checkFlags(flags: RepriceFlags): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Here the prices are those of this host's configuration, elsewhere those of the gateway. */
-async function askerOf(
+/** A remote gateway uses its own prices; on this host, those of this configuration are used. */
+async function pageReader(
   session: Session,
   flags: RepriceFlags,
   { call, remote }: AdminClient,

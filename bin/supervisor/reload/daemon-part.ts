@@ -28,7 +28,7 @@ function daemonPart(config: Config): object {
   };
 }
 
-/** What only a restart of everything can change: where the two processes meet. */
+/** The changed settings that need a restart of everything: both processes use these files. */
 export function fixedSettings({ limiter }: Config, next: Config): readonly string[] {
   const names = [
     ["limiter.socket", "socket"],

@@ -103,7 +103,9 @@ export function askHosts(
 ): void {
   if (cluster === null) return then();
   void ask(cluster)
-    .catch(() => "then this host alone knows")
+    .catch(() => {
+      // Only this host has the change then.
+    })
     .then(then);
 }
 

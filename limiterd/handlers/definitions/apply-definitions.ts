@@ -92,7 +92,9 @@ function write(
   const removed = removeSpends(state, allOf(stale));
   const ended = removed.then(() => backfill?.finish().catch(state.onUnreadable));
   state.accountsWritten = Promise.all([before, ended]);
-  const found = backfill?.found.catch(() => "reported by what follows");
+  const found = backfill?.found.catch(() => {
+    // `finish` reports it.
+  });
   return { written, followed: Promise.all([before, found]) };
 }
 

@@ -90,7 +90,7 @@ async function takeStore(
     const hasKeys = tableSize(tables.get("keys")!).entries > 0;
     requireKeys(file, hasKeys);
     // One transaction: of two daemons that start together, the second sees the first.
-    const owned = await written(file, lock, () => root.transactionSync(() => claim(file, meta)));
+    const owned = await writeOwner(file, lock, () => root.transactionSync(() => claim(file, meta)));
     removeUnfinished(dirname(file));
     await migrateStore(file, { root, meta }, needed);
     markInUse(file, hasKeys);
@@ -108,7 +108,7 @@ async function takeStore(
  * lock alone protects the store, and the first successful commit writes the mark. Without a lock,
  * the mark is required.
  */
-export async function written(
+export async function writeOwner(
   file: string,
   lock: StoreLock | null,
   claim: () => void,

@@ -1,4 +1,7 @@
-/** Makes the content of a chat message from parts that a translation has made. */
+/**
+ * What the translations to chat requests share: the content of messages, reasoning effort, response
+ * format, and tool results.
+ */
 
 import { isObject } from "../../../shared/checked.js";
 import type { JsonObject } from "./translation.js";

@@ -16,14 +16,14 @@ export function signedId(id: string, call: JsonObject): string {
   const google = isObject(extra) ? extra["google"] : null;
   const signature = isObject(google) ? google["thought_signature"] : null;
   if (typeof signature !== "string" || signature === "") return id;
-  return `${id || nameOf(signature)}${signedMark}${Buffer.from(signature).toString("base64url")}`;
+  return `${id || idFrom(signature)}${signedMark}${Buffer.from(signature).toString("base64url")}`;
 }
 
 /**
  * An id for a call without one, so that the results of two such calls can be distinguished. The end
  * of a signature is unique.
  */
-function nameOf(signature: string): string {
+function idFrom(signature: string): string {
   return `call_${signature.replace(/[^A-Za-z0-9]/g, "").slice(-12)}`;
 }
 

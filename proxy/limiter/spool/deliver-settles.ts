@@ -23,17 +23,17 @@ interface LeftSettles {
   readonly settles: AsyncIterable<Settle> | Iterable<Settle>;
 }
 
-/** The options of a delivery; it may be stopped between two windows. */
 interface Delivery {
   readonly nowMs: () => number;
-  readonly goesOn: () => Promise<boolean>;
+  /** Called between two windows of settles; false stops the delivery. */
+  readonly mayContinue: () => Promise<boolean>;
 }
 
 /** Returns whether all settles are durable. */
 export async function deliverSettles(
   { head, settles }: LeftSettles,
   line: DeliveryLine,
-  { nowMs, goesOn }: Delivery,
+  { nowMs, mayContinue }: Delivery,
 ): Promise<boolean> {
   const { proxyId, writtenAtMs } = head;
   line.send({ kind: "hello", id: 1, wireVersion, role: "proxy", proxyId, leases: [], more: false });
@@ -48,7 +48,7 @@ export async function deliverSettles(
     if (++inWindow < settlesUnacknowledgedMax) continue;
     inWindow = 0;
     durable = await acknowledged(line, sent);
-    if (!(await goesOn())) return false;
+    if (!(await mayContinue())) return false;
   }
   return durable !== null && (durable >= sent || (await acknowledged(line, sent)) !== null);
 }

@@ -130,7 +130,7 @@ export class SettleSpool {
     this.#line = line;
     const delivered = await deliverSettles({ head, settles: settlesOf(file) }, line, {
       nowMs: Date.now,
-      goesOn: () => file.touch(),
+      mayContinue: () => file.touch(),
     }).finally(() => line.close());
     await (delivered ? file.remove() : file.release());
     const about = { proxy: head.proxyId, settles: count };

@@ -22,7 +22,7 @@ const file = makePriceFile({
   map,
   date: date!,
   lists: [`LiteLLM ${version} (MIT)`, packageName],
-  other: await createPriceList({ file: emptyPriceFile, from: "" }),
+  fallback: await createPriceList({ file: emptyPriceFile, from: "" }),
 });
 writeFileSync("docs/prices.json", printPriceFile(file));
 const counts = new Map<string, { ids: number; priced: number }>();

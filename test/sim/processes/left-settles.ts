@@ -86,7 +86,7 @@ export class LeftSettles {
     if (head === null || !complete) return this.#world.fail(`the file of ${proxyId} is damaged`);
     const delivered = await deliverSettles({ head, settles }, line, {
       nowMs: this.#nowMs,
-      goesOn: () => Promise.resolve(true),
+      mayContinue: () => Promise.resolve(true),
     });
     line.close();
     this.#world.trace(`what ${proxyId} left is ${delivered ? "" : "not "}delivered`);

@@ -1,5 +1,5 @@
 import t from "tap";
-import { arePrivate, refuseClear } from "../../../../bin/commands/prices/prices-update.js";
+import { arePrivate, requireHttps } from "../../../../bin/commands/prices/prices-update.js";
 
 t.test("a source over TLS leads nowhere else, and one without is on this machine", async (t) => {
   for (const [first, next, isRefused] of [
@@ -11,7 +11,7 @@ t.test("a source over TLS leads nowhere else, and one without is on this machine
     ["http://127.0.0.1/a", "http://example.com/b", true],
     ["https://example.com/a", "file:///etc/passwd", true],
   ] as const) {
-    const check = () => refuseClear(new URL(first), new URL(next));
+    const check = () => requireHttps(new URL(first), new URL(next));
     if (isRefused) t.throws(check, { message: /must be https/ }, `${first} ${next}`);
     else t.doesNotThrow(check, `${first} ${next}`);
   }

@@ -12,7 +12,7 @@ import {
   type Root,
 } from "../../../../limiterd/store/lmdb/lmdb-file.js";
 import { LmdbStore } from "../../../../limiterd/store/lmdb/lmdb-store.js";
-import { written } from "../../../../limiterd/store/lmdb/open-lmdb-store.js";
+import { writeOwner } from "../../../../limiterd/store/lmdb/open-lmdb-store.js";
 import { trialFile } from "../../../../limiterd/store/lmdb/store-file.js";
 import { ownerMark } from "../../../../limiterd/store/lmdb/store-owner.js";
 import { StoreLockedError, StoreUnreadableError } from "../../../../limiterd/store/store.js";
@@ -224,7 +224,7 @@ t.test(
     ]) {
       const file = join(temporary(t), "limiterd.mdb");
       spoil?.(trialFile(file));
-      const marked = written(file, by, () => {
+      const marked = writeOwner(file, by, () => {
         if (failure !== undefined) throw failure;
       });
       if (typeof expected === "boolean") t.equal(await marked, expected);

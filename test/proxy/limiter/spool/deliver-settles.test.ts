@@ -15,7 +15,7 @@ import { someSettle } from "./some-settle.js";
 const rule = pathRule("/team", 86_400, { requests: 1e9, tokens: 1e9 });
 /** An hour after midnight. */
 const nowMs = 1_767_229_200_000;
-const goesOn = () => Promise.resolve(true);
+const mayContinue = () => Promise.resolve(true);
 
 /** A line to the daemon that is lost once so many settles have been read. */
 function lineTo(daemon: TestDaemon, settlesRead = Number.POSITIVE_INFINITY) {
@@ -44,7 +44,7 @@ function left(count: number, from = 1) {
 }
 
 t.test("on a line that is lost nothing more is sent", async (t) => {
-  const clock = { nowMs: () => nowMs, goesOn };
+  const clock = { nowMs: () => nowMs, mayContinue };
   for (const answers of [0, 1]) {
     const sent: ToDaemon[] = [];
     let left_ = answers;
@@ -62,7 +62,7 @@ t.test("on a line that is lost nothing more is sent", async (t) => {
 });
 
 t.test("they are durable once the daemon says so of the last of them", async (t) => {
-  const clock = { nowMs: () => nowMs, goesOn };
+  const clock = { nowMs: () => nowMs, mayContinue };
   const settled = (seq: number): FromDaemon => ({ kind: "settled", seq });
   const other = { ...settled(9), kind: "notice" } as unknown as FromDaemon;
   for (const [count, durable, answers, expected] of [
@@ -85,7 +85,7 @@ t.test("a delivery that ends anywhere is begun again, and each settle counts onc
   const all = left(7);
   for (let read = 0; read <= 7; read++) {
     const daemon = startDaemon([rule], { nowMs });
-    const clock = { nowMs: () => daemon.nowMs, goesOn };
+    const clock = { nowMs: () => daemon.nowMs, mayContinue };
     const first = lineTo(daemon, read);
     t.equal(await deliverSettles(all, first, clock), read === 7);
     first.close();
@@ -105,11 +105,11 @@ t.test(
     for (const { seq } of left(5).settles) itself.send(someSettle(seq));
     itself.close();
     const line = lineTo(daemon);
-    t.ok(await deliverSettles(left(9), line, { nowMs: () => daemon.nowMs, goesOn }));
+    t.ok(await deliverSettles(left(9), line, { nowMs: () => daemon.nowMs, mayContinue }));
     t.same(counts(daemon, rule), { requests: 9, tokens: 90, inFlight: 0 });
     // Two that deliver at once: the acknowledgements are the last one's that said hello.
     const [one, two] = [lineTo(daemon), lineTo(daemon)];
-    const clock = { nowMs: () => daemon.nowMs, goesOn };
+    const clock = { nowMs: () => daemon.nowMs, mayContinue };
     const ended = await Promise.all([
       deliverSettles(left(20), one, clock),
       deliverSettles(left(20), two, clock),
@@ -128,7 +128,7 @@ t.test("it goes in windows, and ends when its file has been taken by another pro
   t.notOk(
     await deliverSettles(left(3 * window), ended, {
       nowMs: () => daemon.nowMs,
-      goesOn: twice,
+      mayContinue: twice,
     }),
   );
   t.equal(ended.sent.length, 1 + 2 * window);
@@ -136,7 +136,7 @@ t.test("it goes in windows, and ends when its file has been taken by another pro
   t.ok(
     await deliverSettles(left(3 * window), lineTo(daemon), {
       nowMs: () => daemon.nowMs,
-      goesOn,
+      mayContinue,
     }),
   );
   t.same(counts(daemon, rule).requests, 3 * window);
@@ -150,7 +150,7 @@ t.test("a settle counts when it ended, not when it is delivered", async (t) => {
   t.ok(
     await deliverSettles({ head, settles }, line, {
       nowMs: () => daemon.nowMs,
-      goesOn,
+      mayContinue,
     }),
   );
   t.match(line.sent[1], {
@@ -164,7 +164,7 @@ t.test("a settle counts when it ended, not when it is delivered", async (t) => {
   t.ok(
     await deliverSettles({ head: ahead, settles }, again, {
       nowMs: () => daemon.nowMs,
-      goesOn,
+      mayContinue,
     }),
   );
   t.match(again.sent[1], { startedAgoMs: 2_000, endedAgoMs: 1_000 }, "the clock has stepped back");
@@ -174,7 +174,7 @@ t.test("a daemon of another release takes them too", async (t) => {
   const daemon = startDaemon([rule], { nowMs, versions: { oldest: 900, newest: 901 } });
   for (const sent of [4, 4]) {
     const line = lineTo(daemon);
-    t.ok(await deliverSettles(left(4), line, { nowMs: () => daemon.nowMs, goesOn }));
+    t.ok(await deliverSettles(left(4), line, { nowMs: () => daemon.nowMs, mayContinue }));
     t.equal(line.sent.length, 1 + sent, "it doesn't say what it has");
     line.close();
   }
