@@ -1,14 +1,15 @@
 /**
- * One walk over a JSON text before it is parsed. It finds how many values the text holds, where its
- * outermost members are, and which of its numbers are token ids. A few megabytes of `{},` make
- * millions of objects, which hold the event loop for a second and take a hundred times the memory
- * of the text. The walk skips long texts and base64, so ordinary bodies cost nothing.
+ * One walk over the bytes of a JSON text before it is parsed. It finds how many values the text
+ * holds, where its outermost members are, and which of its strings and numbers nothing needs: long
+ * texts and token ids. What is then parsed is a tenth of an agent's session. The count comes first,
+ * because a few megabytes of `{},` make millions of objects, which hold the event loop for a second
+ * and take a hundred times the memory of the text.
  *
- * Not here: whether the text is JSON. For invalid JSON the result is arbitrary, so callers must
- * parse the text before they use it.
+ * The walk validates the long strings that it leaves out. All the rest is validated by JSON.parse:
+ * callers must parse `shape` before they use what the walk found.
  */
 import { type Failure, invalid } from "../../shared/error-code.js";
-import { type JsonMember, readKey, stringEnd } from "./scan-json.js";
+import type { JsonMember } from "./scan-json.js";
 
 /**
  * How many values and member names a body may hold: ten times those of the longest agent sessions.
@@ -43,8 +44,8 @@ export function tooManyFields(): Failure {
 /** Shorter runs of token ids cost the parser nothing. */
 const runCharsMin = 64;
 
-/** Reading this many characters one by one takes up to a few milliseconds. */
-const sliceChars = 512 * 1024;
+/** Reading this many bytes takes up to a few milliseconds. */
+const sliceBytes = 512 * 1024;
 
 /** Runs to the end. Each slice gets its own turn of the event loop. */
 export async function inTurns<T>(
@@ -66,12 +67,12 @@ function atOnce<T>(slices: Generator<undefined, T>): T {
 }
 
 /** Whether a JSON text holds more than `max` values and names. */
-export function hasMoreValues(text: string, max = valuesMax): boolean {
+export function hasMoreValues(text: string | Buffer, max = valuesMax): boolean {
   // Each value takes at least one character.
   if (text.length <= max) return false;
-  const count = new ValueCount(text, max, false);
-  atOnce(count.walk(0));
-  return count.values > max;
+  const walk = new Walk(typeof text === "string" ? Buffer.from(text) : text, max, false);
+  atOnce(walk.toEnd(0));
+  return walk.values > max;
 }
 
 /** What the walk finds in a body. */
@@ -80,55 +81,64 @@ export interface BodyOutline {
   readonly values: number;
   /** Outermost members. The count stops above `fieldsMax`. */
   readonly fields: number;
+  /** The names of members at all depths, in valid JSON. */
+  readonly names: number;
   /**
-   * The text to parse to learn the shape of the body: a few numbers replace each long run of token
-   * ids. Requests for embeddings have millions of token ids, which aren't counted.
+   * The text to parse to learn the shape of the body: only the beginning of each long string is in
+   * it, and a few numbers replace each long run of token ids. It is valid JSON if the body is.
+   * Requests for embeddings have millions of token ids, which aren't counted. The same Buffer as
+   * the text if nothing was left out.
    */
-  readonly shape: string;
+  readonly shape: Buffer;
   /** Whether the name of a member at any depth may have escapes. Long names aren't checked. */
   readonly escapesNames: boolean;
+  /** Whether a string may have the escape of half a character. */
+  readonly escapesHalves: boolean;
   /** The outermost members. Call this only after the text has been parsed. */
   members(): readonly JsonMember[];
 }
 
 /** `passesTokens`: don't count runs of whole numbers with commas between them. */
-export function outlineOf(text: string, passesTokens: boolean): BodyOutline {
-  return atOnce(outlineSliced(text, passesTokens));
+export function outlineOf(bytes: Buffer, passesTokens: boolean): BodyOutline {
+  return atOnce(outlineSliced(bytes, passesTokens));
 }
 
 /** As `outlineOf`, in slices for `inTurns`. */
 export function* outlineSliced(
-  text: string,
+  bytes: Buffer,
   passesTokens: boolean,
 ): Generator<undefined, BodyOutline> {
-  const count = new ValueCount(text, valuesMax, passesTokens);
+  const walk = new Walk(bytes, valuesMax, passesTokens);
   const places: MemberPlace[] = [];
-  let next = yield* spaceSliced(text, 0);
-  if (text[next] === "{") {
-    count.values++;
-    next = yield* spaceSliced(text, next + 1);
-    while (text[next] === '"' && places.length <= fieldsMax && count.values <= valuesMax) {
-      const keyEnd = stringEnd(text, next);
-      const colon = keyEnd === -1 ? -1 : yield* spaceSliced(text, keyEnd);
-      if (colon === -1 || text[colon] !== ":") break;
-      count.values++;
-      count.noteName(next, keyEnd);
-      const start = yield* spaceSliced(text, colon + 1);
-      const end = yield* count.valueEnd(start);
+  let next = yield* spaceSliced(bytes, 0);
+  if (bytes[next] === openBrace) {
+    walk.values++;
+    next = yield* spaceSliced(bytes, next + 1);
+    while (bytes[next] === quote && places.length <= fieldsMax && walk.values <= valuesMax) {
+      const keyEnd = yield* walk.stringEnd(next);
+      const colonAt = keyEnd === -1 ? -1 : yield* spaceSliced(bytes, keyEnd);
+      if (colonAt === -1 || bytes[colonAt] !== colon) break;
+      walk.values++;
+      walk.names++;
+      walk.noteName(next, keyEnd);
+      const start = yield* spaceSliced(bytes, colonAt + 1);
+      const end = yield* walk.valueEnd(start);
       places.push({ keyStart: next, keyEnd, start, end });
-      next = yield* spaceSliced(text, end);
-      if (text[next] === ",") next = yield* spaceSliced(text, next + 1);
+      next = yield* spaceSliced(bytes, end);
+      if (bytes[next] === comma) next = yield* spaceSliced(bytes, next + 1);
     }
   }
-  if (places.length <= fieldsMax) yield* count.walk(next);
+  if (places.length <= fieldsMax) yield* walk.toEnd(next);
   return {
-    values: count.values,
+    values: walk.values,
     fields: places.length,
-    shape: withoutRuns(text, count.runs),
-    escapesNames: count.escapesNames,
+    names: walk.names,
+    shape: walk.values > valuesMax ? bytes : shortened(bytes, walk.cuts),
+    escapesNames: walk.escapesNames,
+    escapesHalves: walk.escapesHalves,
     members: () =>
       places.map(({ keyStart, keyEnd, start, end }) => ({
-        key: readKey(text, keyStart, keyEnd),
+        key: nameIn(bytes, keyStart, keyEnd),
         start,
         end,
       })),
@@ -143,21 +153,53 @@ interface MemberPlace {
   readonly end: number;
 }
 
-interface Run {
-  readonly start: number;
-  readonly end: number;
+function nameIn(bytes: Buffer, start: number, end: number): string {
+  const raw = bytes.toString("latin1", start + 1, end - 1);
+  return raw.includes("\\") ? (JSON.parse(`"${raw}"`) as string) : raw;
 }
 
-function withoutRuns(text: string, runs: readonly Run[]): string {
-  if (runs.length === 0) return text;
-  const pieces: string[] = [];
+/** A part of the text that isn't needed, and what is parsed instead. */
+interface Cut {
+  readonly start: number;
+  readonly end: number;
+  readonly instead: string;
+}
+
+function shortened(bytes: Buffer, cuts: readonly Cut[]): Buffer {
+  if (cuts.length === 0) return bytes;
+  const saved = cuts.reduce(
+    (sum, { start, end, instead }) => sum + end - start - instead.length,
+    0,
+  );
+  const shape = Buffer.allocUnsafe(bytes.length - saved);
   let from = 0;
-  for (const { start, end } of runs) {
-    pieces.push(text.slice(from, start));
+  let to = 0;
+  for (const { start, end, instead } of cuts) {
+    to += bytes.copy(shape, to, from, start);
+    to += shape.write(instead, to, "latin1");
     from = end;
   }
-  return `${pieces.join("0")}0${text.slice(from)}`;
+  bytes.copy(shape, to, from);
+  return shape;
 }
+
+const quote = 0x22;
+const comma = 0x2c;
+const colon = 0x3a;
+const backslash = 0x5c;
+const openBrace = 0x7b;
+
+/**
+ * A longer string, as it is written, is left out of the shape: no id of an object is as long.
+ */
+export const shortStringBytes = 2048;
+/**
+ * How much of the beginning of a long string stays in the shape, up to the first escape. Sluice's
+ * marks of signatures are in it, and so are ids.
+ */
+const beginningBytes = 256;
+/** Ends a shortened string, so that it is no valid name or id. */
+const shortenedEnd = "\\u0000";
 
 /** A longer run of white space isn't skipped. */
 const spaceNearby = 1024;
@@ -168,25 +210,53 @@ const escapedNameCharsMax = 2 + 24 * 6;
 /** A depth that no text can close. */
 const endless = 2 ** 40;
 
-class ValueCount {
+/** Marks the bytes that a string may have without an escape, other than its quote. */
+const plain = new Uint8Array(256).fill(1, 0x20);
+plain[quote] = 0;
+plain[backslash] = 0;
+/** Marks what may follow a backslash, other than `u`. */
+const escapable = new Uint8Array(256);
+for (const char of '"\\/bfnrt') escapable[char.charCodeAt(0)] = 1;
+const hex = new Uint8Array(256);
+for (const char of "0123456789abcdefABCDEF") hex[char.charCodeAt(0)] = 1;
+
+class Walk {
   /** Values and names so far. */
   values = 0;
+  names = 0;
   escapesNames = false;
-  /** Long runs of token ids. */
-  readonly runs: Run[] = [];
-  readonly #text: string;
+  escapesHalves = false;
+  /** Long strings, and long runs of token ids. */
+  readonly cuts: Cut[] = [];
+  readonly #bytes: Buffer;
+  /** The bytes in groups of four. */
+  readonly #words: Int32Array;
+  /** How many bytes precede the first group. */
+  readonly #unaligned: number;
   readonly #max: number;
   readonly #passesTokens: boolean;
+  /** Where `#stringEnd` has stopped in a string. */
+  #reached = 0;
 
-  constructor(text: string, max: number, passesTokens: boolean) {
-    this.#text = text;
+  constructor(bytes: Buffer, max: number, passesTokens: boolean) {
+    this.#bytes = bytes;
+    const unaligned = -bytes.byteOffset & 3;
+    this.#unaligned = unaligned;
+    this.#words =
+      bytes.length < unaligned
+        ? new Int32Array(0)
+        : new Int32Array(
+            bytes.buffer,
+            bytes.byteOffset + unaligned,
+            (bytes.length - unaligned) >> 2,
+          );
     this.#max = max;
     this.#passesTokens = passesTokens;
   }
 
   /** Counts from a position to the end of the text, or until there are too many. */
-  *walk(from: number): Generator<undefined, void> {
-    if (from < this.#text.length && this.values <= this.#max) yield* this.valueEnd(from, endless);
+  *toEnd(from: number): Generator<undefined, void> {
+    if (from < this.#bytes.length && this.values <= this.#max) yield* this.valueEnd(from, endless);
   }
 
   /**
@@ -194,25 +264,28 @@ class ValueCount {
    * many levels must close first.
    */
   *valueEnd(from: number, outerDepth = 0): Generator<undefined, number> {
-    const text = this.#text;
+    const bytes = this.#bytes;
     let depth = outerDepth;
     let at = from;
-    let sliceEnd = from + sliceChars;
+    let sliceEnd = from + sliceBytes;
     do {
       if (at >= sliceEnd) {
         yield;
-        sliceEnd = at + sliceChars;
+        sliceEnd = at + sliceBytes;
       }
-      switch (text.charCodeAt(at)) {
-        case 0x2c: // ,
+      switch (bytes[at]) {
         case 0x3a: // :
+          this.names++;
+          at++;
+          break;
+        case 0x2c: // ,
           at++;
           break;
         case 0x20:
         case 0x0a:
         case 0x0d:
         case 0x09:
-          at = spaceEnd(text, at + 1, sliceEnd);
+          at = spaceEnd(bytes, at + 1, sliceEnd);
           break;
         case 0x7d: // }
         case 0x5d: // ]
@@ -227,72 +300,167 @@ class ValueCount {
           break;
         case 0x22: {
           // "
-          const end = stringEnd(text, at);
+          let end = this.#stringEnd(at + 1, sliceEnd);
+          while (end === unfinished) {
+            yield;
+            sliceEnd = this.#reached + sliceBytes;
+            end = this.#stringEnd(this.#reached, sliceEnd);
+          }
           // Not JSON: the parser fails here too.
-          if (end === -1) return text.length;
+          if (end === -1) return bytes.length;
           this.values++;
-          this.noteName(at, end);
-          // Most of the string was searched, not read one character at a time.
-          sliceEnd += end - at;
+          if (end - at > shortStringBytes) this.#shorten(at, end);
+          else this.noteName(at, end);
           at = end;
           break;
         }
         default:
           at = this.#plainEnd(at, { isWithin: depth > outerDepth, until: sliceEnd });
       }
-    } while (depth > 0 && at < text.length && this.values <= this.#max);
+    } while (depth > 0 && at < bytes.length && this.values <= this.#max);
     return at;
+  }
+
+  /** The position after the string that begins at `at`; -1 if it isn't a valid string. */
+  *stringEnd(at: number): Generator<undefined, number> {
+    let end = this.#stringEnd(at + 1, at + sliceBytes);
+    while (end === unfinished) {
+      yield;
+      end = this.#stringEnd(this.#reached, this.#reached + sliceBytes);
+    }
+    return end;
+  }
+
+  /**
+   * The position after a string's closing quote; -1 if the string isn't valid, and `unfinished` if
+   * it continues after `until`. `from`: a position within it, not amid an escape.
+   */
+  #stringEnd(from: number, until: number): number {
+    const bytes = this.#bytes;
+    for (let at = from; ; ) {
+      at = this.#textEnd(at, until);
+      const code = bytes[at];
+      if (code === quote) return at + 1;
+      if (code === backslash) {
+        const next = bytes[at + 1]!;
+        if (escapable[next] === 1) at += 2;
+        else if (next === 0x75 && this.#isCode(at + 2)) at += 6;
+        else return -1;
+      } else if (code === undefined || plain[code] === 0) return -1;
+      if (at >= until) {
+        this.#reached = at;
+        return unfinished;
+      }
+    }
+  }
+
+  /** Whether four hexadecimal digits begin at a position. */
+  #isCode(at: number): boolean {
+    const bytes = this.#bytes;
+    // Half of a character begins with D8 to DF.
+    if ((bytes[at]! | 0x20) === 0x64) this.escapesHalves = true;
+    for (let i = at; i < at + 4; i++) if (hex[bytes[i]!] !== 1) return false;
+    return true;
+  }
+
+  /** The next quote, backslash or control character; `until` or a little more without one. */
+  #textEnd(from: number, until: number): number {
+    const bytes = this.#bytes;
+    const words = this.#words;
+    const unaligned = this.#unaligned;
+    const end = Math.min(until, bytes.length);
+    let at = from;
+    while (at < end && (at < unaligned || ((at - unaligned) & 3) !== 0)) {
+      if (plain[bytes[at]!] === 0) return at;
+      at++;
+    }
+    // Four bytes at once: each of the three terms has a high bit set if a byte is a quote, a
+    // backslash, or below 0x20.
+    const wordsEnd = (end - unaligned) >> 2;
+    let word = (at - unaligned) >> 2;
+    for (; word < wordsEnd; word++) {
+      const four = words[word]!;
+      const quotes = four ^ 0x22222222;
+      const backslashes = four ^ 0x5c5c5c5c;
+      const found =
+        ((quotes - 0x01010101) & ~quotes) |
+        ((backslashes - 0x01010101) & ~backslashes) |
+        ((four - 0x20202020) & ~four);
+      if ((found & 0x80808080) !== 0) break;
+    }
+    at = Math.max(at, word * 4 + unaligned);
+    while (at < end && plain[bytes[at]!] === 1) at++;
+    return at;
+  }
+
+  /** Leaves a long string out of the shape, unless it is the name of a member. */
+  #shorten(at: number, end: number): void {
+    const next = spaceEnd(this.#bytes, end, end + spaceNearby);
+    if (next === end + spaceNearby || this.#bytes[next] === colon) return;
+    const beginning = this.#bytes.toString("latin1", at, at + beginningBytes);
+    const escapeAt = beginning.indexOf("\\");
+    const kept = escapeAt === -1 ? beginning : beginning.slice(0, escapeAt);
+    this.cuts.push({ start: at, end, instead: `${kept}${shortenedEnd}"` });
   }
 
   /** Looks at a string, which is a name if a colon follows. */
   noteName(start: number, end: number): void {
     if (end - start > escapedNameCharsMax || this.escapesNames) return;
-    if (!this.#text.slice(start, end).includes("\\")) return;
-    const next = spaceEnd(this.#text, end, end + spaceNearby);
-    this.escapesNames = next === end + spaceNearby || this.#text.charCodeAt(next) === 0x3a;
+    const bytes = this.#bytes;
+    let at = start + 1;
+    while (at < end && bytes[at] !== backslash) at++;
+    if (at === end) return;
+    const next = spaceEnd(bytes, end, end + spaceNearby);
+    this.escapesNames = next === end + spaceNearby || bytes[next] === colon;
   }
 
   /** The end of a number, true, false, null or an invalid literal, or of a run of token ids. */
   #plainEnd(at: number, { isWithin, until }: { isWithin: boolean; until: number }): number {
-    const text = this.#text;
-    const end = this.#passesTokens && isWithin ? tokensEnd(text, at, until) : at;
+    const bytes = this.#bytes;
+    const end = this.#passesTokens && isWithin ? tokensEnd(bytes, at, until) : at;
     if (end === at) {
       this.values++;
-      return plainEnd(text, at, until);
+      return plainEnd(bytes, at, until);
     }
     // After a colon a run isn't JSON, so it must not be replaced by valid JSON.
-    if (end - at >= runCharsMin && !isMember(text, at)) this.runs.push({ start: at, end });
+    if (end - at >= runCharsMin && !isMember(bytes, at))
+      this.cuts.push({ start: at, end, instead: "0" });
     return end;
   }
 }
 
-function isMember(text: string, valueAt: number): boolean {
-  return text.slice(0, valueAt).trimEnd().endsWith(":");
+/** A string that continues after the slice. */
+const unfinished = -2;
+
+function isMember(bytes: Buffer, valueAt: number): boolean {
+  let at = valueAt - 1;
+  while (at >= 0 && isSpace(bytes[at]!)) at--;
+  return bytes[at] === colon;
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
 /** The end of the white space, or `until`. */
-function spaceEnd(text: string, from: number, until: number): number {
-  for (let at = from; at < until; at++) {
-    const code = text.charCodeAt(at);
-    // Past the end `code` is NaN.
-    if (!(code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09)) return at;
-  }
+function spaceEnd(bytes: Buffer, from: number, until: number): number {
+  for (let at = from; at < until; at++) if (!isSpace(bytes[at]!)) return at;
   return until;
 }
 
-function* spaceSliced(text: string, from: number): Generator<undefined, number> {
+function* spaceSliced(bytes: Buffer, from: number): Generator<undefined, number> {
   for (let at = from; ; yield) {
-    const until = at + sliceChars;
-    at = spaceEnd(text, at, until);
+    const until = at + sliceBytes;
+    at = spaceEnd(bytes, at, until);
     if (at < until) return at;
   }
 }
 
 /** The end of a number, true, false, null or an invalid literal; or `until`. */
-function plainEnd(text: string, from: number, until: number): number {
-  const end = Math.min(text.length, until);
+function plainEnd(bytes: Buffer, from: number, until: number): number {
+  const end = Math.min(bytes.length, until);
   for (let at = from + 1; at < end; at++) {
-    const code = text.charCodeAt(at);
+    const code = bytes[at]!;
     // Digits, letters, + - .
     const isPlain = (code >= 0x2d && code <= 0x39) || (code | 0x20) >= 0x61 || code === 0x2b;
     if (!isPlain || code === 0x5b || code === 0x5d || code >= 0x7b) return at;
@@ -301,23 +469,23 @@ function plainEnd(text: string, from: number, until: number): number {
 }
 
 /** The end of the last of several whole numbers, up to `until`; `from` if none begins there. */
-function tokensEnd(text: string, from: number, until: number): number {
+function tokensEnd(bytes: Buffer, from: number, until: number): number {
   let end = from;
   for (let at = from; ; ) {
     let after = at;
-    let next = text.charCodeAt(after);
-    while (next >= 0x30 && next <= 0x39) next = text.charCodeAt(++after);
+    let next = bytes[after]!;
+    while (next >= 0x30 && next <= 0x39) next = bytes[++after]!;
     const digits = after - at;
-    const isWhole = digits === 1 || (digits > 1 && text.charCodeAt(at) !== 0x30);
+    const isWhole = digits === 1 || (digits > 1 && bytes[at] !== 0x30);
     // A decimal point or an exponent follows.
     const isFraction = next === 0x2e || (next | 0x20) === 0x65;
     if (!isWhole || digits > tokenDigitsMax || isFraction) return end;
     end = after;
     if (end >= until) return end;
     // Skip the call where a comma follows: runs have millions of numbers.
-    if (next !== 0x2c) after = spaceEnd(text, after, after + spaceNearby);
-    if (text.charCodeAt(after) !== 0x2c) return end;
+    if (next !== 0x2c) after = spaceEnd(bytes, after, after + spaceNearby);
+    if (bytes[after] !== 0x2c) return end;
     at = after + 1;
-    if (text.charCodeAt(at) <= 0x20) at = spaceEnd(text, at, at + spaceNearby);
+    if (bytes[at]! <= 0x20) at = spaceEnd(bytes, at, at + spaceNearby);
   }
 }

@@ -7,7 +7,8 @@
  *
  * The bytes are read and parsed as Latin-1. JSON's own characters are ASCII, so validity is the
  * same, and Chinese text takes a tenth of the time of decoding UTF-8 first (English text takes the
- * same time). The model's name is decoded separately.
+ * same time). The model's name is decoded separately. Of a large body only the shape is parsed
+ * (`count-values.ts`).
  */
 import { isAbsent, isObject } from "../../shared/checked.js";
 import { modelNameProblem } from "../../shared/domain/target-name.js";
@@ -66,8 +67,8 @@ export interface OtherModel {
 
 type ModelBodyResult =
   /**
-   * `fields`: as parsed, in Latin-1 and without long runs of token ids, for callers that read more
-   * of them in the same turn.
+   * `fields`: as parsed, in Latin-1 and without long texts and runs of token ids, for callers that
+   * read more of them in the same turn.
    */
   | { readonly ok: true; readonly body: ModelBody; readonly fields: Fields }
   | { readonly ok: false; readonly failure: Failure };
@@ -83,7 +84,7 @@ type Fields = Readonly<Record<string, unknown>>;
  */
 export function parseModelBody(
   operation: JsonOperation,
-  { bytes, text, outline }: BodyText,
+  { bytes, outline }: BodyText,
   isUtf8: (bytes: Buffer) => boolean = isUtf8Text,
   other: OtherModel | null = null,
 ): ModelBodyResult {
@@ -91,22 +92,23 @@ export function parseModelBody(
     return { ok: false, failure: tooManyValues() };
   if (outline !== null && outline.fields > fieldsMax)
     return { ok: false, failure: tooManyFields() };
-  const shape = outline?.shape ?? text;
+  const shape = (outline?.shape ?? bytes).toString("latin1");
   let value: unknown;
   try {
     value = JSON.parse(shape);
   } catch (error) {
     // The message about a shape would quote, and count, text that the client hasn't written.
-    const reason = whyNotJson(shape === text ? error : null);
+    const isWhole = outline === null || outline.shape === bytes;
+    const reason = whyNotJson(isWhole ? error : null);
     return refuse(`the body must be a JSON object: ${reason}`, "body");
   }
   if (!isObject(value))
     return refuse(`the body must be a JSON object, not ${kindOf(value)}`, "body");
-  const members = outline?.members() ?? scanObject(text);
+  const members = outline?.members() ?? scanObject(shape);
   if (members.length > fieldsMax) return { ok: false, failure: tooManyFields() };
   // In Latin-1 each byte from 0x80 up is a character that takes two bytes in UTF-8: equal lengths
-  // mean ASCII.
-  const ascii = Buffer.byteLength(text) === bytes.length;
+  // mean ASCII. The check of a large body takes less time than its text.
+  const ascii = outline === null && Buffer.byteLength(shape) === bytes.length;
   if (!ascii && !isUtf8(bytes))
     return refuse("the body must be a JSON object: it is not valid UTF-8", "body");
   const modelField = operation === "interactions" ? fieldOfInteraction(value) : "model";
@@ -115,7 +117,7 @@ export function parseModelBody(
   // JSON.parse keeps the last of two members with one key.
   const isOnce = members.length === Object.keys(value).length;
   const repeated =
-    (isOnce ? null : repeatedKey(members, unrepeated)) ?? repeatedOption(text, value, members);
+    (isOnce ? null : repeatedKey(members, unrepeated)) ?? repeatedOption(bytes, value, members);
   if (repeated !== null) return refuse(`${repeated} is given more than once`, repeated);
   const writtenModel = isAbsent(value[modelField])
     ? null
@@ -138,7 +140,7 @@ export function parseModelBody(
       stream: value["stream"] === true,
       reasoning: requestedReasoning(operation, value),
       responsesNeeds: responsesNeeds(operation, value),
-      mayRunOthers: mayRunOthers(value) || hasRepeatedKind(text, value, members),
+      mayRunOthers: mayRunOthers(value) || hasRepeatedKind(bytes, value, members),
       includeUsage: options?.["include_usage"] === true,
       members,
     },
@@ -241,13 +243,13 @@ const unrepeated = [
 
 /** The same check one level down, for a body that has stream options. */
 function repeatedOption(
-  text: string,
+  bytes: Buffer,
   { stream_options: options }: Fields,
   members: readonly JsonMember[],
 ): string | null {
   if (!isObject(options)) return null;
-  const { start } = lastMember(members, "stream_options")!;
-  return repeatedKey(scanObject(text, start), ["include_usage"]) === null
+  const text = textOf(bytes, lastMember(members, "stream_options")!);
+  return repeatedKey(scanObject(text), ["include_usage"]) === null
     ? null
     : "stream_options.include_usage";
 }
@@ -256,14 +258,23 @@ function repeatedOption(
  * For a body with image tools, whose models aren't checked: whether any tool repeats its type. A
  * provider that reads the first of two types may take it for another tool.
  */
-function hasRepeatedKind(text: string, { tools }: Fields, members: readonly JsonMember[]): boolean {
+function hasRepeatedKind(
+  bytes: Buffer,
+  { tools }: Fields,
+  members: readonly JsonMember[],
+): boolean {
   const isPicture = (tool: unknown): boolean =>
     isObject(tool) && (tool["type"] === "image_generation" || tool["id"] === "image_generation");
   if (!Array.isArray(tools) || !tools.some(isPicture)) return false;
-  return scanArray(text, lastMember(members, "tools")!.start).some(
+  const text = textOf(bytes, lastMember(members, "tools")!);
+  return scanArray(text).some(
     ({ start }) =>
       text[start] === "{" && repeatedKey(scanObject(text, start), ["type", "id"]) !== null,
   );
+}
+
+function textOf(bytes: Buffer, { start, end }: JsonMember): string {
+  return bytes.toString("latin1", start, end);
 }
 
 function decodeString(bytes: Buffer, member: JsonMember): string {
@@ -314,8 +325,6 @@ export function isUtf8Text(bytes: Buffer): boolean {
 
 interface BodyText {
   readonly bytes: Buffer;
-  /** The bytes decoded as Latin-1. */
-  readonly text: string;
   /** Null for a body too short to matter. */
   readonly outline: BodyOutline | null;
 }
@@ -324,9 +333,8 @@ interface BodyText {
 const takesTokens: ReadonlySet<Operation> = new Set<Operation>(["embeddings", "completions"]);
 
 export function bodyText(operation: Operation, bytes: Buffer): BodyText {
-  const text = bytes.toString("latin1");
-  const isShort = text.length <= unauthenticatedValuesMax;
-  return { bytes, text, outline: isShort ? null : outlineOf(text, takesTokens.has(operation)) };
+  const isShort = bytes.length <= unauthenticatedValuesMax;
+  return { bytes, outline: isShort ? null : outlineOf(bytes, takesTokens.has(operation)) };
 }
 
 /** A larger body is scanned in several turns of the event loop. */
@@ -338,11 +346,9 @@ export async function largeBodyText(
   bytes: Buffer,
   nextTurn: () => Promise<void>,
 ): Promise<BodyText> {
-  const text = bytes.toString("latin1");
+  const outline = await inTurns(outlineSliced(bytes, takesTokens.has(operation)), nextTurn);
   await nextTurn();
-  const outline = await inTurns(outlineSliced(text, takesTokens.has(operation)), nextTurn);
-  await nextTurn();
-  return { bytes, text, outline };
+  return { bytes, outline };
 }
 
 /** Whether parsing takes so long that the caller must be authenticated first. */

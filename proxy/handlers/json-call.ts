@@ -83,12 +83,19 @@ export async function readJsonCall(
     otherModel(operation, exchange, defaultModels),
   );
   if (!parsed.ok) return parsed;
-  // `largeBodyText` already scanned a large body.
-  const escapesNames = text.outline?.escapesNames;
+  const { outline } = text;
   const naming = caller.isOperator
     ? null
-    : namingIn(body.bytes, parsed.fields, operation, escapesNames);
-  const given = { bytes: body.bytes, body: parsed.body, naming };
+    : outline === null
+      ? namingIn(body.bytes, parsed.fields, operation)
+      : namingIn(outline.shape, parsed.fields, operation, outline);
+  const given = {
+    bytes: body.bytes,
+    shape: outline?.shape ?? body.bytes,
+    escapesHalves: outline?.escapesHalves ?? true,
+    body: parsed.body,
+    naming,
+  };
   return { ok: true, call: new JsonCall(operation, given, context) };
 }
 
@@ -102,6 +109,9 @@ type FittedRequest = TargetRequest & { readonly body: Buffer };
 
 interface GivenBody extends Pick<ModelCall, "naming"> {
   readonly bytes: Buffer;
+  /** See `BodyOutline`. */
+  readonly shape: Buffer;
+  readonly escapesHalves: boolean;
   readonly body: ModelBody;
 }
 
@@ -116,6 +126,14 @@ class JsonCall implements ModelCall {
   readonly naming: ModelCall["naming"];
   /** Empty once released. */
   #bytes: Buffer;
+  /**
+   * Where names of fields, short texts and the beginnings of all others can be found. The same as
+   * `#bytes` for a short body.
+   */
+  #shape: Buffer;
+  readonly #escapesHalves: boolean;
+  /** What is sent, if only the model and `stream_options` differ from the client's body. */
+  #nearlyGiven: Buffer | null = null;
   readonly #body: ModelBody;
   readonly #exchange: Exchange;
   readonly #nowMs: () => number;
@@ -134,7 +152,7 @@ class JsonCall implements ModelCall {
 
   constructor(
     operation: JsonOperation,
-    { bytes, body, naming }: GivenBody,
+    { bytes, shape, escapesHalves, body, naming }: GivenBody,
     { gateway, exchange }: RequestContext<CallParts>,
   ) {
     this.operation = operation;
@@ -145,6 +163,8 @@ class JsonCall implements ModelCall {
     this.mayRunOthers = body.mayRunOthers;
     this.isAgent = body.modelField === "agent";
     this.#bytes = bytes;
+    this.#shape = shape;
+    this.#escapesHalves = escapesHalves;
     this.#body = body;
     this.#dialects = new CallDialects(operation, body);
     this.#exchange = exchange;
@@ -195,8 +215,11 @@ class JsonCall implements ModelCall {
     const overridden =
       provider.perModel.length === 0 ? fitted : overrideRequest(fitted, provider, model);
     const request = this.#accepted(overridden, { provider, model }, refused);
+    const isWhole = request.body === this.#nearlyGiven && !this.#escapesHalves;
     const whole =
-      provider.type === "anthropic" ? withoutLoneSurrogates(request.body) : request.body;
+      provider.type === "anthropic" && !isWhole
+        ? withoutLoneSurrogates(request.body)
+        : request.body;
     const body = whole.length < largeBodyBytes ? whole : this.#largeBody(whole);
     if (body === request.body) return request;
     const dropped =
@@ -228,7 +251,8 @@ class JsonCall implements ModelCall {
     { reasoning, fields }: Refused,
   ): FittedRequest {
     const { operation, body: bytes, dropped } = request;
-    if (!reasoning && fields.length === 0 && !isMarked(bytes)) return request;
+    const searched = bytes === this.#nearlyGiven ? this.#shape : bytes;
+    if (!reasoning && fields.length === 0 && !isMarked(searched)) return request;
     const mayLose = (path: string): boolean =>
       this.mayLose(target.provider, { kind: "field", path, isLasting: true });
     const steps = [
@@ -253,7 +277,8 @@ class JsonCall implements ModelCall {
     const { operation, translation } = this.#dialects.at(provider, model)!;
     if (translation !== null)
       return this.#translated({ provider, model, operation, translation }, rewritten);
-    const steps = fitSteps(operation, { provider, model, isNamed }, rewritten.bytes);
+    const searched = rewritten.bytes === this.#bytes ? this.#shape : rewritten.bytes;
+    const steps = fitSteps(operation, { provider, model, isNamed }, searched);
     const fitted =
       steps.length > 0 && this.#mayTranslate() ? fittedBody(rewritten.bytes, steps) : null;
     if (fitted === null) return this.#untranslated(provider, model, rewritten);
@@ -268,8 +293,10 @@ class JsonCall implements ModelCall {
   ): FittedRequest {
     const askUsage = mustAskUsage(this.operation, this.#body, provider);
     if (isGoogleOperation(this.operation)) {
-      const signed = signedForGoogle(bytes);
-      return this.#asItIs(googleBody(signed, model, this.#body.members), savedBytes);
+      const signed = signedForGoogle(bytes, bytes === this.#bytes ? this.#shape : bytes);
+      const body = googleBody(signed, model, this.#body.members);
+      this.#nearlyGiven = signed === this.#bytes ? body : null;
+      return this.#asItIs(body, savedBytes);
     }
     // Vertex AI's compatible API has the publisher in the names of models, its own API hasn't.
     const name = this.operation === "interactions" ? model.replace(/^google\//, "") : model;
@@ -279,6 +306,7 @@ class JsonCall implements ModelCall {
       includeUsage: askUsage ? (true as const) : undefined,
     };
     const body = editModelBody(bytes, edits, bytes === this.#bytes ? this.#body.members : null);
+    this.#nearlyGiven = bytes === this.#bytes ? body : null;
     return this.#asItIs(body, savedBytes, askUsage);
   }
 
@@ -348,6 +376,8 @@ class JsonCall implements ModelCall {
     this.#promptBytes = promptBytes(this.#bytes);
     memory.give(this.#bytes.length);
     this.#bytes = Buffer.alloc(0);
+    this.#shape = this.#bytes;
+    this.#nearlyGiven = null;
   }
 
   close(): void {}
@@ -360,10 +390,10 @@ const ownSignature = new RegExp(`("thought(?:S|_s)ignature"\\s*:\\s*")${own}[^"]
 /**
  * Replaces signatures that Sluice made for the thinking of other models by the value that Google
  * documents for them (ai.google.dev, "Thought signatures"). Returns the same Buffer without any.
- * Quotes in texts are escaped, so every match is a field.
+ * Quotes in texts are escaped, so every match is a field. `shape`: as of `BodyOutline`.
  */
-export function signedForGoogle(body: Buffer): Buffer {
-  if (!body.includes(own)) return body;
+export function signedForGoogle(body: Buffer, shape = body): Buffer {
+  if (!shape.includes(own)) return body;
   const text = body.toString("latin1").replace(ownSignature, `$1${signatureOfOthers}"`);
   return Buffer.from(text, "latin1");
 }

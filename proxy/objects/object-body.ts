@@ -6,7 +6,7 @@
 import { isObject, parseJson } from "../../shared/checked.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import type { Operation } from "../../shared/operation.js";
-import { hasMoreValues, tooManyValues } from "../body/count-values.js";
+import { type BodyOutline, hasMoreValues, tooManyValues } from "../body/count-values.js";
 import { kindOf } from "../body/json-value.js";
 import { readKey, stringEnd } from "../body/scan-json.js";
 import { hasEscapedLetter, mayName, type NamedIds, namedIds, naming } from "./object-ids.js";
@@ -66,26 +66,44 @@ export interface Naming {
 }
 
 /**
- * Of a JSON text, and of what was parsed of it; null if it names nothing. `escapesNames`: whether a
- * name may be written with escapes.
+ * Of a JSON text, and of what was parsed of it; null if it names nothing. `counted`: how many names
+ * the text has, and whether one may be written with escapes; null if that isn't known.
  */
 export function namingIn(
   bytes: Buffer,
   value: unknown,
   operation: Operation | null,
-  escapesNames = hasEscapedLetter(bytes),
+  counted: Pick<BodyOutline, "names" | "escapesNames"> | null = null,
 ): Naming | null {
+  const escapesNames = counted?.escapesNames ?? hasEscapedLetter(bytes);
   if (!mayName(bytes, operation, escapesNames)) return null;
   const isTwice = (name: string): boolean => {
     const first = bytes.indexOf(`"${name}"`);
     return first !== -1 && bytes.includes(`"${name}"`, first + name.length);
   };
-  const mayRepeat = escapesNames || [...naming, "id"].some(isTwice);
+  const mayRepeat =
+    counted === null
+      ? escapesNames || [...naming, "id"].some(isTwice)
+      : counted.names !== namesIn(value);
   return {
     ids: namedIds(value),
     // The names that matter are ASCII, in Latin-1 too.
     repeated: mayRepeat ? repeatedProblem(bytes.toString("latin1"), value) : null,
   };
+}
+
+/** The names of all members, once in each object. */
+function namesIn(body: unknown): number {
+  let names = 0;
+  const open: unknown[] = [body];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value !== "object" || value === null) continue;
+    const inner = Object.values(value);
+    if (!Array.isArray(value)) names += inner.length;
+    for (const each of inner) if (typeof each === "object" && each !== null) open.push(each);
+  }
+  return names;
 }
 
 /** The members of all objects in a body, however deep. */

@@ -31,9 +31,18 @@ function signatureMarkOf(account: string): string {
   return Buffer.from(padded).toString("base64");
 }
 
+/**
+ * The ends of the marks, which are looked for first: the search for a text that begins with a rare
+ * letter takes a tenth of the time.
+ */
+const signs = [mark.slice(4), markInBase64.slice(4)].map((sign) => Buffer.from(sign));
+
 /** Whether a request may have a mark. */
 export function isMarked(body: Buffer): boolean {
-  return body.includes(mark) || body.includes(markInBase64);
+  return (
+    signs.some((sign) => body.includes(sign)) &&
+    (body.includes(mark) || body.includes(markInBase64))
+  );
 }
 
 /** Null if another account made it. A stream may have marked a secret in several pieces. */

@@ -89,7 +89,7 @@ export async function readObjectBody(
   if (read.bytes.length === 0) return withoutFields(null);
   const { isUtf8, setTimer } = gateway;
   const denial = denialOfDense(gateway.limiter, caller, () =>
-    hasMoreValues(read.bytes.toString("latin1"), unauthenticatedValuesMax),
+    hasMoreValues(read.bytes, unauthenticatedValuesMax),
   );
   const denied = denial === null ? null : await denial;
   if (denied !== null) return { ok: false, failure: denied };

@@ -52,14 +52,20 @@ function stream(response: ServerResponse, events: readonly Buffer[]): void {
   write();
 }
 
-const wantsStream = Buffer.from('"stream":true');
+/** By what a request has in its body, which of several answers it gets. */
+const kinds = [
+  ["?stream", Buffer.from('"stream":true')],
+  ["?many", Buffer.from('"],"encoding_format":"base64"')],
+  ["?numbers", Buffer.from('"],"encoding_format":"float"')],
+] as const;
 
 const server = createServer((request, response) => {
   const pieces: Buffer[] = [];
   request.on("data", (piece: Buffer) => pieces.push(piece));
   request.on("end", () => {
-    const isStream = Buffer.concat(pieces).includes(wantsStream);
-    const answer = answers.get(`${request.url ?? ""}${isStream ? "?stream" : ""}`);
+    const body = Buffer.concat(pieces);
+    const [kind = ""] = kinds.find(([, sign]) => body.includes(sign)) ?? [];
+    const answer = answers.get(`${request.url ?? ""}${kind}`);
     if (answer === undefined) response.writeHead(404).end();
     else answer(response);
   });

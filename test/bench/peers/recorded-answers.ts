@@ -27,6 +27,8 @@ export const recordedAnswers: Readonly<Record<string, RecordedAnswer>> = {
   "/messages": { kind: "whole", body: messagesBody() },
   "/messages?stream": { kind: "stream", events: messagesEvents() },
   "/embeddings": { kind: "whole", body: embeddingsBody() },
+  "/embeddings?many": { kind: "whole", body: embeddingsBody(256, "base64") },
+  "/embeddings?numbers": { kind: "whole", body: embeddingsBody(64, "float") },
 };
 
 function wordAt(i: number): string {
@@ -128,15 +130,23 @@ function messagesEvents(): string[] {
   ];
 }
 
-/** One vector of 1,536 numbers in base64, as the official SDKs ask for it: 8 kB. */
-function embeddingsBody(): string {
-  const vector = Float32Array.from({ length: 1536 }, (_, i) => Math.sin(i * 12.9898) / 40);
+/**
+ * Vectors of 1,536 numbers: 8 kB each in base64, as the official SDKs ask for them, and 31 kB as
+ * numbers.
+ */
+function embeddingsBody(vectors = 1, form: "base64" | "float" = "base64"): string {
+  const numbers = Float32Array.from({ length: 1536 }, (_, i) => Math.sin(i * 12.9898) / 40);
+  const embedding =
+    form === "float" ? [...numbers] : Buffer.from(numbers.buffer).toString("base64");
+  const tokens = vectors === 1 ? 31 : 31 * 256;
   return JSON.stringify({
     object: "list",
-    data: [
-      { object: "embedding", index: 0, embedding: Buffer.from(vector.buffer).toString("base64") },
-    ],
+    data: Array.from({ length: vectors }, (_, index) => ({
+      object: "embedding",
+      index,
+      embedding,
+    })),
     model: embeddingModel,
-    usage: { prompt_tokens: 31, total_tokens: 31 },
+    usage: { prompt_tokens: tokens, total_tokens: tokens },
   });
 }

@@ -31,6 +31,53 @@ function messages(fields: object): string {
   return JSON.stringify({ ...rest, system: turns[0].content, messages: [turns[1]], ...fields });
 }
 
+/** The turns of a coding agent: texts of files with their escapes, and calls of tools. */
+function agentTurns(bytes: number): readonly object[] {
+  const line = (i: number): string =>
+    `  if (entry.name === "item-${i}" && !seen.has(entry.id)) {\n    log.debug({ path: \`src/${i}.ts\` }, "read\\tagain");\n  }\n`;
+  const file = Array.from({ length: 40 }, (_, i) => line(i)).join("");
+  const turns: object[] = [];
+  for (let n = 0; n * (file.length * 1.15 + 250) < bytes; n++) {
+    const id = `call_${String(n).padStart(20, "0")}`;
+    const call = { name: "read_file", arguments: JSON.stringify({ path: `src/${n}.ts` }) };
+    turns.push(
+      { role: "assistant", content: null, tool_calls: [{ id, type: "function", function: call }] },
+      { role: "tool", tool_call_id: id, content: file },
+    );
+  }
+  return turns;
+}
+
+/** The same as a Messages client writes them. */
+function agentMessages(bytes: number): readonly object[] {
+  type Turn = { readonly content: string | null; readonly tool_call_id?: string };
+  return (agentTurns(bytes) as readonly Turn[]).map(({ content, tool_call_id: id }, i, turns) =>
+    content === null
+      ? {
+          role: "assistant",
+          content: [
+            {
+              type: "tool_use",
+              id: turns[i + 1]!.tool_call_id,
+              name: "read_file",
+              input: { path: `src/${i}.ts` },
+            },
+          ],
+        }
+      : { role: "user", content: [{ type: "tool_result", tool_use_id: id, content }] },
+  );
+}
+
+/** Sluice knows what Anthropic's own models accept, and leaves their requests as they are. */
+const claudeModel = "claude-sonnet-4-5";
+
+const largeBytes = 1_000_000;
+const largeChat = (fields: object): string =>
+  chat({
+    messages: [{ role: "user", content: "Find the bug." }, ...agentTurns(largeBytes)],
+    ...fields,
+  });
+
 const bare: readonly PeerKind[] = ["direct", "undici", "sluice"];
 const completions = "/v1/chat/completions";
 
@@ -112,6 +159,62 @@ export const scenarios: readonly Scenario[] = [
     expected: ['"total_tokens":120'],
     peers: ["direct", "undici", "http-proxy", "sluice"],
   },
+  {
+    name: "large",
+    label: "chat of 1 MB",
+    path: completions,
+    upstreamPath: completions,
+    body: largeChat({}),
+    expected: ['"total_tokens":120'],
+    peers: bare,
+  },
+  {
+    name: "large-messages",
+    label: "Messages of 1 MB",
+    path: "/v1/messages",
+    upstreamPath: "/v1/messages",
+    body: messages({
+      model: claudeModel,
+      messages: [{ role: "user", content: "Find the bug." }, ...agentMessages(largeBytes)],
+    }),
+    expected: ['"output_tokens":46'],
+    peers: bare,
+  },
+  {
+    name: "large-translated",
+    label: "chat of 1 MB → Anthropic",
+    path: completions,
+    upstreamPath: "/v1/messages",
+    body: largeChat({ model: messagesModel }),
+    expected: ['"chat.completion"', '"total_tokens":120'],
+    peers: bare,
+  },
+  {
+    name: "large-answer",
+    label: "answer of 2 MB",
+    path: "/v1/embeddings",
+    upstreamPath: "/v1/embeddings",
+    body: JSON.stringify({
+      model: embeddingModel,
+      input: ["My parcel was announced for Tuesday and it still hasn't arrived."],
+      encoding_format: "base64",
+    }),
+    expected: ['"total_tokens":7936'],
+    peers: bare,
+  },
+  {
+    name: "large-numbers",
+    label: "answer of 2 MB of numbers",
+    path: "/v1/embeddings",
+    upstreamPath: "/v1/embeddings",
+    body: JSON.stringify({
+      model: embeddingModel,
+      input: ["My parcel was announced for Tuesday and it still hasn't arrived."],
+      encoding_format: "float",
+    }),
+    expected: ['"total_tokens":7936'],
+    peers: bare,
+  },
 ];
 
 export function scenarioOf(name: string): Scenario {
@@ -137,7 +240,7 @@ export function providersAt(upstreamUrl: string): object {
       type: "anthropic",
       base_url: `${upstreamUrl}/v1`,
       api_key: "none",
-      models: [messagesModel],
+      models: [messagesModel, claudeModel],
     },
   };
 }

@@ -5,12 +5,22 @@ import {
   fieldsMax,
   hasMoreValues,
   inTurns,
-  outlineOf,
+  outlineOf as outlineOfBytes,
   outlineSliced,
+  shortStringBytes,
   valuesMax,
 } from "../../../proxy/body/count-values.js";
 import { scanObject } from "../../../proxy/body/scan-json.js";
 import { exactly } from "../../support/patterns/exactly.js";
+
+/** The outline of a text in Latin-1, with its shape as a text. */
+function outlineOf(
+  text: string,
+  passesTokens: boolean,
+): Omit<ReturnType<typeof outlineOfBytes>, "shape"> & { readonly shape: string } {
+  const outline = outlineOfBytes(Buffer.from(text, "latin1"), passesTokens);
+  return { ...outline, shape: outline.shape.toString("latin1") };
+}
 
 /** As many as are counted in a text. */
 function counted(text: string, passesTokens = false): number {
@@ -118,7 +128,7 @@ t.test("the members of any object are found in the same walk", async (t) => {
       fc.constantFrom(undefined, 1),
       fc.boolean(),
       (value, space, passesTokens) => {
-        const text = JSON.stringify(value, null, space);
+        const text = Buffer.from(JSON.stringify(value, null, space)).toString("latin1");
         const { members, fields } = outlineOf(text, passesTokens);
         assert.deepEqual(members(), scanObject(text));
         assert.equal(fields, Object.keys(value).length);
@@ -174,10 +184,10 @@ t.test("a large text is walked through in slices, whatever it is of", async (t) 
   ];
   const turnsOf = async (text: string): Promise<number> => {
     let turns = 0;
-    const sliced = await inTurns(outlineSliced(text, true), async () => void turns++);
+    const sliced = await inTurns(outlineSliced(Buffer.from(text), true), async () => void turns++);
     const { values, fields, shape } = outlineOf(text, true);
     t.same([sliced.values, sliced.fields], [values, fields]);
-    t.ok(sliced.shape === shape);
+    t.ok(sliced.shape.toString("latin1") === shape);
     return turns;
   };
   const slices = 10;
@@ -190,3 +200,153 @@ t.test("a large text is walked through in slices, whatever it is of", async (t) 
   for (const piece of ["{},", "[", "]", '"a",', "x", "1 ", '"\\"" ', '"a"  :'])
     for (const text of around(filled(piece))) await turnsOf(text);
 });
+
+/** Pieces of strings: valid ones, and what isn't allowed in a string. */
+const inStrings = [
+  ..."aZ é~",
+  "plain text of some length",
+  ...Array.from({ length: 4 }, () => "x".repeat(shortStringBytes / 2)),
+  "\\n",
+  '\\"',
+  "\\\\",
+  "\\/",
+  "\\u00e9",
+  "\\ud83d\\ude00",
+  "\\uD83D",
+  "\\u0000",
+  "\u007f",
+  "\u00ff",
+  "{}[]:,",
+];
+const invalid = ["\n", "\u0000", "\u001f", "\\x", "\\u12g4", "\\u12", "\\", '"', "\\'"];
+
+const hostileString = fc
+  .array(
+    fc.oneof(
+      { weight: 60, arbitrary: fc.constantFrom(...inStrings) },
+      { weight: 1, arbitrary: fc.constantFrom(...invalid) },
+    ),
+    { maxLength: 30 },
+  )
+  .map((pieces) => `"${pieces.join("")}"`);
+
+/** JSON texts as they are written, with long strings in any place, most of them valid. */
+const hostileText = fc
+  .letrec<{ readonly value: string }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4, withCrossShrink: true },
+      hostileString,
+      fc.constantFrom("0", "-1.5e3", "true", "null", "{}", "[]", "01", "nul", "", "1,1,2,33,44,5"),
+      fc.array(tie("value"), { maxLength: 4 }).map((items) => `[${items.join(" ,\n")}]`),
+      fc
+        .array(
+          fc.tuple(
+            fc.oneof(hostileString, fc.constantFrom('"a"', '"b"', '"\\u0061"')),
+            tie("value"),
+          ),
+          { maxLength: 4 },
+        )
+        .map((members) => `{${members.map((member) => member.join(" :")).join(",")}}`),
+    ),
+  }))
+  .value.chain((text) =>
+    fc.tuple(
+      fc.constant(text),
+      // A cut, and what is put there.
+      fc.option(
+        fc.tuple(
+          fc.nat(text.length),
+          fc.nat(3),
+          fc.constantFrom("", '"', "\\", "{", "}", "[", "]", ",", ":", "\n", "1", "\u0001"),
+        ),
+        { freq: 2 },
+      ),
+    ),
+  )
+  .map(([text, cut]) =>
+    cut === null ? text : text.slice(0, cut[0]) + cut[2] + text.slice(cut[0] + cut[1]),
+  );
+
+/** The value with each string as the shape has it, and the number of its names. */
+function parsedOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function sameButForLongStrings(whole: unknown, shape: unknown): boolean {
+  if (typeof whole === "string")
+    return (
+      whole === shape ||
+      (typeof shape === "string" &&
+        shape.endsWith("\u0000") &&
+        whole.startsWith(shape.slice(0, -1)) &&
+        JSON.stringify(whole).length * 6 > shortStringBytes)
+    );
+  if (typeof whole !== "object" || whole === null) return Object.is(whole, shape);
+  if (typeof shape !== "object" || shape === null) return false;
+  const [names, others] = [Object.keys(whole), Object.keys(shape)];
+  return (
+    Array.isArray(whole) === Array.isArray(shape) &&
+    names.length === others.length &&
+    names.every(
+      (name, i) =>
+        name === others[i] &&
+        sameButForLongStrings(
+          (whole as Record<string, unknown>)[name],
+          (shape as Record<string, unknown>)[name],
+        ),
+    )
+  );
+}
+
+t.test("a shape is JSON if the text is, and has the same values but for long texts", async () => {
+  let valid = 0;
+  let shorter = 0;
+  const drawn = fc.check(
+    fc.property(hostileText, fc.nat(3), (text, offset) => {
+      // Whatever the alignment of the bytes.
+      const held = Buffer.concat([Buffer.alloc(offset), Buffer.from(text, "latin1")]);
+      const bytes = held.subarray(offset);
+      const outline = outlineOfBytes(bytes, false);
+      const shape = outline.shape.toString("latin1");
+      const [whole, short] = [parsedOf(text), parsedOf(shape)];
+      assert.equal(short === undefined, whole === undefined, "both are JSON, or neither is");
+      if (whole === undefined) return;
+      valid++;
+      if (shape.length < text.length) shorter++;
+      assert.ok(sameButForLongStrings(whole, short));
+      if (/\\u[dD]/.test(text)) assert.ok(outline.escapesHalves);
+      assert.equal(outline.names, namesIn(text));
+      if (typeof whole === "object" && !Array.isArray(whole) && whole !== null)
+        assert.deepEqual(outline.members(), scanObject(text));
+      assert.ok(bytes.equals(Buffer.from(text, "latin1")));
+    }),
+    { numRuns: 2000 },
+  );
+  assert.ok(!drawn.failed, fc.defaultReportMessage(drawn));
+  assert.ok(valid > 200 && shorter > 50, `${valid} valid, ${shorter} of them shortened`);
+});
+
+/** The names in a valid text: strings before a colon. */
+function namesIn(text: string): number {
+  const strings = /"(?:[^"\\]|\\.)*"(\s*:)?/g;
+  return [...text.matchAll(strings)].filter(([, colon]) => colon !== undefined).length;
+}
+
+t.test(
+  "only the beginning of a long text is in a shape; names and short texts are whole",
+  async (t) => {
+    const long = "made_by:".padEnd(shortStringBytes + 1, "z");
+    const text = JSON.stringify({ [long]: [long, "z".repeat(shortStringBytes - 2), `\n${long}`] });
+    const { shape, names } = outlineOf(text, false);
+    t.same(JSON.parse(shape), {
+      [long]: [`${long.slice(0, 255)}\u0000`, "z".repeat(shortStringBytes - 2), "\u0000"],
+    });
+    t.equal(names, 1);
+    const short = Buffer.from('{"model":"m"}');
+    t.equal(outlineOfBytes(short, false).shape, short, "the same Buffer if nothing is left out");
+  },
+);

@@ -570,3 +570,31 @@ t.test("Google gets its own signatures, and its word for those of other models",
   const others = Buffer.from('{"contents":[]}');
   t.equal(signedForGoogle(others), others);
 });
+
+t.test("long texts keep nothing in a large body from being found", async (t) => {
+  const long = "x".repeat(30_000);
+  const body = (content: string, more = ""): string =>
+    `{"messages":[{"role":"user","content":"${content}"}],"max_tokens":5${more},"model":"x"}`;
+  const accepted = async (text: string): Promise<ModelCall> =>
+    callIn(await read("messages", text, { bodyBytesMax: 100_000 }));
+  const whole = body(`${long}\\ud83d\\ude00`);
+  t.equal(sentTo(await accepted(whole), claude, "x").text, whole);
+  const half = sentTo(await accepted(body(`${long}\\ud83d`)), claude, "x");
+  t.equal(half.text, body(`${long}\\ufffd`));
+  t.same(half.dropped, ["halves of characters"]);
+
+  const block = `{"type":"thinking","thinking":"","signature":"made_by:other:${long}"}`;
+  const marked = `{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[${block},{"type":"text","text":"a"}]}],"max_tokens":5,"model":"x"}`;
+  t.notMatch(sentTo(await accepted(marked), claude, "x").text, /thinking/);
+
+  for (const [text, problem] of [
+    [body(long, ',"stream":false,"stream":true'), "stream is given more than once"],
+    [body(long).replace('"x"}', `"${"m".repeat(5000)}"}`), /^model must/],
+    [body(`${long}\n`), "the body must be a JSON object: "],
+    [body(`${long}\\x`), "the body must be a JSON object: "],
+    [`${body(long)},`, "the body must be a JSON object: "],
+  ] as const) {
+    const result = await read("messages", text, { bodyBytesMax: 100_000 });
+    t.match(result.ok ? "accepted" : result.failure?.message, problem);
+  }
+});
