@@ -63,10 +63,13 @@ export function createProgram(session: Session): Command {
       "--config <file>",
       "the configuration file (default: SLUICE_CONFIG, ./sluice.yaml, /etc/sluice/sluice.yaml)",
     )
-    .option("--socket <path>", "the daemon's Unix socket; the configuration isn't read then")
+    .option(
+      "--socket <path>",
+      "the daemon's Unix socket; then the command doesn't read the configuration",
+    )
     .option(
       "--url <url>",
-      "a gateway elsewhere, by its admin API (default: SLUICE_URL); the key is in SLUICE_API_KEY or SLUICE_MASTER_KEY",
+      "another host's gateway, by its admin API, with the key of SLUICE_API_KEY or SLUICE_MASTER_KEY (default: SLUICE_URL)",
     )
     .option("--key-file <file>", "the file with the key for --url")
     .configureHelp({

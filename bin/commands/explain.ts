@@ -34,7 +34,7 @@ export function addExplain(program: Command, session: Session): void {
     .option("--path <path>", "the caller's user path (default: /)")
     .option(
       "--key <id>",
-      "the caller's managed key or its id; a key that is bound to a path beats --path",
+      "the caller's managed key or its id; the path of a bound key takes precedence over --path",
     )
     .option("--model <model>", "the model, as a request would name it")
     .option(

@@ -37,7 +37,7 @@ export const exitCodeMeanings: readonly { readonly code: number; readonly meanin
   { code: exitCodes.bug, meaning: "a bug in Sluice; the process ended itself" },
   {
     code: exitCodes.storeUnreadable,
-    meaning: "a store or a backup can't be read, or the disk has lost some of it",
+    meaning: "a store or a backup is damaged or can't be read",
   },
   { code: exitCodes.taken, meaning: "another daemon has the socket or the store" },
   {
@@ -45,10 +45,10 @@ export const exitCodeMeanings: readonly { readonly code: number; readonly meanin
     meaning: "the daemon's socket may be someone else's; nothing was sent",
   },
   { code: exitCodes.configuration, meaning: "the configuration is wrong" },
-  { code: exitCodes.killed, meaning: "stopped by Ctrl-C, or by force by a second signal" },
+  { code: exitCodes.killed, meaning: "stopped by Ctrl-C, or immediately by a second signal" },
   {
     code: exitCodes.outputClosed,
-    meaning: "the reader of an export, a list that is watched, top or tail went away",
+    meaning: "the reader of the output went away",
   },
 ];
 

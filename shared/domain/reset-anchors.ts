@@ -46,7 +46,7 @@ export const anchorFields: readonly Anchor[] = [
     meaning:
       "weekday on which the week of weekly budgets begins, from 0 for Sunday to 6 for Saturday",
   },
-  { name: "weekly_reset_hour", min: 0, max: 23, fallback: 0, meaning: "hour of it" },
+  { name: "weekly_reset_hour", min: 0, max: 23, fallback: 0, meaning: "hour of that weekday" },
   { name: "weekly_reset_minute", min: 0, max: 59, fallback: 0, meaning: "minute of that hour" },
   {
     name: "monthly_reset_day",
@@ -55,7 +55,7 @@ export const anchorFields: readonly Anchor[] = [
     fallback: 1,
     meaning: "day on which the month of monthly budgets begins; in a shorter month its last day",
   },
-  { name: "monthly_reset_hour", min: 0, max: 23, fallback: 0, meaning: "hour of it" },
+  { name: "monthly_reset_hour", min: 0, max: 23, fallback: 0, meaning: "hour of that day" },
   { name: "monthly_reset_minute", min: 0, max: 59, fallback: 0, meaning: "minute of that hour" },
 ];
 

@@ -66,7 +66,7 @@ t.test("who waits for a slot must have been refused", async (t) => {
   t.match(await problemOf({ step: "busy", outcome }), /never refused/);
 });
 
-t.test("who meets a day's limit must stop by itself, and soon", async (t) => {
+t.test("a client that meets a daily limit must stop soon", async (t) => {
   const output = "day request limit";
   const outcome = { succeeded: false, output };
   t.equal(await problemOf({ step: "day", outcome, refusals: 10 }), null);

@@ -45,7 +45,7 @@ const fails = {
   },
 };
 
-t.test("what fails is told once, with an input that fails again by itself", async (t) => {
+t.test("a failure is printed once, with an input that reproduces it", async (t) => {
   for (const [how, run] of Object.entries(fails)) {
     const reported: Finding[] = [];
     const range = { seed: 1, first: 0, inputs: 1000, untilMonoMs: Infinity };

@@ -47,7 +47,7 @@ t.test("a stop takes requests for the grace, says that it isn't ready, then clos
   t.equal(asked.at(-1), "finish");
 });
 
-t.test("a stop at once has no grace", async (t) => {
+t.test("an immediate stop has no grace period", async (t) => {
   const { end, asked, timers, closed } = ending();
   closed();
   await end.stop(true);

@@ -25,7 +25,7 @@ t.test("nothing is known before the first end, then how it was, for the next sta
   t.same(filesOf(place), []);
 });
 
-t.test("one that was killed left something behind, whoever has its process id now", async (t) => {
+t.test("a killed proxy is noticed, even if another process has its process id now", async (t) => {
   const place = join(directory, "killed");
   const before = new LastStop(place);
   await before.begin(9_000);

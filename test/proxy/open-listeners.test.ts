@@ -56,7 +56,7 @@ async function opened({
 
 const own = { host: "127.0.0.1", port: 81 };
 
-t.test("a given socket stands for its address, others are opened as configured", async (t) => {
+t.test("a given socket replaces its address, others are opened as configured", async (t) => {
   t.same(await opened({}), {
     url: "http://127.0.0.1:80",
     adminUrl: "http://127.0.0.1:80",

@@ -19,7 +19,7 @@ function written(program: string): Record<string, unknown>[] {
   return linesOf(program).map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-t.test("the journal, and nobody else, gets the priority of each line", async (t) => {
+t.test("only the journal gets the priority of each line", async (t) => {
   const program = (ofJournal: string): string =>
     `import { fstatSync } from "node:fs"; const { dev, ino } = fstatSync(1); process.env.JOURNAL_STREAM = ${ofJournal}; const log = createLog("proxy", "trace"); log.line("info", '"n":1', "request"); log.line("debug", '"n":2', "request"); for (const level of ["warn", "error", "fatal", "info", "trace"]) log[level]("x"); log.flush(() => process.exit(0));`;
   const lines = linesOf(program("`${dev}:${ino}`"));
@@ -32,7 +32,7 @@ t.test("the journal, and nobody else, gets the priority of each line", async (t)
 });
 
 t.test(
-  "lines of requests and other lines stand in the order in which they were logged, and look alike",
+  "lines of requests and other lines keep the order in which they were logged, and look alike",
   (t) => {
     const lines = written(
       `const log = createLog("proxy", "info"); log.line("info", '"n":1', "request"); log.line("debug", '"n":0', "hidden"); log.info({ n: 2 }, "other"); log.line("info", '"n":3', "request");`,
@@ -90,7 +90,7 @@ t.test("lines of any length and in any script are complete, and in order", async
 });
 
 t.test(
-  "the first is reported at once, those until the next report together, none twice",
+  "the first is reported immediately, those until the next report together, none twice",
   async (t) => {
     const timers: (() => void)[] = [];
     const reports: number[] = [];

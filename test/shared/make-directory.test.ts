@@ -3,7 +3,7 @@ import { join } from "node:path";
 import t from "tap";
 import { makeDirectory } from "../../shared/make-directory.js";
 
-t.test("a directory is made with those above it, and the first of them is told", async (t) => {
+t.test("a directory is made with its parents; the first new one is returned", async (t) => {
   const above = t.testdir({ "a file": "" });
   t.equal(makeDirectory(join(above, "a", "b", "c"), 0o750), join(above, "a"));
   for (const made of ["a", "a/b", "a/b/c"])

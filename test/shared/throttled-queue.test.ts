@@ -85,7 +85,7 @@ t.test("a callback that another one adds runs in a later turn", async (t) => {
 });
 
 t.test(
-  "of throttled ends, the first of a turn run at once and the others in later turns, all in order",
+  "throttled ends run in order: the first of a turn immediately, the others in later turns",
   async (t) => {
     const loop = turns();
     const ran: number[] = [];

@@ -41,12 +41,12 @@ interface ApplyFlags extends CommandFlags {
 export function addLimitsApply(parent: Command, session: Session): void {
   parent
     .command("apply")
-    .description("change rules and budgets to what a file says: all of it, or nothing")
+    .description("apply a file of rules and budgets: all of it, or nothing")
     .argument("<file>", "what limits export has written; - for standard input")
     .option("--dry-run", "show the plan, change nothing")
     .option("--exit-code", "with --dry-run: end with 2 for differences, 0 for none, 1 for an error")
-    .option("--prune", "remove what was made by hand and isn't in the file")
-    .option("--take-over", "let the file's override those of the configuration")
+    .option("--prune", "remove rules and budgets made by hand that the file lacks")
+    .option("--take-over", "override rules and budgets of the configuration")
     .option("--yes", "don't ask; required without a terminal")
     .addOption(jsonOption("print the response of POST /admin/limits"))
     .action((file: string, _options, command: Command) =>

@@ -33,9 +33,7 @@ const usageEveryMs = 5_000;
 export function addTop(program: Command, session: Session): void {
   program
     .command("top")
-    .description(
-      "show what the gateway does, redrawn each second; printed again without a terminal",
-    )
+    .description("show what the gateway does, updated each second")
     .option("--interval <time>", "how often, such as 5s (default: 1s)")
     .addOption(jsonOption("print one object per interval"))
     .action((_options, command: Command) => runTop(session, command.optsWithGlobals<TopFlags>()));

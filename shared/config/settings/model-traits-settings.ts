@@ -50,7 +50,7 @@ export const modelTraitsSettings = {
     kind: choice(samplings),
     defaultText: "the family's",
     example: "all",
-    meaning: "Which of temperature, top_p and penalties are accepted.",
+    meaning: "Which of temperature, top_p and penalties the model accepts.",
   }),
   thinking: field({
     kind: choice(thinkings),
@@ -62,19 +62,22 @@ export const modelTraitsSettings = {
     kind: boolean,
     defaultText: "the family's",
     example: "true",
-    meaning: "Whether an output schema is accepted; if not, it is sent in words.",
+    meaning:
+      "Whether the model accepts an output schema; if not, Sluice sends it as an instruction.",
   }),
   images: field({
     kind: boolean,
     defaultText: "true",
     example: "false",
-    meaning: "Whether images are accepted; if not, translated requests with one are refused.",
+    meaning:
+      "Whether the model accepts images; if not, Sluice refuses translated requests with one.",
   }),
   forced_calls: field({
     kind: boolean,
     defaultText: "the family's",
     example: "true",
-    meaning: "Whether a request may force a tool call; if not, that is dropped.",
+    meaning:
+      "Whether a request may force a tool call; if not, Sluice leaves the choice to the model.",
   }),
 } as const satisfies Readonly<Record<string, Field<unknown>>>;
 

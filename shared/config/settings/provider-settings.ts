@@ -65,7 +65,7 @@ export const providerSettings = {
     defaultValue: null,
     defaultText: "none",
     example: '["${KEY_1}", "${KEY_2}"]',
-    meaning: "Several keys that take turns by weight; a refused or limited one is paused.",
+    meaning: "Several keys, used in turn by weight; Sluice pauses a refused or limited one.",
   }),
   api_key_file: field<string | null>({
     kind: filePath,
@@ -135,21 +135,20 @@ export const providerSettings = {
     defaultValue: "lenient",
     defaultText: "lenient",
     meaning:
-      "What happens to fields that a translation can't express: dropped and named in X-Sluice-Dropped, or the request is refused (strict).",
+      "Fields that a translation can't express: lenient drops them and names them in X-Sluice-Dropped; strict refuses the request.",
   }),
   native_requests: field<NativeMode>({
     kind: choice(nativeModes),
     defaultValue: "fitted",
     defaultText: "fitted",
     meaning:
-      "Whether untranslated requests lose fields that the provider is known to refuse, named in X-Sluice-Dropped, or stay untouched.",
+      "fitted removes fields that the provider is known to refuse from untranslated requests, and names them in X-Sluice-Dropped; untouched keeps them.",
   }),
   cache: field<CacheMode>({
     kind: choice(cacheModes),
     defaultValue: "auto",
     defaultText: "auto",
-    meaning:
-      "Whether translated requests to Anthropic's API get breakpoints of its prompt cache (auto).",
+    meaning: "auto adds breakpoints of the prompt cache to translated requests to Anthropic's API.",
   }),
   proxy: field<string | null>({
     kind: outboundProxy,
@@ -219,7 +218,7 @@ export const providerSettings = {
     defaultValue: 5,
     defaultText: "5",
     meaning:
-      "Consecutive failures after which a model's circuit opens and other targets are preferred; 0: never.",
+      "Consecutive failures after which a model's circuit opens, so that virtual models skip it; 0: never.",
   }),
   breaker_open_ms: field({
     kind: integer({ min: 100, max: 300_000 }, "milliseconds"),

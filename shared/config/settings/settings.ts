@@ -319,7 +319,7 @@ const usageSettings = {
     kind: seconds({ min: 0.1, max: 3600, zero: true }),
     defaultValue: 60_000,
     meaning:
-      "Interval of looking up the usage of a background response at its provider; it grows with the age; 0: never.",
+      "Interval at which Sluice asks a provider for the usage of a background response; grows with the response's age; 0: never.",
   }),
   backgroundWaitMs: setting({
     path: "usage.background_wait_seconds",

@@ -29,7 +29,7 @@ t.test("dpkg reads what it needs to know", (t) => {
   t.end();
 });
 
-t.test("all of it belongs to root, nobody else writes, and secrets are root's alone", (t) => {
+t.test("all files belong to root, no other user may write, and only root may read secrets", (t) => {
   const lines = run("dpkg-deb", ["--contents", file]).trim().split("\n");
   t.same(
     lines.filter(

@@ -29,7 +29,7 @@ t.test("unpacked anywhere it runs with its own Node, also through a link", async
   t.match(got, { status: 200, body: /simulator/, dashboardStatus: 200, exitCode: 0 });
 });
 
-t.test("all of it belongs to root, and nobody else may write there", (t) => {
+t.test("all files belong to root, and no other user may write there", (t) => {
   const lines = run("tar", ["-tvJf", file, "--numeric-owner"]).trim().split("\n");
   t.same(
     lines.filter((line) => !/^[-dl]\S+ 0\/0 /.test(line) || /^[-d].{4}w|^[-d].{7}w/.test(line)),

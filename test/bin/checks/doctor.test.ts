@@ -200,7 +200,7 @@ t.test("a store that fills up, or isn't written, and what hosts share is judged"
   );
 });
 
-t.test("a clock that nothing keeps, or that was set while the daemon ran, is told", async (t) => {
+t.test("a clock that isn't synchronised, or was set meanwhile, is reported", async (t) => {
   const found = (synchronized: boolean | null, age: number | null, up: number): unknown =>
     checkHostClock({ synchronized, daemonAgeSeconds: age }, { uptime_seconds: up });
   t.same(found(null, null, 100), []);

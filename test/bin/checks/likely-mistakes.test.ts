@@ -10,7 +10,7 @@ function mistakesIn(text: string): readonly string[] {
   return likelyMistakes(built.config);
 }
 
-t.test("what is valid but probably not meant is told with its place and no secret", async (t) => {
+t.test("likely mistakes are reported with their place and without secrets", async (t) => {
   for (const [text, expected] of [
     [
       "providers: { openai: { api_key: k, models: [gpt-4o] } }\nvirtual_models: { smart: { targets: [{ model: openai/gpt-4oo }] } }",

@@ -19,7 +19,7 @@ function provider(yaml: string): ProviderConfig {
   return built.config.providers[0]!;
 }
 
-t.test("an answer, or none, is told in words", async (t) => {
+t.test("an answer, or none, is described in plain words", async (t) => {
   const configured = provider("base_url: 'http://h/v1', api_key: k");
   for (const [answer, state, text] of [
     [{ status: 200 }, "ok", /answers in 12 ms/],

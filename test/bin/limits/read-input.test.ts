@@ -42,7 +42,7 @@ const read = `
   );
   process.exit();`;
 
-t.test("standard input is waited for, whoever writes it, and however late", async (t) => {
+t.test("standard input is read to its end, however late it comes", async (t) => {
   for (const [pieces, expected] of [
     [["rate_limits: {}\n", "budgets: {}\n"], '["standard input",28,false]'],
     [[], '["standard input",0,false]'],

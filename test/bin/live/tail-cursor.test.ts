@@ -16,7 +16,7 @@ function newest(
   };
 }
 
-t.test("each request and refusal is told once, in the order of time", async (t) => {
+t.test("each request and refusal is printed once, in the order of time", async (t) => {
   const first = eventsSince(
     nothing,
     newest(
@@ -56,7 +56,7 @@ t.test("each request and refusal is told once, in the order of time", async (t) 
   t.equal(third.missed, false);
 });
 
-t.test("a gap is told", async (t) => {
+t.test("a gap is reported", async (t) => {
   const { next } = eventsSince(nothing, newest([["1.0", "t1"]], []));
   t.equal(
     eventsSince(

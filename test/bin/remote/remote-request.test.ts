@@ -46,7 +46,7 @@ t.test("answers have the form of the daemon's", async (t) => {
   t.same(daemonBody("status", null, { rules: 1 }), { rules: 1 });
 });
 
-t.test("a refused key is told with where it is from, or where to put one", async (t) => {
+t.test("the error for a refused key says where the key is from, or where to put one", async (t) => {
   const body = { type: "authentication_error", message: "missing credentials", code: null };
   t.match(apiFailure(401, body, null), {
     status: 401,

@@ -1,7 +1,7 @@
 import t from "tap";
 import { systemSocketHint } from "../../../bin/session/system-socket.js";
 
-t.test("who finds no daemon of their own is told of the system's", async (t) => {
+t.test("an error for a user without a daemon names the system's", async (t) => {
   const system = "/run/sluice/limiterd.sock";
   const own = "/run/user/1000/sluice/limiterd.sock";
   t.equal(

@@ -57,7 +57,7 @@ t.test(
   },
 );
 
-t.test("what is stuck is told as the status, logged once, and no sign of life", async (t) => {
+t.test("a stuck commit is the status, is logged once, and stops the notices", async (t) => {
   const service = beating(20_000);
   await service.settled();
   for (const seconds of [120, 125]) {
@@ -99,7 +99,7 @@ t.test("a slow supervisor gets no second notice while one is on its way", async 
   t.equal(service.sent.length, 2);
 });
 
-t.test("a stopping service says so at once, and lives on until it has stopped", async (t) => {
+t.test("a stopping service says so immediately, and sends notices to its end", async (t) => {
   const service = beating(20_000);
   service.heartbeat.stopping();
   await service.settled();

@@ -39,7 +39,7 @@ t.test("what a shell started goes on after it, as nohup and setsid ask", (t) => 
   t.end();
 });
 
-t.test("under npm alone, the same signal at once is the one before", async (t) => {
+t.test("under npm alone, a signal that follows immediately is the same one", async (t) => {
   const npm = { npm_lifecycle_event: "start" };
   const first = { name: "SIGINT", atMonoMs: 1_000 };
   const table = [

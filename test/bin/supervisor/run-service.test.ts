@@ -33,7 +33,7 @@ t.test("a signal during the start takes effect after the start", async (t) => {
   t.same(await service.ended, { code: 0, signal: null });
 });
 
-t.test("a second signal ends it at once", async (t) => {
+t.test("a second signal ends it immediately", async (t) => {
   const service = startProgram(t, script, ["proxy"], { env: { FAKE_PROXY: "stubborn" } });
   await service.line(/"serves"/);
   service.child.kill("SIGTERM");

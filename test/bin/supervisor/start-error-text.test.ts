@@ -7,7 +7,7 @@ import type { Config } from "../../../shared/config/config.js";
 import { loadConfig } from "../../../shared/config/load-config.js";
 import { settingText } from "../../../shared/config/setting-text.js";
 
-t.test("what the operating system refuses is told in words, with what to do", async (t) => {
+t.test("a refusal of the operating system has a plain reason, and what to do", async (t) => {
   const failed = (fields: object): Error => Object.assign(new Error("listen E"), fields);
   for (const [fields, text] of [
     [
@@ -41,7 +41,7 @@ function configOf(text: string, env: Readonly<Record<string, string>> = {}): Con
   return loaded.config;
 }
 
-t.test("a port that is taken is told with where it comes from", async (t) => {
+t.test("a port that is taken is reported with the setting's source", async (t) => {
   const taken = (port: number, config: Config): string =>
     startErrorText(
       Object.assign(new Error(), { code: "EADDRINUSE", address: "127.0.0.1", port }),
@@ -56,7 +56,7 @@ t.test("a port that is taken is told with where it comes from", async (t) => {
   t.match(taken(80, configOf("server: { port: 80 }")), /: server\.port is 80 in .*yaml$/);
 });
 
-t.test("a setting is said as whoever set it wrote it", async (t) => {
+t.test("a setting is named as its source writes it", async (t) => {
   const inFile = configOf("rate_limits: { enabled: false }");
   t.equal(
     settingText(inFile, "rate_limits.enabled"),

@@ -174,7 +174,7 @@ t.test(
   },
 );
 
-t.test("a second signal ends both at once", async (t) => {
+t.test("a second signal ends both immediately", async (t) => {
   const { up, next } = await startUp(t, { proxy: "stubborn" });
   const [limiterd, proxy] = await Promise.all([
     next("limiterd"),
@@ -254,7 +254,7 @@ t.test("when up itself is killed, both services notice and end by themselves", a
 const outcomeOf = async (up: Program): Promise<unknown> =>
   JSON.parse((await up.line(/^outcome /)).slice("outcome ".length));
 
-t.test("a reload starts the new proxy before the old one is told to finish", async (t) => {
+t.test("a reload starts the new proxy before the old one finishes", async (t) => {
   const { up, next } = await startUp(t, { next: { proxy: "serve", daemon: true } });
   const [limiterd, old] = await Promise.all([
     next("limiterd"),

@@ -29,7 +29,7 @@ t.test("a screen reader", { skip: noBrowser }, async (t) => {
     t.equal(await named.getAttribute("aria-current"), "page");
   });
 
-  t.test("is told where a dialog is, what is wrong in it, and what was done", async (t) => {
+  t.test("announces a dialog, its errors, and what was done", async (t) => {
     await page.getByRole("button", { name: "Add limit" }).click();
     const dialog = page.getByRole("dialog", { name: "Add a limit" });
     await dialog.waitFor();
@@ -57,7 +57,7 @@ t.test("a screen reader", { skip: noBrowser }, async (t) => {
     t.equal(await page.title(), "Budgets · Sluice");
   });
 
-  t.test("hears at once that the daemon is away", async (t) => {
+  t.test("announces immediately that the daemon is away", async (t) => {
     await gateway.killDaemon();
     await page.getByRole("alert").getByText("The limiter daemon doesn't answer").waitFor();
     t.same(watched.problems, []);

@@ -24,7 +24,7 @@ t.test("signing in", { skip: noBrowser }, async (t) => {
     return (await answer.json()) as IssuedKey;
   };
 
-  t.test("a wrong key is told so, and the master key opens the overview", async (t) => {
+  t.test("a wrong key gets an error, and the master key opens the overview", async (t) => {
     const watched = await openGateway(browser, gateway.url);
     const { page } = watched;
     await openDashboard(watched, gateway.url, "limits");

@@ -215,7 +215,7 @@ t.test("each provider refuses what the real one refuses", async (t) => {
   }
 });
 
-t.test("what a provider has told and refused is on its account", async (t) => {
+t.test("a provider's answers and refusals are recorded for it", async (t) => {
   api.forget();
   await fetch(`${api.url}/openai/v1/chat/completions`, {
     method: "POST",

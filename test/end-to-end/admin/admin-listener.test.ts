@@ -105,7 +105,7 @@ t.test("each port serves its half, and knows nothing of the other", async (t) =>
   t.equal(proxy.child.exitCode, 0, "both end");
 });
 
-t.test("a port that is taken is told, and neither is opened", async (t) => {
+t.test("a port that is taken is reported, and neither port is opened", async (t) => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
   t.teardown(() => void taken.close());

@@ -335,7 +335,7 @@ t.test("the status of a gateway elsewhere is that of its daemon and its proxy", 
   t.match(out, /^proxy {3}http.* answers 200$/m);
 });
 
-t.test("what answers but is no gateway, or nothing that answers, is told", async (t) => {
+t.test("an address without a gateway, or without an answer, is reported", async (t) => {
   t.match(await run(["limits", "list", "--url", `${url}/below`], { env }), { exitCode: 69 });
   t.match(await run(["limits", "list", "--url", "http://127.0.0.1:1"], { env }), {
     exitCode: 69,

@@ -232,7 +232,7 @@ t.test("wrong keys get one answer, and ten of them a minute are enough", async (
   );
 });
 
-t.test("a body that holds no key is told so, and repeated nowhere", async (t) => {
+t.test("a body without a key gets an error, and isn't repeated anywhere", async (t) => {
   const key = "sk-sluice-typed-into-the-wrong-place";
   for (const body of [`{"key": ${key}}`, "", "[]", { key: "" }, { key: 5 }, { key, more: 1 }, {}]) {
     const headers = { ...ownPage(url) };
@@ -285,7 +285,7 @@ t.test("what other sites make a browser send has no effect", async (t) => {
   t.equal(changed.status, 200, "the dashboard's own page changes what it likes");
 });
 
-t.test("a session ends with its key, at once and on every proxy", async (t) => {
+t.test("a session ends with its key, immediately and on every proxy", async (t) => {
   const sessionOf = async (): Promise<{ id: string; cookie: string }> => {
     const { id, value } = await issue(url, { user_path: "/team" });
     return { id, cookie: await signedIn(url, value) };
@@ -361,7 +361,7 @@ t.test("no log line holds a key, a token of a session or a hash of one", async (
   t.notMatch(first.output(), masterKey);
 });
 
-t.test("without the daemon nobody is signed out; after its restart everybody is", async (t) => {
+t.test("sessions survive the daemon's absence, but not its restart", async (t) => {
   const site = makeGateway(t);
   let daemon: Part = await site.startDaemon();
   const { ready: url } = await site.startProxy();

@@ -130,7 +130,7 @@ t.test("who watches sees requests, refusals and rules as they happen", async (t)
   stream.close();
 });
 
-t.test("rules and budgets in the order of use are told on one stream", async (t) => {
+t.test("one stream has rules and budgets in the order of use", async (t) => {
   const put = await fetch(`${url}/admin/budgets`, {
     method: "PUT",
     headers: byMaster,
@@ -238,7 +238,7 @@ t.test("connections that are reset before the answer take no places", async (t) 
   for (const stream of streams) stream.close();
 });
 
-t.test("the daemon's death is told within two seconds, and its return", async (t) => {
+t.test("the stream reports the daemon's death and return within two seconds", async (t) => {
   const site = makeSite(t, yaml);
   const daemon = await site.startDaemon();
   const { ready: url } = await site.startProxy();

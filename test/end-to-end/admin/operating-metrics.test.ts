@@ -35,7 +35,7 @@ async function scrape(url: string): Promise<(name: string) => readonly Sample[]>
 const reloaded = "sluice_config_last_reload_successful";
 const hashes = (samples: readonly Sample[]): unknown => samples[0]?.labels["hash"];
 
-t.test("a reload that fails, one that doesn't, a stop and a kill are told", async (t) => {
+t.test("metrics show a failed reload, a successful one, a stop and a kill", async (t) => {
   configure("server: { drain_grace_seconds: 0 }");
   const first = await start();
   const before = await scrape(first.url);

@@ -42,7 +42,7 @@ async function begin(t: Test, extra = patient, env: Record<string, string> = {})
   return { upstream, site };
 }
 
-t.test("kill −9 of a proxy in mid-stream frees its slot at once", async (t) => {
+t.test("kill −9 of a proxy in mid-stream frees its slot immediately", async (t) => {
   const { upstream, site } = await begin(t);
   await site.startDaemon();
   const dying = await site.startProxy();
@@ -234,7 +234,7 @@ t.test(
 );
 
 t.test(
-  "a daemon that stands still is asked by one request, not by those after it; /health and the log say so, once each",
+  "only one request asks a stopped daemon, not those after it; /health and the log report it, once each",
   async (t) => {
     const { site } = await begin(t, "limiter: { deadline_ms: 100 }\n");
     const daemon = await site.startDaemon();
@@ -279,7 +279,7 @@ t.test(
   },
 );
 
-t.test("with no rule a request doesn't wait for a daemon that stands still", async (t) => {
+t.test("without rules a request doesn't wait for a stopped daemon", async (t) => {
   const upstream = await startScriptedUpstream();
   t.teardown(() => upstream.close());
   const site = makeSite(

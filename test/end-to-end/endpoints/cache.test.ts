@@ -155,7 +155,7 @@ t.test(
 );
 
 t.test(
-  "Cache-Control: no-cache asks anew and keeps the answer, no-store does neither, max-age takes none that is older",
+  "Cache-Control: no-cache asks the provider and caches the answer, no-store doesn't cache it, max-age accepts no older one",
   async (t) => {
     let asked = 0;
     upstream.answer = (call) =>

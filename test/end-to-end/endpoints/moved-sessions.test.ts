@@ -502,7 +502,7 @@ for (const [agent, maker] of elsewhere)
     t.same([first.refused, second.refused], [[], []]);
   });
 
-t.test("Codex: what one account compacted goes back to it, and elsewhere it is told", async (t) => {
+t.test("Codex: a compaction goes back to its account; elsewhere a note replaces it", async (t) => {
   const [first, second] = begin(codex);
   const { history } = await goOn(t, codex, {
     model: codex.model,

@@ -102,7 +102,7 @@ t.test("a virtual model skips targets without a price, also when one fails", asy
   t.same(sent.splice(0), ["free", "paid"]);
 });
 
-t.test("a budget that is made later is met at once", async (t) => {
+t.test("a budget that is made later applies immediately", async (t) => {
   const bearer = { authorization: `Bearer ${masterKey}` };
   fails = "";
   const budget = { scope: "user_path", subject: "/late", amount: 1 };

@@ -316,7 +316,7 @@ t.test(
   },
 );
 
-t.test("half a connection, and one that breaks off within a frame, are over at once", async (t) => {
+t.test("a half-open connection, and one that breaks within a frame, end immediately", async (t) => {
   for (const last of [Buffer.alloc(0), helloFrame("half"), helloFrame("part").subarray(0, 9)]) {
     const peer = await connectPeer(site.socket);
     peer.socket.end(last);

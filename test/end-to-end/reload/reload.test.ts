@@ -242,7 +242,7 @@ function endWith(t: Test, pid: number): void {
   });
 }
 
-t.test("under systemd a proxy hands over to a successor that systemd is told of", async (t) => {
+t.test("under systemd a proxy's successor becomes the main process", async (t) => {
   const site = makeSite(t, yaml);
   await site.startDaemon();
   const first = await startActivated(t, site);
@@ -310,5 +310,5 @@ t.test("a stopping proxy still serves while it says that it isn't ready", async 
   t.equal(answered, 2);
   const ended = once(proxy.child, "exit");
   proxy.child.kill("SIGTERM");
-  t.same(await ended, [130, null], "a second signal ends it at once");
+  t.same(await ended, [130, null], "a second signal ends it immediately");
 });

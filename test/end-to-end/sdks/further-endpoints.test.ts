@@ -156,7 +156,7 @@ t.test("a batch of messages is one request, and one without requests none", asyn
   t.equal(added.requests, 1);
 });
 
-t.test("what is left out says so in the dialect of whoever asks", async (t) => {
+t.test("an endpoint that isn't offered answers in the caller's dialect", async (t) => {
   t.match(await failureOf(openai.vectorStores.list()), {
     status: 404,
     type: "not_found_error",

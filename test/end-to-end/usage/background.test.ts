@@ -288,7 +288,7 @@ t.test("once, whatever is killed in between", async (t) => {
   t.match((records.body as { records: Json[] }).records, exactly(parts));
 });
 
-t.test("nobody fetches it: it is looked up until it is known, gone, or too old", async (t) => {
+t.test("an unfetched response is looked up until it is known, gone, or too old", async (t) => {
   const other = makeSite(
     t,
     configured("background_lookup_seconds: 0.3, background_wait_seconds: 5, background_max: 3"),

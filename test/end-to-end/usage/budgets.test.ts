@@ -312,7 +312,7 @@ t.test("the admin endpoints: write, edit, reset, delete, settings", async (t) =>
 });
 
 t.test(
-  "what was answered is spent after kill -9 of the daemon, at once and to the cent",
+  "answered requests are charged after kill -9 of the daemon, immediately and to the cent",
   async (t) => {
     await daemon.setClock(Date.parse("2026-12-02T10:00:00Z"));
     for (let i = 0; i < 3; i++) t.equal(await statusOf("/team/x"), 200);

@@ -9,7 +9,7 @@ import { startDaemon } from "../in-memory-daemon.js";
 import { admin, ask, budget, client, listed, noon, second, spend, usd } from "./budget-fixture.js";
 
 t.test(
-  "a reset begins anew at its moment, keeps the end, and isn't undone by what ended before it, nor by deleting",
+  "a reset restarts the period at its moment, keeps the end, and isn't undone by earlier requests or a deletion",
   async (t) => {
     const daemon = startDaemon([], {
       nowMs: noon,
@@ -312,7 +312,7 @@ t.test("that look-ups are complete is written in slices", async (t) => {
 });
 
 t.test(
-  "no verdict reads the store: what the children of a new template have spent is looked up at once, in slices",
+  "no verdict reads the store: the spend of a new template's children is looked up immediately, in slices",
   async (t) => {
     const daemon = startDaemon([], { nowMs: noon - 20 * 86_400_000 });
     const proxy = client(daemon);

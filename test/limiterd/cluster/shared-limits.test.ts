@@ -80,7 +80,7 @@ t.test("a window that has ended counts what was used in it, and frees what was h
   t.match(rolled, { granted: 8, totals: { requests: 8, requestsBefore: 4 } });
 });
 
-t.test("a reset forgets what came before, whoever tells of it", async (t) => {
+t.test("a reset clears earlier counts, whichever host reports them", async (t) => {
   const twin = createCounterTwin();
   twin.sync(a, question({ units: { wanted: 10 } }), t0);
   t.equal(twin.sync(b, question({ generation: 1, units: { wanted: 4 } }), t0).granted, 4);

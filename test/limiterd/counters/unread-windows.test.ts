@@ -82,7 +82,7 @@ t.test("a window that is loaded late changes nothing that counts already", async
   t.equal(childrenOf(daemon).copy("c")!.window.currentRequests, 2, "the other ones are taken");
 });
 
-t.test("a window that nothing counts is told apart", async (t) => {
+t.test("a window that no rule counts is recognised", async (t) => {
   const daemon = await restarted();
   const { book } = daemon.state;
   const rule = book.find(template)!;

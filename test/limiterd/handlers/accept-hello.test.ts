@@ -102,7 +102,7 @@ t.test("the leases of an epoch that wrote nothing are counted again in the next 
 const hello = { kind: "hello", id: 1, role: "proxy", leases: [], more: false } as const;
 
 t.test(
-  "a proxy of a version that isn't spoken is told so, and its settles are taken all the same",
+  "a proxy of an unsupported version gets an error, and its settles are still accepted",
   async (t) => {
     const versions = { oldest: 20, newest: 21 };
     const daemon = startDaemon([minute, gauge], { versions });
@@ -144,7 +144,7 @@ t.test(
   },
 );
 
-t.test("a peer of another version that isn't a proxy is told so, and closed", (t) => {
+t.test("a command line of another version gets an error, and its connection is closed", (t) => {
   const daemon = startDaemon([]);
   const peer = daemon.connect();
   t.notOk(peer.send({ ...hello, role: "cli", wireVersion: 500, proxyId: "cli-1" }));
@@ -237,7 +237,7 @@ t.test("what a proxy says on a connection that it has left holds no slots", (t) 
   t.end();
 });
 
-t.test("a proxy that is welcome is told what is wrong, and a command line isn't", async (t) => {
+t.test("a proxy's welcome has the daemon's problems, a command line's hasn't", async (t) => {
   for (const role of ["proxy", "cli"] as const) {
     const daemon = startDaemon([pathRule("/team", 60, { requests: 1 })]);
     Object.assign(daemon.state, {
@@ -308,7 +308,7 @@ t.test(
 );
 
 t.test(
-  "who is missing at the end is waited for no more, and nobody is welcomed twice",
+  "the grace period ends without the missing proxies, and no proxy is welcomed twice",
   async (t) => {
     const first = startDaemon([gauge]);
     for (const id of ["p1", "p2"]) first.proxy(id);

@@ -11,7 +11,7 @@ import { askFor, counts, pathRule, startDaemon } from "../in-memory-daemon.js";
 
 const gauge = pathRule("/team", 0, { requests: 2 });
 
-t.test("the end of a connection frees its slots at once, and only its own", (t) => {
+t.test("the end of a connection frees its slots immediately, and only its own", (t) => {
   const daemon = startDaemon([gauge]);
   const dying = daemon.proxy("p1");
   const living = daemon.proxy("p2");

@@ -30,7 +30,7 @@ t.test("while rate limits are off nothing is counted, and no rule refuses", asyn
   t.match(daemon.state.counts, { admitted: 2, refused: 0 });
 });
 
-t.test("who may call is told of its key, and nothing of one that it hasn't", async (t) => {
+t.test("an allowed caller gets its own key's data, and no other key's", async (t) => {
   const peer = startDaemon([]).proxy("p1");
   peer.send({ kind: "authorize", id: 2, credential: "none" });
   t.strictSame(peer.received.at(-1), {

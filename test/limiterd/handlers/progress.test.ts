@@ -30,7 +30,7 @@ async function usage(daemon: TestDaemon): Promise<unknown> {
 }
 
 t.test(
-  "progress is charged to windows, budgets and usage at once; the request is one and holds its slot",
+  "progress is charged to windows, budgets and usage immediately; the request counts once and keeps its slot",
   async (t) => {
     const daemon = startDaemon([minute, gauge], { budgets: [budget("/team", 86_400, 1)] });
     const peer = daemon.proxy("p1");

@@ -10,7 +10,7 @@ import { admit, ask, authorize, call, issue, team } from "./key-fixture.js";
 
 const deactivated = { keyId: "key_1", expiredAtMs: null };
 
-t.test("an issued key is in memory at once, and answered when it is on the disk", async (t) => {
+t.test("an issued key is in memory immediately, and answered when it is on the disk", async (t) => {
   const daemon = startDaemon([]);
   const peer = daemon.proxy("p1");
   const { hash, redacted } = newKey();
@@ -310,7 +310,7 @@ t.test("an explanation resolves a key to its path, and names the key of a refusa
 });
 
 t.test(
-  "a deleted key is denied at once and gone from the list; its id stays taken, its labels charged and the gateway closed, also after a crash",
+  "a deleted key is denied immediately and not listed; its id isn't reused, its labels are charged and the gateway stays closed, also after a crash",
   async (t) => {
     let daemon = startDaemon([]);
     let peer = daemon.proxy("p1");

@@ -59,7 +59,7 @@ t.test(
   },
 );
 
-t.test("a denial that has expired is taken back by itself", async (t) => {
+t.test("an expired denial ends without a command", async (t) => {
   const daemon = startDaemon([]);
   const { ring } = wind(daemon, 0);
   const peer = daemon.proxy("p1");
@@ -161,7 +161,7 @@ t.test("denials are for proxies: a command line isn't told of them", async (t) =
   t.equal(jwtsOf(daemon.proxy("p1")).length, 1);
 });
 
-t.test("a token is denied until its denial expires, and the last denial stands last", async (t) => {
+t.test("a token is denied until its denial expires; the last denial is listed last", async (t) => {
   const denials = new JwtDenials();
   const named = (value: string) => ({ claim: "jti", value, issuer: null }) as const;
   const deny = (value: string, expiresAtMs: number | null): void =>

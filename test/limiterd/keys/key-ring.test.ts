@@ -199,23 +199,20 @@ t.test("what other hosts have seen is known here, and written", async (t) => {
   t.same(written(ring), []);
 });
 
-t.test(
-  "other hosts are told of uses once there are any, of all that are known first",
-  async (t) => {
-    const ring = new KeyRing();
-    const [first, , third] = [1, 2, 3].map((number) => ring.add(fieldsOf(number)));
-    ring.use(first!, "hash 1", 1);
-    t.same(unsent(ring), [], "there are no others");
-    ring.shareUses();
-    t.same([unsent(ring, 0), unsent(ring), unsent(ring)], [[], [1], []]);
-    ring.use(third!, "hash 3", 2);
-    ring.use(first!, "hash 1", 2);
-    t.same([unsent(ring, 1), unsent(ring, 1), unsent(ring, 1)], [[3], [1], []]);
-    ring.use(first!, "hash 1", 3);
-    const put = ring.put(fieldsOf(1, { name: "renamed" }));
-    t.same(ring.takeUnsentUses(10), [put], "the key that took its place, and not the one before");
-  },
-);
+t.test("uses of keys are reported to other hosts, first all known ones", async (t) => {
+  const ring = new KeyRing();
+  const [first, , third] = [1, 2, 3].map((number) => ring.add(fieldsOf(number)));
+  ring.use(first!, "hash 1", 1);
+  t.same(unsent(ring), [], "there are no others");
+  ring.shareUses();
+  t.same([unsent(ring, 0), unsent(ring), unsent(ring)], [[], [1], []]);
+  ring.use(third!, "hash 3", 2);
+  ring.use(first!, "hash 1", 2);
+  t.same([unsent(ring, 1), unsent(ring, 1), unsent(ring, 1)], [[3], [1], []]);
+  ring.use(first!, "hash 1", 3);
+  const put = ring.put(fieldsOf(1, { name: "renamed" }));
+  t.same(ring.takeUnsentUses(10), [put], "the key that took its place, and not the one before");
+});
 
 t.test("when a key and its old secrets are accepted", async (t) => {
   const ring = new KeyRing();

@@ -72,7 +72,7 @@ t.test(
 );
 
 t.test(
-  "sums are written after a while, at once when there are many, and at a stop, whatever the flush interval",
+  "sums are written after a while, immediately when there are many, and at a stop, whatever the flush interval",
   async (t) => {
     const daemon = startDaemon([], { nowMs: noonMs });
     const set = new Map<object, { readonly ms: number; readonly run: () => void }>();

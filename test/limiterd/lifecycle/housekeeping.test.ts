@@ -64,7 +64,7 @@ t.test(
   },
 );
 
-t.test("the account of a running period stays, whoever else is forgotten", async (t) => {
+t.test("the account of a running period stays when others are forgotten", async (t) => {
   const daemon = startDaemon([], {
     nowMs: noon,
     budgets: [budget("/users", 86_400, 1, { perChild: true })],

@@ -122,7 +122,7 @@ t.test(
   },
 );
 
-t.test("a daemon that stops listens to nobody any more", async (t) => {
+t.test("a stopping daemon reads no more messages", async (t) => {
   const daemon = startDaemon([minute]);
   const { timers } = wind(daemon, 1000);
   const peer = connect(
@@ -152,7 +152,7 @@ t.test(
 );
 
 t.test(
-  "the proxies that don't come back are told once, and nobody waits for them any longer",
+  "proxies that don't come back are logged once, and the daemon stops waiting for them",
   async (t) => {
     const daemon = startDaemon([minute]);
     daemon.proxy("p1");
@@ -265,7 +265,7 @@ function lastUses({ state }: TestDaemon): Readonly<Record<string, number | null>
 }
 
 t.test(
-  "a key's last use is shown at once, and written at most once in five minutes, with no request",
+  "a key's last use is shown immediately, and written at most every five minutes, not with requests",
   async (t) => {
     const { daemon, tick } = ticking();
     const peer = daemon.proxy("p1");

@@ -239,7 +239,7 @@ t.test("stale windows are removed in slices that are full, and what is left", as
 });
 
 t.test(
-  "a denial that has expired is gone from memory and store, and the proxies are told",
+  "an expired denial is removed from memory and store, and the proxies learn of it",
   async (t) => {
     const daemon = startDaemon([]);
     const { state, store, nowMs } = daemon;

@@ -96,7 +96,7 @@ t.test("an account that is loaded late changes none that counts already", async 
   t.equal([...store.entries("spends")].length, 3);
 });
 
-t.test("of a budget that begins anew nothing in the store counts", async (t) => {
+t.test("for a recreated budget nothing in the store counts", async (t) => {
   const plain = { ...hourly, perChild: false };
   const daemon = await restarted(false, [plain, all]);
   t.equal(daemon.state.budgets.find(plain)!.unread, null);

@@ -140,7 +140,7 @@ t.test("from now on there is nothing, until a record comes", async (t) => {
   t.same(daemon.state.followers.all(), [], "who gives no name isn't listed");
 });
 
-t.test("what was removed before it was read is told, and the others follow", async (t) => {
+t.test("records removed before they were read are reported, and the others follow", async (t) => {
   const daemon = startDaemon([]);
   for (let i = 0; i < 6; i++) {
     recordBatch(daemon, `r${i}`, `s${i}`);
@@ -206,23 +206,26 @@ t.test("a cursor in the middle of a replaced batch begins with what is there now
   t.same((await followAll(back, next)).ids, ["new", "newer"]);
 });
 
-t.test("a cursor of another store begins anew; one beyond the end is refused", async (t) => {
-  const daemon = startDaemon([]);
-  recordBatch(daemon, "one");
-  await daemon.commit();
-  const page = await follow(daemon, { after: "elsewhere/17.3" });
-  t.match(page, { is_other_store: true, missed_commits: 0 });
-  t.same(idsOf(page), ["one"]);
-  for (const after of ["store-1/3.0", "store-1/2.1"])
-    t.match(await refusal(follow(daemon, { after })), {
-      status: 409,
-      message: /replaced by an older one/,
+t.test(
+  "another store's cursor starts at the beginning; one beyond the end is refused",
+  async (t) => {
+    const daemon = startDaemon([]);
+    recordBatch(daemon, "one");
+    await daemon.commit();
+    const page = await follow(daemon, { after: "elsewhere/17.3" });
+    t.match(page, { is_other_store: true, missed_commits: 0 });
+    t.same(idsOf(page), ["one"]);
+    for (const after of ["store-1/3.0", "store-1/2.1"])
+      t.match(await refusal(follow(daemon, { after })), {
+        status: 409,
+        message: /replaced by an older one/,
+      });
+    t.match(await follow(daemon, { after: "store-1/2.0" }), {
+      records: { length: 0 },
+      store_id: "store-1",
     });
-  t.match(await follow(daemon, { after: "store-1/2.0" }), {
-    records: { length: 0 },
-    store_id: "store-1",
-  });
-});
+  },
+);
 
 t.test("a wrong question is refused with its field", async (t) => {
   const daemon = startDaemon([]);

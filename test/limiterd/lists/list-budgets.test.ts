@@ -82,35 +82,32 @@ t.test("a template has no account of its own, and no path where it is on labels"
   t.same(items(daemon, { after: "user_path\n/users\n86400" }), []);
 });
 
-t.test(
-  "how much of a period is over, and when it ends, is told from 0 to 1 and from 1 s",
-  async (t) => {
-    const daemon = startDaemon([], { nowMs: noon, budgets: [budget("/", 3600, 1)] });
-    const seen = (nowMs: number): unknown => {
-      daemon.nowMs = nowMs;
-      const [status] = budgetStatuses(daemon.state, "/", [], nowMs);
-      return [items(daemon)[0]!["period_ratio"], status!.resets_in_seconds];
-    };
-    t.same(seen(noon), [0, 3600]);
-    t.same(seen(noon + hour / 4), [0.25, 2700]);
-    t.same(seen(noon + hour / 4 + 1), [0.25 + 1 / hour, 2700]);
-    t.same(seen(noon + hour - 1), [1 - 1 / hour, 1]);
-    daemon.nowMs = noon + hour + hour / 2;
-    await ask(daemon, "budgets.reset-one", { subject: "/", budget_key: { period: "hourly" } });
-    t.match(
-      items(daemon),
-      exactly([
-        {
-          period_ratio: 0,
-          period_start: "2026-11-21T13:30:00Z",
-          last_reset_at: "2026-11-21T13:30:00Z",
-          period_end: "2026-11-21T14:00:00Z",
-        },
-      ]),
-    );
-    t.same(seen(noon + hour + (3 * hour) / 4), [0.5, 900]);
-  },
-);
+t.test("a period's elapsed share is from 0 to 1, its end at least 1 s away", async (t) => {
+  const daemon = startDaemon([], { nowMs: noon, budgets: [budget("/", 3600, 1)] });
+  const seen = (nowMs: number): unknown => {
+    daemon.nowMs = nowMs;
+    const [status] = budgetStatuses(daemon.state, "/", [], nowMs);
+    return [items(daemon)[0]!["period_ratio"], status!.resets_in_seconds];
+  };
+  t.same(seen(noon), [0, 3600]);
+  t.same(seen(noon + hour / 4), [0.25, 2700]);
+  t.same(seen(noon + hour / 4 + 1), [0.25 + 1 / hour, 2700]);
+  t.same(seen(noon + hour - 1), [1 - 1 / hour, 1]);
+  daemon.nowMs = noon + hour + hour / 2;
+  await ask(daemon, "budgets.reset-one", { subject: "/", budget_key: { period: "hourly" } });
+  t.match(
+    items(daemon),
+    exactly([
+      {
+        period_ratio: 0,
+        period_start: "2026-11-21T13:30:00Z",
+        last_reset_at: "2026-11-21T13:30:00Z",
+        period_end: "2026-11-21T14:00:00Z",
+      },
+    ]),
+  );
+  t.same(seen(noon + hour + (3 * hour) / 4), [0.5, 900]);
+});
 
 t.test("that budgets can't be enforced is said wherever one is shown", async (t) => {
   for (const [usageEnabled, expected] of [
@@ -127,53 +124,50 @@ t.test("that budgets can't be enforced is said wherever one is shown", async (t)
   }
 });
 
-t.test(
-  "what a file declares is told with its place, also of what an edit has changed",
-  async (t) => {
-    const budgets = [budget("/a", day, 1), budget("/b", day, 2, { perChild: true })];
-    const places = [placeInFile(3, 1, 7), placeInFile(4, 2, 0)];
-    const daemon = startDaemon([], { nowMs: noon, budgets });
-    const declared = new DeclaredLimits(budgets, places, budgetId);
-    for (const [i, each] of budgets.entries()) declared.note(budgetId(each), i);
-    Object.assign(daemon.state.settings, { configFile: "sluice.yaml" });
-    Object.assign(daemon.state.declared, { budgets: declared });
-    for (const [i, each] of [...daemon.state.budgets.budgets.values()].entries())
-      Object.assign(each, { declaredAt: places[i] });
-    t.match(
-      items(daemon),
-      exactly([
-        {
-          subject: "/a",
-          declared_at: "sluice.yaml: budgets.user_paths[3].limits[1]",
-          declared_line: 7,
-          overrides: undefined,
-        },
-        {
-          subject: "/b",
-          declared_at: "sluice.yaml: budgets.user_paths[4].limits[2]",
-          declared_line: undefined,
-        },
-      ]),
-    );
-    await ask(daemon, "budgets.put", {
-      subject: "/a",
-      budget_key: { period: "daily" },
-      amount: 9,
-    });
-    t.strictSame(
-      [items(daemon)[0]!["declared_at"], items(daemon)[0]!["overrides"]],
-      [
-        undefined,
-        {
-          declared_at: "sluice.yaml: budgets.user_paths[3].limits[1]",
-          declared_line: 7,
-          per_child: false,
-          amount: 1,
-        },
-      ],
-    );
-  },
-);
+t.test("a budget that a file declares has its place in the file, also after an edit", async (t) => {
+  const budgets = [budget("/a", day, 1), budget("/b", day, 2, { perChild: true })];
+  const places = [placeInFile(3, 1, 7), placeInFile(4, 2, 0)];
+  const daemon = startDaemon([], { nowMs: noon, budgets });
+  const declared = new DeclaredLimits(budgets, places, budgetId);
+  for (const [i, each] of budgets.entries()) declared.note(budgetId(each), i);
+  Object.assign(daemon.state.settings, { configFile: "sluice.yaml" });
+  Object.assign(daemon.state.declared, { budgets: declared });
+  for (const [i, each] of [...daemon.state.budgets.budgets.values()].entries())
+    Object.assign(each, { declaredAt: places[i] });
+  t.match(
+    items(daemon),
+    exactly([
+      {
+        subject: "/a",
+        declared_at: "sluice.yaml: budgets.user_paths[3].limits[1]",
+        declared_line: 7,
+        overrides: undefined,
+      },
+      {
+        subject: "/b",
+        declared_at: "sluice.yaml: budgets.user_paths[4].limits[2]",
+        declared_line: undefined,
+      },
+    ]),
+  );
+  await ask(daemon, "budgets.put", {
+    subject: "/a",
+    budget_key: { period: "daily" },
+    amount: 9,
+  });
+  t.strictSame(
+    [items(daemon)[0]!["declared_at"], items(daemon)[0]!["overrides"]],
+    [
+      undefined,
+      {
+        declared_at: "sluice.yaml: budgets.user_paths[3].limits[1]",
+        declared_line: 7,
+        per_child: false,
+        amount: 1,
+      },
+    ],
+  );
+});
 
 t.test(
   "an explanation says how long a budget makes a request wait, while it is enforced",

@@ -95,7 +95,7 @@ t.test("an item holds what the rule is, what it counts now and how its window li
   ]);
 });
 
-t.test("fields stand only where they apply", async (t) => {
+t.test("fields are present only where they apply", async (t) => {
   const always = [
     "scope",
     "subject",

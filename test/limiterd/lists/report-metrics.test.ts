@@ -19,64 +19,61 @@ async function samples(daemon: TestDaemon, rulesMax: number): Promise<readonly S
 const valuesOf = (all: readonly Sample[], name: string): unknown[] =>
   all.filter((sample) => sample.name === name).map(({ labels, value }) => [labels, value]);
 
-t.test(
-  "rules and budgets are told with what they have used, in the order of their lists",
-  async (t) => {
-    const daemon = startDaemon(
-      [
-        pathRule("/b", 60, { requests: 10, tokens: 500 }),
-        pathRule("/a", 0, { requests: 3 }),
-        { ...pathRule("/team", 60, { requests: 1 }), perChild: true },
+t.test("metrics of rules and budgets have their use, in the order of the lists", async (t) => {
+  const daemon = startDaemon(
+    [
+      pathRule("/b", 60, { requests: 10, tokens: 500 }),
+      pathRule("/a", 0, { requests: 3 }),
+      { ...pathRule("/team", 60, { requests: 1 }), perChild: true },
+    ],
+    {
+      budgets: [
+        {
+          scope: "user_path",
+          subject: "/b",
+          periodSeconds: 86_400,
+          amountUsd: 2.5,
+          perChild: false,
+        },
       ],
-      {
-        budgets: [
-          {
-            scope: "user_path",
-            subject: "/b",
-            periodSeconds: 86_400,
-            amountUsd: 2.5,
-            perChild: false,
-          },
-        ],
-      },
-    );
-    const proxy = daemon.proxy("p1");
-    askFor(proxy, 2, "/b/x");
-    askFor(proxy, 3, "/a");
-    const all = await samples(daemon, 500);
-    const a = { scope: "user_path", subject: "/a", period: "concurrent" };
-    const b = { scope: "user_path", subject: "/b", period: "minute" };
-    t.same(valuesOf(all, "sluice_rule_used"), [
-      [{ ...a, dimension: "concurrent" }, 1],
-      [{ ...b, dimension: "requests" }, 1],
-      [{ ...b, dimension: "tokens" }, 0],
-    ]);
-    t.same(valuesOf(all, "sluice_rule_limit"), [
-      [{ ...a, dimension: "concurrent" }, 3],
-      [{ ...b, dimension: "requests" }, 10],
-      [{ ...b, dimension: "tokens" }, 500],
-    ]);
-    t.same(valuesOf(all, "sluice_rule_in_flight"), [
-      [a, 1],
-      [b, 1],
-    ]);
-    const day = { scope: "user_path", subject: "/b", period: "daily" };
-    t.same(valuesOf(all, "sluice_budget_spent_usd"), [[day, 0]]);
-    t.same(valuesOf(all, "sluice_budget_amount_usd"), [[day, 2.5]]);
-    t.match(
-      valuesOf(all, "sluice_budget_period_end_timestamp_seconds"),
-      exactly([[day, 1_767_312_000]]),
-    );
-    t.same(valuesOf(all, "sluice_metrics_rules_left_out"), [[{}, 0]]);
-    t.same(valuesOf(all, "sluice_limiter_admissions_total"), [
-      [{ verdict: "admitted" }, 2],
-      [{ verdict: "refused" }, 0],
-      [{ verdict: "over_budget" }, 0],
-      [{ verdict: "denied" }, 0],
-    ]);
-    t.same(valuesOf(all, "sluice_limiter_in_flight"), [[{}, 2]]);
-  },
-);
+    },
+  );
+  const proxy = daemon.proxy("p1");
+  askFor(proxy, 2, "/b/x");
+  askFor(proxy, 3, "/a");
+  const all = await samples(daemon, 500);
+  const a = { scope: "user_path", subject: "/a", period: "concurrent" };
+  const b = { scope: "user_path", subject: "/b", period: "minute" };
+  t.same(valuesOf(all, "sluice_rule_used"), [
+    [{ ...a, dimension: "concurrent" }, 1],
+    [{ ...b, dimension: "requests" }, 1],
+    [{ ...b, dimension: "tokens" }, 0],
+  ]);
+  t.same(valuesOf(all, "sluice_rule_limit"), [
+    [{ ...a, dimension: "concurrent" }, 3],
+    [{ ...b, dimension: "requests" }, 10],
+    [{ ...b, dimension: "tokens" }, 500],
+  ]);
+  t.same(valuesOf(all, "sluice_rule_in_flight"), [
+    [a, 1],
+    [b, 1],
+  ]);
+  const day = { scope: "user_path", subject: "/b", period: "daily" };
+  t.same(valuesOf(all, "sluice_budget_spent_usd"), [[day, 0]]);
+  t.same(valuesOf(all, "sluice_budget_amount_usd"), [[day, 2.5]]);
+  t.match(
+    valuesOf(all, "sluice_budget_period_end_timestamp_seconds"),
+    exactly([[day, 1_767_312_000]]),
+  );
+  t.same(valuesOf(all, "sluice_metrics_rules_left_out"), [[{}, 0]]);
+  t.same(valuesOf(all, "sluice_limiter_admissions_total"), [
+    [{ verdict: "admitted" }, 2],
+    [{ verdict: "refused" }, 0],
+    [{ verdict: "over_budget" }, 0],
+    [{ verdict: "denied" }, 0],
+  ]);
+  t.same(valuesOf(all, "sluice_limiter_in_flight"), [[{}, 2]]);
+});
 
 t.test("more rules than allowed are left out, and counted", async (t) => {
   const rules = Array.from({ length: 30 }, (_, i) => pathRule(`/r${i}`, 60, { requests: 1 }));
@@ -126,7 +123,7 @@ t.test("what another release tells is passed over where it isn't known", async (
     t.equal([...writeMetrics(familiesOf(answer), "prometheus")].join(""), "");
 });
 
-t.test("each number is told under its name", async (t) => {
+t.test("each number has its own metric", async (t) => {
   const daemon = startDaemon([]);
   const answered = async (status: object, state: object, nowMs = daemon.nowMs) => {
     const { series } = await reportMetrics(
@@ -262,7 +259,7 @@ t.test("each number is told under its name", async (t) => {
   t.same(back["sluice_limiter_follower_silent_seconds a"], [0]);
 });
 
-t.test("when the next key expires is told, of those that are active", async (t) => {
+t.test("the next expiry is that of an active key", async (t) => {
   const daemon = startDaemon([]);
   const name = "sluice_limiter_next_key_expiry_timestamp_seconds";
   const expiry = async (): Promise<unknown[]> => valuesOf(await samples(daemon, 500), name);

@@ -140,7 +140,7 @@ t.test("what is held isn't written over, and room is used again after that", asy
   t.ok(free < held / 4, `${free} bytes for as many`);
 });
 
-t.test("a store that isn't there isn't copied, and the reason is told", async (t) => {
+t.test("a missing store isn't copied, and the error says why", async (t) => {
   const directory = temporary(t);
   writeFileSync(join(directory, "limiterd.mdb"), "no store at all");
   const file = join(directory, "limiterd.mdb");

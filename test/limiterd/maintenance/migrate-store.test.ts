@@ -127,7 +127,7 @@ t.test("a migration that fails, or is killed, leaves the old schema or the new o
   await store.close();
 });
 
-t.test("the copy is its owner's alone, and one that was begun is made anew", async (t) => {
+t.test("only its owner may read the copy, and an unfinished one is made again", async (t) => {
   const directory = temporary(t);
   const file = await storeOfSchema1(directory);
   writeFileSync(`${file}.${process.pid}.backup`, "half of one");

@@ -33,7 +33,7 @@ t.test("a staged backup is a new file for its owner alone, byte for byte", (t) =
   t.end();
 });
 
-t.test("a pipe is refused at once, not waited for", (t) => {
+t.test("a pipe is refused immediately", (t) => {
   const directory = t.testdir();
   const pipe = join(directory, "pipe");
   execFileSync("mkfifo", [pipe]);

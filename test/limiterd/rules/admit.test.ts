@@ -191,7 +191,7 @@ t.test(
   },
 );
 
-t.test("other hosts are told of each request that an admission counts", async (t) => {
+t.test("each request that an admission counts is reported to other hosts", async (t) => {
   const book = bookOf([
     rule("user_path", "/", 60, { requests: 5, tokens: 5 }),
     rule("user_path", "/team", 0, { requests: 5 }),

@@ -271,7 +271,7 @@ t.test(
 const gauge = pathRule("/team", 0, { requests: 2 });
 
 t.test(
-  "requests while rate limits are off move no window: not at once, nor after kill −9, nor later",
+  "requests while rate limits are off never move a window, also not after kill −9",
   async (t) => {
     const template = { ...pathRule("/", 60, { requests: 10, tokens: 1000 }), perChild: true };
     const before = startDaemon([minute, gauge, template]);
@@ -446,7 +446,7 @@ t.test(
   },
 );
 
-t.test("other hosts are told of what changes a counter without a verdict", async (t) => {
+t.test("changes of a counter without a verdict are reported to other hosts", async (t) => {
   const { state, nowMs } = startDaemon([minute, gauge]);
   const events: string[] = [];
   const shareOf = (name: string) =>

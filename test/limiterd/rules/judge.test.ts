@@ -111,7 +111,7 @@ function refusal(
 const onPath = (seconds: number, caps: Parameters<typeof ruleWith>[3], path = "/t") =>
   ruleWith("user_path", path, seconds, caps);
 
-t.test("the longest wait is told, whatever the order; on a tie the earlier rule's", async (t) => {
+t.test("a refusal has the longest wait in any order; on a tie the earlier rule's", async (t) => {
   const minute = onPath(60, { requests: 2 });
   const hour = onPath(3600, { requests: 2 });
   t.equal(refusal(bookWith(9, minute, hour), { requests: 1 }), null);
@@ -148,7 +148,7 @@ t.test("a full gauge is a guess of a second, and gives way to any longer wait", 
   ]);
 });
 
-t.test("on a tie with a window that waits a second the earlier of the two is told", async (t) => {
+t.test("on a tie at a wait of one second, the refusal names the earlier rule", async (t) => {
   for (const [path, expected] of [
     ["/", ["/", 60, "requests", 100, 1]],
     ["/t/a", ["/t", 0, "concurrent", 1, 1]],
@@ -187,7 +187,7 @@ t.test("a new child of a full template waits for the sweep; a known one doesn't"
 });
 
 t.test(
-  "of two targets the one that has room first is told, of two rules the longer wait",
+  "a refusal has the shorter wait of two targets, and the longer wait of two rules",
   async (t) => {
     const found = (path: string, requests: number, seconds = 60) => {
       const book = bookWith(9, onPath(seconds, { requests: 2 }, path));

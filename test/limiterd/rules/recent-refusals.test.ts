@@ -156,7 +156,7 @@ t.test("they are read newest first, from any number that is still kept", (t) => 
   t.end();
 });
 
-t.test("of refusals with one request id the latest is found, wherever it lies", async (t) => {
+t.test("of refusals with one request id the latest is found", async (t) => {
   for (const [ids, latest] of [
     ["xxxy", 3],
     ["xyyy", 1],

@@ -143,31 +143,28 @@ t.test(
   },
 );
 
-t.test(
-  "a rule that becomes a template, or stops being one, starts anew; its age stays",
-  async (t) => {
-    const book = bookOf(rule("user_path", "/team"));
-    const [before] = matchKept(book, "/team/app", now);
-    charge(book, [before!], { atMs: now, requests: 5, tokens: 0 }, now);
-    const { version } = book;
-    const template = book.put(rule("user_path", "/team", 60, { perChild: true }), {
-      source: "manual",
-      nowMs: now + 9,
-      lsn: 4,
-    });
-    t.match(template, { createdAtMs: now, updatedAtMs: now + 9, sinceLsn: 4, own: null });
-    t.not(book.version, version, "what was matched before must be matched again");
-    t.same(
-      matchKept(book, "/team/app", now).map(({ subject, window }) => [
-        subject,
-        window.currentRequests,
-      ]),
-      [["/team/app", 0]],
-    );
-    book.put(rule("user_path", "/team"), { source: "manual", nowMs: now, lsn: 5 });
-    t.same(names(matchKept(book, "/team/app", now)), ["/team 60"]);
-  },
-);
+t.test("a rule that becomes or stops being a template starts at zero; its age stays", async (t) => {
+  const book = bookOf(rule("user_path", "/team"));
+  const [before] = matchKept(book, "/team/app", now);
+  charge(book, [before!], { atMs: now, requests: 5, tokens: 0 }, now);
+  const { version } = book;
+  const template = book.put(rule("user_path", "/team", 60, { perChild: true }), {
+    source: "manual",
+    nowMs: now + 9,
+    lsn: 4,
+  });
+  t.match(template, { createdAtMs: now, updatedAtMs: now + 9, sinceLsn: 4, own: null });
+  t.not(book.version, version, "what was matched before must be matched again");
+  t.same(
+    matchKept(book, "/team/app", now).map(({ subject, window }) => [
+      subject,
+      window.currentRequests,
+    ]),
+    [["/team/app", 0]],
+  );
+  book.put(rule("user_path", "/team"), { source: "manual", nowMs: now, lsn: 5 });
+  t.same(names(matchKept(book, "/team/app", now)), ["/team 60"]);
+});
 
 t.test("a reset clears windows and never a gauge, children included", async (t) => {
   const book = bookOf(
@@ -483,7 +480,7 @@ t.test(
   },
 );
 
-t.test("a book is as old as its oldest rule, and begins anew when it was empty", async (t) => {
+t.test("a book is as old as its oldest rule; an empty book starts again", async (t) => {
   const book = new RuleBook([1, 2]);
   const put = (subject: string, nowMs: number) =>
     book.put(rule("user_path", subject, 60, { requests: 1 }), { source: "manual", nowMs, lsn: 1 });
@@ -512,7 +509,7 @@ t.test("a deleted rule is gone from the list too, and the others keep their orde
   t.same(listed(), ["/a", "/c"], "deleted twice");
 });
 
-t.test("what hosts share of a rule begins anew with a reset, of it or of all", async (t) => {
+t.test("a reset of one rule or of all restarts what hosts share of the rule", async (t) => {
   const book = bookOf(rule("user_path", "/team"));
   const [team] = [...book.rules.values()];
   let resets = 0;
@@ -536,21 +533,18 @@ t.test("a subject has the form that matching uses", async (t) => {
     t.equal(book.effectiveSubject(key), expected);
 });
 
-t.test(
-  "a rule is shared anew when it becomes its host's alone, and by no other edit",
-  async (t) => {
-    const book = bookOf(rule("user_path", "/team"));
-    const anew: unknown[] = [];
-    book.shareAnew = ({ definition }) => void anew.push(definition.hostOnly);
-    const writing = { source: "manual", nowMs: now, lsn: 2 } as const;
-    book.put(rule("user_path", "/team", 60, { requests: 3 }), writing);
-    t.same(anew, []);
-    book.put({ ...rule("user_path", "/team"), hostOnly: true }, writing);
-    book.put({ ...rule("user_path", "/team"), hostOnly: true }, writing);
-    book.put(rule("user_path", "/team"), writing);
-    t.same(anew, [true, false]);
-  },
-);
+t.test("a rule is shared again only when host_only changes", async (t) => {
+  const book = bookOf(rule("user_path", "/team"));
+  const anew: unknown[] = [];
+  book.shareAnew = ({ definition }) => void anew.push(definition.hostOnly);
+  const writing = { source: "manual", nowMs: now, lsn: 2 } as const;
+  book.put(rule("user_path", "/team", 60, { requests: 3 }), writing);
+  t.same(anew, []);
+  book.put({ ...rule("user_path", "/team"), hostOnly: true }, writing);
+  book.put({ ...rule("user_path", "/team"), hostOnly: true }, writing);
+  book.put(rule("user_path", "/team"), writing);
+  t.same(anew, [true, false]);
+});
 
 t.test("what a rule of the store shares is reset with a reset, not with the start", async (t) => {
   const book = bookOf();

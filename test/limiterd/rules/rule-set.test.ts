@@ -365,7 +365,7 @@ t.test("no rule is older than the book says, and the oldest one isn't younger", 
   t.end();
 });
 
-t.test("what waits for all rules runs at once where none is left", (t) => {
+t.test("work that waits for all rules runs immediately if none is left", (t) => {
   let runs = 0;
   startDaemon([plain]).state.book.ruleSet.whenRead(() => runs++);
   t.equal(runs, 1);
@@ -401,7 +401,7 @@ t.test("a damaged rule ends the daemon when it is met, and when the others are r
   await t.rejects(loadRules(daemon.state, 1), { name: "StoreUnreadableError" });
 });
 
-t.test("what does nothing is told once all rules are read", async (t) => {
+t.test("inert rules are reported once all rules are loaded", async (t) => {
   const rules = [pathRule("/a", 60, { tokens: 5 }), { ...plain, subject: "/c", perChild: true }];
   const first = startDaemon(rules, { usageEnabled: false });
   const said: string[] = [];

@@ -26,7 +26,7 @@ t.test("what is left is never less than nothing, and is each dimension's own", a
 });
 
 t.test(
-  "of rules that have as little left the earlier one is told, in both dimensions",
+  "of rules with equally little left, the headers have the earlier one's values, in both dimensions",
   async (t) => {
     const book = bookOf(
       ruleWith("user_path", "/", 60, { requests: 5, tokens: 9 }),

@@ -449,7 +449,7 @@ t.test("a template that was deleted isn't looked at any more", async (t) => {
   t.same(seen, ["/one", "/two", "/two"]);
 });
 
-t.test("a copy of a child that nobody has used has no request in flight", async (t) => {
+t.test("a copy of an unused child has no request in flight", async (t) => {
   const book = new RuleBook();
   const rule = book.put(template, { source: "manual", nowMs: 0, lsn: 0 });
   const ports = { current: () => rule, fresh: () => rule, read: () => false };

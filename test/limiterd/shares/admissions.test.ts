@@ -170,7 +170,7 @@ t.test("an engine that was emptied: no mode admits what is known to be used", as
 });
 
 t.test(
-  "an engine that was emptied: a host that knows nothing asks what was told again",
+  "on an emptied engine, a host that knows nothing asks for what other hosts reported again",
   async (t) => {
     const hosts = startHosts([pathRule("/a", 60, { requests: 5 })], { failureMode: "open" });
     const [one, two] = hosts.all as [Host, Host];
@@ -382,7 +382,7 @@ t.test("a part of the engine is away: the counters of the others go on", async (
   }
 });
 
-t.test("a list shows a reset at once, also of a counter that no host asks about", async (t) => {
+t.test("a list shows a reset immediately, also of a counter that no host asks about", async (t) => {
   const hosts = startHosts([pathRule("/a", 60, { requests: 5 })]);
   const [one, two] = [hosts.all[0]!, hosts.all[1]!];
   for (const [i, host] of [one, two].entries())

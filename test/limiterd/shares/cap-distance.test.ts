@@ -110,7 +110,7 @@ t.test("without a cap it is far, and in a short window near", async (t) => {
   );
 });
 
-t.test("a reset, or an engine's clock that was set back, begins anew", async (t) => {
+t.test("a reset, or an engine's clock that was set back, restarts the measurement", async (t) => {
   t.notOk(
     isFarAfter([
       [5000, 1000],

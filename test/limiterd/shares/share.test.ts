@@ -122,7 +122,7 @@ t.test("a unit is good until its window ends by the clock of the question", asyn
   t.notOk(played.admit(), "and its milliseconds are whole ones");
 });
 
-t.test("what it holds is told as used", async (t) => {
+t.test("units that a share holds are reported as used", async (t) => {
   const played = new Played(tenAMinute);
   played.sync(4);
   played.admit();
@@ -206,7 +206,7 @@ t.test("a counter that is full refuses with the wait of all hosts", async (t) =>
   t.ok(played.turn.isUnsure, "another host may have given some back");
 });
 
-t.test("units of a window that has ended are told as what was used of them", async (t) => {
+t.test("of a window that has ended, only the used units are reported", async (t) => {
   const played = new Played(tenAMinute);
   played.sync(6);
   for (let i = 0; i < 4; i++) played.admit();
@@ -233,7 +233,7 @@ t.test("slots are good for half of what the engine keeps them", async (t) => {
   t.ok(played.turn.isUnsure);
 });
 
-t.test("slots that are few of what is left are told each second, others soon", async (t) => {
+t.test("slots that are few of what is left are reported each second, others soon", async (t) => {
   for (const [cap, dueMs] of [
     [10, 100],
     [1000, 1000],
@@ -274,7 +274,7 @@ t.test("the engine away: closed doesn't know, local has its part, open admits", 
   }
 });
 
-t.test("what went without a unit is told", async (t) => {
+t.test("admissions without a unit are reported", async (t) => {
   const played = new Played(tenAMinute, "open");
   played.turn.away = true;
   for (let i = 0; i < 12; i++) {
@@ -325,7 +325,7 @@ t.test(
   },
 );
 
-t.test("a reset begins anew, and an answer from before it means nothing", async (t) => {
+t.test("a reset restarts the share, and an earlier answer has no effect", async (t) => {
   const played = new Played(tenAMinute);
   played.sync(5);
   played.admit();
@@ -341,7 +341,7 @@ t.test("a reset begins anew, and an answer from before it means nothing", async 
   t.ok(played.admit());
 });
 
-t.test("tokens are told soon when they are much of what is left", async (t) => {
+t.test("tokens that are a large part of what is left are reported soon", async (t) => {
   for (const [maxTokens, charged, soon, along] of [
     [1000, 124, false, true],
     [1000, 126, true, true],
@@ -358,7 +358,7 @@ t.test("tokens are told soon when they are much of what is left", async (t) => {
   }
 });
 
-t.test("far from its caps it is told and asked within four seconds", async (t) => {
+t.test("far from its caps a share reports and asks within four seconds", async (t) => {
   const played = new Played({
     ...rule("user_path", "/a", 60, { requests: 100_000 }),
     maxTokens: 1_000_000,

@@ -124,7 +124,7 @@ t.test("a store that can't be written ends a copy that is made; its asker hears 
   t.notOk(backups.isOf(one));
 });
 
-t.test("only a copy that is being made is given up, and its first reason is told", async (t) => {
+t.test("only a running backup is cancelled, and reports the first reason", async (t) => {
   const { backups, copies } = fakeBackups();
   backups.giveUp(new Error("nothing is made yet"));
   const asked = backups.progress(one, noon);
@@ -161,7 +161,7 @@ t.test("a copy that is made though it was given up is closed", async (t) => {
   t.equal(closed, 1);
 });
 
-t.test("who has left hears that there is no copy, and takes nobody else's away", async (t) => {
+t.test("a client that left gets no backup, and doesn't remove another client's", async (t) => {
   const { backups, copies } = fakeBackups();
   const left = backups.progress(one, noon);
   backups.ended(one);

@@ -37,7 +37,7 @@ function saidOf(sizes: readonly Sizes[], bytesMax: number | null = cap): unknown
 }
 
 t.test(
-  "a store is full above its cap; 80 % and the cap are told once, until much has gone",
+  "a store is full above its cap; 80 % and the cap are logged once, until much has been removed",
   async (t) => {
     t.same(said([0, 799, 800, 900, 1000]), [["near", 800]]);
     t.same(said([900, 1001, 990, 1001, 850, 1002]), [
@@ -58,7 +58,7 @@ t.test(
   },
 );
 
-t.test("no record goes for what isn't records, and it is told what fills the store", async (t) => {
+t.test("no record is removed for other data, and the log names what fills the store", async (t) => {
   t.same(
     saidOf([
       { usage: 300, windows: 600 },

@@ -119,7 +119,7 @@ t.test("a failed commit is tried again and holds back what follows it", async (t
 });
 
 t.test(
-  "a caller that waits for a change learns at once that the store fails, and the change is written later",
+  "a caller that waits for a change learns immediately that the store fails, and the change is written later",
   async (t) => {
     const self = disk();
     const timers: (() => void)[] = [];
@@ -217,7 +217,7 @@ t.test("what is committed doesn't count against the bound of what waits", async 
   t.ok(writer.journal("p", 2, () => {}));
 });
 
-t.test("a commit that fails pauses at once what is counted beyond the bound", async (t) => {
+t.test("a failed commit immediately pauses counts beyond the bound", async (t) => {
   const log = { ...nothing(), size: journalCountedMax };
   let ends: (error?: Error) => void = () => {};
   const commit = (): Promise<void> =>
@@ -414,7 +414,7 @@ t.test("a store that works takes any number of settles", async (t) => {
   t.equal(writer.unjournaled, 0);
 });
 
-t.test("what waits for a store that fails is told of the failure once", async (t) => {
+t.test("callers that wait for a failing store learn of the failure once", async (t) => {
   const { writer, tick } = await failing();
   const results: unknown[] = [];
   const wait = (key: string): void =>
@@ -603,7 +603,7 @@ t.test("a batch comes back as it was written, and nothing else does", async (t) 
     t.equal(batchFromStored(wrong), null, JSON.stringify(wrong));
 });
 
-t.test("of each proxy the last settle is told once, and is what the journal has", async (t) => {
+t.test("each proxy's last settle is acknowledged once, and equals the journal's", async (t) => {
   const results: string[] = [];
   const tellerOf =
     (name: string) =>
@@ -763,7 +763,7 @@ t.test("a store that is broken is never tried again", async (t) => {
   t.equal(commits.length, 1);
 });
 
-t.test("whoever waits is told once, however it goes on", async (t) => {
+t.test("each waiting caller is called back once, whatever follows", async (t) => {
   const { queue, commits, timers } = held();
   const results: unknown[] = [];
   const wait = (key: string): void =>
@@ -849,7 +849,7 @@ t.test("all changes are committed in their order, none twice, in slices", async 
   t.equal(await tryWriteSlices(none.writer, []), null);
 });
 
-t.test("whoever waits for slices learns that the store fails", async (t) => {
+t.test("a caller that waits for slices learns that the store fails", async (t) => {
   for (const count of [0, 1, windowsPerSlice + 1]) {
     const { store, writer, sizes } = writing();
     store.broken = true;

@@ -55,7 +55,7 @@ t.test(
   },
 );
 
-t.test("the parts of a key are told apart, whatever the names hold", async (t) => {
+t.test("the parts of a key are separated correctly, whatever the names contain", async (t) => {
   const random = createRandom(13);
   const keys = Array.from({ length: 500 }, () => {
     const [provider, model] = [anyText(random, 300), anyText(random, 700)].map(printableName);

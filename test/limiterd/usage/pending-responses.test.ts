@@ -58,7 +58,7 @@ t.test("the fee per request stays with the estimate", async (t) => {
   t.match(withdrawalOf({ ...charged, totalCost: null }), { totalCost: null });
 });
 
-t.test("its usage counts once, of whoever has submitted it, over a crash too", async (t) => {
+t.test("the usage counts once, for the caller that submitted it, also after a crash", async (t) => {
   const daemon = startDaemon([]);
   const first = daemon.proxy("p");
   const lease = {

@@ -131,7 +131,7 @@ t.test("records are numbered one after the other, whatever the clock says", asyn
   ]);
 });
 
-t.test("around midnight, and for late records, no run is begun anew", async (t) => {
+t.test("around midnight, and for late records, no new run begins", async (t) => {
   const log = open();
   const midnight = noonMs + dayMs / 2;
   for (const nowMs of [noonMs, midnight, midnight - 1, midnight + 1, midnight - 1])
@@ -211,7 +211,7 @@ t.test(
 
 const daysAgo = (days: number): string => dayOf(noonMs - days * dayMs);
 
-t.test("a damaged run is told, with its table", async (t) => {
+t.test("a damaged run is reported with its table", async (t) => {
   for (const value of [[], [1], ["1", 2], [1, 2.5]]) {
     const store = createMemoryStore();
     await store.commit([{ table: "days", key: 1, value }]);

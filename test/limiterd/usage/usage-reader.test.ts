@@ -140,7 +140,7 @@ t.test("one entry of records is read in a turn", async (t) => {
   t.equal(log.yields, 5);
 });
 
-t.test("a damaged entry of records is told, with its table", async (t) => {
+t.test("a damaged record is reported with its table", async (t) => {
   const log = open();
   log.add("a");
   await log.close(true);
@@ -373,7 +373,7 @@ t.test("children are read whatever days they have, those that only memory has to
   );
 });
 
-t.test("a damaged sum of a day is told, with its key", async (t) => {
+t.test("a damaged daily sum is reported with its key", async (t) => {
   const { reader, view, each } = await storedDays(["/a/b"], 2);
   const key = totalPrefix("/a/b") + dayOf(from + dayMs);
   await reader.store.commit([{ table: "rollups", key, value: ["?"] }]);

@@ -14,7 +14,7 @@ t.test("bodies of callers whose key isn't checked yet may fill a sixteenth of th
   t.end();
 });
 
-t.test("it is said at once, and again after a minute at the earliest", async (t) => {
+t.test("it is logged immediately, and again after a minute at the earliest", async (t) => {
   let nowMs = 5;
   const said: number[] = [];
   const say = sayOnce(

@@ -88,7 +88,7 @@ t.test("a bomb is refused at the bound, and holds nothing", async (t) => {
   }
 });
 
-t.test("what can't be decoded is told apart from what is cut", async (t) => {
+t.test("an undecodable body is distinguished from a cut one", async (t) => {
   const gzip = { "content-encoding": "gzip" };
   const packed = gzipSync(plain);
   for (const [what, pieces] of [

@@ -29,7 +29,7 @@ function reads(runningMax = 1, waitingMax = 4, waitingPerCallerMax = 2) {
 }
 
 t.test(
-  "few are asked at once; equal ones that wait are asked once, and all answered",
+  "few reads run together; equal ones that wait run once, and all get the answer",
   async (t) => {
     const { read, asked, answer, shared } = reads();
     const first = read("x");
@@ -66,7 +66,7 @@ t.test("more than may wait are refused: of one caller, and of all", async (t) =>
   t.equal(await again.answer, "5");
 });
 
-t.test("what nobody waits for any more isn't asked", async (t) => {
+t.test("a read that no caller waits for any more doesn't run", async (t) => {
   const { read, asked, answer, shared } = reads();
   const running = read("x");
   const gone = read("y");

@@ -2,7 +2,7 @@
 import t from "tap";
 import { axisTop, daySeries } from "../../../proxy/dashboard/web/logic/day-series.js";
 
-t.test("each day of the span stands once, also those without a request", async (t) => {
+t.test("each day of the span occurs once, also those without a request", async (t) => {
   const group = { key: "2026-02-28", requests: 2, total_tokens: 30, total_cost: 0.5 };
   t.same(daySeries({ start_date: "2026-02-27", end_date: "2026-03-01" }, [group]), [
     { day: "2026-02-27", requests: 0, tokens: 0, cost: 0 },

@@ -127,7 +127,7 @@ const events = ({ received }: FakeWatcher): readonly string[] => received.map(({
 const ruleEvents = ({ received }: FakeWatcher): readonly unknown[] =>
   received.filter(({ event }) => event === "rules").map(({ data }) => data);
 
-t.test("one question serves all who watch, and none is asked while nobody does", async (t) => {
+t.test("one request serves all viewers, and none is sent without viewers", async (t) => {
   const world = new World();
   const watchers = Array.from({ length: 5 }, () => world.watch("same"));
   await world.settle();
@@ -149,7 +149,7 @@ t.test("one question serves all who watch, and none is asked while nobody does",
   t.ok(world.waits, "and the next one begins it anew");
 });
 
-t.test("of a page's rules those are told that have changed", async (t) => {
+t.test("of a page's rules only those that have changed are sent", async (t) => {
   const world = new World();
   const first = world.watch("page");
   await world.tick();
@@ -176,7 +176,7 @@ t.test("of a page's rules those are told that have changed", async (t) => {
   }
 });
 
-t.test("a page of budgets is told as one of rules, but not that time passes", async (t) => {
+t.test("a page of budgets is sent like one of rules, but not as time passes", async (t) => {
   const world = new World();
   const watcher = world.watch("page", "budgets");
   await world.tick();
@@ -246,7 +246,7 @@ t.test("a page that takes the daemon long is asked for less often", async (t) =>
   t.equal(asked(), 2);
 });
 
-t.test("whoever reads too slowly misses ticks, and gets the page anew", async (t) => {
+t.test("a slow reader misses ticks, and gets the whole page again", async (t) => {
   const world = new World();
   const slow = world.watch("page");
   const quick = world.watch("page");
@@ -264,7 +264,7 @@ t.test("whoever reads too slowly misses ticks, and gets the page anew", async (t
   );
 });
 
-t.test("each refusal is told once, and of many how many more there were", async (t) => {
+t.test("each refusal is sent once, and beyond a bound only their number", async (t) => {
   const world = new World();
   world.status.refused = 7;
   const watcher = world.watch();
@@ -287,7 +287,7 @@ t.test("each refusal is told once, and of many how many more there were", async 
   t.same(numbers().at(-1), { number: 1 }, "of another daemon, which counts anew");
 });
 
-t.test("the daemon's absence is told once, and its return", async (t) => {
+t.test("the daemon's absence and return are sent once each", async (t) => {
   const world = new World();
   const watcher = world.watch("page");
   await world.settle();
@@ -309,7 +309,7 @@ t.test("the daemon's absence is told once, and its return", async (t) => {
   t.same(events(watcher).slice(3), ["back", "tick"], "what it missed isn't told as news");
 });
 
-t.test("a stream ends with its session, before anything more is told", async (t) => {
+t.test("a stream ends with its session, before anything more is sent", async (t) => {
   const world = new World();
   const ending = world.watch("page");
   const unsure = world.watch("page");

@@ -61,7 +61,7 @@ const status = {
   store: { failing: null },
 } as unknown as DaemonStatus;
 
-t.test("nothing is said while all is well, and each trouble by itself", async (t) => {
+t.test("nothing is shown without problems, and each problem separately", async (t) => {
   t.same(troublesOf(status, null), []);
   const table: readonly (readonly [object, Health | null, string])[] = [
     [{ store: { failing: "no space" } }, null, "store"],

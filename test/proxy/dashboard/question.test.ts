@@ -21,7 +21,7 @@ t.test("what isn't complete isn't asked", async (t) => {
     t.equal(questionBody(of(text)), null, text);
 });
 
-t.test("a key's value never stands in the address, where histories keep it", async (t) => {
+t.test("a key's value is never in the address, where histories keep it", async (t) => {
   const secret = { ...of("model=m"), key: "sk-sluice-secret" };
   t.equal(questionQuery(secret)["key"], null);
   t.match(questionBody(secret), { key: "sk-sluice-secret" }, "and is asked with");

@@ -34,7 +34,7 @@ t.test("tokens are unknown while usage isn't tracked", async (t) => {
   t.equal(rateBetween(at(null, 0), at(10, 5_000)).tokens, null);
 });
 
-t.test("totals that became smaller begin the line anew", async (t) => {
+t.test("totals that became smaller restart the line", async (t) => {
   const before = [sample(0, 500), sample(5_000, 600)];
   for (const next of [
     sample(10_000, 3),

@@ -9,7 +9,7 @@ const rowsOf = (...subjects: readonly string[]): string[] =>
       `${"  ".repeat(depth)}${label}${isContinued ? " again" : ""}`,
   );
 
-t.test("each path stands below its nearest ancestor, and says what comes after it", async (t) => {
+t.test("each path is below its nearest ancestor, and has the rest of its name", async (t) => {
   t.same(rowsOf("/team/app/web", "/", "/team", "/other/x"), [
     "/",
     "  /other/x",

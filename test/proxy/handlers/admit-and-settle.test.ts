@@ -146,7 +146,7 @@ t.test("whatever isn't an admission is answered, and named in the log", async (t
   }
 });
 
-t.test("the slot of a client that left while it waited is given back at once", async (t) => {
+t.test("the slot of a client that left while it waited is freed immediately", async (t) => {
   const { context, exchange, record, settled } = begin();
   exchange.leave();
   t.equal(await admitRequest(context, { targets: [one], model: "x", modelNames }), null);
@@ -237,7 +237,7 @@ t.test(
   },
 );
 
-t.test("before anything else that is wrong, a wrong caller is told that it is wrong", async (t) => {
+t.test("a wrong credential is reported before any other problem", async (t) => {
   const unknown = invalid("no such thing");
   for (const [outcome, status, what] of [
     [{ kind: "authorized", userPath: "/of-key", keyId: "key_1" }, 400, "refused"],

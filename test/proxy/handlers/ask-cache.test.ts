@@ -140,7 +140,7 @@ function open({ share = false, usageEnabled = true } = {}) {
   };
 }
 
-t.test("an answer is told as a miss, and the next time as a hit with its age", async (t) => {
+t.test("an answer is a miss first, and then a hit with its age", async (t) => {
   const { ask, answer, recorded, at } = open();
   const missed = await answer();
   t.equal(missed.sent("x-cache"), "MISS");

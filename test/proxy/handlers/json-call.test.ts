@@ -408,7 +408,7 @@ t.test("what an answer repeats of its request survives the request", async (t) =
   t.match(begun!.toString(), '"instructions":"be short"');
 });
 
-t.test("what a translation drops is told, or is the problem of a strict provider", async (t) => {
+t.test("a field that a translation drops is named, or refused at a strict provider", async (t) => {
   const call = await callOf(
     "chat_completions",
     '{"model":"x","messages":[{"role":"user","content":"hi"}],"presence_penalty":1,"temperature":0.5}',

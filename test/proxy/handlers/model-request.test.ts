@@ -135,26 +135,23 @@ t.test("targets that can't take the call are left out before it is admitted", as
   t.equal(record.outcome, "refused");
 });
 
-t.test(
-  "a model that nobody knows, a refusal, and a client that has gone cost nothing",
-  async (t) => {
-    const fake = fakeGateway(yaml);
-    t.match(await ask(fake, "nobody/x"), {
-      status: 404,
-      body: { error: { code: "model_not_found" } },
-    });
-    t.same(fake.admitted, []);
-    fake.verdict = { kind: "unavailable" };
-    t.match(await ask(fake, "chat/x"), { status: 503, record: { outcome: "limiter_unavailable" } });
-    const { exchange, record } = await served(
-      fake,
-      (context) => modelRequest(context, "chat_completions"),
-      { path: "/v1/chat/completions", body: chatBody("chat/x"), leaves: true },
-    );
-    t.same([exchange.calls, record.status, record.outcome], [[], 499, "client_gone"]);
-    t.same([fake.sent, fake.settled], [[], []]);
-  },
-);
+t.test("an unknown model, a refusal, and a client that has left cost nothing", async (t) => {
+  const fake = fakeGateway(yaml);
+  t.match(await ask(fake, "nobody/x"), {
+    status: 404,
+    body: { error: { code: "model_not_found" } },
+  });
+  t.same(fake.admitted, []);
+  fake.verdict = { kind: "unavailable" };
+  t.match(await ask(fake, "chat/x"), { status: 503, record: { outcome: "limiter_unavailable" } });
+  const { exchange, record } = await served(
+    fake,
+    (context) => modelRequest(context, "chat_completions"),
+    { path: "/v1/chat/completions", body: chatBody("chat/x"), leaves: true },
+  );
+  t.same([exchange.calls, record.status, record.outcome], [[], 499, "client_gone"]);
+  t.same([fake.sent, fake.settled], [[], []]);
+});
 
 t.test(
   "whose response it is is remembered unless the request's own `store` is false",

@@ -47,7 +47,7 @@ t.test(
   },
 );
 
-t.test("a caller that can't be checked now is told when to come again", async (t) => {
+t.test("a caller that can't be checked now gets a Retry-After", async (t) => {
   const { exchange } = answer({ ok: false, failure: limiterUnavailable() });
   t.same([exchange.status, exchange.sent("retry-after")], [503, "1"]);
 });

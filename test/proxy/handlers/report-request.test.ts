@@ -110,7 +110,7 @@ function full(): RequestRecord {
   return record;
 }
 
-t.test("a request that was refused at once has a line with what is always known", async (t) => {
+t.test("an immediately refused request has a line with what is always known", async (t) => {
   t.match(logged(ended(401, "refused")), {
     level: "info",
     fields: {

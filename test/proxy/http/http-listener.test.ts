@@ -281,7 +281,7 @@ t.test(
 );
 
 t.test(
-  "a body that turns out too large is refused at once, and the connection ends with the answer",
+  "a body that turns out too large is refused immediately, and the connection ends with the answer",
   async (t) => {
     const { port } = await listening(t, { handle: (exchange) => void tellBody(exchange, 1000) });
     const client = new RawClient(t, port).send(
@@ -433,7 +433,7 @@ t.test("requests of one client share its connection until the listener closes", 
   await t.rejects(fetch(listener.url), "nothing listens any more");
 });
 
-t.test("with a successor, an idle connection is told to close by its next answer", async (t) => {
+t.test("with a successor, an idle connection's next answer has Connection: close", async (t) => {
   const { listener, port, next } = await listening(t);
   const [idle, running] = [new RawClient(t, port), new RawClient(t, port)];
   idle.send("GET / HTTP/1.1", "Host: a");
@@ -1275,7 +1275,7 @@ for (const [where, bind] of [
 
 const postHead = ["POST / HTTP/1.1", "Host: a"];
 
-t.test("a client that waits with its body is told to send it once it is read", async (t) => {
+t.test("a client that waits with its body gets 100 Continue once the body is read", async (t) => {
   const { port, next } = await listening(t);
   const expecting = [...postHead, "Expect: 100-continue", "Content-Length: 5"];
   const go = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -1302,7 +1302,7 @@ t.test("a client that waits with its body is told to send it once it is read", a
   }
 });
 
-t.test("a client that waits with a body that nobody wants isn't told to send it", async (t) => {
+t.test("a client that waits with an unwanted body gets no 100 Continue", async (t) => {
   const table: readonly (readonly [name: string, header: string, (of: Exchange) => unknown])[] = [
     [
       "it is refused without a look",
@@ -1397,7 +1397,7 @@ t.test("extensions of chunks, and trailers, are bounded as a header is", async (
   await until(() => memory.held === 0);
 });
 
-t.test("framing that nobody counts ends with the time of the request", async (t) => {
+t.test("framing that isn't counted ends with the time of the request", async (t) => {
   const memory = new MemoryLedger(1e9);
   const table = [
     ["zeros before a size", "", "0"],

@@ -50,7 +50,7 @@ function leftWithoutSocket(): Exchange {
 }
 
 t.test(
-  "who asks after the client has left is told, once, and not before the call returns",
+  "a callback registered after the client has left runs once, and not before the call returns",
   async (t) => {
     const exchanges = { node: await left(t), fake: leftWithoutSocket() };
     for (const [name, exchange] of Object.entries(exchanges)) {
@@ -66,7 +66,7 @@ t.test(
   },
 );
 
-t.test("of two who ask in one turn the later is told", async (t) => {
+t.test("of two callbacks registered in one turn the later one runs", async (t) => {
   const exchange = await left(t);
   const calls: string[] = [];
   exchange.onGone(() => calls.push("first"));

@@ -178,7 +178,7 @@ t.test("HEAD is GET without a body, but for administration", async (t) => {
   t.match(matchRoute("HEAD", "/admin/rate-limits"), { kind: "wrong-method" });
 });
 
-t.test("an unknown path fails in the shape of the area that it lies in", async (t) => {
+t.test("an unknown path fails in the shape of the API that it belongs to", async (t) => {
   const table: readonly (readonly [path: string, area: string])[] = [
     ["", "model"],
     ["/v1", "model"],

@@ -151,7 +151,7 @@ t.test("whatever a header is called, only a name of the lists passes", async (t)
   t.pass();
 });
 
-t.test("a provider that is told of traces is sent them, and no other is", async (t) => {
+t.test("a provider that may get traces gets them, and no other does", async (t) => {
   const names = ["Traceparent", "tracestate"];
   const withTraces = passedHeaders(
     { type: "vllm", operations: new Set(), forwardHeaders: [] },

@@ -386,7 +386,7 @@ t.test("Google's clients read the time to wait in the refusal itself", async (t)
   );
 });
 
-t.test("who speaks Anthropic's dialect is told by the path, or else by its version", async (t) => {
+t.test("the path, or else the version header, shows Anthropic's dialect", async (t) => {
   const version = ["anthropic-version", "2023-06-01"];
   const table: readonly (readonly [path: string, headers: readonly string[], speaks: boolean])[] = [
     ["/v1/messages", [], true],

@@ -23,7 +23,7 @@ const spent: BudgetBreach = {
 const refused = failure("rate_limit_exceeded", "rate limit exceeded for /täm: day limit");
 const nowMs = Date.UTC(2026, 10, 22, 18, 0, 0, 500);
 
-t.test("Codex is told when to come back, in the type at which it stops", async (t) => {
+t.test("Codex gets the time of its retry, with the error type at which it stops", async (t) => {
   for (const agent of ["codex_exec/0.169.0 (Debian)", "codex_cli_rs/0.60.0", "codex-tui/1.0"])
     t.same(refusalForClient(agent, breach, refused, nowMs), {
       status: 429,

@@ -22,7 +22,7 @@ function openSpools(): string[] {
 }
 
 t.test(
-  "written bytes are read in order, as often as needed, also by two readers at once",
+  "written bytes are read in order, as often as needed, also by two readers together",
   async (t) => {
     const spool = await createSpoolFile();
     t.teardown(() => spool.close());

@@ -7,7 +7,7 @@ const own = ["traceparent", `00-${span.traceId}-${span.spanId}-01`];
 const withTrace = /^(?:accept|trace(?:parent|state))$/i;
 const withoutTrace = /^accept$/i;
 
-t.test("a provider that is told of traces is told of the request's own span", async (t) => {
+t.test("a provider that may get traces gets the request's own span", async (t) => {
   const table = [
     [
       "in place of the caller's",
@@ -52,7 +52,7 @@ t.test("a trace is taken over, and nothing that isn't one", async (t) => {
     t.equal(parseTraceparent(wrong), null, String(wrong).slice(0, 80));
 });
 
-t.test("providers of one's own are told of it, others if the operator wants it", async (t) => {
+t.test("private providers get the trace, others if the operator allows it", async (t) => {
   const own = [
     "http://127.0.0.1:8000/v1",
     "http://localhost:11434/v1",

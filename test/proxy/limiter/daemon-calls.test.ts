@@ -249,7 +249,7 @@ t.test("once a daemon is away for the deadline, nothing waits for it any more", 
   }
 });
 
-t.test("as many wait as admissions may, and the next one has its answer at once", async (t) => {
+t.test("as many calls wait as admissions may; the next is answered immediately", async (t) => {
   const harness = linkedHarness();
   for (let i = 1; i < admissionsWaitingMax; i++) void harness.client.authorize(keyHash);
   const answered: unknown[] = [];

@@ -103,7 +103,7 @@ t.test("a daemon that doesn't welcome in time is silent, once", async (t) => {
   t.equal(connection.state, "connected");
 });
 
-t.test("nobody waits for a welcome that came, or of a connection that is gone", async (t) => {
+t.test("no timer waits for a welcome that came, or of a closed connection", async (t) => {
   const scene = new Scene();
   scene.connect();
   scene.connection.welcomed(scene.nowMs);

@@ -271,7 +271,7 @@ t.test(
   },
 );
 
-t.test("other messages are sent at once while a backlog waits", async (t) => {
+t.test("other messages are sent immediately while a backlog waits", async (t) => {
   const { harness } = await withBacklog(60);
   t.same(kinds(harness.take()), ["hello", ...Array.from({ length: 10 }, () => "settle")]);
   harness.client.noteRefusal(1, "req_1", "smart");
@@ -302,7 +302,7 @@ t.test("a daemon that reads nothing gets no more than one window", async (t) => 
 });
 
 t.test(
-  "after a reconnect a backlog begins anew after the last durable settle, with whole windows",
+  "after a reconnect a backlog continues after the last durable settle, with whole windows",
   async (t) => {
     const { harness, seqs } = await withBacklog(60);
     harness.takenByKernel();
@@ -318,7 +318,7 @@ t.test(
 );
 
 t.test(
-  "a request that ends while a backlog is sent frees its slots at once, unless a verdict may still come",
+  "a request that ends while a backlog is sent frees its slots immediately, unless a verdict may still come",
   async (t) => {
     const { harness } = await withBacklog(30);
     const asked = harness.ask();
@@ -335,7 +335,7 @@ t.test(
   },
 );
 
-t.test("what is left when the proxy stops is told, and whether any of it was sent", async (t) => {
+t.test("a stopping proxy reports the remaining settles, and whether any was sent", async (t) => {
   const harness = linkedHarness({ failureMode: "open" });
   const settle = async (): Promise<void> => {
     const asked = harness.ask();

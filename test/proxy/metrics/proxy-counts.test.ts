@@ -230,7 +230,7 @@ t.test("hostile names make neither unread text nor more series than allowed", as
   }
 });
 
-t.test("a model that nobody vouches for has a label once its provider has answered", async (t) => {
+t.test("a model that no list has gets a label once its provider has answered", async (t) => {
   const { counts, samples } = fakeMetrics({ vouched: ["known"] });
   const models = (): string[] =>
     samples("gen_ai_client_operation_duration_seconds_count").map(
@@ -339,7 +339,7 @@ t.test(
   },
 );
 
-t.test("a target that is left alone is told, and that it isn't any more", async (t) => {
+t.test("a metric shows an open circuit, and when it has closed", async (t) => {
   const { counts, samples } = fakeMetrics({ vouched: ["gpt-x"] });
   t.same(samples("sluice_open_circuits"), []);
   counts.circuitsAreOpen([

@@ -117,7 +117,7 @@ t.test(
 );
 
 t.test(
-  "the daemon is asked for hundreds of names at once, and not at all where there are none",
+  "the daemon is asked for hundreds of names together, and not at all if there are none",
   async (t) => {
     const naming = (from: number, count: number): string[] =>
       Array.from({ length: count }, (_, i) => line({ file_id: `f${from + i}` }));

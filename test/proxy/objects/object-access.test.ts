@@ -75,7 +75,7 @@ t.test("what continues a response goes to the provider that made it", async (t) 
 });
 
 t.test(
-  "nobody is asked where it makes no difference, and an away daemon stops nothing",
+  "the daemon is asked only if it makes a difference, and its absence stops nothing",
   async (t) => {
     const asked: unknown[] = [];
     const away = {

@@ -42,7 +42,7 @@ t.test("what a list of models is compared with is what the request asks for", (t
   t.end();
 });
 
-t.test("a provider's name is what stands before a slash, and no beginning of a name", (t) => {
+t.test("a provider's name is what precedes a slash, not a prefix of a name", (t) => {
   const { config } = accepted(`
 providers:
   openai: {type: openai, api_key: k, models: [gpt-4o, g/4o]}

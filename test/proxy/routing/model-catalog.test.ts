@@ -114,7 +114,7 @@ async function isResolved(promise: Promise<unknown>): Promise<boolean> {
   return resolved;
 }
 
-t.test("configured models are known at once, and no provider is asked for them", async (t) => {
+t.test("configured models are known immediately, and no provider is asked for them", async (t) => {
   const { catalog, providers, timers, ids } = bench({ openai: ["gpt-4o", "o3"], local: ["*"] });
   t.same(ids(), ["openai/gpt-4o", "openai/o3"]);
   t.same(
@@ -352,7 +352,7 @@ t.test("a list that grows without end is cut off", async (t) => {
   t.match(reports, exactly([/^p: its list of models is larger than 8388608 bytes$/]));
 });
 
-t.test("a provider that has no list is told from one that fails", async (t) => {
+t.test("a provider without a list is distinguished from one that fails", async (t) => {
   for (const status of [400, 403, 404, 405, 406, 500, 501, 502]) {
     const { providers, catalog } = bench({ p: null });
     t.same(catalog.unlearned(), ["p"]);

@@ -143,7 +143,7 @@ t.test("every listed name resolves", async (t) => {
   for (const { id } of listModels(catalog)) t.not(resolveModel(catalog, id), null, id);
 });
 
-t.test("aliases stand where the operator put them", async (t) => {
+t.test("aliases are listed where the operator put them", async (t) => {
   const target = (provider: string, model: string | null): AliasConfig["to"] => ({
     kind: "target",
     provider,
@@ -255,7 +255,7 @@ t.test("an alias is found by its name, or by how a name begins, in any case", as
     t.same(found(names, asked), expected, `${asked} of ${names.join()}`);
 });
 
-t.test("the one for any name is told from those that begin a name", async (t) => {
+t.test("the alias for any name is distinguished from those with a prefix", async (t) => {
   t.equal(aliasesOf("g*", "best").rest, null);
   t.equal(aliasesOf("g*", "*").rest?.name, "*");
 });

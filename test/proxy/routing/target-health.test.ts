@@ -155,7 +155,7 @@ t.test(
   },
 );
 
-t.test("a target that stands behind a well one doesn't lose its probe", async (t) => {
+t.test("a target after a healthy one keeps its probe", async (t) => {
   const { clock, note, order } = healthAt();
   note(b, failed(503), failed(503));
   clock.nowMs = 1000;
@@ -185,7 +185,7 @@ t.test("what speaks against a target, and what doesn't", async (t) => {
   }
 });
 
-t.test("a refusal of our key is told once, until the target answers again", async (t) => {
+t.test("a refused provider key is logged once, until the target answers again", async (t) => {
   const { notices, note } = healthAt();
   const refused = { ...failed(502, { credentials: true }), note: "the provider answered 401" };
   note(a, refused, failed(500), refused, answered, refused);

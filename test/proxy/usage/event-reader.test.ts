@@ -122,7 +122,7 @@ t.test("text after the last usage is counted separately", async (t) => {
   t.equal(read("messages", start, delta, end).contentCharsSinceUsage, 0);
 });
 
-t.test("only what stands in lines of data is read, in however many", async (t) => {
+t.test("only lines of data are read, however many there are", async (t) => {
   const usage = '{"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}';
   const tokensOf = (event: string, lines: number): unknown => {
     const reader = new EventReader("chat_completions");
@@ -187,7 +187,7 @@ t.test("an event that breaks off says nothing, and the next one is read whole", 
   t.match(reader.usage, { inputTokens: 3, outputTokens: 4 });
 });
 
-t.test("whether a string is text of the answer is told from its name", async (t) => {
+t.test("a string's name decides whether it is text of the answer", async (t) => {
   for (const [operation, names] of [
     ["chat_completions", ["content", "arguments", "reasoning", "reasoning_content", "refusal"]],
     ["completions", ["text"]],

@@ -276,7 +276,7 @@ t.test("only searches are counted as searches", async (t) => {
     t.same(searched(output), expected, JSON.stringify(output));
 });
 
-t.test("a tier that stands before the usage is found by parsing all of it", async (t) => {
+t.test("a tier before the usage is found by parsing all of it", async (t) => {
   const usage = '"usage":{"prompt_tokens":3}';
   for (const [text, isEnough] of [
     [`{"service_tier":"flex",${usage}}`, false],
@@ -380,7 +380,7 @@ t.test(
   },
 );
 
-t.test("what an answer says beside its usage is taken from where it stands", async (t) => {
+t.test("fields beside the usage are read from their places", async (t) => {
   const usage = { total_tokens: 1 };
   const searched = [{ type: "web_search_call" }];
   for (const [value, expected] of [

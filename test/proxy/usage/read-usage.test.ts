@@ -432,7 +432,7 @@ const whole = {
 };
 const counts = (usage: object) => readUsageDetails({ ...usage }, whole)?.counts ?? null;
 
-t.test("each detail alone is something that was told, and any two are", async (t) => {
+t.test("each detail alone counts as reported usage, and so do any two", async (t) => {
   const parts: readonly (readonly [DetailName, object])[] = [
     ["audioInputTokens", { prompt_tokens_details: { audio_tokens: 1 } }],
     ["imageInputTokens", { prompt_tokens_details: { image_tokens: 1 } }],

@@ -117,7 +117,7 @@ t.test(
   },
 );
 
-t.test("a stream is told from a body, by its bytes and by an error among its events", async (t) => {
+t.test("a stream is recognised by its bytes and by an error among its events", async (t) => {
   const { meter, memory } = meterOf("json", true);
   meter.keep(Buffer.from("{}"));
   t.same([meter.isStream, meter.errorSeen, meter.bytes], [false, false, 2]);

@@ -55,7 +55,7 @@ function run(tap: StreamTap, pieces: readonly (string | Buffer)[]): string[] {
   return [...pieces.map((piece) => output(tap.push(Buffer.from(piece)))), output(tap.end())];
 }
 
-t.test("bytes pass at once, as the same Buffers", async (t) => {
+t.test("bytes pass immediately, as the same Buffers", async (t) => {
   for (const hideUsageChunk of [false, true]) {
     const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk });
     for (const piece of [
@@ -75,7 +75,7 @@ t.test("bytes pass at once, as the same Buffers", async (t) => {
   }
 });
 
-t.test("without hiding everything passes at once to the end", async (t) => {
+t.test("without hiding everything passes immediately to the end", async (t) => {
   const tap = createStreamTap({ operation: "chat_completions", hideUsageChunk: false });
   for (const piece of [
     chunk({ content: "a" }),
@@ -399,7 +399,7 @@ t.test("the event after an invalid one is read", async (t) => {
 const large = `data: {"choices":[{"delta":{"content":"${"x".repeat(streamEventBytesMax)}"},"finish_reason":null}],"usage":null}\n\n`;
 
 t.test(
-  "an event that is too large passes at once; what follows is read and hidden as usual",
+  "an event that is too large passes immediately; what follows is read and hidden as usual",
   async (t) => {
     const head = chunk({}, "stop");
     for (const pieces of [

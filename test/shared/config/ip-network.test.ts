@@ -73,7 +73,7 @@ t.test("a network holds the addresses that begin as it does", async (t) => {
     t.equal(parseNetwork(wrong), null, wrong);
 });
 
-t.test("clients are told apart by their address, of IPv6 by their network", async (t) => {
+t.test("clients are distinguished by address, for IPv6 by network", async (t) => {
   const group = (text: string): string => clientGroup(parseIpAddress(text)!);
   t.equal(group("2001:db8:0:1::1"), group("2001:db8:0:1:ffff::2"));
   t.not(group("2001:db8:0:1::1"), group("2001:db8:0:2::1"));

@@ -77,7 +77,7 @@ t.test("what isn't a period is refused with the field's name", async (t) => {
   }
 });
 
-t.test("a number where a name belongs is told its own field", async (t) => {
+t.test("a number in place of a name is reported with its field", async (t) => {
   t.equal(
     read(periodOf({ period: 60 }, "limit_key.")),
     "limit_key.period: limit_key.period must be minute, hour, day, concurrent or a number of " +
@@ -379,7 +379,7 @@ t.test("provider and model subjects are compared without case, user paths with i
   );
 });
 
-t.test("rules stand in the order scope, subject, period, the period by its length", async (t) => {
+t.test("rules are sorted by scope, subject and length of period", async (t) => {
   const inOrder: readonly RuleKey[] = [
     { scope: "model", subject: "GPT-4o", periodSeconds: 60 },
     { scope: "model", subject: "openai/gpt-4o", periodSeconds: 60 },

@@ -2,7 +2,7 @@
 import t from "tap";
 import { chooseFormat } from "../../../shared/metrics/choose-format.js";
 
-t.test("OpenMetrics is for whoever asks for it", async (t) => {
+t.test("OpenMetrics is the format for callers that accept it", async (t) => {
   const table: readonly (readonly [string | undefined, string])[] = [
     [undefined, "prometheus"],
     ["", "prometheus"],

@@ -66,7 +66,7 @@ t.test("a client's death is reported once, whichever way it dies", async (t) => 
   );
 });
 
-t.test("many clients that end at once are each reported once", async (t) => {
+t.test("many clients that end together are each reported once", async (t) => {
   const path = join(temporary(t), "limiterd.sock");
   const server = await listening(t, path);
   const sockets = await Promise.all(Array.from({ length: 50 }, () => rawClient(t, path)));

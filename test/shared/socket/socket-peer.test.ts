@@ -44,7 +44,7 @@ t.test(
   },
 );
 
-t.test("flushed frames are written at once, and frames after a close never", async (t) => {
+t.test("flushed frames are written immediately, and frames after a close never", async (t) => {
   const path = join(temporary(t), "limiterd.sock");
   const server = await listening(t, path);
   const client = dialling(t, path);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import t from "tap";
 import { noDirectoryReason, systemReason } from "../../../shared/text/system-reason.js";
 
-t.test("a failed call is told without its code, its name and the path", async (t) => {
+t.test("the reason of a failed call lacks its code, its name and the path", async (t) => {
   const directory = t.testdir({ "a file": "" });
   for (const [call, reason] of [
     [() => readFileSync(join(directory, "none, 'x'")), "no such file or directory"],
@@ -14,7 +14,7 @@ t.test("a failed call is told without its code, its name and the path", async (t
     t.equal(reasonOf(call), reason);
 });
 
-t.test("a connection that fails is told in words, and other errors in their own", async (t) => {
+t.test("a failed connection has a plain reason, other errors keep their messages", async (t) => {
   const refused = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:1"), {
     code: "ECONNREFUSED",
   });
@@ -23,18 +23,15 @@ t.test("a connection that fails is told in words, and other errors in their own"
   t.equal(systemReason("text"), "text");
 });
 
-t.test(
-  "a directory that can't be made is told apart from something else in its place",
-  async (t) => {
-    const directory = t.testdir({ "a file": "" });
-    const make = (name: string) => () => mkdirSync(join(directory, name), { recursive: true });
-    t.equal(reasonOf(make("a file"), noDirectoryReason), "not a directory");
-    t.equal(reasonOf(make("a".repeat(300)), noDirectoryReason), "name too long");
-    const otherwise = (error: unknown) => noDirectoryReason(error, () => "other words");
-    t.equal(reasonOf(make("a file"), otherwise), "not a directory");
-    t.equal(reasonOf(make("a".repeat(300)), otherwise), "other words");
-  },
-);
+t.test("a directory that can't be made has another reason than a file in its place", async (t) => {
+  const directory = t.testdir({ "a file": "" });
+  const make = (name: string) => () => mkdirSync(join(directory, name), { recursive: true });
+  t.equal(reasonOf(make("a file"), noDirectoryReason), "not a directory");
+  t.equal(reasonOf(make("a".repeat(300)), noDirectoryReason), "name too long");
+  const otherwise = (error: unknown) => noDirectoryReason(error, () => "other words");
+  t.equal(reasonOf(make("a file"), otherwise), "not a directory");
+  t.equal(reasonOf(make("a".repeat(300)), otherwise), "other words");
+});
 
 function reasonOf(call: () => unknown, inWords: (error: unknown) => string = systemReason): string {
   try {

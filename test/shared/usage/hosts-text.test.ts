@@ -17,7 +17,7 @@ t.test("a report's hosts are named with the age of the oldest part", async (t) =
   );
 });
 
-t.test("of budgets the oldest figure is told, and whether one isn't known", async (t) => {
+t.test("for budgets the text has the oldest figure, and whether one is unknown", async (t) => {
   const of = (...ages: (number | null)[]): string | null =>
     spentElsewhereText(ages.map((age_seconds) => ({ other_hosts: { age_seconds } })));
   t.equal(spentElsewhereText([{}, {}]), null, "hosts share none");

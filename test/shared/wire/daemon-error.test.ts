@@ -2,7 +2,7 @@ import t from "tap";
 import { SocketUntrustedError } from "../../../shared/socket/socket-place.js";
 import { connectError, DaemonError } from "../../../shared/wire/daemon-error.js";
 
-t.test("why a daemon can't be reached is told with what to do about it", async (t) => {
+t.test("the error for an unreachable daemon says why, and what to do", async (t) => {
   const failed = (code: string | undefined): Error =>
     Object.assign(new Error(`${code}: it failed`), { code });
   const absent = "no daemon listens on /run/x.sock: start it with `sluice up`";

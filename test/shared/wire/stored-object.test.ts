@@ -16,7 +16,7 @@ t.test("an id is what providers make, and what fits into a path", async (t) => {
     t.notOk(isObjectId(id), String(id));
 });
 
-t.test("what was made is told with its path and for how long", async (t) => {
+t.test("a new object is reported with its path and its lifetime", async (t) => {
   const name = { provider: "openai", id: "file-1" };
   const body = { user_path: "/a", objects: [name], days: 30 };
   for (const [changes, expected] of [

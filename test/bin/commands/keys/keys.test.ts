@@ -43,7 +43,7 @@ t.test("a key is issued by its hash, and is alone on standard output", async (t)
 });
 
 t.test(
-  "a key is deactivated or deleted by its id or by itself, which is sent as its hash",
+  "a key is deactivated or deleted by its id or its value, which is sent as its hash",
   async (t) => {
     const daemon = await startFakeDaemon(t, { explanation: { id: "key_7" } });
     const { value, hash } = newKey();
@@ -106,7 +106,7 @@ t.test(
 );
 
 t.test(
-  "a key is rotated by its id or by itself; the new one is alone on standard output",
+  "a key is rotated by its id or its value; only the new one is on standard output",
   async (t) => {
     const rotated = {
       id: "key_7",
@@ -155,7 +155,7 @@ t.test(
 );
 
 t.test(
-  "the first key of an open gateway is asked for at a terminal, and a script is told what it closes",
+  "at a terminal the first key of an open gateway needs a confirmation; a script gets a note",
   async (t) => {
     const directory = t.testdir({
       "locked.yaml": "server: { master_key: 0123456789abcdef0123456789abcdef }",

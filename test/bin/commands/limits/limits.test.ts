@@ -81,7 +81,7 @@ t.test("the list is narrowed by scope and by path", async (t) => {
   });
 });
 
-t.test("short flags write several rules at once", async (t) => {
+t.test("short flags write several rules together", async (t) => {
   const daemon = await startFakeDaemon(t);
   const { exitCode, out } = await run([
     "limits",

@@ -102,7 +102,7 @@ t.test("a file holds each record once: after a crash, a rename, and from now on"
   t.match(await follow(), { exitCode: 1, err: /isn't the cursor of a follower/ });
 });
 
-t.test("standard output begins anew without a cursor, and goes on with one", async (t) => {
+t.test("standard output starts at the first record; with a cursor it continues", async (t) => {
   let count = 3;
   const daemon = await startFakeDaemon(t, { followedPage: recordsOf(() => count) });
   const cursor = join(directoryOf(t), "cursor");

@@ -95,7 +95,7 @@ t.test("whichever proxy of a port is scraped tells of all, each by its name", as
 });
 
 t.test(
-  "one that is killed, stuck or no proxy at all has no series, and holds nobody up",
+  "a killed or stuck proxy, or another program, has no series, and delays no other",
   async (t) => {
     const metrics = directoryOf(t);
     const first = worker(t, join(metrics, "proxy"), { pid: 7, requests: 10, answerMs: 500 });

@@ -3,7 +3,7 @@ import type net from "node:net";
 import t from "tap";
 import { bindSocket } from "../../../../bin/supervisor/reload/bind-socket.js";
 
-t.test("a socket that is bound refuses nobody once another process has listened", async (t) => {
+t.test("a bound socket refuses no connection once another process has listened", async (t) => {
   const held = await bindSocket("127.0.0.1", 0);
   const server = createServer((_request, response) => response.end("served"));
   await new Promise<void>((resolve) => server.listen({ fd: held.fd }, resolve));

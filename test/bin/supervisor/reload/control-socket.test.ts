@@ -37,7 +37,7 @@ t.test("who listens is found by its daemon's socket, asked, and answers", async 
   t.same(findControlSockets(join(directory, "nowhere", "l.sock"), {}), []);
 });
 
-t.test("what a dead process has left is told from one that ends or talks nonsense", async (t) => {
+t.test("a dead process's socket differs from one that ends or answers nonsense", async (t) => {
   const directory = temporaryDirectory(t);
   const at = (pid: number): string => controlSocketPath(join(directory, "l.sock"), pid, {});
   const serve = async (pid: number, answer: (socket: net.Socket) => void): Promise<void> => {

@@ -52,7 +52,7 @@ t.test("an address that is taken leaves nothing behind, and what is held stays",
   t.same([...open], [10]);
 });
 
-t.test("sockets of a unit stand for their names, whatever the addresses are", async (t) => {
+t.test("sockets of a unit are known by their names, whatever the addresses are", async (t) => {
   const { bind, open } = binder();
   t.equal(fds(await holdSockets({ host, port: 99, admin }, unit, bind)), "http=3 http=4 admin=5");
   const http = unit.filter(({ name }) => name === "http");

@@ -44,7 +44,7 @@ const batch: Batch = {
   missedCommits: 0,
 };
 
-t.test("what passes by itself, and how long the address wants to be left alone", async (t) => {
+t.test("temporary failures, and the address's Retry-After", async (t) => {
   const found = await answering(t);
   await found.sink.open([]);
   const later = { "retry-after": "7" };

@@ -67,7 +67,7 @@ t.test("each month has a partition, the last of a year too", async (t) => {
   t.match(partitions[0]!.statements[1], /from \('2026-12-01 00:00:00\+00'\) to \('2027-01-01 00/);
 });
 
-t.test("what passes by itself is told from what doesn't", async (t) => {
+t.test("temporary failures are distinguished from permanent ones", async (t) => {
   const fails = (code: string, message = "m"): boolean =>
     postgresFailure("postgres://db/usage", { code, message }).isPassing;
   for (const code of [

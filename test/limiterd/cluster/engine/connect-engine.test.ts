@@ -94,7 +94,7 @@ function connect(t: Test, attempts: readonly (Send | Error | "never")[]) {
   return { connection, opened, said, states, until };
 }
 
-t.test("what fails is tried again; each state is told once", async (t) => {
+t.test("a failed connection is tried again; each state is reported once", async (t) => {
   const refused = Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
   const { connection, opened, said, states, until } = connect(t, [refused, refused, answers()]);
   t.same(connection.state, { kind: "connecting" });

@@ -28,7 +28,7 @@ t.test("a script is answered by its twin", async (t) => {
   t.same(await engine.connect().call(script, ["k"], [21]), ["k", 42]);
 });
 
-t.test("an engine that is away, loses answers or was emptied is told of", async (t) => {
+t.test("an engine that is away, loses answers or was emptied is reported", async (t) => {
   const engine = createFakeEngine();
   const connection = engine.connect();
   const states: EngineState["kind"][] = [];

@@ -78,7 +78,7 @@ t.test("hosts share spend and usage until they stop, and tell all before they do
   t.notMatch([...engine.data.hashes.keys()].join(), /usage:a/, "it has stopped");
 });
 
-t.test("another epoch is told all again, at once or when the engine is back", async (t) => {
+t.test("a new epoch gets all spend again, now or when the engine is back", async (t) => {
   const engine = createFakeEngine(noon);
   const [a, b] = [host(engine, "a"), host(engine, "b")];
   spend(a.proxy, "/team", 0.5 * usd);

@@ -182,7 +182,7 @@ t.test("without a cluster, nothing is asked and a list has no other hosts", asyn
   t.equal(cluster.engine.data.hashes.size, 0);
 });
 
-t.test("a list reads anew what the others have spent, and says how old it is", async (t) => {
+t.test("a list reads the other hosts' spend again, and has its age", async (t) => {
   const cluster = clusterOf(2, [daily, budget("/", 3600, 5, { perChild: true })]);
   const [a, b] = cluster.hosts;
   spend(a!.proxy, "/team/app", 0.25 * usd);
@@ -215,7 +215,7 @@ t.test("an account that is needed for the first time is read in a moment", async
   t.equal(ask(b!.proxy, "/other"), "admitted", "each child for itself");
 });
 
-t.test("an engine that has lost its data opens no budget until it is told again", async (t) => {
+t.test("an engine that lost its data opens no budget until the hosts report again", async (t) => {
   const cluster = clusterOf(2, [daily]);
   const [a, b] = cluster.hosts;
   t.equal(ask(b!.proxy, "/team"), "admitted");
@@ -258,7 +258,7 @@ t.test("a lost answer counts nothing twice", async (t) => {
   t.match((await listed(b!.daemon, b!.proxy))[0], { spent: 0.4 });
 });
 
-t.test("a wiped engine is told all again, of children too", async (t) => {
+t.test("a wiped engine gets all spend again, also of children", async (t) => {
   const cluster = clusterOf(3, [daily, budget("/", 3600, 1, { perChild: true })]);
   const [a, b, c] = cluster.hosts;
   spend(a!.proxy, "/team", 0.25 * usd);

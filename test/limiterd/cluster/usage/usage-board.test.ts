@@ -57,7 +57,7 @@ t.test("one that may end soon gets its end each time", async (t) => {
   t.equal(await given("p1"), first);
 });
 
-t.test("what wasn't published is begun anew", async (t) => {
+t.test("an incomplete publication starts again", async (t) => {
   const engine = createFakeEngine(noonMs);
   const connection = engine.connect();
   const options = { clusterName: "test", host: "a", keepMs: 400 * dayMs, nowMs: () => noonMs };

@@ -53,7 +53,7 @@ t.test("a session tells whose it is, until it is closed", async (t) => {
   );
 });
 
-t.test("a key that isn't accepted opens nothing, and pushes nobody out", async (t) => {
+t.test("an unaccepted key opens no session, and ends no other session", async (t) => {
   const daemon = startDaemon([]);
   const keyHash = await issued(daemon);
   t.same(await open(daemon, { key_hash: hashKey("unknown") }), { kind: "denied", ended: null });

@@ -325,7 +325,7 @@ t.test(
 );
 
 t.test(
-  "counters go on where the caps alone change, and begin anew where a template comes or goes",
+  "counters continue if only the caps change, and restart if a rule becomes or stops being a template",
   async (t) => {
     const daemon = startDaemon([], {});
     await ask(daemon, "rate-limits.put", rule("/a", 5));
@@ -429,7 +429,7 @@ t.test("a file that was refused isn't held any more", async (t) => {
 });
 
 t.test(
-  "where hosts share limits, one file changes as many as their engine decides at once",
+  "where hosts share limits, a file changes at most as many limits as the engine takes in one call",
   async (t) => {
     const daemon = startDaemon([], {});
     daemon.state.sharedDefinitions = {

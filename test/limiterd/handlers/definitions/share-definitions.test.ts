@@ -46,7 +46,7 @@ t.test("what is made, edited, reset and deleted on one host holds on the other",
 });
 
 t.test(
-  "two hosts that change the same at once: each is judged by what the other did",
+  "when two hosts change the same limit together, each change is checked against the other",
   async (t) => {
     const engine = newEngine();
     const [a, b] = [await startHost(engine), await startHost(engine)];
@@ -174,7 +174,7 @@ t.test("who joins with definitions of its own brings them along", async (t) => {
   }
 });
 
-t.test("an engine that lost its data is told all again, and nothing comes back", async (t) => {
+t.test("an engine that lost its data gets all again, and deleted ones don't return", async (t) => {
   const engine = newEngine();
   const [a, b] = [await startHost(engine), await startHost(engine)];
   await a.ask("rate-limits.put", { ...team, max_requests: 2 });

@@ -296,7 +296,7 @@ t.test("a session of one host is one on the other, and ends on both", async (t) 
   t.same([await check(b), await check(a)], ["admin", "none"], "what couldn't be told is its own");
 });
 
-t.test("who has made an object is known on every host, and nobody takes it over", async (t) => {
+t.test("every host knows an object's owner, and no other caller can take it", async (t) => {
   const engine = newEngine();
   const [a, b] = [await joined(engine), await joined(engine)];
   const made = { user_path: "/team", objects: [{ provider: "openai", id: "file-1" }], days: 3 };

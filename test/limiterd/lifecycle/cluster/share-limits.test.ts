@@ -96,7 +96,7 @@ t.test("a submission is a request of its path", async (t) => {
 });
 
 t.test(
-  "another epoch is told all that this host counts, children without a share too",
+  "a new epoch of the engine gets all counts of this host, also of children without a share",
   async (t) => {
     const { daemon, calls, engineIs, settle } = join();
     const peer = daemon.proxy("p");

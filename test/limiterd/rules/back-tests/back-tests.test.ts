@@ -130,7 +130,7 @@ t.test("a long one is answered in parts, and each part goes on", async (t) => {
   });
 });
 
-t.test("two are under way at once; who asks for none any more is forgotten", async (t) => {
+t.test("two back-tests run at a time; an abandoned one is forgotten", async (t) => {
   const daemon = startDaemon([], { nowMs: start });
   const peer = daemon.proxy("p1");
   for (let i = 0; i < 25_000; i++) peer.send(spending(i + 1, "/team"));

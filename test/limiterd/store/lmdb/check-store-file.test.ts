@@ -120,7 +120,7 @@ function storeHead({
   return head.subarray(0, bytes);
 }
 
-t.test("a head of a store is told from others by its meta page and its length", async (t) => {
+t.test("the head of a store is recognised by its meta page and its length", async (t) => {
   const none = 2n ** 64n - 1n;
   const foreign = /can't be read: it is not a Sluice store\. /;
   const short = /can't be read: it was cut short\. /;

@@ -18,7 +18,7 @@ t.test("every text and every number comes back as it went in", async (t) => {
   );
 });
 
-t.test("bytes that no key has are told from those of keys, and none make it throw", async (t) => {
+t.test("bytes that aren't a key's are recognised, and no bytes make it throw", async (t) => {
   const random = createRandom(8);
   let unreadable = 0;
   for (let i = 0; i < 20_000; i++) {

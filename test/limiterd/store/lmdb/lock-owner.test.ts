@@ -89,7 +89,7 @@ t.test("a lock is held until it is released or taken away, and tells who holds i
   t.notOk(existsSync(place));
 });
 
-t.test("whoever asks for the owner's name and leaves does it no harm", async (t) => {
+t.test("a client that asks for the owner's name and leaves does no harm", async (t) => {
   const directory = temporary(t);
   const lock = (await lockDirectory(directory))!;
   for (let i = 0; i < 20; i++) {

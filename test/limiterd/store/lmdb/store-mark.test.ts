@@ -98,7 +98,7 @@ t.test("only a directory that has a mark and no store has lost one", async (t) =
   requireStoreOrNone(file);
 });
 
-t.test("a mark that can't be written leaves the old one, and nobody fails", async (t) => {
+t.test("a mark that can't be written leaves the old one, and nothing fails", async (t) => {
   const { file, mark } = madeFile(t);
   markInUse(file, false);
   const text = readFileSync(mark, "utf8");

@@ -34,7 +34,7 @@ t.test(
 );
 
 t.test(
-  "a store whose owner was killed opens at once, even if its number was given to another process since",
+  "a store whose owner was killed opens immediately, even if another process now has its process id",
   async (t) => {
     const directory = temporary(t);
     const first = inProcess(t, directory, "hold");

@@ -13,7 +13,7 @@ const other = "C".repeat(43);
 const plain = { token, secure: false };
 const secure = { token, secure: true };
 
-t.test("the session's cookie is found, whatever stands around it", async (t) => {
+t.test("the session's cookie is found among others", async (t) => {
   const table: readonly (readonly [string, typeof plain | null])[] = [
     [`sluice=${token}`, plain],
     [`__Host-sluice=${token}`, secure],
@@ -56,7 +56,7 @@ t.test("over TLS the name counts that no other host can set", async (t) => {
   t.same(readSessionCookie(`__Host-sluice=${token}; sluice=${other}`, true), secure);
 });
 
-t.test("what browsers are told is what is read again", async (t) => {
+t.test("the cookie that is sent is the one that is read", async (t) => {
   t.equal(sessionCookie(plain), `sluice=${token}; Path=/; HttpOnly; SameSite=Strict`);
   t.equal(
     sessionCookie(secure),

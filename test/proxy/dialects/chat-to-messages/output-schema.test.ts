@@ -1,7 +1,7 @@
 import t from "tap";
 import { outputSchema } from "../../../../proxy/dialects/chat-to-messages/output-schema.js";
 
-t.test("constraints that Anthropic doesn't have are told, and objects are closed", async (t) => {
+t.test("constraints that Anthropic doesn't have become text, and objects are closed", async (t) => {
   t.same(
     outputSchema({
       $schema: "https://json-schema.org/draft/2020-12/schema",

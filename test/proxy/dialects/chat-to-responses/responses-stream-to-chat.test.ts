@@ -91,7 +91,7 @@ t.test("what the answer is charged knows the tier and the searches of the respon
   }
 });
 
-t.test("the thinking of an open item is told as held, until the item is done", async (t) => {
+t.test("the thinking of an open item counts as held until the item is done", async (t) => {
   const translator = chatToResponses.events(context);
   const at = { output_index: 0 };
   const item = { type: "reasoning", id: "rs_1", encrypted_content: "gAAAAB" };

@@ -114,7 +114,7 @@ t.test(
   },
 );
 
-t.test("the settings are told with their sources, and no secret of any kind", async (t) => {
+t.test("the settings are listed with their sources, and without secrets", async (t) => {
   const { status, body, exchange } = await get(replyConfig);
   t.equal(status, 200);
   t.notMatch(exchange.body.toString(), /s3cr3t/);

@@ -117,7 +117,7 @@ async function run({ ends, full = [], daemon, leavesAt = "", leavesDuring }: Run
   return { result, record, sent, asked, admission };
 }
 
-t.test("the first target that answers is the result, wherever it stands", async (t) => {
+t.test("the first target that answers is the result, at any position", async (t) => {
   for (const [ends, sent, asked] of [
     [{ a: "503", b: "ok" }, ["b+ 5"], ["bcd"]],
     [{ a: "503", b: "404", c: "ok" }, ["b+ 5", "c+ 5"], ["bcd", "cd"]],

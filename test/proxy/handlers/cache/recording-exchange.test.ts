@@ -21,7 +21,7 @@ function begin(bounds: Partial<ResponseCache["bounds"]> = {}): {
   return { client, cache, recording: new RecordingExchange(client, cache) };
 }
 
-t.test("everything passes at once, with the header of a miss, and is recorded", async (t) => {
+t.test("everything passes immediately, with the header of a miss, and is recorded", async (t) => {
   const { client, recording } = begin();
   recording.begin(200, ["content-type", "text/event-stream"]);
   client.reads = false;

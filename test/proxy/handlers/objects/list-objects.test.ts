@@ -173,7 +173,7 @@ t.test("a page is cut to what the client wants, on the side away from its cursor
   t.same(pageOf(more, [], forth).page, none);
 });
 
-t.test("nothing else of the provider's page is told: it may be of the whole account", async (t) => {
+t.test("nothing else of the provider's page is returned: it may name other callers", async (t) => {
   const page = readPage({ data: own, total: 9, has_more: true, usage_bytes: 7 })!;
   t.same(pageOf(page, own, forth).page, { data: own.slice(0, 2), has_more: true });
 });

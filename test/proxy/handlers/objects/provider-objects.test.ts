@@ -420,7 +420,7 @@ t.test(
 );
 
 t.test(
-  "no request may name what another path has made; what nobody has made the provider judges",
+  "no request may name another path's object; the provider decides about objects without an owner",
   async (t) => {
     const fake = fakeGateway(yaml);
     Object.assign(fake.gateway.limiter, {

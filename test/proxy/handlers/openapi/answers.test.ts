@@ -56,7 +56,7 @@ t.test("an answer that is as described has no problem", async (t) => {
     t.same(problems(answered), [], answered.url);
 });
 
-t.test("one that isn't is told of, with its place", async (t) => {
+t.test("a mismatch is reported with its place", async (t) => {
   for (const [answered, problem] of [
     [{ ...ready, body: { status: "ready", more: 1 } }, /more/],
     [{ ...ready, body: {} }, /must have required property 'status'/],

@@ -143,7 +143,7 @@ t.test("it is cut off after so many bytes", async (t) => {
   t.match(await sendForEver(t, url), /^HTTP\/1\.1 401 /);
 });
 
-t.test("of many such clients the last ones are cut off at once", async (t) => {
+t.test("of many such clients the last ones are cut off immediately", async (t) => {
   const refuse = refusals["at once"]!;
   const bounds = { connectionsMax: 1, ms: 3_600_000 };
   const { url, connections } = await listening(t, (exchange) => void refuse(exchange), bounds);

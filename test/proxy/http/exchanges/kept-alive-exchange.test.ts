@@ -151,7 +151,7 @@ t.test("a client that doesn't read is sent no more, and all who wait go on after
   t.equal(resumed, 2);
 });
 
-t.test("an answer that can't have its status any more is told in the stream", async (t) => {
+t.test("an error after the status has been sent is the stream's last event", async (t) => {
   const error = { type: "provider_error", message: "no", code: "provider_unavailable" };
   const table: readonly (readonly [Operation, object, string, RegExp])[] = [
     ["chat_completions", { error }, "data: ", /^data: \{"error":\{"type":"provider_error",/],

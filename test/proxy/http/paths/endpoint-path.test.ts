@@ -55,7 +55,7 @@ t.test("what is no model endpoint's is taken as it is written", async (t) => {
     t.equal(endpointPath(path), path, path);
 });
 
-t.test("a path of nothing but slashes is read at once", async (t) => {
+t.test("a path of nothing but slashes is read in linear time", async (t) => {
   const long = "/".repeat(15_000);
   t.equal(endpointPath(long), long);
   t.equal(endpointPath(`/v1${"/v1".repeat(5000)}/models`), "/v1/models");

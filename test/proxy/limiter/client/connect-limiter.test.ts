@@ -9,7 +9,7 @@ import { encodeFrame } from "../../../../shared/wire/codec.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { asFrame, listenForSettles, welcome } from "../spool/settle-listener.js";
 
-t.test("a link is told when it comes and goes, and after a close nothing is", async (t) => {
+t.test("connecting and disconnecting are reported, and nothing after a close", async (t) => {
   const peers: Peer[] = [];
   const at = await listenForSettles(t, ({ kind }, peer) => {
     peers.push(peer);
@@ -83,7 +83,7 @@ async function unreachable(t: Test, socket: string, adminSocket: string) {
   return { connected, timers, line: await said };
 }
 
-t.test("that nobody listens is logged once, and requests may begin all the same", async (t) => {
+t.test("a missing daemon is logged once, and requests may begin all the same", async (t) => {
   const at = await listenForSettles(t, () => {});
   const { connected, timers, line } = await unreachable(t, `${at.path}.none`, at.adminPath);
   t.same(line, ["ENOENT", "the limiter daemon can't be reached"]);
@@ -93,7 +93,7 @@ t.test("that nobody listens is logged once, and requests may begin all the same"
   await connected.linkedInTime;
 });
 
-t.test("a socket that others may have made is told with the reason", async (t) => {
+t.test("an untrusted socket is reported with the reason", async (t) => {
   const at = await listenForSettles(t, () => t.fail("nothing is sent to it"));
   chmodSync(at.directory, 0o777);
   const { line } = await unreachable(t, at.path, at.adminPath);

@@ -22,7 +22,7 @@ const keyHash = "h".repeat(43);
 const ofKey = { userPath: "/key/path", keyId: "key_7" };
 
 t.test(
-  "closed: an admission that comes after the deadline is withdrawn at once, so that its slot is free",
+  "closed: an admission that comes after the deadline is withdrawn immediately, so that its slot is free",
   async (t) => {
     const harness = linkedHarness();
     harness.ask();
@@ -101,7 +101,7 @@ t.test(
   },
 );
 
-t.test("open: a request that the daemon refuses late is told of, and counted", async (t) => {
+t.test("open: a request that the daemon refuses late is reported, and counted", async (t) => {
   const harness = linkedHarness({ failureMode: "open" });
   const asked = harness.ask();
   const { id } = harness.take()[0] as { id: number };

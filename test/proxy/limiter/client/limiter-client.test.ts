@@ -392,7 +392,7 @@ t.test("an event of a later release changes nothing", async (t) => {
   t.same(harness.take(), []);
 });
 
-t.test("the next daemon is told what was read of each connection that was welcomed", async (t) => {
+t.test("the next daemon learns what was read of each welcomed connection", async (t) => {
   const harness = new ClientHarness();
   harness.connect();
   harness.lose();
@@ -414,7 +414,7 @@ t.test("the next daemon is told what was read of each connection that was welcom
   );
 });
 
-t.test("what began between the hello and the welcome is told right after it", async (t) => {
+t.test("requests that began before the welcome are reported right after it", async (t) => {
   const harness = linkedHarness({ failureMode: "open" });
   harness.lose();
   harness.advance(deadlineMs);

@@ -31,7 +31,7 @@ t.test("a reason is logged once, until the link has changed", async (t) => {
 });
 
 t.test(
-  "a silent daemon, its answer, and what is left out are told with their numbers",
+  "a silent daemon, its answer, and dropped settles are logged with their numbers",
   async (t) => {
     const { lines, link } = logged();
     link.onSilent(true);
@@ -58,7 +58,7 @@ t.test("the end of a link that is closed on purpose is no news", async (t) => {
   t.same(lines, []);
 });
 
-t.test("each way in which the daemon and this proxy miss each other is told", async (t) => {
+t.test("each mismatch between the daemon and this proxy is logged", async (t) => {
   const { lines, link } = logged();
   link.onSilent(false);
   link.onRefused("it speaks wire version 3");

@@ -233,7 +233,7 @@ t.test("pending admissions are sent again when the daemon is back", async (t) =>
   t.match(asked.outcome, { kind: "admitted" });
 });
 
-t.test("a daemon that is gone for good: open admits at once, closed doesn't", async (t) => {
+t.test("a daemon that is gone for good: open admits immediately, closed doesn't", async (t) => {
   for (const failureMode of ["open", "closed"] as const) {
     const harness = linkedHarness({ failureMode });
     const admission = await harness.granted();

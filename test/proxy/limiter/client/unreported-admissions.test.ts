@@ -72,7 +72,7 @@ t.test("a proxy that holds as many leases as it may reports no more, until one e
   t.end();
 });
 
-t.test("a daemon that answers gets the report at once", (t) => {
+t.test("a daemon that answers gets the report immediately", (t) => {
   const { unreported, sent } = bench(true);
   unreported.add(admission());
   t.match(sent, exactly([{ kind: "hold", leases: exactly([{ lease: 1 }]) }]));

@@ -75,7 +75,7 @@ t.test("what a later release may say is passed over, and garbage ends the line",
   }
 });
 
-t.test("where nobody listens, the line is lost at once", async (t) => {
+t.test("if no daemon listens, the delivery connection is lost immediately", async (t) => {
   const at = await listenForSettles(t, () => {});
   const line = new SocketLine({ path: `${at.path}.none`, adminPath: at.adminPath });
   line.send(hello);
@@ -89,7 +89,7 @@ t.test("a daemon that says nothing loses the line", async (t) => {
   t.equal(await line.next(), null);
 });
 
-t.test("whoever closes a line waits for nothing more, and the daemon sees its end", async (t) => {
+t.test("closing a delivery connection doesn't wait, and the daemon sees its end", async (t) => {
   const at = await listenForSettles(t, (_, peer) => peer.send(asFrame(welcome(0))));
   const line = new SocketLine(at, endless);
   line.send(hello);

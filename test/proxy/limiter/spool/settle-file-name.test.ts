@@ -25,21 +25,18 @@ t.test("a name says whose settles a file holds, and who delivers it", async (t) 
     t.equal(parseFileName(name), null, name);
 });
 
-t.test(
-  "a file is free that nobody delivers, or whose proxy hasn't touched it lately",
-  async (t) => {
-    for (const [takenBy, touchedAgoMs, free] of [
-      [null, 0, true],
-      ["", 0, true],
-      ["other", 0, false],
-      ["other", 10_000, false],
-      ["other", 10_001, true],
-      // The clock has stepped back.
-      ["other", -dayMs, false],
-    ] as const)
-      t.equal(isFree({ proxyId: id, takenBy }, nowMs - touchedAgoMs, nowMs), free);
-  },
-);
+t.test("a file is free if no proxy delivers it, or has touched it lately", async (t) => {
+  for (const [takenBy, touchedAgoMs, free] of [
+    [null, 0, true],
+    ["", 0, true],
+    ["other", 0, false],
+    ["other", 10_000, false],
+    ["other", 10_001, true],
+    // The clock has stepped back.
+    ["other", -dayMs, false],
+  ] as const)
+    t.equal(isFree({ proxyId: id, takenBy }, nowMs - touchedAgoMs, nowMs), free);
+});
 
 t.test(
   "settles that may have been sent are delivered as long as the daemon knows of it",

@@ -96,7 +96,7 @@ t.test("nothing is delivered without a link, nor after a close", async (t) => {
   t.same(heard, []);
 });
 
-t.test("it looks again by itself, for what another proxy has left meanwhile", async (t) => {
+t.test("the spool is read again on a timer, for what other proxies have left", async (t) => {
   const { spool, logged, files, lines } = await bench(t);
   const begun: { readonly run: () => void; readonly ms: number }[] = [];
   const interval = globalThis.setInterval;

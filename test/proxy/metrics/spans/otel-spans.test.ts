@@ -81,7 +81,7 @@ t.test("spans reach the collector as they are, with its headers", async (t) => {
   );
 });
 
-t.test("what the environment says amiss of sending them is told", async (t) => {
+t.test("wrong variables for sending spans are reported", async (t) => {
   const names = ["OTEL_EXPORTER_OTLP_COMPRESSION", "OTEL_EXPORTER_OTLP_CERTIFICATE"] as const;
   t.teardown(() => {
     for (const name of names) delete process.env[name];
@@ -165,7 +165,7 @@ t.test("a collector that is away: what can't be sent is counted", async (t) => {
   t.same([events.exported, events.failed], [0, 1]);
 });
 
-t.test("a collector that refuses: the reason is told", async (t) => {
+t.test("a collector's refusal is logged with its reason", async (t) => {
   const collector = await startTraceCollector();
   t.teardown(() => collector.close());
   collector.answer = (response) => void response.writeHead(401).end("a page of text");

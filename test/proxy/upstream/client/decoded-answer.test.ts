@@ -103,7 +103,7 @@ t.test("what has come of a stream is passed on before it ends", async (t) => {
   gzip.destroy();
 });
 
-t.test("an answer without a body ends at once", async (t) => {
+t.test("an answer without a body ends immediately", async (t) => {
   const answering = new Answering("gzip", 204);
   answering.answer.onEnd();
   t.same(answering.calls, ["head 204", "end"]);

@@ -18,7 +18,7 @@ function source(own: object) {
   return { ...opened, lines };
 }
 
-t.test("keys of the configuration are there at once", async (t) => {
+t.test("keys of the configuration are available immediately", async (t) => {
   t.equal(source({ apiKey: "k" }).keys.choose(), "k");
   t.equal(source({}).keys.choose(), null);
   t.equal(source({ apiKeys: [{ key: "m", weight: 2 }] }).keys.choose(), "m");
@@ -35,7 +35,7 @@ t.test("keys of the configuration are there at once", async (t) => {
   t.equal(source({ apiKey: "k" }).keys.nameOf("k"), "");
 });
 
-t.test("a key is read from a file, and one that isn't there is told once", async (t) => {
+t.test("a key is read from a file, and a missing file is logged once", async (t) => {
   const file = join(t.testdir(), "key");
   writeFileSync(file, " sk-of-the-file\n");
   const { keys, ready, lines } = source({ apiKeyFile: file });
@@ -77,7 +77,7 @@ t.test(
   },
 );
 
-t.test("a key is printed by a command; neither the command nor its output is told", async (t) => {
+t.test("a key is printed by a command; neither the command nor its output is logged", async (t) => {
   const good = source({ apiKeyCommand: "echo sk-of-$((40 + 2))" });
   await good.ready;
   t.equal(good.keys.choose(), "sk-of-42");

@@ -269,7 +269,7 @@ t.test("a request that is too long for a model may fit into another", async (t) 
     t.equal(reasonOf(status, body), `${status} context`, provider);
 });
 
-t.test("what another target would refuse as well goes to the client at once", async (t) => {
+t.test("a failure that another target would repeat goes to the client immediately", async (t) => {
   const table: readonly (readonly [status: number, body: unknown])[] = [
     [400, error("Invalid type for 'messages[0].content'")],
     [

@@ -81,7 +81,7 @@ jwt:
   ]);
 });
 
-t.test("everything wrong with issuers is reported at once, and no secret is quoted", async (t) => {
+t.test("all problems of issuers are reported together, and no secret is quoted", async (t) => {
   const good = `issuer: a, audience: x, jwks_file: f, user_path: p`;
   const table: readonly (readonly [fields: string, problems: readonly (string | RegExp)[]])[] = [
     [

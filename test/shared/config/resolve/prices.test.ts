@@ -83,7 +83,7 @@ prices:
   t.same(accepted("prices:\n").config.prices, []);
 });
 
-t.test("everything wrong with prices is reported at once, each with its place", async (t) => {
+t.test("all problems of prices are reported together, each with its place", async (t) => {
   const text = `
 prices:
   gpt-4o: { input: 1, output: 1 }

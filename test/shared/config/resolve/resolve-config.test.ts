@@ -285,7 +285,7 @@ t.test("every problem has its place: the file, the environment or the flags", as
   ]);
 });
 
-t.test("mistakes of every kind are reported at once", async (t) => {
+t.test("mistakes of every kind are reported together", async (t) => {
   const text = `
 server: { port: 70000, port: 1, colour: red, host: "\${NOPE}" }
 providers: { Local: { type: x } }

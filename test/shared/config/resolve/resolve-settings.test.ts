@@ -176,7 +176,7 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
 });
 
 t.test(
-  "the settings in force are told with where they come from, a secret without itself",
+  "the settings in force are listed with their sources, secrets without their values",
   async (t) => {
     const described = (
       sources: Partial<Record<"flags" | "env" | "file", Record<string, unknown>>>,

@@ -40,7 +40,7 @@ t.test("OpenTelemetry's switches decide whether there are spans", async (t) => {
   }
 });
 
-t.test("an exporter that has no address to send to is told", async (t) => {
+t.test("an exporter without an address is a warning", async (t) => {
   const env = { OTEL_TRACES_EXPORTER: "otlp" };
   t.match(
     accepted(null, { env }).warnings,
@@ -104,7 +104,7 @@ t.test(
   },
 );
 
-t.test("headers of spans alone are told from what isn't that, which isn't shown", async (t) => {
+t.test("malformed headers for spans are reported without their values", async (t) => {
   const name = "OTEL_EXPORTER_OTLP_TRACES_HEADERS";
   t.match(readTelemetryVariables({ [name]: "a=b" }, true), {
     headers: "a=b",
