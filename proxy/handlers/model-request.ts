@@ -7,7 +7,7 @@ import { sentModel, type Target, targetName } from "../../shared/domain/target-n
 import { invalid } from "../../shared/error-code.js";
 import { isNativeToGoogle, type Operation } from "../../shared/operation.js";
 import type { NamedValues } from "../body/scan-json.js";
-import { reasonsByDefault } from "../dialects/fit/model-families.js";
+import { reasonsByDefault, showsReasoning } from "../dialects/fit/model-families.js";
 import { namedLike, outputTokensMaxOf } from "../dialects/fit/target-traits.js";
 import { overridesFor } from "../dialects/override-request.js";
 import { makerOf, markingOf } from "../dialects/shared/made-by.js";
@@ -304,6 +304,7 @@ function forwardRequest(
     promptBytes: () => call.promptBytes - savedBytes,
     modelOutputMax: () => outputTokensMaxOf(provider, target.model),
     reasonsByDefault: () => reasonsByDefault(namedLike(provider, target.model)),
+    showsReasoning: () => showsReasoning(namedLike(provider, target.model)),
     readsModel: gateway.prices.mayBePricedByAnswer(target),
     // Gemini may end a stream with nothing but a failure of the model.
     holdsHead: hasFallback || provider.type === "gemini",

@@ -17,7 +17,7 @@ import {
 } from "../body/passed/passthrough-model.js";
 import { PeekedBody } from "../body/passed/peeked-body.js";
 import { requestPieces } from "../capacity/memory-ledger.js";
-import { reasonsByDefault } from "../dialects/fit/model-families.js";
+import { reasonsByDefault, showsReasoning } from "../dialects/fit/model-families.js";
 import { namedLike, outputTokensMaxOf } from "../dialects/fit/target-traits.js";
 import type { Gateway } from "../gateway.js";
 import {
@@ -97,6 +97,7 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
     onAnswer: response === null ? undefined : showEnd,
     modelOutputMax: () => outputTokensMaxOf(route.provider, target.model),
     reasonsByDefault: () => reasonsByDefault(namedLike(route.provider, target.model)),
+    showsReasoning: () => showsReasoning(namedLike(route.provider, target.model)),
     readsModel: gateway.prices.mayBePricedByAnswer(target),
     monoMs: gateway.monoMs,
   });

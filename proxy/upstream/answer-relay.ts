@@ -52,6 +52,7 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
   protected ended = false;
   #providerRequestId = "";
   #sentMonoMs = 0;
+  #sent: SentRequest | null = null;
   #call: UpstreamCall | null = null;
   readonly #resolve: (forwarded: Forwarded) => void;
 
@@ -173,7 +174,8 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
   }
 
   sentRequest(): SentRequest {
-    return sentRequestOf(this.what);
+    this.#sent ??= sentRequestOf(this.what);
+    return this.#sent;
   }
 
   elapsedMs(): number {

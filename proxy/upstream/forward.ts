@@ -153,7 +153,7 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
     if (this.status >= 300) return this.#endWithError(text);
     const answer = this.meter.read(text);
     if (!this.exchange.begun) {
-      if (errorInsideSuccess(answer)) return this.#endWithError(text);
+      if (errorInsideSuccess(answer)) return this.#endWithError(text, answer);
       const isStored = this.what.request.method === "GET";
       if (this.#mustBeJson && !isSomeAnswer(answer, text, isStored))
         return this.#endWithoutAnswer(text, answer);
@@ -243,8 +243,8 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
     this.end(charged, { status: failure.status, outcome, finish });
   }
 
-  /** `body`: the provider's error, as bytes in Latin-1. */
-  #endWithError(body: string): void {
+  /** `body`: the provider's error, as bytes in Latin-1. `answer`: what was read of it. */
+  #endWithError(body: string, answer?: unknown): void {
     const { upstream, provider, translator } = this.what;
     const redacted = Buffer.from(upstream.redact(body), "latin1");
     const failure = mapUpstreamError(provider, this.status, redacted);
@@ -253,7 +253,7 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
     const note = isRefusal(failure) ? `the provider answered ${this.status}` : null;
     this.#fail(failure, {
       outcome: "upstream_error",
-      charged: this.charge("error", note),
+      charged: this.charge("error", note, answer),
       why: failoverReason(failure),
       refused: refusedPart(failure),
       worthRetrying:

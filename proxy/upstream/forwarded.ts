@@ -33,6 +33,7 @@ export interface ForwardRequest {
   /** As in `SentRequest`; called only when the usage is unknown. */
   readonly modelOutputMax?: () => number | null;
   readonly reasonsByDefault?: () => boolean;
+  readonly showsReasoning?: () => boolean;
   /** As in `MeteredRequest`. */
   readonly readsModel?: boolean;
   /**

@@ -10,13 +10,14 @@
  * | running | the start of a background response | estimate of the prompt | request |
  * | failed | a usage | as reported | as reported: the fee is unknown |
  * | failed | no usage, or 0 tokens | | request, if a model ran on text |
- * | error | an error | | |
+ * | error | 200 and a usage | as reported | as reported: the fee is unknown |
  * | error | 408, 504, 524, or the first event of a stream | | request, if a model ran on text |
+ * | error | any other | | |
  * | untranslatable | a whole answer with a usage | as reported | |
  * | untranslatable | anything else | what came | request |
  * | cut | nothing; the request wasn't sent whole | | |
  * | cut | nothing | estimate of the prompt and hidden reasoning | request |
- * | cut | part of an answer | what came, and hidden reasoning | request |
+ * | cut | part of an answer | what came, and hidden reasoning unless it is shown | request |
  * | cut | the status of an error | as for an error | |
  *
  * A request that was lost and sent again adds its own bound in each row.
@@ -89,16 +90,14 @@ function chargeForAnswer(
       return chargeForComplete(call, meter.usageOf(answer));
     case "running":
       return bounded(call, meter.usageOfPrompt(note));
-    case "failed": {
-      const { usage, estimated } = meter.usageOf(answer);
-      return usage === null || estimated || usage.totalTokens === 0
-        ? onlyBounded(call, note)
-        : { usage, estimated, atMost: usage, note };
-    }
+    case "failed":
+      return chargeForFailed(meter, note, answer) ?? onlyBounded(call, note);
     case "error":
-      return isTimeoutStatus(status) || meter.isStream
-        ? onlyBounded(call, note)
-        : { ...unmetered, note };
+      if (isTimeoutStatus(status)) return onlyBounded(call, note);
+      return (
+        (status < 300 ? chargeForFailed(meter, note, answer) : null) ??
+        (meter.isStream ? onlyBounded(call, note) : { ...unmetered, note })
+      );
     case "untranslatable": {
       const seen = meter.usageSeen(note);
       return seen.estimated ? bounded(call, seen) : seen;
@@ -110,6 +109,17 @@ function chargeForAnswer(
   }
 }
 
+/** The reported usage; null without one. The provider may also bill the fee of a request. */
+function chargeForFailed(
+  meter: ResponseMeter,
+  note: string | null,
+  answer: unknown,
+): MeteredUsage | null {
+  const { usage, estimated } = meter.usageReported(answer);
+  const isReported = usage !== null && !estimated && usage.totalTokens > 0;
+  return isReported ? { usage, estimated, atMost: usage, note } : null;
+}
+
 function chargeForComplete(call: EndedCall, metered: MeteredUsage): MeteredUsage {
   const { usage, estimated } = metered;
   if (usage === null || (!estimated && usage.totalTokens > 0)) return metered;
@@ -119,7 +129,7 @@ function chargeForComplete(call: EndedCall, metered: MeteredUsage): MeteredUsage
 }
 
 function chargeForCut(call: EndedCall, seen: MeteredUsage): MeteredUsage {
-  if (seen.usage === null || (call.status !== 0 && call.meter.isOutputReported))
+  if (seen.usage === null || (call.status !== 0 && call.meter.isOutputKnown))
     return bounded(call, seen);
   const usage = withHiddenReasoning(seen.usage, call.sentRequest(), call.elapsedMs());
   return bounded(call, { ...seen, usage });

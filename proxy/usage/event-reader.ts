@@ -93,6 +93,8 @@ export class EventReader {
   finished = false;
   /** A reason was seen why the answer failed. */
   #hasFailed = false;
+  /** Reasoning was seen in the field of hosts that show all of it. */
+  reasoningSeen = false;
   /** A part of an answer other than text was seen. */
   #hasPart = false;
   /** An event was too large to be read completely, and no usage has come since. */
@@ -187,6 +189,7 @@ export class EventReader {
         this.finished ||= isResponse;
       } else if (letter === "u" || letter === "e" || letter === "o") matters = true;
       else {
+        if (letter === "r" && place[0].startsWith('"reasoning_content"')) this.reasoningSeen = true;
         const start = places.lastIndex;
         const end = stringEnd(data, start - 1);
         if (end === -1) return false;

@@ -2,15 +2,15 @@
  * An estimate of the reasoning that a lost answer didn't show: providers bill it as output, but
  * stream a summary of it or nothing (docs/reference/usage-record.md, "Estimates"). It is what a
  * model generates in the time that the answer took, at most its thinking budget: the request's, or
- * the one of its effort, or the default of a model that reasons without being asked.
+ * the one of its effort, or the default of a model that reasons without being asked. Nothing is
+ * added for a stream that shows all of the reasoning.
  *
  * Not here: the upper bound (`usage-bound.ts`).
  */
-import { isCount, isObject, parseJson } from "../../shared/checked.js";
+import { isCount, isObject } from "../../shared/checked.js";
 import { detailsOf } from "../../shared/usage/usage-details.js";
-import type { RequestBody } from "../upstream/upstream.js";
 import type { Usage } from "./usage.js";
-import { outputMax, type SentRequest } from "./usage-bound.js";
+import { type Fields, outputMax, type SentRequest } from "./usage-bound.js";
 
 /**
  * The budgets that Google publishes for the efforts of OpenAI's API: ai.google.dev, "OpenAI
@@ -35,8 +35,8 @@ export function withHiddenReasoning(usage: Usage, sent: SentRequest, elapsedMs: 
   // Within the first second hardly anything is generated.
   const generated = Math.floor(elapsedMs / 1000) * tokensPerSecond;
   if (generated <= usage.outputTokens) return usage;
-  const budget = thinkingBudget(sent.body, sent.reasonsByDefault);
-  if (budget === 0) return usage;
+  const budget = thinkingBudget(sent);
+  if (budget === 0 || streamsReasoning(sent)) return usage;
   const most = Math.max(usage.outputTokens, outputMax(sent));
   const outputTokens = Math.min(generated, usage.outputTokens + budget, most);
   const hidden = outputTokens - usage.outputTokens;
@@ -50,14 +50,21 @@ export function withHiddenReasoning(usage: Usage, sent: SentRequest, elapsedMs: 
 }
 
 /** The most that the model reasons for a request, in tokens; 0 if it doesn't reason. */
-export function thinkingBudget(body: RequestBody, reasonsByDefault: boolean): number {
-  const fields = Buffer.isBuffer(body) ? parseJson(body.toString("utf8")) : null;
-  return (
-    (isObject(fields) ? requestedBudget(fields) : null) ?? (reasonsByDefault ? usualBudget : 0)
-  );
+export function thinkingBudget({ fields, reasonsByDefault }: Reasoner): number {
+  return requestedBudget(fields()) ?? (reasonsByDefault ? usualBudget : 0);
 }
 
-type Fields = Readonly<Record<string, unknown>>;
+type Reasoner = Pick<SentRequest, "fields" | "reasonsByDefault">;
+
+/** Whether the answer shows what the model reasons, as it reasons. */
+function streamsReasoning({ fields, showsReasoning }: SentRequest): boolean {
+  const { stream, include_reasoning: include, reasoning_format: format, reasoning } = fields();
+  const isHidden =
+    include === false ||
+    format === "hidden" ||
+    (isObject(reasoning) && reasoning["exclude"] === true);
+  return showsReasoning && stream === true && !isHidden;
+}
 
 /** Null if the request leaves it to the model. */
 function requestedBudget(fields: Fields): number | null {

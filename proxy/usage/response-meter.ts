@@ -211,10 +211,15 @@ export class ResponseMeter {
    * stream.
    */
   usageOf(answer?: unknown): MeteredUsage {
+    return this.errorSeen
+      ? this.usageSeen(this.#translation?.refused ?? null)
+      : this.usageReported(answer);
+  }
+
+  /** The reported usage, whatever came with it; without one, an estimate. */
+  usageReported(answer?: unknown): MeteredUsage {
     if (this.#tap !== null)
-      return this.#tap.errorSeen
-        ? this.usageSeen(this.#translation?.refused ?? null)
-        : this.#count(this.#reading(this.#tap.usage), this.#tap.contentChars);
+      return this.#count(this.#reading(this.#tap.usage), this.#tap.contentChars);
     const translation = this.#translation;
     const usage = translation === null ? findUsage(answer) : translation.usage;
     return this.#count(readUsage(usage), this.#textBytes());
@@ -236,9 +241,11 @@ export class ResponseMeter {
     };
   }
 
-  /** Whether the provider reported the output of a cut stream, reasoning included. */
-  get isOutputReported(): boolean {
+  /** Whether a cut stream told its output, reasoning included: by a usage, or by showing it. */
+  get isOutputKnown(): boolean {
     if (this.#tap === null) return false;
+    // What a translation calls so may be a summary.
+    if (this.#translation === null && this.#tap.reasoningSeen) return true;
     const reading = this.#reading(this.#tap.usage);
     return reading.kind === "usage" && reading.outputTokens > placeholderTokens;
   }

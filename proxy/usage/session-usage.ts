@@ -15,7 +15,7 @@ import { promptBytes } from "../body/prompt-bytes.js";
 import { charsOf, estimateTokens } from "./count-usage.js";
 import { readUsage } from "./read-usage.js";
 import { added, noUsage, type Usage } from "./usage.js";
-import { usageBound } from "./usage-bound.js";
+import { sentRequestOf, usageBound } from "./usage-bound.js";
 
 export interface SessionCharge {
   /** Null if nothing was used. */
@@ -249,14 +249,13 @@ export class SessionUsage {
     const most = modelOutputMax ?? outputTokensAssumed;
     const running = this.#running === 0 ? 0 : this.#running * Math.min(most, this.#runningMost);
     this.#addEstimate(open);
-    const bound = usageBound(this.#sum ?? noUsage, {
+    const sent = sentRequestOf({
       operation: null,
-      body: null,
-      promptBytes: input + open * (this.bytesSent + this.#outputTokens),
-      modelOutputMax: output + this.#asked * most + running,
-      reasonsByDefault: false,
+      request: { body: null },
+      promptBytes: () => input + open * (this.bytesSent + this.#outputTokens),
+      modelOutputMax: () => output + this.#asked * most + running,
     });
-    return this.#charged(bound);
+    return this.#charged(usageBound(this.#sum ?? noUsage, sent));
   }
 
   #charged(atMost: Usage | null): SessionCharge {

@@ -38,6 +38,8 @@ export interface StreamTap {
   readonly contentCharsSinceUsage: number;
   /** Whether an event was an error; see `isErrorEvent`. */
   readonly errorSeen: boolean;
+  /** As in `EventReader`. */
+  readonly reasoningSeen: boolean;
   /** Whether the answer is nothing but a failure of the model. */
   readonly isFailed: boolean;
   /** Whether the events hold a complete answer; true in dialects that have no sign of its end. */
@@ -116,6 +118,10 @@ class Tap implements StreamTap {
 
   get errorSeen(): boolean {
     return this.#reader.errorSeen;
+  }
+
+  get reasoningSeen(): boolean {
+    return this.#reader.reasoningSeen;
   }
 
   get isFailed(): boolean {

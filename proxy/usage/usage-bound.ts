@@ -20,13 +20,19 @@ export interface SentRequest {
   /** Null if it is unknown. */
   readonly operation: Operation | null;
   readonly body: RequestBody;
+  /** What the body says of output, reasoning and tier; it is parsed at the first call only. */
+  readonly fields: () => Fields;
   /** For a body that wasn't held. */
   readonly promptBytes: number;
   /** The most output that the model gives in one response; null if it is unknown. */
   readonly modelOutputMax: number | null;
   /** Whether the model is known to reason if the request doesn't ask for it. */
   readonly reasonsByDefault: boolean;
+  /** Whether a stream of the model is known to show all of its reasoning. */
+  readonly showsReasoning: boolean;
 }
+
+export type Fields = Readonly<Record<string, unknown>>;
 
 /** These operations are sold by other units than the tokens of a text. */
 const withOtherUnits: ReadonlySet<Operation> = new Set<Operation>([
@@ -48,6 +54,7 @@ export interface SentRequestParts {
   readonly promptBytes: () => number;
   readonly modelOutputMax?: () => number | null;
   readonly reasonsByDefault?: () => boolean;
+  readonly showsReasoning?: () => boolean;
 }
 
 export function sentRequestOf({
@@ -56,21 +63,24 @@ export function sentRequestOf({
   promptBytes,
   modelOutputMax,
   reasonsByDefault,
+  showsReasoning,
 }: SentRequestParts): SentRequest {
+  let fields: Fields | null = null;
   return {
     operation,
     body: request.body,
+    fields: () => (fields ??= fieldsOf(request.body)),
     promptBytes: promptBytes(),
     modelOutputMax: modelOutputMax?.() ?? null,
     reasonsByDefault: reasonsByDefault?.() ?? false,
+    showsReasoning: showsReasoning?.() ?? false,
   };
 }
 
 /** `charged`: the part of the usage that is known or estimated already. */
 export function usageBound(charged: Usage, sent: SentRequest): Usage {
-  const fields = fieldsOf(sent.body);
   const inputTokens = Math.max(charged.inputTokens, bytesOf(sent));
-  const outputTokens = Math.max(charged.outputTokens, outputMax(sent, fields));
+  const outputTokens = Math.max(charged.outputTokens, outputMax(sent));
   const input = Math.min(inputTokens, tokensPerResponseMax);
   const output = Math.min(outputTokens, tokensPerResponseMax);
   return {
@@ -80,7 +90,7 @@ export function usageBound(charged: Usage, sent: SentRequest): Usage {
     cachedInputTokens: 0,
     cacheWriteInputTokens: 0,
     reportedCost: null,
-    details: isObject(fields) ? withRequestedTier(charged.details, fields) : charged.details,
+    details: withRequestedTier(charged.details, sent.fields()),
   };
 }
 
@@ -90,25 +100,32 @@ const configs = ["generationConfig", "generation_config"];
 const tiers = ["service_tier", "serviceTier", "speed", "inference_geo"];
 
 const all = (names: readonly string[]): [string, "all"][] => names.map((name) => [name, "all"]);
-const inConfig: Picks = new Map(all([...caps, ...choices]));
+/** See `hidden-reasoning.ts`. */
+const reasoning = [
+  ...["thinking", "reasoning", "output_config", "chat_template_kwargs"],
+  ...["reasoning_effort", "effort", "thinking_budget", "thinkingBudget", "thinkingLevel"],
+  ...["thinking_level", "enabled", "enable_thinking"],
+  ...["stream", "include_reasoning", "reasoning_format"],
+];
+const thinkingConfigs = ["thinkingConfig", "thinking_config"];
+const inConfig: Picks = new Map(all([...caps, ...choices, ...thinkingConfigs]));
 const requestPicks: Picks = new Map<string, "all" | Picks>([
-  ...all([...caps, ...choices, ...tiers]),
+  ...all([...caps, ...choices, ...tiers, ...reasoning]),
   ...configs.map((name): [string, Picks] => [name, inConfig]),
+  ["extra_body", new Map([["google", new Map(all(thinkingConfigs))]])],
 ]);
 
-/** What bounds the output, and the tier. The rest, which may be many values, isn't parsed. */
-function fieldsOf(body: RequestBody): unknown {
-  if (!Buffer.isBuffer(body)) return null;
+/** The rest, which may be many values, isn't parsed. Empty if the body isn't an object. */
+function fieldsOf(body: RequestBody): Fields {
+  if (!Buffer.isBuffer(body)) return {};
   const picker = new JsonPicker(requestPicks);
   picker.append(body);
-  return picker.value();
+  const fields = picker.value();
+  return isObject(fields) ? fields : {};
 }
 
 /** With the tier and the region that the request names, where the answer names none. */
-function withRequestedTier(
-  details: UsageDetails | null,
-  fields: Readonly<Record<string, unknown>>,
-): UsageDetails | null {
+function withRequestedTier(details: UsageDetails | null, fields: Fields): UsageDetails | null {
   const serviceTier = details?.serviceTier ?? tierIn(fields);
   const region = details?.region ?? regionIn(fields["inference_geo"]);
   return detailsOf(serviceTier, details?.counts ?? {}, region);
@@ -121,18 +138,16 @@ function bytesOf({ body, promptBytes }: SentRequest): number {
 }
 
 /** The most output of one response. */
-export function outputMax(
-  { operation, body, modelOutputMax }: SentRequest,
-  fields = fieldsOf(body),
-): number {
+export function outputMax(sent: SentRequest): number {
+  const { operation, modelOutputMax } = sent;
   if (operation !== null && withoutOutput.has(operation)) return 0;
+  const fields = sent.fields();
   const perChoice = largestOf(fields, caps) ?? modelOutputMax ?? outputTokensAssumed;
   return perChoice * Math.max(1, largestOf(fields, choices) ?? 1);
 }
 
 /** The largest count among these names, at the top level or in Google's `generationConfig`. */
-function largestOf(fields: unknown, names: readonly string[]): number | null {
-  if (!isObject(fields)) return null;
+function largestOf(fields: Fields, names: readonly string[]): number | null {
   const config = configs.map((name) => fields[name]).find(isObject);
   const places = config === undefined ? [fields] : [fields, config];
   const counts = places.flatMap((place) => names.map((name) => place[name])).filter(isCounted);

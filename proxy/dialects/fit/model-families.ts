@@ -131,6 +131,14 @@ export function reasonsByDefault(model: string): boolean {
   return reasoners.test(name) || (traits.reasonsByDefault && !traits.takesTokenControl);
 }
 
+/** Models that stream all of their reasoning as they reason, as their makers' pages say. */
+const shown = /^(?:deepseek|qwq|qwen|kimi|glm|minimax|magistral|gpt-oss|grok-3-mini)/;
+
+/** Whether a stream of a model is known to show all of its reasoning. */
+export function showsReasoning(model: string): boolean {
+  return shown.test(familyName(model));
+}
+
 /** Whether only OpenAI and Azure run the model, whatever maker's name precedes it. */
 export function isOpenaiModel(model: string): boolean {
   return /^(?:gpt-(?!oss)|chatgpt-|codex-|o\d)/.test(familyName(model));

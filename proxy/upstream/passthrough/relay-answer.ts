@@ -40,6 +40,7 @@ export interface RelayRequest {
   /** As in `SentRequest`; called only if the usage is unknown. */
   readonly modelOutputMax?: () => number | null;
   readonly reasonsByDefault?: () => boolean;
+  readonly showsReasoning?: () => boolean;
   /** As in `MeteredRequest`. */
   readonly readsModel?: boolean;
   /**
@@ -173,7 +174,11 @@ class Relaying extends AnswerRelay<RelayRequest> {
     const answer = meter.read(text);
     const isError = status >= 400 || (!this.exchange.begun && errorInsideSuccess(answer));
     if (isError)
-      return this.end(this.charge("error"), { status, outcome: "upstream_error", finish });
+      return this.end(this.charge("error", null, answer), {
+        status,
+        outcome: "upstream_error",
+        finish,
+      });
     this.what.onAnswer?.(text);
     const responseId = unfinishedId(this.what.operation, answer);
     const charged =

@@ -143,6 +143,24 @@ const cases: readonly (readonly [name: string, path: string, body: object, most:
     0,
   ],
   ["passthrough", "/p/test/v1/chat/completions", { model: "gpt-5", messages, stream: true }, 8192],
+  [
+    "chat with a model that shows its reasoning",
+    "/v1/chat/completions",
+    { model: "test/deepseek-reasoner", messages },
+    8192,
+  ],
+  [
+    "chat with it, streamed",
+    "/v1/chat/completions",
+    { model: "test/deepseek-reasoner", messages, stream: true },
+    0,
+  ],
+  [
+    "passthrough with it, streamed",
+    "/p/test/v1/chat/completions",
+    { model: "deepseek-reasoner", messages, stream: true },
+    0,
+  ],
   ["embeddings", "/v1/embeddings", { model: "test/gpt-5", input: "x" }, 0],
 ];
 

@@ -1,7 +1,7 @@
 import t from "tap";
 import { type CallEnd, chargeFor } from "../../../proxy/usage/charge.js";
 import { ResponseMeter, type TranslationReport } from "../../../proxy/usage/response-meter.js";
-import type { SentRequest } from "../../../proxy/usage/usage-bound.js";
+import { sentRequestOf } from "../../../proxy/usage/usage-bound.js";
 import type { Operation } from "../../../shared/operation.js";
 
 const memory = { takeForAnswer: () => true, give: () => {} };
@@ -19,6 +19,7 @@ const usage = (tokens: number) => ({
 const reports = (tokens: number) => JSON.stringify({ choices: [], usage: usage(tokens) });
 const delta = (text: string) =>
   `data: ${JSON.stringify({ choices: [{ delta: { content: text } }] })}\n\n`;
+const thought = (text: string) => delta(text).replace("content", "reasoning_content");
 const running = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 20, total_tokens: 23 } })}\n\n`;
 const failure = 'data: {"error":{"message":"overloaded"}}\n\n';
 
@@ -30,6 +31,7 @@ interface Call {
   readonly events?: string;
   readonly operation?: Operation | null;
   readonly seconds?: number;
+  readonly showsReasoning?: boolean;
   readonly translation?: Partial<TranslationReport>;
 }
 
@@ -37,13 +39,14 @@ interface Call {
 function charged(end: CallEnd, call: Call) {
   const { status = 200, isSent = true, isResent = false, seconds = 0, body, events } = call;
   const { operation = "chat_completions" } = call;
-  const sent: SentRequest = {
+  const sent = sentRequestOf({
     operation,
-    body: null,
-    promptBytes,
-    modelOutputMax: outputMax,
-    reasonsByDefault: true,
-  };
+    request: { body: Buffer.from('{"stream":true}') },
+    promptBytes: () => promptBytes,
+    modelOutputMax: () => outputMax,
+    reasonsByDefault: () => true,
+    showsReasoning: () => call.showsReasoning === true,
+  });
   const translation =
     call.translation === undefined
       ? null
@@ -94,11 +97,23 @@ t.test("what a call is charged, by how it ended", async (t) => {
     ["error", { status: 429, body: reports(5) }, nothing],
     ["error", { status: 302 }, nothing],
     ["error", { body: '{"error":{}}' }, nothing],
+    ["error", { body: `{"error":{},${reports(5).slice(1)}` }, [5, false, 5]],
+    ["error", { body: `{"error":{},${reports(0).slice(1)}` }, nothing],
     ["error", { status: 408 }, onlyBounded],
     ["error", { status: 504 }, onlyBounded],
     ["error", { status: 524 }, onlyBounded],
     ["error", { status: 504, operation: "files" }, nothing],
     ["error", { events: failure }, onlyBounded],
+    [
+      "error",
+      { events: failure.replace("}}", `},"usage":${JSON.stringify(usage(5))}}`) },
+      [5, false, 5],
+    ],
+    [
+      "error",
+      { events: failure.replace("}}", `},"usage":${JSON.stringify(usage(0))}}`) },
+      onlyBounded,
+    ],
     ["untranslatable", { translation: { usage: usage(5) } }, [5, false, null]],
     ["untranslatable", { translation: { untranslatedBytes: 8 } }, [12, true, request]],
     [
@@ -115,6 +130,14 @@ t.test("what a call is charged, by how it ended", async (t) => {
     ["cut", { events: delta("x".repeat(400)) }, [110, true, 140]],
     ["cut", { events: delta("x".repeat(8)), seconds: 3 }, [60, true, request]],
     ["cut", { events: running, seconds: 3 }, [23, true, request]],
+    [
+      "cut",
+      { events: delta("x".repeat(8)), seconds: 3, showsReasoning: true },
+      [12, true, request],
+    ],
+    ["cut", { status: 0, seconds: 3, showsReasoning: true }, [10, true, request]],
+    ["cut", { events: thought("x".repeat(8)), seconds: 3 }, [12, true, request]],
+    ["cut", { events: thought("x".repeat(8)), seconds: 3, translation: {} }, [60, true, request]],
     ["cut", { status: 429 }, nothing],
     ["cut", { status: 504 }, onlyBounded],
     ["complete", { body: reports(5), isResent: true }, [5, false, 5 + request]],

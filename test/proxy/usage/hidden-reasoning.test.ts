@@ -1,6 +1,6 @@
 import t from "tap";
 import { thinkingBudget, withHiddenReasoning } from "../../../proxy/usage/hidden-reasoning.js";
-import type { SentRequest } from "../../../proxy/usage/usage-bound.js";
+import { type SentRequest, sentRequestOf } from "../../../proxy/usage/usage-bound.js";
 import { detailsOf } from "../../../shared/usage/usage-details.js";
 
 const bodyOf = (fields: object): Buffer => Buffer.from(JSON.stringify(fields));
@@ -40,11 +40,11 @@ t.test("a request says how much a model may think, in each provider's words", as
   ];
   for (const [fields, budget] of table) {
     const text = JSON.stringify(fields);
-    t.equal(thinkingBudget(bodyOf(fields), false), budget ?? 0, text);
-    t.equal(thinkingBudget(bodyOf(fields), true), budget ?? 8192, `${text}, of a reasoning model`);
+    t.equal(thinkingBudget(sent(fields, { reasonsByDefault: false })), budget ?? 0, text);
+    t.equal(thinkingBudget(sent(fields)), budget ?? 8192, `${text}, of a reasoning model`);
   }
-  t.equal(thinkingBudget(null, true), 8192);
-  t.equal(thinkingBudget(Buffer.from("no JSON"), false), 0);
+  t.equal(thinkingBudget({ fields: () => ({}), reasonsByDefault: true }), 8192);
+  t.equal(thinkingBudget(ofBody(Buffer.from("no JSON"))), 8192);
 });
 
 const prompt = {
@@ -57,16 +57,37 @@ const prompt = {
   details: null,
 };
 
-function sent(fields: object, changes: Partial<SentRequest> = {}): SentRequest {
-  return {
+function ofBody(body: Buffer): SentRequest {
+  return sentRequestOf({
     operation: "chat_completions",
-    body: bodyOf(fields),
-    promptBytes: 40,
-    modelOutputMax: null,
-    reasonsByDefault: true,
-    ...changes,
-  };
+    request: { body },
+    promptBytes: () => 40,
+    reasonsByDefault: () => true,
+  });
 }
+
+function sent(fields: object, changes: Partial<SentRequest> = {}): SentRequest {
+  return { ...ofBody(bodyOf(fields)), ...changes };
+}
+
+t.test("a body is parsed once, however often it is asked", async (t) => {
+  const request = sent({ max_tokens: 5, thinking: { type: "enabled" }, messages: ["x"] });
+  t.equal(request.fields(), request.fields());
+  t.same(request.fields(), { max_tokens: 5, thinking: { type: "enabled" } });
+});
+
+t.test("a stream that shows all reasoning has none that is hidden", async (t) => {
+  const shows = (fields: object) =>
+    withHiddenReasoning(prompt, sent(fields, { showsReasoning: true }), 5000).outputTokens;
+  t.equal(shows({ stream: true }), 0);
+  t.equal(shows({}), 500, "a whole answer shows nothing before its end");
+  for (const hides of [
+    { reasoning: { exclude: true } },
+    { include_reasoning: false },
+    { reasoning_format: "hidden" },
+  ])
+    t.equal(shows({ stream: true, ...hides }), 500);
+});
 
 t.test("a lost answer is charged what its model generates in its time", async (t) => {
   const outputs = (

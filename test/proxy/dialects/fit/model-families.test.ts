@@ -4,6 +4,7 @@ import {
   messagesModelTraits,
   nearestEffort,
   reasonsByDefault,
+  showsReasoning,
 } from "../../../../proxy/dialects/fit/model-families.js";
 import type { Effort } from "../../../../shared/config/model-traits.js";
 
@@ -133,4 +134,10 @@ t.test("models that reason without being asked are known by their names", async 
     [],
   );
   t.same(plain.filter(reasonsByDefault), []);
+  t.same(
+    ["deepseek-ai/DeepSeek-R1", "deepseek-reasoner", "grok-3-mini", "o3", "grok-4"].filter(
+      showsReasoning,
+    ),
+    ["deepseek-ai/DeepSeek-R1", "deepseek-reasoner", "grok-3-mini"],
+  );
 });
