@@ -2,11 +2,19 @@
  * The doctor's readings of this host. A failed reading is null. They change nothing except for a
  * file in the data directory, which is removed immediately.
  */
-import { readFileSync, statfsSync, statSync } from "node:fs";
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { readSynchronized } from "./host-clock.js";
 import { type InstalledUnits, readInstalledUnits } from "./installed-units.js";
-import { tryWrite } from "./try-write.js";
 
 /** A file or directory; null if it doesn't exist or isn't readable. */
 export interface PlaceFacts {
@@ -104,6 +112,32 @@ function diskOf(path: string): DiskFacts | null {
       };
     } catch {
       if (at === dirname(at)) return null;
+    }
+  }
+}
+
+/** Large enough that a full disk is noticed. */
+const trialBytes = 64 * 1024;
+
+/**
+ * Writes a small file in a directory, through to the disk, and removes it. Why the directory isn't
+ * writable; "" if it is; null if this user may not try.
+ */
+export function tryWrite(directory: string): string | null {
+  const file = join(directory, `.sluice-doctor-${process.pid}`);
+  let opened: number | null = null;
+  try {
+    opened = openSync(file, "wx", 0o600);
+    writeSync(opened, Buffer.alloc(trialBytes, 1));
+    fsyncSync(opened);
+    return "";
+  } catch (error) {
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    return ["EACCES", "EPERM", "ENOENT", "EEXIST"].includes(code) ? null : message;
+  } finally {
+    if (opened !== null) {
+      closeSync(opened);
+      rmSync(file, { force: true });
     }
   }
 }

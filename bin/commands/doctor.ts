@@ -25,7 +25,6 @@ import { type HostFacts, readHostFacts } from "../checks/host-facts.js";
 import { likelyMistakes } from "../checks/likely-mistakes.js";
 import { judgeProvider } from "../checks/provider-check.js";
 import { secretFilesOf } from "../checks/secret-files-of.js";
-import { writeBundle } from "../checks/write-bundle.js";
 import { askHealth, operatorKey } from "../session/ask-health.js";
 import { CommandFailure } from "../session/command-failure.js";
 import { type CommandFlags, jsonOption } from "../session/command-flags.js";
@@ -35,6 +34,7 @@ import { exitCodes } from "../session/exit-code.js";
 import type { Session } from "../session/terminal.js";
 import { unreadableFiles } from "../session/unreadable-files.js";
 import { withDaemon } from "../session/with-daemon.js";
+import { writeNewFile } from "../session/write-new-file.js";
 import { localUrl } from "../text/http-url.js";
 
 interface DoctorFlags extends CommandFlags {
@@ -182,6 +182,6 @@ function bundle(
     null,
     2,
   );
-  writeBundle(file, session.cwd, text);
+  writeNewFile(file, session.cwd, `${text}\n`);
   session.terminal.err(`written: ${file}; read it before you pass it on`);
 }

@@ -4,10 +4,9 @@
  */
 import { isUnlocked } from "../../shared/config/open-gateway.js";
 import { firstKeyNotice } from "../../shared/domain/managed-key.js";
-import { CommandFailure } from "../session/command-failure.js";
 import { readConfiguration } from "../session/configuration.js";
+import { confirm } from "../session/confirm.js";
 import { answered } from "../session/daemon-answer.js";
-import { exitCodes } from "../session/exit-code.js";
 import type { Session } from "../session/terminal.js";
 import { type DaemonFlags, remotePlace, withDaemon } from "../session/with-daemon.js";
 
@@ -28,12 +27,5 @@ export async function confirmFirstKey(session: Session, flags: DaemonFlags): Pro
   if (issued !== 0) return;
   const { ask, err } = session.terminal;
   if (ask === null) return err(`note: ${firstKeyNotice}`);
-  const answer = await ask(`${firstKeyNotice}. Issue it? [y/N] `);
-  if (/^y(es)?$/i.test(answer.trim())) return;
-  const message = "no key was issued";
-  throw new CommandFailure({
-    exitCode: exitCodes.failed,
-    lines: [message],
-    error: { type: "invalid_request_error", message, code: null, param: null },
-  });
+  await confirm(ask, `${firstKeyNotice}. Issue it?`, "no key was issued");
 }

@@ -1,13 +1,23 @@
 /** `sluice jwts …`: denies valid JWTs, allows them again, lists them. */
 import type { Command } from "commander";
+import { parseJwtName } from "../../../shared/domain/jwt-denial.js";
 import { append } from "../../../shared/long-lists.js";
-import { type JwtFlags, jwtDenialFromFlags, jwtNameFromFlags } from "../../keys/jwt-flags.js";
-import { type DeniedJwt, renderDeniedJwts } from "../../keys/jwt-table.js";
-import { usageFailure } from "../../session/command-failure.js";
+import { expiryProblem, readExpiry } from "../../keys/key-flags.js";
+import { type FromArguments, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
 import { answered } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
 import { type AdminClient, withDaemon } from "../../session/with-daemon.js";
+import { type Column, renderTable } from "../../text/table.js";
+
+interface JwtFlags extends CommandFlags {
+  readonly jti?: string;
+  readonly sub?: string;
+  readonly issuer?: string;
+  readonly expires?: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
 
 /** Adds `jwts` to the program. */
 export function addJwts(program: Command, session: Session): void {
@@ -25,14 +35,10 @@ export function addJwts(program: Command, session: Session): void {
   )
     .option("--expires <when>", "when the denial ends, such as 12h or 2030-01-31T12:00:00Z")
     .addOption(jsonOption("print the response of PUT /admin/denied-jwts"))
-    .action((_options, command: Command) =>
-      denyJwt(session, command.optsWithGlobals<CommandFlags & JwtFlags>()),
-    );
+    .action((_options, command: Command) => denyJwt(session, command.optsWithGlobals<JwtFlags>()));
   named("allow", "end a denial")
     .addOption(jsonOption("print the answer as an object"))
-    .action((_options, command: Command) =>
-      allowJwt(session, command.optsWithGlobals<CommandFlags & JwtFlags>()),
-    );
+    .action((_options, command: Command) => allowJwt(session, command.optsWithGlobals<JwtFlags>()));
   jwts
     .command("list")
     .description("list the denials")
@@ -46,7 +52,7 @@ export function addJwts(program: Command, session: Session): void {
     });
 }
 
-async function denyJwt(session: Session, flags: CommandFlags & JwtFlags): Promise<void> {
+async function denyJwt(session: Session, flags: JwtFlags): Promise<void> {
   const denial = jwtDenialFromFlags(flags);
   if (!denial.ok) throw usageFailure(denial.problems);
   const denied = await withDaemon(
@@ -57,7 +63,7 @@ async function denyJwt(session: Session, flags: CommandFlags & JwtFlags): Promis
   session.terminal.out(flags.json === true ? JSON.stringify(denied) : renderDeniedJwts([denied]));
 }
 
-async function allowJwt(session: Session, flags: CommandFlags & JwtFlags): Promise<void> {
+async function allowJwt(session: Session, flags: JwtFlags): Promise<void> {
   const name = jwtNameFromFlags(flags);
   if (!name.ok) throw usageFailure(name.problems);
   const done = await withDaemon(session, flags, async (client) =>
@@ -78,4 +84,61 @@ async function listDenied(client: AdminClient): Promise<readonly DeniedJwt[]> {
     after = page.next;
   } while (after !== null);
   return denied;
+}
+
+/** The body of DELETE /admin/denied-jwts. */
+function jwtNameFromFlags({ jti, sub, issuer }: JwtFlags): FromArguments<Fields> {
+  const name = {
+    ...(jti === undefined ? {} : { jti }),
+    ...(sub === undefined ? {} : { sub }),
+    ...(issuer === undefined ? {} : { issuer }),
+  };
+  const checked = parseJwtName(name);
+  if (checked.ok) return { ok: true, value: name };
+  const { message, param } = checked.failure;
+  if (jti === undefined && sub === undefined)
+    return { ok: false, problems: [{ message: "--jti or --sub is required", param: "--jti" }] };
+  if (jti !== undefined && sub !== undefined)
+    return {
+      ok: false,
+      problems: [{ message: "--jti can't be combined with --sub", param: "--sub" }],
+    };
+  return {
+    ok: false,
+    problems: [{ message: `--${message}`, param: param === null ? null : `--${param}` }],
+  };
+}
+
+/** `jwt` is the body of PUT /admin/denied-jwts; the daemon's clock counts `expires_in_seconds`. */
+function jwtDenialFromFlags(flags: JwtFlags): FromArguments<Fields> {
+  const name = jwtNameFromFlags(flags);
+  const expiry = flags.expires === undefined ? {} : readExpiry(flags.expires);
+  if (expiry === null)
+    return {
+      ok: false,
+      problems: [...(name.ok ? [] : name.problems), expiryProblem(flags.expires)],
+    };
+  if (!name.ok) return name;
+  const jwt = { ...name.value, ...(expiry.at === undefined ? {} : { expires_at: expiry.at }) };
+  return { ok: true, value: { jwt, expires_in_seconds: expiry.inSeconds ?? null } };
+}
+
+/** A denied JWT as the admin API lists it, with the names of the API. */
+type DeniedJwt = Readonly<Record<string, unknown>>;
+
+const columns: readonly Column<DeniedJwt>[] = [
+  { title: "CLAIM", align: "left", text: ({ jti }) => (typeof jti === "string" ? "jti" : "sub") },
+  { title: "VALUE", align: "left", text: ({ jti, sub }) => text(jti ?? sub, "-") },
+  { title: "ISSUER", align: "left", text: ({ issuer }) => text(issuer, "(any)") },
+  { title: "DENIED", align: "left", text: ({ denied_at: at }) => text(at, "-") },
+  { title: "UNTIL", align: "left", text: ({ expires_at: at }) => text(at, "forever") },
+];
+
+/** The table of `jwts list`; one sentence when there is nothing to show. */
+function renderDeniedJwts(denied: readonly DeniedJwt[]): string {
+  return denied.length === 0 ? "no JWT is denied" : renderTable(columns, denied);
+}
+
+function text(value: unknown, without: string): string {
+  return typeof value === "string" ? value : without;
 }

@@ -24,6 +24,7 @@ import {
   usageFailure,
 } from "../../session/command-failure.js";
 import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
+import { confirm } from "../../session/confirm.js";
 import { unreadableAnswer } from "../../session/daemon-answer.js";
 import { exitCodes } from "../../session/exit-code.js";
 import type { Session } from "../../session/terminal.js";
@@ -88,7 +89,7 @@ async function runApply(session: Session, file: string, flags: ApplyFlags): Prom
   if (isSettled) return;
   if (plan.counts.locked > 0)
     throw refusal(plainFailure(409, "invalid_request_error", lockedText(plan)));
-  if (flags.yes !== true) await confirm(session);
+  if (flags.yes !== true) await confirm(terminal.ask!, "Apply this?", nothingChanged);
   const done = await ask({ revision: plan.revision });
   terminal.out(flags.json === true ? JSON.stringify(done) : renderPlan(done, true));
 }
@@ -141,17 +142,5 @@ function wrongFile(lines: readonly string[]): CommandFailure {
     exitCode: exitCodes.usage,
     lines: [...lines, nothingChanged],
     error: { type, message: lines.join("; "), code, param },
-  });
-}
-
-/** Returns if the answer is yes; otherwise throws. */
-async function confirm({ terminal: { ask } }: Session): Promise<void> {
-  const answer = (await ask?.("Apply this? [y/N] ")) ?? "";
-  if (/^y(es)?$/i.test(answer.trim())) return;
-  const error = invalid(nothingChanged);
-  throw new CommandFailure({
-    exitCode: exitCodes.failed,
-    lines: [nothingChanged],
-    error: { type: error.type, message: nothingChanged, code: null, param: null },
   });
 }

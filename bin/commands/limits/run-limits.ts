@@ -1,5 +1,7 @@
 /** `list`, `set`, `delete` and `reset` for rules and budgets. */
 
+import { itemsPerPage } from "../../../shared/bounds.js";
+import { isObject } from "../../../shared/checked.js";
 import { failure } from "../../../shared/error-code.js";
 import { escapeControls } from "../../../shared/logging/escape-controls.js";
 import { append } from "../../../shared/long-lists.js";
@@ -13,25 +15,20 @@ import type { LimitKind } from "../../limits/limit-kind.js";
 import {
   filterLimits,
   type LimitList,
+  type Listed,
   type ListFilter,
   limitsOn,
   listBody,
   listLimits,
 } from "../../limits/list-limits.js";
-import { listOptions } from "../../limits/list-options.js";
-import { withChildren } from "../../limits/with-children.js";
 import { watchDaemon } from "../../live/watch-daemon.js";
-import {
-  type ArgumentProblem,
-  CommandFailure,
-  refusal,
-  usageFailure,
-} from "../../session/command-failure.js";
+import { type ArgumentProblem, refusal, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, pathFromFlag } from "../../session/command-flags.js";
-import { answered } from "../../session/daemon-answer.js";
-import { exitCodes } from "../../session/exit-code.js";
+import { confirm } from "../../session/confirm.js";
+import { answered, unreadableAnswer } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
 import { type AdminClient, withDaemon } from "../../session/with-daemon.js";
+import { readDuration } from "../../text/duration.js";
 
 export interface ListFlags {
   readonly scope?: string;
@@ -71,6 +68,34 @@ export async function showLimits<S extends string>(
   });
 }
 
+/**
+ * Each template followed by up to `count` of its children that have used most; they have its cap.
+ */
+async function withChildren<S extends string>(
+  client: AdminClient,
+  { list: listOp, flags }: LimitKind<S>,
+  list: LimitList,
+  count: number,
+): Promise<LimitList> {
+  const op = listOp === "budgets.list" ? "budgets.children" : "rate-limits.children";
+  const items: Listed[] = [];
+  let otherHosts = 0;
+  for (const item of list.items) {
+    items.push(item);
+    if (item["per_child"] !== true) continue;
+    const { scope, subject, period_seconds: seconds } = item;
+    const body = { scope, subject, period_seconds: seconds, limit: count };
+    const answer = answered(await client.call(op, body));
+    const { children = null, other_hosts: others } = isObject(answer) ? answer : {};
+    if (typeof others === "number") otherHosts = Math.max(otherHosts, others);
+    if (!Array.isArray(children) || !children.every(isObject))
+      throw unreadableAnswer(`children of ${flags.grammar.plural}`);
+    // A child is shown without what it has of its template.
+    for (const child of children) items.push({ ...item, ...child, template: subject });
+  }
+  return { ...list, items, otherHosts };
+}
+
 /** The note below a table that may not list all children. */
 function withNote(table: string, { otherHosts = 0 }: LimitList): string {
   if (otherHosts === 0) return table;
@@ -79,6 +104,33 @@ function withNote(table: string, { otherHosts = 0 }: LimitList): string {
 
 /** Moves the cursor home and clears the screen below it. */
 const clearScreen = "\u001b[H\u001b[J";
+
+const childrenDefault = 10;
+const watchDefaultMs = 2_000;
+
+/** How many children of each template are shown, and how often the list is printed; null: once. */
+function listOptions({ children, watch }: ListFlags): {
+  readonly children: number;
+  readonly everyMs: number | null;
+} {
+  const problems: ArgumentProblem[] = [];
+  const count = children === true ? childrenDefault : Number(children ?? 0);
+  if (children !== undefined && !(Number.isInteger(count) && count >= 1 && count <= itemsPerPage))
+    problems.push({
+      message: `--children must be an integer from 1 to ${itemsPerPage}, not ${JSON.stringify(children)}`,
+      param: "--children",
+    });
+  const seconds = typeof watch === "string" ? readDuration(watch) : null;
+  if (typeof watch === "string" && seconds === null)
+    problems.push({
+      message: `--watch must be a length of time such as 5s (s, m, h, d or w), not ${JSON.stringify(watch)}`,
+      param: "--watch",
+    });
+  if (problems.length > 0) throw usageFailure(problems);
+  const everyMs = seconds === null ? watchDefaultMs : seconds * 1000;
+  return { children: count, everyMs: watch === undefined ? null : everyMs };
+}
+
 function filterFromFlags<S extends string>(
   { flags: { grammar } }: LimitKind<S>,
   flags: ListFlags,
@@ -222,32 +274,20 @@ async function resetAll<S extends string>(
   session: Session,
   flags: CommandFlags & ResetFlags,
 ): Promise<void> {
-  if (flags.yes !== true) await confirmReset(kind, session);
+  if (flags.yes !== true) {
+    const { ask } = session.terminal;
+    if (ask === null)
+      throw usageFailure([
+        {
+          message: `--yes is required to reset all ${kind.flags.grammar.plural} without a terminal`,
+          param: "--yes",
+        },
+      ]);
+    await confirm(ask, kind.resetQuestion, "nothing was reset");
+  }
   const list = await withDaemon(session, flags, async (client) => {
     answered(await client.call(kind.ops.resetAll, { confirmation: "reset" }));
     return flags.json === true ? listLimits(client, kind) : null;
   });
   session.terminal.out(list !== null ? listBody(list, kind) : kind.resetDone);
-}
-
-/** Returns if the answer is yes; otherwise throws. */
-async function confirmReset<S extends string>(
-  { flags, resetQuestion }: LimitKind<S>,
-  { terminal: { ask } }: Session,
-): Promise<void> {
-  if (ask === null)
-    throw usageFailure([
-      {
-        message: `--yes is required to reset all ${flags.grammar.plural} without a terminal`,
-        param: "--yes",
-      },
-    ]);
-  const answer = await ask(`${resetQuestion} [y/N] `);
-  if (/^y(es)?$/i.test(answer.trim())) return;
-  const message = "nothing was reset";
-  throw new CommandFailure({
-    exitCode: exitCodes.failed,
-    lines: [message],
-    error: { type: "invalid_request_error", message, code: null, param: null },
-  });
 }

@@ -10,11 +10,11 @@ import {
   stageStore,
 } from "../../../limiterd/maintenance/replace-store.js";
 import type { Config } from "../../../shared/config/config.js";
-import { invalid, plainFailure } from "../../../shared/error-code.js";
-import { CommandFailure, refusal, usageFailure } from "../../session/command-failure.js";
+import { plainFailure } from "../../../shared/error-code.js";
+import { refusal, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
 import { flagOptions, requireConfiguration } from "../../session/configuration.js";
-import { exitCodes } from "../../session/exit-code.js";
+import { confirm } from "../../session/confirm.js";
 import { withSystemErrors } from "../../session/system-errors.js";
 import type { Session } from "../../session/terminal.js";
 import { storeBody, storeText } from "../../store/store-text.js";
@@ -81,7 +81,8 @@ async function restoreTo(
     const report = await verifiedReport(session, staged.file, file);
     if (report.problems.length > 0) throw damage(report.problems);
     if (flags.json !== true) terminal.out(`${file}\n${storeText(report)}`);
-    if (flags.yes !== true) await confirm(session, held.file);
+    if (flags.yes !== true)
+      await confirm(terminal.ask!, `Put it in the place of ${held.file}?`, "nothing was restored");
     const placing = staged;
     const kept = await withStoreErrors(limiter.dataDir, () => placing.place(session.nowMs()));
     terminal.out(
@@ -93,19 +94,6 @@ async function restoreTo(
     staged?.discard();
     held.release();
   }
-}
-
-/** Returns if the answer is yes; otherwise throws. */
-async function confirm({ terminal: { ask } }: Session, store: string): Promise<void> {
-  const answer = await ask!(`Put it in the place of ${store}? [y/N] `);
-  if (/^y(es)?$/i.test(answer.trim())) return;
-  const message = "nothing was restored";
-  const { type, code, param } = invalid(message);
-  throw new CommandFailure({
-    exitCode: exitCodes.failed,
-    lines: [message],
-    error: { type, message, code, param },
-  });
 }
 
 async function withStoreErrors<T>(directory: string, work: () => Promise<T>): Promise<T> {
