@@ -45,7 +45,7 @@ function wordCases(tree: CommandNode): readonly (readonly [patterns: string, wor
       if (words === undefined) continue;
       patterns.set(words, [...(patterns.get(words) ?? []), quoted(`${node.name} ${long}`)]);
     }
-  return [...patterns].map(([words, of]) => [of.join("|"), words]);
+  return [...patterns].map(([words, cases]) => [cases.join("|"), words]);
 }
 
 /** Flags with a value that can't be completed, such as a number. */

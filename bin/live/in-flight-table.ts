@@ -21,7 +21,7 @@ export function renderInFlight(leases: readonly LeaseItem[]): string {
   return leases.length === 0 ? "nothing is in flight" : renderTable(columns, leases);
 }
 
-/** Those on the path or below it that run for so long; one of unknown age is among them. */
+/** The leases on the path or below it that have run for so long or for an unknown time. */
 export function filterInFlight(
   leases: readonly LeaseItem[],
   { path, olderSeconds }: { readonly path: string; readonly olderSeconds: number },

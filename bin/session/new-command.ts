@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { version } from "../../shared/version.js";
 import type { Session } from "./terminal.js";
 
-/** It prints through the session, and throws instead of ending the process. */
+/** A command that prints through the session, and throws instead of ending the process. */
 export function newCommand(name: string, session: Session): Command {
   const { terminal } = session;
   return new Command(name)

@@ -155,7 +155,7 @@ export class Counter {
    * restored.
    */
   restoredLsn: number;
-  /** Of a child: its position in `CheckedOutCounters`; −1 if it isn't there. */
+  /** The position of a child's counter in `CheckedOutCounters`; −1 if it isn't there. */
   position = -1;
   /** Read it through `shareOf`. `shareFrom`: the shares it belongs to, which may be replaced. */
   share: CounterShare | null = null;

@@ -32,7 +32,7 @@ export interface ManagedKey extends Omit<KeyDefinition, "models"> {
 export interface OldSecret {
   readonly hash: string;
   readonly redacted: string;
-  /** It is refused from this time on. */
+  /** When it ends: it is refused from then on. */
   readonly untilMs: number;
   lastUsedAtMs: number | null;
 }

@@ -111,13 +111,14 @@ export class Rollups implements RollupView {
       if (recordKey > cell.restoredKey) this.#addTo(cell, one);
   }
 
-  #showBefore(cell: Cell): void {
+  /** Keeps the value before a change for the open views. */
+  #keepForViews(cell: Cell): void {
     for (const before of this.#views)
       if (!before.has(cell.key)) before.set(cell.key, copyRollup(cell.sum));
   }
 
   #addTo(cell: Cell, what: ReadRollup): void {
-    if (this.#views.size > 0) this.#showBefore(cell);
+    if (this.#views.size > 0) this.#keepForViews(cell);
     if (addRollup(cell.sum, what)) this.#saturated++;
     this.changed?.add(cell.key);
     if (cell.dirty) return;
@@ -380,7 +381,7 @@ export class RollupsOfRecord {
     const { cells, labelsOf } = this.#ports;
     const found: Cell[] = [];
     const suffix = modelSuffix(provider, model);
-    let asked = requestedModel === "" ? suffix : modelSuffix("", requestedModel);
+    let originSuffix = requestedModel === "" ? suffix : modelSuffix("", requestedModel);
     for (let path = userPath; ; path = path.slice(0, Math.max(1, path.lastIndexOf("/")))) {
       const total = this.#totalOf(path, replaying);
       if (total !== null) found.push(total);
@@ -388,10 +389,10 @@ export class RollupsOfRecord {
       if (ofModel !== null) found.push(ofModel);
       // Models beyond the bound also share one sum by origin.
       if (path === userPath && requestedModel === "" && ofModel?.key.endsWith(otherModels) === true)
-        asked = otherModels;
+        originSuffix = otherModels;
       if (path === "/") break;
     }
-    const origin = cells.get(originKey(this.#day, record, asked));
+    const origin = cells.get(originKey(this.#day, record, originSuffix));
     if (origin !== null) found.push(origin);
     for (const label of labelsOf(keyId)) {
       const total = cells.get(labelPrefix(label) + this.#day);

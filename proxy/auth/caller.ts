@@ -12,7 +12,7 @@ import type { Claimed } from "../../shared/wire/message-to-daemon.js";
 export interface Caller extends Claimed {
   /** Whether it has the master key, or the gateway is open. */
   readonly isOperator: boolean;
-  /** Of a managed key, once the daemon has identified it; empty before that and without one. */
+  /** The id of the managed key; empty until the daemon has identified it, and without one. */
   readonly keyId: string;
   /**
    * Allow lists, each of which must allow its models; none allow any model. The lists of a managed

@@ -22,7 +22,7 @@ const pickedDepthMax = 100;
 
 /** Of everything that is picked: a usage takes some 500 bytes. */
 const pickedCharsMax = 1024 * 1024;
-/** Of a picked string that isn't part of a larger value. A longer one becomes `longString`. */
+/** The longest string that is picked by itself; a longer one becomes `longString`. */
 const stringCharsMax = 1024;
 const longString = '"*"';
 /** An escaped character takes six. */

@@ -28,7 +28,7 @@ export class FreePlaces<Kind extends string> {
     else this.#taken.set(key, left);
   }
 
-  /** Of all kinds and callers; for tests. */
+  /** How many places all kinds and callers have taken; for tests. */
   get taken(): number {
     let taken = 0;
     for (const each of this.#taken.values()) taken += each;

@@ -66,8 +66,9 @@ function pageOf(listed: readonly ListedModel[], exchange: Exchange): Page {
   const isGoogle = speaksGoogle(exchange);
   if (!isGoogle && !speaksMessages(exchange)) return { ok: true, items: listed, hasMore: false };
   const query = queryParameters(exchange.query);
-  const asked = Number(query.get(isGoogle ? "pageSize" : "limit"));
-  const limit = Number.isInteger(asked) && asked >= 1 ? Math.min(asked, pageMax) : pageMax;
+  const requested = Number(query.get(isGoogle ? "pageSize" : "limit"));
+  const limit =
+    Number.isInteger(requested) && requested >= 1 ? Math.min(requested, pageMax) : pageMax;
   const cursor = isGoogle
     ? "pageToken"
     : query.has("before_id") && !query.has("after_id")

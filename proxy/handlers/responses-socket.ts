@@ -99,7 +99,7 @@ class ResponsesSocket implements OpenSession {
   #waiting = 0;
   #requests = 0;
   #quietTicks = 0;
-  /** It takes no more requests, and closes once none runs. */
+  /** Whether it takes no more requests, and closes once none runs. */
   #isEnding = false;
   #cancelTick: () => void = () => {};
   #resolve: () => void = () => {};

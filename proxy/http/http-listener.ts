@@ -43,7 +43,7 @@ interface ListenerOptions {
 }
 
 export interface HttpListener {
-  /** Where it listens, with the port that was bound. */
+  /** The address that it listens at, with the port that was bound. */
   readonly url: string;
   /** The host of that address; a path for a Unix socket. */
   readonly host: string;

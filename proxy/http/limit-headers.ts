@@ -11,7 +11,7 @@ export function isLongWait(waitSeconds: number): boolean {
   return waitSeconds > retryableSecondsMax;
 }
 
-/** Of a 429: how long to wait, and the limit that was reached. */
+/** The headers of a 429: how long to wait, and the limit that was reached. */
 export function refusalHeaders(breach: Breach): string[] {
   const wait = String(breach.waitSeconds);
   const headers = waitHeaders(breach.waitSeconds);

@@ -34,7 +34,7 @@ export function refusalForClient(
   return /^opencode\//i.test(userAgent) ? forOpencode(breach, endMs) : null;
 }
 
-/** It stops at this type, and shows the header and the time. */
+/** Codex stops at this type, and shows the header and the time. */
 function forCodex({ status, code, message }: Failure, endMs: number): Refusal {
   return {
     status,

@@ -7,7 +7,7 @@ import { isObject, parseJson } from "../../shared/checked.js";
 import { headerOf } from "../http/copy-headers.js";
 import type { Upstream, UpstreamSink } from "../upstream/upstream.js";
 
-/** Of an answer, or of a stream's first event, which repeats the request. */
+/** The most that is read of an answer, or of a stream's first event, which repeats the request. */
 const watchedBytesMax = 4 * 1024 * 1024;
 
 /** `onAnswer`: with the object of a successful answer, before its last byte passes. */

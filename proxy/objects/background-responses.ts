@@ -26,7 +26,7 @@ import { fetchAnswer } from "./fetch-answer.js";
 const lookMs = 30_000;
 
 const unfinished: ReadonlySet<unknown> = new Set(["queued", "in_progress"]);
-/** Those from `requires_action` on are of interactions; such a turn has ended too. */
+/** The statuses of responses that have ended; from `requires_action` on, of interactions. */
 const finished: ReadonlySet<unknown> = new Set([
   "completed",
   "failed",

@@ -68,7 +68,7 @@ function tooLarge(message: string): Failure {
 /** The lines of what comes in pieces. */
 class Lines {
   #pieces: Buffer[] = [];
-  /** Of the line that hasn't ended. */
+  /** The bytes of the line that hasn't ended. */
   pendingBytes = 0;
 
   *push(piece: Buffer): Generator<Buffer> {

@@ -87,7 +87,7 @@ export function conversationOf(
 const naming = ["metadata", "user"];
 const holdingMessages = ["messages", "input", "contents"];
 
-/** Of a list of messages the first one of a user; anything else as it is. */
+/** The first message of a user in a list of messages; any other value as it is. */
 function upToFirst(json: string): unknown {
   if (!json.startsWith("[")) return JSON.parse(json);
   for (const { start, end } of scanArray(json, 0, firstMessagesMax)) {

@@ -71,7 +71,7 @@ export function createModelCatalog(config: Config, ports: ModelCatalogPorts): Mo
   const learnedAtMs = new Map<string, number>();
   const learnedSizes = new Map<string, ReadonlyMap<string, ModelSize>>();
   const executing = new Map<string, Executing>();
-  /** Those that have no list. */
+  /** The providers that have no list. */
   const listless = new Set<string>();
   const queried = config.providers.filter((provider) => provider.models === null);
   const unlearned = (): readonly string[] =>
@@ -213,7 +213,7 @@ type ModelsAnswer =
   | {
       readonly ok: true;
       readonly models: readonly string[];
-      /** Of the models whose size the list has, by their id in the form that is sent. */
+      /** The sizes that the list has, by the ids of their models as they are sent. */
       readonly sizes: ReadonlyMap<string, ModelSize>;
     }
   /** `hasNone`: the provider is there, and doesn't list its models. */

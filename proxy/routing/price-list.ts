@@ -236,7 +236,7 @@ const kindKeys: Readonly<Record<TokenKind, string>> = {
   imageOutput: "output_image_mtok",
 };
 
-/** Of the tiers that are reached the highest counts, in whatever order they are listed. */
+/** The price in the highest tier that is reached, in whatever order they are listed. */
 export function usdAt(
   { base, tiers }: { readonly base: number; readonly tiers: readonly ListedTier[] },
   inputTokens: number,

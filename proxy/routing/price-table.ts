@@ -50,7 +50,7 @@ const extendsMax = 8;
 interface Remembered {
   readonly price: Price | null;
   readonly source?: PriceSource;
-  /** Of a price that may change with time; Infinity for one that doesn't. */
+  /** The minute of a price that may change with time; Infinity for any other price. */
   readonly minute: number;
 }
 

@@ -65,7 +65,7 @@ export interface Catalog {
 /** The known models of a provider. */
 interface KnownModels {
   readonly naming: ModelNaming;
-  /** As it lists them. */
+  /** The ids in the order of its list. */
   readonly ids: readonly string[];
   /** The id by its lower case; the first of several. */
   readonly byLowerId: ReadonlyMap<string, string>;

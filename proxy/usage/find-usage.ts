@@ -144,7 +144,7 @@ function withContext(usage: Fields, answer: Fields): Fields {
   return isObject(result["billed_units"]) ? (billed(result) ?? result) : result;
 }
 
-/** For nearly every answer, so without a loop, which costs V8 more than the copy. */
+/** Handles nearly every answer, so it has no loop over names, which costs V8 more than the copy. */
 function withTier(usage: Fields, tier: unknown): Fields {
   return isAbsent(tier) || !isAbsent(usage["service_tier"])
     ? usage
@@ -226,12 +226,13 @@ export function hasEscapedName(text: string): boolean {
 }
 
 /**
- * The usage at the end of a complete answer, found without parsing all of it: an object of the
- * members from `usage` on. Null if the caller has to parse the answer. A quote within a text is
- * escaped, so the match is a key or a value; the braces balance only after a key of the outermost
- * object. These answers must be parsed: one that may hold an error, since an error decides what
- * the answer is; one with calls of the provider's tools, which are counted; one whose service tier
- * precedes the usage; and one with escapes in names.
+ * The usage at the end of a complete answer, found without parsing all of it: an object with the
+ * answer's members from `usage` to the end. A quote within a text is escaped, so the match is a key
+ * or a value, and the braces balance only after a key of the outermost object.
+ *
+ * Null if the caller has to parse the answer: it may hold an error, which decides what the answer
+ * is; it has calls of the provider's tools, which are counted; its service tier precedes the usage;
+ * or its names have escapes.
  */
 export function usageAtEnd(text: string): unknown {
   const at = text.lastIndexOf('"usage"');
@@ -267,7 +268,7 @@ export function mergeUsage(earlier: unknown, later: unknown): unknown {
   for (const name in earlier) {
     if (
       !isMore(earlier[name], later[name]) ||
-      (ofCounts.has(name) && counts.some((count) => isMore(later[count], 0)))
+      (boundToCounts.has(name) && counts.some((count) => isMore(later[count], 0)))
     )
       continue;
     merged ??= { ...later };
@@ -286,7 +287,8 @@ const counts = [
   "total_input_tokens",
   "total_output_tokens",
 ];
-const ofCounts: ReadonlySet<string> = new Set([
+/** Fields that belong to the counts of the same event. */
+const boundToCounts: ReadonlySet<string> = new Set([
   "total_tokens",
   "totalTokenCount",
   "cost",

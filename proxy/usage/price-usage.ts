@@ -85,7 +85,7 @@ function fromPrice(usage: Usage, price: Price | null, priceOf: PriceOfModel): Co
 interface PartCost {
   readonly inputCost: number;
   readonly outputCost: number;
-  /** Of the units that aren't tokens. */
+  /** The cost of units other than tokens. */
   readonly fees: number;
 }
 

@@ -75,9 +75,9 @@ const commonFields: ReadonlySet<string> = new Set([
 const noFields: Fields = {};
 
 /**
- * Where to look for a field that isn't common: in the usage, or in an object without fields if all
- * of the usage's are common. Some forty look-ups that find nothing cost more than this loop, since
- * usages have many hidden classes.
+ * The object in which the fields that aren't common are looked up: the usage, or an empty object if
+ * all fields of the usage are common. Some forty look-ups that find nothing cost more than this
+ * loop, since usages have many hidden classes.
  */
 function rareFields(usage: Fields): Fields {
   for (const name in usage) if (!commonFields.has(name)) return usage;
@@ -102,7 +102,7 @@ function readWhole(usage: unknown, rare: Fields): UsageReading {
     (hasInputTokens || !isAbsent(rare["inputTokens"])) && details.areBesideInput
       ? details.cached + details.written
       : 0;
-  const soundTokens = unheardTokens(rare, rawInput, rawOutput, rawTotal);
+  const soundTokens = undetailedSoundTokens(rare, rawInput, rawOutput, rawTotal);
   const counts = readCounts(rawInput, rawOutput, rawTotal, besideInput + soundTokens);
   if (typeof counts === "string") return { kind: "invalid", reason: counts };
   const { inputTokens, outputTokens } = counts;
@@ -242,7 +242,12 @@ function sumOf(count: unknown, more: unknown): unknown {
 }
 
 /** Input tokens that a provider which counts sound in seconds has only in the total. */
-function unheardTokens(usage: Fields, input: unknown, output: unknown, total: unknown): number {
+function undetailedSoundTokens(
+  usage: Fields,
+  input: unknown,
+  output: unknown,
+  total: unknown,
+): number {
   if (isAbsent(usage["prompt_audio_seconds"]) && isAbsent(usage["connector_tokens"])) return 0;
   return isValidCount(input) && isValidCount(output) && isValidCount(total)
     ? Math.max(0, total - input - output)
@@ -395,32 +400,35 @@ export function readUsageDetails(
   );
   const cached = objectOf(input["cached_tokens_details"]);
   const { promptTokensDetails, toolUsePromptTokensDetails, cacheTokensDetails } = rare;
-  const prompt = promptTokensDetails ?? rare["input_tokens_by_modality"];
-  const ofTools = toolUsePromptTokensDetails ?? rare["tool_use_tokens_by_modality"];
-  const kept = cacheTokensDetails ?? rare["cached_tokens_by_modality"];
-  const made =
+  const promptByModality = promptTokensDetails ?? rare["input_tokens_by_modality"];
+  const toolsByModality = toolUsePromptTokensDetails ?? rare["tool_use_tokens_by_modality"];
+  const cachedByModality = cacheTokensDetails ?? rare["cached_tokens_by_modality"];
+  const outputByModality =
     rare["candidatesTokensDetails"] ??
     rare["responseTokensDetails"] ??
     rare["output_tokens_by_modality"];
   const audioInputTokens = part(
-    input["audio_tokens"] ?? ofModality("AUDIO", prompt, ofTools) ?? soundTokens,
+    input["audio_tokens"] ?? ofModality("AUDIO", promptByModality, toolsByModality) ?? soundTokens,
     inputTokens,
   );
   const imageInputTokens = part(
-    input["image_tokens"] ?? ofModality("IMAGE", prompt, ofTools),
+    input["image_tokens"] ?? ofModality("IMAGE", promptByModality, toolsByModality),
     inputTokens - audioInputTokens,
   );
   const cachedAudioInputTokens = part(
-    cached["audio_tokens"] ?? ofModality("AUDIO", kept),
+    cached["audio_tokens"] ?? ofModality("AUDIO", cachedByModality),
     Math.min(audioInputTokens, cachedInputTokens),
   );
   const cachedImageInputTokens = part(
-    cached["image_tokens"] ?? ofModality("IMAGE", kept),
+    cached["image_tokens"] ?? ofModality("IMAGE", cachedByModality),
     Math.min(imageInputTokens, cachedInputTokens - cachedAudioInputTokens),
   );
-  const audioOutputTokens = part(output["audio_tokens"] ?? ofModality("AUDIO", made), outputTokens);
+  const audioOutputTokens = part(
+    output["audio_tokens"] ?? ofModality("AUDIO", outputByModality),
+    outputTokens,
+  );
   const imageOutputTokens = part(
-    output["image_tokens"] ?? ofModality("IMAGE", made),
+    output["image_tokens"] ?? ofModality("IMAGE", outputByModality),
     outputTokens - audioOutputTokens,
   );
   const reasoningTokens = part(
@@ -482,9 +490,10 @@ interface ToolCalls {
 const noToolCalls: ToolCalls = { webSearches: 0, fileSearches: 0, mapsSearches: 0, containers: 0 };
 
 /**
- * Calls of the provider's tools, by the names of Anthropic and OpenRouter (`server_tool_use`),
- * which `find-usage.ts` also uses for what it counts in answers, of OpenAI (`tool_usage`), xAI,
- * Perplexity (`num_search_queries`), Mistral (`connectors`) and Gemini (`grounding_tool_count`).
+ * Calls of the provider's tools: in `server_tool_use` of Anthropic and OpenRouter, which
+ * `find-usage.ts` also fills with the calls that it counts in an answer; `tool_usage` of OpenAI;
+ * `server_side_tool_usage_details` of xAI; `num_search_queries` of Perplexity; `connectors` of
+ * Mistral; and `grounding_tool_count` of Gemini.
  */
 function toolCalls(usage: Fields): ToolCalls {
   const {

@@ -160,7 +160,7 @@ export class ResponseMeter {
     this.#kept.push(chunk);
   }
 
-  /** There is no memory to hold more, so the response must be released. */
+  /** Whether memory for more is lacking, so that the response must be released. */
   get isFull(): boolean {
     return this.#isFull;
   }

@@ -12,9 +12,9 @@ export interface Usage {
   /** All output, including reasoning. */
   readonly outputTokens: number;
   readonly totalTokens: number;
-  /** Of the input: read from a cache. */
+  /** The part of the input that was read from a cache. */
   readonly cachedInputTokens: number;
-  /** Of the input: written to a cache. */
+  /** The part of the input that was written to a cache. */
   readonly cacheWriteInputTokens: number;
   /** The cost that the provider reports, or null. */
   readonly reportedCost: PicoUsd | null;

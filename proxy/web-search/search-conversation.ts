@@ -76,7 +76,7 @@ export function freeToolName(names: readonly unknown[]): string {
   return names.includes("web_search") ? "sluice_web_search" : "web_search";
 }
 
-/** Of arguments, parsed or as text. */
+/** The query in the arguments of a call, parsed or as text. */
 export function queryIn(given: unknown): string | null {
   const value = typeof given === "string" ? parseJson(given) : given;
   if (!isObject(value)) return null;
@@ -166,7 +166,7 @@ function domainIn(address: string): string {
   return domain;
 }
 
-/** Of a location in the form that Anthropic and OpenAI share. */
+/** The country of a location in the form that Anthropic and OpenAI share. */
 export function countryIn(location: unknown): string | null {
   const place =
     isObject(location) && isObject(location["approximate"]) ? location["approximate"] : location;

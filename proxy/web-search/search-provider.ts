@@ -10,7 +10,7 @@ export interface SearchQuery {
   /** Empty: any. A domain includes its subdomains. */
   readonly allowedDomains: readonly string[];
   readonly blockedDomains: readonly string[];
-  /** Of the user, in two letters; null if unknown. */
+  /** The country of the user, in two letters; null if unknown. */
   readonly country: string | null;
 }
 

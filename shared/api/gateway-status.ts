@@ -12,7 +12,7 @@ import type { FollowerItem } from "./record-item.js";
  */
 export interface GatewayStatus extends DaemonStatus {
   readonly targets: readonly TargetItem[];
-  /** That of the answering proxy; null if no configured provider can be in it. */
+  /** The price list of the answering proxy; null if it can have no configured provider. */
   readonly price_list: PriceListStatus | null;
 }
 

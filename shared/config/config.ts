@@ -136,7 +136,7 @@ export interface PriceConfig {
    * without a price of its own here.
    */
   readonly model: string | null;
-  /** Where it has what it leaves out from; null from nowhere. */
+  /** The price that gives the rates that this one leaves out; null if none does. */
   readonly extends: "list" | Target | null;
   readonly fields: PriceFields;
   readonly tiers: readonly TierFields[];

@@ -87,7 +87,7 @@ function sectionLines<D extends LimitKey<string> & { readonly perChild: boolean 
   return lines;
 }
 
-/** Those that one entry of a list holds: of one subject, for each child or not. */
+/** The limits grouped into entries of the list: one for a subject, or for each of its children. */
 function entriesOf<D extends LimitKey<string> & { readonly perChild: boolean }>(
   limits: readonly D[],
 ): readonly [D, ...D[]][] {

@@ -4,7 +4,7 @@ import { escapeControls } from "./escape-controls.js";
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 /** Fields that the text shows elsewhere or not at all. */
 const shownElsewhere = new Set(["level", "time", "process", "msg", "version", "err"]);
-/** Those at the beginning of a request's line. */
+/** The fields at the beginning of a request's line. */
 const headOfRequest = new Set(["method", "path", "status", "ms"]);
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -17,7 +17,9 @@ export const lineFields: readonly LogField[] = [
   { name: "msg", meaning: "the event; `request` for a request that has ended" },
 ];
 
-/** Of a request that has ended, before `msg`; those that say nothing are left out. */
+/**
+ * The fields of a request that has ended, before `msg`. Fields without information are left out.
+ */
 export const requestFields: readonly LogField[] = [
   { name: "request_id", meaning: "the caller's `X-Request-ID`, or Sluice's own" },
   { name: "method", meaning: "HTTP method" },

@@ -13,21 +13,21 @@ export const measurePerResponseMax = 86_400_000;
 
 /** Token details are part of the count named in their comment. */
 export const detailNames = [
-  /** Of the tokens written to a cache: those with a lifetime of an hour. */
+  /** The part of the tokens written to a cache that is kept for an hour. */
   "cacheWrite1hTokens",
-  /** Of the input. */
+  /** Part of the input. */
   "audioInputTokens",
-  /** Of the audio input: read from a cache. */
+  /** The part of the audio input that was read from a cache. */
   "cachedAudioInputTokens",
-  /** Of the input. */
+  /** Part of the input. */
   "imageInputTokens",
-  /** Of the image input: read from a cache. */
+  /** The part of the image input that was read from a cache. */
   "cachedImageInputTokens",
-  /** Of the output. */
+  /** Part of the output. */
   "reasoningTokens",
-  /** Of the output. */
+  /** Part of the output. */
   "audioOutputTokens",
-  /** Of the output. */
+  /** Part of the output. */
   "imageOutputTokens",
   /** Searches of the web that the provider made. */
   "webSearches",

@@ -87,7 +87,7 @@ export function parseObjectName(body: unknown): Checked<ObjectName> {
     : bad("the body must name a provider and an id", "id");
 }
 
-/** Of the answer to `responses.pending` and `responses.due`. */
+/** Reads the answer to `responses.pending` and `responses.due`. */
 export function readPendingResponses(body: unknown): readonly PendingResponseName[] {
   const responses = isObject(body) ? body["responses"] : undefined;
   return Array.isArray(responses) ? responses.filter(isPendingName) : [];
@@ -97,7 +97,7 @@ function isPendingName(value: unknown): value is PendingResponseName {
   return isObjectName(value) && typeof (value as { model?: unknown }).model === "string";
 }
 
-/** Of the answer to `objects.owners`: the owners of each id, at each provider that has it. */
+/** Reads the answer to `objects.owners`: the owners of each id, at each provider that has it. */
 export function readObjectOwners(
   body: unknown,
   count: number,

@@ -39,7 +39,7 @@ interface HandOverOptions {
   readonly script: string;
   readonly args: readonly string[];
   readonly sockets: InheritedSockets;
-  /** Those that this process has replaced. */
+  /** The processes that this one has replaced. */
   readonly predecessors: readonly Predecessor[];
   readonly notices: SupervisorNotices;
   /** Resolves when this process is asked to stop. */

@@ -12,7 +12,10 @@ export interface HeldSocket extends BoundSocket {
   readonly place: string | null;
 }
 
-/** Of a unit: they stay whatever the configuration says, and are never closed here. */
+/**
+ * The sockets of a systemd unit, which stay open whatever the configuration says, and are never
+ * closed here.
+ */
 export function heldFromUnit({ byName }: InheritedSockets): readonly HeldSocket[] {
   return [...byName].flatMap(([name, fds]) =>
     fds.map((fd) => ({ name, fd, place: null, close() {} })),

@@ -1,6 +1,6 @@
 /**
- * The schema of a tool's input, which must be an object's: Anthropic and OpenAI refuse alternatives
- * at its top, and OpenAI also `enum` and `not`.
+ * The schema of a tool's input, which must describe an object: at its top level Anthropic and
+ * OpenAI refuse alternatives, and OpenAI also refuses `enum` and `not`.
  */
 import { isAbsent } from "../../../shared/checked.js";
 import type { RequestReader } from "./request-reader.js";

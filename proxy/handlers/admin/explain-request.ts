@@ -34,13 +34,13 @@ export async function explainRequest(context: ExplainContext): Promise<void> {
   const route =
     resolveModel(models.current(), model) ?? (await resolveOnceLearned({ models }, model));
   if (route === null) return failAdmin(context, unknownModel(models, model).failure);
-  const asked = {
+  const targetFields = {
     targets: targetOrder.peek(route).map(({ provider, model }) => ({ provider, model })),
     model_names: allowableNames(models.current(), route),
   };
   await replyExplanation(
     context,
-    { user_path: userPath, ...keyFields(context.gateway, key), ...asked },
+    { user_path: userPath, ...keyFields(context.gateway, key), ...targetFields },
     { model },
   );
 }

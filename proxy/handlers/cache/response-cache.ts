@@ -63,7 +63,7 @@ export class ResponseCache {
     return this.#entries.size;
   }
 
-  /** Of all entries. */
+  /** The bytes of all entries. */
   get bytes(): number {
     return this.#bytes;
   }

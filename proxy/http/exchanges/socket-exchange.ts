@@ -21,7 +21,7 @@ interface SocketAnswer {
 
 interface SocketRequest {
   readonly handshake: Exchange;
-  /** Those of the handshake, with the key among its subprotocols. */
+  /** The headers of the handshake, with the key that its subprotocols may hold. */
   readonly headers: Pick<RequestHeaders, "header">;
   /** The same without those that concern only the handshake. */
   readonly rawHeaders: readonly string[];

@@ -50,7 +50,7 @@ const ofGoogle = new RegExp(
   `^/+v1(?:beta|alpha)?/(?:models/|(?=tunedModels/))(.+):(${Object.values(googleMethods).join("|")})$`,
 );
 
-/** Of any version, and below the project that clients of Vertex AI name. */
+/** A path of interactions, of any version, which clients of Vertex AI write below their project. */
 const ofInteractions =
   /^\/+(?:v1(?:beta1?|alpha)?\/+)?(?:projects\/[^/]+\/locations\/[^/]+\/)?interactions(?:\/*$|(?=\/))(.*)$/;
 

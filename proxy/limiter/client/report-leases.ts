@@ -31,7 +31,7 @@ export function* helloMessages(
   } while (at < held.length);
 }
 
-/** As it goes on the wire. */
+/** The lease as it goes on the wire. */
 function leaseOf({
   lease,
   userPath,
@@ -74,10 +74,10 @@ interface UnreportedContext {
 }
 
 /**
- * Requests that run at a target without a verdict, until the daemon knows of them. As soon as it
- * answers, each is reported in the hello or in a hold, by a lease that holds its slots, and by a
- * settle that counts it: once like any settle, however often the connection breaks again. What ends
- * the request then counts only what it used.
+ * Requests that run at a target without a verdict, until the daemon knows of them. As soon as the
+ * daemon answers, it gets two reports of each: a lease, in the hello or in a hold, which holds the
+ * slots; and a settle, which counts the request once, however often the connection breaks again.
+ * The settle that ends the request then counts only its tokens.
  */
 export class UnreportedAdmissions {
   readonly #context: UnreportedContext;
@@ -87,7 +87,7 @@ export class UnreportedAdmissions {
     this.#context = context;
   }
 
-  /** One that goes to its first target, or to another one, without a verdict. */
+  /** Call for a request that goes to its first target, or to another one, without a verdict. */
   add(admission: Admission): void {
     // A submission holds no slot, and without rules there are no counters.
     if (admission.submission || !isUncounted(admission)) return;
@@ -95,7 +95,7 @@ export class UnreportedAdmissions {
     this.report();
   }
 
-  /** It has ended: its settle reports all of it. */
+  /** Call when the request has ended: its settle reports all of it. */
   delete(admission: Admission): void {
     this.#admissions.delete(admission);
   }
@@ -119,7 +119,7 @@ export class UnreportedAdmissions {
     for (const admission of this.#admissions) {
       if (held.size >= leasesPerPeerMax) break;
       this.#admissions.delete(admission);
-      // It has no target any more, or one by a verdict.
+      // Since then it has lost its target, or got one by a verdict.
       if (!isUncounted(admission)) continue;
       const lsn = admission.lsn === 0 ? 0 : uncountedLsn;
       outbox.add("request", { ...admission, lease: 0, lsn }, nothingSpent, this.#context.monoMs());
