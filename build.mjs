@@ -2,8 +2,10 @@
  * Builds into dist/, and only what isn't up to date: `node build.mjs programs` what runs,
  * `node build.mjs` that and the compiled modules and tests.
  */
-import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { execFileSync, fork, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { build } from "esbuild";
 
 const bundled = {
@@ -20,6 +22,27 @@ const forNode = {
   sourcemap: true,
   sourcesContent: false,
 };
+/** Packages that are loaded from `node_modules`: native ones, and those that few starts need. */
+const external = [
+  "*/otel-spans.js",
+  "@pydantic/genai-prices",
+  "http-proxy",
+  "ioredis",
+  "jose",
+  "lmdb",
+  "msgpackr-extract",
+  "pg",
+  "undici",
+];
+/** The programs, in CommonJS, for which V8 can keep compiled code; `bin/bundle/` starts them. */
+const forPrograms = {
+  ...forNode,
+  format: "cjs",
+  outExtension: { ".js": ".cjs" },
+  external,
+  define: { "import.meta.url": "__url" },
+  banner: { js: 'const __url = require("node:url").pathToFileURL(__filename).href;' },
+};
 const forBrowsers = {
   ...bundled,
   minify: true,
@@ -34,19 +57,15 @@ const writeMetafile = (name, { metafile }) =>
 
 async function buildPrograms() {
   mkdirSync("dist/programs", { recursive: true });
-  for (const name of readdirSync("dist/programs"))
-    if (/^sluice-.*-.*\.js/.test(name)) rmSync(`dist/programs/${name}`);
+  const programs = ["sluice", "sluice-proxy", "sluice-limiterd"];
   const [, spans] = await Promise.all([
     build({
       ...forNode,
       entryPoints: [
-        "bin/sluice-proxy.ts",
-        "bin/sluice-limiterd.ts",
         "limiterd/store/lmdb/check-process.ts",
         "limiterd/maintenance/store-process.ts",
       ],
       packages: "external",
-      external: ["*/otel-spans.js"],
     }),
     build({
       ...forNode,
@@ -54,15 +73,81 @@ async function buildPrograms() {
       mainFields: ["module", "main"],
       metafile: true,
     }),
+    build({ ...forPrograms, entryPoints: programs.map((name) => `bin/${name}.ts`) }),
     build({
       ...forNode,
-      entryPoints: ["bin/sluice.ts"],
-      packages: "external",
-      splitting: true,
-      chunkNames: "sluice-[name]-[hash]",
+      entryPoints: Object.fromEntries(
+        programs.map((name) => [name, "bin/bundle/start-program.ts"]),
+      ),
+      sourcemap: false,
     }),
+    build({ ...forNode, entryPoints: ["bin/bundle/write-code.ts"], outdir: "dist" }),
   ]);
   writeMetafile("spans", spans);
+  for (const name of programs) escapeText(`dist/programs/${name}.cjs`);
+  await writeCode();
+}
+
+/** Leaves ASCII alone: esbuild doesn't escape other characters in regular expressions. */
+function escapeText(file) {
+  const text = readFileSync(file, "utf8");
+  writeFileSync(
+    file,
+    text.replaceAll(
+      /[^\0-\x7f]/g,
+      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    ),
+  );
+}
+
+/**
+ * Runs the programs once, so that the code that V8 compiles at a start, for a request and for
+ * `sluice status` is kept beside them.
+ */
+async function writeCode() {
+  const directory = mkdtempSync(`${tmpdir()}/sluice-build-`);
+  const config = `${directory}/sluice.yaml`;
+  writeFileSync(
+    config,
+    `server: { port: 0 }
+limiter: { socket: "${directory}/limiterd.sock", data_dir: "${directory}/data" }
+providers: { simulator: { type: simulator } }
+`,
+  );
+  const start = (name, ...args) => {
+    const program = `${import.meta.dirname}/dist/programs/${name}.cjs`;
+    const child = fork("dist/write-code.js", [program, "--config", config, ...args], {
+      env: { PATH: process.env["PATH"] },
+      stdio: ["ignore", "pipe", name === "sluice" ? "ignore" : "inherit", "ipc"],
+    });
+    const ended = once(child, "close");
+    const ready = async () => {
+      const failed = ended.then(([code]) => Promise.reject(new Error(`${name} ended with ${code}`)));
+      const [message] = await Promise.race([once(child, "message"), failed]);
+      return message.ready;
+    };
+    return Object.assign(child, { ended, ready });
+  };
+  const daemon = start("sluice-limiterd");
+  await daemon.ready();
+  const proxy = start("sluice-proxy", "--log-level=error");
+  const url = await proxy.ready();
+  await fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: '{"model":"sim-fast","messages":[{"role":"user","content":"Hello!"}]}',
+  }).then((response) => response.text());
+  await start("sluice", "status").ended;
+  for (const service of [proxy, daemon]) {
+    service.kill("SIGINT");
+    await service.ended;
+  }
+  // With the code of the command before it.
+  const up = start("sluice", "up");
+  for await (const text of up.stdout) if (String(text).includes("ready:")) break;
+  up.kill("SIGINT");
+  await up.ended;
+  rmSync(directory, { recursive: true });
 }
 
 async function buildDashboard() {

@@ -1,10 +1,9 @@
-#!/usr/bin/env node
 /** The limiter daemon, for a supervisor: systemd, a container, `sluice up`. */
 import { startLimiterd } from "../limiterd/main.js";
 import { daemonSockets } from "../limiterd/open-sockets.js";
 import { runService } from "./supervisor/run-service.js";
 
-await runService({
+void runService({
   process: "limiterd",
   description:
     "The limiter daemon of Sluice: it owns every counter and serves proxies over a Unix socket.",

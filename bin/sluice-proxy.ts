@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 /** The proxy, for a supervisor: systemd, a container, `sluice up`. */
 import { withSecrets } from "../proxy/auth/secret-files.js";
 import { startProxy } from "../proxy/main.js";
@@ -10,7 +9,7 @@ import { runService } from "./supervisor/run-service.js";
 // Read now: the variable is removed once the service runs.
 const group = proxyChannel() ?? workerMetrics();
 
-await runService({
+void runService({
   process: "proxy",
   description:
     "The proxy of Sluice: it receives model requests, asks the limiter daemon and calls the providers.",

@@ -197,6 +197,7 @@ t.test("a program is one file: where a module of it lies, only these ask", async
     sources.filter(({ code }) => code.includes("import.meta")).map(({ path }) => path),
     [
       // A program of its own, beside the daemon's (build.mjs).
+      "bin/bundle/start-program.ts",
       "limiterd/maintenance/run-store-process.ts",
       "limiterd/store/lmdb/check-in-process.ts",
       // To find what the package ships.

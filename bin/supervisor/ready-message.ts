@@ -1,4 +1,29 @@
-/** The message with which a service reports to its supervisor that it serves. */
+/**
+ * The start of a service, between it and its supervisor: a held process loads its program and
+ * checks its configuration, but starts the service only when the supervisor sends `begin`. Then the
+ * service reports that it serves.
+ */
+
+const heldName = "SLUICE_HELD";
+
+/** The variable of a held process, or that of any other, which removes an inherited one. */
+export function heldVariable(held: boolean): Readonly<Record<string, string | undefined>> {
+  return { [heldName]: held ? "1" : undefined };
+}
+
+/** Reads and removes the variable. */
+export function takeHeld(env: Record<string, string | undefined>): boolean {
+  const held = env[heldName] !== undefined;
+  delete env[heldName];
+  return held;
+}
+
+/** The message that starts a held service. */
+export const begin = { begin: true } as const;
+
+export function isBegin(message: unknown): boolean {
+  return typeof message === "object" && message !== null && "begin" in message;
+}
 
 /** The message that a service sends when it is ready. */
 export interface ServiceReady {

@@ -4,6 +4,7 @@
  * the supervisor's task.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import type { Config } from "../../shared/config/config.js";
 import { createLog, type Log } from "../../shared/log.js";
@@ -22,6 +23,7 @@ import { newCommand } from "../session/new-command.js";
 import { printFailure } from "../session/print-failure.js";
 import { processSession, type Session } from "../session/terminal.js";
 import { type Heartbeat, type ServiceHealth, startHeartbeat } from "./heartbeat.js";
+import { takeHeld } from "./ready-message.js";
 import { type Predecessor, takePredecessors, untilEnded } from "./reload/predecessors.js";
 import { startSelfReload } from "./reload/self-reload.js";
 import {
@@ -85,6 +87,7 @@ const flushDeadlineMs = 1_000;
 export async function runService(service: Service): Promise<never> {
   const proxyName = takeProxyName(process.env);
   const predecessors = takePredecessors(process.env);
+  const held = takeHeld(process.env);
   const session = processSession();
   const requests = onServiceRequests();
   // Its supervisor handles reloads.
@@ -120,6 +123,7 @@ export async function runService(service: Service): Promise<never> {
     config,
     sockets,
     predecessors,
+    held,
     name,
     log,
     session,
@@ -147,6 +151,8 @@ async function serve(
     readonly config: Config;
     readonly sockets: InheritedSockets;
     readonly predecessors: readonly Predecessor[];
+    /** Whether to wait for the supervisor before the start. */
+    readonly held: boolean;
     readonly name: string;
     readonly log: Log;
     readonly session: Session;
@@ -159,6 +165,9 @@ async function serve(
 ): Promise<number> {
   const { config, sockets, name, log, session, requests, lastResort, notices } = options;
   const { predecessors } = options;
+  // A stop ends a service that hasn't started.
+  if (options.held && (await Promise.race([requests.begin, requests.stop])) !== undefined)
+    return exitCodes.ok;
   let started: StartedService;
   try {
     started = await service.start({ config, log, sockets, name });
@@ -167,6 +176,8 @@ async function serve(
     return exitCodeForStartError(error);
   }
   lastResort.survives = (error) => started.survives?.(error) === true;
+  // `compiled-program.ts` keeps the space for new objects small during the start.
+  setFlagsFromString("--semi-space-growth-factor=2");
   // If the parent has died meanwhile, `disconnect` reports it.
   process.send?.(started.ready, undefined, undefined, () => {});
   const isSuccessor = sockets.from === "handed-over";

@@ -1,8 +1,8 @@
 /**
- * The daemon and the proxies under one supervisor: the daemon starts first and stops last, so that
- * the proxies can connect to it and it receives their last settles. When one process dies, the
- * others keep running. A child process is in `supervised-service.ts`, the proxies are in
- * `supervised-proxies.ts`.
+ * The daemon and the proxies under one supervisor: their processes load at the same time, but the
+ * proxies start once the daemon is ready, and it stops last, so that they can connect to it and it
+ * receives their last settles. When one process dies, the others keep running. A child process is
+ * in `supervised-service.ts`, the proxies are in `supervised-proxies.ts`.
  */
 
 import { lineText } from "../../shared/logging/line-text.js";
@@ -65,7 +65,7 @@ class Supervision implements Supervisor {
   readonly #metrics = gatheredMetrics((line) => this.#options.terminal.err(line));
   readonly #limiterd: SupervisedService | null;
   readonly #proxies: SupervisedProxies;
-  #proxiesStarted = false;
+  #released = false;
   #stopping = false;
   #killed = false;
 
@@ -91,14 +91,15 @@ class Supervision implements Supervisor {
         ? null
         : new SupervisedService(
             limiterd,
-            this.#events(limiterd.name, () => this.#startProxies()),
+            this.#events(limiterd.name, () => this.#release()),
           );
-    if (this.#limiterd === null) this.#startProxies();
-    else this.#limiterd.start();
+    this.#limiterd?.start();
+    this.#proxies.start(this.#limiterd !== null);
+    if (this.#limiterd === null) this.#released = true;
   }
 
   async reload(proxies: ProxyOptions, needs: { readonly daemon: boolean }): Promise<ReloadOutcome> {
-    if (!this.#proxiesStarted)
+    if (!this.#released)
       return {
         ok: false,
         exitCode: exitCodes.taken,
@@ -157,10 +158,11 @@ class Supervision implements Supervisor {
     };
   }
 
-  #startProxies(): void {
-    if (this.#proxiesStarted) return;
-    this.#proxiesStarted = true;
-    this.#proxies.start();
+  /** The daemon is ready, for the first time or after a restart. */
+  #release(): void {
+    if (this.#released) return;
+    this.#released = true;
+    this.#proxies.release();
   }
 
   async #stopAll(exitCode: number, signal: StopSignal): Promise<void> {

@@ -53,17 +53,26 @@ export class SupervisedProxies {
     this.#stopDeadlineMs = stopDeadlineMs;
   }
 
-  start(): void {
+  /** `held`: the processes load now, and serve after `release`. */
+  start(held: boolean): void {
     const waiting = new Set<number>();
     for (let position = 0; position < this.#options.count; position++) {
       waiting.add(position);
       this.#proxies.push(
-        this.#create(position, (ready) => {
-          if (waiting.delete(position) && waiting.size === 0) this.#ports.onReady(ready);
-        }),
+        this.#create(
+          position,
+          (ready) => {
+            if (waiting.delete(position) && waiting.size === 0) this.#ports.onReady(ready);
+          },
+          { held },
+        ),
       );
     }
     for (const service of this.#proxies) service.start();
+  }
+
+  release(): void {
+    for (const service of this.#proxies) service.release();
   }
 
   /**
@@ -144,11 +153,13 @@ export class SupervisedProxies {
               : null,
           );
         },
-        (exitCode) =>
-          fail(
-            exitCode === null || exitCode === exitCodes.ok ? exitCodes.failed : exitCode,
-            "error: the new proxy ended before it was ready; the log has the reason",
-          ),
+        {
+          onTrialFailed: (exitCode) =>
+            fail(
+              exitCode === null || exitCode === exitCodes.ok ? exitCodes.failed : exitCode,
+              "error: the new proxy ended before it was ready; the log has the reason",
+            ),
+        },
       );
       this.#successor = successor;
       successor.start();
@@ -158,7 +169,13 @@ export class SupervisedProxies {
   #create(
     position: number,
     onReady: (ready: ServiceReady) => void,
-    onTrialFailed: ((exitCode: number | null) => void) | null = null,
+    {
+      held = false,
+      onTrialFailed = null,
+    }: {
+      readonly held?: boolean;
+      readonly onTrialFailed?: ((exitCode: number | null) => void) | null;
+    },
   ): SupervisedService {
     const { script, args, sockets, count } = this.#options;
     const name = count === 1 ? "proxy" : `proxy-${position + 1}`;
@@ -170,6 +187,7 @@ export class SupervisedProxies {
         args,
         sockets,
         env: proxyNameVariable(name),
+        held,
         onTrial: onTrialFailed !== null,
       },
       onTrialFailed === null ? events : { ...events, onGiveUp: onTrialFailed },

@@ -7,7 +7,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { handOverVariables } from "../../shared/supervision/inherited-sockets.js";
-import { readyFrom, type ServiceReady } from "./ready-message.js";
+import { begin, heldVariable, readyFrom, type ServiceReady } from "./ready-message.js";
 import { afterExit, type ServiceExit } from "./restart-pause.js";
 
 export interface ServiceOptions {
@@ -20,6 +20,8 @@ export interface ServiceOptions {
   readonly sockets?: readonly HandedSocket[];
   /** Variables for it only, in addition to this process's own environment. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Whether its processes start the service only after `release`. */
+  readonly held?: boolean;
   /** Whether an end before it was ready is final, however it ends. */
   readonly onTrial?: boolean;
 }
@@ -53,6 +55,7 @@ export class SupervisedService {
   #child: ChildProcess | null = null;
   #restart: NodeJS.Timeout | null = null;
   #pauseMs: number | null = null;
+  #held: boolean;
   #wasReady = false;
   #stopped = false;
   /** Whether to start the service again immediately after its expected end. */
@@ -63,6 +66,7 @@ export class SupervisedService {
   constructor(options: ServiceOptions, events: ServiceEvents) {
     this.name = options.name;
     this.#options = options;
+    this.#held = options.held === true;
     this.#events = events;
   }
 
@@ -77,7 +81,9 @@ export class SupervisedService {
         ...process.env,
         ...ownAlone,
         ...logsJson,
+        ...oneArena,
         ...env,
+        ...heldVariable(this.#held),
         ...handOverVariables(sockets.map(nameOf)),
       },
       stdio: ["ignore", "pipe", "pipe", ...sockets.map(({ fd }) => fd), "ipc"],
@@ -98,6 +104,13 @@ export class SupervisedService {
     child.on("close", (code, signal) =>
       this.#onExit(child, { code, signal }, { livedMs: performance.now() - startedAtMs, failed }),
     );
+  }
+
+  /** Lets a held service start. */
+  release(): void {
+    this.#held = false;
+    // If it has just died, its end is reported.
+    this.#child?.send(begin, () => {});
   }
 
   /**
@@ -226,6 +239,12 @@ export function howItEnded(exit: ServiceExit, failed: Error | null = null): stri
 
 /** The process that reads the lines decides how they are printed. */
 const logsJson = { ["LOG_FORMAT"]: "json" };
+
+/**
+ * The threads of a service share one arena of the C library: one for each costs several megabytes,
+ * and they allocate little. An own value wins.
+ */
+const oneArena = { ["MALLOC_ARENA_MAX"]: process.env["MALLOC_ARENA_MAX"] ?? "1" };
 
 /** Variables for this process only, from systemd and from its parent. */
 const ownAlone = {

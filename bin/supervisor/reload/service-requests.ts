@@ -4,6 +4,7 @@
  */
 
 import { exitCodes } from "../../session/exit-code.js";
+import { isBegin } from "../ready-message.js";
 import { isRelease } from "./hand-over.js";
 
 /** Why the service is to end. */
@@ -14,6 +15,8 @@ export interface StopRequest {
 }
 
 export interface ServiceRequests {
+  /** The supervisor lets a held service start. */
+  readonly begin: Promise<void>;
   /** The first request to stop. A second signal ends the process at once. */
   readonly stop: Promise<StopRequest>;
   /** Another process listens on the same sockets from now on. */
@@ -27,6 +30,7 @@ export interface ServiceRequests {
 /** Listens from now on; call it once, before anything else takes time. */
 export function onServiceRequests(): ServiceRequests {
   let hangUp: (() => void) | null = null;
+  let onBegin: () => void = () => {};
   let onReplaced: () => void = () => {};
   let isReleased = false;
   const stop = new Promise<StopRequest>((resolve) => {
@@ -49,9 +53,13 @@ export function onServiceRequests(): ServiceRequests {
   });
   process.on("message", (message) => {
     if (isRelease(message)) isReleased = true;
+    else if (isBegin(message)) onBegin();
     else if (typeof message === "object" && message !== null && "replaced" in message) onReplaced();
   });
   return {
+    begin: new Promise((resolve) => {
+      onBegin = resolve;
+    }),
     stop,
     replaced: new Promise((resolve) => {
       onReplaced = resolve;

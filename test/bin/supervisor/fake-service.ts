@@ -52,16 +52,15 @@ function failToStart(): void {
   }
 }
 
-function bePresent(): Promise<void> {
+function bePresent(as: string = name): Promise<void> {
   const path = process.env["FAKE_PRESENCE"];
   if (path === undefined) return Promise.resolve();
   return new Promise((resolve) => {
-    const socket = net.connect(path, () =>
-      socket.write(`${name} ${process.pid}\n`, () => resolve()),
-    );
+    const socket = net.connect(path, () => socket.write(`${as} ${process.pid}\n`, () => resolve()));
   });
 }
 
+void bePresent(`loaded-${name}`);
 await runService({
   process: name,
   description: "a fake",

@@ -68,6 +68,18 @@ t.test(
   },
 );
 
+t.test("the proxy loads while the daemon starts, and serves only once it is ready", async (t) => {
+  const { up, next } = await startUp(t, { limiterd: "slow" });
+  await Promise.all([next("limiterd"), next("loaded-proxy")]);
+  up.child.kill("SIGTERM");
+  t.same(await up.ended, { code: 0, signal: null });
+  t.same(up.out, []);
+  t.notOk(
+    up.err.some((line) => /proxy (?:serves|stops)/.test(line)),
+    "a proxy that hasn't started is ended without a stop",
+  );
+});
+
 t.test("with --verbose the services' log lines are printed unchanged", async (t) => {
   const { up } = await startUp(t, { argv: ["--verbose"] });
   await up.line(/^ready at/);
