@@ -28,7 +28,7 @@ import { FairTurns, FreePlaces } from "./capacity/free-places.js";
 import { SharedReads } from "./capacity/shared-reads.js";
 import { createDashboardLoader } from "./dashboard/bundle-files.js";
 import { LiveFeed } from "./dashboard/live-feed.js";
-import { digest, newSessionToken, sameSecret, sessionMark, webSocketAccept } from "./digests.js";
+import { digest, isHashOf, newSessionToken, sessionMark, webSocketAccept } from "./digests.js";
 import { createEgress } from "./egress/egress.js";
 import { type Gateway, type Provider, providerOf } from "./gateway.js";
 import { ResponseCache } from "./handlers/cache/response-cache.js";
@@ -130,8 +130,8 @@ export async function createGateway({
       adminOpen: open && isLoopback((config.server.admin ?? config.server).host),
       metricsToken: config.metrics.token,
       metricsOpen: open && isLoopback(config.server.host),
-      sameSecret,
       hashKey,
+      isHashOf,
     },
     pages: trustedPages(config.server),
     ...createDashboard(config, limiter),

@@ -1,12 +1,14 @@
 /** Hashes for comparing secrets, finding cache entries and opening WebSockets; session tokens. */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { hashKey } from "../shared/domain/key-secret.js";
+import { rememberingLast } from "../shared/text/remembered.js";
 
-/** Compares in constant time, also for different lengths. */
-export function sameSecret(given: string, expected: string): boolean {
-  return timingSafeEqual(
-    createHash("sha256").update(given).digest(),
-    createHash("sha256").update(expected).digest(),
-  );
+/** A configured secret is in memory anyway. */
+const hashOfSecret = rememberingLast((secret: string) => Buffer.from(hashKey(secret)));
+
+/** Whether a hash of `hashKey` is that of a configured secret. Compares in constant time. */
+export function isHashOf(hash: string, secret: string): boolean {
+  return timingSafeEqual(Buffer.from(hash), hashOfSecret(secret));
 }
 
 /** The key of a request in the cache. `head` is one line, so it can't run into the body. */

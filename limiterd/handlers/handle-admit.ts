@@ -105,7 +105,7 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, final: boo
       lsn: lease.lsn,
       headers,
       key,
-      ...(targets === message.targets ? {} : { pricedOnly: true }),
+      pricedOnly: targets === message.targets ? undefined : true,
     });
     return state.writer.counted();
   }

@@ -37,10 +37,10 @@ export interface Credentials {
   readonly metricsToken: string | null;
   /** Whether `open` includes /metrics on the port for models: on loopback only. */
   readonly metricsOpen: boolean;
-  /** Compares in constant time. */
-  sameSecret(given: string, expected: string): boolean;
   /** The SHA-256 by which the daemon knows a managed key. */
   hashKey(key: string): string;
+  /** Whether a key with this hash is the configured secret; compares in constant time. */
+  isHashOf(hash: string, secret: string): boolean;
 }
 
 const needsMasterKey = plainFailure(
@@ -60,15 +60,17 @@ export function authenticate(
   const token = givenToken(request, area);
   const wrong = typeof token === "string" ? wrongToken : token;
   if (typeof token === "string") {
-    if (masterKey !== null && credentials.sameSecret(token, masterKey)) {
+    const isManaged = looksLikeManagedKey(token);
+    const hash = masterKey !== null || isManaged ? credentials.hashKey(token) : "";
+    if (masterKey !== null && credentials.isHashOf(hash, masterKey)) {
       const path = requestedPath(credentials, area, headers);
       return path.failure === null
         ? { ok: true, caller: headerCaller("authenticated", path, wrong) }
         : { ok: false, failure: path.failure };
     }
-    if (looksLikeManagedKey(token)) {
+    if (isManaged) {
       const path = requestedPath(credentials, area, headers);
-      return { ok: true, caller: headerCaller(credentials.hashKey(token), path, wrong) };
+      return { ok: true, caller: headerCaller(hash, path, wrong) };
     }
     if (jwt !== null && looksLikeJwt(token)) {
       const verified = jwt.verify(token);
@@ -200,12 +202,13 @@ export function authenticateScrape(
   served: Served,
   request: CredentialSource,
 ): Authentication {
-  const { masterKey, metricsToken, open, sameSecret } = credentials;
+  const { masterKey, metricsToken, open } = credentials;
   const isOpen = open && (credentials.metricsOpen || served === "admin");
   const token = givenToken(request, "admin");
   if (typeof token === "string") {
+    const hash = credentials.hashKey(token);
     const accepted = [masterKey, metricsToken].some(
-      (secret) => secret !== null && sameSecret(token, secret),
+      (secret) => secret !== null && credentials.isHashOf(hash, secret),
     );
     if (accepted) return { ok: true, caller: authenticatedCaller("/") };
   }

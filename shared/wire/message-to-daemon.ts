@@ -88,7 +88,8 @@ const pricedTarget: Kind<Target> = {
     const unpriced: unknown = Array.isArray(raw) ? raw[2] : undefined;
     if (known === broken || !(unpriced === undefined || typeof unpriced === "boolean"))
       return broken;
-    return unpriced === true ? { ...known, unpriced } : known;
+    // A spread takes V8 a microsecond.
+    return unpriced === true ? { provider: known.provider, model: known.model, unpriced } : known;
   },
   write: ({ provider, model, unpriced }) =>
     unpriced === true ? [provider, model, true] : [provider, model],

@@ -62,8 +62,8 @@ async function ask({
       adminOpen: masterKey === null,
       metricsToken: "token-of-the-test",
       metricsOpen: false,
-      sameSecret: (given: string, expected: string) => given === expected,
       hashKey: (key: string) => `hash of ${key}`,
+      isHashOf: (hash: string, secret: string) => hash === `hash of ${secret}`,
     },
     log: {
       isLevelEnabled: () => true,

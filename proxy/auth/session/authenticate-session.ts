@@ -142,7 +142,7 @@ function markOf(
 }
 
 type OpeningGateway = SessionGateway & {
-  readonly credentials: Pick<Credentials, "masterKey" | "jwt" | "sameSecret" | "hashKey">;
+  readonly credentials: Pick<Credentials, "masterKey" | "jwt" | "hashKey" | "isHashOf">;
 };
 
 type OpenedSession = { readonly ok: true; readonly session: OpenSession } | RefusedCaller;
@@ -158,12 +158,13 @@ export async function openSession(
   const { limiter, credentials, sessionKeeping } = gateway;
   const { masterKey, jwt } = credentials;
   const hash = { session_hash: sessionKeeping.hashOf(token) };
-  if (masterKey !== null && credentials.sameSecret(key, masterKey)) {
+  const keyHash = credentials.hashKey(key);
+  if (masterKey !== null && credentials.isHashOf(keyHash, masterKey)) {
     const mark = markOf(gateway, token, { kind: "admin" });
     return opened(await limiter.call("sessions.open-admin", { ...hash, mark }));
   }
   if (looksLikeManagedKey(key)) {
-    const opening = { ...hash, key_hash: credentials.hashKey(key) };
+    const opening = { ...hash, key_hash: keyHash };
     return opened(await limiter.call("sessions.open", opening));
   }
   if (jwt === null || !looksLikeJwt(key)) return wrongKey;

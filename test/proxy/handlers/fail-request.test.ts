@@ -92,8 +92,8 @@ async function run({ body, path, change, play, prepare }: Injection): Promise<Ru
       userPathHeader: "x-sluice-user-path",
       open: true,
       adminOpen: true,
-      sameSecret: () => true,
       hashKey: () => "",
+      isHashOf: () => true,
     },
     limiter: Object.assign(fake.gateway.limiter, { keysExist: false, reachable: true }),
     log: {
@@ -149,7 +149,7 @@ const table: readonly Expected[] = [
   {
     name: "authenticate",
     change: ({ credentials }) => ({
-      credentials: { ...credentials, open: false, masterKey: "key", sameSecret: fail },
+      credentials: { ...credentials, open: false, masterKey: "key", isHashOf: fail },
     }),
     prepare: (exchange) =>
       Object.defineProperty(exchange, "header", {
