@@ -1,4 +1,5 @@
 /** All cases: the reports that were tried, by subject. */
+import { agentReports } from "./agents.js";
 import { contentReports } from "./content.js";
 import { failures } from "./failures.js";
 import type { OutsideCase } from "./outside-case.js";
@@ -12,4 +13,5 @@ export const cases: readonly OutsideCase[] = [
   ...toolReports,
   ...contentReports,
   ...failures,
+  ...agentReports,
 ];
