@@ -45,7 +45,7 @@ export const googleConfigFields: FieldTable = fieldTable({
   frequencyPenalty: mapped("`frequency_penalty`"),
   seed: mapped("`seed`"),
   responseMimeType: mapped(
-    "`application/json` → `response_format`: `json_schema` with a schema, else `json_object`; `text/plain` is the default; others are refused",
+    "`application/json` → `response_format`: `json_schema` with a schema, else `json_object`, with an instruction unless a message has the word JSON; `text/plain` is the default; others are refused",
   ),
   responseSchema: mapped("`response_format.json_schema`, as JSON Schema"),
   responseJsonSchema: mapped("`response_format.json_schema`"),

@@ -2,7 +2,8 @@
  * Translates a request to generate content in Gemini's own API to a chat request.
  * `google-request-fields.ts` lists the fields.
  */
-import { isAbsent } from "../../../shared/checked.js";
+import { isAbsent, isObject } from "../../../shared/checked.js";
+import { writeExactly } from "../../body/exact-json.js";
 import { effortOfBudget, schemaFormat } from "../shared/chat-request.js";
 import { quote } from "../shared/request-check.js";
 import { RequestReader } from "../shared/request-reader.js";
@@ -44,6 +45,7 @@ export function googleRequestToChat(
   set("reasoning_effort", reasoningEffort(config["thinkingConfig"], reader));
   set("response_format", responseFormat(config, reader));
   set("service_tier", reader.enumValue(body["serviceTier"], serviceTiers, "serviceTier"));
+  askForJson(out);
   return reader.result(out);
 }
 
@@ -104,6 +106,14 @@ function responseFormat(config: JsonObject, reader: RequestReader): JsonObject |
     return schemaFormat(jsonSchemaOf(schema) as JsonObject);
   }
   return type === "application/json" ? { type: "json_object" } : undefined;
+}
+
+/** OpenAI refuses its JSON mode unless a message has the word; Google doesn't ask for that. */
+function askForJson(out: Record<string, unknown>): void {
+  const { response_format: format, messages } = out;
+  const wantsJson = isObject(format) && format["type"] === "json_object";
+  if (!wantsJson || !Array.isArray(messages) || /json/i.test(writeExactly(messages))) return;
+  out["messages"] = [{ role: "system", content: "Answer with JSON." }, ...messages];
 }
 
 /** Google's default corresponds to OpenAI's `default`. */

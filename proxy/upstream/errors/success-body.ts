@@ -58,8 +58,12 @@ function hasContent(text: string): boolean {
   return at !== -1 && text[at + content.length] !== '"';
 }
 
+/** OpenRouter has sent it, with the answer in a field that no client reads. */
+const nullChoices = '"choices":null';
+
 /** A cheap test, for each answer: most are seen not to be empty without parsing. */
 function maybeEmpty(text: string): boolean {
+  if (text.includes(nullChoices)) return true;
   if (hasContent(text)) return false;
   return (
     hasEmptyList(text) ||
@@ -83,6 +87,7 @@ export function isEmptyAnswer(text: string): boolean {
   if (type === "message") return content === undefined;
   if (object === "response")
     return status === "completed" && Array.isArray(output) && output.length === 0;
+  if (choices === null) return true;
   if (object === "chat.completion") return Array.isArray(choices) && isNoChoice(choices);
   return isEmptyOfGoogle(value);
 }

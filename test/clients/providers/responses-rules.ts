@@ -141,6 +141,7 @@ const fields: FieldShapes = {
   client_metadata: nullable(anyObject),
   parallel_tool_calls: nullable(flag),
   previous_response_id: nullable(text),
+  prompt: nullable(anyObject),
   prompt_cache_key: nullable(text),
   prompt_cache_options: nullable(anyObject),
   prompt_cache_retention: nullable(text),

@@ -6,6 +6,25 @@ import { asked, refusal, translated } from "./translate-google-request.js";
 
 const messages = [{ role: "user", content: "hi" }];
 
+t.test("JSON mode needs a message with the word", async (t) => {
+  const generationConfig = { responseMimeType: "application/json" };
+  const response_format = { type: "json_object" };
+  const instruction = { role: "system", content: "Answer with JSON." };
+  const { chat, dropped } = translated({ generationConfig });
+  t.same(
+    { chat, dropped },
+    {
+      chat: { messages: [instruction, ...messages], response_format },
+      dropped: [],
+    },
+  );
+  const contents = [{ role: "user", parts: [{ text: "in Json" }] }];
+  t.same(translated({ contents, generationConfig }).chat, {
+    messages: [{ role: "user", content: "in Json" }],
+    response_format,
+  });
+});
+
 t.test("the settings of a request", async (t) => {
   const schema = {
     type: "object",
@@ -22,7 +41,6 @@ t.test("the settings of a request", async (t) => {
     [{ maxOutputTokens: 100 }, { max_completion_tokens: 100 }],
     [{ max_output_tokens: 100 }, { max_completion_tokens: 100 }],
     [{ stopSequences: ["END"] }, { stop: ["END"] }],
-    [{ responseMimeType: "application/json" }, { response_format: { type: "json_object" } }],
     [{ responseMimeType: "text/plain", candidateCount: 1, responseModalities: ["TEXT"] }, {}],
     [
       { responseMimeType: "application/json", responseJsonSchema: schema },
