@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net";
 import t from "tap";
 import type { RecordItem, RecordPage } from "../shared/api/record-item.js";
 import { type MoneyCase, moneyCases, moneyPrices } from "./outside/money/cases.js";
+import { rateCases } from "./outside/money/rates.js";
 import { makeSite } from "./support/processes/processes.js";
 
 const providers = [
@@ -21,6 +22,10 @@ const providers = [
   "deepinfra",
   "cohere",
   "mistral",
+  "bedrock",
+  "together",
+  "fireworks",
+  "cerebras",
 ];
 let playing: MoneyCase | null = null;
 const server = createServer((request, response) => {
@@ -90,7 +95,7 @@ async function recordOf(requestId: string): Promise<RecordItem | undefined> {
   return undefined;
 }
 
-for (const one of moneyCases)
+for (const one of [...moneyCases, ...rateCases])
   t.test(`${one.id}: $${one.usd ?? "(unpriced)"}`, async (t) => {
     playing = one;
     const { path, sends = {}, sendsType = "application/json" } = one;

@@ -118,7 +118,11 @@ function withRequestedUnits(
 ): Usage {
   if (operation === "speech") {
     const characters = Array.from(textOf(requestFields(body)["input"])).length;
-    return withCounts(usage, { characters: Math.min(characters, measurePerResponseMax) });
+    return withCounts(usage, {
+      characters: Math.min(characters, measurePerResponseMax),
+      // Nothing else is put out.
+      audioOutputTokens: usage.outputTokens,
+    });
   }
   if (operation === null || !pictures.has(operation)) return usage;
   const { n, quality, size } = requestFields(body);

@@ -74,9 +74,10 @@ const outputPicks: Picks = new Map<string, "all" | Picks>([
   ["action", new Map([["type", "all"]])],
 ]);
 const ofUsage: Picks = new Map([["usage", "all"]]);
-const toolPicks: Picks = new Map([
+const toolPicks: Picks = new Map<string, "all" | Picks>([
   ["type", "all"],
   ["model", "all"],
+  ["container", new Map([["memory_limit", "all"]])],
 ]);
 const answerPicks: readonly (readonly [string, "all" | Picks])[] = [
   ["usage", "all"],
@@ -104,6 +105,7 @@ export const usagePicks: Picks = new Map<string, "all" | Picks>([
   ["usageMetadata", "all"],
   ["candidates", new Map([["groundingMetadata", groundingPicks]])],
   ["modelVersion", "all"],
+  ["serviceTier", "all"],
   ["usage_breakdown", "all"],
   ["meta", "all"],
   ["usage_info", "all"],
@@ -135,8 +137,10 @@ const besideUsage = ["service_tier", "tool_usage", "usage_breakdown"] as const;
  * Anthropic uses for them in the usage.
  */
 function withContext(usage: Fields, answer: Fields): Fields {
-  const { service_tier: tier, tool_usage: tools, usage_breakdown: breakdown } = answer;
-  const calls = callsIn(answer["output"]);
+  const { service_tier: named, tool_usage: tools, usage_breakdown: breakdown } = answer;
+  // Bedrock's Converse has the second.
+  const tier = named ?? answer["serviceTier"];
+  const calls = callsIn(answer);
   const result =
     isAbsent(tools) && isAbsent(breakdown) && calls === null
       ? withTier(usage, tier)
@@ -191,8 +195,11 @@ function isOfMaps(chunk: unknown): boolean {
   return isObject(chunk) && isObject(chunk["maps"]);
 }
 
-/** Opening a result, or searching within it, isn't another search. */
-function callsIn(output: unknown): Fields | null {
+/**
+ * Opening a result, or searching within it, isn't another search. A container counts once for each
+ * GB of its memory, by which it is billed.
+ */
+function callsIn({ output, tools }: Fields): Fields | null {
   if (!Array.isArray(output)) return null;
   let web = 0;
   let file = 0;
@@ -211,12 +218,22 @@ function callsIn(output: unknown): Fields | null {
   return {
     web_search_requests: web,
     file_search_requests: file,
-    ...(containers === null ? {} : { containers: containers.size }),
+    ...(containers === null ? {} : { containers: containers.size * memoryIn(tools) }),
   };
 }
 
+/** In GB; 1 by default. */
+function memoryIn(tools: unknown): number {
+  const containers = (Array.isArray(tools) ? tools : [])
+    .filter((tool) => isObject(tool) && tool["type"] === "code_interpreter")
+    .map((tool: Fields) => tool["container"])
+    .filter(isObject);
+  const [, gigabytes = "1"] = /^(\d{1,3})g$/.exec(String(containers[0]?.["memory_limit"])) ?? [];
+  return Math.max(1, Number(gigabytes));
+}
+
 const toolCallOrUsage = /(?:_search|code_interpreter)_call"|"tool_usage"/;
-const errorOrTier = /"(?:error|service_tier)"/;
+const errorOrTier = /"(?:error|service_tier|serviceTier)"/;
 
 const escapedName = /"[A-Za-z_]*\\u00[4-7]/;
 
@@ -247,7 +264,8 @@ export function usageAtEnd(text: string): unknown {
     if (!isObject(usage)) return null;
     // Chat completions list no calls of tools.
     if (isAbsent(usage["prompt_tokens"]) && toolCallOrUsage.test(text)) return null;
-    const saysTier = !isAbsent(usage["service_tier"]) || !isAbsent(end["service_tier"]);
+    const tier = usage["service_tier"] ?? end["service_tier"] ?? end["serviceTier"];
+    const saysTier = !isAbsent(tier);
     return saysTier || !hasEither ? end : null;
   } catch {
     // The match is nested deeper, or is a value.

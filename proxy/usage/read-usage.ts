@@ -438,7 +438,9 @@ export function readUsageDetails(
       rare["total_thought_tokens"],
     outputTokens,
   );
-  const lasting = objectOf(usage["cache_creation"])["ephemeral_1h_input_tokens"];
+  const lasting =
+    objectOf(usage["cache_creation"])["ephemeral_1h_input_tokens"] ??
+    writtenForAnHour(rare["cacheDetails"]);
   const cacheWrite1hTokens = part(lasting, cacheWriteInputTokens);
   const { webSearches, fileSearches, mapsSearches, containers } = toolCalls(rare);
   const searchUnits = calls(rare["search_units"]);
@@ -553,6 +555,12 @@ export function tierIn(usage: Fields): string | null {
 /** Models from before Anthropic's regions have none. */
 export function regionIn(raw: unknown): string | null {
   return raw === "not_available" ? null : labelOf(raw);
+}
+
+/** From the list `{ttl, inputTokens}` of Bedrock's Converse. */
+function writtenForAnHour(details: unknown): unknown {
+  if (!Array.isArray(details)) return undefined;
+  return details.find((one) => isObject(one) && one["ttl"] === "1h")?.["inputTokens"];
 }
 
 function objectOf(value: unknown): Fields {

@@ -43,7 +43,7 @@ export const detailNames = [
   "characters",
   /** Pictures that were made. */
   "images",
-  /** Containers that ran code. */
+  /** Containers that ran code, once for each GB of their memory. */
   "containers",
   /** Pages of documents that were read. */
   "pages",

@@ -244,7 +244,7 @@ const rateSettings = {
   per_searched_request: unit("0.035", "US dollars a request with at least one web search."),
   per_file_search: unit("0.0025", "US dollars a file search of the provider's."),
   per_maps_search: unit("0.025", "US dollars a request grounded with maps."),
-  per_container: unit("0.03", "US dollars a container that ran code."),
+  per_container: unit("0.03", "US dollars a container that ran code, for each GB of its memory."),
   service_tiers: {
     kind: factorsByName,
     defaultText: "none",

@@ -41,17 +41,27 @@ function chatAnswer(usage: object | null, more: object = {}): object {
     ...more,
   };
 }
-type Case = Omit<MoneyCase, "path" | "reported">;
+export type Case = Omit<MoneyCase, "path" | "reported">;
 
 /** A chat completion, whole. */
-const chat = (model: string, usage: object | null, one: Case, more: object = {}): MoneyCase => ({
+export const chat = (
+  model: string,
+  usage: object | null,
+  one: Case,
+  more: object = {},
+): MoneyCase => ({
   path: "/v1/chat/completions",
   sends: { model, messages: hello },
   reported: { body: chatAnswer(usage, more) },
   ...one,
 });
 /** The same as a stream. */
-const chatStream = (model: string, usage: object, one: Case, more: object = {}): MoneyCase => {
+export const chatStream = (
+  model: string,
+  usage: object,
+  one: Case,
+  more: object = {},
+): MoneyCase => {
   const chunk = { id: "c", object: "chat.completion.chunk", created: 1, model: "m", ...more };
   return {
     path: "/v1/chat/completions",
@@ -76,13 +86,18 @@ const messagesAnswer = (usage: object): object => ({
   stop_sequence: null,
   usage,
 });
-const messages = (model: string, usage: object, one: Case): MoneyCase => ({
+export const messages = (model: string, usage: object, one: Case): MoneyCase => ({
   path: "/v1/messages",
   sends: { model, max_tokens: 9, messages: hello },
   reported: { body: messagesAnswer(usage) },
   ...one,
 });
-const messagesStream = (model: string, begun: object, ended: object, one: Case): MoneyCase => ({
+export const messagesStream = (
+  model: string,
+  begun: object,
+  ended: object,
+  one: Case,
+): MoneyCase => ({
   path: "/v1/messages",
   sends: { model, max_tokens: 9, messages: hello, stream: true },
   reported: {
@@ -115,13 +130,18 @@ const response = (usage: object, more: object): object => ({
   ...more,
   usage,
 });
-const responses = (model: string, usage: object, one: Case, more: object = {}): MoneyCase => ({
+export const responses = (
+  model: string,
+  usage: object,
+  one: Case,
+  more: object = {},
+): MoneyCase => ({
   path: "/v1/responses",
   sends: { model, input: "x" },
   reported: { body: response(usage, more) },
   ...one,
 });
-const responsesStream = (
+export const responsesStream = (
   model: string,
   usage: object,
   one: Case,
@@ -154,7 +174,12 @@ const googleAnswer = (
   usageMetadata,
   ...more,
 });
-const google = (model: string, usage: object, one: Case, candidate: object = {}): MoneyCase => ({
+export const google = (
+  model: string,
+  usage: object,
+  one: Case,
+  candidate: object = {},
+): MoneyCase => ({
   path: `/v1beta/models/gemini/${model}:generateContent`,
   sends: { contents: [{ role: "user", parts: [{ text: "x" }] }] },
   reported: { body: googleAnswer(usage, candidate) },
@@ -171,14 +196,14 @@ const googleStream = (model: string, usage: object, one: Case, candidate = {}): 
   },
   ...one,
 });
-const image = (model: string, sends: object, answer: object, one: Case): MoneyCase => ({
+export const image = (model: string, sends: object, answer: object, one: Case): MoneyCase => ({
   path: "/v1/images/generations",
   sends: { model, prompt: "x", ...sends },
   reported: { body: { created: 1, data: [{ b64_json: "aGVsbG8=" }], ...answer } },
   ...one,
 });
 const boundary = "b0";
-const transcription = (model: string, answer: object, one: Case): MoneyCase => ({
+export const transcription = (model: string, answer: object, one: Case): MoneyCase => ({
   path: "/v1/audio/transcriptions",
   sends: [
     `--${boundary}\r\ncontent-disposition: form-data; name="model"\r\n\r\n${model}\r\n`,
@@ -189,13 +214,13 @@ const transcription = (model: string, answer: object, one: Case): MoneyCase => (
   reported: { body: { text: "hello", ...answer } },
   ...one,
 });
-const speech = (model: string, input: string, one: Case): MoneyCase => ({
+export const speech = (model: string, input: string, one: Case): MoneyCase => ({
   path: "/v1/audio/speech",
   sends: { model, input, voice: "alloy" },
   reported: { body: "sound", type: "audio/mpeg" },
   ...one,
 });
-const passthrough = (path: string, sends: object, body: object, one: Case): MoneyCase => ({
+export const passthrough = (path: string, sends: object, body: object, one: Case): MoneyCase => ({
   path: `/p/${path}`,
   sends,
   reported: { body },
