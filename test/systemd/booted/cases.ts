@@ -62,7 +62,7 @@ export const cases: readonly Case[] = [
       machine.sh(`set -e\n${install}`);
       requireThat(machine.sh(state) === before, "the second run changed something");
       machine.sh(
-        block(page, "The gateway is closed").replace(/^curl .*/, `${sluice} config check`),
+        block(page, "The block makes a master key").replace(/^curl .*/, `${sluice} config check`),
       );
       machine.sh("systemctl restart sluice-proxy");
       machine.sh(`${sluice} limits set / --rpd 100000000`);
@@ -240,7 +240,7 @@ export const cases: readonly Case[] = [
   {
     name: "a further proxy runs beside the first, and starts and stops with the target",
     async play(machine, { page }) {
-      machine.sh(block(page, "Or a proxy with a port of its own"));
+      machine.sh(block(page, "For a proxy with a port of its own"));
       const { plain, streams, failures } = await startLoad(machine, 8081)();
       requireThat(failures.length === 0 && plain > 0 && streams > 0, failures.join("; "));
       const services = [...units, "sluice-proxy@8081", "sluice-proxy-worker@2"];
