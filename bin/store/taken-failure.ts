@@ -1,10 +1,13 @@
-/** The error of a command that needs the daemon to be stopped. */
+/** The failure of a command that needs a stopped daemon, if one is running. */
 import { failure } from "../../shared/error-code.js";
 import { CommandFailure } from "../session/command-failure.js";
 import { exitCodes } from "../session/exit-code.js";
 import { damage } from "./verified-report.js";
 
-/** Throws it for errors of a taken store or socket; a missing store is reported as damage. */
+/**
+ * Throws the failure for errors of a taken store or socket. An unreadable store is reported as
+ * damage.
+ */
 export function takenFailure(error: unknown): never {
   if (error instanceof Error && error.name === "StoreUnreadableError")
     throw damage([error.message]);

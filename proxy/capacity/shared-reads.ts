@@ -5,10 +5,11 @@
  */
 
 interface SharedReadBounds {
-  /** Running at a time. */
+  /** The most reads that run at a time. */
   readonly runningMax: number;
-  /** Waiting, of all callers and of one. */
+  /** The most reads that wait. */
   readonly waitingMax: number;
+  /** The most reads of one caller that wait. */
   readonly waitingPerCallerMax: number;
 }
 
@@ -30,7 +31,7 @@ interface Question<T> {
 export class SharedReads<T> {
   readonly #bounds: SharedReadBounds;
   readonly #waiting = new Map<string, Read<T>>();
-  readonly #waitingOf = new Map<string, number>();
+  readonly #waitingPerCaller = new Map<string, number>();
   #running = 0;
 
   constructor(bounds: SharedReadBounds) {
@@ -58,18 +59,18 @@ export class SharedReads<T> {
 
   #wait(key: string, read: Read<T>): Read<T> | null {
     const { waitingMax, waitingPerCallerMax } = this.#bounds;
-    const others = this.#waitingOf.get(read.caller) ?? 0;
+    const others = this.#waitingPerCaller.get(read.caller) ?? 0;
     if (this.#waiting.size >= waitingMax || others >= waitingPerCallerMax) return null;
     this.#waiting.set(key, read);
-    this.#waitingOf.set(read.caller, others + 1);
+    this.#waitingPerCaller.set(read.caller, others + 1);
     return read;
   }
 
   #remove(key: string, { caller }: Read<T>): void {
     this.#waiting.delete(key);
-    const left = this.#waitingOf.get(caller)! - 1;
-    if (left === 0) this.#waitingOf.delete(caller);
-    else this.#waitingOf.set(caller, left);
+    const left = this.#waitingPerCaller.get(caller)! - 1;
+    if (left === 0) this.#waitingPerCaller.delete(caller);
+    else this.#waitingPerCaller.set(caller, left);
   }
 
   #next(): void {

@@ -1,8 +1,7 @@
 /**
- * Under which name a model is recorded and summed. Callers choose the names, so only those count
- * for which somebody vouches: the operator, who configured it; the provider, which lists it; or the
- * provider, which has answered a request for it today, for a bounded number of names. All others
- * have one name together.
+ * The name under which a model is recorded and summed. Callers choose the names of models, so a
+ * name is used only if the operator has configured it, or its provider lists it or has answered a
+ * request for it today. The last kind is bounded in number. All other models share one name.
  */
 import { unlistedModelsMax } from "../../shared/bounds.js";
 import type { Config } from "../../shared/config/config.js";
@@ -25,7 +24,7 @@ export function createRecordedModels(
   config: Pick<Config, "virtualModels" | "prices"> & Partial<Pick<Config, "aliases">>,
   { models, nowMs }: { readonly models: ModelCatalog; readonly nowMs: () => number },
 ): RecordedModels {
-  const oneName = (provider: string, model: string): string => {
+  const usualName = (provider: string, model: string): string => {
     const known = models.current().known.get(provider);
     return known === undefined ? model : modelName(known.naming, model);
   };
@@ -35,7 +34,7 @@ export function createRecordedModels(
       ...(config.aliases ?? []).flatMap(({ to }) => (to.kind === "target" ? [to] : [])),
       ...config.prices,
     ].map(({ provider, model }) =>
-      `${provider}/${model === null ? model : oneName(provider, model)}`.toLowerCase(),
+      `${provider}/${model === null ? model : usualName(provider, model)}`.toLowerCase(),
     ),
   );
   /** By provider, what it answered today and doesn't list. */

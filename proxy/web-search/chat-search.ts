@@ -45,10 +45,11 @@ class ChatSearch implements SearchConversation {
   /** The model's message in this turn. */
   #message: Record<string, unknown> = {};
   readonly #calls = new Map<unknown, Call>();
-  /** The client's index of each call of its own. */
+  /** The index, in the client's answer, of each call of the client's tools. */
   readonly #indexes = new Map<unknown, number>();
-  #first: JsonObject = {};
-  #finish: unknown = null;
+  /** The first answer or chunk, for its fields beside the choices, such as its id. */
+  #answerFields: JsonObject = {};
+  #finishReason: unknown = null;
   #usage: unknown;
   #hasFailed = false;
 
@@ -90,12 +91,12 @@ class ChatSearch implements SearchConversation {
   }
 
   answer(answer: JsonObject): void {
-    if (this.#turns === 1) this.#first = answer;
+    if (this.#turns === 1) this.#answerFields = answer;
     this.#usage = summed(this.#usage, answer["usage"]);
     const { choices } = answer;
     const choice: unknown = Array.isArray(choices) ? choices[0] : null;
     if (!isObject(choice) || !isObject(choice["message"])) return;
-    this.#finish = choice["finish_reason"];
+    this.#finishReason = choice["finish_reason"];
     this.#message = { ...choice["message"] };
     const { content, tool_calls: calls } = this.#message;
     if (Array.isArray(calls))
@@ -116,14 +117,14 @@ class ChatSearch implements SearchConversation {
     if (isObject(usage)) this.#usage = summed(this.#usage, usage);
     const choice: unknown = Array.isArray(choices) ? choices[0] : null;
     if (!isObject(choice)) return "";
-    if (this.#first["id"] === undefined) this.#first = head;
-    if (choice["finish_reason"]) this.#finish = choice["finish_reason"];
+    if (this.#answerFields["id"] === undefined) this.#answerFields = head;
+    if (choice["finish_reason"]) this.#finishReason = choice["finish_reason"];
     const delta = isObject(choice["delta"]) ? this.#forClient(choice["delta"]) : {};
     return Object.keys(delta).length === 0 ? "" : this.#written({ ...choice, delta });
   }
 
   #written(choice: JsonObject): string {
-    const chunk = { ...this.#first, choices: [{ ...choice, finish_reason: null }] };
+    const chunk = { ...this.#answerFields, choices: [{ ...choice, finish_reason: null }] };
     return formatEvent({ event: null, data: JSON.stringify(chunk) });
   }
 
@@ -140,14 +141,14 @@ class ChatSearch implements SearchConversation {
       this.#message["content"] = `${String(this.#message["content"])}${content}`;
       this.#text += String(shown["content"]);
     }
-    const own = Array.isArray(pieces)
+    const clientCalls = Array.isArray(pieces)
       ? pieces.filter(isObject).flatMap((one) => this.#piece(one))
       : [];
-    if (own.length > 0) shown["tool_calls"] = own;
+    if (clientCalls.length > 0) shown["tool_calls"] = clientCalls;
     return shown;
   }
 
-  /** The piece of a call, if it is of the client's. */
+  /** Keeps a piece of a call. Returns it for the client, unless it is of a search. */
   #piece(piece: JsonObject): readonly JsonObject[] {
     const { index, id, function: called } = piece;
     const { name = "", arguments: more = "" } = isObject(called) ? called : {};
@@ -159,16 +160,16 @@ class ChatSearch implements SearchConversation {
         function: { name: String(name), arguments: String(more) },
       });
     else call.function.arguments += String(more);
-    if (this.#isCall(this.#calls.get(index)!)) return [];
+    if (this.#isSearch(this.#calls.get(index)!)) return [];
     if (!this.#indexes.has(index)) this.#indexes.set(index, this.#indexes.size);
     return [{ ...piece, index: this.#indexes.get(index) }];
   }
 
-  #isCall({ function: called }: Call): boolean {
+  #isSearch({ function: called }: Call): boolean {
     return called?.name === this.#name;
   }
 
-  /** None beside calls of the client's: the model searches again once it has their results. */
+  /** None beside calls of the client's tools: with their results the model searches again. */
   get calls(): readonly SearchCall[] {
     if (this.isOver) return [];
     return [...this.#calls.values()].map(({ id, function: called }) => ({
@@ -178,7 +179,7 @@ class ChatSearch implements SearchConversation {
   }
 
   get isOver(): boolean {
-    return this.#hasFailed || [...this.#calls.values()].some((call) => !this.#isCall(call));
+    return this.#hasFailed || [...this.#calls.values()].some((call) => !this.#isSearch(call));
   }
 
   searching(): string {
@@ -206,23 +207,23 @@ class ChatSearch implements SearchConversation {
   }
 
   /** A model that was told to stop searching and still calls has ended its turn. */
-  #reason(): unknown {
-    return this.#finish === "tool_calls" && !this.isOver ? "stop" : this.#finish;
+  #lastReason(): unknown {
+    return this.#finishReason === "tool_calls" && !this.isOver ? "stop" : this.#finishReason;
   }
 
   whole(): JsonObject {
-    const { tool_calls: _, ...said } = this.#message;
-    const own = [...this.#calls.values()].filter((call) => !this.#isCall(call));
+    const { tool_calls: _, ...fields } = this.#message;
+    const clientCalls = [...this.#calls.values()].filter((call) => !this.#isSearch(call));
     const annotations = this.#annotations();
     const message = {
-      ...said,
-      content: this.#text === "" ? (said["content"] ?? null) : this.#text,
+      ...fields,
+      content: this.#text === "" ? (fields["content"] ?? null) : this.#text,
       ...(annotations.length === 0 ? {} : { annotations }),
-      ...(own.length === 0 ? {} : { tool_calls: own }),
+      ...(clientCalls.length === 0 ? {} : { tool_calls: clientCalls }),
     };
-    const choices = [{ index: 0, message, logprobs: null, finish_reason: this.#reason() }];
+    const choices = [{ index: 0, message, logprobs: null, finish_reason: this.#lastReason() }];
     return {
-      ...this.#first,
+      ...this.#answerFields,
       choices,
       ...(this.#usage === undefined ? {} : { usage: this.#usage }),
     };
@@ -232,10 +233,10 @@ class ChatSearch implements SearchConversation {
     if (this.#hasFailed) return "";
     const annotations = this.#annotations();
     const delta = annotations.length === 0 ? {} : { annotations };
-    const choices = [{ index: 0, delta, finish_reason: this.#reason() }];
-    const events = [{ ...this.#first, choices }];
+    const choices = [{ index: 0, delta, finish_reason: this.#lastReason() }];
+    const events = [{ ...this.#answerFields, choices }];
     if (isObject(this.#usage) && isCount(this.#usage["total_tokens"]))
-      events.push({ ...this.#first, choices: [], usage: this.#usage } as never);
+      events.push({ ...this.#answerFields, choices: [], usage: this.#usage } as never);
     return [...events.map((chunk) => JSON.stringify(chunk)), "[DONE]"]
       .map((data) => formatEvent({ event: null, data }))
       .join("");

@@ -136,7 +136,7 @@ class GoogleSearch implements SearchConversation {
     return formatEvent({ event: null, data: JSON.stringify({ ...this.#answerFields, ...chunk }) });
   }
 
-  /** None beside calls of the client's: the model searches again once it has their results. */
+  /** None beside calls of the client's tools: with their results the model searches again. */
   get calls(): readonly SearchCall[] {
     if (this.isOver) return [];
     return this.#turnParts

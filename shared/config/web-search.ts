@@ -1,4 +1,4 @@
-/** The search that Sluice runs for models without one (docs/web-search.md). */
+/** The web search that Sluice runs for models that have none of their own (docs/web-search.md). */
 export const searchProviders = ["tavily", "brave", "exa", "searxng"] as const;
 export type SearchProvider = (typeof searchProviders)[number];
 

@@ -187,7 +187,7 @@ function compiled<T>(
   const head = kind === null ? [] : [JSON.stringify(kind)];
   const reads: string[] = [];
   const values = kind === null ? [] : [`kind: ${head[0]}`];
-  const slots = [...head];
+  const elements = [...head];
   let required = head.length;
   for (const [name, field] of Object.entries(fields)) {
     if ("constant" in field) {
@@ -195,12 +195,14 @@ function compiled<T>(
       continue;
     }
     reads.push(
-      `const $${name} = fields.${name}.read(frame[${slots.length}]);`,
+      `const $${name} = fields.${name}.read(frame[${elements.length}]);`,
       `if ($${name} === broken) return broken;`,
     );
     values.push(`${name}: $${name}`);
-    slots.push(field.write === undefined ? `value.${name}` : `fields.${name}.write(value.${name})`);
-    if (!("optional" in field)) required = slots.length;
+    elements.push(
+      field.write === undefined ? `value.${name}` : `fields.${name}.write(value.${name})`,
+    );
+    if (!("optional" in field)) required = elements.length;
   }
   const read = new Function(
     "fields",
@@ -214,13 +216,13 @@ function compiled<T>(
     }`,
   ) as (...of: unknown[]) => Kind<T>["read"];
   const shorten =
-    required === slots.length
+    required === elements.length
       ? ""
       : `while (frame.length > ${required} && frame[frame.length - 1] === undefined) frame.pop();`;
   const write = new Function(
     "fields",
     `return (value) => {
-      const frame = [${slots.join(", ")}];
+      const frame = [${elements.join(", ")}];
       ${shorten}
       return frame;
     }`,

@@ -68,7 +68,7 @@ export function planReconciling({ engine, copy, own }: Sides): Reconciling {
   return { ...join(own, theirs, mine), taken, reported, deleted };
 }
 
-/** Whether the engine's definition replaces the host's copy. */
+/** Whether a definition that was read from the engine replaces the host's copy of it. */
 export function isInForce(read: Stamped, known: Stamped): boolean {
   return (
     read.stamp > known.stamp ||

@@ -1,8 +1,8 @@
 /**
- * The cookie of a session of the dashboard (docs/dashboard.md, "Signing in"). Over TLS it is
- * `__Host-sluice`, which no other host can set and no request without TLS carries. Without TLS
- * browsers take no such cookie (Safari none at all, Chromium and Firefox none of that name, not
- * even at localhost), so there it is `sluice`.
+ * The cookie of a session of the dashboard (docs/dashboard.md, "Signing in"). Over TLS its name is
+ * `__Host-sluice`: browsers let no other host set such a cookie, and send it only over TLS. Without
+ * TLS its name is `sluice`, because browsers don't accept secure cookies there (Safari none at all,
+ * Chromium and Firefox none with that prefix, even at localhost).
  */
 import { type Failure, plainFailure } from "../../../shared/error-code.js";
 import type { RequestHeaders } from "../../http/exchange.js";
@@ -11,7 +11,7 @@ const secureName = "__Host-sluice";
 const plainName = "sluice";
 /** 32 bytes in base64url. */
 const tokenShape = /^[\w-]{43}$/;
-/** What a browser sends is some hundred bytes; a header has 64 KiB at most. */
+/** Browsers send a few hundred bytes; a header may have 64 KiB. */
 const pairsMax = 200;
 
 export interface SessionCookie {
@@ -20,8 +20,8 @@ export interface SessionCookie {
 }
 
 /**
- * The session's cookie of a `Cookie` header; null if there is none, or more than one of the name,
- * of which another host may have set either. `secureOnly`: the request has come over TLS for sure.
+ * The session's cookie in a `Cookie` header. Null if there is none, or if several have the name:
+ * another host may have set one of them. `secureOnly`: the request is known to have come over TLS.
  */
 export function readSessionCookie(
   header: string | undefined,
@@ -42,17 +42,17 @@ export function readSessionCookie(
   return tokens.length === 1 && tokenShape.test(token!) ? { token: token!, secure } : null;
 }
 
-/** The value of the `Set-Cookie` that begins a session. It goes when the browser is closed. */
+/** The value of the `Set-Cookie` that begins a session, which ends when the browser is closed. */
 export function sessionCookie({ token, secure }: SessionCookie): string {
-  return `${named(secure)}=${token}; ${attributes(secure)}`;
+  return `${cookieName(secure)}=${token}; ${attributes(secure)}`;
 }
 
-/** The value of the `Set-Cookie` that takes it back. */
+/** The value of the `Set-Cookie` that removes the session's cookie. */
 export function endedCookie(secure: boolean): string {
-  return `${named(secure)}=; ${attributes(secure)}; Max-Age=0`;
+  return `${cookieName(secure)}=; ${attributes(secure)}; Max-Age=0`;
 }
 
-function named(secure: boolean): string {
+function cookieName(secure: boolean): string {
   return secure ? secureName : plainName;
 }
 
@@ -62,20 +62,20 @@ function attributes(secure: boolean): string {
 
 type BrowserRequest = Pick<RequestHeaders, "header"> & { readonly method: string };
 
-/** Why a request that rides on a session is refused, or null. */
+/** Why a request with a session's cookie is refused as forged by another site; null if it isn't. */
 export function crossSiteProblem(request: BrowserRequest): Failure | null {
   const reads = request.method === "GET" || request.method === "HEAD";
   return originProblem(request, reads) ?? (reads ? null : bodyProblem(request));
 }
 
 function originProblem(request: BrowserRequest, reads: boolean): Failure | null {
-  // Set by the browser alone; "none": typed, or from a bookmark.
+  // Only browsers can set it. "none": the user typed the address or opened a bookmark.
   const site = request.header("sec-fetch-site");
   if (site !== undefined)
     return site === "same-origin" || (reads && site === "none")
       ? null
       : refused(`Sec-Fetch-Site is ${shown(site)}, not same-origin`);
-  // Browsers send the other header to trustworthy addresses alone, but this one with all changes.
+  // Browsers send Sec-Fetch-Site only to trustworthy addresses, but Origin with every change.
   const origin = request.header("origin");
   if (origin === undefined) return reads ? null : refused("there is no Origin");
   const host = request.header("host");
@@ -84,7 +84,7 @@ function originProblem(request: BrowserRequest, reads: boolean): Failure | null 
     : refused(`Origin ${shown(origin)} isn't the gateway's own`);
 }
 
-/** A form can send what a page wants, but not as JSON. */
+/** Another site's form can send any body, but not with the content type of JSON. */
 function bodyProblem(request: BrowserRequest): Failure | null {
   const length = request.header("content-length") ?? "0";
   const isEmpty = length === "0" && request.header("transfer-encoding") === undefined;

@@ -1,4 +1,4 @@
-/** GET /admin/targets: the targets that failed since their last answer, as seen by this proxy. */
+/** GET /admin/targets: the targets whose last attempt in this proxy has failed. */
 import type { TargetItem, TargetList } from "../../../shared/api/gateway-status.js";
 import { targetName } from "../../../shared/domain/target-name.js";
 import { formatMillis } from "../../../shared/time.js";

@@ -24,7 +24,7 @@ export async function batchInputProblem(
   { provider, fileId }: { readonly provider: Provider; readonly fileId: string },
 ): Promise<Failure | null> {
   const { config, upstream, passed } = provider;
-  const unread = (problem: Failure): Failure => ({
+  const cantCheck = (problem: Failure): Failure => ({
     ...problem,
     message: `the input file ${fileId} can't be checked: ${problem.message}`,
     param: "input_file_id",
@@ -35,13 +35,13 @@ export async function batchInputProblem(
     onCall: (abort) => exchange.onGone(abort),
   });
   if (answer.kind === "failed")
-    return unread(unansweredFailure(config.name, false, answer.failure));
+    return cantCheck(unansweredFailure(config.name, false, answer.failure));
   try {
     if (answer.status !== 200) {
       const error = upstream.redact((await firstBytes(answer.pieces)).toString("latin1"));
-      return unread(
+      return cantCheck(
         answer.status < 300
-          ? notAllOfIt(config.name, answer.status)
+          ? partOfFile(config.name, answer.status)
           : mapUpstreamError(config.name, answer.status, Buffer.from(error, "latin1")),
       );
     }
@@ -57,7 +57,7 @@ export async function batchInputProblem(
     });
   } catch (error) {
     if (!(error instanceof AnswerBroken)) throw error;
-    return unread(unansweredFailure(config.name, true, error.failure));
+    return cantCheck(unansweredFailure(config.name, true, error.failure));
   }
 }
 
@@ -70,7 +70,7 @@ function forWholeFile(headers: readonly string[]): string[] {
 }
 
 /** Any other success, such as 206, returns a part of the file or nothing. */
-function notAllOfIt(provider: string, status: number): Failure {
+function partOfFile(provider: string, status: number): Failure {
   return {
     ...failure("provider_unavailable", `${provider} answered ${status}, not 200`),
     provider,
