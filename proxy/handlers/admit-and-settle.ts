@@ -58,8 +58,8 @@ export async function admitRequest(
     return null;
   }
   const askedMonoMs = monoMs();
-  const asked = submission ? targets : withUnpriced(gateway, targets);
-  const outcome = await limiter.admit(caller, asked, submission, modelNames);
+  const marked = submission ? targets : withUnpriced(gateway, targets);
+  const outcome = await limiter.admit(caller, marked, submission, modelNames);
   const waitedMs = monoMs() - askedMonoMs;
   record.waited(waitedMs);
   if (isVerdict(outcome)) gateway.metrics.counts.judged(waitedMs);
@@ -70,8 +70,8 @@ export async function admitRequest(
   }
   const { admission } = outcome;
   record.identified(admission);
-  if (asked !== targets && admission.target !== null)
-    admission.target = targets[asked.indexOf(admission.target)]!;
+  if (marked !== targets && admission.target !== null)
+    admission.target = targets[marked.indexOf(admission.target)]!;
   record.admission = admission;
   // A batch submission counts at no target; it goes to the first one.
   record.target = admission.target ?? targets[0]!;

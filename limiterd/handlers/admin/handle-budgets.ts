@@ -64,7 +64,7 @@ const handlers: Readonly<Record<BudgetOp, Handler>> = {
 };
 
 /** Operations that may make stored accounts stale, so they need all accounts in memory. */
-const beginsAnew: ReadonlySet<BudgetOp> = new Set<BudgetOp>([
+const needsAllAccounts: ReadonlySet<BudgetOp> = new Set<BudgetOp>([
   "budgets.put",
   "budgets.delete",
   "budgets.put-settings",
@@ -77,7 +77,7 @@ export function handleBudgets(
   ports: AdminPorts,
 ): void {
   if (!state.settings.budgetsEnabled) return ports.fail(budgetsAreDisabled(state));
-  if (state.accountsLoading && beginsAnew.has(op)) return ports.fail(accountsAreLoading);
+  if (state.accountsLoading && needsAllAccounts.has(op)) return ports.fail(accountsAreLoading);
   handlers[op](state, body, nowMs, ports);
 }
 

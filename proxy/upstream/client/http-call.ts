@@ -74,7 +74,7 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
   #aborted = false;
   /** The connection was kept alive, so the provider may have closed it meanwhile. */
   #reused = false;
-  #sendAnew: (() => void) | null = null;
+  #resend: (() => void) | null = null;
 
   readonly #decode: typeof decodedAnswer;
 
@@ -98,8 +98,8 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
    * `send` sends the request again on a new connection, if its first connection has been closed
    * since that connection's last answer.
    */
-  mayBeSentAnew(send: () => void): void {
-    this.#sendAnew = send;
+  mayBeResent(send: () => void): void {
+    this.#resend = send;
   }
 
   /**
@@ -193,13 +193,13 @@ export class HttpCall implements CallHandler, UpstreamCall, EncodedSource, Watch
     this.#running = false;
     this.#unwatch();
     if (this.#aborted) return;
-    const sendAnew = this.#sendAnew;
-    if (sendAnew === null || !this.#foundClosed(error))
+    const resend = this.#resend;
+    if (resend === null || !this.#foundClosed(error))
       return this.#sink.onFailure(asUpstreamFailure(error));
-    this.#sendAnew = null;
+    this.#resend = null;
     this.isResent = this.isSent;
     this.isSent = false;
-    sendAnew();
+    resend();
   }
 
   /** The provider closed the connection while it was idle, before it answered this call. */

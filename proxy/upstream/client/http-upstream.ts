@@ -76,7 +76,7 @@ export function createHttpUpstream(
             ? body
             : Readable.from(body.pieces, { objectMode: false }),
       });
-      if (isHeld && isRepeatable) call.mayBeSentAnew(() => pool.dispatchAlone(options(), call));
+      if (isHeld && isRepeatable) call.mayBeResent(() => pool.dispatchAlone(options(), call));
       pool.dispatch(options(), call);
       return call;
     },

@@ -40,7 +40,7 @@ export class HttpProxyCall implements UpstreamCall, Watched {
   #awaitsClient = false;
   #paused = false;
   #over = false;
-  #sendAnew: (() => void) | null = null;
+  #resend: (() => void) | null = null;
 
   constructor(sink: UpstreamSink, deadlines: Deadlines, provider: ProviderConfig) {
     this.#sink = sink;
@@ -52,8 +52,8 @@ export class HttpProxyCall implements UpstreamCall, Watched {
    * `send` sends the request again on a new connection, if its first connection has been closed
    * since that connection's last answer.
    */
-  mayBeSentAnew(send: () => void): void {
-    this.#sendAnew = send;
+  mayBeResent(send: () => void): void {
+    this.#resend = send;
   }
 
   /**
@@ -158,13 +158,13 @@ export class HttpProxyCall implements UpstreamCall, Watched {
   onError(error: Error): void {
     if (this.#over) return;
     this.#release();
-    const sendAnew = this.#sendAnew;
-    if (sendAnew === null || !this.#foundClosed(error)) return this.#fail(asUpstreamFailure(error));
-    this.#sendAnew = null;
+    const resend = this.#resend;
+    if (resend === null || !this.#foundClosed(error)) return this.#fail(asUpstreamFailure(error));
+    this.#resend = null;
     this.#outgoing = null;
     this.isSent = false;
     this.#deadlines.unwatch(this);
-    sendAnew();
+    resend();
   }
 
   /** The provider closed the connection while it was idle, before it answered this call. */

@@ -115,7 +115,7 @@ export function createHttpProxyUpstream(
         server().web(substitute, noResponse, options, (error) => call.onError(replaceError(error)));
       };
       if (idempotentMethods.has(method) && (body === null || Buffer.isBuffer(body)))
-        call.mayBeSentAnew(() => sendBy(freshAgent));
+        call.mayBeResent(() => sendBy(freshAgent));
       sendBy(agent);
       return call;
     },
