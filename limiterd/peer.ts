@@ -116,8 +116,9 @@ export interface CountedVerdict {
   /** The number of the proxy's connection, and of the admitting verdict on it; both from 1. */
   readonly connection: number;
   readonly number: number;
-  /** Null: a reroute, counted only at its target. */
-  readonly userPath: string | null;
+  readonly userPath: string;
+  /** False: a reroute, counted only at its target. */
+  readonly atPath: boolean;
   /** Null: a submission, counted only at its path. */
   readonly target: Target | null;
   readonly lsn: number;
@@ -125,7 +126,7 @@ export interface CountedVerdict {
 }
 
 /** The number of fields of a verdict in the store. */
-const fieldsPerVerdict = 7;
+const fieldsPerVerdict = 8;
 /**
  * Read verdicts are dropped by copying the rest of the list, once at least this many and at least
  * half of the list are read.
@@ -170,11 +171,12 @@ export class UnreadVerdicts {
   toStored(): readonly unknown[] {
     const fields: unknown[] = [];
     for (let i = this.#first; i < this.#verdicts.length; i++) {
-      const { connection, number, userPath, target, lsn, atMs } = this.#verdicts[i]!;
+      const { connection, number, userPath, atPath, target, lsn, atMs } = this.#verdicts[i]!;
       fields.push(
         connection,
         number,
         userPath,
+        atPath,
         target?.provider ?? null,
         target?.model ?? null,
         lsn,
@@ -189,17 +191,17 @@ export class UnreadVerdicts {
 export function verdictsFromStored(fields: readonly unknown[]): CountedVerdict[] | null {
   const verdicts: CountedVerdict[] = [];
   for (let i = 0; i < fields.length; i += fieldsPerVerdict) {
-    const [connection, number, userPath, provider, model, lsn, atMs] = fields.slice(
+    const [connection, number, userPath, atPath, provider, model, lsn, atMs] = fields.slice(
       i,
       i + fieldsPerVerdict,
     );
     if (!isCount(connection, 1) || !isCount(number, 1) || !isCount(lsn) || !isCount(atMs))
       return null;
-    if (userPath !== null && typeof userPath !== "string") return null;
+    if (typeof userPath !== "string" || typeof atPath !== "boolean") return null;
     const isTarget = typeof provider === "string" && typeof model === "string";
     if (!isTarget && (provider !== null || model !== null)) return null;
     const target = isTarget ? { provider, model } : null;
-    verdicts.push({ connection, number, userPath, target, lsn, atMs });
+    verdicts.push({ connection, number, userPath, atPath, target, lsn, atMs });
   }
   return verdicts;
 }

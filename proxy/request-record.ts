@@ -67,8 +67,10 @@ export class RequestRecord {
   /** Time spent waiting for the client and the daemon before the request was sent. */
   waitedMs = 0;
   /** The limit that refused it. */
-  breach: Pick<Breach | BudgetBreach, "scope" | "subject" | "periodSeconds" | "dimension"> | null =
-    null;
+  breach:
+    | (Pick<Breach | BudgetBreach, "scope" | "subject" | "periodSeconds" | "dimension"> &
+        Pick<Breach, "models">)
+    | null = null;
   /** Whether a deadline cut the answer. */
   timedOut = false;
   status = 0;

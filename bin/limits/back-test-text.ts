@@ -2,6 +2,7 @@
  * What `sluice limits test` prints of one rule. Pure; fields that a newer daemon adds aren't shown.
  */
 import { isObject } from "../../shared/checked.js";
+import { subjectWithModels } from "../../shared/domain/limited-models.js";
 import { periodLabel, type RuleKey } from "../../shared/domain/rule.js";
 import { formatCount } from "../text/number-text.js";
 import { renderFields } from "../text/table.js";
@@ -14,7 +15,7 @@ export const backTestLimits =
 
 export function renderBackTest(rule: RuleKey, report: Fields): string {
   const { requests, refused } = report;
-  const head = `${periodLabel(rule.periodSeconds)} rule on ${rule.scope} ${rule.subject}`;
+  const head = `${periodLabel(rule.periodSeconds)} rule on ${rule.scope} ${subjectWithModels(rule)}`;
   const judged = `${countOf(requests)} that began ${text(report["start"])} to ${text(report["end"])}`;
   const isRefusing = typeof refused === "number" && refused > 0;
   const fields: (readonly [string, string])[] = [

@@ -6,6 +6,7 @@
 import type { Checked } from "../../shared/checked.js";
 import { numberOf } from "../../shared/config/kinds/number-kinds.js";
 import { type KeyGrammar, type LimitKey, parseKey } from "../../shared/domain/limit-key.js";
+import { modelsField } from "../../shared/domain/limited-models.js";
 import type { ArgumentProblem, FromArguments } from "../session/command-failure.js";
 
 /** The flags that name a rule or a budget beside its subject, as they were typed. */
@@ -13,6 +14,8 @@ export interface KeyFlags {
   readonly scope?: string;
   readonly period?: string;
   readonly periodSeconds?: string;
+  /** Separated by commas. */
+  readonly models?: string;
 }
 
 /** The flags of `set`: also those of the form, by their names. */
@@ -88,6 +91,7 @@ export function writesFromFlags<S extends string>(
       scope: flags.scope ?? "user_path",
       subject,
       [grammar.periodField]: period,
+      ...modelsFromFlags(flags),
       ...values,
       ...(flags.perChild === true ? { per_child: true } : {}),
       ...Object.fromEntries(
@@ -125,8 +129,26 @@ export function keyFromFlags<S extends string>(
     scope: flags.scope ?? "user_path",
     subject,
     [grammar.periodField]: periodFromFlags(flags),
+    ...modelsFromFlags(flags),
   });
   return checked.ok ? checked : { ok: false, problems: [asFlagProblem(grammar, checked, {})] };
+}
+
+function modelsFromFlags({ models }: KeyFlags): { readonly models?: readonly string[] } {
+  return models === undefined ? {} : { models: models.split(",") };
+}
+
+/** The body that names a rule or a budget. */
+export function keyBody<S extends string>(
+  { periodField }: Pick<KeyGrammar<S>, "periodField">,
+  { scope, subject, periodSeconds, models }: LimitKey<S>,
+): Readonly<Record<string, unknown>> {
+  return {
+    scope,
+    subject,
+    [periodField]: { period_seconds: periodSeconds },
+    ...modelsField(models),
+  };
 }
 
 function periodFromFlags({ period, periodSeconds }: KeyFlags): Readonly<Record<string, unknown>> {
@@ -230,6 +252,7 @@ function asFlagProblem<S extends string>(
     ...Object.entries(flagOf),
     ["per_child", "--per-child"],
     ["scope", "--scope"],
+    ["models", "--models"],
   ];
   const { message, param } = failure;
   const named = flags.filter(([field]) => field.includes("_") || field === param);

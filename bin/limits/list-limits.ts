@@ -4,6 +4,8 @@
  */
 
 import { isObject } from "../../shared/checked.js";
+import type { LimitKey } from "../../shared/domain/limit-key.js";
+import type { LimitedModels } from "../../shared/domain/limited-models.js";
 import { append } from "../../shared/long-lists.js";
 import { answered, unreadableAnswer } from "../session/daemon-answer.js";
 import type { AdminClient } from "../session/with-daemon.js";
@@ -65,24 +67,32 @@ export function filterLimits(list: LimitList, { scope, path }: ListFilter): Limi
   };
 }
 
-/** The items on one subject, or the one of a key. `subject` has the form that matching uses. */
+/** The items on one subject, in the form that matching uses. */
 export function limitsOn(
   list: LimitList,
-  {
-    scope,
-    subject,
-    periodSeconds,
-  }: { readonly scope: string; readonly subject: string; readonly periodSeconds?: number },
+  { scope, subject }: { readonly scope: string; readonly subject: string },
 ): LimitList {
   return {
     ...list,
     items: list.items.filter(
-      (item) =>
-        item["scope"] === scope &&
-        item["effective_subject"] === subject &&
-        (periodSeconds === undefined || item["period_seconds"] === periodSeconds),
+      (item) => item["scope"] === scope && item["effective_subject"] === subject,
     ),
   };
+}
+
+/** The item of a key, whose subject has the form that matching uses; or none. */
+export function limitOf(list: LimitList, key: LimitKey<string>): LimitList {
+  const onSubject = limitsOn(list, key);
+  const items = onSubject.items.filter(
+    ({ period_seconds: seconds, models }) =>
+      seconds === key.periodSeconds && modelsText(models) === key.models,
+  );
+  return { ...onSubject, items };
+}
+
+/** The models of an item as in a key. */
+function modelsText(models: unknown): LimitedModels | undefined {
+  return Array.isArray(models) ? models.join(" ") : undefined;
 }
 
 /** A template doesn't cover its own path, only the paths below it (docs/reference/http-api.md). */

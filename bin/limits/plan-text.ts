@@ -7,7 +7,7 @@ import type {
 } from "../../shared/limit-files/limits-plan.js";
 import { type Column, renderTable } from "../text/table.js";
 import { formatUsd } from "./budget-table.js";
-import { sourceText } from "./rule-table.js";
+import { nameOf, sourceText } from "./rule-table.js";
 
 const marks: Readonly<Record<LimitAction, string>> = {
   add: "+",
@@ -22,7 +22,7 @@ const columns: readonly Column<LimitChangeItem>[] = [
   { title: "", align: "left", text: ({ action }) => marks[action] },
   { title: "KIND", align: "left", text: ({ kind }) => kind },
   { title: "SCOPE", align: "left", text: ({ scope }) => scope },
-  { title: "SUBJECT", align: "left", text: ({ subject }) => subject },
+  { title: "SUBJECT", align: "left", text: nameOfChange },
   { title: "PERIOD", align: "left", text: ({ period_label: period }) => period },
   { title: "LIMIT", align: "left", text: limitText },
 ];
@@ -30,8 +30,10 @@ const columns: readonly Column<LimitChangeItem>[] = [
 /** The changes, a line with their counts, and the inert ones. `done`: whether they are made. */
 export function renderPlan({ changes, counts }: LimitsPlan, done: boolean): string {
   if (changes.length === 0) return ["nothing to change", ...countsLine(counts, done)].join(": ");
-  const inert = changes.flatMap(({ inert, scope, subject, period_label: period }) =>
-    inert === undefined ? [] : [`inert: ${scope} ${subject} ${period}: ${inert}`],
+  const inert = changes.flatMap((change) =>
+    change.inert === undefined
+      ? []
+      : [`inert: ${change.scope} ${nameOfChange(change)} ${change.period_label}: ${change.inert}`],
   );
   return [
     ...(done ? [] : [renderTable(columns, changes), ...new Set(inert)]),
@@ -71,6 +73,10 @@ function countsLine(counts: LimitCounts, done: boolean): readonly string[] {
   });
   const all = counts.unchanged === 0 ? parts : [...parts, `${counts.unchanged} unchanged`];
   return all.length === 0 ? [] : [all.join(", ")];
+}
+
+function nameOfChange({ subject, models }: LimitChangeItem): string {
+  return nameOf({ subject, models });
 }
 
 function limitText(item: LimitChangeItem): string {

@@ -55,10 +55,11 @@ export function overrideLines(
     declaredText,
   }: { readonly command: string; readonly declaredText: (overrides: Listed) => string },
 ): readonly string[] {
-  return items.flatMap(({ overrides, template, scope, subject, period_label: period }) => {
+  return items.flatMap((item) => {
+    const { overrides, template, scope, period_label: period } = item;
     // A template's children are listed with its fields.
     if (!isObject(overrides) || template !== undefined) return [];
-    const named = `${String(scope)} ${String(subject)} ${String(period)}`;
+    const named = `${String(scope)} ${nameOf(item)} ${String(period)}`;
     const has = declaredText(overrides);
     return [
       `not config: ${named}: the configuration has ${has}; sluice ${command} revert takes that`,
@@ -88,11 +89,12 @@ export function sourceText(item: Listed): string {
 
 /** A line for each inert rule, with the reason. */
 export function inertLines(rules: readonly Listed[]): readonly string[] {
-  const lines = rules.flatMap(({ inert, scope, subject, period_label: period }) =>
-    typeof inert === "string"
-      ? [`inert: ${String(scope)} ${String(subject)} ${String(period)}: ${inert}`]
-      : [],
-  );
+  const lines = rules.flatMap((rule) => {
+    const { inert, scope, period_label: period } = rule;
+    return typeof inert === "string"
+      ? [`inert: ${String(scope)} ${nameOf(rule)} ${String(period)}: ${inert}`]
+      : [];
+  });
   return [...new Set(lines)];
 }
 
@@ -101,14 +103,21 @@ export function inertLines(rules: readonly Listed[]): readonly string[] {
  * each host counts it alone, or what it says of models without a price.
  */
 export function subjectText(item: Listed): string {
-  const { subject, template, per_child: perChild, host_only: hostOnly, unpriced } = item;
+  const { template, per_child: perChild, host_only: hostOnly, unpriced } = item;
+  const subject = nameOf(item);
   const marks = [
     ...(typeof template === "string" ? [`child of ${template}`] : []),
     ...(perChild === true && typeof template !== "string" ? ["each child"] : []),
     ...(hostOnly === true ? ["each host"] : []),
     ...(typeof unpriced === "string" ? [`unpriced: ${unpriced}`] : []),
   ];
-  return marks.length === 0 ? String(subject) : `${String(subject)} (${marks.join(", ")})`;
+  return marks.length === 0 ? subject : `${subject} (${marks.join(", ")})`;
+}
+
+/** The subject of a rule or a budget, and the models that it is for. */
+export function nameOf({ subject, models }: Listed): string {
+  const text = String(subject);
+  return Array.isArray(models) ? `${text} on ${models.join(", ")}` : text;
 }
 
 /** Whether it is a template, which has no counters of its own: its children have them. */

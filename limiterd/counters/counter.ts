@@ -132,8 +132,9 @@ function ownDefinition({
   maxTokens,
   perChild,
   hostOnly = false,
+  models,
 }: RuleDefinition): RuleDefinition {
-  return { scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly };
+  return { scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly, models };
 }
 
 /** One window and gauge: a rule's own, or that of one direct child of a template. */

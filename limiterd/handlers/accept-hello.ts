@@ -135,7 +135,7 @@ function holdAgain(
 ): void {
   const { book, settings } = state;
   const ofPath = book.matchPath(lease.userPath, nowMs);
-  const ofTarget = matchTarget(book, lease.target);
+  const ofTarget = matchTarget(book, lease.target, lease.userPath, nowMs);
   const {
     lease: id,
     userPath,

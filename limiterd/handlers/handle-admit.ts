@@ -94,7 +94,7 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, final: boo
     const lease = leaseOf(state, request, verdict, nowMs);
     peer.leases.set(id, lease);
     const { userPath } = request;
-    const counted = { userPath, target: lease.target, lsn: lease.lsn, atMs: nowMs };
+    const counted = { userPath, atPath: true, target: lease.target, lsn: lease.lsn, atMs: nowMs };
     noteVerdict(state, peer, proxy, counted);
     const index = targets === message.targets ? target : message.targets.indexOf(targets[target]!);
     peer.send({

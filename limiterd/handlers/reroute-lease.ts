@@ -70,7 +70,9 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
   const { target, headers } = verdict;
   const lsn = admissionLsn(state);
   const chosen = targets[target]!;
-  noteVerdict(state, peer, proxy, { userPath: null, target: chosen, lsn, atMs: nowMs });
+  const { userPath } = onPath;
+  const counted = { userPath, atPath: false, target: chosen, lsn, atMs: nowMs };
+  noteVerdict(state, peer, proxy, counted);
   peer.leases.set(lease, {
     ...onPath,
     target: chosen,

@@ -10,9 +10,11 @@ import { countSince } from "../rules/charge.js";
 import { matchTarget } from "../rules/rule-book.js";
 import type { DaemonState } from "../state.js";
 
-/** What a verdict has counted; `userPath` null: a reroute. */
+/** What a verdict has counted. */
 interface Counted {
-  readonly userPath: string | null;
+  readonly userPath: string;
+  /** False: a reroute, counted only at its target. */
+  readonly atPath: boolean;
   readonly target: Target | null;
   readonly lsn: number;
   readonly atMs: number;
@@ -23,13 +25,14 @@ export function noteVerdict(
   { proxies }: Pick<DaemonState, "proxies">,
   peer: PeerState,
   proxy: KnownProxy,
-  { userPath, target, lsn, atMs }: Counted,
+  counted: Counted,
 ): void {
   const { connection } = peer;
   const number = ++peer.granted;
   // 0: the proxy hasn't reported yet which verdicts it has read.
-  if (connection === 0 || lsn === uncountedLsn) return;
-  proxy.unread.add({ connection, number, userPath, target, lsn, atMs });
+  if (connection === 0 || counted.lsn === uncountedLsn) return;
+  const { userPath, atPath, target, lsn, atMs } = counted;
+  proxy.unread.add({ connection, number, userPath, atPath, target, lsn, atMs });
   proxies.markUnread(proxy);
 }
 
@@ -58,12 +61,12 @@ export function takeBackUnread(
   if (peer.granted > 0) return false;
   peer.connection = present;
   const readOn = new Map(earlier);
-  for (const { connection, number, userPath, target, lsn, atMs } of proxy.unread.take()) {
+  for (const { connection, number, userPath, atPath, target, lsn, atMs } of proxy.unread.take()) {
     const read = readOn.get(connection);
     if (read === undefined || number <= read) continue;
     const counters = [
-      ...matchTarget(book, target),
-      ...(userPath === null ? [] : book.matchPath(userPath, nowMs)),
+      ...matchTarget(book, target, userPath, nowMs),
+      ...(atPath ? book.matchPath(userPath, nowMs) : []),
     ];
     countSince(book, counters, { lsn, atMs, requests: -1 }, nowMs);
   }

@@ -73,13 +73,19 @@ export function parseListQuery(body: unknown, choices: ListChoices): Checked<Lis
   });
 }
 
-/** Parses the body of a list of children: the template's key, and `{limit?, search?}`. */
+/**
+ * Parses the body of a list of children: the template's key, and `{limit?, search?}`. A query has
+ * the models as one text.
+ */
 export function parseChildrenQuery(
   body: unknown,
 ): Checked<{ readonly key: object; readonly query: ListQuery }> {
-  const { limit = null, search = null, ...key } = isObject(body) ? body : {};
+  const { limit = null, search = null, ...named } = isObject(body) ? body : {};
   const query = parseListQuery({ limit, search }, {});
-  return query.ok ? good({ key, query: query.value }) : query;
+  if (!query.ok) return query;
+  const { models } = named;
+  const key = typeof models === "string" ? { ...named, models: models.split(",") } : named;
+  return good({ key, query: query.value });
 }
 
 /** Whether the query is for the fullest items, not for the first by name. */

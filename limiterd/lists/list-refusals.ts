@@ -4,6 +4,7 @@
  */
 import type { BreachItem, RefusalItem, RefusalPage } from "../../shared/api/refusal-item.js";
 import { budgetPeriodLabel } from "../../shared/domain/budget.js";
+import { modelsField } from "../../shared/domain/limited-models.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import { periodLabel } from "../../shared/domain/rule.js";
 import { targetName } from "../../shared/domain/target-name.js";
@@ -99,7 +100,7 @@ export function explainBreach(breach: Breach | BudgetBreach): BreachItem {
       retry_after: waitSeconds,
     };
   }
-  const { scope, subject, periodSeconds, dimension, cap, waitSeconds } = breach;
+  const { scope, subject, periodSeconds, models, dimension, cap, waitSeconds } = breach;
   return {
     message: refusalMessage(breach),
     rule: {
@@ -107,6 +108,7 @@ export function explainBreach(breach: Breach | BudgetBreach): BreachItem {
       subject,
       period_label: periodLabel(periodSeconds),
       period_seconds: periodSeconds,
+      ...modelsField(models),
     },
     dimension,
     cap,

@@ -5,6 +5,7 @@
 
 import type { RuleCounts, RuleItem, RulePage } from "../../shared/api/rule-item.js";
 import type { InertReason } from "../../shared/config/inert-rule.js";
+import { modelsField } from "../../shared/domain/limited-models.js";
 import {
   compareRules,
   periodLabel,
@@ -43,8 +44,8 @@ interface ListOptions {
 export const ruleChoices = { scope: scopes, source: sources, order: orders } as const;
 
 /**
- * One page of all rules in the order scope, subject, period. Pages stay consistent if rules are
- * made or deleted between them.
+ * One page of all rules in the order scope, subject, period, models. Pages stay consistent if rules
+ * are made or deleted between them.
  */
 export function listRules(book: RuleBook, options: ListOptions): RulePage {
   const { nowMs, query } = options;
@@ -89,13 +90,14 @@ export async function listFullestRules(
 
 /** The key that a page's `next` names. */
 function keyOf(after: string): RuleKey {
-  const [scope, subject, periodSeconds] = after.split("\n");
-  return { scope, subject: subject ?? "", periodSeconds: Number(periodSeconds) } as RuleKey;
+  const [scope, subject = "", periodSeconds, models] = after.split("\n");
+  return { scope, subject, periodSeconds: Number(periodSeconds), models } as RuleKey;
 }
 
 function listItem(book: RuleBook, rule: Rule, options: ListOptions): RuleItem {
   const { nowMs, inertReason, configFile: file } = options;
-  const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild } = rule.definition;
+  const { scope, subject, periodSeconds, models, maxRequests, maxTokens, perChild } =
+    rule.definition;
   const hostOnly = rule.definition.hostOnly === true;
   const inert = inertReason(rule.definition);
   return {
@@ -107,6 +109,7 @@ function listItem(book: RuleBook, rule: Rule, options: ListOptions): RuleItem {
     ...(hostOnly ? { host_only: true } : {}),
     period_label: periodLabel(periodSeconds),
     period_seconds: periodSeconds,
+    ...modelsField(models),
     ...(maxRequests === null ? {} : { max_requests: maxRequests }),
     ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
     ...(rule.own === null

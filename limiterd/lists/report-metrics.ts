@@ -4,6 +4,7 @@
  */
 import type { DaemonStatus } from "../../shared/api/gateway-status.js";
 import { budgetPeriodLabel } from "../../shared/domain/budget.js";
+import { subjectWithModels } from "../../shared/domain/limited-models.js";
 import { periodLabel } from "../../shared/domain/rule.js";
 import { limiterMetrics } from "../../shared/metrics/limiter-metrics.js";
 import type { MetricsAnswer, ReportedSeries } from "../../shared/metrics/metrics-answer.js";
@@ -187,8 +188,8 @@ function ruleSeries({ book }: DaemonState, max: number, nowMs: number): LimitSer
     // Skip rules that are left out, because reading `own` would create their counters.
     if (listed.definition.perChild || rules++ >= max) continue;
     const { definition, own } = book.fresh(listed);
-    const { scope, subject, periodSeconds, maxRequests, maxTokens } = definition;
-    const names = [scope, subject, periodLabel(periodSeconds)];
+    const { scope, periodSeconds, maxRequests, maxTokens } = definition;
+    const names = [scope, subjectWithModels(definition), periodLabel(periodSeconds)];
     const counts = liveCounts(own!, nowMs);
     const add = (dimension: string, used: number, limit: number | null): void => {
       if (limit === null) return;

@@ -87,7 +87,7 @@ export function readmit(
 ): AdmittedVerdict | Refused | Unsure {
   const judgement = judge(
     new TargetRules(book),
-    { userPath: "/", targets, submission: false },
+    { userPath, targets, submission: false },
     { nowMs: options.nowMs, tokensEnforced: options.tokensEnforced },
   );
   if (options.turn?.isUnsure === true) return unsure;

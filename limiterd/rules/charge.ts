@@ -13,7 +13,7 @@ import { type Counter, keepChild, shareOf } from "../counters/counter.js";
 import { rollWindow } from "../counters/window.js";
 import type { HeldLease, KnownProxy, PeerState, Recounted, RecountedAttempt } from "../peer.js";
 import { type Epochs, isLost } from "../store/epochs.js";
-import { isSameTarget, matchAll, matchTarget, type RuleBook } from "./rule-book.js";
+import { isOfTarget, isSameTarget, matchAll, matchTarget, type RuleBook } from "./rule-book.js";
 
 /** Takes a slot on each of the counters. */
 export function hold(counters: readonly Counter[]): void {
@@ -197,7 +197,7 @@ function chargeTokens(
 /** Takes back the attempt at a target that was never sent a request. */
 function withdrawAttempt(
   { book, epochs }: Ledger,
-  { target }: Settle,
+  { target, userPath }: Settle,
   { targetLsn, targetAtMs }: SettleFacts,
   nowMs: number,
 ): void {
@@ -205,7 +205,7 @@ function withdrawAttempt(
   if (isLost(epochs, targetLsn)) return;
   countSince(
     book,
-    matchTarget(book, target),
+    matchTarget(book, target, userPath, nowMs),
     { lsn: targetLsn, atMs: targetAtMs, requests: -1 },
     nowMs,
   );
@@ -226,13 +226,13 @@ function withdrawRequest(
 /** Counts the attempt at the target if a crash has lost the count, or there was no admission. */
 function countLostAttempt(
   { book, epochs }: Ledger,
-  { proxy, message: { lease, target } }: ArrivedSettle,
+  { proxy, message: { lease, target, userPath } }: ArrivedSettle,
   { targetLsn: lsn, targetAtMs: atMs }: SettleFacts,
   nowMs: number,
 ): void {
   if (target === null) return;
   if (isAttemptForgotten(epochs, { target, lsn }, proxy.recounted.get(lease)))
-    countForgotten(book, matchTarget(book, target), { lsn, atMs }, nowMs);
+    countForgotten(book, matchTarget(book, target, userPath, nowMs), { lsn, atMs }, nowMs);
 }
 
 /** As `countLostAttempt`, for the request at its user path. */
@@ -344,12 +344,12 @@ function releaseSlots(held: HeldLease): void {
 
 /** Frees the slots of a lease's target; the path's stay held. Returns the lease without it. */
 export function releaseTarget(held: HeldLease): HeldLease {
-  release(held.counters.filter(({ rule }) => rule.definition.scope !== "user_path"));
+  release(held.counters.filter(isOfTarget));
   return {
     ...held,
     target: null,
     targetAtMs: 0,
     targetLsn: 0,
-    counters: held.counters.filter(({ rule }) => rule.definition.scope === "user_path"),
+    counters: held.counters.filter((counter) => !isOfTarget(counter)),
   };
 }

@@ -74,7 +74,7 @@ export function judge(
       : { kind: "refused", breach: reportBreach(pathBreach) };
   let targetBreach: FoundBreach | null = null;
   for (let i = 0; i < request.targets.length; i++) {
-    const ofTarget = matching.matchTarget(request.targets[i]!);
+    const ofTarget = matching.matchTarget(request.targets[i]!, request.userPath, options.nowMs);
     const breach = longestBreach(ofTarget, options);
     if (breach === null)
       return pathBreach === null
@@ -223,7 +223,7 @@ function isBefore(a: FoundBreach, b: FoundBreach): boolean {
 
 /** A breach as messages carry it. */
 function reportBreach(found: FoundBreach): Breach {
-  const { scope, periodSeconds } = found.counter.rule.definition;
+  const { scope, periodSeconds, models } = found.counter.rule.definition;
   return {
     scope,
     subject: found.counter.subject,
@@ -231,6 +231,7 @@ function reportBreach(found: FoundBreach): Breach {
     dimension: found.dimension,
     cap: found.cap,
     waitSeconds: found.waitSeconds,
+    ...(models === undefined ? {} : { models }),
   };
 }
 

@@ -5,6 +5,7 @@
 import { childrenPerTemplateMax } from "../../shared/bounds.js";
 import type { ModelNamings } from "../../shared/config/model-name.js";
 import {
+  compareRules,
   type RuleDefinition,
   type RuleKey,
   type RuleSource,
@@ -170,8 +171,8 @@ export class RuleBook {
   }
 
   /**
-   * The counters of the user-path rules that cover a path, in the order (subject, period). A new
-   * child's counter is kept once it counts something.
+   * The counters of the user-path rules that cover a path with all models, in the order (subject,
+   * period). A new child's counter is kept once it counts something.
    */
   matchPath(userPath: string, nowMs: number): Counter[] {
     this.ruleSet.readPath(userPath);
@@ -184,9 +185,31 @@ export class RuleBook {
     return this.#index.matchPath(userPath, nowMs, this.#copyChild).map(copyCounter);
   }
 
-  /** The counters of the model rules, then of the provider rules, that cover a target. */
-  matchTarget(target: Target): Counter[] {
-    return this.#index.matchTarget(target);
+  /**
+   * Copies of the counters of all user-path rules that cover a path, those for some models too, in
+   * the order of lists.
+   */
+  copyAllOnPath(userPath: string, nowMs: number): Counter[] {
+    const counters = this.copyPath(userPath, nowMs);
+    const forModels = this.#index.matchPathForModels(userPath, nowMs, this.#copyChild);
+    return forModels.length === 0
+      ? counters
+      : [...counters, ...forModels.map(copyCounter)].sort(compareCounters);
+  }
+
+  /**
+   * The counters of the model rules, then of the provider rules that cover a target, then of the
+   * user-path rules that cover the path with this model.
+   */
+  matchTarget(target: Target, userPath: string, nowMs: number): Counter[] {
+    this.ruleSet.readPath(userPath);
+    return this.#index.matchTarget(target, userPath, nowMs, this.#findChild);
+  }
+
+  /** Copies of the counters of `matchTarget`, including those of children that don't exist yet. */
+  copyTarget(target: Target, userPath: string, nowMs: number): Counter[] {
+    this.ruleSet.readPath(userPath);
+    return this.#index.matchTarget(target, userPath, nowMs, this.#copyChild).map(copyCounter);
   }
 
   /** The counter of one child of a template, as `matchPath` finds it. */
@@ -263,9 +286,10 @@ export class RuleBook {
 export type Matching = Pick<RuleBook, "matchPath" | "matchTarget">;
 
 /** Used while rate limits are off. */
-export const noRules: Matching & Pick<RuleBook, "count" | "copyPath"> = {
+export const noRules: Matching & Pick<RuleBook, "count" | "copyPath" | "copyTarget"> = {
   matchPath: () => [],
   copyPath: () => [],
+  copyTarget: () => [],
   matchTarget: () => [],
   count: () => {},
 };
@@ -285,8 +309,8 @@ export class TargetRules implements Matching {
     return [];
   }
 
-  matchTarget(target: Target): Counter[] {
-    return this.#book.matchTarget(target);
+  matchTarget(target: Target, userPath: string, nowMs: number): Counter[] {
+    return this.#book.matchTarget(target, userPath, nowMs);
   }
 }
 
@@ -296,7 +320,23 @@ export function inOrder(
   ofPath: readonly Counter[],
 ): readonly Counter[] {
   if (ofTarget.length === 0) return ofPath;
-  return [...ofTarget, ...ofPath];
+  const counters = [...ofTarget, ...ofPath];
+  // The last ones of the target may be rules on paths, which are ordered with those of the path.
+  return ofTarget.at(-1)!.rule.definition.scope === "user_path"
+    ? counters.sort(compareCounters)
+    : counters;
+}
+
+function compareCounters(a: Counter, b: Counter): number {
+  return compareRules(a.rule.definition, b.rule.definition);
+}
+
+/**
+ * Whether a counter counts the attempts at targets, as those of rules on models and providers and
+ * of rules for some models; the others count requests at their path.
+ */
+export function isOfTarget({ rule: { definition } }: Counter): boolean {
+  return definition.scope !== "user_path" || definition.models !== undefined;
 }
 
 /**
@@ -308,12 +348,17 @@ export function matchAll(
   target: Target | null,
   nowMs: number,
 ): readonly Counter[] {
-  return inOrder(matchTarget(book, target), book.matchPath(userPath, nowMs));
+  return inOrder(matchTarget(book, target, userPath, nowMs), book.matchPath(userPath, nowMs));
 }
 
 /** The counters of the target; none without one. */
-export function matchTarget(book: RuleBook, target: Target | null): readonly Counter[] {
-  return target === null ? [] : book.matchTarget(target);
+export function matchTarget(
+  book: RuleBook,
+  target: Target | null,
+  userPath: string,
+  nowMs: number,
+): readonly Counter[] {
+  return target === null ? [] : book.matchTarget(target, userPath, nowMs);
 }
 
 export function isSameTarget(a: Target | null, b: Target | null): boolean {

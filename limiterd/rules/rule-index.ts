@@ -2,6 +2,7 @@
  * Finds the rules that cover a path or a target, and their counters: a rule's own, or that of the
  * child on the path. The cost depends on the depth of the path, not on the number of rules.
  */
+import { ModelFilter } from "../../shared/config/model-filter.js";
 import { type ModelNamings, modelSubjects } from "../../shared/config/model-name.js";
 import {
   compareRules,
@@ -19,6 +20,13 @@ interface RuleIndexPorts {
   fresh(rule: Rule): Rule;
 }
 
+/** The path of a request, and how the counters of templates' children are found. */
+interface CalledPath {
+  readonly userPath: string;
+  readonly nowMs: number;
+  readonly findChild: FindChild;
+}
+
 /** Finds the counter of one child of a template. */
 export type FindChild = (rule: Rule, child: string, nowMs: number) => Counter;
 
@@ -29,12 +37,18 @@ export class RuleIndex {
   readonly #byPath = new Map<string, Rule[]>();
   readonly #byProvider = new Map<string, Rule[]>();
   readonly #byModel = new Map<string, Rule[]>();
+  /** The rules on user paths that are for some models, by path. */
+  readonly #forModels = new Map<string, Rule[]>();
+  readonly #filters = new Map<Rule, ModelFilter>();
 
   constructor(ports: RuleIndexPorts) {
     this.#ports = ports;
   }
 
   add(rule: Rule): void {
+    const { models } = rule.definition;
+    if (models !== undefined)
+      this.#filters.set(rule, new ModelFilter(models, this.#ports.providers));
     const bySubject = this.#ofScope(rule);
     for (const subject of this.subjectsOf(rule.definition)) {
       const others = bySubject.get(subject);
@@ -49,6 +63,7 @@ export class RuleIndex {
   }
 
   remove(rule: Rule): void {
+    this.#filters.delete(rule);
     const bySubject = this.#ofScope(rule);
     for (const subject of this.subjectsOf(rule.definition)) {
       const others = bySubject.get(subject)!.filter((other) => other !== rule);
@@ -57,29 +72,54 @@ export class RuleIndex {
     }
   }
 
-  /** The counters of the user-path rules that cover a path, in the order (subject, period). */
+  /**
+   * The counters of the user-path rules that cover a path with all models, in the order (subject,
+   * period).
+   */
   matchPath(userPath: string, nowMs: number, findChild: FindChild): Counter[] {
     if (this.#byPath.size === 0) return noCounters;
     const matched: Counter[] = [];
-    // `end` is the end of the root, then of each other ancestor, then of the path itself.
+    this.#collectOnPath(this.#byPath, { userPath, nowMs, findChild }, matched);
+    return matched;
+  }
+
+  /** The counters of the rules that cover a path with some models, whatever the models. */
+  matchPathForModels(userPath: string, nowMs: number, findChild: FindChild): Counter[] {
+    if (this.#forModels.size === 0) return noCounters;
+    const matched: Counter[] = [];
+    this.#collectOnPath(this.#forModels, { userPath, nowMs, findChild }, matched);
+    return matched;
+  }
+
+  /** `end` is the end of the root, then of each other ancestor, then of the path itself. */
+  #collectOnPath(
+    byPath: ReadonlyMap<string, readonly Rule[]>,
+    { userPath, nowMs, findChild }: CalledPath,
+    matched: Counter[],
+    target?: Target,
+  ): void {
     for (let end = 0; end !== -1; end = nextEnd(userPath, end)) {
-      const rules = this.#byPath.get(end === 0 ? "/" : userPath.slice(0, end));
+      const rules = byPath.get(end === 0 ? "/" : userPath.slice(0, end));
       if (rules === undefined) continue;
       for (const rule of rules) {
+        if (target !== undefined && !this.#filters.get(rule)!.covers(target)) continue;
         const { own } = this.#ports.fresh(rule);
         if (own !== null) matched.push(own);
         else if (end + 1 < userPath.length)
           matched.push(findChild(rule, userPath.slice(end + 1, nextEnd(userPath, end)), nowMs));
       }
     }
-    return matched;
   }
 
-  /** The counters of the model rules, then of the provider rules, that cover a target. */
-  matchTarget(target: Target): Counter[] {
+  /**
+   * The counters of the model rules, then of the provider rules that cover a target, then of the
+   * rules that cover the path with this model.
+   */
+  matchTarget(target: Target, userPath: string, nowMs: number, findChild: FindChild): Counter[] {
     const byModel = this.#byModel;
     const byProvider = this.#byProvider;
-    if (byModel.size === 0 && byProvider.size === 0) return noCounters;
+    const forModels = this.#forModels;
+    if (byModel.size === 0 && byProvider.size === 0 && forModels.size === 0) return noCounters;
     const matched: Counter[] = [];
     const provider = target.provider.toLowerCase();
     if (byModel.size > 0) {
@@ -90,6 +130,8 @@ export class RuleIndex {
       this.#collect(merged(ofAny, byModel.get(qualified)), matched);
     }
     this.#collect(byProvider.get(provider), matched);
+    if (forModels.size > 0)
+      this.#collectOnPath(forModels, { userPath, nowMs, findChild }, matched, target);
     return matched;
   }
 
@@ -107,7 +149,7 @@ export class RuleIndex {
   #ofScope({ definition }: Rule): Map<string, Rule[]> {
     switch (definition.scope) {
       case "user_path":
-        return this.#byPath;
+        return definition.models === undefined ? this.#byPath : this.#forModels;
       case "provider":
         return this.#byProvider;
       case "model":

@@ -1,11 +1,12 @@
 /**
  * Rules as the store keeps them: `rules`, [scope, subject, periodSeconds, maxRequests, maxTokens,
- * perChild, source, createdAtMs, updatedAtMs, sinceLsn, hostOnly] by rule id; `hostOnly` only where
- * it is true. A reset of all rules is one further entry, and so is the note that lets a start load
- * rules lazily.
+ * perChild, source, createdAtMs, updatedAtMs, sinceLsn, hostOnly, models] by rule id; `hostOnly`
+ * and `models` only where the rule has them. A reset of all rules is one further entry, and so is
+ * the note that lets a start load rules lazily.
  */
 import { periodSecondsMax } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
+import { isLimitedModels } from "../../shared/domain/limited-models.js";
 import {
   effectiveSubject,
   type RuleDefinition,
@@ -28,7 +29,7 @@ interface StoredRule {
 
 /** The change that writes a rule as it is now. */
 export function ruleChange(rule: StoredRule & { readonly id: string }): Change {
-  const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly } =
+  const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly, models } =
     rule.definition;
   return {
     table: "rules",
@@ -44,7 +45,8 @@ export function ruleChange(rule: StoredRule & { readonly id: string }): Change {
       rule.createdAtMs,
       rule.updatedAtMs,
       rule.sinceLsn,
-      ...(hostOnly === true ? [true] : []),
+      ...(hostOnly === true || models !== undefined ? [hostOnly === true] : []),
+      ...(models === undefined ? [] : [models]),
     ],
   };
 }
@@ -74,6 +76,7 @@ export function ruleFromStored(value: readonly unknown[]): StoredRule | null {
     updatedAtMs,
     sinceLsn,
     hostOnly = false,
+    models,
   ] = value;
   const scope = scopes.find((known) => known === rawScope);
   if (
@@ -90,11 +93,15 @@ export function ruleFromStored(value: readonly unknown[]): StoredRule | null {
     typeof hostOnly !== "boolean"
   )
     return null;
-  if (perChild && scope !== "user_path") return null;
+  if ((perChild || models !== undefined) && scope !== "user_path") return null;
+  if (models !== undefined && !isLimitedModels(models)) return null;
   if (source !== "manual" && source !== "config") return null;
   if (!isMoment(createdAtMs) || !isMoment(updatedAtMs) || !isCount(sinceLsn)) return null;
   return {
-    definition: { scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly },
+    definition: {
+      ...{ scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly },
+      ...(models === undefined ? {} : { models }),
+    },
     source,
     createdAtMs,
     updatedAtMs,
@@ -107,7 +114,8 @@ export function ruleFromStored(value: readonly unknown[]): StoredRule | null {
  * Reusing the key avoids copying and hashing a new text.
  */
 export function storedRuleId(key: string | number, { definition }: StoredRule): string {
-  const { scope, subject, periodSeconds } = definition;
+  const { scope, subject, periodSeconds, models } = definition;
+  if (models !== undefined) return ruleId(definition);
   const effective = effectiveSubject(scope, subject);
   const period = `\n${periodSeconds}`;
   return typeof key === "string" &&
@@ -169,7 +177,11 @@ export function rulesNoteFromStored(value: readonly unknown[]): RulesNote | null
  */
 export function configuredText(rules: readonly RuleDefinition[]): string {
   let text = "";
-  for (const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly } of rules)
+  for (const rule of rules) {
+    const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly, models } =
+      rule;
     text += `${scope}\n${subject}\n${periodSeconds}\n${maxRequests}\n${maxTokens}\n${perChild}\n${hostOnly === true ? "host_only\n" : ""}`;
+    if (models !== undefined) text += `models\n${models}\n`;
+  }
   return text;
 }

@@ -130,8 +130,9 @@ interface Took {
   readonly endedMonoMs: number;
 }
 
-function nameOf({ scope, subject, period_seconds: period }: RuleItem | BudgetItem): string {
-  return JSON.stringify([scope, subject, period]);
+function nameOf(item: RuleItem | BudgetItem): string {
+  const { scope, subject, period_seconds: period } = item;
+  return JSON.stringify([scope, subject, period, "models" in item ? item.models : null]);
 }
 
 function textOf(item: RuleItem | BudgetItem): ItemText {

@@ -4,6 +4,7 @@
  * header, and bodies never get here.
  */
 import { budgetPeriodLabel } from "../../shared/domain/budget.js";
+import { subjectWithModels } from "../../shared/domain/limited-models.js";
 import { redactKeys } from "../../shared/domain/managed-key.js";
 import { costUsd } from "../../shared/domain/money.js";
 import { periodLabel } from "../../shared/domain/rule.js";
@@ -126,9 +127,9 @@ function remarkFields({ breach, note }: RequestRecord): string {
 
 /** The limit that refused a request, as text. */
 function ruleText(breach: NonNullable<RequestRecord["breach"]>): string {
-  const { scope, subject, periodSeconds, dimension } = breach;
+  const { scope, periodSeconds, dimension } = breach;
   const period = (dimension === "budget" ? budgetPeriodLabel : periodLabel)(periodSeconds);
-  return `${scope} ${subject} ${period} ${dimension}`;
+  return `${scope} ${subjectWithModels(breach)} ${period} ${dimension}`;
 }
 
 function loggedTry({ target, why }: { readonly target: Target; readonly why: string }): object {

@@ -33,14 +33,15 @@ export function parseModelPatterns(raw: unknown, param: string): Checked<ModelPa
   const patterns = new Set<string>();
   for (const [i, item] of (raw as unknown[]).entries()) {
     const at = `${param}[${i}]`;
-    if (typeof item !== "string" || !isPattern(item.trim()))
+    if (typeof item !== "string" || !isModelPattern(item.trim()))
       return bad(`${at} must be ${expected}, not ${show(item)}`, at);
     patterns.add(item.trim().toLowerCase());
   }
   return good([...patterns]);
 }
 
-function isPattern(text: string): boolean {
+/** Whether a text is one pattern. */
+export function isModelPattern(text: string): boolean {
   return /^[^\s*\p{Cc}]*\*?$/u.test(text) && text !== "" && utf8Bytes(text) <= modelPatternBytesMax;
 }
 

@@ -5,12 +5,14 @@
 import type { RuleSource, Scope } from "../domain/rule.js";
 import type { ListPage, Timed } from "./list-page.js";
 
-/** The period of a rule. */
+/** The period of a rule, and the models that it is for. */
 export interface RulePeriod {
   /** `minute`, `hour`, `day`, `concurrent`, else seconds such as `300s`. */
   readonly period_label: string;
   /** 0 for `concurrent`. */
   readonly period_seconds: number;
+  /** Patterns; absent if the rule is for all models. */
+  readonly models?: readonly string[];
 }
 
 /** The rule of a refusal or an explanation. */
@@ -82,7 +84,7 @@ export interface RuleItem extends RulePeriod, RuleCaps, RuleHosts, RuleCounts {
   readonly updated_at: string;
 }
 
-/** Sorted by scope, subject and period. */
+/** Sorted by scope, subject, period and models. */
 export interface RuleList extends Timed {
   readonly rate_limits: readonly RuleItem[];
 }

@@ -3,6 +3,7 @@
  * from the tables of settings. Editors use it to complete keys, show what they mean and mark
  * errors. Whether values fit together is for `sluice config check`.
  */
+import { modelPatternsMax } from "../access/allowed-models.js";
 import { candidatesMax, periodSecondsMax } from "../bounds.js";
 import { amountUsdMax, unpricedChoices } from "../domain/budget.js";
 import { budgetSection, ruleSection } from "./file/read-limit-lists.js";
@@ -284,6 +285,11 @@ function seconds(min: number): JsonSchema {
 const ruleLimit = mapping({
   period: period(["minute", "hour", "day", "concurrent"]),
   period_seconds: seconds(0),
+  models: {
+    description:
+      "On user paths: the models that it is for, by name or how names begin and *; with ! those to leave out. Default: all.",
+    ...listOf({ type: "string" }, { min: 1, max: modelPatternsMax }),
+  },
   max_requests: {
     description: "Requests in the period; for concurrent, requests in flight.",
     ...cap,

@@ -3,8 +3,11 @@
  * see these. It depends on the configuration only: a rule that no request has met yet isn't inert.
  */
 import { type BudgetKey, budgetPeriodLabel } from "../domain/budget.js";
+import { subjectWithModels } from "../domain/limited-models.js";
 import { namesProvider, periodLabel, type RuleDefinition } from "../domain/rule.js";
+import type { Target } from "../domain/target-name.js";
 import type { Config } from "./config.js";
+import { ModelFilter } from "./model-filter.js";
 import { isMovingAlias, modelName, modelSubjects, namingsOf } from "./model-name.js";
 
 /** An inert rule or budget; `name` is its name and the reason, on one line. */
@@ -36,12 +39,14 @@ export function createInertReason({
     providers.some(({ models }) => models === null || models.includes(anyId)) ||
     aliases.some(({ to }) => to.kind === "target" && to.model === null);
   const models = new Set<string>();
+  const targets: Target[] = [];
   const add = (provider: string, model: string): void => {
     const naming = namings.get(provider.toLowerCase());
     const name = naming === undefined ? model : modelName(naming, model);
     if (naming !== undefined && isMovingAlias(naming, name)) return;
     if (!namesProvider(name.toLowerCase(), namings)) models.add(name.toLowerCase());
     models.add(`${provider}/${name}`.toLowerCase());
+    targets.push({ provider, model: name });
   };
   for (const { name, models: listed } of providers) for (const id of listed ?? []) add(name, id);
   for (const { targets } of virtualModels)
@@ -70,6 +75,11 @@ export function createInertReason({
       if (!anyModel)
         return "no configured provider lists this model and no virtual model targets it: only a request for it as provider/model would meet the rule";
     }
+    if (rule.models !== undefined && !anyModel) {
+      const filter = new ModelFilter(rule.models, namings);
+      if (!targets.some((target) => filter.covers(target)))
+        return "no configured provider lists such a model and no virtual model targets one: only a request for it as provider/model would meet the rule";
+    }
     return tokensInert(rule, usageEnabled);
   };
 }
@@ -88,11 +98,9 @@ export function budgetsInert(usageEnabled: boolean): string | null {
   return usageEnabled ? null : "budgets need usage tracking, which is off";
 }
 
-export function inertRule(
-  { scope, subject, periodSeconds }: RuleDefinition,
-  reason: string,
-): Inert {
-  return { kind: "rule", name: `${scope} ${subject} ${periodLabel(periodSeconds)}: ${reason}` };
+export function inertRule(rule: RuleDefinition, reason: string): Inert {
+  const name = `${rule.scope} ${subjectWithModels(rule)} ${periodLabel(rule.periodSeconds)}`;
+  return { kind: "rule", name: `${name}: ${reason}` };
 }
 
 export function inertBudget({ scope, subject, periodSeconds }: BudgetKey, reason: string): Inert {

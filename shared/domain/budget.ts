@@ -144,6 +144,7 @@ export const budgetGrammar: KeyGrammar<BudgetScope> = {
   periodsExpected: "hourly, daily, weekly, monthly",
   secondsMin: 1,
   secondsExpected: "1",
+  keyFields: [],
   listedFields: ["per_child", "unpriced"],
   parseSubject: (scope, raw, param) =>
     scope === "user_path" ? parseUserPath(raw, param) : parseLabel(raw, param),

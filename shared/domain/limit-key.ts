@@ -5,9 +5,10 @@
  */
 
 import { periodSecondsMax } from "../bounds.js";
-import { asObject, bad, type Checked, good, isCount, present, show } from "../checked.js";
+import { asObject, bad, type Checked, good, isAbsent, isCount, present, show } from "../checked.js";
 import { type Failure, failure } from "../error-code.js";
 import { periodAdvice } from "../text/written-number.js";
+import { type LimitedModels, parseLimitedModels } from "./limited-models.js";
 import { normalizeUserPath } from "./user-path.js";
 
 /** The subject is the body's; a user path is normalized. */
@@ -15,6 +16,8 @@ export interface LimitKey<S extends string> {
   readonly scope: S;
   readonly subject: string;
   readonly periodSeconds: number;
+  /** User paths only: the models that it is for; absent for all. */
+  readonly models?: LimitedModels | undefined;
 }
 
 export interface KeyGrammar<S extends string> {
@@ -30,6 +33,8 @@ export interface KeyGrammar<S extends string> {
   readonly periodsExpected: string;
   readonly secondsMin: number;
   readonly secondsExpected: string;
+  /** The fields of the key beside those of every key: `models`, or none. */
+  readonly keyFields: readonly string[];
   /** Fields of list items that aren't part of the key; bodies may contain them. */
   readonly listedFields: readonly string[];
   readonly parseSubject: (scope: S, raw: unknown, param: string) => Checked<string>;
@@ -158,12 +163,22 @@ function withoutNulls(body: unknown, known: readonly string[], at = ""): Checked
   return asObject(body, known, { at, nullable: known });
 }
 
+/** The key of a body with this period. */
 function keyOf<S extends string>(
-  target: Checked<{ scope: S; subject: string }>,
+  grammar: KeyGrammar<S>,
+  fields: Fields,
   period: Checked<number>,
 ): Checked<LimitKey<S>> {
+  const target = parseTarget(grammar, fields);
   if (!target.ok) return target;
-  return period.ok ? good({ ...target.value, periodSeconds: period.value }) : period;
+  if (!period.ok) return period;
+  const { models: raw } = fields;
+  if (!isAbsent(raw) && target.value.scope !== "user_path")
+    return bad(`models is for user-path ${grammar.plural} only`, "models");
+  const models = parseLimitedModels(raw, "models");
+  if (!models.ok) return models;
+  const key = { ...target.value, periodSeconds: period.value };
+  return good(models.value === undefined ? key : { ...key, models: models.value });
 }
 
 /** The body of a DELETE: a key. */
@@ -171,17 +186,16 @@ export function parseKey<S extends string>(
   grammar: KeyGrammar<S>,
   body: unknown,
 ): Checked<LimitKey<S>> {
-  const { periodField, listedFields } = grammar;
+  const { periodField, keyFields, listedFields } = grammar;
   const fields = withoutNulls(body, [
     "user_path",
     "scope",
     "subject",
+    ...keyFields,
     ...listedFields,
     periodField,
   ]);
-  return fields.ok
-    ? keyOf(parseTarget(grammar, fields.value), parsePeriodField(grammar, fields.value))
-    : fields;
+  return fields.ok ? keyOf(grammar, fields.value, parsePeriodField(grammar, fields.value)) : fields;
 }
 
 /** The body of a reset of one limit: the period is at the top level or in its object. */
@@ -189,11 +203,12 @@ export function parseResetOne<S extends string>(
   grammar: KeyGrammar<S>,
   body: unknown,
 ): Checked<LimitKey<S>> {
-  const { periodField } = grammar;
+  const { periodField, keyFields } = grammar;
   const fields = withoutNulls(body, [
     "user_path",
     "scope",
     "subject",
+    ...keyFields,
     "period",
     "period_seconds",
     periodField,
@@ -201,10 +216,10 @@ export function parseResetOne<S extends string>(
   if (!fields.ok) return fields;
   const { period, period_seconds: seconds, [periodField]: inObject } = fields.value;
   if (!present(inObject))
-    return keyOf(parseTarget(grammar, fields.value), parsePeriod(grammar, fields.value, ""));
+    return keyOf(grammar, fields.value, parsePeriod(grammar, fields.value, ""));
   if (present(period) || present(seconds))
     return bad(`${periodField} and period exclude each other: give exactly one`, periodField);
-  return keyOf(parseTarget(grammar, fields.value), parsePeriodField(grammar, fields.value));
+  return keyOf(grammar, fields.value, parsePeriodField(grammar, fields.value));
 }
 
 /** The values of a limit: their fields in a body, and the check. */
@@ -227,12 +242,13 @@ export function parseWrite<S extends string, V extends object>(
     "user_path",
     "scope",
     "subject",
+    ...grammar.keyFields,
     "per_child",
     grammar.periodField,
     ...values.fields,
   ]);
   if (!fields.ok) return fields;
-  const key = keyOf(parseTarget(grammar, fields.value), parsePeriodField(grammar, fields.value));
+  const key = keyOf(grammar, fields.value, parsePeriodField(grammar, fields.value));
   if (!key.ok) return key;
   const limited = values.parse(fields.value, key.value.periodSeconds);
   if (!limited.ok) return limited;

@@ -4,6 +4,7 @@
  */
 
 import { budgetPeriodLabel } from "./budget.js";
+import { subjectWithModels } from "./limited-models.js";
 import { periodLabel } from "./rule.js";
 import type { Breach, BudgetBreach } from "./verdict.js";
 
@@ -16,8 +17,7 @@ export function refusalMessage(breach: Breach | BudgetBreach): string {
     const limit = `${breach.subject} ${budgetPeriodLabel(breach.periodSeconds)} limit`;
     return `budget exceeded for ${limit}: spent ${breach.spentUsd} of ${breach.amountUsd}`;
   }
-  const subject =
-    breach.scope === "user_path" ? breach.subject : `${breach.scope} ${breach.subject}`;
+  const subject = limitedBy(breach);
   if (breach.dimension === "children")
     return `rate limit exceeded for ${subject}: the ${periodLabel(breach.periodSeconds)} template has ${breach.cap} children already`;
   const limit =
@@ -32,8 +32,6 @@ export function limitInWords(breach: Breach | BudgetBreach): string {
   const { dimension, periodSeconds } = breach;
   if (dimension === "budget")
     return `the ${budgetPeriodLabel(periodSeconds)} budget of ${breach.subject}`;
-  const { scope, subject } = breach;
-  const limited = scope === "user_path" ? subject : `${scope} ${subject}`;
   const kind = {
     requests: "request",
     tokens: "token",
@@ -41,5 +39,10 @@ export function limitInWords(breach: Breach | BudgetBreach): string {
     children: "template",
   };
   const period = dimension === "concurrent" ? "" : `${periodLabel(periodSeconds)} `;
-  return `the ${period}${kind[dimension]} limit of ${limited}`;
+  return `the ${period}${kind[dimension]} limit of ${limitedBy(breach)}`;
+}
+
+function limitedBy(breach: Breach): string {
+  const subject = subjectWithModels(breach);
+  return breach.scope === "user_path" ? subject : `${breach.scope} ${subject}`;
 }

@@ -83,15 +83,18 @@ export function namesProvider(id: string, providers: Pick<ReadonlySet<string>, "
 
 /** The identity as one text; also the key in the store. */
 export function ruleId(key: RuleKey): string {
-  return `${key.scope}\n${effectiveSubject(key.scope, key.subject)}\n${key.periodSeconds}`;
+  const { models } = key;
+  const id = `${key.scope}\n${effectiveSubject(key.scope, key.subject)}\n${key.periodSeconds}`;
+  return models === undefined ? id : `${id}\n${models}`;
 }
 
-/** The order of all lists and ties: scope, subject, period, ascending. */
+/** The order of all lists and ties: scope, subject, period, models, ascending. */
 export function compareRules(a: RuleKey, b: RuleKey): number {
   return (
     compareText(a.scope, b.scope) ||
     compareText(effectiveSubject(a.scope, a.subject), effectiveSubject(b.scope, b.subject)) ||
-    a.periodSeconds - b.periodSeconds
+    a.periodSeconds - b.periodSeconds ||
+    compareText(a.models ?? "", b.models ?? "")
   );
 }
 
@@ -222,6 +225,7 @@ export const ruleGrammar: KeyGrammar<Scope> = {
   periodsExpected: "minute, hour, day, concurrent",
   secondsMin: 0,
   secondsExpected: "0 (concurrent)",
+  keyFields: ["models"],
   listedFields: ["per_child", "host_only"],
   parseSubject: (scope, raw, param) =>
     scope === "user_path" ? parseUserPath(raw, param) : parseSubject(scope, raw, param),

@@ -3,6 +3,7 @@
  * refuses. Messages in `wire/` contain them.
  */
 import type { BudgetScope } from "./budget.js";
+import type { LimitedModels } from "./limited-models.js";
 import type { Scope } from "./rule.js";
 
 /**
@@ -34,6 +35,8 @@ export interface Breach {
   readonly dimension: Dimension;
   readonly cap: number;
   readonly waitSeconds: number;
+  /** The models that the rule is for; absent for all. */
+  readonly models?: LimitedModels | undefined;
 }
 
 /**

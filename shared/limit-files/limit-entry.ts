@@ -12,6 +12,7 @@ import {
   type Unpriced,
 } from "../domain/budget.js";
 import type { KeyGrammar } from "../domain/limit-key.js";
+import { modelsField } from "../domain/limited-models.js";
 import {
   parseRuleWrite,
   periodLabel,
@@ -31,6 +32,7 @@ interface EntryKey<S extends string> {
 
 interface RuleEntry extends EntryKey<Scope> {
   readonly limit_key: EntryPeriod;
+  readonly models?: readonly string[];
   readonly max_requests?: number;
   readonly max_tokens?: number;
   readonly host_only?: true;
@@ -43,12 +45,14 @@ interface BudgetEntry extends EntryKey<BudgetScope> {
 }
 
 export function ruleEntry(rule: RuleDefinition): RuleEntry {
-  const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly } = rule;
+  const { scope, subject, periodSeconds, models, maxRequests, maxTokens, perChild, hostOnly } =
+    rule;
   return {
     scope,
     subject,
     ...(perChild ? { per_child: true } : {}),
     limit_key: periodOf(ruleGrammar, periodSeconds, periodLabel),
+    ...modelsField(models),
     ...(maxRequests === null ? {} : { max_requests: maxRequests }),
     ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
     ...(hostOnly === true ? { host_only: true } : {}),
@@ -80,9 +84,9 @@ type Item = Readonly<Record<string, unknown>>;
 
 /** The rule that an item of a list is about. */
 export function ruleOfItem(item: Item): Checked<RuleDefinition> {
-  const { max_requests, max_tokens, host_only } = item;
+  const { models, max_requests, max_tokens, host_only } = item;
   return parseRuleWrite(
-    { ...keyOfItem(item, ruleGrammar), max_requests, max_tokens, host_only },
+    { ...keyOfItem(item, ruleGrammar), models, max_requests, max_tokens, host_only },
     { perChildEntitled: true },
   );
 }

@@ -32,6 +32,8 @@ export interface LimitChangeItem {
   readonly subject: string;
   readonly period_label: string;
   readonly period_seconds: number;
+  /** The models that a rule is for; absent for all. */
+  readonly models?: readonly string[];
   /** Absent if it is added. */
   readonly before?: LimitValues;
   /** Absent if it is removed. */
@@ -51,7 +53,7 @@ export interface LimitCounts extends Readonly<Record<LimitAction, number>> {
 }
 
 interface PlanFacts {
-  /** Sorted by scope, subject and period; rules before budgets. */
+  /** Sorted by scope, subject, period and models; rules before budgets. */
   readonly changes: readonly LimitChangeItem[];
   readonly counts: LimitCounts;
   /** Changes whenever the plan would change. */

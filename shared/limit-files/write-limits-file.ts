@@ -27,12 +27,14 @@ function ruleLines(rules: readonly RuleDefinition[]): readonly string[] {
   return sectionLines(ruleSection, [...rules].sort(compareRules), (rule) => {
     const {
       limit_key: key,
+      models,
       max_requests: requests,
       max_tokens: tokens,
       host_only,
     } = ruleEntry(rule);
     return [
       periodText(key),
+      ...(models === undefined ? [] : [`models: [${models.map(quoted).join(", ")}]`]),
       ...(requests === undefined ? [] : [`max_requests: ${requests}`]),
       ...(tokens === undefined ? [] : [`max_tokens: ${tokens}`]),
       ...(host_only === undefined ? [] : ["host_only: true"]),
@@ -109,7 +111,11 @@ function entriesOf<D extends LimitKey<string> & { readonly perChild: boolean }>(
 /** A text that YAML reads back as it is, and in which no variable is replaced. */
 function textOf(text: string): string {
   const isPlain = /^[/A-Za-z][\w./-]*$/.test(text) && plainScalar(text) === text;
-  if (isPlain) return text;
+  return isPlain ? text : quoted(text);
+}
+
+/** As `textOf`, always in quotes. */
+function quoted(text: string): string {
   // `$NAME` as a whole, as shells write a variable, has one more `$`.
   const escaped = /^\s*\$+[A-Z][A-Z0-9_]*\s*$/.test(text)
     ? text.replace("$", () => "$$")

@@ -114,6 +114,8 @@ const refused = message("refused", {
   waitSeconds: count(1),
   /** As in `Admitted`. */
   key: orEmpty(keyOfCaller),
+  /** The models that the rule is for, if not all. */
+  models: optional(text),
 });
 export type Refused = ValueOf<typeof refused>;
 

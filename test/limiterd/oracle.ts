@@ -10,6 +10,8 @@ export interface OracleRule {
   readonly maxRequests: number | null;
   readonly maxTokens: number | null;
   readonly perChild: boolean;
+  /** User paths only: the models that it is for, with spaces between the patterns. */
+  readonly models?: string | undefined;
 }
 
 export interface OracleRequest {
@@ -26,6 +28,7 @@ interface OracleBreach {
   readonly dimension: OracleKind;
   readonly cap: number;
   readonly wait: number;
+  readonly models?: string;
 }
 
 /** The providers that there are, in lower case. */
@@ -49,8 +52,33 @@ export function counted(rule: OracleRule, { path, provider, model }: OracleReque
   }
   const above = rule.subject === "/" ? "/" : `${rule.subject}/`;
   if (!`${path}/`.startsWith(above)) return null;
+  if (rule.models !== undefined && !isForModel(rule.models, provider, model)) return null;
   const child = path.slice(above.length).split("/")[0]!;
   return !rule.perChild ? rule.subject : child === "" ? null : above + child;
+}
+
+/** Whether a rule counts the attempts at targets, or the requests at their path. */
+export function isOfTarget({ scope, models }: OracleRule): boolean {
+  return scope !== "user_path" || models !== undefined;
+}
+
+/** Each pattern as a regular expression; one with `!` takes out what the others take in. */
+function isForModel(models: string, provider: string, model: string): boolean {
+  // A submission goes to no target.
+  if (provider === "") return false;
+  const names = [`${provider}/${model}`, model].slice(
+    0,
+    oracleProviders.some((name) => model.toLowerCase().startsWith(`${name}/`)) ? 1 : 2,
+  );
+  const matches = (pattern: string): boolean => {
+    const written = pattern.replace(/[.?+^$()[\]{}|\\]/g, "\\$&").replace("*", ".*");
+    return names.some((name) => new RegExp(`^${written}$`, "is").test(name));
+  };
+  const patterns = models.split(" ");
+  return (
+    patterns.some((pattern) => !pattern.startsWith("!") && matches(pattern)) &&
+    !patterns.some((pattern) => pattern.startsWith("!") && matches(pattern.slice(1)))
+  );
 }
 
 /** What a rule counts for somebody at a moment. */
@@ -61,19 +89,20 @@ export function createJudge<Rule extends OracleRule>(
   unordered: readonly Rule[],
   estimate: Estimate<Rule>,
 ) {
-  const key = ({ scope, subject, periodSeconds }: OracleRule): string =>
+  const key = ({ scope, subject, periodSeconds, models = "" }: OracleRule): string =>
     [
       scope,
       scope === "user_path" ? subject : subject.toLowerCase(),
       String(periodSeconds).padStart(10, "0"),
+      models,
     ].join("\n");
   const rules = [...unordered].sort((a, b) => (key(a) < key(b) ? -1 : 1));
 
   /** Every breach of these rules, with the seconds after which it would be none. */
-  function breaches(of: OracleRequest, nowMs: number, scopes: readonly string[]): OracleBreach[] {
+  function breaches(of: OracleRequest, nowMs: number, ofTarget: boolean): OracleBreach[] {
     return rules.flatMap((rule, place) => {
       const subject = counted(rule, of);
-      if (subject === null || !scopes.includes(rule.scope)) return [];
+      if (subject === null || isOfTarget(rule) !== ofTarget) return [];
       const caps: readonly (readonly [OracleKind, number | null])[] =
         rule.periodSeconds === 0
           ? [["concurrent", rule.maxRequests]]
@@ -90,7 +119,8 @@ export function createJudge<Rule extends OracleRule>(
           if (estimate(rule, subject, dimension, nowMs + middle * 1000) < cap) high = middle;
           else low = middle;
         }
-        return [{ place, subject, dimension, cap, wait: high }];
+        const models = rule.models === undefined ? {} : { models: rule.models };
+        return [{ place, subject, dimension, cap, wait: high, ...models }];
       });
     });
   }
@@ -129,14 +159,18 @@ export function createJudge<Rule extends OracleRule>(
 
   return {
     /**
-     * Looks only: the target that admits, or who refuses and for how long. Path null: only the
+     * Looks only: the target that admits, or who refuses and for how long. In a reroute only the
      * targets are asked.
      */
-    ask(path: string | null, targets: readonly Omit<OracleRequest, "path">[], nowMs: number) {
-      const ofPath =
-        path === null ? null : longest(breaches({ path, ...targets[0]! }, nowMs, ["user_path"]));
+    ask(
+      path: string,
+      targets: readonly Omit<OracleRequest, "path">[],
+      nowMs: number,
+      { isReroute = false }: { readonly isReroute?: boolean } = {},
+    ) {
+      const ofPath = isReroute ? null : longest(breaches({ path, ...targets[0]! }, nowMs, false));
       const ofTargets = targets.map((target) =>
-        longest(breaches({ path: "/", ...target }, nowMs, ["provider", "model"])),
+        longest(breaches({ path, ...target }, nowMs, true)),
       );
       const target = ofTargets.indexOf(null);
       if (target !== -1 && ofPath === null) return { target };
@@ -154,7 +188,7 @@ export function createJudge<Rule extends OracleRule>(
     /** A submission: of the path's rules those that count over time are asked, and no target's. */
     submit(path: string, nowMs: number) {
       const found = longest(
-        breaches({ path, provider: "", model: "" }, nowMs, ["user_path"]).filter(
+        breaches({ path, provider: "", model: "" }, nowMs, false).filter(
           ({ dimension }) => dimension !== "concurrent",
         ),
       );

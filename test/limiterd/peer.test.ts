@@ -13,6 +13,7 @@ const verdict = (number: number, changes: Partial<CountedVerdict> = {}): Counted
   connection: 2,
   number,
   userPath: "/team",
+  atPath: true,
   target: { provider: "openai", model: "gpt-4o" },
   lsn: 100 + number,
   atMs: 5000,
@@ -48,7 +49,7 @@ t.test("at the bound the oldest is forgotten", async (t) => {
 t.test("verdicts come back from the store as they went in, and nothing else does", async (t) => {
   const verdicts = [
     verdict(1),
-    verdict(2, { userPath: null, target: { provider: "local", model: "" } }),
+    verdict(2, { atPath: false, target: { provider: "local", model: "" } }),
     verdict(3, { target: null }),
   ];
   const unread = new UnreadVerdicts();
@@ -64,10 +65,12 @@ t.test("verdicts come back from the store as they went in, and nothing else does
     change(0, 0),
     change(1, "1"),
     change(2, 5),
+    change(2, null),
     change(3, null),
     change(4, null),
-    change(5, -1),
-    change(6, 0.5),
+    change(5, null),
+    change(6, -1),
+    change(7, 0.5),
   ])
     t.equal(verdictsFromStored(wrong), null);
 });

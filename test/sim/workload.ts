@@ -46,6 +46,8 @@ const subjects: Readonly<Record<Scope, readonly string[]>> = {
   provider: ["openai", "local", "Azure"],
   model: ["gpt-4o", "openai/gpt-4o", "LLAMA", "local/llama"],
 };
+/** The models that a rule on a path is for. */
+const modelSets = ["gpt-4o", "openai/*", "l* o3", "* !gpt-4o", "azure/gpt-4o local/l*"];
 const periods = [0, 0, 1, 2, 5, 30, 60, 3600];
 
 /**
@@ -55,6 +57,8 @@ export const ledgers: readonly RuleDefinition[] = [
   ledger("user_path", "/", 0, false),
   ledger("user_path", "/a", 1, true),
   ledger("user_path", "/a/b", 0, false),
+  { ...ledger("user_path", "/", 0, false), models: "gpt-4o local/*" },
+  { ...ledger("user_path", "/a", 0, true), models: "* !local/llama !openai/*" },
   ledger("provider", "openai", 0, false),
   ledger("model", "gpt-4o", 0, false),
 ];
@@ -74,6 +78,7 @@ export function someRule(random: Random): RuleDefinition {
   const scope = random.pick(["user_path", "user_path", "user_path", "provider", "model"] as const);
   const periodSeconds = random.pick(periods);
   const both = random.chance(0.3);
+  const isForSome = scope === "user_path" && random.chance(0.3);
   const tokensOnly = !both && random.chance(0.3) && periodSeconds !== 0;
   return {
     scope,
@@ -82,6 +87,7 @@ export function someRule(random: Random): RuleDefinition {
     maxRequests: tokensOnly ? null : random.int(1, periodSeconds === 0 ? 12 : 60),
     maxTokens: periodSeconds !== 0 && (both || tokensOnly) ? random.int(500, 40_000) : null,
     perChild: scope === "user_path" && random.chance(0.4),
+    ...(isForSome ? { models: random.pick(modelSets) } : {}),
   };
 }
 
@@ -90,7 +96,8 @@ export function someRules(random: Random, count: number): RuleDefinition[] {
   const rules = new Map<string, RuleDefinition>();
   for (let i = 0; i < count; i++) {
     const rule = someRule(random);
-    rules.set(`${rule.scope} ${rule.subject.toLowerCase()} ${rule.periodSeconds}`, rule);
+    const { scope, subject, periodSeconds, models = "" } = rule;
+    rules.set(`${scope} ${subject.toLowerCase()} ${periodSeconds} ${models}`, rule);
   }
   return [...rules.values()];
 }
@@ -171,8 +178,10 @@ export function someOperation(
   random: Random,
   { bare }: { readonly bare: boolean },
 ): { readonly op: AdminOp; readonly body: Readonly<Record<string, unknown>> } {
-  const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild } = someRule(random);
-  const key = { scope, subject, limit_key: { period_seconds: periodSeconds } };
+  const { scope, subject, periodSeconds, models, maxRequests, maxTokens, perChild } =
+    someRule(random);
+  const forModels = models === undefined ? {} : { models: models.split(" ") };
+  const key = { scope, subject, limit_key: { period_seconds: periodSeconds }, ...forModels };
   const op = random.pick([
     "rate-limits.put",
     "rate-limits.put",
@@ -200,7 +209,7 @@ export function someOperation(
     case "rate-limits.delete":
       return { op, body: key };
     case "rate-limits.reset-one":
-      return { op, body: { scope, subject, period: String(periodSeconds) } };
+      return { op, body: { scope, subject, period: String(periodSeconds), ...forModels } };
     case "rate-limits.reset":
       return { op, body: { confirmation: "reset" } };
     case "explain":

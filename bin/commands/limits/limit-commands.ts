@@ -34,6 +34,8 @@ export interface LimitCommandTexts {
   readonly scope: string;
   readonly period: string;
   readonly periodSeconds: string;
+  /** Null: they are for all models. */
+  readonly models: string | null;
   readonly perChild: string;
   /** The unit of the values of `set`, in the help: `n`, `usd`. */
   readonly valueName: string;
@@ -79,7 +81,7 @@ export function addLimitCommands<S extends string>(
     .command("delete")
     .description(texts.delete)
     .argument("<subject>", texts.subject);
-  addPeriodOptions(remove, texts)
+  addKeyOptions(remove, texts)
     .addOption(jsonOption("print the complete list afterwards"))
     .action((subject: string, _options, command: Command) =>
       deleteLimit(kind, session, subject, command.optsWithGlobals<CommandFlags & KeyFlags>()),
@@ -89,7 +91,7 @@ export function addLimitCommands<S extends string>(
     .command("revert")
     .description(texts.revert)
     .argument("<subject>", texts.subject);
-  addPeriodOptions(revert, texts)
+  addKeyOptions(revert, texts)
     .addOption(jsonOption("print the complete list afterwards"))
     .action((subject: string, _options, command: Command) =>
       revertLimit(kind, session, subject, command.optsWithGlobals<CommandFlags & KeyFlags>()),
@@ -99,7 +101,7 @@ export function addLimitCommands<S extends string>(
     .command("reset")
     .description(texts.reset)
     .argument("[subject]", texts.resetSubject);
-  addPeriodOptions(reset, texts)
+  addKeyOptions(reset, texts)
     .option("--all", texts.resetAll)
     .option("--yes", "don't ask before resetting all")
     .addOption(jsonOption("print the complete list afterwards"))
@@ -114,7 +116,7 @@ export function addWriteOptions<S extends string>(
   { longFlags, shortFlags, switches }: FlagForm<S>,
   texts: LimitCommandTexts,
 ): Command {
-  addPeriodOptions(command, texts);
+  addKeyOptions(command, texts);
   for (const { name, meaning } of longFlags)
     command.option(`--${name} <${texts.valueName}>`, meaning);
   command.option("--per-child", texts.perChild);
@@ -125,9 +127,10 @@ export function addWriteOptions<S extends string>(
 }
 
 /** The flags that name a rule or a budget beside its subject. */
-function addPeriodOptions(command: Command, texts: LimitCommandTexts): Command {
-  return command
+function addKeyOptions(command: Command, texts: LimitCommandTexts): Command {
+  command
     .option("--scope <scope>", texts.scope)
     .option("--period <period>", texts.period)
     .option("--period-seconds <n>", texts.periodSeconds);
+  return texts.models === null ? command : command.option("--models <models>", texts.models);
 }

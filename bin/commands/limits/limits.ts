@@ -25,6 +25,8 @@ const texts: LimitCommandTexts = {
   scope: "user_path, provider or model (default: user_path)",
   period: "minute, hour, day, concurrent or a number of seconds",
   periodSeconds: "the period in seconds; 0 is concurrent",
+  models:
+    "of a user path: only these models, separated by commas, such as 'claude-opus-*,openai/*', or '*,!gpt-4o-mini' for all others",
   perChild: "a template: each direct child of the path has its own counters",
   valueName: "n",
   setHelp: "Short flags may be combined: several rules are written, or none if one is invalid.",

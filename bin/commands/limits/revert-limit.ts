@@ -1,8 +1,9 @@
 /** `revert` for rules and budgets. */
+import { subjectWithModels } from "../../../shared/domain/limited-models.js";
 import { failure } from "../../../shared/error-code.js";
-import { type KeyFlags, keyFromFlags } from "../../limits/limit-flags.js";
+import { type KeyFlags, keyBody, keyFromFlags } from "../../limits/limit-flags.js";
 import type { LimitKind } from "../../limits/limit-kind.js";
-import { limitsOn, listBody, listLimits } from "../../limits/list-limits.js";
+import { limitOf, listBody, listLimits } from "../../limits/list-limits.js";
 import { refusal, usageFailure } from "../../session/command-failure.js";
 import type { CommandFlags } from "../../session/command-flags.js";
 import { answered } from "../../session/daemon-answer.js";
@@ -22,21 +23,19 @@ export async function revertLimit<S extends string>(
   const key = keyFromFlags(kind.flags, subject, flags);
   if (!key.ok) throw usageFailure(key.problems);
   const { scope, subject: normal, periodSeconds } = key.value;
-  const named = { scope, subject: kind.effectiveSubject(scope, normal), periodSeconds };
+  const named = { ...key.value, subject: kind.effectiveSubject(scope, normal) };
   const list = await withDaemon(session, flags, async (client) => {
-    const [known] = limitsOn(await listLimits(client, kind), named).items;
+    const [known] = limitOf(await listLimits(client, kind), named).items;
     if (known?.["overrides"] === undefined) {
-      const name = `${kind.periodLabel(periodSeconds)} ${kind.singular} on ${scope} ${normal}`;
+      const name = `${kind.periodLabel(periodSeconds)} ${kind.singular} on ${scope} ${subjectWithModels(key.value)}`;
       const why = known === undefined ? `no ${name}` : `the configuration has no other ${name}`;
       throw refusal(failure(kind.notFound, `${why}: nothing was changed`, "subject"));
     }
-    const period = { [kind.flags.grammar.periodField]: { period_seconds: periodSeconds } };
-    answered(
-      await client.call(kind.ops.delete, { scope, subject: normal, ...period, revert: true }),
-    );
+    const body = keyBody(kind.flags.grammar, key.value);
+    answered(await client.call(kind.ops.delete, { ...body, revert: true }));
     return listLimits(client, kind);
   });
   session.terminal.out(
-    flags.json === true ? listBody(list, kind) : kind.render(limitsOn(list, named)),
+    flags.json === true ? listBody(list, kind) : kind.render(limitOf(list, named)),
   );
 }

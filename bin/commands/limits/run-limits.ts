@@ -2,11 +2,13 @@
 
 import { itemsPerPage } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";
+import { subjectWithModels } from "../../../shared/domain/limited-models.js";
 import { failure } from "../../../shared/error-code.js";
 import { escapeControls } from "../../../shared/logging/escape-controls.js";
 import { append } from "../../../shared/long-lists.js";
 import {
   type KeyFlags,
+  keyBody,
   keyFromFlags,
   type SetFlags,
   writesFromFlags,
@@ -17,6 +19,7 @@ import {
   type LimitList,
   type Listed,
   type ListFilter,
+  limitOf,
   limitsOn,
   listBody,
   listLimits,
@@ -83,8 +86,9 @@ async function withChildren<S extends string>(
   for (const item of list.items) {
     items.push(item);
     if (item["per_child"] !== true) continue;
-    const { scope, subject, period_seconds: seconds } = item;
-    const body = { scope, subject, period_seconds: seconds, limit: count };
+    const { scope, subject, period_seconds: seconds, models } = item;
+    const key = { scope, subject, period_seconds: seconds, ...(models ? { models } : {}) };
+    const body = { ...key, limit: count };
     const answer = answered(await client.call(op, body));
     const { children = null, other_hosts: others } = isObject(answer) ? answer : {};
     if (typeof others === "number") otherHosts = Math.max(otherHosts, others);
@@ -193,21 +197,15 @@ export async function deleteLimit<S extends string>(
 ): Promise<void> {
   const key = keyFromFlags(kind.flags, subject, flags);
   if (!key.ok) throw usageFailure(key.problems);
-  const { scope, subject: normal, periodSeconds } = key.value;
+  const { scope, periodSeconds } = key.value;
   const list = await withDaemon(session, flags, async (client) => {
-    answered(
-      await client.call(kind.ops.delete, {
-        scope,
-        subject: normal,
-        [kind.flags.grammar.periodField]: { period_seconds: periodSeconds },
-      }),
-    );
+    answered(await client.call(kind.ops.delete, keyBody(kind.flags.grammar, key.value)));
     return flags.json === true ? listLimits(client, kind) : null;
   });
   session.terminal.out(
     list !== null
       ? listBody(list, kind)
-      : `deleted: ${scope} ${normal} ${kind.periodLabel(periodSeconds)}`,
+      : `deleted: ${scope} ${subjectWithModels(key.value)} ${kind.periodLabel(periodSeconds)}`,
   );
 }
 
@@ -223,7 +221,8 @@ export async function resetLimits<S extends string>(
     subject !== undefined ||
     flags.scope !== undefined ||
     flags.period !== undefined ||
-    flags.periodSeconds !== undefined;
+    flags.periodSeconds !== undefined ||
+    flags.models !== undefined;
   if (flags.all === true && named)
     throw usageFailure([
       {
@@ -243,26 +242,16 @@ export async function resetLimits<S extends string>(
   if (!key.ok) throw usageFailure(key.problems);
   const { scope, subject: normal, periodSeconds } = key.value;
   const list = await withDaemon(session, flags, async (client) => {
-    answered(
-      await client.call(kind.ops.resetOne, {
-        scope,
-        subject: normal,
-        period_seconds: periodSeconds,
-      }),
-    );
+    answered(await client.call(kind.ops.resetOne, keyBody(kind.flags.grammar, key.value)));
     return listLimits(client, kind);
   });
-  const one = limitsOn(list, {
-    scope,
-    subject: kind.effectiveSubject(scope, normal),
-    periodSeconds,
-  });
+  const one = limitOf(list, { ...key.value, subject: kind.effectiveSubject(scope, normal) });
   // The API accepts an unknown key; a person who typed it needs to know that it is misspelt.
   if (one.items.length === 0)
     throw refusal(
       failure(
         kind.notFound,
-        `no ${kind.periodLabel(periodSeconds)} ${singular} on ${scope} ${normal}: nothing was reset`,
+        `no ${kind.periodLabel(periodSeconds)} ${singular} on ${scope} ${subjectWithModels(key.value)}: nothing was reset`,
         "subject",
       ),
     );

@@ -204,12 +204,11 @@ async function reset(
 ): Promise<string> {
   const item = selectedItem(state, data);
   if (item === undefined) return "there is nothing to reset";
-  const { scope, subject, period_seconds: seconds } = item;
+  const { scope, subject, period_seconds: seconds, models } = item;
+  const key = { scope, subject, period_seconds: seconds, ...(models ? { models } : {}) };
   const op = state.tab === "budgets" ? "budgets.reset-one" : "rate-limits.reset-one";
   try {
-    await withDaemon(session, flags, async (client) =>
-      answered(await client.call(op, { scope, subject, period_seconds: seconds })),
-    );
+    await withDaemon(session, flags, async (client) => answered(await client.call(op, key)));
     return `reset: ${String(subject)} ${String(item["period_label"])}`;
   } catch (error) {
     if (error instanceof CommandFailure) return error.message;

@@ -11,11 +11,12 @@ import type {
 } from "../../../shared/api/explanation.js";
 import { secondsToSweepAll } from "../../../shared/bounds.js";
 import { tokensInert } from "../../../shared/config/inert-rule.js";
+import { modelsField } from "../../../shared/domain/limited-models.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import { periodLabel } from "../../../shared/domain/rule.js";
 import { type Target, targetName } from "../../../shared/domain/target-name.js";
 import { formatMillis } from "../../../shared/time.js";
-import { type Counter, copyCounter, isNewChild } from "../../counters/counter.js";
+import { type Counter, isNewChild } from "../../counters/counter.js";
 import { explainBreach } from "../../lists/list-refusals.js";
 import { liveCounts } from "../../lists/list-rules.js";
 import {
@@ -32,7 +33,7 @@ import { hasWindow, type RuleBook } from "../../rules/rule-book.js";
 
 /** Explains a request with the current rules and counters. */
 export function explainVerdict(
-  book: Pick<RuleBook, "copyPath" | "matchTarget">,
+  book: Pick<RuleBook, "copyPath" | "copyTarget">,
   request: JudgedRequest,
   options: AdmissionOptions,
 ): RulesExplanation {
@@ -40,7 +41,7 @@ export function explainVerdict(
   const ofPath = request.submission ? met.filter(hasWindow) : met;
   const candidates = request.submission ? [] : request.targets;
   const ofTargets = new Map(
-    candidates.map((target) => [target, book.matchTarget(target).map(copyCounter)]),
+    candidates.map((target) => [target, book.copyTarget(target, request.userPath, options.nowMs)]),
   );
   const matchTarget = (target: Target): Counter[] => ofTargets.get(target) ?? [];
   const judgement = judge({ matchPath: () => ofPath, matchTarget }, request, options);
@@ -103,7 +104,7 @@ function waitsForSlot(rules: readonly ExplainedRule[]): boolean {
  */
 function explainRule(counter: Counter, options: AdmissionOptions): ExplainedRule {
   const { definition, periodMs, source } = counter.rule;
-  const { scope, periodSeconds, maxRequests, maxTokens, perChild, hostOnly } = definition;
+  const { scope, periodSeconds, models, maxRequests, maxTokens, perChild, hostOnly } = definition;
   const live = liveCounts(counter, options.nowMs);
   const concurrent = periodMs === 0 && isFull(counter);
   const requestsWait = periodMs === 0 ? 0 : waitOfRequests(counter, options);
@@ -117,6 +118,7 @@ function explainRule(counter: Counter, options: AdmissionOptions): ExplainedRule
     ...(hostOnly === true ? { host_only: true } : {}),
     period_label: periodLabel(periodSeconds),
     period_seconds: periodSeconds,
+    ...modelsField(models),
     ...(maxRequests === null ? {} : { max_requests: maxRequests }),
     ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
     ...live,

@@ -6,6 +6,7 @@
 import type { RulePage } from "../../../shared/api/rule-item.js";
 import { unreachable } from "../../../shared/assert.js";
 import { parseConfirmation } from "../../../shared/checked.js";
+import { subjectWithModels } from "../../../shared/domain/limited-models.js";
 import {
   parseRuleKey,
   parseRuleResetOne,
@@ -101,8 +102,8 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
 /** The counters of the rules on a page. */
 function ownCounters(book: RuleBook, { rate_limits: items }: RulePage): readonly Counter[] {
   return items.flatMap(
-    ({ scope, subject, period_seconds: periodSeconds }) =>
-      book.find({ scope, subject, periodSeconds })?.own ?? [],
+    ({ scope, subject, period_seconds: periodSeconds, models }) =>
+      book.find({ scope, subject, periodSeconds, models: models?.join(" ") })?.own ?? [],
   );
 }
 
@@ -203,8 +204,8 @@ function unknownRule(key: RuleKey): Failure {
   return failure("rate_limit_not_found", `no ${nameOf(key)}`);
 }
 
-function nameOf({ scope, subject, periodSeconds }: RuleKey): string {
-  return `${periodLabel(periodSeconds)} rule on ${scope} ${subject}`;
+function nameOf(key: RuleKey): string {
+  return `${periodLabel(key.periodSeconds)} rule on ${key.scope} ${subjectWithModels(key)}`;
 }
 
 function resetOne(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

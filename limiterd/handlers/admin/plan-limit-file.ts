@@ -11,6 +11,7 @@ import {
   budgetPeriodLabel,
   compareBudgets,
 } from "../../../shared/domain/budget.js";
+import { modelsField } from "../../../shared/domain/limited-models.js";
 import {
   compareRules,
   periodLabel,
@@ -168,7 +169,7 @@ function ruleItem(
   { book, declared, settings }: DaemonState,
   { action, id, before, after }: LimitChange<RuleDefinition>,
 ): LimitChangeItem {
-  const { scope, subject, periodSeconds } = (after ?? before)!;
+  const { scope, subject, periodSeconds, models } = (after ?? before)!;
   const inert = after === null ? null : settings.inertReason(after);
   const at = action === "revert" ? declared.rules.find(id)?.at : book.rules.get(id)?.declaredAt;
   return {
@@ -178,6 +179,7 @@ function ruleItem(
     subject,
     period_label: periodLabel(periodSeconds),
     period_seconds: periodSeconds,
+    ...modelsField(models),
     ...(before === null ? {} : { before: ruleValues(before) }),
     ...(after === null ? {} : { after: ruleValues(after) }),
     ...(concernsConfiguration(action)

@@ -3,6 +3,7 @@
  * range of days, and the current state of its budgets and rate limits. Reading changes nothing.
  */
 import type { RateLimitStatus, UsageStatus } from "../../../shared/api/usage-report.js";
+import { modelsField } from "../../../shared/domain/limited-models.js";
 import { periodLabel } from "../../../shared/domain/rule.js";
 import { formatMillis } from "../../../shared/time.js";
 import type { Counter } from "../../counters/counter.js";
@@ -26,7 +27,7 @@ export async function usageStatus(
   const { userPath } = window;
   const { book, settings, shares } = state;
   if (shares !== null && settings.rateLimitsEnabled)
-    await shares.refresh(book.copyPath(userPath, nowMs));
+    await shares.refresh(book.copyAllOnPath(userPath, nowMs));
   // Reads the counters now, before the sums, which take several turns.
   const rateLimits = rateLimitStatuses(state, userPath, nowMs);
   const labels = state.labelsOf(keyId);
@@ -46,8 +47,8 @@ export async function usageStatus(
 }
 
 /**
- * The user-path rules that cover a path, in the order (subject, period); for a template, the path's
- * own child.
+ * The user-path rules that cover a path, in the order (subject, period, models); for a template,
+ * the path's own child.
  */
 function rateLimitStatuses(
   { book, settings }: DaemonState,
@@ -55,7 +56,7 @@ function rateLimitStatuses(
   nowMs: number,
 ): RateLimitStatus[] {
   if (!settings.rateLimitsEnabled) return [];
-  return book.copyPath(userPath, nowMs).map((counter) => {
+  return book.copyAllOnPath(userPath, nowMs).map((counter) => {
     const inert = settings.inertReason(counter.rule.definition);
     return {
       ...rateLimitStatus(counter, { nowMs, tokensEnforced: settings.usageEnabled }),
@@ -69,7 +70,7 @@ function rateLimitStatus(
   { nowMs, tokensEnforced }: { readonly nowMs: number; readonly tokensEnforced: boolean },
 ): RateLimitStatus {
   const { rule } = counter;
-  const { maxRequests, maxTokens, perChild, hostOnly, periodSeconds } = rule.definition;
+  const { maxRequests, maxTokens, perChild, hostOnly, periodSeconds, models } = rule.definition;
   const live = liveCounts(counter, nowMs);
   const counted = countsOf(counter, nowMs);
   return {
@@ -79,6 +80,7 @@ function rateLimitStatus(
     ...(hostOnly === true ? { host_only: true } : {}),
     period_label: periodLabel(periodSeconds),
     period_seconds: periodSeconds,
+    ...modelsField(models),
     ...live,
     ...(rule.periodMs > 0
       ? { resets_in_seconds: secondsToEnd(counted.window.startMs + rule.periodMs, counted.nowMs) }

@@ -106,8 +106,9 @@ export class Replay {
 
   /** Whether the rule applies to the request. */
   #covers({ userPath, target, kind }: PastRequest): boolean {
-    const { scope, subject, perChild } = this.#definition;
-    if (scope !== "user_path") return kind !== "submission" && this.#rule.isOf(target);
+    const { scope, subject, perChild, models } = this.#definition;
+    if (scope !== "user_path" || models !== undefined)
+      return kind !== "submission" && this.#rule.isOf(target, userPath);
     if (userPath === subject) return !perChild;
     return userPath.startsWith(subject === "/" ? "/" : `${subject}/`);
   }

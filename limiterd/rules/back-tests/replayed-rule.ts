@@ -48,7 +48,7 @@ export class ReplayedRule {
     this.#book = book;
     this.#counting = {
       matchPath: (path, atMs) => book.matchPath(path, atMs),
-      matchTarget: (target) => book.matchTarget(target),
+      matchTarget: (target, path, atMs) => book.matchTarget(target, path, atMs),
       // Counts don't go to the journal.
       count: (counter, atMs, requests, tokens) =>
         void book.countAgain(counter, atMs, requests, tokens),
@@ -81,7 +81,7 @@ export class ReplayedRule {
   count(request: PastRequest, requests: number, nowMs: number): void {
     const { userPath, target, kind, startMs, endMs, tokens } = request;
     const counters = [
-      ...(kind === "submission" ? [] : this.#book.matchTarget(target)),
+      ...(kind === "submission" ? [] : this.#book.matchTarget(target, userPath, nowMs)),
       ...this.#book.matchPath(userPath, nowMs),
     ];
     this.#charge(counters, { atMs: startMs, requests, tokens: 0 }, nowMs);
@@ -89,9 +89,9 @@ export class ReplayedRule {
     this.#book.reclaim();
   }
 
-  /** Whether the rule covers this target. */
-  isOf(target: Target): boolean {
-    return this.#book.matchTarget(target).length > 0;
+  /** Whether the rule, which counts attempts at targets, covers this one. */
+  isOf(target: Target, userPath: string): boolean {
+    return this.#book.copyTarget(target, userPath, 0).length > 0;
   }
 
   #charge(counters: readonly Counter[], what: Parameters<typeof charge>[2], nowMs: number): void {

@@ -13,6 +13,7 @@ import {
   type LimitForm,
   type PeriodLimit,
   type Placed,
+  parseLimit,
   reportDuplicates,
 } from "./limit-form.js";
 
@@ -128,7 +129,7 @@ function parseJson<S extends string, L extends PeriodLimit>(
       problems.push(`${at}.per_child is for user-path ${plural} only`);
     else if (perChild && !perChildEntitled)
       problems.push(`${at}: ${notEntitled(subject).message}: add the line ${entitlementLine}`);
-    const limit = form.parse(fields, at, problems);
+    const limit = parseLimit(form, scope, { fields, at }, problems);
     if (limit !== null)
       placed.push({ at, declared: { scope, subject, ...limit, perChild: perChild === true } });
   }

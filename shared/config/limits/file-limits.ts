@@ -16,6 +16,7 @@ import {
   type LimitForm,
   type PeriodLimit,
   type Placed,
+  parseLimit,
   reportDuplicates,
 } from "./limit-form.js";
 
@@ -35,7 +36,7 @@ export function readFileLimits<S extends string, L extends PeriodLimit>(
         `${entry.at}: ${notEntitled(subject).message}: add the line ${entitlementLine}`,
       );
     for (const { at, fields } of entry.limits) {
-      const limit = form.parse(withValues(form, fields), at, problems);
+      const limit = parseLimit(form, scope, { fields: withValues(form, fields), at }, problems);
       if (limit !== null && subject !== null)
         placed.push({ at, declared: { scope, subject, ...limit, perChild } });
     }

@@ -3,7 +3,7 @@
  * differ is a `LimitForm`, in `rule-limits.ts` and in `budget-limits.ts`. The file's lists are
  * checked in `file-limits.ts`, the variables are read in `env-limits.ts`.
  */
-import { type Checked, show } from "../../checked.js";
+import { type Checked, isAbsent, show } from "../../checked.js";
 import type { KeyGrammar, LimitKey } from "../../domain/limit-key.js";
 import { nameHint } from "../closest-name.js";
 import type { Mapping } from "../read-mapping.js";
@@ -58,6 +58,19 @@ export type Declared<S extends string, L> = LimitKey<S> & L & { readonly perChil
 export interface Placed<D> {
   readonly declared: D;
   readonly at: string;
+}
+
+/** Checks one limit of a subject, as `LimitForm.parse` does. */
+export function parseLimit<S extends string, L extends PeriodLimit>(
+  { grammar, parse }: LimitForm<S, L>,
+  scope: S,
+  { fields, at }: { readonly fields: Mapping; readonly at: string },
+  problems: string[],
+): L | null {
+  const { models } = fields;
+  if (scope === "user_path" || isAbsent(models)) return parse(fields, at, problems);
+  problems.push(`${at}.models is for user-path ${grammar.plural} only`);
+  return null;
 }
 
 /** The value of a check, or null after its failure was reported. */

@@ -1,11 +1,16 @@
 /**
- * The limits of rules, `{period or period_seconds, max_requests, max_tokens, host_only}` or the
- * compact `rpm=100, tpm=50000; concurrent=8`, as the file and the variables write them
+ * The limits of rules, `{period or period_seconds, models, max_requests, max_tokens, host_only}` or
+ * the compact `rpm=100, tpm=50000; concurrent=8`, as the file and the variables write them
  * (docs/reference/configuration.md). `../../domain/rule.ts` checks single values, as for the admin
  * API.
  */
 import { isAbsent, show } from "../../checked.js";
 import { parsePeriod } from "../../domain/limit-key.js";
+import {
+  type LimitedModels,
+  parseLimitedModels,
+  subjectWithModels,
+} from "../../domain/limited-models.js";
 import {
   parseCaps,
   parseRuleValues,
@@ -22,6 +27,7 @@ import { checkedValue, type LimitForm, readPairs } from "./limit-form.js";
 
 export interface RuleLimit {
   readonly periodSeconds: number;
+  readonly models?: LimitedModels | undefined;
   readonly maxRequests: number | null;
   readonly maxTokens: number | null;
   readonly hostOnly?: boolean;
@@ -33,6 +39,7 @@ export const ruleForm: LimitForm<Scope, RuleLimit> = {
   fields: {
     period: null,
     period_seconds: numberOf,
+    models: null,
     max_requests: numberOf,
     max_tokens: numberOf,
     host_only: (raw) => boolean.parse(raw),
@@ -57,14 +64,17 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): RuleLimit 
     if (!isAbsent(fields[cap]))
       checkedValue(parseCaps({ [cap]: fields[cap] }, 60, `${at}.`), problems);
   }
+  const models = checkedValue(parseLimitedModels(fields["models"], `${at}.models`), problems);
   if (problems.length > before || periodSeconds === null) return null;
   const values = checkedValue(parseRuleValues(fields, periodSeconds, `${at}.`), problems);
-  return values === null ? null : { periodSeconds, ...values };
+  if (values === null) return null;
+  return { periodSeconds, ...(typeof models === "string" ? { models } : {}), ...values };
 }
 
-/** A rule's name in messages: `/team minute`, `provider openai day`. */
-export function ruleName({ scope, subject, periodSeconds }: RuleKey): string {
-  return `${scope === "user_path" ? "" : `${scope} `}${subject} ${periodLabel(periodSeconds)}`;
+/** A rule's name in messages: `/team minute`, `/team on gpt-4o minute`, `provider openai day`. */
+export function ruleName(key: RuleKey): string {
+  const subject = subjectWithModels(key);
+  return `${key.scope === "user_path" ? "" : `${key.scope} `}${subject} ${periodLabel(key.periodSeconds)}`;
 }
 
 type Dimension = "maxRequests" | "maxTokens";

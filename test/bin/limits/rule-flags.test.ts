@@ -52,6 +52,19 @@ t.test("flags become the bodies of the admin API, one for each period", async (t
       ],
     },
     {
+      subject: "/interns",
+      flags: { rpm: "20", models: "claude-opus-*, openai/*" },
+      expected: [
+        {
+          scope: "user_path",
+          subject: "/interns",
+          limit_key: { period_seconds: 60 },
+          max_requests: 20,
+          models: ["claude-opus-*", " openai/*"],
+        },
+      ],
+    },
+    {
       subject: "/",
       flags: { rph: "1", tpd: "2", concurrent: "3" },
       expected: [

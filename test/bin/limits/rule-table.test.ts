@@ -1,5 +1,5 @@
 import t from "tap";
-import { filterLimits, limitsOn } from "../../../bin/limits/list-limits.js";
+import { filterLimits, limitOf, limitsOn } from "../../../bin/limits/list-limits.js";
 import { renderRules } from "../../../bin/limits/rule-table.js";
 import { listed } from "../fake-daemon.js";
 
@@ -30,6 +30,7 @@ t.test(
         requests_used: 3,
       },
       { ...listed(minute), requests_used: 12, tokens_used: 640 },
+      { ...listed({ ...minute, maxTokens: null }), models: ["o3", "!o3-x"] },
       {
         ...listed({ ...minute, subject: "/users", maxTokens: null, perChild: true }),
         host_only: true,
@@ -40,6 +41,7 @@ t.test(
       "SCOPE      SUBJECT                         PERIOD      REQUESTS    TOKENS  IN FLIGHT  RESETS IN  SOURCE",
       "model      gpt-4o                          concurrent         -         -        3/8          -  manual",
       "user_path  /team                           minute        12/100  640/5000          -        42s  manual",
+      "user_path  /team on o3, !o3-x              minute         0/100         -          -        42s  manual",
       "user_path  /users (each child, each host)  minute         -/100         -          -          -  config",
     ];
     t.equal(renderRules({ items: rules, serverTime }), expected.join("\n"));
@@ -91,10 +93,13 @@ t.test("rules are found by subject without case for providers, with case for pat
   };
   t.equal(limitsOn(list, { scope: "provider", subject: "openai" }).items.length, 1);
   t.equal(limitsOn(list, { scope: "user_path", subject: "/Team" }).items.length, 0);
-  t.equal(
-    limitsOn(list, { scope: "user_path", subject: "/team", periodSeconds: 3600 }).items.length,
-    0,
-  );
+  const key = { scope: "user_path", subject: "/team", periodSeconds: 60 };
+  t.equal(limitOf(list, key).items.length, 1);
+  t.equal(limitOf(list, { ...key, periodSeconds: 3600 }).items.length, 0);
+  t.equal(limitOf(list, { ...key, models: "gpt-4o" }).items.length, 0);
+  const forModels = { ...list, items: [{ ...listed(minute), models: ["gpt-4o", "o3"] }] };
+  t.equal(limitOf(forModels, { ...key, models: "gpt-4o o3" }).items.length, 1);
+  t.equal(limitOf(forModels, key).items.length, 0);
 });
 
 t.test("one that was edited by hand is marked, with what the configuration has", async (t) => {

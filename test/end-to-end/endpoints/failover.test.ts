@@ -61,6 +61,7 @@ virtual_models:
 rate_limits:
   user_paths:
     - { path: /, limits: [{ period: day, max_requests: 1000, max_tokens: 1000000 }, { period: concurrent, max_requests: 1 }] }
+    - { path: /interns, limits: [{ period: day, max_requests: 2, models: ["one/*", "!one/b"] }] }
   models:
     - { model: one/a, limits: [{ period: day, max_requests: 1000, max_tokens: 1000000 }, { period: concurrent, max_requests: 1 }] }
     - { model: two/b, limits: [{ period: day, max_requests: 900, max_tokens: 1000000 }, { period: concurrent, max_requests: 1 }] }
@@ -620,6 +621,47 @@ t.test(
       (text) => text.includes("sluice_spans_total"),
     );
     t.match(metrics, /^sluice_spans_total\{result="exported"\} 3$/m);
+    await counted();
+  },
+);
+
+t.test(
+  "a rule of a path for some models counts attempts, and refuses these models alone",
+  async (t) => {
+    first.answer = fails(500, error("oops"));
+    second.answer = (taken) => replyCompletion(taken, 10);
+    const path = "/interns/ann";
+    const failed = await chat(url, { model: "smart", path });
+    t.equal(failed.headers.get("x-sluice-target"), "two/b");
+    first.answer = (taken) => replyCompletion(taken, 10);
+    const ask = async (model: string): Promise<readonly unknown[]> => {
+      const response = await chat(url, { model, path });
+      const { error } = (await response.json()) as { error?: { message: string } };
+      return [response.status, response.headers.get("x-sluice-target"), error?.message ?? null];
+    };
+    t.same(await ask("one/a"), [200, "one/a", null]);
+    t.same(await ask("one/a"), [
+      429,
+      null,
+      "rate limit exceeded for /interns on one/*, !one/b: day request limit of 2 reached",
+    ]);
+    t.same(await ask("smart"), [200, "two/b", null], "the next target has room");
+    t.same(await ask("one/b"), [200, "one/b", null], "it is left out");
+    for (const api of ["messages", "responses"]) {
+      const response = await fetch(`${url}/v1/${api}`, {
+        method: "POST",
+        headers: { ...json, "x-sluice-user-path": path },
+        body: JSON.stringify({
+          model: "one/a",
+          max_tokens: 5,
+          ...(api === "messages"
+            ? { messages: [{ role: "user", content: "hi" }] }
+            : { input: "hi" }),
+        }),
+      });
+      t.equal(response.status, 429, api);
+    }
+    t.equal((await chat(url, { model: "one/a" })).status, 200, "another path");
     await counted();
   },
 );

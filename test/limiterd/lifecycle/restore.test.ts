@@ -54,7 +54,7 @@ const entries: readonly (readonly [string, Table, string | number, readonly unkn
   ["a reset at no moment", "resets", budgetId(budget), [never]],
   ["spending beyond the last record", "spendlog", 9, []],
   ["a batch that counted half a thing", "journal", 9, [[], ["r", ""]]],
-  ["a verdict of no connection", "unread", "p", [0, 1, "/team", null, null, 1, 1]],
+  ["a verdict of no connection", "unread", "p", [0, 1, "/team", true, null, null, 1, 1]],
   [
     "a key that expires at no moment",
     "keys",

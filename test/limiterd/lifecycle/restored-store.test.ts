@@ -181,7 +181,10 @@ t.test("the verdicts that a proxy may not have read are known after a start", as
   first.proxy("p");
   await first.commit();
   const store = first.store.crash();
-  const verdicts = [1, 1, "/team", "openai", "gpt-4o", 9, 5, 1, 2, null, "openai", "gpt-4o", 9, 6];
+  const verdicts = [
+    ...[1, 1, "/team", true, "openai", "gpt-4o", 9, 5],
+    ...[1, 2, "/team", false, "openai", "gpt-4o", 9, 6],
+  ];
   await store.commit([{ table: "unread", key: "p", value: verdicts }]);
   const next = startDaemon([minute], { store });
   t.same(next.state.proxies.all.get("p")!.unread.toStored(), verdicts);

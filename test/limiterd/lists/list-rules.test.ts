@@ -162,7 +162,7 @@ t.test("fields are present only where they apply", async (t) => {
 
 t.test("a gauge lists what is in flight as used", async (t) => {
   const book = bookOf([rule("provider", "OpenAI", 0, { requests: 3 })]);
-  const met = book.matchTarget({ provider: "openai", model: "a" });
+  const met = book.matchTarget({ provider: "openai", model: "a" }, "/", begin);
   for (let i = 0; i < 4; i++) hold(met);
   t.match(
     list(book, begin).rate_limits,

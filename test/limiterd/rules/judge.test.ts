@@ -74,7 +74,7 @@ t.test("a submission meets the windows of its path, and neither gauges nor targe
   const options = { nowMs: now, tokensEnforced: true };
   const book = full(bookOf(onModel, gauge, minute), "/other");
   hold(book.matchPath("/team", now));
-  charge(book, book.matchTarget(gpt), { atMs: now, requests: 1, tokens: 0 }, now);
+  charge(book, book.matchTarget(gpt, "/", now), { atMs: now, requests: 1, tokens: 0 }, now);
   const judged = judge(book, submission, options);
   t.match(judged, { kind: "admitted", target: 0 });
   t.same(

@@ -76,7 +76,9 @@ t.test(
       ["GPT-4o", "OpenAI"],
     );
     t.same(
-      book.matchTarget({ provider: "openai", model: "gpt-4o" }).map(({ subject }) => subject),
+      book
+        .matchTarget({ provider: "openai", model: "gpt-4o" }, "/", now)
+        .map(({ subject }) => subject),
       ["GPT-4o", "OpenAI"],
       "by messages too",
     );
@@ -113,7 +115,7 @@ t.test(
     });
     t.not(book.version, version);
     t.same(names(matchKept(book, "/team", now)), ["/team 3600"]);
-    t.same(book.matchTarget({ provider: "openai", model: "a" }), []);
+    t.same(book.matchTarget({ provider: "openai", model: "a" }, "/", now), []);
     t.same(book.sorted().length, 1);
     t.equal(book.find({ scope: "provider", subject: "openai", periodSeconds: 60 }), null);
   },
@@ -341,7 +343,7 @@ t.test("a reset of all rules reaches each of them, whichever way it is met first
   const ways: Readonly<Record<string, (book: RuleBook) => unknown>> = {
     "by a request": (book) => [
       matchKept(book, "/team/app", now),
-      book.matchTarget({ provider: "openai", model: "gpt-4o" }),
+      book.matchTarget({ provider: "openai", model: "gpt-4o" }, "/", now),
     ],
     "by its key": (book) => definitions.map((definition) => book.find(definition)),
     "by a list": (book) => book.sorted().map((each) => book.fresh(each)),
@@ -355,7 +357,7 @@ t.test("a reset of all rules reaches each of them, whichever way it is met first
     const book = bookOf(...definitions);
     const met = [
       ...matchKept(book, "/team/app", now),
-      ...book.matchTarget({ provider: "openai", model: "gpt-4o" }),
+      ...book.matchTarget({ provider: "openai", model: "gpt-4o" }, "/", now),
     ];
     hold(met);
     charge(book, met, { atMs: now, requests: 2, tokens: 5 }, now);
@@ -363,7 +365,7 @@ t.test("a reset of all rules reaches each of them, whichever way it is met first
     meet(book);
     const counted = [
       ...matchKept(book, "/team/app", now),
-      ...book.matchTarget({ provider: "openai", model: "gpt-4o" }),
+      ...book.matchTarget({ provider: "openai", model: "gpt-4o" }, "/", now),
     ];
     t.same(
       counted.map(({ window }) => window.currentRequests + window.currentTokens),
@@ -619,14 +621,14 @@ t.test("a request meets the rules of its target, then those of its path", async 
   const ofPath = ["/ 60", "/team 60"];
   t.same(names(matchAll(book, "/team/a", gpt, now)), [...ofTarget, ...ofPath]);
   t.same(names(matchAll(book, "/team/a", null, now)), ofPath, "without a target the path's alone");
-  t.same(names(matchTarget(book, gpt)), ofTarget);
-  t.same(names(matchTarget(book, null)), []);
+  t.same(names(matchTarget(book, gpt, "/", now)), ofTarget);
+  t.same(names(matchTarget(book, null, "/", now)), []);
   t.same(names(inOrder([], book.matchPath("/", now))), ["/ 60"]);
   const ofTargets = new TargetRules(book);
-  t.same(names(ofTargets.matchTarget(gpt)), ofTarget);
+  t.same(names(ofTargets.matchTarget(gpt, "/", now)), ofTarget);
   t.same(ofTargets.matchPath(), []);
   t.same(
-    [noRules.matchPath("/", now), noRules.copyPath("/", now), noRules.matchTarget(gpt)],
+    [noRules.matchPath("/", now), noRules.copyPath("/", now), noRules.matchTarget(gpt, "/", now)],
     [[], [], []],
   );
 });

@@ -67,7 +67,7 @@ t.test(
       ["anthropic", "", []],
     ];
     for (const [provider, model, met] of table)
-      t.same(names(book.matchTarget({ provider, model })), met, `${provider}/${model}`);
+      t.same(names(book.matchTarget({ provider, model }, "/", now)), met, `${provider}/${model}`);
   },
 );
 
@@ -76,13 +76,13 @@ t.test("a rule names a model by any of the names that its provider knows it by",
     rule("model", "models/gemini-2.5-pro"),
     rule("model", "local/library/llama-3:latest"),
   );
-  t.same(names(book.matchTarget({ provider: "gemini", model: "gemini-2.5-pro" })), [
+  t.same(names(book.matchTarget({ provider: "gemini", model: "gemini-2.5-pro" }, "/", now)), [
     "models/gemini-2.5-pro 60",
   ]);
-  t.same(names(book.matchTarget({ provider: "local", model: "llama-3" })), [
+  t.same(names(book.matchTarget({ provider: "local", model: "llama-3" }, "/", now)), [
     "local/library/llama-3:latest 60",
   ]);
-  t.same(names(book.matchTarget({ provider: "openai", model: "gemini-2.5-pro" })), []);
+  t.same(names(book.matchTarget({ provider: "openai", model: "gemini-2.5-pro" }, "/", now)), []);
 });
 
 t.test("the counters of a request are in the order of all rules", async (t) => {
@@ -96,7 +96,7 @@ t.test("the counters of a request are in the order of all rules", async (t) => {
   ];
   const book = bookOf(...definitions);
   const met = inOrder(
-    book.matchTarget({ provider: "openai", model: "gpt-4o" }),
+    book.matchTarget({ provider: "openai", model: "gpt-4o" }, "/", now),
     book.matchPath("/team/app", now),
   );
   t.same(
@@ -109,7 +109,7 @@ t.test("the counters of a request are in the order of all rules", async (t) => {
 t.test("an empty book meets nothing", async (t) => {
   const book = new RuleBook();
   t.same(book.matchPath("/team", now), []);
-  t.same(book.matchTarget({ provider: "openai", model: "gpt-4o" }), []);
+  t.same(book.matchTarget({ provider: "openai", model: "gpt-4o" }, "/", now), []);
   t.same(book.sorted(), []);
 });
 

@@ -82,6 +82,22 @@ t.test("a rule of each host is kept as one, and others as earlier releases wrote
   t.end();
 });
 
+t.test("the models that a rule is for are kept, in the one form that they have", (t) => {
+  const definition = { ...rule("user_path", "/team", 60, { requests: 1 }), models: "gpt-4o o3" };
+  const id = "user_path\n/team\n60\ngpt-4o o3";
+  const value = ruleChange({ id, ...stored(definition) }).value!;
+  const read = ruleFromStored(value)!;
+  t.equal(read.definition.models, definition.models);
+  t.equal(storedRuleId(id, read), id);
+  t.equal(storedRuleId("user_path\n/team\n60", read), id);
+  for (const wrong of [null, 1, "", "o3 gpt-4o", "!o3", "*"])
+    t.equal(ruleFromStored(value.with(11, wrong)), null, String(wrong));
+  t.equal(ruleFromStored(value.with(0, "provider")), null);
+  const { models: _, ...all } = definition;
+  t.not(configuredText([definition]), configuredText([all]), "another configuration");
+  t.end();
+});
+
 t.test("a rule is known by what it limits, whatever it was written under", (t) => {
   const { id, ...fields } = { id: "user_path\n/team\n60", ...stored(rule("user_path", "/team")) };
   for (const key of [

@@ -68,6 +68,22 @@ t.test("a template is made of a rule where it stands", async (t) => {
   t.notMatch(made, { body: { replaces: {} } });
 });
 
+t.test("models are part of what a rule is, in any order and case", async (t) => {
+  const forModels = { ...rule, models: ["claude-opus-*", "openai/*"] };
+  const opened = ruleDraftOf(forModels);
+  t.equal(opened.models, "claude-opus-*, openai/*");
+  t.equal(saveEffect({ ...opened, models: "OpenAI/*,claude-opus-*" }, forModels), "keeps");
+  const moved = { ...opened, models: "gpt-4o" };
+  t.equal(saveEffect(moved, forModels), "moves");
+  const { body } = ruleBody(moved, forModels) as { body: Record<string, unknown> };
+  t.same(body["models"], ["gpt-4o"]);
+  t.match(body["replaces"], { models: forModels.models });
+  const all = ruleBody({ ...opened, models: " , " }, forModels) as { body: object };
+  t.notOk("models" in all.body);
+  t.notOk("models" in (ruleBody({ ...opened, scope: "model" }, null) as { body: object }).body);
+  t.equal(fieldOf("models[0]"), "models");
+});
+
 t.test("a rule of each host is written as it was opened, and its counters go on", async (t) => {
   const opened = ruleDraftOf({ ...rule, host_only: true });
   t.equal(saveEffect(opened, rule), "keeps");

@@ -90,11 +90,11 @@ for (const [provider, type, name, others] of table)
         const book = new RuleBook([0, 0], namingsOf(config.providers));
         const definition = ruleOn(subject);
         const rule = book.put(definition, { source: "manual", nowMs: 0, lsn: 1 });
-        t.same(book.matchTarget(target), [rule.own], `a rule on ${subject}`);
+        t.same(book.matchTarget(target, "/", 0), [rule.own], `a rule on ${subject}`);
         t.equal(createInertReason(config)(definition), null, "which isn't inert");
-        t.equal(book.matchTarget({ provider, model: `${name}-2` }).length, 0);
+        t.equal(book.matchTarget({ provider, model: `${name}-2` }, "/", 0).length, 0);
         book.delete(definition);
-        t.equal(book.matchTarget(target).length, 0, "and is gone when it is removed");
+        t.equal(book.matchTarget(target, "/", 0).length, 0, "and is gone when it is removed");
       }
     }
   });

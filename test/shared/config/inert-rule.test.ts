@@ -107,6 +107,14 @@ t.test(
     ];
     for (const [name, reason, scope, subject, inert] of table)
       t.equal(reason(rule(scope, subject)) !== null, inert, `${name}: ${scope} ${subject}`);
+    for (const [reason, models, inert] of [
+      [listed, "gpt-4* claude-*", false],
+      [listed, "claude-* azure/gpt-4o", true],
+      [listed, "openai/*", false],
+      [listed, "* !gpt-4o", false],
+      [learning, "claude-*", false],
+    ] as const)
+      t.equal(reason({ ...rule("user_path", "/a"), models }) !== null, inert, models);
     t.match(listed(rule("provider", "Opnai")), "no provider Opnai is configured");
     t.match(
       moving(rule("model", "gemini-flash-latest")),

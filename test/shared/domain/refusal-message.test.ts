@@ -29,6 +29,11 @@ t.test("a refusal says which limit was reached, whose it is and how much it allo
       "the minute request limit of /team",
     ],
     [
+      ofRule({ models: "claude-opus-* openai/*" }),
+      "rate limit exceeded for /team on claude-opus-*, openai/*: minute request limit of 5 reached",
+      "the minute request limit of /team on claude-opus-*, openai/*",
+    ],
+    [
       ofRule({ dimension: "tokens", periodSeconds: 300, scope: "model", subject: "m" }),
       "rate limit exceeded for model m: 300s token limit of 5 reached",
       "the 300s token limit of model m",

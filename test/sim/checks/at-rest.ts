@@ -80,7 +80,7 @@ function mustBeCharged({ world, witness }: SystemAtRest, proxy: ProxyProcess): v
   for (const { proxyId, part, of, tokens } of witness.register.charges) {
     // What was admitted too late was never served.
     if (proxyId !== id || part === "withdrawn" || part === "untried") continue;
-    const key = chargeKey(part, of.path, of.target, tokens);
+    const key = chargeKey(part, of.atPath ? of.path : null, of.target, tokens);
     charged.set(key, (charged.get(key) ?? 0) + 1);
   }
   for (const { request, settles, holds, outcome } of served) {

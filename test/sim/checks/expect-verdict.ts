@@ -17,8 +17,9 @@ export interface Question {
   /** For messages. */
   readonly what: string;
   readonly id: number;
-  /** Null: a reroute, for which the path's rules aren't checked. */
-  readonly path: string | null;
+  readonly path: string;
+  /** Whether it is a reroute, for which the path's rules aren't checked. */
+  readonly isReroute: boolean;
   readonly targets: readonly Target[];
   readonly submission: boolean;
 }
@@ -50,11 +51,12 @@ export function createExpectation(truth: Truth) {
 
   return (
     book: RuleBook,
-    { path, targets, submission, nowMs, clockStepped }: Question & CompareOptions,
+    { path, isReroute, targets, submission, nowMs, clockStepped }: Question & CompareOptions,
   ): ExpectedVerdict => {
     estimate = estimateFrom(truth, book, { nowMs, clockStepped });
-    const expected =
-      submission && path !== null ? judge().submit(path, nowMs) : judge().ask(path, targets, nowMs);
+    const expected = submission
+      ? judge().submit(path, nowMs)
+      : judge().ask(path, targets, nowMs, { isReroute });
     return {
       exact: !clockStepped,
       verdict(answer) {
@@ -62,8 +64,13 @@ export function createExpectation(truth: Truth) {
           return answer.target === expected.target
             ? null
             : `goes to target ${answer.target}, but ${JSON.stringify(expected)}`;
-        const { kind: _, id: __, key: ___, waitSeconds, ...breach } = answer;
-        return isDeepStrictEqual({ ...breach, wait: waitSeconds }, expected.refused)
+        const { kind: _, id: __, key: ___, waitSeconds, models, ...breach } = answer;
+        const refused = {
+          ...breach,
+          wait: waitSeconds,
+          ...(models === undefined ? {} : { models }),
+        };
+        return isDeepStrictEqual(refused, expected.refused)
           ? null
           : `is refused with ${JSON.stringify(answer)}, but ${JSON.stringify(expected)}`;
       },
@@ -92,7 +99,7 @@ function triple(
 /** The daemon's answer, if it is what it must be; null: it is refused. */
 export function mustAnswer(
   world: World,
-  { what, id, path, submission }: Question,
+  { what, id, isReroute, submission }: Question,
   expected: ExpectedVerdict,
   replies: readonly FromDaemon[],
 ): Admitted | null {
@@ -101,7 +108,7 @@ export function mustAnswer(
       (sent.kind === "admitted" || sent.kind === "refused") && sent.id === id,
   );
   if (answer === undefined) return world.fail(`${what} isn't answered at once`);
-  const asked = path === null ? "reroute " : submission ? "submission " : "";
+  const asked = isReroute ? "reroute " : submission ? "submission " : "";
   world.count(`${asked}${answer.kind}${expected.exact ? ", exact" : ""}`);
   const wrong = expected.verdict(answer);
   if (wrong !== null) return world.fail(`${what} ${wrong}`);

@@ -61,12 +61,15 @@ export class LeaseAccount {
   ): readonly WitnessedRequest[] {
     const target = targets[index]!;
     const fields = { proxyId, lease: id, lsn, atMs: admittedAtMs, unasked: false };
-    const request = this.#register.count({ ...fields, of: { path, target: null } }, at);
+    const request = this.#register.count(
+      { ...fields, of: { path, atPath: true, target: null } },
+      at,
+    );
     if (submission) this.#submissions.add(request);
     const held = this.#holdPath(request, path, submission);
     leases.set(id, held);
     if (submission) return [request];
-    const attempt = this.#register.count({ ...fields, of: { path: null, target } }, at);
+    const attempt = this.#register.count({ ...fields, of: { path, atPath: false, target } }, at);
     this.#takeTarget(held, target, attempt);
     return [request, attempt];
   }
@@ -78,11 +81,13 @@ export class LeaseAccount {
     at: Moment,
   ): readonly WitnessedRequest[] {
     const target = targets[index]!;
+    const held = leases.get(lease)!;
+    const of = { path: held.path, atPath: false, target };
     const attempt = this.#register.count(
-      { proxyId, lease, lsn, atMs: admittedAtMs, unasked: false, of: { path: null, target } },
+      { proxyId, lease, lsn, atMs: admittedAtMs, unasked: false, of },
       at,
     );
-    this.#takeTarget(leases.get(lease)!, target, attempt);
+    this.#takeTarget(held, target, attempt);
     return [attempt];
   }
 
@@ -135,7 +140,7 @@ export class LeaseAccount {
     if (part === "cached") return;
     if (part === "progress") {
       const atMs = Math.max(0, at.nowMs - message.endedAgoMs);
-      const of = { path, target };
+      const of = { path, atPath: true, target };
       return this.#register.charge({ of, tick: at.tick, atMs, tokens, proxyId, seq, part });
     }
     this.#release(holder, message);
@@ -163,17 +168,20 @@ export class LeaseAccount {
       settledAt(
         isNumbered(targetLsn)
           ? this.#register.find({ proxyId, lease, lsn: targetLsn }, target)
-          : this.#register.count({ ...unasked, atMs: targetAtMs, of: { path: null, target } }, at),
+          : this.#register.count(
+              { ...unasked, atMs: targetAtMs, of: { path, atPath: false, target } },
+              at,
+            ),
       );
     }
     if (part !== "attempt" && !pathBeforeRules && lsn !== uncountedLsn)
       settledAt(
         isNumbered(lsn)
           ? this.#register.find({ proxyId, lease, lsn }, null)
-          : this.#register.count({ ...unasked, of: { path, target: null } }, at),
+          : this.#register.count({ ...unasked, of: { path, atPath: true, target: null } }, at),
       );
     this.#register.charge({
-      of: { path: part === "attempt" ? null : path, target },
+      of: { path, atPath: part !== "attempt", target },
       tick: at.tick,
       atMs: endedAtMs,
       tokens,
@@ -205,12 +213,18 @@ export class LeaseAccount {
   }
 
   #takeTarget(held: HeldLease, target: Target, attempt: WitnessedRequest | null): void {
-    held.target = { target, attempt, release: this.#truth.hold({ path: null, target }) };
+    held.target = {
+      target,
+      attempt,
+      release: this.#truth.hold({ path: held.path, atPath: false, target }),
+    };
   }
 
   /** A submission is held without a slot. */
   #holdPath(request: WitnessedRequest | null, path: string, submission: boolean): HeldLease {
-    const releasePath = submission ? () => {} : this.#truth.hold({ path, target: null });
+    const releasePath = submission
+      ? () => {}
+      : this.#truth.hold({ path, atPath: true, target: null });
     return { path, request, releasePath, target: null };
   }
 

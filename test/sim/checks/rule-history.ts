@@ -15,6 +15,7 @@ import type { Generation, Truth } from "./truth.js";
 interface RuleBody {
   readonly scope: Scope;
   readonly subject: string;
+  readonly models?: readonly string[];
   readonly limit_key?: { readonly period_seconds: number };
   readonly period?: string;
   readonly max_requests?: number;
@@ -181,14 +182,15 @@ function definitionOf(body: RuleBody): RuleDefinition {
     maxRequests: body.max_requests ?? null,
     maxTokens: body.max_tokens ?? null,
     perChild: body.per_child ?? false,
+    ...(body.models === undefined ? {} : { models: body.models.join(" ") }),
   };
 }
 
 function asText(rules: readonly (readonly [RuleDefinition, number])[]): string {
   return JSON.stringify(
     rules
-      .map(([{ scope, subject, periodSeconds, maxRequests, maxTokens, perChild }, since]) =>
-        [scope, subject, periodSeconds, maxRequests, maxTokens, perChild, since].join(" "),
+      .map(([{ scope, subject, periodSeconds, models, maxRequests, maxTokens, perChild }, since]) =>
+        [scope, subject, periodSeconds, models, maxRequests, maxTokens, perChild, since].join(" "),
       )
       .sort(),
   );

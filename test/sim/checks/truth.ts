@@ -6,11 +6,13 @@
 
 import { type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/domain/target-name.js";
-import { counted } from "../../limiterd/oracle.js";
+import { counted, isOfTarget } from "../../limiterd/oracle.js";
 
 /** Which rules count something: a path's, a target's, or both. */
 export interface Place {
-  readonly path: string | null;
+  readonly path: string;
+  /** False: only the rules that count attempts at the target. */
+  readonly atPath: boolean;
   readonly target: Target | null;
 }
 
@@ -55,10 +57,10 @@ export function periodOf(definition: RuleDefinition, atMs: number): number {
 }
 
 /** Which subject a rule counts there: itself, a child of its path, or none (null). */
-function countedAt(definition: RuleDefinition, { path, target }: Place): string | null {
-  if (definition.scope === "user_path")
-    return path === null ? null : counted(definition, { path, provider: "", model: "" });
-  return target === null ? null : counted(definition, { path: "/", ...target });
+function countedAt(definition: RuleDefinition, { path, atPath, target }: Place): string | null {
+  if (!isOfTarget(definition))
+    return atPath ? counted(definition, { path, provider: "", model: "" }) : null;
+  return target === null ? null : counted(definition, { path, ...target });
 }
 
 function addTo(cell: Cell, { counted }: CountedRequest, times: 1 | -1): void {

@@ -156,7 +156,8 @@ export class Witness {
   #onAdmit(holder: LeaseHolder, message: Admit, nowMs: number, handle: Handle): void {
     const { id, userPath: path, targets, submission } = message;
     const what = `admission ${id} of ${holder.proxyId}`;
-    this.#mustAnswer({ what, id, path, targets, submission }, nowMs, handle, (answer) => {
+    const asked = { what, id, path, isReroute: false, targets, submission };
+    this.#mustAnswer(asked, nowMs, handle, (answer) => {
       const missing =
         this.#world.nowMs - this.#startedMs < reconnectGraceMs
           ? this.#expectedProxies.find(({ isAlive }) => isAlive())
@@ -180,11 +181,12 @@ export class Witness {
     if (held.target !== null) this.#world.count("reroute from a target that was never tried");
     this.#account.leaveTarget(held);
     const what = `reroute ${id} of ${proxyId}`;
-    const asked = { what, id, path: null, targets, submission: false };
+    const { path } = held;
+    const asked = { what, id, path, isReroute: true, targets, submission: false };
     this.#mustAnswer(asked, nowMs, handle, (answer) => {
       const counted = this.#account.rerouted(holder, message, answer, this.#moment(nowMs));
       if (holder.tellsRead) this.verdicts.sent(proxyId, holder.end, counted);
-      return held.path;
+      return path;
     });
   }
 

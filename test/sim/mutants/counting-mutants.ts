@@ -10,6 +10,34 @@ const leases = "proxy/limiter/client/report-leases.js";
 
 export const countingMutants: readonly Mutant[] = [
   {
+    name: "rule for some models is for all",
+    file: "limiterd/rules/rule-index.js",
+    find: "definition.models === undefined ? this.#byPath : this.#forModels",
+    put: "this.#byPath",
+    often: true,
+  },
+  {
+    name: "models that a rule leaves out are counted",
+    file: "shared/config/model-filter.js",
+    find: "&& !hasName(this.#excluded, qualified, bare)",
+    put: "",
+    often: true,
+  },
+  {
+    name: "failed target keeps its slot of a rule for some models",
+    file: releaseSlots,
+    find: "release(held.counters.filter(isOfTarget));",
+    put: 'release(held.counters.filter(({ rule }) => rule.definition.scope !== "user_path"));',
+    often: true,
+  },
+  {
+    name: "rules for some models aren't asked in a reroute",
+    file: "limiterd/rules/admit.js",
+    find: "{ userPath, targets, submission: false }",
+    put: '{ userPath: "/", targets, submission: false }',
+    often: true,
+  },
+  {
     name: "progress ends the lease",
     file: applySettle,
     find: 'part !== "progress" && part !== "untried"',
@@ -223,8 +251,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "refused request leaves a gauge raised",
     file: "limiterd/rules/judge.js",
-    find: "const { scope, periodSeconds } = found.counter.rule.definition;",
-    put: "found.counter.inFlight++; const { scope, periodSeconds } = found.counter.rule.definition;",
+    find: "const { scope, periodSeconds, models } = found.counter.rule.definition;",
+    put: "found.counter.inFlight++; const { scope, periodSeconds, models } = found.counter.rule.definition;",
     often: true,
   },
   {

@@ -9,6 +9,7 @@ export interface ClosestLimit {
   readonly subject: string;
   readonly period_label: string;
   readonly period_seconds: number;
+  readonly models?: readonly string[];
   readonly used: number;
   readonly cap: number;
 }
@@ -29,6 +30,8 @@ export function closestLimits(
   return all.sort((a, b) => shareOf(b) - shareOf(a)).slice(0, count);
 }
 
-function nameOf({ scope, subject, period_label, period_seconds }: RuleItem | BudgetItem) {
-  return { scope, subject, period_label, period_seconds };
+function nameOf(item: RuleItem | BudgetItem) {
+  const { scope, subject, period_label, period_seconds } = item;
+  const name = { scope, subject, period_label, period_seconds };
+  return "models" in item ? { ...name, models: item.models } : name;
 }

@@ -11,6 +11,8 @@ export interface KeyDraft {
   /** The seconds, as typed, of a period without a name. */
   readonly seconds: string;
   readonly perChild: boolean;
+  /** As typed, separated by commas; empty for all models. */
+  readonly models?: string;
 }
 
 /** The key of an existing rule or budget. */
@@ -20,6 +22,7 @@ export interface KeyItem {
   readonly period_label: string;
   readonly period_seconds: number;
   readonly per_child: boolean;
+  readonly models?: readonly string[];
 }
 
 /** The named period of a rule or a budget, or `other`. */
@@ -31,6 +34,7 @@ export function keyDraftOf(item: KeyItem, periods: readonly string[]): KeyDraft 
     period: isNamed ? item.period_label : "other",
     seconds: isNamed ? "" : String(item.period_seconds),
     perChild: item.per_child,
+    models: (item.models ?? []).join(", "),
   };
 }
 
@@ -41,6 +45,7 @@ export function keyBody(draft: KeyDraft, periodField: string): Record<string, un
     subject: draft.subject.trim(),
     [periodField]: { period: draft.period === "other" ? draft.seconds.trim() : draft.period },
     ...(draft.perChild && draft.scope === "user_path" ? { per_child: true } : {}),
+    ...(modelsOf(draft).length === 0 ? {} : { models: modelsOf(draft) }),
   };
 }
 
@@ -50,7 +55,17 @@ export function itemKey(item: KeyItem, periodField: string): Record<string, unkn
     scope: item.scope,
     subject: item.subject,
     [periodField]: { period_seconds: item.period_seconds },
+    ...(item.models === undefined ? {} : { models: item.models }),
   };
+}
+
+/** The models in the form that a body has; none for other scopes than user paths. */
+function modelsOf({ scope, models = "" }: KeyDraft): readonly string[] {
+  if (scope !== "user_path") return [];
+  return models
+    .split(",")
+    .map((pattern) => pattern.trim())
+    .filter((pattern) => pattern !== "");
 }
 
 /**
@@ -69,8 +84,14 @@ export function saveEffect(draft: KeyDraft, original: KeyItem | null): SaveEffec
     draft.period === "other"
       ? Number(draft.seconds) === original.period_seconds
       : draft.period === original.period_label;
-  const same = draft.scope === original.scope && sameSubject && samePeriod;
+  const sameModels = setText(modelsOf(draft)) === setText(original.models ?? []);
+  const same = draft.scope === original.scope && sameSubject && samePeriod && sameModels;
   return same && draft.perChild === original.per_child ? "keeps" : "moves";
+}
+
+/** The same for the same patterns in any order and case. */
+function setText(patterns: readonly string[]): string {
+  return [...new Set(patterns.map((pattern) => pattern.toLowerCase()))].sort().join();
 }
 
 /** The path as the gateway normalizes it: one leading slash, none doubled, none at the end. */
@@ -95,5 +116,6 @@ export function fieldOf(param: string | null): string | null {
   if (param === null) return null;
   if (param === "user_path" || param === "subject" || param === "scope") return "subject";
   if (/^(?:limit_key|budget_key)/.test(param)) return "period";
+  if (param.startsWith("models")) return "models";
   return param.startsWith("replaces") ? null : param;
 }

@@ -33,6 +33,7 @@ interface Named {
   readonly scope: string;
   readonly subject: string;
   readonly period_seconds: number;
+  readonly models?: readonly string[];
 }
 
 /** The items after an event: all of its items, or the previous items with its changes. */
@@ -46,6 +47,6 @@ export function itemsAfter<Item extends Named>(
   return before.map((item) => changed.get(nameOf(item)) ?? item);
 }
 
-function nameOf({ scope, subject, period_seconds }: Named): string {
-  return JSON.stringify([scope, subject, period_seconds]);
+function nameOf({ scope, subject, period_seconds, models }: Named): string {
+  return JSON.stringify([scope, subject, period_seconds, models]);
 }

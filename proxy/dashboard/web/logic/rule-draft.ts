@@ -25,7 +25,7 @@ export interface RuleDraft extends KeyDraft {
 
 export function newRule(scope: string, subject: string): RuleDraft {
   const values = { maxRequests: "", maxTokens: "", hostOnly: false };
-  return { scope, subject, period: "minute", seconds: "", perChild: false, ...values };
+  return { scope, subject, period: "minute", seconds: "", perChild: false, models: "", ...values };
 }
 
 export function ruleDraftOf(rule: RuleItem): RuleDraft {

@@ -31,6 +31,7 @@ export const limitsTexts = {
   atOnce: "at once",
   perChild: "each child",
   hostOnly: "each host",
+  onModels: (models: readonly string[]) => `on ${models.join(", ")}`,
   unpriced: (choice: string) =>
     choice === "refuse" ? "priced models only" : "models without a price too",
   hostOnlyTitle: "Each host counts separately: these are the figures of this host",
@@ -68,6 +69,9 @@ export const limitsTexts = {
       provider: "As in the configuration, such as openai.",
       model: "provider/model for one provider's, the model alone for every provider's.",
     } as Readonly<Record<string, string>>,
+    models: "Only for models",
+    modelsHint: "Separated by commas: claude-opus-*, openai/*. For all others: *, !gpt-4o-mini.",
+    allModels: "all models",
     period: "Per",
     seconds: "Seconds",
     maxRequests: "Requests at most",

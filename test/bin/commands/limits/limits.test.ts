@@ -197,7 +197,7 @@ t.test("resetting one rule prints it; an unknown one isn't found", async (t) => 
   t.match(reset, { exitCode: 0, out: /OpenAI +minute/, err: "" });
   t.match(daemon.calls[0], {
     op: "rate-limits.reset-one",
-    body: { scope: "provider", subject: "openai", period_seconds: 60 },
+    body: { scope: "provider", subject: "openai", limit_key: { period_seconds: 60 } },
   });
   t.match(await run(["limits", "reset", "/nobody", "--period", "day", "--socket", daemon.socket]), {
     exitCode: 3,

@@ -153,8 +153,23 @@ t.test("a wrong variable is reported with its name", async (t) => {
     ],
     [
       "SET_RATE_LIMIT_A",
+      '[{"period":"minute","max_requests":1,"models":"gpt-4o"}]',
+      'SET_RATE_LIMIT_A[0].models must be a list of 1 to 64 names of models, not "gpt-4o"',
+    ],
+    [
+      "SET_RATE_LIMIT_A",
+      '[{"period":"minute","max_requests":1,"models":["b","a"]},{"period_seconds":60,"max_requests":2,"models":["A","b"]}]',
+      "SET_RATE_LIMIT_A[1] declares the same rule as SET_RATE_LIMIT_A[0] (/a on a, b minute): keep one of them",
+    ],
+    [
+      "SET_PROVIDER_RATE_LIMIT_A",
+      '[{"period":"minute","max_requests":1,"models":["b"]}]',
+      "SET_PROVIDER_RATE_LIMIT_A[0].models is for user-path rules only",
+    ],
+    [
+      "SET_RATE_LIMIT_A",
       "[5]",
-      "SET_RATE_LIMIT_A[0] must be a mapping of period, period_seconds, max_requests, max_tokens, host_only, per_child, not 5",
+      "SET_RATE_LIMIT_A[0] must be a mapping of period, period_seconds, models, max_requests, max_tokens, host_only, per_child, not 5",
     ],
     [
       "SET_RATE_LIMIT_A",

@@ -27,6 +27,7 @@ rate_limits:
       per_child: yes
       limits: [ { period: minute, max_requests: 1, max_tokens: 2 }, { period: "300", max_requests: 3 } ]
     - { path: "", limits: [ { period: concurrent, max_requests: 4 } ] }
+    - { path: "/", limits: [ { period: concurrent, max_requests: 1, models: ["\${MODEL}", "!GPT-4o", "*"] } ] }
   providers:
     - { name: OpenAI, limits: [ { period_seconds: 3600, max_tokens: "\${CAP}" } ] }
   models:
@@ -34,7 +35,7 @@ rate_limits:
     - { model: gpt-4o, limits: [ { period: day, max_requests: 7, host_only: no } ] }
 `;
   const { rules, declaredAt } = accepted(text, {
-    env: { CAP: "5", ALONE: "yes", OPENAI_API_KEY: "k" },
+    env: { CAP: "5", ALONE: "yes", MODEL: "openai/o*", OPENAI_API_KEY: "k" },
   }).config.rateLimits;
   const place = { file: "/s.yaml", section: "rate_limits" };
   t.same(
@@ -43,16 +44,18 @@ rate_limits:
       "/s.yaml: rate_limits.user_paths[0].limits[0]",
       "/s.yaml: rate_limits.user_paths[0].limits[1]",
       "/s.yaml: rate_limits.user_paths[1].limits[0]",
+      "/s.yaml: rate_limits.user_paths[2].limits[0]",
       "/s.yaml: rate_limits.providers[0].limits[0]",
       "/s.yaml: rate_limits.models[0].limits[0]",
       "/s.yaml: rate_limits.models[1].limits[0]",
     ],
   );
-  t.same(declaredAt.map(declaredLine), [7, 7, 8, 10, 12, 13]);
+  t.same(declaredAt.map(declaredLine), [7, 7, 8, 9, 11, 13, 14]);
   t.same(rules, [
     rule("user_path", "/team/App", 60, { maxRequests: 1, maxTokens: 2, perChild: true }),
     rule("user_path", "/team/App", 300, { maxRequests: 3, perChild: true }),
     rule("user_path", "/", 0, { maxRequests: 4 }),
+    rule("user_path", "/", 0, { maxRequests: 1, models: "* openai/o* !gpt-4o" }),
     rule("provider", "OpenAI", 3600, { maxTokens: 5 }),
     rule("model", "openai/gpt-4o", 86_400, { maxRequests: 6, hostOnly: true }),
     rule("model", "gpt-4o", 86_400, { maxRequests: 7 }),
@@ -192,7 +195,7 @@ t.test("a wrong rule is reported with its place", async (t) => {
     [
       "models: [ { model: a, limits: [ 5 ] } ]",
       [
-        "rate_limits.models[0].limits[0] must be a mapping of period, period_seconds, max_requests, max_tokens, host_only, not 5",
+        "rate_limits.models[0].limits[0] must be a mapping of period, period_seconds, models, max_requests, max_tokens, host_only, not 5",
       ],
     ],
   ] as const) {

@@ -181,9 +181,10 @@ function ExplainedRules({ rules, caption, subject }: ExplainedRulesProps) {
       key: "subject",
       head: subject,
       kind: "lead",
-      cell: ({ subject, template }) => (
+      cell: ({ subject, template, models }) => (
         <>
           <code>{subject}</code>
+          {models !== undefined && <span class="soft small"> {limitsTexts.onModels(models)}</span>}
           {template !== undefined && <span class="soft small"> {ruleTexts.of(template)}</span>}
         </>
       ),
@@ -206,7 +207,9 @@ function ExplainedRules({ rules, caption, subject }: ExplainedRulesProps) {
       caption={caption}
       columns={columns}
       rows={rules}
-      keyOf={({ scope, subject, period_seconds }) => `${scope} ${subject} ${period_seconds}`}
+      keyOf={({ scope, subject, period_seconds, models }) =>
+        `${scope} ${subject} ${period_seconds} ${models?.join() ?? ""}`
+      }
     />
   );
 }

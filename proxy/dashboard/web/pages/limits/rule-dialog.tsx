@@ -55,6 +55,17 @@ export function RuleDialog({ first, original, onClose, onDone }: RuleDialogProps
           scopes={limitsTexts.tabs}
           words={texts}
         />
+        {draft.scope === "user_path" && (
+          <TextField
+            label={texts.models}
+            hint={texts.modelsHint}
+            error={errorOf("models")}
+            mono
+            placeholder={texts.allModels}
+            value={draft.models ?? ""}
+            onInput={(models) => change({ models })}
+          />
+        )}
         <Period draft={draft} onChange={change} error={errorOf("period")} />
         <Caps draft={draft} onChange={change} errorOf={errorOf} />
         <HostOnly draft={draft} onChange={change} />
@@ -78,7 +89,7 @@ function testedBody(draft: RuleDraft): Readonly<Record<string, unknown>> | null 
 }
 
 function hasField(name: string | null): boolean {
-  return name !== null && /^(?:subject|period|max_requests|max_tokens)$/.test(name);
+  return name !== null && /^(?:subject|models|period|max_requests|max_tokens)$/.test(name);
 }
 
 interface PartProps {

@@ -76,12 +76,12 @@ export function ClosestList() {
   );
 }
 
-function keyOf({ kind, scope, subject, period_seconds }: ClosestLimit): string {
-  return `${kind} ${scope} ${subject} ${period_seconds}`;
+function keyOf({ kind, scope, subject, period_seconds, models }: ClosestLimit): string {
+  return `${kind} ${scope} ${subject} ${period_seconds} ${models?.join() ?? ""}`;
 }
 
 function ClosestLine({ limit }: { readonly limit: ClosestLimit }) {
-  const { kind, scope, subject, used, cap } = limit;
+  const { kind, scope, subject, models, used, cap } = limit;
   const isBudget = kind === "budget";
   const page = isBudget ? "budgets" : "limits";
   const what = isBudget ? texts.budget : shellTexts.units[kind];
@@ -93,6 +93,7 @@ function ClosestLine({ limit }: { readonly limit: ClosestLimit }) {
           <code>{subject}</code>
         </a>
         <div class="soft small">
+          {models !== undefined && `${limitsTexts.onModels(models)} · `}
           {periodText(limit, words)}
           {kind !== "concurrent" && ` · ${what}`}
         </div>

@@ -68,7 +68,9 @@ function Limits({ rules }: { readonly rules: readonly RateLimitStatus[] }) {
       <TableOrEmpty
         caption={texts.limits}
         rows={rules}
-        keyOf={({ subject, period_seconds }) => `${subject} ${period_seconds}`}
+        keyOf={({ subject, period_seconds, models }) =>
+          `${subject} ${period_seconds} ${models?.join() ?? ""}`
+        }
         columns={limitColumns}
         icon="limits"
         none={texts.noLimits}
@@ -82,9 +84,10 @@ const limitColumns: readonly Column<RateLimitStatus>[] = [
     key: "subject",
     head: texts.limit,
     kind: "lead",
-    cell: ({ subject, inert }) => (
+    cell: ({ subject, models, inert }) => (
       <span class="two-lines">
         <span class="path">{subject}</span>
+        {models !== undefined && <span class="soft small">{limitsTexts.onModels(models)}</span>}
         {inert !== undefined && <span class="soft small">{inert}</span>}
       </span>
     ),

@@ -23,6 +23,7 @@ interface ChildrenDialogProps<Child> {
     readonly scope: string;
     readonly subject: string;
     readonly period_seconds: number;
+    readonly models?: readonly string[];
   };
   /** Of the list: its `children` is below it. */
   readonly path: string;
@@ -43,6 +44,7 @@ export function ChildrenDialog<Child extends { readonly subject: string }>({
     subject: template.subject,
     period: String(template.period_seconds),
     limit: String(rowsMax),
+    ...(template.models === undefined ? {} : { models: template.models.join(",") }),
     ...(search === "" ? {} : { search }),
   });
   const news = ({ admitted, settled }: { admitted: number; settled: number }): number =>

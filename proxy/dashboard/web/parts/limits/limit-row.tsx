@@ -8,6 +8,7 @@ import { Icon, type IconName } from "../icon.js";
 interface LimitItem {
   readonly subject: string;
   readonly per_child: boolean;
+  readonly models?: readonly string[];
   readonly host_only?: boolean;
   readonly unpriced?: string;
   readonly inert?: string;
@@ -44,6 +45,7 @@ export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitI
         </span>
       </span>
       {item.per_child && <span class="badge">{limitsTexts.perChild}</span>}
+      {item.models !== undefined && <span class="badge">{limitsTexts.onModels(item.models)}</span>}
       {item.host_only === true && (
         <span class="badge" title={limitsTexts.hostOnlyTitle}>
           {limitsTexts.hostOnly}

@@ -1,0 +1,90 @@
+/**
+ * The models that a limit on a user path is for (docs/which-limit.md): patterns as for managed
+ * keys, and `!` before those to leave out. Not here: which targets they cover
+ * (`../config/model-filter.ts`).
+ */
+import { isModelPattern, modelPatternsMax } from "../access/allowed-models.js";
+import { bad, type Checked, good, isAbsent, show } from "../checked.js";
+import { utf8Bytes } from "../text/utf8-bytes.js";
+
+/**
+ * Patterns in lower case, each once, in order, with a space between them. The text is part of the
+ * limit's identity, so the same models have the same text however they were written.
+ */
+export type LimitedModels = string;
+
+/** Bytes of the text: it is part of a key of the store, which holds 1,978 bytes. */
+export const limitedModelsBytesMax = 512;
+
+const expected =
+  "a model's name such as gpt-4o or openai/gpt-4o, how names begin and *, or one of these after !";
+
+/** Checks a list; undefined if it is absent, or names all models. */
+export function parseLimitedModels(
+  raw: unknown,
+  param: string,
+): Checked<LimitedModels | undefined> {
+  if (isAbsent(raw)) return good(undefined);
+  if (!Array.isArray(raw) || raw.length === 0 || raw.length > modelPatternsMax)
+    return bad(
+      `${param} must be a list of 1 to ${modelPatternsMax} names of models, not ${
+        Array.isArray(raw) ? `one of ${raw.length}` : show(raw)
+      }`,
+      param,
+    );
+  const patterns = new Set<string>();
+  for (const [i, item] of (raw as unknown[]).entries()) {
+    const pattern = typeof item === "string" ? item.trim().toLowerCase() : "";
+    const at = `${param}[${i}]`;
+    if (pattern.includes(",") || !isModelPattern(isExcluding(pattern) ? pattern.slice(1) : pattern))
+      return bad(`${at} must be ${expected}, not ${show(item)}`, at);
+    patterns.add(pattern);
+  }
+  if ([...patterns].every(isExcluding))
+    return bad(`${param} names only models to leave out: add "*" for all others`, param);
+  if (patterns.has("*") && patterns.size === 1) return good(undefined);
+  const text = [...patterns].sort(byKindAndName).join(" ");
+  return utf8Bytes(text) > limitedModelsBytesMax
+    ? bad(`${param} must be at most ${limitedModelsBytesMax} bytes together`, param)
+    : good(text);
+}
+
+/** Whether a value from the store is what `parseLimitedModels` returns. */
+export function isLimitedModels(value: unknown): value is LimitedModels {
+  if (typeof value !== "string") return false;
+  const parsed = parseLimitedModels(modelPatterns(value), "models");
+  return parsed.ok && parsed.value === value;
+}
+
+export function isExcluding(pattern: string): boolean {
+  return pattern.startsWith("!");
+}
+
+/** First what is included. */
+function byKindAndName(a: string, b: string): number {
+  if (isExcluding(a) !== isExcluding(b)) return isExcluding(a) ? 1 : -1;
+  return a < b ? -1 : 1;
+}
+
+/** The patterns, as bodies and lists have them. */
+export function modelPatterns(models: LimitedModels): readonly string[] {
+  return models.split(" ");
+}
+
+/** The field of a list item or a body: absent for all models. */
+export function modelsField(models: LimitedModels | undefined): {
+  readonly models?: readonly string[];
+} {
+  return models === undefined ? {} : { models: modelPatterns(models) };
+}
+
+/** A limit's subject in messages: `/team`, `/team on claude-opus-*, openai/*`. */
+export function subjectWithModels({
+  subject,
+  models,
+}: {
+  readonly subject: string;
+  readonly models?: LimitedModels | undefined;
+}): string {
+  return models === undefined ? subject : `${subject} on ${modelPatterns(models).join(", ")}`;
+}
