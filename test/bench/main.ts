@@ -6,6 +6,7 @@
 import { Command, Option } from "commander";
 import { measureDaemon } from "./measure/measure-daemon.js";
 import { measureProxy } from "./measure/measure-proxy.js";
+import { measureRest } from "./measure/measure-rest.js";
 import type { RunContext } from "./measure/rounds.js";
 import { withProcesses } from "./measure/with-processes.js";
 import { atLeastOne, describeRun } from "./report/describe-run.js";
@@ -17,7 +18,7 @@ interface Options {
   readonly seconds: number;
   readonly rounds: number;
   readonly connections: number;
-  readonly only?: "proxy" | "daemon";
+  readonly only?: "proxy" | "daemon" | "rest";
 }
 
 function readOptions(): Options {
@@ -27,7 +28,9 @@ function readOptions(): Options {
     .option("--seconds <n>", "length of each measured phase", atLeastOne, 3)
     .option("--rounds <n>", "how often the peers take turns", atLeastOne, 5)
     .option("--connections <n>", "connections of the HTTP part", atLeastOne, 32)
-    .addOption(new Option("--only <part>", "measure one part alone").choices(["proxy", "daemon"]))
+    .addOption(
+      new Option("--only <part>", "measure one part alone").choices(["proxy", "daemon", "rest"]),
+    )
     .parse()
     .opts<Options>();
 }
@@ -37,9 +40,12 @@ async function run(options: Options, context: RunContext): Promise<Report> {
     ["nginx", "nginx", "-v"],
     ["Redis", "redis-server", "--version"],
   ]);
-  const proxy = options.only === "daemon" ? null : await measureProxy(context, options.connections);
-  const daemon = options.only === "proxy" ? null : await measureDaemon(context);
-  return buildReport(head, proxy, daemon);
+  const { only, connections } = options;
+  const takesPart = (part: Options["only"]): boolean => only === undefined || only === part;
+  const rest = takesPart("rest") ? await measureRest(context, connections) : null;
+  const proxy = takesPart("proxy") ? await measureProxy(context, connections) : null;
+  const daemon = takesPart("daemon") ? await measureDaemon(context) : null;
+  return buildReport(head, proxy, daemon, rest);
 }
 
 const options = readOptions();

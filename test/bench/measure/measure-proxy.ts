@@ -4,7 +4,6 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import {
   chatRequest,
@@ -18,20 +17,8 @@ import { findProgram, startNginx } from "../peers/installed-peers.js";
 import { type SluicePair, sluiceMissing, startPair } from "../peers/sluice.js";
 import { giveJob } from "./job-channel.js";
 import type { Phase } from "./phase.js";
-import { residentBytes, withChildren } from "./process-stat.js";
+import { withChildren } from "./process-stat.js";
 import { inTurn, type Rounds, type RunContext } from "./rounds.js";
-
-export interface StartMeasures {
-  /** One per start. */
-  readonly readyMs: readonly number[];
-  readonly proxyIdleBytes: number;
-  readonly daemonIdleBytes: number;
-}
-
-export interface ProxyMeasures {
-  readonly rounds: Rounds;
-  readonly start: StartMeasures | null;
-}
 
 interface HttpPeer {
   readonly name: string;
@@ -40,25 +27,22 @@ interface HttpPeer {
   readonly besidePids: readonly number[];
 }
 
-/** After the start, before memory is read: what the start left behind may be collected. */
-const idleSeconds = 15;
-
-export async function measureProxy(
-  context: RunContext,
-  connections: number,
-): Promise<ProxyMeasures> {
+export async function measureProxy(context: RunContext, connections: number): Promise<Rounds> {
   const { processes } = context;
   const skipped: Record<string, string> = {};
   const upstream = await processes.node(ourProgram("../peers/upstream.js"), []);
   const missing = sluiceMissing();
   if (missing !== null) skipped["sluice"] = missing;
-  const sluice = missing === null ? await startSluice(context, upstream.url) : null;
+  const limited =
+    missing === null
+      ? asPeer("sluice", await startFresh(context, upstream.url, "limited", "two rules"))
+      : null;
   const unlimited =
     missing === null
       ? asPeer("sluice-unlimited", await startFresh(context, upstream.url, "unlimited", "no rules"))
       : null;
   const peers = [
-    ...(sluice === null ? [] : [sluice.peer]),
+    ...(limited === null ? [] : [limited]),
     ...(unlimited === null ? [] : [unlimited]),
     ...(await startForwarders(context, upstream.url, skipped)),
   ];
@@ -76,32 +60,7 @@ export async function measureProxy(
   }));
   const rounds = await inTurn(context, contenders, skipped);
   await processes.stopAll();
-  return { rounds, start: sluice?.start ?? null };
-}
-
-/** As often as there are rounds, each time with a data directory of its own; the last one stays. */
-async function startSluice(
-  context: RunContext,
-  upstreamUrl: string,
-): Promise<{ readonly peer: HttpPeer; readonly start: StartMeasures }> {
-  context.say("starting Sluice");
-  let pair = await startFresh(context, upstreamUrl, "pair-0", "two rules");
-  const readyMs = [pair.readyMs];
-  while (readyMs.length < context.rounds) {
-    await Promise.all([context.processes.stop(pair.proxy), context.processes.stop(pair.daemon)]);
-    pair = await startFresh(context, upstreamUrl, `pair-${readyMs.length}`, "two rules");
-    readyMs.push(pair.readyMs);
-  }
-  await delay(idleSeconds * 1000);
-  const { proxy, daemon } = pair;
-  return {
-    peer: asPeer("sluice", pair),
-    start: {
-      readyMs,
-      proxyIdleBytes: residentBytes(proxy.pid),
-      daemonIdleBytes: residentBytes(daemon.pid),
-    },
-  };
+  return rounds;
 }
 
 async function startForwarders(

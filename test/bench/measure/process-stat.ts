@@ -66,6 +66,24 @@ function statNs(pid: number): number {
   return ((Number(fields[11]) + Number(fields[12])) * 1e9) / ticksPerSecond;
 }
 
+export interface Memory {
+  /** The sum of what each process has resident: a page that several share counts for each. */
+  readonly residentBytes: number;
+  /** Each page once: a process's part of a page is the page, divided by those that map it. */
+  readonly ownBytes: number;
+}
+
+/** RSS and PSS of processes together. */
+export function memoryOf(pids: readonly number[]): Memory {
+  const rollups = pids.map((pid) => readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"));
+  const sum = (field: string): number =>
+    rollups.reduce((bytes, text) => {
+      const line = new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(text);
+      return bytes + Number(line?.[1] ?? 0) * 1024;
+    }, 0);
+  return { residentBytes: sum("Rss"), ownBytes: sum("Pss") };
+}
+
 /** Resident bytes (RSS), pages shared with other processes included. */
 export function residentBytes(pid: number): number {
   const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));

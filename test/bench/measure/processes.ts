@@ -21,9 +21,21 @@ export interface Running {
   readonly child: ChildProcess;
 }
 
+interface NodeOptions {
+  /** Another file of Node than the benchmark's. */
+  readonly execPath?: string;
+  /** Beside the bare environment. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 export interface Processes {
   /** A Node program that sends `{ ready: url }` over its IPC channel. */
-  node(file: string, args: readonly string[], nodeFlags?: readonly string[]): Promise<Running>;
+  node(
+    file: string,
+    args: readonly string[],
+    nodeFlags?: readonly string[],
+    options?: NodeOptions,
+  ): Promise<Running>;
   /** Any other program; ready once `connectTo` accepts a connection. */
   program(file: string, args: readonly string[], connectTo: net.NetConnectOpts): Promise<Running>;
   /** SIGTERM, then SIGKILL for one that doesn't end. */
@@ -84,13 +96,14 @@ export function createProcesses(dir: string): Processes {
   }
 
   return {
-    node: (file, args, nodeFlags = []) =>
+    node: (file, args, nodeFlags = [], options = {}) =>
       launch(
         file,
         (stderr) =>
           fork(file, args, {
-            env,
+            env: { ...env, ...options.env },
             execArgv: [...nodeFlags],
+            execPath: options.execPath ?? process.execPath,
             stdio: ["ignore", "ignore", stderr, "ipc"],
           }),
         readyMessage,

@@ -50,6 +50,13 @@ export const twoRules = {
   ],
 };
 
+/** The provider of the HTTP part. */
+export function benchProviders(upstreamUrl: string): object {
+  return {
+    bench: { type: "openai", base_url: `${upstreamUrl}/v1`, api_key: "none", models: [benchModel] },
+  };
+}
+
 /** Both processes, started at the same moment, with two rules or with none. */
 export function startPair(
   processes: Processes,
@@ -57,11 +64,8 @@ export function startPair(
   upstreamUrl: string,
   rules: "two rules" | "no rules",
 ): Promise<SluicePair> {
-  const providers = {
-    bench: { type: "openai", base_url: `${upstreamUrl}/v1`, api_key: "none", models: [benchModel] },
-  };
   return startConfigured(processes, dir, {
-    providers,
+    providers: benchProviders(upstreamUrl),
     rate_limits: rules === "no rules" ? { user_paths: [] } : twoRules,
   });
 }

@@ -1,5 +1,5 @@
 /** A report as text for a terminal: the tables, the ratios, the reach. Pure. */
-import type { Report, Row } from "./report.js";
+import type { ReachLine, Report, Row } from "./report.js";
 import { formatTable, micro, milli, percent, ratioCells, whole } from "./table.js";
 
 const labels: Readonly<Record<string, string>> = {
@@ -34,23 +34,14 @@ export function formatReport(report: Report): string {
     Object.entries(report.skipped).map(
       ([name, reason]) => `not measured: ${labels[name] ?? name} (${reason})`,
     ),
-    formatStart(report),
+    formatRest(report),
     report.ratios.length > 0
       ? [
           "Ratios, median over the rounds [lowest – highest]",
           ...formatTable(null, report.ratios.map(ratioCells)),
         ]
       : [],
-    [
-      "Reach",
-      ...formatTable(
-        null,
-        report.reach.map(({ claim, isMet }) => [
-          claim,
-          isMet === null ? "not measured" : isMet ? "met" : "NOT MET",
-        ]),
-      ),
-    ],
+    ["Reach", ...formatTable(["", "measured", "at most", ""], report.reach.map(reachCells))],
   ];
   return sections
     .filter((lines) => lines.length > 0)
@@ -117,21 +108,38 @@ function admissionCells(row: Row): string[] {
   ];
 }
 
-function formatStart({ start }: Report): string[] {
-  if (start === null) return [];
+const restHead = ["", "first answer", "slowest", "RSS", "PSS", "PSS after the load"];
+
+function formatRest({ rest, statusMs }: Report): string[] {
+  if (rest.length === 0) return [];
   return [
-    "Start and rest",
-    ...formatTable(null, [
-      [
-        "daemon and proxy ready, both started at once",
-        `${whole(start.readyMs)} ms`,
-        `slowest ${whole(start.slowestReadyMs)} ms`,
-      ],
-      [
-        "idle memory (RSS)",
-        `${whole(start.idleMb)} MB`,
-        `proxy ${whole(start.proxyIdleMb)}, daemon ${whole(start.daemonIdleMb)}`,
-      ],
-    ]),
+    "Start and memory of all processes; PSS counts a shared page once",
+    ...formatTable(
+      restHead,
+      rest.map((row) => [
+        restLabels[row.name] ?? labels[row.name] ?? row.name,
+        `${whole(row.firstAnswerMs)} ms`,
+        `${whole(row.slowestAnswerMs)} ms`,
+        `${whole(row.residentMb)} MB`,
+        `${whole(row.ownMb)} MB`,
+        `${whole(row.ownAfterLoadMb)} MB`,
+      ]),
+    ),
+    ...(statusMs === null ? [] : [`  sluice status takes ${whole(statusMs)} ms`]),
+  ];
+}
+
+const restLabels: Readonly<Record<string, string>> = {
+  up: "sluice up",
+  pair: "Sluice proxy and daemon",
+};
+
+function reachCells({ name, measured, atMost, unit }: ReachLine): string[] {
+  const show = (value: number): string => (unit === "×" ? value.toFixed(2) : whole(value));
+  return [
+    name,
+    measured === null ? "not measured" : `${show(measured)} ${unit}`,
+    `${show(atMost)} ${unit}`,
+    measured === null ? "" : measured <= atMost ? "met" : "NOT MET",
   ];
 }
