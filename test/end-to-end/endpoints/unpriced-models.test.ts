@@ -138,7 +138,7 @@ t.test("a budget says itself whether it refuses models without a price", async (
   const made = await admin(url, "PUT /budgets", budget, bearer);
   t.match(JSON.stringify(made.body), /"subject":"\/by-hand"[^{]*"unpriced":"allow"/);
   t.equal((await ask("local/free", "/by-hand")).status, 200);
-  await admin(url, "PUT /budgets", { ...budget, unpriced: undefined }, bearer);
+  await admin(url, "PUT /budgets", { ...budget, unpriced: null }, bearer);
   t.equal((await ask("local/free", "/by-hand")).status, 403);
 });
 
