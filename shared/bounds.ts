@@ -243,6 +243,11 @@ export const translatedBodyFactor = 3;
 
 // Requests and answers.
 
+/**
+ * Requests that a proxy begins in one turn of its event loop when a burst arrives, at a few hundred
+ * microseconds each until they are sent: events of running streams pass in between.
+ */
+export const beginsPerTurn = 16;
 /** Responses that a proxy ends in one turn of its event loop, at about 30 microseconds each. */
 export const endsPerTurn = 100;
 /** An answer up to this size is sent in one write, after its settle; a larger one is streamed. */
@@ -270,7 +275,7 @@ export const heldUploadBytesMax = 256 * 1024;
  * levels.
  */
 export const jsonDepthMax = 500;
-/** A body at least this large is released once its answer begins; also the size of its pieces. */
+/** A body at least this large is sent in pieces, and released once its answer begins. */
 export const largeBodyBytes = 64 * 1024;
 /** Characters of X-Request-ID from a caller: the log contains it. */
 export const requestIdCharsMax = 128;

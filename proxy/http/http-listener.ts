@@ -4,9 +4,9 @@
  */
 import { createServer, IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { endsPerTurn } from "../../shared/bounds.js";
+import { beginsPerTurn, endsPerTurn } from "../../shared/bounds.js";
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
-import { createThrottledQueue } from "../../shared/throttled-queue.js";
+import { createThrottledEnds, createThrottledQueue } from "../../shared/throttled-queue.js";
 import type { ConnectionRoom } from "../capacity/connection-room.js";
 import type { MemoryLedger } from "../capacity/memory-ledger.js";
 import { type DrainTimes, ServerDrain } from "./drain/drain-server.js";
@@ -92,6 +92,7 @@ const unknownExpectation = plainFailure(
 
 export async function listenHttp(options: ListenerOptions): Promise<HttpListener> {
   const throttled = createThrottledQueue((run) => void setImmediate(run), endsPerTurn);
+  const throttledBegins = createThrottledEnds((run) => void setImmediate(run), beginsPerTurn);
   const cutByStop = new WeakSet<Socket>();
   const lingering = new Lingering(options.lingering);
   const lastRequests = new LastRequests();
@@ -144,7 +145,10 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     if (request.isTooEarly) return refuse(request, response, tooEarly);
     if (request.url === "*")
       return exchangeOf(request, response).reply(204, ["allow", methods.join(", ")], "", "latin1");
-    options.handle(exchangeOf(request, response));
+    const exchange = exchangeOf(request, response);
+    // So few can't be a burst.
+    if (connections.requests <= beginsPerTurn) options.handle(exchange);
+    else throttledBegins(() => options.handle(exchange));
   };
   // Node itself would answer a request without Host with a bare 400.
   const server = createServer(

@@ -10,7 +10,7 @@ import { Lingering, lingeringBounds } from "../../../proxy/http/drain/lingering.
 import type { Exchange } from "../../../proxy/http/exchange.js";
 import { type HttpListener, listenHttp } from "../../../proxy/http/http-listener.js";
 import { refuseUnreadable } from "../../../proxy/http/refuse-unreadable.js";
-import { requestIdCharsMax } from "../../../shared/bounds.js";
+import { beginsPerTurn, requestIdCharsMax } from "../../../shared/bounds.js";
 
 const text = ["content-type", "text/plain"];
 
@@ -1407,4 +1407,37 @@ t.test("framing that isn't counted ends with the time of the request", async (t)
   for (const { name, answer } of await endlessFraming(t, table, { timeouts, memory }))
     t.match(answer, /^HTTP\/1\.1 408 /, name);
   await until(() => memory.held === 0);
+});
+
+t.test("a burst of requests on kept connections begins in slices, in several turns", async (t) => {
+  let turn = 0;
+  let isOver = false;
+  const count = (): void => {
+    turn++;
+    if (!isOver) setImmediate(count);
+  };
+  const begun = new Map<number, number>();
+  const exchanges: Exchange[] = [];
+  const { port } = await listening(t, {
+    handle(exchange) {
+      begun.set(turn, (begun.get(turn) ?? 0) + 1);
+      exchanges.push(exchange);
+    },
+  });
+  const clients = Array.from({ length: 200 }, () => new RawClient(t, port));
+  const answerAll = async (reply: string): Promise<void> => {
+    for (const client of clients) client.send("GET /v1/models HTTP/1.1", "host: a");
+    await until(() => exchanges.length === clients.length);
+    for (const exchange of exchanges.splice(0)) exchange.reply(200, text, reply, "utf8");
+    await Promise.all(clients.map((client) => client.until(() => client.received.endsWith(reply))));
+  };
+  // Node accepts one connection in a turn.
+  await answerAll("first");
+  begun.clear();
+  count();
+  await answerAll("second");
+  isOver = true;
+  // The first few, a slice, and the next slice at the end of the turn.
+  const most = Math.max(...begun.values());
+  t.ok(most <= 3 * beginsPerTurn, `${most} began in one turn`);
 });
