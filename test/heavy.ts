@@ -164,6 +164,11 @@ export const heavy: Readonly<Record<string, Heavy>> = {
     takes: "10 min",
     command: ["dist/test/bench/endpoints.js"],
   },
+  "bench:bursts": {
+    does: "a thousand streams at the same moment, through Sluice and the undici forwarder",
+    takes: "1 min",
+    command: ["dist/test/bench/bursts.js"],
+  },
   "bench:streams": {
     does: "2,000 streams through one proxy",
     takes: "5 min",

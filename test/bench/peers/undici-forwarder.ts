@@ -9,7 +9,8 @@ import { type Dispatcher, Pool } from "undici";
 import { announceReady } from "../measure/job-channel.js";
 
 const [, , upstream = ""] = process.argv;
-const pool = new Pool(upstream, { connections: 256, pipelining: 1 });
+// No stream of a burst waits for another one.
+const pool = new Pool(upstream, { connections: 4096, pipelining: 1 });
 /** What belongs to one connection and isn't handed on (RFC 9110, section 7.6.1). */
 const hopByHop = new Set([
   "connection",
@@ -74,6 +75,7 @@ function endToEnd(headers: NodeJS.Dict<string | string[]>): Record<string, strin
   return kept;
 }
 
-server.listen(0, "127.0.0.1", () =>
+// By default 511 connections may wait to be accepted, and later ones try again after a second.
+server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, () =>
   announceReady(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
 );

@@ -1,0 +1,71 @@
+/** The clients of `npm run heavy -- bench:bursts`, a process of its own. */
+import net from "node:net";
+import { serveJobs } from "../measure/job-channel.js";
+import { createHistogram } from "../report/histogram.js";
+import { httpRequest } from "./chat-exchange.js";
+
+/** So many streams, all at the same moment, each on a connection of its own. */
+export interface BurstJob {
+  readonly url: string;
+  readonly streams: number;
+  /** The interval of a stream's events. */
+  readonly everyMs: number;
+}
+
+export interface BurstMeasured {
+  readonly firstP50Us: number;
+  readonly firstP99Us: number;
+  /** How much longer than the interval the time between two events was. */
+  readonly delayP99Us: number;
+  /** Streams without their end. */
+  readonly errors: number;
+}
+
+const body = JSON.stringify({
+  model: "test/model",
+  messages: [{ role: "user", content: "hi" }],
+  stream: true,
+  stream_options: { include_usage: true },
+});
+
+serveJobs<BurstJob, BurstMeasured>(async ({ url, streams, everyMs }) => {
+  const { hostname, port } = new URL(url);
+  const request = httpRequest(hostname, "/v1/chat/completions", body);
+  const first = createHistogram();
+  const delay = createHistogram();
+  const startedAt = performance.now();
+  let errors = 0;
+  const one = (): Promise<void> =>
+    new Promise((resolve) => {
+      const socket = net.connect({ host: hostname, port: Number(port), noDelay: true });
+      let text = "";
+      let lastAt = 0;
+      let isComplete = false;
+      socket.on("connect", () => socket.write(request));
+      socket.on("data", (bytes: Buffer) => {
+        text += bytes.toString("latin1");
+        isComplete = text.includes("[DONE]");
+        if (isComplete || !text.startsWith("HTTP/1.1 200 ")) {
+          socket.destroy();
+          return;
+        }
+        if (!bytes.includes("data:")) return;
+        const now = performance.now();
+        if (lastAt === 0) first.record((now - startedAt) * 1000);
+        else delay.record(Math.max(0, now - lastAt - everyMs) * 1000);
+        lastAt = now;
+      });
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        if (!isComplete) errors++;
+        resolve();
+      });
+    });
+  await Promise.all(Array.from({ length: streams }, one));
+  return {
+    firstP50Us: first.quantileUs(0.5),
+    firstP99Us: first.quantileUs(0.99),
+    delayP99Us: delay.quantileUs(0.99),
+    errors,
+  };
+});
