@@ -8,7 +8,7 @@ import { addCost, emptySum } from "../../shared/domain/money.js";
 import { dayMs, dayOf } from "../../shared/time.js";
 import { type Change, StoreUnreadableError } from "../store/store.js";
 import type { Writer } from "../store/writer.js";
-import { readChildDays, readDays } from "../usage/read-days.js";
+import { type DaySpan, readChildDays, readDays, readModelDays } from "../usage/read-days.js";
 import type { Rollup } from "../usage/rollup.js";
 import { labelPrefix, totalPrefix } from "../usage/rollup-keys.js";
 import type { RollupView } from "../usage/rollups.js";
@@ -36,10 +36,13 @@ function midnightFrom(ms: number): number {
 
 /**
  * Returns the look-up of spend for the budget book after the clock was set back beyond the periods
- * that an account keeps. A damaged sum is reported and not counted.
+ * that an account keeps; not for budgets for some models. A damaged sum is reported and not
+ * counted.
  */
 export function createSpentOnDays(usage: UsageLog, onDamaged: (error: Error) => void): SpentOnDays {
   return ({ budget, subject }, fromMs, toMs) => {
+    // Its sums by model would have to be searched for.
+    if (budget.definition.models !== undefined) return null;
     const days: string[] = [];
     for (let dayStartMs = midnightFrom(fromMs); dayStartMs <= toMs; dayStartMs += dayMs)
       days.push(dayOf(dayStartMs));
@@ -140,7 +143,13 @@ async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before)
   const ofSum = ({ totalCost, requests }: Rollup): FoundSpend => ({ spent: totalCost, requests });
   const untilMs = midnightFrom(fromMs);
   const span = { fromMs: untilMs, toMs: nowMs };
-  if (budget.own === null)
+  const filter = ports.budgets.filterOf(budget);
+  if (filter !== null) {
+    for (const child of budget.own === null ? await childrenOn(ports, view, subject, span) : [""])
+      await readModelDays(ports, view, { path: pathOf(subject, child), span }, (target, sum) => {
+        if (filter.covers(target)) add(child, ofSum(sum));
+      });
+  } else if (budget.own === null)
     await readChildDays(ports, view, { parent: subject, span }, (child, sum) =>
       add(child, ofSum(sum)),
     );
@@ -152,11 +161,28 @@ async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before)
   await readRecords(ports, { fromMs, lastKey }, (record) => {
     if (record.cacheHit || record.atMs >= untilMs) return;
     const child = childIn(budget, record.userPath, ports.labelsOf(record.keyId));
-    if (child === null) return;
+    if (child === null || filter?.covers(record) === false) return;
     const spent = emptySum();
     if (record.totalCost !== null) addCost(spent, record.totalCost);
     add(child, { spent, requests: 1 });
   });
+}
+
+function pathOf(subject: string, child: string): string {
+  if (child === "") return subject;
+  return subject === "/" ? `/${child}` : `${subject}/${child}`;
+}
+
+/** The direct children of a path that have usage on these days. */
+async function childrenOn(
+  ports: BackfillPorts,
+  view: RollupView,
+  parent: string,
+  span: DaySpan,
+): Promise<Iterable<string>> {
+  const children = new Set<string>();
+  await readChildDays(ports, view, { parent, span }, (child) => void children.add(child));
+  return children;
 }
 
 /**

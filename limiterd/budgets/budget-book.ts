@@ -4,6 +4,8 @@
  * the form in the store (`stored-budget.ts`).
  */
 import { childrenPerTemplateMax } from "../../shared/bounds.js";
+import { ModelFilter } from "../../shared/config/model-filter.js";
+import type { ModelNamings } from "../../shared/config/model-name.js";
 import {
   amountSum,
   type BudgetDefinition,
@@ -12,7 +14,9 @@ import {
   compareBudgets,
 } from "../../shared/domain/budget.js";
 import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
+import type { Target } from "../../shared/domain/target-name.js";
 import { SortedList } from "../../shared/long-lists.js";
+import { nextEnd } from "../rules/rule-index.js";
 import type { UsageRecord } from "../usage/usage-records.js";
 import { AccountPeriods, type SpentOnDays } from "./account-periods.js";
 import {
@@ -48,7 +52,7 @@ export class BudgetBook {
   /** Null without a cluster. */
   others: OtherHosts | null = null;
   readonly #budgets = new Map<string, Budget>();
-  readonly #index = new BudgetIndex();
+  readonly #index: BudgetIndex;
   readonly #periods: AccountPeriods;
   readonly #lastRecordKey: () => number;
   readonly #childrenMax: number;
@@ -65,12 +69,17 @@ export class BudgetBook {
   /** Where `forgetIdle` continues. */
   #nextChild: Iterator<Account> | null = null;
 
-  /** An empty book; `childrenMax` bounds the children of each template. */
+  /**
+   * An empty book; `childrenMax` bounds the children of each template, `providers` are the
+   * configured ones.
+   */
   constructor(
     { spentOnDays, lastRecordKey }: BudgetBookPorts,
     anchors: ResetAnchors,
     childrenMax = childrenPerTemplateMax,
+    providers: ModelNamings = new Map(),
   ) {
+    this.#index = new BudgetIndex(providers);
     this.#childrenMax = childrenMax;
     this.#periods = new AccountPeriods(spentOnDays, anchors);
     this.#lastRecordKey = lastRecordKey;
@@ -193,18 +202,32 @@ export class BudgetBook {
   }
 
   /**
-   * The accounts of a request. A new child's account isn't kept, so that refused requests leave
-   * nothing behind, unless its past spend must be looked up, which should happen only once.
+   * The accounts of a request, without those for some models. A new child's account isn't kept, so
+   * that refused requests leave nothing behind, unless its past spend must be looked up, which
+   * should happen only once.
    */
   match(userPath: string, labels: readonly string[], nowMs: number): Account[] {
     return this.#index.collect(userPath, labels, nowMs, this.#judgedChild);
   }
 
+  /** The accounts for some models that cover the path with this one. */
+  matchTarget(target: Target, userPath: string, nowMs: number): Account[] {
+    return this.#index.collectForModels(userPath, target, nowMs, this.#judgedChild);
+  }
+
   /** Copies of the accounts of a request; changes nothing. */
   copy(userPath: string, labels: readonly string[], nowMs: number): Account[] {
-    return this.#index
-      .collect(userPath, labels, nowMs, knownChildOf)
-      .map((account) => ({ ...account, spends: [...account.spends] }));
+    return this.#index.collect(userPath, labels, nowMs, knownChildOf).map(copyAccount);
+  }
+
+  /** Copies of the accounts of `matchTarget`; without a target, of those for any models. */
+  copyForModels(target: Target | null, userPath: string, nowMs: number): Account[] {
+    return this.#index.collectForModels(userPath, target, nowMs, knownChildOf).map(copyAccount);
+  }
+
+  /** The models that a budget is for; null: all. */
+  filterOf(budget: Budget): ModelFilter | null {
+    return this.#index.filterOf(budget);
   }
 
   /**
@@ -213,7 +236,16 @@ export class BudgetBook {
    */
   charge(record: UsageRecord, labels: readonly string[], nowMs: number): void {
     if (record.cacheHit) return;
-    for (const account of this.#index.collect(record.userPath, labels, nowMs, childOf)) {
+    this.#charge(this.#index.collect(record.userPath, labels, nowMs, childOf), record, nowMs);
+    this.#charge(
+      this.#index.collectForModels(record.userPath, record, nowMs, childOf),
+      record,
+      nowMs,
+    );
+  }
+
+  #charge(accounts: readonly Account[], record: UsageRecord, nowMs: number): void {
+    for (const account of accounts) {
       if (!this.#periods.charge(account, record, nowMs)) continue;
       this.others?.charged(account);
       if (!account.dirty) this.#dirty.push(account);
@@ -292,6 +324,10 @@ export class BudgetBook {
   }
 }
 
+function copyAccount(account: Account): Account {
+  return { ...account, spends: [...account.spends] };
+}
+
 function* allChildren(budgets: ReadonlyMap<string, Budget>): Generator<Account> {
   for (const { children } of budgets.values()) yield* children.values();
 }
@@ -308,12 +344,22 @@ export class BudgetIndex {
     user_path: new Map<string, readonly Budget[]>(),
     label: new Map<string, readonly Budget[]>(),
   };
+  /** The budgets on user paths that are for some models, by path. */
+  readonly #forModels = new Map<string, readonly Budget[]>();
+  readonly #filters = new Map<Budget, ModelFilter>();
+  readonly #providers: ModelNamings;
   #size = 0;
 
+  constructor(providers: ModelNamings = new Map()) {
+    this.#providers = providers;
+  }
+
   add(budget: Budget): void {
-    const { scope, subject } = budget.definition;
-    const budgets = [...(this.#bySubject[scope].get(subject) ?? noBudgets), budget];
-    this.#bySubject[scope].set(
+    const { subject, models } = budget.definition;
+    if (models !== undefined) this.#filters.set(budget, new ModelFilter(models, this.#providers));
+    const bySubject = this.#mapOf(budget);
+    const budgets = [...(bySubject.get(subject) ?? noBudgets), budget];
+    bySubject.set(
       subject,
       budgets.sort((a, b) => compareBudgets(a.definition, b.definition)),
     );
@@ -321,11 +367,41 @@ export class BudgetIndex {
   }
 
   remove(budget: Budget): void {
-    const { scope, subject } = budget.definition;
-    const others = this.#bySubject[scope].get(subject)!.filter((other) => other !== budget);
-    if (others.length === 0) this.#bySubject[scope].delete(subject);
-    else this.#bySubject[scope].set(subject, others);
+    const { subject, models } = budget.definition;
+    const bySubject = this.#mapOf(budget);
+    const others = bySubject.get(subject)!.filter((other) => other !== budget);
+    if (others.length === 0) bySubject.delete(subject);
+    else bySubject.set(subject, others);
+    if (models !== undefined) this.#filters.delete(budget);
     this.#size--;
+  }
+
+  #mapOf({ definition: { scope, models } }: Budget): Map<string, readonly Budget[]> {
+    return models === undefined ? this.#bySubject[scope] : this.#forModels;
+  }
+
+  filterOf(budget: Budget): ModelFilter | null {
+    return this.#filters.get(budget) ?? null;
+  }
+
+  /** The budgets for some models, from the root down; without a target, whatever the models. */
+  collectForModels(
+    userPath: string,
+    target: Target | null,
+    nowMs: number,
+    childAccount: ChildAccount,
+  ): Account[] {
+    if (this.#forModels.size === 0) return noAccounts;
+    const accounts: Account[] = [];
+    for (let end = 0; end !== -1; end = nextEnd(userPath, end))
+      for (const budget of this.#forModels.get(end === 0 ? "/" : userPath.slice(0, end)) ??
+        noBudgets) {
+        if (target !== null && !this.#filters.get(budget)!.covers(target)) continue;
+        if (budget.own !== null) accounts.push(budget.own);
+        else if (end + 1 < userPath.length)
+          accounts.push(childAccount(budget, segmentAt(userPath, end + 1), nowMs));
+      }
+    return accounts;
   }
 
   /** In order: labels, then paths from the root down; shorter periods first for each subject. */

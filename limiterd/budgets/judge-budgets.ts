@@ -5,6 +5,7 @@
 import { secondsToSweepAll } from "../../shared/bounds.js";
 import { compareBudgets } from "../../shared/domain/budget.js";
 import { addSum, compareSums, type MoneySum, sumUsd } from "../../shared/domain/money.js";
+import type { Target } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 import type { Account } from "./budget-account.js";
 import type { BudgetBook } from "./budget-book.js";
@@ -12,13 +13,14 @@ import type { BudgetBook } from "./budget-book.js";
 /** Finds the accounts of a request: the book, or copies. */
 export type BudgetMatching = Pick<
   BudgetBook,
-  "match" | "running" | "boundsOf" | "hasNoRoom" | "others"
+  "match" | "matchTarget" | "running" | "boundsOf" | "hasNoRoom" | "others"
 >;
 
 /** Finds copies, for a verdict that changes nothing. */
 export function matchCopies(book: BudgetBook): BudgetMatching {
   return {
     match: (userPath, labels, nowMs) => book.copy(userPath, labels, nowMs),
+    matchTarget: (target, userPath, nowMs) => book.copyForModels(target, userPath, nowMs),
     running: (account, nowMs) => book.running(account, nowMs),
     boundsOf: (budget, nowMs) => book.boundsOf(budget, nowMs),
     hasNoRoom: (account) => book.hasNoRoom(account),
@@ -27,8 +29,8 @@ export function matchCopies(book: BudgetBook): BudgetMatching {
 }
 
 /**
- * The exceeded budget with the longest wait, the first on a tie; or a template whose children have
- * reached their bound, if its wait is longer. Null if no budget refuses the request.
+ * The breach of the budgets of a caller for all models; null if none refuses the request. See
+ * `judgeAccounts`.
  */
 export function judgeBudgets(
   book: BudgetMatching,
@@ -36,10 +38,32 @@ export function judgeBudgets(
   labels: readonly string[],
   nowMs: number,
 ): BudgetBreach | Breach | null {
+  return judgeAccounts(book, book.match(userPath, labels, nowMs), nowMs);
+}
+
+/** As `judgeBudgets`, of the budgets for some models that cover a target. */
+export function judgeTargetBudgets(
+  book: BudgetMatching,
+  target: Target,
+  userPath: string,
+  nowMs: number,
+): BudgetBreach | Breach | null {
+  return judgeAccounts(book, book.matchTarget(target, userPath, nowMs), nowMs);
+}
+
+/**
+ * The exceeded budget with the longest wait, the first on a tie; or a template whose children have
+ * reached their bound, if its wait is longer.
+ */
+function judgeAccounts(
+  book: BudgetMatching,
+  accounts: readonly Account[],
+  nowMs: number,
+): BudgetBreach | Breach | null {
   let worst: Account | null = null;
   let worstEndMs = 0;
   let full: Account | null = null;
-  for (const account of book.match(userPath, labels, nowMs)) {
+  for (const account of accounts) {
     if (book.hasNoRoom(account)) {
       full ??= account;
       continue;
@@ -76,6 +100,7 @@ function breachOfChildren({ budget, subject }: Account): Breach {
     dimension: "children",
     cap: budget.children.size,
     waitSeconds: accountWaitSeconds,
+    ...(budget.definition.models === undefined ? {} : { models: budget.definition.models }),
   };
 }
 
@@ -100,7 +125,7 @@ export function breachOfAccount(
   account: Account,
   nowMs: number,
 ): BudgetBreach {
-  const { scope, periodSeconds, amountUsd } = account.budget.definition;
+  const { scope, periodSeconds, models, amountUsd } = account.budget.definition;
   const { endMs } = book.boundsOf(account.budget, nowMs);
   return {
     dimension: "budget",
@@ -110,5 +135,6 @@ export function breachOfAccount(
     spentUsd: sumUsd(spentOf(book, account, nowMs)),
     amountUsd,
     waitSeconds: Math.max(1, Math.ceil((endMs - nowMs) / 1000)),
+    ...(models === undefined ? {} : { models }),
   };
 }

@@ -2,7 +2,9 @@
  * Restores the budgets with their spend, and applies the configuration's budgets (docs/budgets.md).
  * An account's own entry may be stale; the log has its latest spend.
  */
+import { childrenPerTemplateMax } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
+import type { ModelNamings } from "../../shared/config/model-name.js";
 import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
 import { anchorsFromStored, defaultAnchors } from "../../shared/domain/reset-anchors.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
@@ -37,7 +39,7 @@ interface RestoredBudgets {
 export function restoreBudgets(
   store: Store,
   configured: readonly BudgetDefinition[] | null,
-  ports: BudgetBookPorts,
+  ports: BudgetBookPorts & { readonly providers?: ModelNamings },
   nowMs: number,
 ): RestoredBudgets {
   const stored = store.get("settings", anchorsKey);
@@ -45,7 +47,7 @@ export function restoreBudgets(
     stored === undefined
       ? defaultAnchors
       : (anchorsFromStored(stored) ?? throwMalformed(store, "settings", anchorsKey));
-  const book = new BudgetBook(ports, anchors);
+  const book = new BudgetBook(ports, anchors, childrenPerTemplateMax, ports.providers);
   for (const { key, value } of store.entries("resets")) {
     const { atMs, periods } = resetFromStored(value) ?? throwMalformed(store, "resets", key);
     book.restoreReset(String(key), atMs, periods);

@@ -11,6 +11,7 @@ import {
   budgetScopes,
   unpricedChoices,
 } from "../../shared/domain/budget.js";
+import { isLimitedModels } from "../../shared/domain/limited-models.js";
 import { anchorsToStored, type ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import { isMoment } from "../../shared/time.js";
 import type { Change } from "../store/store.js";
@@ -26,7 +27,8 @@ import { periodsMax, spendsFromStored, spendsToStored } from "./spend.js";
 
 /**
  * `budgets`: [scope, subject, periodSeconds, amountUsd, perChild, source, createdAtMs, updatedAtMs,
- * sinceMs, sinceKey, backfill, unpriced] by budget id; `unpriced` only where it is set.
+ * sinceMs, sinceKey, backfill, unpriced, models] by budget id; `unpriced` and `models` only where
+ * they are set, and `unpriced` null before `models`.
  */
 export function budgetChange({
   id,
@@ -38,7 +40,7 @@ export function budgetChange({
   sinceKey,
   backfill,
 }: RestoredBudget & { readonly id: string }): Change {
-  const { scope, subject, periodSeconds, amountUsd, perChild, unpriced } = definition;
+  const { scope, subject, periodSeconds, amountUsd, perChild, unpriced, models } = definition;
   return {
     table: "budgets",
     key: id,
@@ -54,7 +56,8 @@ export function budgetChange({
       sinceMs,
       sinceKey,
       backfill,
-      ...(unpriced === undefined ? [] : [unpriced]),
+      ...(unpriced === undefined && models === undefined ? [] : [unpriced ?? null]),
+      ...(models === undefined ? [] : [models]),
     ],
   };
 }
@@ -74,8 +77,10 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
     sinceKey,
     backfill,
     rawUnpriced,
+    models,
   ] = value;
   const unpriced = unpricedChoices.find((choice) => choice === rawUnpriced);
+  const hasUnpriced = rawUnpriced !== undefined && (rawUnpriced !== null || models === undefined);
   const scope = budgetScopes.find((known) => known === rawScope);
   if (
     scope === undefined ||
@@ -94,13 +99,15 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
     !isMoment(sinceMs) ||
     !isCount(sinceKey) ||
     typeof backfill !== "boolean" ||
-    unpriced !== rawUnpriced
+    (hasUnpriced && unpriced === undefined)
   )
     return null;
-  if (perChild && scope !== "user_path") return null;
+  if ((perChild || models !== undefined) && scope !== "user_path") return null;
+  if (models !== undefined && !isLimitedModels(models)) return null;
   const definition: BudgetDefinition = {
     ...{ scope, subject, periodSeconds, amountUsd, perChild },
     ...(unpriced === undefined ? {} : { unpriced }),
+    ...(models === undefined ? {} : { models }),
   };
   return { definition, source, createdAtMs, updatedAtMs, sinceMs, sinceKey, backfill };
 }

@@ -10,6 +10,7 @@ import { type Failure, failure } from "../../shared/error-code.js";
 import { uncountedLsn } from "../../shared/wire/lsn.js";
 import type { KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
 import type { Admit } from "../../shared/wire/message-to-daemon.js";
+import type { Account } from "../budgets/budget-account.js";
 import { identifyCaller, keyOf, modelProblem } from "../keys/identify-caller.js";
 import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
 import { type AdmittedVerdict, admit, type Verdict } from "../rules/admit.js";
@@ -143,14 +144,21 @@ function usableTargets(
   const byDefault = state.settings.unpriced;
   if (budgets === null || !targets.some(({ unpriced }) => unpriced)) return { ok: true, targets };
   if (byDefault === "allow" && budgets.refusing.size === 0) return { ok: true, targets };
-  const account = budgets
-    .match(userPath, labels, nowMs)
-    .find(({ budget }) => (budget.definition.unpriced ?? byDefault) === "refuse");
-  if (account === undefined) return { ok: true, targets };
-  const priced = targets.filter(({ unpriced }) => unpriced !== true);
-  return priced.length > 0
-    ? { ok: true, targets: priced }
-    : { ok: false, failure: unpricedModel(targets[0]!, account.budget.definition, byDefault) };
+  const refusing = (accounts: readonly Account[]): Account | undefined =>
+    accounts.find(({ budget }) => (budget.definition.unpriced ?? byDefault) === "refuse");
+  const ofAll = refusing(budgets.match(userPath, labels, nowMs));
+  const refuser = (target: Target): Account | undefined =>
+    target.unpriced === true
+      ? (ofAll ?? refusing(budgets.matchTarget(target, userPath, nowMs)))
+      : undefined;
+  const usable = targets.filter((target) => refuser(target) === undefined);
+  if (usable.length === targets.length) return { ok: true, targets };
+  return usable.length > 0
+    ? { ok: true, targets: usable }
+    : {
+        ok: false,
+        failure: unpricedModel(targets[0]!, refuser(targets[0]!)!.budget.definition, byDefault),
+      };
 }
 
 type UsableTargets =

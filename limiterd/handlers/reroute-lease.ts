@@ -5,16 +5,13 @@
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Reroute } from "../../shared/wire/message-to-daemon.js";
 import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
-import { type AdmittedVerdict, readmit } from "../rules/admit.js";
+import { readmit } from "../rules/admit.js";
 import { releaseTarget } from "../rules/charge.js";
-import { inOrder } from "../rules/rule-book.js";
-import type { DaemonState } from "../state.js";
+import { inOrder, noRules } from "../rules/rule-book.js";
+import { type DaemonState, enforcedBudgets } from "../state.js";
 import { admissionLsn } from "./handle-admit.js";
 import { acknowledgeVerdicts, noteVerdict } from "./take-back-unread.js";
 import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
-
-/** While rate limits are off, the first target takes over. */
-const firstTarget: AdmittedVerdict = { kind: "admitted", target: 0, counters: [], headers: null };
 
 /** False: the peer broke the grammar. */
 export function rerouteLease(
@@ -50,14 +47,14 @@ interface AskedReroute {
 function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final: boolean): void {
   const { peer, proxy, id, lease, onPath, targets } = asked;
   const { book, settings } = state;
+  const budgets = enforcedBudgets(state);
   const turn = state.shares === null ? null : beginTurn(state.shares, final);
-  const verdict = settings.rateLimitsEnabled
-    ? readmit(book, onPath.userPath, targets, {
-        nowMs,
-        tokensEnforced: settings.usageEnabled,
-        turn,
-      })
-    : firstTarget;
+  const verdict = readmit(settings.rateLimitsEnabled ? book : noRules, onPath.userPath, targets, {
+    nowMs,
+    tokensEnforced: settings.usageEnabled,
+    budgets: budgets === null ? null : { book: budgets, labels: null },
+    turn,
+  });
   if (verdict.kind === "unsure")
     return waitForHosts(state, peer, id, (laterMs, final) => {
       // Otherwise the request has ended, or continued without a verdict.
@@ -67,6 +64,8 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
   turn?.end();
   if (verdict.kind === "refused")
     return peer.send({ kind: "refused", id, ...verdict.breach, key: null });
+  if (verdict.kind === "exceeded")
+    return peer.send({ kind: "exceeded", id, ...verdict.breach, headers: null, key: null });
   const { target, headers } = verdict;
   const lsn = admissionLsn(state);
   const chosen = targets[target]!;

@@ -151,7 +151,11 @@ export async function startState(
   } = restoreBudgets(
     store,
     settings.budgetsEnabled ? configured : null,
-    { spentOnDays: createSpentOnDays(usage, onUnreadable), lastRecordKey: () => usage.lastKey },
+    {
+      spentOnDays: createSpentOnDays(usage, onUnreadable),
+      lastRecordKey: () => usage.lastKey,
+      providers,
+    },
     nowMs,
   );
   const pending = new PendingResponses(settings.background);

@@ -9,6 +9,7 @@ import {
   budgetPeriodLabel,
   parseBudgetResetOne,
 } from "../../shared/domain/budget.js";
+import { subjectWithModels } from "../../shared/domain/limited-models.js";
 import { type Failure, failure } from "../../shared/error-code.js";
 import { formatMillis } from "../../shared/time.js";
 import type { Budget } from "../budgets/budget-account.js";
@@ -72,8 +73,9 @@ async function fullestOf(
 }
 
 /** A budget's name in messages to clients: `daily budget on user_path /team`. */
-export function nameOfBudget({ scope, subject, periodSeconds }: BudgetKey): string {
-  return `${budgetPeriodLabel(periodSeconds)} budget on ${scope} ${subject}`;
+export function nameOfBudget(key: BudgetKey): string {
+  const period = budgetPeriodLabel(key.periodSeconds);
+  return `${period} budget on ${key.scope} ${subjectWithModels(key)}`;
 }
 
 export function unknownBudget(key: BudgetKey): Failure {

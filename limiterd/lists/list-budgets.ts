@@ -12,6 +12,7 @@ import {
   budgetScopes,
   compareBudgets,
 } from "../../shared/domain/budget.js";
+import { modelsField } from "../../shared/domain/limited-models.js";
 import { firstAfter } from "../../shared/long-lists.js";
 import { formatMillis, formatSeconds } from "../../shared/time.js";
 import { type Account, type Budget, startOf } from "../budgets/budget-account.js";
@@ -32,7 +33,7 @@ import { hasUsage, money, refreshOthers } from "./spend/budget-money.js";
 /** The filters of the list. */
 export const budgetChoices = { scope: budgetScopes, source: sources, order: orders } as const;
 
-/** One page of all budgets in the order scope, subject, period. */
+/** One page of all budgets in the order scope, subject, period, models. */
 export function listBudgets(state: DaemonState, query: ListQuery, nowMs: number): BudgetPage {
   const { items, last } = budgetsOn(state, query);
   return {
@@ -90,16 +91,18 @@ export async function listFullestBudgets(
 
 /** The key that a page's `next` names. */
 function keyOf(after: string): BudgetKey {
-  const [scope = "", subject = "", periodSeconds] = after.split("\n");
+  const [scope = "", subject = "", periodSeconds, models] = after.split("\n");
   return {
     scope: scope === "label" ? "label" : "user_path",
     subject,
     periodSeconds: Number(periodSeconds),
+    models,
   };
 }
 
 function listItem(state: DaemonState, budget: Budget, nowMs: number): BudgetItem {
-  const { scope, subject, periodSeconds, amountUsd, perChild, unpriced } = budget.definition;
+  const { scope, subject, periodSeconds, amountUsd, perChild, unpriced, models } =
+    budget.definition;
   const { resetAtMs } = budget;
   const bounds = state.budgets.boundsOf(budget, nowMs);
   const startMs = startOf(budget, bounds, nowMs);
@@ -117,6 +120,7 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number): BudgetItem
     period_ratio: Math.min(1, Math.max(0, (nowMs - startMs) / (bounds.endMs - startMs))),
     period_label: budgetPeriodLabel(periodSeconds),
     period_seconds: periodSeconds,
+    ...modelsField(models),
     period_start: formatSeconds(startMs),
     period_end: formatSeconds(bounds.endMs),
     last_reset_at: resetAtMs === null ? null : formatSeconds(resetAtMs),
@@ -180,13 +184,13 @@ function met(
   nowMs: number,
 ): Account[] {
   if (!settings.budgetsEnabled) return [];
-  return book
-    .copy(userPath, labels, nowMs)
-    .sort((a, b) => compareBudgets(a.budget.definition, b.budget.definition));
+  return [...book.copy(userPath, labels, nowMs), ...book.copyForModels(null, userPath, nowMs)].sort(
+    (a, b) => compareBudgets(a.budget.definition, b.budget.definition),
+  );
 }
 
 function statusOf(state: DaemonState, account: Account, nowMs: number): BudgetStatus {
-  const { scope, periodSeconds, perChild, amountUsd, unpriced } = account.budget.definition;
+  const { scope, periodSeconds, perChild, amountUsd, unpriced, models } = account.budget.definition;
   const bounds = state.budgets.boundsOf(account.budget, nowMs);
   const inert = budgetsInert(state.settings.usageEnabled);
   return {
@@ -200,6 +204,7 @@ function statusOf(state: DaemonState, account: Account, nowMs: number): BudgetSt
     exceeded: isExceeded(state.budgets, account, nowMs),
     period_label: budgetPeriodLabel(periodSeconds),
     period_seconds: periodSeconds,
+    ...modelsField(models),
     period_start: formatSeconds(startOf(account.budget, bounds, nowMs)),
     period_end: formatSeconds(bounds.endMs),
     resets_in_seconds: Math.max(1, Math.ceil((bounds.endMs - nowMs) / 1000)),

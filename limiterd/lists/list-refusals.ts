@@ -85,7 +85,8 @@ export function refusalItem({
  */
 export function explainBreach(breach: Breach | BudgetBreach): BreachItem {
   if (breach.dimension === "budget") {
-    const { scope, subject, periodSeconds, dimension, spentUsd, amountUsd, waitSeconds } = breach;
+    const { scope, subject, periodSeconds, models, dimension } = breach;
+    const { spentUsd, amountUsd, waitSeconds } = breach;
     return {
       message: refusalMessage(breach),
       budget: {
@@ -93,6 +94,7 @@ export function explainBreach(breach: Breach | BudgetBreach): BreachItem {
         subject,
         period_label: budgetPeriodLabel(periodSeconds),
         period_seconds: periodSeconds,
+        ...modelsField(models),
       },
       dimension,
       spent: spentUsd,

@@ -208,8 +208,8 @@ function budgetSeries(state: DaemonState, max: number, nowMs: number): LimitSeri
   let budgets = 0;
   for (const { definition, own } of state.budgets.sorted()) {
     if (own === null || budgets++ >= max) continue;
-    const { scope, subject, periodSeconds, amountUsd } = definition;
-    const names = [scope, subject, budgetPeriodLabel(periodSeconds)];
+    const { scope, periodSeconds, amountUsd } = definition;
+    const names = [scope, subjectWithModels(definition), budgetPeriodLabel(periodSeconds)];
     const { endMs } = state.budgets.boundsOf(own.budget, nowMs);
     series.push(seriesOf("budgetSpent", names, money(state, own, nowMs).spent));
     series.push(seriesOf("budgetAmount", names, amountUsd));

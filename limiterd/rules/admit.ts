@@ -2,7 +2,6 @@
  * Admits a request: judges it, and counts it on every rule that applies to it or on none. This is
  * one synchronous step; the clock is an argument. Not here: the decision itself (`judge.ts`).
  */
-import { assert } from "../../shared/assert.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
 import { type Counter, keepChild, shareOf } from "../counters/counter.js";
@@ -77,22 +76,29 @@ export function admit(
 /**
  * Admits a request whose target has failed to the first of `targets` with room. Only that target's
  * rules count it, and `counters` are only theirs: the path's rules counted it at the admission and
- * aren't judged again. The headers cover both with their current counts.
+ * aren't judged again, and neither are the budgets for all models. The headers cover both with
+ * their current counts.
  */
 export function readmit(
-  book: RuleBook,
+  book: Matching & Pick<RuleBook, "count">,
   userPath: string,
   targets: readonly Target[],
   options: AdmissionOptions,
-): AdmittedVerdict | Refused | Unsure {
+): Verdict | Unsure {
+  const { budgets = null } = options;
   const judgement = judge(
     new TargetRules(book),
     { userPath, targets, submission: false },
-    { nowMs: options.nowMs, tokensEnforced: options.tokensEnforced },
+    {
+      nowMs: options.nowMs,
+      tokensEnforced: options.tokensEnforced,
+      budgets: budgets === null ? null : { book: budgets.book, labels: null },
+    },
   );
   if (options.turn?.isUnsure === true) return unsure;
-  assert(judgement.kind !== "exceeded", "no budget is judged again");
   if (judgement.kind === "refused") return judgement;
+  if (judgement.kind === "exceeded")
+    return { kind: "exceeded", breach: judgement.breach, headers: null };
   countRequest(book, judgement.counters, { slots: true, nowMs: options.nowMs });
   const ofPath = book.matchPath(userPath, options.nowMs);
   for (const { rule, window } of ofPath) rollWindow(window, rule.periodMs, options.nowMs);

@@ -9,7 +9,7 @@ import { secondsToSweepAll } from "../../shared/bounds.js";
 import { compareRules } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach, Dimension } from "../../shared/domain/verdict.js";
-import { type BudgetMatching, judgeBudgets } from "../budgets/judge-budgets.js";
+import { type BudgetMatching, judgeBudgets, judgeTargetBudgets } from "../budgets/judge-budgets.js";
 import { type Counter, isNewChild, shareOf } from "../counters/counter.js";
 import { rollWindow, waitForRequests, waitForTokens } from "../counters/window.js";
 import { hasWindow, inOrder, type Matching } from "./rule-book.js";
@@ -30,9 +30,13 @@ export interface JudgedRequest {
 export interface AdmissionOptions extends BreachOptions {
   /**
    * The budgets, and the labels of the caller's key. Null or absent if no budget is judged, because
-   * budgets are off or have already admitted this request.
+   * budgets are off. Without labels the budgets for all models have already admitted this request,
+   * and only those of targets are judged.
    */
-  readonly budgets?: { readonly book: BudgetMatching; readonly labels: readonly string[] } | null;
+  readonly budgets?: {
+    readonly book: BudgetMatching;
+    readonly labels: readonly string[] | null;
+  } | null;
   /**
    * With shared counters: whether one of them lacked fresh counts for this decision. Null or
    * absent: the last known counts are used.
@@ -73,19 +77,49 @@ export function judge(
       ? judgeByBudgets(0, ofPath, request, options)
       : { kind: "refused", breach: reportBreach(pathBreach) };
   let targetBreach: FoundBreach | null = null;
+  let overBudget: OverBudget | null = null;
   for (let i = 0; i < request.targets.length; i++) {
-    const ofTarget = matching.matchTarget(request.targets[i]!, request.userPath, options.nowMs);
+    const target = request.targets[i]!;
+    const ofTarget = matching.matchTarget(target, request.userPath, options.nowMs);
     const breach = longestBreach(ofTarget, options);
-    if (breach === null)
+    if (breach !== null) {
+      targetBreach = targetBreach === null ? breach : shorterBreach(targetBreach, breach);
+      continue;
+    }
+    const spent = judgeByTargetBudgets(target, request, options);
+    if (spent === null)
       return pathBreach === null
         ? judgeByBudgets(i, inOrder(ofTarget, ofPath), request, options)
         : { kind: "refused", breach: reportBreach(pathBreach) };
-    targetBreach = targetBreach === null ? breach : shorterBreach(targetBreach, breach);
+    if (overBudget === null || spent.waitSeconds < overBudget.breach.waitSeconds)
+      overBudget = { breach: spent, ofTarget };
   }
   // No target admits the request.
+  if (overBudget !== null && isShorter(overBudget, targetBreach))
+    return pathBreach !== null && pathBreach.waitSeconds >= overBudget.breach.waitSeconds
+      ? { kind: "refused", breach: reportBreach(pathBreach) }
+      : judgementOf(overBudget.breach, inOrder(overBudget.ofTarget, ofPath));
   const ofTargets = targetBreach!;
   const worst = pathBreach === null ? ofTargets : longerBreach(ofTargets, pathBreach);
   return { kind: "refused", breach: reportBreach(worst) };
+}
+
+function isShorter({ breach }: OverBudget, other: FoundBreach | null): boolean {
+  return other === null || breach.waitSeconds < other.waitSeconds;
+}
+
+/** A target that only a budget for some models refuses. */
+interface OverBudget {
+  readonly breach: BudgetBreach | Breach;
+  readonly ofTarget: readonly Counter[];
+}
+
+function judgeByTargetBudgets(
+  target: Target,
+  { userPath }: JudgedRequest,
+  { budgets = null, nowMs }: AdmissionOptions,
+): BudgetBreach | Breach | null {
+  return budgets === null ? null : judgeTargetBudgets(budgets.book, target, userPath, nowMs);
 }
 
 /** A submission is judged without gauges. */
@@ -108,9 +142,16 @@ function judgeByBudgets(
   { userPath }: JudgedRequest,
   { budgets = null, nowMs }: AdmissionOptions,
 ): Judgement {
+  const labels = budgets?.labels ?? null;
   const breach =
-    budgets === null ? null : judgeBudgets(budgets.book, userPath, budgets.labels, nowMs);
-  if (breach === null) return { kind: "admitted", target, counters };
+    budgets === null || labels === null
+      ? null
+      : judgeBudgets(budgets.book, userPath, labels, nowMs);
+  return breach === null ? { kind: "admitted", target, counters } : judgementOf(breach, counters);
+}
+
+/** The judgement of a budget that refuses the request. */
+function judgementOf(breach: BudgetBreach | Breach, counters: readonly Counter[]): Judgement {
   return breach.dimension === "budget"
     ? { kind: "exceeded", breach, counters }
     : { kind: "refused", breach };

@@ -299,9 +299,9 @@ export const noRules: Matching & Pick<RuleBook, "count" | "copyPath" | "copyTarg
  * already admitted it.
  */
 export class TargetRules implements Matching {
-  readonly #book: RuleBook;
+  readonly #book: Matching;
 
-  constructor(book: RuleBook) {
+  constructor(book: Matching) {
     this.#book = book;
   }
 

@@ -3,16 +3,17 @@
  * of a path. It works in slices, so that the daemon does its other work between two of them.
  */
 import { rollupsPerSlice } from "../../shared/bounds.js";
+import type { Target } from "../../shared/domain/target-name.js";
 import { Turns } from "../../shared/long-lists.js";
 import { dayMs, dayOf } from "../../shared/time.js";
 import { throwMalformed } from "../store/store.js";
 import { isEmptyRollup, type Rollup, rollupFromStored } from "./rollup.js";
-import { childrenPrefix, dayIn, nameIn, under } from "./rollup-keys.js";
+import { childrenPrefix, dayIn, modelIn, modelsPrefix, nameIn, under } from "./rollup-keys.js";
 import type { RollupView } from "./rollups.js";
-import { type Days, readUnstored, type UsageReader } from "./usage-reader.js";
+import { type Days, readRollups, readUnstored, type UsageReader } from "./usage-reader.js";
 
 /** From a midnight to the day of `toMs`, both included. */
-interface DaySpan {
+export interface DaySpan {
   readonly fromMs: number;
   readonly toMs: number;
 }
@@ -86,6 +87,21 @@ export async function readChildDays(
     limit = Math.min(rollupsPerSlice, Math.max(limitMin, 2 * found));
     if (turns.isOver(keys.length + keysPerLook)) await yieldToEventLoop();
   }
+}
+
+/** Passes the sums of a path by model to `each`. Rejects as `readDays`. */
+export async function readModelDays(
+  reader: UsageReader,
+  view: RollupView,
+  { path, span }: { readonly path: string; readonly span: DaySpan },
+  each: (target: Target, sum: Rollup) => void,
+): Promise<void> {
+  if (span.toMs < span.fromMs) return;
+  const prefix = modelsPrefix(path);
+  const days = { fromDay: dayOf(span.fromMs), toDay: dayOf(span.toMs) };
+  await readRollups(reader, { prefix, days, view }, (key, sum) => {
+    if (!isEmptyRollup(sum)) each(modelIn(key, prefix), sum);
+  });
 }
 
 /** The lower bound of the next key that may be in the days; it may be this key again. */

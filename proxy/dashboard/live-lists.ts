@@ -130,9 +130,8 @@ interface Took {
   readonly endedMonoMs: number;
 }
 
-function nameOf(item: RuleItem | BudgetItem): string {
-  const { scope, subject, period_seconds: period } = item;
-  return JSON.stringify([scope, subject, period, "models" in item ? item.models : null]);
+function nameOf({ scope, subject, period_seconds, models }: RuleItem | BudgetItem): string {
+  return JSON.stringify([scope, subject, period_seconds, models]);
 }
 
 function textOf(item: RuleItem | BudgetItem): ItemText {

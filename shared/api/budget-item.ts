@@ -9,6 +9,8 @@ interface BudgetPeriod {
   /** `hourly`, `daily`, `weekly`, `monthly`, else seconds such as `300s`. */
   readonly period_label: string;
   readonly period_seconds: number;
+  /** The models that the budget is for, as patterns; absent for all. */
+  readonly models?: readonly string[];
 }
 
 /** The budget that a refusal is about. */
@@ -86,7 +88,7 @@ export interface BudgetItem extends BudgetFacts, BudgetMoney, BudgetPeriod, Runn
   readonly updated_at: string;
 }
 
-/** Sorted by scope, subject and period. */
+/** Sorted by scope, subject, period and models. */
 export interface BudgetList extends Timed {
   readonly budgets: readonly BudgetItem[];
 }

@@ -32,11 +32,11 @@ export interface ExplainedTarget {
   readonly target: string;
   /** Whether the request would go to this target. */
   readonly chosen: boolean;
-  /** Whether the target's own rules have room. */
+  /** Whether the target's own rules, and the budgets for some models that cover it, have room. */
   readonly admits: boolean;
-  /** The message with which its rules refuse the request; null if they admit it. */
+  /** The message with which one of them refuses the request; null if all admit it. */
   readonly message: string | null;
-  /** Seconds until its rules would admit the request; 0 if they do now. */
+  /** Seconds until they would admit the request; 0 if they do now. */
   readonly retry_after: number;
   readonly rules: readonly ExplainedRule[];
 }

@@ -282,14 +282,16 @@ function seconds(min: number): JsonSchema {
   return { description: "The length of the period.", ...schema };
 }
 
+const limitedModels: JsonSchema = {
+  description:
+    "On user paths: the models that it is for, by name or how names begin and *; with ! those to leave out. Default: all.",
+  ...listOf({ type: "string" }, { min: 1, max: modelPatternsMax }),
+};
+
 const ruleLimit = mapping({
   period: period(["minute", "hour", "day", "concurrent"]),
   period_seconds: seconds(0),
-  models: {
-    description:
-      "On user paths: the models that it is for, by name or how names begin and *; with ! those to leave out. Default: all.",
-    ...listOf({ type: "string" }, { min: 1, max: modelPatternsMax }),
-  },
+  models: limitedModels,
   max_requests: {
     description: "Requests in the period; for concurrent, requests in flight.",
     ...cap,
@@ -307,6 +309,7 @@ const budgetLimit = mapping(
   {
     period: period(["hourly", "daily", "weekly", "monthly"]),
     period_seconds: seconds(1),
+    models: limitedModels,
     amount: {
       description: "US dollars.",
       type: ["number", "string"],

@@ -103,9 +103,10 @@ export function inertRule(rule: RuleDefinition, reason: string): Inert {
   return { kind: "rule", name: `${name}: ${reason}` };
 }
 
-export function inertBudget({ scope, subject, periodSeconds }: BudgetKey, reason: string): Inert {
+export function inertBudget(budget: BudgetKey, reason: string): Inert {
+  const period = budgetPeriodLabel(budget.periodSeconds);
   return {
     kind: "budget",
-    name: `${scope} ${subject} ${budgetPeriodLabel(periodSeconds)}: ${reason}`,
+    name: `${budget.scope} ${subjectWithModels(budget)} ${period}: ${reason}`,
   };
 }

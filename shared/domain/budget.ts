@@ -16,6 +16,7 @@ import {
   parseUserPath,
   parseWrite,
 } from "./limit-key.js";
+import { subjectWithModels } from "./limited-models.js";
 import { type MoneySum, picoFromUsd, sumFromUsd } from "./money.js";
 import { isPrintable } from "./target-name.js";
 
@@ -61,19 +62,23 @@ export function budgetPeriodLabel(periodSeconds: number): string {
 
 /** The identity as one text; also the key in the store. */
 export function budgetId(key: BudgetKey): string {
-  return `${key.scope}\n${key.subject}\n${key.periodSeconds}`;
+  const id = `${key.scope}\n${key.subject}\n${key.periodSeconds}`;
+  return key.models === undefined ? id : `${id}\n${key.models}`;
 }
 
-/** The order of all lists and ties: scope, subject, period, ascending. */
+/** The order of all lists and ties: scope, subject, period, models, ascending. */
 export function compareBudgets(a: BudgetKey, b: BudgetKey): number {
   if (a.scope !== b.scope) return a.scope < b.scope ? -1 : 1;
   if (a.subject !== b.subject) return a.subject < b.subject ? -1 : 1;
-  return a.periodSeconds - b.periodSeconds;
+  if (a.periodSeconds !== b.periodSeconds) return a.periodSeconds - b.periodSeconds;
+  const [ofA, ofB] = [a.models ?? "", b.models ?? ""];
+  return ofA === ofB ? 0 : ofA < ofB ? -1 : 1;
 }
 
 /** A budget's name in messages: `/team daily`, `label research monthly`. */
-export function budgetName({ scope, subject, periodSeconds }: BudgetKey): string {
-  return `${scope === "label" ? "label " : ""}${subject} ${budgetPeriodLabel(periodSeconds)}`;
+export function budgetName(key: BudgetKey): string {
+  const subject = subjectWithModels(key);
+  return `${key.scope === "label" ? "label " : ""}${subject} ${budgetPeriodLabel(key.periodSeconds)}`;
 }
 
 /**
@@ -144,7 +149,7 @@ export const budgetGrammar: KeyGrammar<BudgetScope> = {
   periodsExpected: "hourly, daily, weekly, monthly",
   secondsMin: 1,
   secondsExpected: "1",
-  keyFields: [],
+  keyFields: ["models"],
   listedFields: ["per_child", "unpriced"],
   parseSubject: (scope, raw, param) =>
     scope === "user_path" ? parseUserPath(raw, param) : parseLabel(raw, param),

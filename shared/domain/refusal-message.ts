@@ -14,7 +14,7 @@ import type { Breach, BudgetBreach } from "./verdict.js";
  */
 export function refusalMessage(breach: Breach | BudgetBreach): string {
   if (breach.dimension === "budget") {
-    const limit = `${breach.subject} ${budgetPeriodLabel(breach.periodSeconds)} limit`;
+    const limit = `${subjectWithModels(breach)} ${budgetPeriodLabel(breach.periodSeconds)} limit`;
     return `budget exceeded for ${limit}: spent ${breach.spentUsd} of ${breach.amountUsd}`;
   }
   const subject = limitedBy(breach);
@@ -31,7 +31,7 @@ export function refusalMessage(breach: Breach | BudgetBreach): string {
 export function limitInWords(breach: Breach | BudgetBreach): string {
   const { dimension, periodSeconds } = breach;
   if (dimension === "budget")
-    return `the ${budgetPeriodLabel(periodSeconds)} budget of ${breach.subject}`;
+    return `the ${budgetPeriodLabel(periodSeconds)} budget of ${subjectWithModels(breach)}`;
   const kind = {
     requests: "request",
     tokens: "token",

@@ -52,4 +52,6 @@ export interface BudgetBreach {
   readonly amountUsd: number;
   /** Until the end of the period. */
   readonly waitSeconds: number;
+  /** The models that the budget is for; absent for all. */
+  readonly models?: LimitedModels | undefined;
 }

@@ -40,6 +40,7 @@ interface RuleEntry extends EntryKey<Scope> {
 
 interface BudgetEntry extends EntryKey<BudgetScope> {
   readonly budget_key: EntryPeriod;
+  readonly models?: readonly string[];
   readonly amount: number;
   readonly unpriced?: Unpriced;
 }
@@ -60,12 +61,13 @@ export function ruleEntry(rule: RuleDefinition): RuleEntry {
 }
 
 export function budgetEntry(budget: BudgetDefinition): BudgetEntry {
-  const { scope, subject, periodSeconds, amountUsd, perChild, unpriced } = budget;
+  const { scope, subject, periodSeconds, models, amountUsd, perChild, unpriced } = budget;
   return {
     scope,
     subject,
     ...(perChild ? { per_child: true } : {}),
     budget_key: periodOf(budgetGrammar, periodSeconds, budgetPeriodLabel),
+    ...modelsField(models),
     amount: amountUsd,
     ...(unpriced === undefined ? {} : { unpriced }),
   };
@@ -93,9 +95,9 @@ export function ruleOfItem(item: Item): Checked<RuleDefinition> {
 
 /** The same of a budget. */
 export function budgetOfItem(item: Item): Checked<BudgetDefinition> {
-  const { amount, unpriced } = item;
+  const { models, amount, unpriced } = item;
   return parseBudgetWrite(
-    { ...keyOfItem(item, budgetGrammar), amount, unpriced },
+    { ...keyOfItem(item, budgetGrammar), models, amount, unpriced },
     { perChildEntitled: true },
   );
 }

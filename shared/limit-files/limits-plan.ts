@@ -32,7 +32,7 @@ export interface LimitChangeItem {
   readonly subject: string;
   readonly period_label: string;
   readonly period_seconds: number;
-  /** The models that a rule is for; absent for all. */
+  /** The models that it is for; absent for all. */
   readonly models?: readonly string[];
   /** Absent if it is added. */
   readonly before?: LimitValues;

@@ -34,7 +34,7 @@ function ruleLines(rules: readonly RuleDefinition[]): readonly string[] {
     } = ruleEntry(rule);
     return [
       periodText(key),
-      ...(models === undefined ? [] : [`models: [${models.map(quoted).join(", ")}]`]),
+      ...modelsLine(models),
       ...(requests === undefined ? [] : [`max_requests: ${requests}`]),
       ...(tokens === undefined ? [] : [`max_tokens: ${tokens}`]),
       ...(host_only === undefined ? [] : ["host_only: true"]),
@@ -44,13 +44,18 @@ function ruleLines(rules: readonly RuleDefinition[]): readonly string[] {
 
 function budgetLines(budgets: readonly BudgetDefinition[]): readonly string[] {
   return sectionLines(budgetSection, [...budgets].sort(compareBudgets), (budget) => {
-    const { budget_key: key, amount, unpriced } = budgetEntry(budget);
+    const { budget_key: key, models, amount, unpriced } = budgetEntry(budget);
     return [
       periodText(key),
+      ...modelsLine(models),
       `amount: ${amount}`,
       ...(unpriced === undefined ? [] : [`unpriced: ${unpriced}`]),
     ];
   });
+}
+
+function modelsLine(models: readonly string[] | undefined): readonly string[] {
+  return models === undefined ? [] : [`models: [${models.map(quoted).join(", ")}]`];
 }
 
 function periodText(key: EntryPeriod): string {

@@ -119,7 +119,7 @@ const refused = message("refused", {
 });
 export type Refused = ValueOf<typeof refused>;
 
-/** Answers `admit`: a budget refuses. */
+/** Answers `admit` and `reroute`: a budget refuses. */
 const exceeded = message("exceeded", {
   id: count(),
   dimension: constant("budget"),
@@ -131,7 +131,10 @@ const exceeded = message("exceeded", {
   waitSeconds: count(1),
   /** Without this request. */
   headers,
+  /** As in `Admitted`. */
   key: orEmpty(keyOfCaller),
+  /** The models that the budget is for, if not all. */
+  models: optional(text),
 });
 export type Exceeded = ValueOf<typeof exceeded>;
 

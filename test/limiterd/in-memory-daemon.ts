@@ -145,7 +145,11 @@ export function startDaemon(
   } = restoreBudgets(
     store,
     configured,
-    { spentOnDays: createSpentOnDays(usage, onUnreadable), lastRecordKey: () => usage.lastKey },
+    {
+      spentOnDays: createSpentOnDays(usage, onUnreadable),
+      lastRecordKey: () => usage.lastKey,
+      providers: namingsOf(providers),
+    },
     nowMs,
   );
   const spendLog = createSpendLog(budgets, usage, logged);

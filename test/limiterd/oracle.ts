@@ -63,7 +63,7 @@ export function isOfTarget({ scope, models }: OracleRule): boolean {
 }
 
 /** Each pattern as a regular expression; one with `!` takes out what the others take in. */
-function isForModel(models: string, provider: string, model: string): boolean {
+export function isForModel(models: string, provider: string, model: string): boolean {
   // A submission goes to no target.
   if (provider === "") return false;
   const names = [`${provider}/${model}`, model].slice(

@@ -26,7 +26,8 @@ const texts: LimitCommandTexts = {
   scope: "user_path or label (default: user_path)",
   period: "hourly, daily, weekly, monthly or a number of seconds",
   periodSeconds: "the period in seconds; 2592000 is the calendar month",
-  models: null,
+  models:
+    "of a user path: only these models, separated by commas, such as 'openai/gpt-image-*', or '*,!gpt-4o-mini' for all others",
   perChild: "a template: each direct child of the path has the amount for itself",
   valueName: "usd",
   setHelp: "Short flags may be combined: several budgets are written, or none if one is invalid.",

@@ -34,8 +34,7 @@ export interface LimitCommandTexts {
   readonly scope: string;
   readonly period: string;
   readonly periodSeconds: string;
-  /** Null: they are for all models. */
-  readonly models: string | null;
+  readonly models: string;
   readonly perChild: string;
   /** The unit of the values of `set`, in the help: `n`, `usd`. */
   readonly valueName: string;
@@ -128,9 +127,9 @@ export function addWriteOptions<S extends string>(
 
 /** The flags that name a rule or a budget beside its subject. */
 function addKeyOptions(command: Command, texts: LimitCommandTexts): Command {
-  command
+  return command
     .option("--scope <scope>", texts.scope)
     .option("--period <period>", texts.period)
-    .option("--period-seconds <n>", texts.periodSeconds);
-  return texts.models === null ? command : command.option("--models <models>", texts.models);
+    .option("--period-seconds <n>", texts.periodSeconds)
+    .option("--models <models>", texts.models);
 }

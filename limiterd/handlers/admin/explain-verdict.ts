@@ -15,7 +15,9 @@ import { modelsField } from "../../../shared/domain/limited-models.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import { periodLabel } from "../../../shared/domain/rule.js";
 import { type Target, targetName } from "../../../shared/domain/target-name.js";
+import type { Breach, BudgetBreach } from "../../../shared/domain/verdict.js";
 import { formatMillis } from "../../../shared/time.js";
+import { judgeTargetBudgets } from "../../budgets/judge-budgets.js";
 import { type Counter, isNewChild } from "../../counters/counter.js";
 import { explainBreach } from "../../lists/list-refusals.js";
 import { liveCounts } from "../../lists/list-rules.js";
@@ -48,7 +50,7 @@ export function explainVerdict(
   const rules = ofPath.map((counter) => explainRule(counter, options));
   const targets = candidates.map((target, index): ExplainedTarget => {
     const counters = matchTarget(target);
-    const breach = breachOf(counters, options);
+    const breach = breachOf(counters, options) ?? budgetBreachOf(target, request, options);
     return {
       target: targetName(target),
       chosen: judgement.kind === "admitted" && judgement.target === index,
@@ -65,6 +67,15 @@ export function explainVerdict(
     rules,
     targets,
   };
+}
+
+/** The breach of the budgets for some models that cover a target. */
+function budgetBreachOf(
+  target: Target,
+  { userPath }: JudgedRequest,
+  { budgets = null, nowMs }: AdmissionOptions,
+): Breach | BudgetBreach | null {
+  return budgets === null ? null : judgeTargetBudgets(budgets.book, target, userPath, nowMs);
 }
 
 function describeJudgement(

@@ -196,7 +196,7 @@ function budgetItem(
   { budgets, declared, settings }: DaemonState,
   { action, id, before, after }: LimitChange<BudgetDefinition>,
 ): LimitChangeItem {
-  const { scope, subject, periodSeconds } = (after ?? before)!;
+  const { scope, subject, periodSeconds, models } = (after ?? before)!;
   const inert = after === null ? null : budgetsInert(settings.usageEnabled);
   const known = budgets.budgets.get(id);
   const at = action === "revert" ? declared.budgets.find(id)?.at : known?.declaredAt;
@@ -207,6 +207,7 @@ function budgetItem(
     subject,
     period_label: budgetPeriodLabel(periodSeconds),
     period_seconds: periodSeconds,
+    ...modelsField(models),
     ...(before === null ? {} : { before: budgetValues(before) }),
     ...(after === null ? {} : { after: budgetValues(after) }),
     ...(concernsConfiguration(action)

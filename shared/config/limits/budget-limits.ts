@@ -1,7 +1,8 @@
 /**
- * The limits of budgets, `{period or period_seconds, amount, unpriced}` or the compact `daily=10,
- * weekly=50`, as the file and the variables write them (docs/reference/configuration.md).
- * `../../domain/budget.ts` checks single values, as for the admin API.
+ * The limits of budgets, `{period or period_seconds, models, amount, unpriced}` or the compact
+ * `daily=10, weekly=50`, as the file and the variables write them
+ * (docs/reference/configuration.md). `../../domain/budget.ts` checks single values, as for the
+ * admin API.
  */
 import {
   type BudgetScope,
@@ -13,12 +14,14 @@ import {
   type Unpriced,
 } from "../../domain/budget.js";
 import { namedPeriod, parsePeriod } from "../../domain/limit-key.js";
+import { type LimitedModels, parseLimitedModels } from "../../domain/limited-models.js";
 import { amountOf, numberOf } from "../kinds/number-kinds.js";
 import type { Mapping } from "../read-mapping.js";
 import { checkedValue, type LimitForm, readPairs } from "./limit-form.js";
 
 interface BudgetLimit {
   readonly periodSeconds: number;
+  readonly models?: LimitedModels | undefined;
   readonly amountUsd: number;
   readonly unpriced?: Unpriced;
 }
@@ -28,7 +31,13 @@ const example = "daily=10";
 export const budgetForm: LimitForm<BudgetScope, BudgetLimit> = {
   grammar: budgetGrammar,
   singular: "budget",
-  fields: { period: null, period_seconds: numberOf, amount: amountOf, unpriced: null },
+  fields: {
+    period: null,
+    period_seconds: numberOf,
+    models: null,
+    amount: amountOf,
+    unpriced: null,
+  },
   parse: parseLimit,
   variables: [{ prefix: "SET_BUDGET_", scope: "user_path" }],
   example,
@@ -41,9 +50,14 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): BudgetLimi
   const periodSeconds = checkedValue(parsePeriod(budgetGrammar, fields, `${at}.`), problems);
   const amountUsd = checkedValue(parseAmount(fields["amount"], `${at}.amount`), problems);
   const unpriced = checkedValue(parseUnpriced(fields["unpriced"], `${at}.unpriced`), problems);
-  return periodSeconds === null || amountUsd === null || unpriced === null
+  const before = problems.length;
+  const models = checkedValue(parseLimitedModels(fields["models"], `${at}.models`), problems);
+  return periodSeconds === null ||
+    amountUsd === null ||
+    unpriced === null ||
+    problems.length > before
     ? null
-    : { periodSeconds, amountUsd, ...unpriced };
+    : { periodSeconds, amountUsd, ...unpriced, ...(typeof models === "string" ? { models } : {}) };
 }
 
 /** Parses the compact form. Of two amounts for one period the last wins. */

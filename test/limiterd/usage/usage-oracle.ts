@@ -4,6 +4,7 @@
  */
 
 import { interimStatus } from "../../../shared/wire/execution.js";
+import { isForModel } from "../oracle.js";
 
 export type RollupOracle = Map<
   string,
@@ -104,7 +105,7 @@ export function rollupsOf(
 }
 
 /**
- * What daily budgets have spent on the day of a moment, by scope, subject and whose account it is:
+ * What daily budgets have spent on the day of a moment, by scope, subject, account and models:
  * what ended on it, and not before their last reset. Accounts that spent nothing aren't there.
  */
 export function accountsOf(
@@ -114,6 +115,7 @@ export function accountsOf(
       readonly scope: string;
       readonly subject: string;
       readonly perChild: boolean;
+      readonly models?: string | undefined;
     };
     readonly resetAtMs: number | null;
   }[],
@@ -123,12 +125,13 @@ export function accountsOf(
   const spent = new Map<string, bigint>();
   const dayOf = (ms: number): number => Math.floor(ms / 86_400_000);
   for (const {
-    definition: { scope, subject, perChild },
+    definition: { scope, subject, perChild, models },
     resetAtMs,
   } of budgets) {
-    for (const { atMs, userPath, keyId, cacheHit, totalCost } of records) {
+    for (const { atMs, userPath, keyId, provider, model, cacheHit, totalCost } of records) {
       if (
         cacheHit ||
+        (models !== undefined && !isForModel(models, provider, model)) ||
         !totalCost ||
         dayOf(atMs) !== dayOf(nowMs) ||
         (resetAtMs !== null && atMs < resetAtMs)
@@ -150,7 +153,7 @@ export function accountsOf(
                 ? null
                 : `${subject === "/" ? "" : subject}/${below.split("/")[0]}`;
       if (whose === null) continue;
-      const key = `${scope} ${subject} ${whose}`;
+      const key = `${scope} ${subject} ${whose}${models === undefined ? "" : ` ${models}`}`;
       spent.set(key, (spent.get(key) ?? 0n) + BigInt(totalCost));
     }
   }

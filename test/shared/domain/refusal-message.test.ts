@@ -54,6 +54,11 @@ t.test("a refusal says which limit was reached, whose it is and how much it allo
       "the daily budget of /team",
     ],
     [
+      ofBudget({ models: "o3 !o3-pro" }),
+      "budget exceeded for /team on o3, !o3-pro daily limit: spent 8.5 of 8",
+      "the daily budget of /team on o3, !o3-pro",
+    ],
+    [
       ofBudget({ scope: "label", subject: "research", periodSeconds: 7200 }),
       "budget exceeded for research 7200s limit: spent 8.5 of 8",
       "the 7200s budget of research",

@@ -77,6 +77,7 @@ export const anyBudgets: Arbitrary<readonly BudgetDefinition[]> = setOf(
     subject: fc.oneof(path, name, shellVariable),
     budget_key: fc.constantFrom({ period: "daily" }, { period: "monthly" }, { period_seconds: 77 }),
     unpriced: fc.constantFrom(undefined, "allow", "refuse"),
+    models: fc.constantFrom(undefined, ["gpt-*"], ["*", "!openai/gpt-4o"], ["a${b}", "$c"]),
     amount: fc.oneof(
       fc.double({ min: 1e-12, max: 1e15, noNaN: true }),
       fc.constantFrom(1e-12, 1e15, 20, 0.1),

@@ -17,6 +17,14 @@ import { paths } from "../workload.js";
 export const simulatedBudgets: readonly BudgetDefinition[] = [
   { scope: "user_path", subject: "/", periodSeconds: 86_400, amountUsd: 1e6, perChild: false },
   { scope: "user_path", subject: "/a", periodSeconds: 86_400, amountUsd: 1e6, perChild: true },
+  {
+    ...{ scope: "user_path", subject: "/", periodSeconds: 86_400, amountUsd: 1e6 },
+    ...{ perChild: false, models: "gpt-4o local/*" },
+  },
+  {
+    ...{ scope: "user_path", subject: "/a", periodSeconds: 86_400, amountUsd: 1e6 },
+    ...{ perChild: true, models: "* !openai/*" },
+  },
 ];
 
 const noLabels = (): readonly string[] => [];
@@ -57,10 +65,15 @@ export function usageDifference(
   if (more !== undefined) return `the sum ${JSON.stringify(more)} is of no record`;
   if (clockStepped) return null;
   const owed = accountsOf(records, budgets.sorted(), noLabels, nowMs);
-  for (const account of new Set(paths.flatMap((path) => budgets.match(path, [], nowMs)))) {
-    const { scope, subject } = account.budget.definition;
+  const all = paths.flatMap((path) => [
+    ...budgets.match(path, [], nowMs),
+    ...budgets.copyForModels(null, path, nowMs),
+  ]);
+  for (const account of new Set(all)) {
+    const { scope, subject, models } = account.budget.definition;
     const spent = picosOf(budgets.running(account, nowMs).spent);
-    const right = owed.get(`${scope} ${subject} ${account.subject}`) ?? 0n;
+    const key = `${scope} ${subject} ${account.subject}`;
+    const right = owed.get(models === undefined ? key : `${key} ${models}`) ?? 0n;
     if (spent !== right)
       return `${account.subject} has spent ${spent} pico-dollars of the budget of ${subject}, its records are ${right}`;
   }

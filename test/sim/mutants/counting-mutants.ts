@@ -24,6 +24,13 @@ export const countingMutants: readonly Mutant[] = [
     often: true,
   },
   {
+    name: "budget for some models is charged for all",
+    file: "limiterd/budgets/budget-book.js",
+    find: "if (target !== null && !this.#filters.get(budget).covers(target)) continue;",
+    put: "",
+    often: true,
+  },
+  {
     name: "failed target keeps its slot of a rule for some models",
     file: releaseSlots,
     find: "release(held.counters.filter(isOfTarget));",

@@ -26,6 +26,7 @@ export function newBudget(scope: string): BudgetDraft {
     period: "monthly",
     seconds: "",
     perChild: false,
+    models: "",
     amount: "",
     unpriced: "",
   };

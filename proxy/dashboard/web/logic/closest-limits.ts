@@ -30,8 +30,7 @@ export function closestLimits(
   return all.sort((a, b) => shareOf(b) - shareOf(a)).slice(0, count);
 }
 
-function nameOf(item: RuleItem | BudgetItem) {
-  const { scope, subject, period_label, period_seconds } = item;
+function nameOf({ scope, subject, period_label, period_seconds, models }: RuleItem | BudgetItem) {
   const name = { scope, subject, period_label, period_seconds };
-  return "models" in item ? { ...name, models: item.models } : name;
+  return models === undefined ? name : { ...name, models };
 }

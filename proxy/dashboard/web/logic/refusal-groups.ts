@@ -33,6 +33,6 @@ function keyOf(refusal: RefusalItem): string {
     by.scope,
     by.subject,
     by.period_seconds,
-    "models" in by ? by.models : null,
+    by.models,
   ]);
 }

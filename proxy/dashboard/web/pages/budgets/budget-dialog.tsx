@@ -6,7 +6,12 @@ import { fieldOf, saveEffect } from "../../logic/limit-draft.js";
 import { Failed } from "../../parts/confirm.js";
 import { Dialog, DialogFoot } from "../../parts/dialog.js";
 import { SelectField, TextField } from "../../parts/field.js";
-import { PeriodFields, SaveNotice, SubjectFields } from "../../parts/limits/limit-fields.js";
+import {
+  ModelsField,
+  PeriodFields,
+  SaveNotice,
+  SubjectFields,
+} from "../../parts/limits/limit-fields.js";
 import { useChange } from "../../parts/use-change.js";
 import { budgetsTexts } from "../../texts/budgets-texts.js";
 
@@ -59,6 +64,7 @@ export function BudgetDialog({ first, original, onClose, onDone }: BudgetDialogP
           scopes={budgetsTexts.tabs}
           words={texts}
         />
+        <ModelsField draft={draft} onChange={change} error={errorOf("models")} />
         <AmountAndPeriod draft={draft} onChange={change} errorOf={errorOf} />
         <SelectField
           label={texts.unpriced}
@@ -68,7 +74,7 @@ export function BudgetDialog({ first, original, onClose, onDone }: BudgetDialogP
         />
         {problem !== null &&
           !isNotNumber &&
-          !["subject", "period", "amount"].includes(wrong ?? "") && (
+          !["subject", "models", "period", "amount"].includes(wrong ?? "") && (
             <Failed>{problem.message}</Failed>
           )}
         <SaveNotice effect={saveEffect(draft, original)} words={texts.effects} />

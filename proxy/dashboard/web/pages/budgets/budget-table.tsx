@@ -70,7 +70,7 @@ export function BudgetTable({ scope, budgets, serverTime, heardMs, onOpen }: Bud
       caption={texts.caption(texts.tabs[scope])}
       columns={columns}
       rows={rows}
-      keyOf={({ item }) => `${item.subject} ${item.period_seconds}`}
+      keyOf={({ item }) => `${item.subject} ${item.period_seconds} ${item.models?.join() ?? ""}`}
       rowClass={(row) => (rows[rows.indexOf(row) + 1]?.isContinued === true ? "joined" : "")}
     />
   );

@@ -243,9 +243,10 @@ const columns: readonly Column<ExplainedBudget>[] = [
     key: "subject",
     head: budgetTexts.subject,
     kind: "lead",
-    cell: ({ subject, template }) => (
+    cell: ({ subject, template, models }) => (
       <>
         <code>{subject}</code>
+        {models !== undefined && <span class="soft small"> {limitsTexts.onModels(models)}</span>}
         {template !== undefined && (
           <span class="soft small"> {explainTexts.rules.of(template)}</span>
         )}
@@ -285,7 +286,9 @@ function ExplainedBudgets({ budgets }: { readonly budgets: readonly ExplainedBud
       caption={budgetTexts.caption}
       columns={columns}
       rows={budgets}
-      keyOf={({ scope, subject, period_seconds }) => `${scope} ${subject} ${period_seconds}`}
+      keyOf={({ scope, subject, period_seconds, models }) =>
+        `${scope} ${subject} ${period_seconds} ${models?.join() ?? ""}`
+      }
     />
   );
 }

@@ -7,7 +7,12 @@ import { useApp } from "../../parts/app.js";
 import { Failed } from "../../parts/confirm.js";
 import { Dialog, DialogFoot } from "../../parts/dialog.js";
 import { CheckField, TextField } from "../../parts/field.js";
-import { PeriodFields, SaveNotice, SubjectFields } from "../../parts/limits/limit-fields.js";
+import {
+  ModelsField,
+  PeriodFields,
+  SaveNotice,
+  SubjectFields,
+} from "../../parts/limits/limit-fields.js";
 import { useChange } from "../../parts/use-change.js";
 import { limitsTexts } from "../../texts/limits-texts.js";
 import { BackTest } from "./back-test.js";
@@ -55,17 +60,7 @@ export function RuleDialog({ first, original, onClose, onDone }: RuleDialogProps
           scopes={limitsTexts.tabs}
           words={texts}
         />
-        {draft.scope === "user_path" && (
-          <TextField
-            label={texts.models}
-            hint={texts.modelsHint}
-            error={errorOf("models")}
-            mono
-            placeholder={texts.allModels}
-            value={draft.models ?? ""}
-            onInput={(models) => change({ models })}
-          />
-        )}
+        <ModelsField draft={draft} onChange={change} error={errorOf("models")} />
         <Period draft={draft} onChange={change} error={errorOf("period")} />
         <Caps draft={draft} onChange={change} errorOf={errorOf} />
         <HostOnly draft={draft} onChange={change} />

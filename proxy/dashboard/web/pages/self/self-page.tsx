@@ -130,7 +130,9 @@ function Budgets({ budgets }: { readonly budgets: readonly BudgetStatus[] }) {
       <TableOrEmpty
         caption={texts.budgets}
         rows={budgets}
-        keyOf={({ scope, subject, period_seconds }) => `${scope} ${subject} ${period_seconds}`}
+        keyOf={({ scope, subject, period_seconds, models }) =>
+          `${scope} ${subject} ${period_seconds} ${models?.join() ?? ""}`
+        }
         columns={budgetColumns}
         icon="budgets"
         none={texts.noBudgets}
@@ -144,7 +146,12 @@ const budgetColumns: readonly Column<BudgetStatus>[] = [
     key: "subject",
     head: texts.limit,
     kind: "lead",
-    cell: ({ subject }) => <span class="path">{subject}</span>,
+    cell: ({ subject, models }) => (
+      <span class="two-lines">
+        <span class="path">{subject}</span>
+        {models !== undefined && <span class="soft small">{limitsTexts.onModels(models)}</span>}
+      </span>
+    ),
   },
   { key: "per", head: texts.per, cell: ({ period_label }) => period_label },
   {

@@ -1,6 +1,7 @@
 /** The fields that the dialogs of rules and of budgets have in common: for whom, and per what. */
 
 import type { SaveEffect } from "../../logic/limit-draft.js";
+import { limitsTexts } from "../../texts/limits-texts.js";
 import { CheckField, Choices, SelectField, TextField } from "../field.js";
 import { Icon } from "../icon.js";
 
@@ -53,6 +54,30 @@ export function SubjectFields({ draft, onChange, error, scopes, words }: Subject
         />
       )}
     </>
+  );
+}
+
+interface ModelsFieldProps {
+  readonly draft: { readonly scope: string; readonly models?: string };
+  readonly onChange: (part: { readonly models: string }) => void;
+  readonly error: string | null;
+}
+
+/** The models that a limit on a user path is for. */
+export function ModelsField({ draft, onChange, error }: ModelsFieldProps) {
+  const { scope, models = "" } = draft;
+  if (scope !== "user_path") return null;
+  const { models: label, modelsHint: hint, allModels } = limitsTexts.dialog;
+  return (
+    <TextField
+      label={label}
+      hint={hint}
+      error={error}
+      mono
+      placeholder={allModels}
+      value={models}
+      onInput={(typed) => onChange({ models: typed })}
+    />
   );
 }
 
