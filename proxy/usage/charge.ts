@@ -10,7 +10,7 @@
  * | running | the start of a background response | estimate of the prompt | request |
  * | failed | a usage | as reported | as reported: the fee is unknown |
  * | failed | no usage, or 0 tokens | | request, if a model ran on text |
- * | error | 200 and a usage | as reported | as reported: the fee is unknown |
+ * | error | 200 and a usage | as reported | as reported: the fee is unknown; of a stream: request |
  * | error | 408, 504, 524, or the first event of a stream | | request, if a model ran on text |
  * | error | any other | | |
  * | untranslatable | a whole answer with a usage | as reported | |
@@ -91,11 +91,11 @@ function chargeForAnswer(
     case "running":
       return bounded(call, meter.usageOfPrompt(note));
     case "failed":
-      return chargeForFailed(meter, note, answer) ?? onlyBounded(call, note);
+      return chargeForFailed(call, note, answer) ?? onlyBounded(call, note);
     case "error":
       if (isTimeoutStatus(status)) return onlyBounded(call, note);
       return (
-        (status < 300 ? chargeForFailed(meter, note, answer) : null) ??
+        (status < 300 ? chargeForFailed(call, note, answer) : null) ??
         (meter.isStream ? onlyBounded(call, note) : { ...unmetered, note })
       );
     case "untranslatable": {
@@ -109,15 +109,19 @@ function chargeForAnswer(
   }
 }
 
-/** The reported usage; null without one. The provider may also bill the fee of a request. */
+/**
+ * The reported usage; null without one. The provider may also bill the fee of a request. What a
+ * stream has reported before an error may be only the beginning of its usage.
+ */
 function chargeForFailed(
-  meter: ResponseMeter,
+  call: EndedCall,
   note: string | null,
   answer: unknown,
 ): MeteredUsage | null {
-  const { usage, estimated } = meter.usageReported(answer);
-  const isReported = usage !== null && !estimated && usage.totalTokens > 0;
-  return isReported ? { usage, estimated, atMost: usage, note } : null;
+  const { usage, estimated } = call.meter.usageReported(answer);
+  if (usage === null || estimated || usage.totalTokens === 0) return null;
+  const charge = { usage, estimated, atMost: usage, note };
+  return call.meter.errorSeen ? bounded(call, charge) : charge;
 }
 
 function chargeForComplete(call: EndedCall, metered: MeteredUsage): MeteredUsage {

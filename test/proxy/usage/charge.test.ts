@@ -107,7 +107,7 @@ t.test("what a call is charged, by how it ended", async (t) => {
     [
       "error",
       { events: failure.replace("}}", `},"usage":${JSON.stringify(usage(5))}}`) },
-      [5, false, 5],
+      [5, false, request],
     ],
     [
       "error",
