@@ -94,7 +94,7 @@ export const ruleEquivalents: readonly Equivalent[] = [
   },
   {
     file: "limiterd/rules/rule-index.ts",
-    line: "if (byModel.size === 0 && byProvider.size === 0 && forModels.size === 0) return noCounters;",
+    line: "if (byModel.size === 0 && byProvider.size === 0 && forModels.size === 0)",
     what: "the condition is always false",
     why: "without rules none is found: what is left out is quicker, and no more",
   },
