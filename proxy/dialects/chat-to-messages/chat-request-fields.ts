@@ -17,7 +17,7 @@ import {
 const unsigned = leftOut("thinking without a signature, which Anthropic doesn't accept");
 const cacheHint = leftOut("a hint for OpenAI's cache, which changes no answer");
 const cacheControl = mapped(
-  "`cache_control`, for clients that send Anthropic's field; a message's is that of its last block",
+  "`cache_control`, for clients that send Anthropic's field; a message's `cache_control` goes to its last block",
 );
 const onlyGemini = leftOut("signatures that only Gemini's models can read");
 const participant = dropped("which has no participant names");
@@ -31,27 +31,29 @@ export const chatRequestFields: FieldTable = fieldTable({
     "`max_tokens`; Anthropic requires it, so the operator's default applies when it is missing",
   ),
   max_tokens: mapped("`max_tokens`"),
-  temperature: mapped("`temperature`; above 1 it becomes 1, which `x-sluice-dropped` names"),
+  temperature: mapped(
+    "`temperature`; a value above 1 becomes 1, and `x-sluice-dropped` names the field",
+  ),
   top_p: mapped("`top_p`"),
-  stop: mapped("`stop_sequences`; a blank one is dropped"),
+  stop: mapped("`stop_sequences`; blank ones are dropped"),
   stream: mapped("`stream`"),
   stream_options: leftOut("Sluice sends the usage chunk itself, and never obfuscates"),
   tools: mapped("`tools`; types other than `function` are refused"),
   tool_choice: mapped(
-    "`tool_choice`: `auto`, `none`, `required` → `any`, a function → `tool`; for `allowed_tools` only these are sent",
+    "`tool_choice`: `auto`, `none`, `required` → `any`, a function → `tool`; with `allowed_tools`, Sluice sends only the tools that it lists",
   ),
   parallel_tool_calls: mapped("`tool_choice.disable_parallel_tool_use`"),
   response_format: mapped(
-    "`json_schema` → `output_config.format`; `text` is the default and is left out; `json_object` → an instruction at the end of `system`: Anthropic has no JSON mode without a schema",
+    "`json_schema` → `output_config.format`; `text` is the default and is left out; `json_object` → an instruction at the end of `system`, because Anthropic has no JSON mode without a schema",
   ),
   reasoning_effort: mapped(
-    "`thinking: adaptive` and `output_config.effort`, `minimal` as `low`; `none` → `thinking: disabled`",
+    "`thinking: adaptive` and `output_config.effort` (`minimal` → `low`); `none` → `thinking: disabled`",
   ),
   thinking: mapped(
-    "`thinking` as it is, for clients that send Anthropic's field; not beside `reasoning_effort`",
+    "`thinking` unchanged, for clients that send Anthropic's field; refused beside `reasoning_effort`",
   ),
   user: mapped(
-    "`metadata.user_id`; an e-mail address, a phone number or a text of more than 256 characters becomes a stable check value",
+    "`metadata.user_id`; an e-mail address, a phone number or a text of more than 256 characters becomes a hash, the same in each request",
   ),
   safety_identifier: mapped("`metadata.user_id`; it takes precedence over `user`"),
   service_tier: mapped(
@@ -89,7 +91,7 @@ export const chatRequestFields: FieldTable = fieldTable({
 
 export const chatSystemFields: FieldTable = fieldTable({
   role: mapped(
-    "`system` and `developer`, anywhere in the list, become the blocks of `system`, in order; where there are no other messages, a user message",
+    "`system` and `developer`, anywhere in the list, become the blocks of `system`, in order; if there are no other messages, they become a user message",
   ),
   content: mapped("text blocks"),
   name: participant,
@@ -113,7 +115,7 @@ export const chatAssistantFields: FieldTable = fieldTable({
   reasoning_content: unsigned,
   reasoning: unsigned,
   reasoning_details: mapped(
-    "OpenRouter's: signed and encrypted thinking of Claude, unless there are `thinking_blocks`",
+    "`thinking` and `redacted_thinking` blocks: OpenRouter's form of Claude's signed and encrypted thinking; `thinking_blocks` take precedence",
   ),
   annotations: leftOut("citations of an earlier answer"),
   extra_content: onlyGemini,
@@ -128,17 +130,17 @@ export const chatToolFields: FieldTable = fieldTable({
     "`tool` becomes a `tool_result` block in a user message; consecutive results share one message",
   ),
   content: mapped("`content`"),
-  tool_call_id: mapped("`tool_use_id`, as the `id` of the call"),
+  tool_call_id: mapped("`tool_use_id`, equal to the `id` of the call"),
   name: leftOut("the call has the name"),
   cache_control: cacheControl,
 });
 
 export const chatToolCallFields: FieldTable = fieldTable({
   id: mapped(
-    "`id`; Anthropic accepts letters, digits, `_` and `-`, and any other character becomes `_`",
+    "`id`; characters other than letters, digits, `_` and `-`, which Anthropic refuses, become `_`",
   ),
   type: mapped("types other than `function` are refused"),
-  function: mapped("`name`; `arguments`, a string with a JSON object → `input`"),
+  function: mapped("`name`; `arguments` (a string) → `input` (an object)"),
   index: leftOut("the position in a stream"),
   extra_content: onlyGemini,
 });
@@ -146,17 +148,17 @@ export const chatToolCallFields: FieldTable = fieldTable({
 export const chatFunctionCallFields: FieldTable = fieldTable({
   name: mapped("`name`"),
   arguments: mapped(
-    '`input`; what is no JSON object → `{"unreadable_arguments": …}`, which `x-sluice-dropped` names',
+    '`input`; a string that isn\'t a JSON object → `{"unreadable_arguments": …}`, and `x-sluice-dropped` names the field',
   ),
   parsed_arguments: leftOut("added by OpenAI's SDK: the parsed `arguments`"),
 });
 
 export const chatPartFields: FieldTable = fieldTable({
   type: mapped("`text`, `image_url`, `file`, `refusal`; `input_audio` and other types are refused"),
-  text: mapped("`text`; Anthropic refuses blank texts, so they are left out"),
+  text: mapped("`text`; blank texts, which Anthropic refuses, are left out"),
   refusal: mapped("`text`"),
   image_url: mapped(
-    "`url`: a `data:` URL of a JPEG, PNG, GIF or WebP → a `base64` source of the type that its bytes have, `http:` and `https:` → a `url` source",
+    "`url`: a `data:` URL of a JPEG, PNG, GIF or WebP → a `base64` source, whose type Sluice reads from the bytes; an `http:` or `https:` URL → a `url` source",
   ),
   file: mapped(
     "`file_data`, a `data:` URL of a PDF or of a text (Markdown, CSV, JSON …) → a `document`",
@@ -186,10 +188,10 @@ export const chatFunctionFields: FieldTable = fieldTable({
   name: mapped("`name`"),
   description: mapped("`description`"),
   parameters: mapped(
-    "`input_schema`, with `type: object` if it has no type; `anyOf`, `oneOf`, `allOf`, `enum` and `not` at its top are dropped, since [Anthropic refuses them there](https://github.com/anthropics/claude-code/issues/30212)",
+    "`input_schema`, with `type: object` if it has no type; `anyOf`, `oneOf`, `allOf`, `enum` and `not` at its top level are dropped, because [Anthropic refuses them there](https://github.com/anthropics/claude-code/issues/30212)",
   ),
   strict: mapped(
-    "`strict`, of at most 20 tools whose schemas Anthropic enforces; what its schemas lack goes into the `description`",
+    "`strict`, for the first 20 tools; dropped if Anthropic can't enforce the schema; constraints that its schemas don't have, such as `minimum`, become sentences of the `description` beside them",
   ),
 });
 

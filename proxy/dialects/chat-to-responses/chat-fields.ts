@@ -24,16 +24,20 @@ const foreignReasoning = leftOut("OpenAI takes back only reasoning that it has e
 export const chatRequestFields: FieldTable = fieldTable({
   model: mapped("`model`"),
   messages: mapped("`input`"),
-  max_completion_tokens: mapped("`max_output_tokens`; below 16, the least that OpenAI takes, 16"),
+  max_completion_tokens: mapped(
+    "`max_output_tokens`; a number below 16 becomes 16, OpenAI's least",
+  ),
   max_tokens: mapped("`max_output_tokens`"),
   temperature: same,
   top_p: same,
   stream: same,
   stream_options: leftOut("Sluice sends the usage chunk itself, and never obfuscates"),
-  tools: mapped("`tools`, not nested; a function without `strict` gets `strict: false`"),
-  tool_choice: mapped("`tool_choice`, not nested"),
+  tools: mapped(
+    "`tools`, without the nested `function`; a function without `strict` gets `strict: false`",
+  ),
+  tool_choice: mapped("`tool_choice`, without the nested `function`"),
   parallel_tool_calls: same,
-  response_format: mapped("`text.format`, not nested"),
+  response_format: mapped("`text.format`, without the nested `json_schema`"),
   verbosity: mapped("`text.verbosity`"),
   reasoning_effort: mapped("`reasoning.effort`"),
   user: same,
@@ -43,7 +47,7 @@ export const chatRequestFields: FieldTable = fieldTable({
   prompt_cache_retention: same,
   service_tier: same,
   metadata: same,
-  logprobs: mapped("`include`, with `message.output_text.logprobs`"),
+  logprobs: mapped("`message.output_text.logprobs` in `include`"),
   top_logprobs: same,
   store: dropped("whose responses are asked not to be stored", "must be false", (v) => v === false),
   seed: leftOut("no provider guarantees that it has an effect"),
@@ -70,11 +74,11 @@ export const chatRequestFields: FieldTable = fieldTable({
 });
 
 export const chatMessageFields: FieldTable = fieldTable({
-  role: mapped("`role`; `tool` becomes a `function_call_output`"),
-  content: mapped("`content`; `output` of a tool's message"),
+  role: mapped("`role`; a message of the role `tool` becomes a `function_call_output`"),
+  content: mapped("`content`; in a message of the role `tool`, `output`"),
   name: participant,
   cache_control: anthropicCache,
-  tool_call_id: mapped("`call_id`, as the `id` of the call"),
+  tool_call_id: mapped("`call_id`, equal to that of the call"),
 });
 
 export const chatAssistantFields: FieldTable = fieldTable({
@@ -83,7 +87,7 @@ export const chatAssistantFields: FieldTable = fieldTable({
   refusal: mapped("a `refusal` part"),
   tool_calls: mapped("`function_call` and `custom_tool_call` items, after the text"),
   thinking_blocks: mapped(
-    "`reasoning` items before the text, where they hold what OpenAI encrypted for this provider; others are left out",
+    "`reasoning` items before the text, if this provider encrypted them; other blocks are left out",
   ),
   reasoning_content: foreignReasoning,
   reasoning: foreignReasoning,
@@ -121,7 +125,7 @@ export const chatToolCallFields: FieldTable = fieldTable({
 
 export const chatToolFields: FieldTable = fieldTable({
   type: mapped("`function` or `custom`"),
-  function: mapped("`name`, `description`, `parameters`, `strict`"),
-  custom: mapped("`name`, `description`, `format`, not nested"),
+  function: mapped("`name`, `description`, `parameters` and `strict` of the tool"),
+  custom: mapped("`name`, `description` and `format` of the tool"),
   cache_control: anthropicCache,
 });

@@ -20,12 +20,12 @@ const noSuchSetting = dropped("which has no such setting");
 const ofGoogle = dropped("which doesn't run Google's own tools");
 
 export const googleRequestFields: FieldTable = fieldTable({
-  model: mapped("the model is the one in the path"),
+  model: mapped("left out: the path names the model"),
   contents: mapped("`messages`"),
   systemInstruction: mapped("a `system` message before all others"),
   tools: mapped("`tools`: their function declarations, in one list"),
   toolConfig: mapped("`tool_choice`"),
-  generationConfig: mapped("see below"),
+  generationConfig: mapped("see its fields below"),
   serviceTier: mapped("`service_tier`: `standard` → `default`, `priority`, `flex`"),
   safetySettings: dropped("which has no such setting", "must be empty", isEmptyList),
   cachedContent: refused("which can't read what is cached at Google"),
@@ -45,12 +45,12 @@ export const googleConfigFields: FieldTable = fieldTable({
   frequencyPenalty: mapped("`frequency_penalty`"),
   seed: mapped("`seed`"),
   responseMimeType: mapped(
-    "`application/json` → `response_format`: `json_schema` with a schema, else `json_object`, with an instruction unless a message has the word JSON; `text/plain` is the default; others are refused",
+    "`application/json` → `response_format`: `json_schema` if there is a schema, otherwise `json_object`, with an instruction if no message has the word JSON; `text/plain` is the default and is left out; other types are refused",
   ),
   responseSchema: mapped("`response_format.json_schema`, as JSON Schema"),
   responseJsonSchema: mapped("`response_format.json_schema`"),
   thinkingConfig: mapped(
-    "`reasoning_effort`: `thinkingLevel` in small letters; `thinkingBudget` 0 → `none`, up to 4,096 tokens → `low`, up to 16,384 → `medium`, above → `high`, -1 is the default; without `includeThoughts` the answer has no thoughts",
+    "`reasoning_effort`: `thinkingLevel` in lower case; `thinkingBudget` 0 → `none`, up to 4,096 tokens → `low`, up to 16,384 → `medium`, above → `high`; -1 is the default and is left out; without `includeThoughts` the answer has no thoughts",
   ),
   candidateCount: refused("which returns one answer", "must be 1", (value) => value === 1),
   responseLogprobs: refused(
@@ -67,17 +67,19 @@ export const googleConfigFields: FieldTable = fieldTable({
 });
 
 export const googleContentFields: FieldTable = fieldTable({
-  role: mapped("`user`; `model` → `assistant`; `function`, and none, → `user`"),
+  role: mapped("`role`: `model` → `assistant`; `user`, `function` or no role → `user`"),
   parts: mapped(
-    "messages: consecutive contents of one role become one, and the results of calls come first",
+    "messages: consecutive contents of one role become one message, in which results of calls come first",
   ),
 });
 
 export const googlePartFields: FieldTable = fieldTable({
-  text: mapped("a `text` part, or in a thought `reasoning_content`"),
-  thought: mapped("what the model thought, which goes back to those that want it"),
+  text: mapped("a `text` part; if the part is a thought, `reasoning_content`"),
+  thought: mapped(
+    "marks a thought, which Sluice sends only to models that take back their reasoning",
+  ),
   thoughtSignature: mapped(
-    "Gemini's, to hosts that read it; Sluice's own holds what another model thought: its `reasoning_content`, `thinking_blocks` and `reasoning_details`; others are left out",
+    "a signature by Gemini goes to hosts that read it; one by Sluice holds another model's reasoning and becomes `reasoning_content`, `thinking_blocks` and `reasoning_details`; others are left out",
   ),
   inlineData: mapped(
     "an image → `image_url`, a PDF or a text → `file`, WAV and MP3 → `input_audio`; others are refused",
@@ -96,21 +98,23 @@ export const googlePartFields: FieldTable = fieldTable({
 });
 
 export const googleCallFields: FieldTable = fieldTable({
-  id: mapped("`id`; a call without one gets it from its place"),
+  id: mapped("`id`; a call without an id gets one made from its position"),
   name: mapped(
-    "`function.name`; one of more than 64 characters, or with others than letters, digits, `_` and `-`, is shortened, and the client gets its own name back",
+    "`function.name`; a name of more than 64 characters, or with characters other than letters, digits, `_` and `-`, is shortened; answers have the client's own name",
   ),
   args: mapped("`function.arguments`, as a string"),
 });
 
 export const googleResultFields: FieldTable = fieldTable({
   id: mapped("`tool_call_id`"),
-  name: mapped("a result without an id is that of the first call of this name without a result"),
+  name: mapped(
+    "finds the call of a result without an id: the first of this name that has no result yet",
+  ),
   response: mapped(
-    "`content`: a text that is its only field, `output`, `result` or `error`, the latter with the prefix `Error: `; else all of it as JSON",
+    "`content`: the text, if the response has only the field `output`, `result` or `error` (for `error` with the prefix `Error: `); otherwise the response as JSON",
   ),
   parts: mapped(
-    "`content`; a tool message can't hold images and files, so they go into the user message after it",
+    "`content`; images and files, which a tool message can't hold, go into the user message after it",
   ),
   scheduling: noSuchSetting,
   willContinue: dropped("which takes each result at once", "must be false", isFalse),
@@ -134,7 +138,7 @@ export const googleFunctionFields: FieldTable = fieldTable({
   name: mapped("`function.name`, as in a call"),
   description: mapped("`function.description`"),
   parameters: mapped(
-    "`function.parameters`, as JSON Schema: types in small letters, counts as numbers, `nullable` as a type",
+    "`function.parameters`, as JSON Schema: types in lower case, counts as numbers, `nullable` as the type `null`",
   ),
   parametersJsonSchema: mapped("`function.parameters`"),
   response: leftOut("describes the result, which the model gets to see"),
@@ -148,7 +152,7 @@ export const googleFunctionFields: FieldTable = fieldTable({
 
 export const googleToolConfigFields: FieldTable = fieldTable({
   functionCallingConfig: mapped(
-    "`mode`: `AUTO`, `VALIDATED` → `auto`, `NONE` → `none`, `ANY` → `required`; with `allowedFunctionNames` only these are sent, and one of them alone is `ANY`'s function",
+    "`mode`: `AUTO`, `VALIDATED` → `auto`, `NONE` → `none`, `ANY` → `required`; with `allowedFunctionNames`, Sluice sends only the functions that it lists; if `ANY` lists one function, `tool_choice` names it",
   ),
   retrievalConfig: noSuchSetting,
   includeServerSideToolInvocations: leftOut("there are none"),

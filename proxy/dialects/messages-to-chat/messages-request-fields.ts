@@ -21,10 +21,10 @@ const noSuchSetting = dropped("which has no such setting");
 export const messagesRequestFields: FieldTable = fieldTable({
   model: mapped("`model`"),
   messages: mapped(
-    "`messages`; the last one must not be from the assistant, since chat completions can't continue it",
+    "`messages`; if the last one is the assistant's, the request is refused, because chat completions can't continue it",
   ),
   system: mapped(
-    "a `system` message before all others; without Claude Code's `x-anthropic-billing-header`",
+    "a `system` message before all others; Claude Code's text `x-anthropic-billing-header` is left out",
   ),
   max_tokens: mapped(
     "`max_completion_tokens` at OpenAI and Azure, `max_tokens` at all others; 0 is refused",
@@ -34,20 +34,20 @@ export const messagesRequestFields: FieldTable = fieldTable({
   stop_sequences: mapped("`stop`"),
   stream: mapped("`stream`, with `stream_options.include_usage`"),
   tools: mapped(
-    "`tools`; tools that Anthropic runs itself, such as `web_search_20250305`, are dropped unless Sluice [searches](../web-search.md), those that it defines for clients to run are refused",
+    "`tools`; tools that Anthropic runs itself, such as `web_search_20250305`, are dropped, except a web search that [Sluice runs](../web-search.md); tools that Anthropic defines and clients run are refused",
   ),
   tool_choice: mapped(
-    "`tool_choice`: `auto`, `none`, `any` → `required`, `tool` → a function; `disable_parallel_tool_use` → `parallel_tool_calls`; a choice of a tool that isn't passed on is dropped",
+    "`tool_choice`: `auto`, `none`, `any` → `required`, `tool` → a function; `disable_parallel_tool_use` → `parallel_tool_calls`; the choice of a dropped tool is dropped",
   ),
   thinking: mapped(
-    "`reasoning_effort`: `disabled` → `none`, where the model takes it; `enabled` → `medium` without a budget, else up to 4,096 tokens → `low`, up to 16,384 → `medium`, above → `high`; `adaptive` and `display` are left out; `between_tools` is refused",
+    "`reasoning_effort`: `disabled` → `none`, if the model takes it; `enabled` with a budget up to 4,096 tokens → `low`, up to 16,384 or without a budget → `medium`, above → `high`; `adaptive` and `display` are left out; `between_tools` is refused",
   ),
   output_config: mapped(
-    "`effort` → `reasoning_effort`; it takes precedence over a thinking budget, and is dropped beside `thinking: disabled`; `format` → `response_format`",
+    "`effort` → `reasoning_effort`; an effort takes precedence over a thinking budget, and is dropped beside `thinking: disabled`; `format` → `response_format`",
   ),
   output_format: mapped("`response_format`, as `output_config.format`"),
   metadata: mapped(
-    "`user_id` → `user`; OpenAI refuses more than 64 characters, so a longer one is left out",
+    "`user_id` → `user`; one of more than 64 characters, which OpenAI refuses, is left out",
   ),
   service_tier: mapped("`auto` is the default and is left out; `standard_only` → `default`"),
   cache_control: cacheHint,
@@ -68,7 +68,7 @@ export const messagesRequestFields: FieldTable = fieldTable({
 export const messagesOutputFields: FieldTable = fieldTable({
   effort: mapped("`reasoning_effort`"),
   format: mapped(
-    "`response_format`: its `schema` with the name `answer`; `strict` where every object of the schema is closed and requires all of its fields, as OpenAI wants",
+    "`response_format`: its `schema` with the name `answer`; `strict` if every object of the schema requires all of its fields and allows no others, as OpenAI demands",
   ),
 });
 
@@ -107,10 +107,10 @@ export const messagesDocumentFields: FieldTable = fieldTable({
 });
 
 export const messagesSearchResultFields: FieldTable = fieldTable({
-  type: mapped("`text`, with all of the block"),
-  source: mapped("its first line"),
-  title: mapped("its first line"),
-  content: mapped("its other lines"),
+  type: mapped("one `text`, made of the fields below"),
+  source: mapped("the first line of the text"),
+  title: mapped("the first line of the text"),
+  content: mapped("the other lines of the text"),
   cache_control: cacheHint,
   citations: dropped(
     "which has no citations",
@@ -121,14 +121,14 @@ export const messagesSearchResultFields: FieldTable = fieldTable({
 
 export const messagesToolReferenceFields: FieldTable = fieldTable({
   type: mapped("`text`"),
-  tool_name: mapped("`The tool … is loaded.`: all tools are, from the beginning"),
+  tool_name: mapped("`The tool … is loaded.` Chat completions load all tools from the beginning"),
   cache_control: cacheHint,
 });
 
 export const messagesThinkingFields: FieldTable = fieldTable({
   type: mapped("`thinking`, `redacted_thinking`"),
   thinking: mapped(
-    "`reasoning_content` when it has no signature, or the signature `unsigned`, which Sluice gives to the thinking of other models; signed thinking, which only Anthropic's models can use, is left out; what OpenAI's models thought goes back to them",
+    "`reasoning_content` if the block has no signature, or the signature `unsigned`, which Sluice gives to other models' thinking; thinking that Anthropic signed is left out, because only its models can use it; encrypted reasoning of OpenAI goes back to OpenAI",
   ),
   signature: leftOut("proves to Anthropic that the thinking is its model's"),
   data: leftOut("only Anthropic's models can read it"),
@@ -137,7 +137,7 @@ export const messagesThinkingFields: FieldTable = fieldTable({
 export const messagesToolUseFields: FieldTable = fieldTable({
   type: mapped("`tool_calls`"),
   id: mapped("`id`"),
-  name: mapped("`function.name`; one that chat completions don't take is shortened"),
+  name: mapped("`function.name`, shortened like `tools[].name`"),
   input: mapped("`function.arguments`, as a string"),
   cache_control: cacheHint,
   caller: refused(
@@ -152,7 +152,7 @@ export const messagesToolResultFields: FieldTable = fieldTable({
   type: mapped("a message of the role `tool`, before the user's other content"),
   tool_use_id: mapped("`tool_call_id`"),
   content: mapped(
-    "`content`; a tool message can't hold images and documents, so they go into the user message after it",
+    "`content`; images and documents, which a tool message can't hold, go into the user message after it",
   ),
   is_error: mapped("the text gets the prefix `Error: `, unless it already begins with `error`"),
   cache_control: cacheHint,
@@ -160,13 +160,13 @@ export const messagesToolResultFields: FieldTable = fieldTable({
 });
 
 export const messagesToolDefinitionFields: FieldTable = fieldTable({
-  type: mapped("`function`; others than `custom` are dropped or refused"),
+  type: mapped("`function`; types other than `custom`: see `tools`"),
   name: mapped(
-    "`function.name`; one of more than 64 characters, or with others than letters, digits, `_` and `-`, is shortened, and the client gets its own name back",
+    "`function.name`; a name of more than 64 characters, or with characters other than letters, digits, `_` and `-`, is shortened; answers have the client's own name",
   ),
   description: mapped("`function.description`"),
   input_schema: mapped(
-    "`function.parameters`, with `type: object` if it has no type; what OpenAI refuses at its top, such as `anyOf`, is dropped",
+    "`function.parameters`, with `type: object` if it has no type; keywords that OpenAI refuses at the top level, such as `anyOf`, are dropped",
   ),
   strict: mapped("`function.strict`"),
   cache_control: cacheHint,
