@@ -10,7 +10,6 @@
  * | running | the start of a background response | estimate of the prompt | request |
  * | failed | a usage | as reported | as reported: the fee is unknown |
  * | failed | no usage, or 0 tokens | | request, if a model ran on text |
- * | error | 200 and a usage | as reported | as reported: the fee is unknown; of a stream: request |
  * | error | 408, 504, 524, or the first event of a stream | | request, if a model ran on text |
  * | error | any other | | |
  * | untranslatable | a whole answer with a usage | as reported | |
@@ -90,14 +89,16 @@ function chargeForAnswer(
       return chargeForComplete(call, meter.usageOf(answer));
     case "running":
       return bounded(call, meter.usageOfPrompt(note));
-    case "failed":
-      return chargeForFailed(call, note, answer) ?? onlyBounded(call, note);
+    case "failed": {
+      const { usage, estimated } = meter.usageOf(answer);
+      return usage === null || estimated || usage.totalTokens === 0
+        ? onlyBounded(call, note)
+        : { usage, estimated, atMost: usage, note };
+    }
     case "error":
-      if (isTimeoutStatus(status)) return onlyBounded(call, note);
-      return (
-        (status < 300 ? chargeForFailed(call, note, answer) : null) ??
-        (meter.isStream ? onlyBounded(call, note) : { ...unmetered, note })
-      );
+      return isTimeoutStatus(status) || meter.isStream
+        ? onlyBounded(call, note)
+        : { ...unmetered, note };
     case "untranslatable": {
       const seen = meter.usageSeen(note);
       return seen.estimated ? bounded(call, seen) : seen;
@@ -107,21 +108,6 @@ function chargeForAnswer(
       if (status === 0 && !call.isSent) return { ...unmetered, note };
       return chargeForCut(call, status === 0 ? meter.usageOfPrompt(note) : meter.usageSeen(note));
   }
-}
-
-/**
- * The reported usage; null without one. The provider may also bill the fee of a request. What a
- * stream has reported before an error may be only the beginning of its usage.
- */
-function chargeForFailed(
-  call: EndedCall,
-  note: string | null,
-  answer: unknown,
-): MeteredUsage | null {
-  const { usage, estimated } = call.meter.usageReported(answer);
-  if (usage === null || estimated || usage.totalTokens === 0) return null;
-  const charge = { usage, estimated, atMost: usage, note };
-  return call.meter.errorSeen ? bounded(call, charge) : charge;
 }
 
 function chargeForComplete(call: EndedCall, metered: MeteredUsage): MeteredUsage {
