@@ -84,12 +84,12 @@ const requests: readonly Row[] = [
   [
     "body read before its key is checked",
     kib(credentials.unauthorizedBodyBytesMax),
-    "the key is checked first",
+    "Sluice checks the key first",
   ],
   [
     "JSON values read before the key is checked",
     count(unauthenticatedValuesMax),
-    "the key is checked first",
+    "Sluice checks the key first",
   ],
   [
     "passthrough body searched for its model",
@@ -105,13 +105,17 @@ const requests: readonly Row[] = [
 ];
 
 const answers: readonly Row[] = [
-  ["plain answer sent as a whole", mib(bounds.heldResponseBytesMax), "it is streamed"],
+  ["plain answer sent as a whole", mib(bounds.heldResponseBytesMax), "Sluice streams it"],
   [
     "start of a stream held for a failover",
     kib(bounds.heldHeadBytesMax),
-    "it is sent; no failover",
+    "Sluice sends it; no failover afterwards",
   ],
-  ["time for which that start is held", time(bounds.heldHeadMs), "it is sent; no failover"],
+  [
+    "time for which that start is held",
+    time(bounds.heldHeadMs),
+    "Sluice sends it; no failover afterwards",
+  ],
   [
     "translated answer",
     mib(bounds.readableResponseBytesMax),
@@ -125,23 +129,23 @@ const answers: readonly Row[] = [
   [
     "tokens of a response, input or output",
     count(bounds.tokensPerResponseMax),
-    "ignored; an estimate is charged",
+    "ignored; Sluice charges an estimate",
   ],
   ["reported cost of a response", `${count(bounds.costPicoUsdMax / 1e12)} USD`, "ignored"],
   ["idle realtime session", time(bounds.sessionIdleMs), "closed with 1001"],
   ["open circuit of a failing target", time(breakerOpenMsMax), "one request tries it"],
   ["targets whose failures are remembered", count(breakersMax), "the oldest is forgotten"],
   ["parts that one request loses to a target", count(refusedPartsMax), "the client gets its error"],
-  ["time for which a refused field is left out", time(refusedFieldMs), "it is sent again"],
+  ["time for which a refused field is left out", time(refusedFieldMs), "Sluice sends it again"],
   ["refused fields of a target", count(refusedFieldsMax), "the oldest is forgotten"],
   ["targets with refused fields", count(refusingTargetsMax), "the oldest is forgotten"],
   [
     "pause of a provider key after a 429 without `Retry-After`",
     time(rateLimitedKeyRestMs),
-    "it is used again",
+    "Sluice uses it again",
   ],
-  ["pause of a refused provider key", time(refusedKeyRestMs), "it is used again"],
-  ["pause of a provider key by `Retry-After`", time(keyRestMsMax), "it is used again"],
+  ["pause of a refused provider key", time(refusedKeyRestMs), "Sluice uses it again"],
+  ["pause of a provider key by `Retry-After`", time(keyRestMsMax), "Sluice uses it again"],
   ["provider key from a file or command", kib(keyTextBytesMax), "the last key stays"],
   ["run time of a key command", time(keyCommandMs), "the last key stays"],
 ];
@@ -178,8 +182,8 @@ const keys: readonly Row[] = [
   ["name of a key", bytes(credentials.keyNameBytesMax), "400"],
   ["labels of a key", count(credentials.labelsPerKeyMax), "400"],
   ["a label", bytes(credentials.labelBytesMax), "400"],
-  ["models of a key", "64 of 256 bytes", "400"],
-  ["models of a JWT", "64 of 256 bytes", "401"],
+  ["models of a key", "64, of 256 bytes each", "400"],
+  ["models of a JWT", "64, of 256 bytes each", "401"],
   [
     "working old secrets of a key",
     count(credentials.oldSecretsMax),
@@ -190,11 +194,11 @@ const keys: readonly Row[] = [
   [
     "time for which a verified JWT is remembered",
     time(credentials.verifiedTokenMs),
-    "verified again",
+    "Sluice verifies it again",
   ],
   ["denied JWTs", count(credentials.deniedJwtsMax), "400"],
-  ["key set of an issuer", mib(credentials.keySetBytesMax), "the old keys stay; else 503"],
-  ["loading a key set", time(credentials.keySetLoadMs), "the old keys stay; else 503"],
+  ["key set of an issuer", mib(credentials.keySetBytesMax), "the old keys stay; without any, 503"],
+  ["loading a key set", time(credentials.keySetLoadMs), "the old keys stay; without any, 503"],
   ["dashboard session", time(sessions.sessionMs), "sign in again"],
   ["idle dashboard session", time(sessions.sessionIdleMs), "sign in again"],
   ["dashboard sessions", count(sessions.sessionsMax), "the longest idle one ends"],
@@ -204,7 +208,7 @@ const keys: readonly Row[] = [
 
 const limits: readonly Row[] = [
   ["period of a rule or budget", `${bounds.periodSecondsMax / (365 * 86_400)} years`, "400"],
-  ["targets of a virtual model", count(bounds.candidatesMax), "the configuration is refused"],
+  ["targets of a virtual model", count(bounds.candidatesMax), "Sluice refuses the configuration"],
   ["children of a template", count(bounds.childrenPerTemplateMax), "429 for further children"],
   ["idle child of a template", "two periods, up to a minute more", "forgotten"],
   ["limits in a limits file", count(limitsPerFileMax), "400"],
@@ -216,12 +220,12 @@ const limits: readonly Row[] = [
 ];
 
 const usage: readonly Row[] = [
-  ["days of a usage query", count(bounds.usageDaysMax), "400; of `days`: cut"],
+  ["days of a usage query", count(bounds.usageDaysMax), "400; a larger `days` means the bound"],
   ["rows of a usage report", count(bounds.usageGroupsMax), "the rest is `other`"],
   ["models of a path and day", count(bounds.modelsPerDayMax), "the rest is `other`"],
   ["unlisted models of a provider, proxy and day", count(bounds.unlistedModelsMax), "`(unknown)`"],
   ["late usage record", days(bounds.recordLatenessMs), "it counts for the day 7 days ago"],
-  ["sum of costs", "9 billion USD", "it stays there, counted in `saturated_sums`"],
+  ["sum of costs", "9 billion USD", "the sum stays there, and counts in `saturated_sums`"],
   ["records in a page of an export", count(bounds.exportedRecordsMax), "the next page"],
   ["followers shown in the status", "16", "the longest silent one is forgotten"],
   ["retention of daily sums", `at least ${bounds.rollupDaysMin} days`, "removed"],
@@ -230,7 +234,7 @@ const usage: readonly Row[] = [
 const stored: readonly Row[] = [
   ["stored objects with a known owner", count(objects.objectsMax), "only the master key sees more"],
   ["age of a stored object with a known owner", `${objects.objectDays} days`, "forgotten"],
-  ["the same of a response", `${objects.responseDays} days`, "forgotten"],
+  ["age of a stored response with a known owner", `${objects.responseDays} days`, "forgotten"],
   ["ids that a body names", count(namedMax), "400"],
   ["lines of a batch file", count(linesPerFileMax), "400"],
   ["ids in a batch file", count(namesPerFileMax), "400"],
@@ -240,11 +244,15 @@ const stored: readonly Row[] = [
 
 const daemon: readonly Row[] = [
   ["connections to each socket", count(bounds.peersMax), "not accepted"],
-  ["path of a socket", bytes(bounds.socketPathBytesMax), "the configuration is refused"],
+  ["path of a socket", bytes(bounds.socketPathBytesMax), "Sluice refuses the configuration"],
   ["requests in flight of a proxy", count(bounds.leasesPerPeerMax), "503 `overloaded`"],
   ["admissions waiting in a proxy", count(bounds.admissionsWaitingMax), "`failure_mode` applies"],
-  ["settles that a proxy keeps", count(bounds.settleOutboxMax), "the oldest is dropped"],
-  ["settles of stopped proxies, on disk", mib(bounds.spoolBytesMax), "the last ones are dropped"],
+  ["settles that a proxy keeps", count(bounds.settleOutboxMax), "the proxy drops the oldest"],
+  [
+    "settles of stopped proxies, on disk",
+    mib(bounds.spoolBytesMax),
+    "the stopping proxy drops its last ones",
+  ],
   [
     "time for which the settles of a silent proxy are remembered",
     days(bounds.settledRetentionMs),
@@ -254,12 +262,12 @@ const daemon: readonly Row[] = [
   [
     "restarted daemon's wait for its proxies",
     time(bounds.reconnectGraceMs),
-    "their slots are free",
+    "the slots of missing proxies are free",
   ],
   [
     "settles waiting for a failing store",
     count(bounds.journalEntriesMax),
-    "counted in memory only",
+    "the daemon counts them in memory only",
   ],
   ["changes waiting for a failing store", count(bounds.changesWaitingMax), "503"],
   ["disk space left free by a backup", mib(backupSpareBytes), "no backup"],

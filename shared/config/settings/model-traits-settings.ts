@@ -128,7 +128,7 @@ export const perModelSettings = {
     kind: bodyFieldNames,
     defaultText: "none",
     example: "[logit_bias]",
-    meaning: "Fields that are removed.",
+    meaning: "Fields that Sluice removes.",
   }),
 } as const satisfies Readonly<Record<string, Field<unknown>>>;
 

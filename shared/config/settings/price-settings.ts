@@ -306,7 +306,7 @@ export const tierSettings = {
     kind: integer({ min: 1, max: tokensPerResponseMax }),
     defaultText: null,
     example: "200000",
-    meaning: "Responses with more input tokens than this are charged at the tier's rates.",
+    meaning: "Responses with more input tokens than this cost the tier's rates.",
   },
   input: tierRate("5"),
   output: tierRate("15"),

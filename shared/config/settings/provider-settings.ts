@@ -58,7 +58,7 @@ export const providerSettings = {
     defaultValue: null,
     defaultText: "none",
     example: "none",
-    meaning: "The key; with none, an empty value or an unset variable no key is sent.",
+    meaning: "The key; without one, or if it is empty or an unset variable, Sluice sends none.",
   }),
   api_keys: field<readonly (WeightedKey | WeightedKeyFile)[] | null>({
     kind: apiKeys,

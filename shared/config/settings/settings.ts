@@ -218,7 +218,8 @@ export const serverSettings = {
     path: "server.stalled_client_seconds",
     kind: seconds({ min: 0.1, max: 3600, zero: false }),
     defaultValue: 60_000,
-    meaning: "Time for which a client may leave a response unread; then the connection is closed.",
+    meaning:
+      "Time for which a client may leave a response unread; then Sluice closes the connection.",
   }),
   streamKeepAliveMs: setting({
     path: "server.stream_keep_alive_seconds",
@@ -312,7 +313,7 @@ const usageSettings = {
     env: "USAGE_RETENTION_DAYS",
     kind: integer({ min: 1, max: 36_500 }, "days"),
     defaultValue: 400,
-    meaning: "Retention of usage records; daily sums are kept at least 366 days.",
+    meaning: "Retention of usage records; Sluice keeps daily sums for at least 366 days.",
   }),
   backgroundLookMs: setting({
     path: "usage.background_lookup_seconds",
@@ -339,7 +340,7 @@ const usageSettings = {
     kind: integer({ min: 16 * 1024 * 1024, max: Number.MAX_SAFE_INTEGER }, "bytes"),
     defaultValue: null,
     example: "10737418240",
-    meaning: "Size of the store beyond which the oldest usage records are removed.",
+    meaning: "Size of the store beyond which the daemon removes the oldest usage records.",
   }),
 } as const;
 
@@ -409,7 +410,7 @@ const metricsSettings = {
     path: "metrics.series_max",
     kind: integer({ min: 1000, max: 1_000_000 }),
     defaultValue: 10_000,
-    meaning: "Series of one proxy; further label sets are counted as other.",
+    meaning: "Series of one proxy; Sluice counts further label sets as other.",
   }),
   metricsRulesMax: setting({
     path: "metrics.rules_max",
@@ -681,7 +682,7 @@ export const settings = {
     flag: "logLevel",
     kind: choice(["fatal", "error", "warn", "info", "debug", "trace", "silent"]),
     defaultValue: "info",
-    meaning: "Least severe level that is logged.",
+    meaning: "Least severe level that Sluice logs.",
   }),
   logFormat: setting<LogFormat>({
     path: "log_format",
@@ -695,7 +696,7 @@ export const settings = {
     env: "LOG_SAMPLE",
     kind: fraction,
     defaultValue: 1,
-    meaning: "Share of successful requests that is logged; all others always are.",
+    meaning: "Share of successful requests that Sluice logs; it logs all others.",
   }),
 } as const;
 
