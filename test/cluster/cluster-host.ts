@@ -20,7 +20,7 @@ export interface ClusterHost {
   /** An admin request. */
   admin(method: string, path: string, body?: object): Promise<Answer>;
   /** A question to a model, as the master key or with this one. */
-  chat(userPath: string, key?: string): Promise<Answer>;
+  chat(userPath: string, key?: string, model?: string): Promise<Answer>;
   /** What a caller with this key is answered. */
   statusWith(key: string): Promise<number>;
 }
@@ -71,7 +71,7 @@ export async function startHost(
         headers: bearer(masterKey),
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       }),
-    chat: (userPath, key = masterKey) =>
+    chat: (userPath, key = masterKey, model = "sim-fast") =>
       ask("/v1/chat/completions", {
         method: "POST",
         headers: {
@@ -79,7 +79,7 @@ export async function startHost(
           ...(key === masterKey ? { "x-sluice-user-path": userPath } : {}),
         },
         body: JSON.stringify({
-          model: "sim-fast",
+          model,
           messages: [{ role: "user", content: "Hello!" }],
         }),
       }),
