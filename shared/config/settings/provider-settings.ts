@@ -41,7 +41,7 @@ export const providerSettings = {
   type: field<ProviderType | null>({
     kind: choice(providerTypes),
     defaultValue: null,
-    defaultText: "the preset's, else openai",
+    defaultText: "the preset's, otherwise openai",
     example: "openai",
     meaning: "API of the provider; openai for all compatible ones, simulator for the built-in one.",
   }),
@@ -105,7 +105,7 @@ export const providerSettings = {
   operations: field<readonly Operation[] | null>({
     kind: names(operations),
     defaultValue: null,
-    defaultText: "the preset's, else the type's",
+    defaultText: "the preset's, otherwise the type's",
     example: "[chat_completions]",
     meaning: "Operations that the provider offers; others are translated where possible.",
   }),
