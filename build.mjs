@@ -43,6 +43,11 @@ const forPrograms = {
   define: { "import.meta.url": "__url" },
   banner: { js: 'const __url = require("node:url").pathToFileURL(__filename).href;' },
 };
+/** A command decodes few answers: loading msgpackr's native part would take longer than they do. */
+const forCommands = {
+  ...forPrograms.define,
+  "process.env.MSGPACKR_NATIVE_ACCELERATION_DISABLED": '"true"',
+};
 const forBrowsers = {
   ...bundled,
   minify: true,
@@ -57,7 +62,8 @@ const writeMetafile = (name, { metafile }) =>
 
 async function buildPrograms() {
   mkdirSync("dist/programs", { recursive: true });
-  const programs = ["sluice", "sluice-proxy", "sluice-limiterd"];
+  const services = ["sluice-proxy", "sluice-limiterd"];
+  const programs = ["sluice", ...services];
   const [, spans] = await Promise.all([
     build({
       ...forNode,
@@ -73,7 +79,8 @@ async function buildPrograms() {
       mainFields: ["module", "main"],
       metafile: true,
     }),
-    build({ ...forPrograms, entryPoints: programs.map((name) => `bin/${name}.ts`) }),
+    build({ ...forPrograms, entryPoints: services.map((name) => `bin/${name}.ts`) }),
+    build({ ...forPrograms, define: forCommands, entryPoints: ["bin/sluice.ts"] }),
     build({
       ...forNode,
       entryPoints: Object.fromEntries(

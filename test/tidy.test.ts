@@ -172,7 +172,9 @@ t.test("an export has one address: no file hands on what another one exports", a
 function unusedExports(files: readonly SourceFile[], all: readonly SourceFile[]): string[] {
   const imported = new Set<string>();
   for (const { text } of all)
-    for (const [, names] of text.matchAll(/^import\s+(?:type\s+)?\{([^}]*)\}\s*from/gm))
+    for (const [, names] of text.matchAll(
+      /^(?:import\s+(?:type\s+)?|\s*const\s+)\{([^}]*)\}\s*(?:from|= await import\()/gm,
+    ))
       for (const name of names!.split(",")) imported.add(importedName(name));
   const exported =
     /^export\s+(?:async\s+)?(?:declare\s+)?(?:abstract\s+)?(?:const|function\*?|class|interface|type)\s+(\w+)/gm;

@@ -9,7 +9,6 @@ import { problemLine } from "../../shared/config/problems.js";
 import { append } from "../../shared/long-lists.js";
 import { dayMs, dayOf } from "../../shared/time.js";
 import { version } from "../../shared/version.js";
-import { askProvider } from "../checks/ask-provider.js";
 import {
   checkClock,
   checkConfiguredPrices,
@@ -25,7 +24,6 @@ import { type HostFacts, readHostFacts } from "../checks/host-facts.js";
 import { likelyMistakes } from "../checks/likely-mistakes.js";
 import { judgeProvider } from "../checks/provider-check.js";
 import { secretFilesOf } from "../checks/secret-files-of.js";
-import { askHealth, operatorKey } from "../session/ask-health.js";
 import { CommandFailure } from "../session/command-failure.js";
 import { type CommandFlags, jsonOption } from "../session/command-flags.js";
 import { readConfiguration } from "../session/configuration.js";
@@ -139,6 +137,7 @@ async function checkServices(
   }
   if (config !== null && config.server.port !== 0) {
     const { host, port } = config.server;
+    const { askHealth, operatorKey } = await import("../session/ask-health.js");
     const health = await askHealth(localUrl(host, port), healthDeadlineMs, operatorKey(config));
     append(findings, checkProxy(health.body, health.reason, version));
   }
@@ -146,6 +145,7 @@ async function checkServices(
 }
 
 async function checkProviders(session: Session, config: Config): Promise<readonly Finding[]> {
+  const { askProvider } = await import("../checks/ask-provider.js");
   const offsetsMs: number[] = [];
   const findings = await Promise.all(
     config.providers.map(async (provider): Promise<Finding> => {

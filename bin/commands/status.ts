@@ -1,9 +1,14 @@
 /** `sluice status`: the state of the daemon, by its socket, and of the proxy, by HTTP. */
 import type { Command } from "commander";
-import { askHealth, type Health, operatorKey } from "../session/ask-health.js";
+import type { Health } from "../session/ask-health.js";
 import { CommandFailure } from "../session/command-failure.js";
 import { type CommandFlags, jsonOption } from "../session/command-flags.js";
-import { locateSockets, readConfiguration } from "../session/configuration.js";
+import {
+  type LoadedConfiguration,
+  locateSockets,
+  readConfiguration,
+  type Sockets,
+} from "../session/configuration.js";
 import { answered } from "../session/daemon-answer.js";
 import { exitCodes } from "../session/exit-code.js";
 import type { Session } from "../session/terminal.js";
@@ -29,19 +34,16 @@ export function addStatus(program: Command, session: Session): void {
 /** Prints the state of both, even if one is down. An unreachable daemon ends with exit code 69. */
 async function showStatus(session: Session, flags: CommandFlags): Promise<void> {
   const place = remotePlace(session, flags);
-  const socket = place?.url ?? locateSockets(session, flags).socketPath;
-  const [daemon, health] =
-    place === null
-      ? await Promise.all([askDaemon(session, flags), askProxy(session, flags)])
-      : await askElsewhere(session, flags, place.url);
+  const { where, daemon, health } =
+    place === null ? await askHere(session, flags) : await askElsewhere(session, flags, place.url);
   const { terminal } = session;
   if (flags.json === true) {
     terminal.out(JSON.stringify({ daemon: daemon.body, proxy: health }));
   } else {
     terminal.out(
       daemon.failure === null
-        ? `${place === null ? "daemon " : "gateway"} ${socket}\n${renderFields(statusFields(daemon.body))}`
-        : `${place === null ? "daemon " : "gateway"} ${socket}  ${noStatus(daemon.failure)}`,
+        ? `${place === null ? "daemon " : "gateway"} ${where}\n${renderFields(statusFields(daemon.body))}`
+        : `${place === null ? "daemon " : "gateway"} ${where}  ${noStatus(daemon.failure)}`,
     );
     terminal.out(renderHealth(health));
   }
@@ -53,14 +55,36 @@ function noStatus({ exitCode }: CommandFailure): string {
   return exitCode === exitCodes.failed ? "doesn't tell" : "not reachable";
 }
 
+interface State {
+  /** The daemon's socket, or the URL of the gateway elsewhere. */
+  readonly where: string;
+  readonly daemon: DaemonState;
+  readonly health: Health;
+}
+
 interface DaemonState {
   readonly body: unknown;
   readonly failure: CommandFailure | null;
 }
 
-function askDaemon(session: Session, flags: CommandFlags): Promise<DaemonState> {
+async function askHere(session: Session, flags: CommandFlags): Promise<State> {
+  const loaded = readConfiguration(session, flags);
+  const sockets = locateSockets(session, flags, loaded);
+  const [daemon, health] = await Promise.all([
+    askDaemon(session, flags, sockets),
+    askProxy(loaded),
+  ]);
+  return { where: sockets.socketPath, daemon, health };
+}
+
+function askDaemon(session: Session, flags: CommandFlags, sockets: Sockets): Promise<DaemonState> {
   return failureAsValue(() =>
-    withDaemon(session, flags, async (client) => answered(await client.call("status", null))),
+    withDaemon(
+      session,
+      flags,
+      async (client) => answered(await client.call("status", null)),
+      sockets,
+    ),
   );
 }
 
@@ -74,11 +98,7 @@ async function failureAsValue(ask: () => Promise<unknown>): Promise<DaemonState>
 }
 
 /** One connection after the other: if the first fails, the second would fail, too. */
-async function askElsewhere(
-  session: Session,
-  flags: CommandFlags,
-  url: string,
-): Promise<readonly [DaemonState, Health]> {
+async function askElsewhere(session: Session, flags: CommandFlags, url: string): Promise<State> {
   let health: Health = { url, reachable: false, status: null, body: null, reason: null };
   const daemon = await failureAsValue(() =>
     withDaemon(session, flags, async ({ call, remote }) => {
@@ -89,12 +109,11 @@ async function askElsewhere(
       return answered(await call("status", null));
     }),
   );
-  return [daemon, { ...health, reason: daemon.failure?.message ?? null }];
+  return { where: url, daemon, health: { ...health, reason: daemon.failure?.message ?? null } };
 }
 
 /** With `--socket` the configuration may be broken: then the proxy's address is unknown. */
-async function askProxy(session: Session, flags: CommandFlags): Promise<Health> {
-  const loaded = readConfiguration(session, flags);
+async function askProxy(loaded: LoadedConfiguration): Promise<Health> {
   if (!loaded.ok)
     return {
       url: null,
@@ -112,6 +131,8 @@ async function askProxy(session: Session, flags: CommandFlags): Promise<Health> 
       body: null,
       reason: "unknown: its port is chosen when it starts",
     };
+  // The help of other commands doesn't load node:http.
+  const { askHealth, operatorKey } = await import("../session/ask-health.js");
   return askHealth(localUrl(host, port), healthDeadlineMs, operatorKey(loaded.config));
 }
 

@@ -39,12 +39,12 @@ function flagOption(
 /** The texts that were given, by the names that commander gives the flags. */
 export type ConfigurationFlags = { readonly [Name in FlagName]?: string };
 
-interface Sockets {
+export interface Sockets {
   readonly socketPath: string;
   readonly adminSocketPath: string;
 }
 
-type LoadedConfiguration = ReturnType<typeof loadConfig>;
+export type LoadedConfiguration = ReturnType<typeof loadConfig>;
 
 /** The configuration, or its problems, as a value. */
 export function readConfiguration(
@@ -67,7 +67,10 @@ export function requireConfiguration(
   flags: ConfigurationFlags,
   onWarning: (warning: string) => void,
 ): Config {
-  const loaded = readConfiguration(session, flags);
+  return checked(readConfiguration(session, flags), onWarning);
+}
+
+function checked(loaded: LoadedConfiguration, onWarning: (warning: string) => void): Config {
   if (!loaded.ok) throw configurationFailure(loaded.file, loaded.problems);
   for (const warning of loaded.warnings) onWarning(warning);
   return loaded.config;
@@ -80,12 +83,16 @@ export function configurationSource(config: Config): string {
 
 /**
  * Where the daemon listens. With `--socket` no configuration is read, so that the daemon can be
- * reached even if the configuration is broken.
+ * reached even if the configuration is broken. `loaded`: the configuration if it has been read.
  */
-export function locateSockets(session: Session, flags: ConfigurationFlags): Sockets {
+export function locateSockets(
+  session: Session,
+  flags: ConfigurationFlags,
+  loaded: LoadedConfiguration | null = null,
+): Sockets {
   if (flags.socket !== undefined)
     return { socketPath: flags.socket, adminSocketPath: adminSocketBeside(flags.socket) };
-  const { limiter } = requireConfiguration(session, flags, () => {});
+  const { limiter } = checked(loaded ?? readConfiguration(session, flags), () => {});
   return { socketPath: limiter.socket, adminSocketPath: limiter.adminSocket };
 }
 

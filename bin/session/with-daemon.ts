@@ -6,10 +6,10 @@
 import type { AdminOp } from "../../shared/wire/admin-op.js";
 import type { DaemonAnswer } from "../../shared/wire/daemon-client.js";
 import { DaemonError } from "../../shared/wire/daemon-error.js";
-import { openRemote, type RemoteGateway } from "../remote/open-remote.js";
+import type { RemoteGateway } from "../remote/open-remote.js";
 import { chooseRemote, isInTheClear, type RemotePlace } from "../remote/remote-place.js";
 import { daemonFailure, usageFailure } from "./command-failure.js";
-import { type ConfigurationFlags, locateSockets } from "./configuration.js";
+import { type ConfigurationFlags, locateSockets, type Sockets } from "./configuration.js";
 import { systemSocketHint } from "./system-socket.js";
 import type { Session } from "./terminal.js";
 
@@ -34,16 +34,23 @@ export function remotePlace({ env }: Pick<Session, "env">, flags: DaemonFlags): 
   return chosen.place;
 }
 
-/** Runs `work` with one connection; throws its failures as `CommandFailure`. */
+/**
+ * Runs `work` with one connection; throws its failures as `CommandFailure`. `located`: the sockets
+ * of this host if they are known.
+ */
 export async function withDaemon<T>(
   session: Session,
   flags: DaemonFlags,
   work: (client: AdminClient) => Promise<T>,
+  located: Sockets | null = null,
 ): Promise<T> {
   const place = remotePlace(session, flags);
   let client: (AdminClient & { close(): void }) | null = null;
   try {
-    client = place === null ? await openLocal(session, flags) : openElsewhere(session, place);
+    client =
+      place === null
+        ? await openLocal(flags, located ?? locateSockets(session, flags))
+        : await openElsewhere(session, place);
     return await work(client);
   } catch (error) {
     if (error instanceof DaemonError) throw daemonFailure(error);
@@ -54,10 +61,9 @@ export async function withDaemon<T>(
 }
 
 async function openLocal(
-  session: Session,
   flags: DaemonFlags,
+  sockets: Sockets,
 ): Promise<AdminClient & { close(): void }> {
-  const sockets = locateSockets(session, flags);
   // Commands that ask no daemon, and the help, don't load its connection.
   const { connectDaemon } = await import("../../shared/wire/daemon-client.js");
   const daemon = await connectDaemon(sockets).catch((error: unknown) => {
@@ -72,11 +78,15 @@ async function openLocal(
   };
 }
 
-function openElsewhere(session: Session, place: RemotePlace): AdminClient & { close(): void } {
+async function openElsewhere(
+  session: Session,
+  place: RemotePlace,
+): Promise<AdminClient & { close(): void }> {
   if (isInTheClear(place.url))
     session.terminal.err(
       `warning: ${place.url} is without TLS: who is on the way can read the key`,
     );
+  const { openRemote } = await import("../remote/open-remote.js");
   const remote = openRemote(place, session);
   return { call: remote.call, close: remote.close, remote };
 }

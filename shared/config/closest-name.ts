@@ -16,10 +16,11 @@ function distanceMax(name: string): number {
  * of `-` or `_` don't count as differences.
  */
 export function closestName(name: string, known: readonly string[]): string | null {
+  const given = plain(name);
   let best: string | null = null;
   let bestDistance = distanceMax(name) + 1;
   for (const candidate of known) {
-    const distance = editDistance(plain(name), plain(candidate));
+    const distance = editDistance(given, plain(candidate), bestDistance - 1);
     if (distance < bestDistance) {
       best = candidate;
       bestDistance = distance;
@@ -78,27 +79,30 @@ function plain(name: string): string {
   return name.toLowerCase().replaceAll("-", "_");
 }
 
-/** The least number of inserted, deleted, replaced or swapped letters between two texts. */
-function editDistance(a: string, b: string): number {
-  // Names are short, but a file may contain a very long key; comparing lengths first is enough.
-  if (Math.abs(a.length - b.length) > 2) return Infinity;
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = at(last, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      let cost = Math.min(at(last, j) + 1, at(row, j - 1) + 1, replaced);
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-        cost = Math.min(cost, at(beforeLast, j - 2) + 1);
-      row.push(cost);
-    }
-    beforeLast = last;
-    last = row;
-  }
-  return at(last, b.length);
-}
-
-function at(row: readonly number[], index: number): number {
-  return row[index] ?? Infinity;
+/**
+ * The least number of inserted, deleted, replaced or swapped letters between two texts, or Infinity
+ * if it is above `max`. Each start compares every environment variable with every known one: most
+ * pairs differ in their first letters, where this ends.
+ */
+function editDistance(a: string, b: string, max: number): number {
+  if (Math.abs(a.length - b.length) > max) return Infinity;
+  let same = 0;
+  while (same < a.length && a[same] === b[same]) same++;
+  const restA = a.slice(same);
+  const restB = b.slice(same);
+  if (restA === "" || restB === "") return Math.max(restA.length, restB.length);
+  if (max === 0) return Infinity;
+  const further = (skippedA: number, skippedB: number): number => {
+    const nextA = restA.slice(skippedA);
+    const nextB = restB.slice(skippedB);
+    if (max === 1) return nextA === nextB ? 1 : Infinity;
+    return 1 + editDistance(nextA, nextB, max - 1);
+  };
+  const isSwapped = restA[0] === restB[1] && restA[1] === restB[0];
+  return Math.min(
+    further(1, 1),
+    further(1, 0),
+    further(0, 1),
+    isSwapped ? further(2, 2) : Infinity,
+  );
 }

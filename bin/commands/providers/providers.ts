@@ -2,7 +2,6 @@
 import type { Command } from "commander";
 import type { ProviderItem } from "../../../shared/api/provider-item.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
-import { askProvider } from "../../checks/ask-provider.js";
 import { judgeProvider, type ProviderVerdict } from "../../checks/provider-check.js";
 import { CommandFailure, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
@@ -115,6 +114,7 @@ async function checkProviders(
     const message = `no provider ${JSON.stringify(name)} is configured: expected ${known}`;
     throw usageFailure([{ message, param: "name" }]);
   }
+  const { askProvider } = await import("../../checks/ask-provider.js");
   const verdicts = await Promise.all(
     chosen.map(async (provider) =>
       judgeProvider(provider, provider.type === "simulator" ? null : await askProvider(provider)),

@@ -21,7 +21,6 @@ import { type Destination, parseDestination } from "../../usage/follow/destinati
 import { followRecords, retryPauseMs } from "../../usage/follow/follow-loop.js";
 import { FollowReport } from "../../usage/follow/follow-report.js";
 import { type Sink, SinkError } from "../../usage/follow/sink.js";
-import { httpsSink } from "../../usage/sinks/https-sink.js";
 import { fileSink, outputSink } from "../../usage/sinks/ndjson-sinks.js";
 import { postgresSink } from "../../usage/sinks/postgres-sink.js";
 
@@ -61,7 +60,7 @@ export async function followUsageCommand(session: Session, flags: FollowFlags): 
     monoMs,
     json: flags.json === true,
   });
-  const sink = openSink(session, flags, checked);
+  const sink = await openSink(session, flags, checked);
   const stop = listenForStop(session.pause);
   try {
     await followUntilStopped(session, { flags, batchMax: checked.batchMax, sink, report, stop });
@@ -129,11 +128,11 @@ function failureOf(error: unknown): unknown {
     : error;
 }
 
-function openSink(
+async function openSink(
   { terminal, env, cwd }: Session,
   flags: FollowFlags,
   { destination, cursorFile }: Checked,
-): Sink {
+): Promise<Sink> {
   const cursorAt = (file: string): CursorFile => new CursorFile(resolve(cwd, file));
   const secret = readSecret(flags.secretFile, env[followVariables.secret]);
   switch (destination.kind) {
@@ -146,6 +145,7 @@ function openSink(
       });
     case "https": {
       const { url, shown } = destination;
+      const { httpsSink } = await import("../../usage/sinks/https-sink.js");
       return httpsSink({ url, shown, token: secret, cursor: cursorAt(cursorFile!) });
     }
     case "ndjson": {

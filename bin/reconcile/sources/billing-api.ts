@@ -3,8 +3,7 @@
  * words that say what to do. The key is in a header and in no message.
  */
 import { once } from "node:events";
-import http from "node:http";
-import https from "node:https";
+import type http from "node:http";
 import { isObject, parseJson } from "../../../shared/checked.js";
 import { append } from "../../../shared/long-lists.js";
 import { systemReason } from "../../../shared/text/system-reason.js";
@@ -98,7 +97,7 @@ interface Answer {
 }
 
 async function send(url: string, { headers }: BillingApi): Promise<Answer> {
-  const client = url.startsWith("https:") ? https : http;
+  const client = url.startsWith("https:") ? await import("node:https") : await import("node:http");
   const signal = AbortSignal.timeout(deadlineMs);
   try {
     const request = client.request(url, {
