@@ -35,12 +35,13 @@ function signatureMarkOf(account: string): string {
  * The ends of the marks, which are looked for first: the search for a text that begins with a rare
  * letter takes a tenth of the time.
  */
-const signs = [mark.slice(4), markInBase64.slice(4)].map((sign) => Buffer.from(sign));
+const sign = Buffer.from(mark.slice(4));
+const signInBase64 = Buffer.from(markInBase64.slice(4));
 
 /** Whether a request may have a mark. */
 export function isMarked(body: Buffer): boolean {
   return (
-    signs.some((sign) => body.includes(sign)) &&
+    (body.indexOf(sign) !== -1 || body.indexOf(signInBase64) !== -1) &&
     (body.includes(mark) || body.includes(markInBase64))
   );
 }

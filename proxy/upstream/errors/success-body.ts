@@ -50,21 +50,19 @@ function hasEmptyList(text: string): boolean {
   return false;
 }
 
-const content = '"content":"';
+/** Where the text of a chat completion begins, as in nearly all of them. One search finds both. */
+const contentInChoices = /"choices":\s*\[[^]*?"content":\s*"[^"]/;
 
-/** Whether the text of a chat completion begins, as in nearly all of them. */
-function hasContent(text: string): boolean {
-  const at = text.indexOf(content);
-  return at !== -1 && text[at + content.length] !== '"';
-}
-
-/** OpenRouter has sent it, with the answer in a field that no client reads. */
-const nullChoices = '"choices":null';
+/**
+ * OpenRouter has sent it, with the answer in a field that no client reads. V8 searches for a
+ * pattern in less time than for a text that begins with a quote.
+ */
+const nullChoices = /"choices":\s*null/;
 
 /** A cheap test, for each answer: most are seen not to be empty without parsing. */
 function maybeEmpty(text: string): boolean {
-  if (text.includes(nullChoices)) return true;
-  if (hasContent(text)) return false;
+  if (nullChoices.test(text)) return true;
+  if (contentInChoices.test(text)) return false;
   return (
     hasEmptyList(text) ||
     text.includes("finishReason") ||
