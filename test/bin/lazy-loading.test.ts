@@ -1,9 +1,13 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import t from "tap";
-import { programPath } from "../support/processes/program-path.js";
 
-const script = programPath("sluice");
+/** The modules, which the bundled programs load in the same order. */
+const moduleOf = (program: string): string =>
+  fileURLToPath(new URL(`../../bin/${program}.js`, import.meta.url));
+
+const script = moduleOf("sluice");
 
 /** The packages, and Node's own modules, that are loaded before the first line of a module runs. */
 function packagesOf(file: string, seen = new Set<string>()): readonly string[] {
@@ -37,7 +41,7 @@ t.test("the commands and their help need no socket, no HTTP and no log", async (
 });
 
 t.test("a proxy needs nothing of OpenTelemetry, unless spans are wanted", async (t) => {
-  const packages = packagesOf(programPath("sluice-proxy"));
+  const packages = packagesOf(moduleOf("sluice-proxy"));
   t.ok(packages.includes("pino"), "the packages are seen");
   t.same(
     packages.filter((name) => name.startsWith("@opentelemetry")),
