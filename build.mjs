@@ -41,7 +41,10 @@ const forPrograms = {
   outExtension: { ".js": ".cjs" },
   external,
   define: { "import.meta.url": "__url" },
-  banner: { js: 'const __url = require("node:url").pathToFileURL(__filename).href;' },
+  banner: {
+    js: `const __url = require("node:url").pathToFileURL(__filename).href;
+var __import; __import ??= (name) => import(name);`,
+  },
 };
 /** A command decodes few answers: loading msgpackr's native part would take longer than they do. */
 const forCommands = {
@@ -91,20 +94,24 @@ async function buildPrograms() {
     build({ ...forNode, entryPoints: ["bin/bundle/write-code.ts"], outdir: "dist" }),
   ]);
   writeMetafile("spans", spans);
-  for (const name of programs) escapeText(`dist/programs/${name}.cjs`);
-  await writeCode();
+  for (const name of programs) prepareScript(`dist/programs/${name}.cjs`);
+  await writeCode().catch(({ message }) => {
+    process.stderr.write(`the programs will start without compiled code: ${message}\n`);
+  });
 }
 
-/** Leaves ASCII alone: esbuild doesn't escape other characters in regular expressions. */
-function escapeText(file) {
-  const text = readFileSync(file, "utf8");
-  writeFileSync(
-    file,
-    text.replaceAll(
+/**
+ * Lets a program import modules by the function that `bin/bundle/` hands to it, and escapes what
+ * isn't ASCII, which esbuild doesn't do in regular expressions.
+ */
+function prepareScript(file) {
+  const text = readFileSync(file, "utf8")
+    .replaceAll('import("', '__import("')
+    .replaceAll(
       /[^\0-\x7f]/g,
       (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-    ),
-  );
+    );
+  writeFileSync(file, text);
 }
 
 /**
@@ -121,12 +128,14 @@ limiter: { socket: "${directory}/limiterd.sock", data_dir: "${directory}/data" }
 providers: { simulator: { type: simulator } }
 `,
   );
+  const children = [];
   const start = (name, ...args) => {
     const program = `${import.meta.dirname}/dist/programs/${name}.cjs`;
     const child = fork("dist/write-code.js", [program, "--config", config, ...args], {
       env: { PATH: process.env["PATH"] },
       stdio: ["ignore", "pipe", name === "sluice" ? "ignore" : "inherit", "ipc"],
     });
+    children.push(child);
     const ended = once(child, "close");
     const ready = async () => {
       const failed = ended.then(([code]) => Promise.reject(new Error(`${name} ended with ${code}`)));
@@ -135,26 +144,30 @@ providers: { simulator: { type: simulator } }
     };
     return Object.assign(child, { ended, ready });
   };
-  const daemon = start("sluice-limiterd");
-  await daemon.ready();
-  const proxy = start("sluice-proxy", "--log-level=error");
-  const url = await proxy.ready();
-  await fetch(`${url}/v1/chat/completions`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: '{"model":"sim-fast","messages":[{"role":"user","content":"Hello!"}]}',
-  }).then((response) => response.text());
-  await start("sluice", "status").ended;
-  for (const service of [proxy, daemon]) {
-    service.kill("SIGINT");
-    await service.ended;
+  try {
+    const daemon = start("sluice-limiterd");
+    await daemon.ready();
+    const proxy = start("sluice-proxy", "--log-level=error");
+    const url = await proxy.ready();
+    await fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"model":"sim-fast","messages":[{"role":"user","content":"Hello!"}]}',
+    }).then((response) => response.text());
+    await start("sluice", "status").ended;
+    for (const service of [proxy, daemon]) {
+      service.kill("SIGINT");
+      await service.ended;
+    }
+    // With the code of the command before it.
+    const up = start("sluice", "up");
+    for await (const text of up.stdout) if (String(text).includes("ready:")) break;
+    up.kill("SIGINT");
+    await up.ended;
+  } finally {
+    for (const child of children) child.kill("SIGKILL");
+    rmSync(directory, { recursive: true, force: true });
   }
-  // With the code of the command before it.
-  const up = start("sluice", "up");
-  for await (const text of up.stdout) if (String(text).includes("ready:")) break;
-  up.kill("SIGINT");
-  await up.ended;
-  rmSync(directory, { recursive: true });
 }
 
 async function buildDashboard() {

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { setFlagsFromString } from "node:v8";
-import { constants, Script } from "node:vm";
+import { Script } from "node:vm";
 
 interface CompiledProgram {
   run(): void;
@@ -15,7 +15,12 @@ interface CompiledProgram {
   writeCode(): void;
 }
 
-type Wrapped = (require: NodeJS.Require, file: string, directory: string) => void;
+type Wrapped = (
+  require: NodeJS.Require,
+  file: string,
+  directory: string,
+  importModule: (name: string) => Promise<unknown>,
+) => void;
 
 /** `file`: a CommonJS module of ASCII characters. */
 export function compileProgram(file: string): CompiledProgram {
@@ -25,17 +30,17 @@ export function compileProgram(file: string): CompiledProgram {
   const cachedData = readCode(codeFile);
   const script = new Script(
     // V8 holds such a text in one byte for each character.
-    `(function (require, __filename, __dirname) {${readFileSync(file, "latin1")}\n})`,
+    `(function (require, __filename, __dirname, __import) {${readFileSync(file, "latin1")}\n})`,
     {
       filename: file,
       ...(cachedData === null ? {} : { cachedData }),
-      importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
     },
   );
   return {
     run() {
       const wrapped = script.runInThisContext() as Wrapped;
-      wrapped(createRequire(file), file, dirname(file));
+      // A script has no `import()` of its own without an experimental flag.
+      wrapped(createRequire(file), file, dirname(file), (name) => import(name));
     },
     writeCode: () => writeFileSync(codeFile, script.createCachedData()),
   };
