@@ -232,16 +232,19 @@ export class BudgetBook {
 
   /**
    * Charges a record to each of its accounts, in the period in which it ended. Call it before the
-   * record is added to the sums of usage.
+   * record is added to the sums of usage. `target`: with the model's name, which the record
+   * may not have.
    */
-  charge(record: UsageRecord, labels: readonly string[], nowMs: number): void {
+  charge(
+    record: UsageRecord,
+    labels: readonly string[],
+    nowMs: number,
+    target: Target = record,
+  ): void {
     if (record.cacheHit) return;
-    this.#charge(this.#index.collect(record.userPath, labels, nowMs, childOf), record, nowMs);
-    this.#charge(
-      this.#index.collectForModels(record.userPath, record, nowMs, childOf),
-      record,
-      nowMs,
-    );
+    const { userPath } = record;
+    this.#charge(this.#index.collect(userPath, labels, nowMs, childOf), record, nowMs);
+    this.#charge(this.#index.collectForModels(userPath, target, nowMs, childOf), record, nowMs);
   }
 
   #charge(accounts: readonly Account[], record: UsageRecord, nowMs: number): void {

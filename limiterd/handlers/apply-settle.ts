@@ -4,6 +4,7 @@
  */
 
 import { addCost } from "../../shared/domain/money.js";
+import { type Target, unknownModelName } from "../../shared/domain/target-name.js";
 import { flawOf } from "../../shared/wire/execution.js";
 import type { Settle } from "../../shared/wire/message-to-daemon.js";
 import { acknowledge, type HeldLease, type PeerState } from "../peer.js";
@@ -74,8 +75,14 @@ function recordUsage(state: DaemonState, proxyId: string, settle: Settle, nowMs:
   const { provider, responseId } = settle.record;
   if (settle.part === "final") return recordFinal(state, { record, provider, responseId }, nowMs);
   if (record.totalCost !== null) addCost(state.counts.cost, record.totalCost);
-  addRecord(state, record, nowMs);
+  addRecord(state, record, nowMs, executedTarget(settle, record));
   if (responseId !== "") state.pending.add(responseId, record, nowMs);
+}
+
+/** The target of a record, although the record may say that its model is unknown. */
+function executedTarget({ target }: Settle, record: UsageRecord): Target {
+  const { provider, model } = record;
+  return target?.provider === provider && model === unknownModelName ? target : record;
 }
 
 interface FinalUsage {
@@ -115,8 +122,13 @@ function totalOf({ inputTokens, outputTokens }: UsageRecord): number {
 }
 
 /** Budgets first: they may look up earlier spend in the sums. */
-export function addRecord(state: DaemonState, record: UsageRecord, nowMs: number): void {
+export function addRecord(
+  state: DaemonState,
+  record: UsageRecord,
+  nowMs: number,
+  target: Target = record,
+): void {
   const { budgets, usage } = state;
-  if (budgets.budgets.size > 0) budgets.charge(record, state.labelsOf(record.keyId), nowMs);
+  if (budgets.budgets.size > 0) budgets.charge(record, state.labelsOf(record.keyId), nowMs, target);
   usage.add(record, nowMs);
 }

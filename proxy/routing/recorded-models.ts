@@ -6,7 +6,7 @@
 import { unlistedModelsMax } from "../../shared/bounds.js";
 import type { Config } from "../../shared/config/config.js";
 import { modelName } from "../../shared/config/model-name.js";
-import type { Target } from "../../shared/domain/target-name.js";
+import { type Target, unknownModelName } from "../../shared/domain/target-name.js";
 import { dayMs } from "../../shared/time.js";
 import type { ModelCatalog } from "./model-catalog.js";
 
@@ -16,9 +16,6 @@ export interface RecordedModels {
   /** `answered`: the provider has worked on the request, so it knows the model. */
   nameOf(target: Target, answered: boolean): string;
 }
-
-/** No provider has a model of this name. */
-export const unknownModelName = "(unknown)";
 
 export function createRecordedModels(
   config: Pick<Config, "virtualModels" | "prices"> & Partial<Pick<Config, "aliases">>,

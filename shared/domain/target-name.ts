@@ -18,6 +18,9 @@ export interface Target {
   readonly unpriced?: boolean;
 }
 
+/** The recorded name of models that no provider is known to have; none has a model of this name. */
+export const unknownModelName = "(unknown)";
+
 /** The model's name as sent to the provider. */
 export function sentModel({ model, sent }: Target): string {
   return sent ?? model;

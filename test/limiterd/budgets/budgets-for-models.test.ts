@@ -1,7 +1,7 @@
 /** Budgets on user paths that are for some models: where they differ from the others. */
 import t from "tap";
 import type { BudgetDefinition } from "../../../shared/domain/budget.js";
-import type { Target } from "../../../shared/domain/target-name.js";
+import { type Target, unknownModelName } from "../../../shared/domain/target-name.js";
 import type { FromDaemon } from "../../../shared/wire/message-from-daemon.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import {
@@ -35,13 +35,18 @@ function admit(
 }
 
 /** A request that cost this many dollars. */
-function spend(peer: TestPeer, target: Target, dollars: number, userPath = path): void {
+function spend(
+  peer: TestPeer,
+  target: Target,
+  dollars: number,
+  { userPath = path, recorded = target } = {},
+): void {
   const answer = admit(peer, [target], { userPath });
   if (answer.kind !== "admitted") throw new Error(JSON.stringify(answer));
   const cost = { inputCost: dollars * usd, outputCost: 0, totalCost: dollars * usd };
   peer.send({
     ...settleOf(leaseOf(answer, userPath, target), ++sequence, 10),
-    record: executed({ requestId: `r${sequence}`, ...target, ...cost }),
+    record: executed({ requestId: `r${sequence}`, ...recorded, ...cost }),
   });
 }
 
@@ -100,6 +105,17 @@ t.test(
   },
 );
 
+t.test("a model that is recorded as unknown is charged under its own name", async (t) => {
+  const daemon = startDaemon([], { nowMs: noon, budgets: [images] });
+  const peer = daemon.proxy("p");
+  spend(peer, image, 0.4);
+  spend(peer, image, 0.6, { recorded: { ...image, model: unknownModelName } });
+  t.same(await spent(daemon), { "/team gpt-image-* o3": 1 });
+  spend(peer, chat, 2, { recorded: { ...chat, model: unknownModelName } });
+  t.same(await spent(daemon), { "/team gpt-image-* o3": 1 });
+  t.match(admit(peer, [image]), { kind: "exceeded", spentUsd: 1 });
+});
+
 t.test("a reroute passes over its models, whether rules are on or off", async (t) => {
   for (const rateLimitsEnabled of [true, false]) {
     const daemon = startDaemon([], { nowMs: noon, budgets: [images], rateLimitsEnabled });
@@ -122,7 +138,7 @@ t.test("each child of a template has its own; it outlives a restart", async (t) 
   const daemon = startDaemon([], { nowMs: noon, budgets: [each] });
   const peer = daemon.proxy("p");
   spend(peer, image, 2);
-  spend(peer, image, 0.5, "/team/bob");
+  spend(peer, image, 0.5, { userPath: "/team/bob" });
   t.match(admit(peer, [image]), { kind: "exceeded", subject: path });
   const key = { subject: "/team", period: "daily", models: "o3,gpt-image-*" };
   const { children } = await ask(daemon, "budgets.children", key);
@@ -138,7 +154,7 @@ t.test("one that is made later begins with what its models have cost", async (t)
   const peer = daemon.proxy("p");
   spend(peer, image, 2);
   spend(peer, chat, 4);
-  spend(peer, image, 0.5, "/team/bob");
+  spend(peer, image, 0.5, { userPath: "/team/bob" });
   await daemon.flush();
   const key = { user_path: "/team", models: ["gpt-image-*"], amount: 1 };
   await ask(daemon, "budgets.put", { ...key, budget_key: { period: "monthly" } });

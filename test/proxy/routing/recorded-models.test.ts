@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import t from "tap";
 import type { ModelCatalog } from "../../../proxy/routing/model-catalog.js";
-import { createRecordedModels, unknownModelName } from "../../../proxy/routing/recorded-models.js";
+import { createRecordedModels } from "../../../proxy/routing/recorded-models.js";
 import { buildCatalog } from "../../../proxy/routing/resolve-model.js";
 import { unlistedModelsMax } from "../../../shared/bounds.js";
 import type { Config } from "../../../shared/config/config.js";
+import { unknownModelName } from "../../../shared/domain/target-name.js";
 import { dayMs } from "../../../shared/time.js";
 import { providerConfig } from "../../support/provider-config.js";
 
