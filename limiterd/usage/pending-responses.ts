@@ -6,7 +6,7 @@
  */
 import type { BackgroundConfig } from "../../shared/config/config.js";
 import { isMoment } from "../../shared/time.js";
-import { detailsOf } from "../../shared/usage/usage-details.js";
+import { hasUnits, negatedDetails } from "../../shared/usage/usage-details.js";
 import { interimStatus } from "../../shared/wire/execution.js";
 import type { Change, Store } from "../store/store.js";
 import type { Contributor } from "../store/writer.js";
@@ -180,10 +180,12 @@ export function estimateMark({ atMs, provider, model, requestId }: UsageRecord):
 
 /**
  * The record that cancels an estimate, at the estimate's path and time. The fee per request stays
- * with the estimate: the request was made.
+ * with the estimate: the request was made. If the estimate has units with fees of their own, which
+ * its total doesn't tell from the fee per request, all of it is cancelled.
  */
 export function withdrawalOf(record: UsageRecord): UsageRecord {
-  const { atMost, details, inputCost, outputCost } = record;
+  const { atMost, details, inputCost, outputCost, totalCost } = record;
+  const withoutFee = (inputCost ?? 0) + (outputCost ?? 0);
   return {
     ...record,
     status: interimStatus,
@@ -193,13 +195,12 @@ export function withdrawalOf(record: UsageRecord): UsageRecord {
     cacheWriteInputTokens: negative(record.cacheWriteInputTokens),
     inputCost: negativeCost(record.inputCost),
     outputCost: negativeCost(record.outputCost),
-    totalCost: record.totalCost === null ? null : negative((inputCost ?? 0) + (outputCost ?? 0)),
+    totalCost: negativeCost(totalCost === null || hasUnits(details) ? totalCost : withoutFee),
     rewriteTokensSaved: 0,
     rewriteCostSaved: null,
     latencyMs: 0,
     firstByteMs: null,
-    // It is repriced in the tier and the region of the estimate.
-    details: details === null ? null : detailsOf(details.serviceTier, {}, details.region),
+    details: negatedDetails(details),
     atMost:
       atMost === null ? null : { tokens: negative(atMost.tokens), cost: negativeCost(atMost.cost) },
   };

@@ -7,7 +7,12 @@ import { isCount } from "../../shared/checked.js";
 import { costSources, isSignedPicoUsd, type PicoUsd } from "../../shared/domain/money.js";
 import { isNormalUserPath } from "../../shared/domain/user-path.js";
 import { isMoment } from "../../shared/time.js";
-import { detailsFromFlat, detailsToFlat, flawOfDetails } from "../../shared/usage/usage-details.js";
+import {
+  detailsFromFlat,
+  detailsToFlat,
+  flawOfDetails,
+  negatedDetails,
+} from "../../shared/usage/usage-details.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { Settle } from "../../shared/wire/message-to-daemon.js";
 
@@ -248,7 +253,7 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     typeof providerRequestId !== "string" ||
     typeof providerKey !== "string" ||
     details === undefined ||
-    flawOfDetails(details) !== null
+    (flawOfDetails(details) !== null && flawOfDetails(negatedDetails(details)) !== null)
   )
     return null;
   if (

@@ -164,7 +164,7 @@ function costsOf(
     record.total_cost !== null
   )
     return null;
-  // A record that cancels an estimate has negative tokens.
+  // A record that cancels an estimate has negative counts.
   const sign = record.total_tokens < 0 ? -1 : 1;
   const usage: Usage = {
     inputTokens: sign * record.input_tokens,
@@ -173,7 +173,7 @@ function costsOf(
     cachedInputTokens: sign * record.cached_input_tokens,
     cacheWriteInputTokens: sign * record.cache_write_input_tokens,
     reportedCost: null,
-    details: readDetails(record),
+    details: readDetails(record, sign),
   };
   const isUnmetered = usage.totalTokens === 0 && usage.details === null;
   const ofRequest = isUnmetered ? priceUnmetered(price) : priceUsage(usage, price);
@@ -185,8 +185,10 @@ function costsOf(
     : { inputCost: 0 - inputCost, outputCost: 0 - outputCost, totalCost: 0 - totalCost };
 }
 
-function readDetails(record: RecordItem): Usage["details"] {
-  const counts = Object.fromEntries(detailNames.map((name) => [name, record[detailFields[name]]]));
+function readDetails(record: RecordItem, sign: number): Usage["details"] {
+  const counts = Object.fromEntries(
+    detailNames.map((name) => [name, sign * record[detailFields[name]]]),
+  );
   return detailsOf(record.service_tier, counts, record.region);
 }
 

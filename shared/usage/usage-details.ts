@@ -134,6 +134,22 @@ export function addedDetails(a: UsageDetails | null, b: UsageDetails | null): Us
   };
 }
 
+/** The details of a record that cancels another. */
+export function negatedDetails(details: UsageDetails | null): UsageDetails | null {
+  if (details === null || details.counts === noDetailCounts) return details;
+  const counts: Partial<Record<DetailName, number>> = {};
+  for (const name of detailNames) counts[name] = 0 - details.counts[name];
+  return { ...details, counts: counts as DetailCounts };
+}
+
+const tokenDetail = /Tokens$/;
+
+/** Whether anything but tokens is counted, such as searches, which may have fees. */
+export function hasUnits(details: UsageDetails | null): boolean {
+  const counts = details?.counts ?? noDetailCounts;
+  return detailNames.some((name) => counts[name] > 0 && !tokenDetail.test(name));
+}
+
 /** The counts, for sums; null if all are 0. */
 export function countsIn(details: UsageDetails | null): Record<DetailName, number> | null {
   if (details === null || details.counts === noDetailCounts) return null;

@@ -1,5 +1,7 @@
 import t from "tap";
 import { PendingResponses, withdrawalOf } from "../../../limiterd/usage/pending-responses.js";
+import { addRollup, emptyRollup, rollupOf } from "../../../limiterd/usage/rollup.js";
+import { recordsFromStored, recordsToStored } from "../../../limiterd/usage/usage-records.js";
 import type { RecordItem } from "../../../shared/api/record-item.js";
 import { detailsOf } from "../../../shared/usage/usage-details.js";
 import type { Settle } from "../../../shared/wire/message-to-daemon.js";
@@ -50,6 +52,26 @@ t.test("what is taken back is what was charged, and nothing else", async (t) => 
     status: 102,
   });
   t.ok(Object.is(back.totalCost, 0), "there is no negative nothing");
+});
+
+t.test("the counts of an estimate and of its withdrawal add up to nothing", async (t) => {
+  const counts = { reasoningTokens: 6000, webSearches: 3 };
+  const charged = { ...estimate, inputCost: 3, outputCost: 3, totalCost: 36 };
+  const record = { ...charged, details: detailsOf("flex", counts, "us") };
+  const back = withdrawalOf(record);
+  t.match(back, { inputCost: -3, outputCost: -3, totalCost: -36 }, "with the fees of the searches");
+  t.match(back.details, {
+    serviceTier: "flex",
+    region: "us",
+    counts: { reasoningTokens: -6000, webSearches: -3, images: 0 },
+  });
+  const stored = recordsFromStored(recordsToStored(1, [back]));
+  t.same(stored![0]!.details, back.details, "as stored");
+  const sum = emptyRollup();
+  for (const each of [record, back]) addRollup(sum, rollupOf(each));
+  t.match(sum.details, { reasoningTokens: 0, webSearches: 0 });
+  const reasoned = { ...charged, details: detailsOf(null, { reasoningTokens: 5 }) };
+  t.match(withdrawalOf(reasoned), { totalCost: -6 }, "the fee per request stays");
 });
 
 t.test("the fee per request stays with the estimate", async (t) => {

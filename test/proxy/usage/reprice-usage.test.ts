@@ -16,6 +16,7 @@ prices:
   local/asked: { per_request: 0.5 }
   local/both: { input: 2, output: 10, cached_input: 1, per_request: 0.5 }
   local/tiered: { input: 2, output: 10, cached_input: 1, service_tiers: { flex: 0.5 } }
+  local/reasoning: { input: 2, output: 10, cached_input: 1, reasoning: 30, per_request: 0.5, per_web_search: 0.01 }
   local/drawn: { per_image: 1, images: { hd: 2 } }
 `).gateway;
 
@@ -150,6 +151,20 @@ t.test("which records are repriced", async (t) => {
         cached_input_tokens: -500,
       },
       -cost,
+    ],
+    [
+      "what cancels an estimate with reasoning",
+      {
+        model: "reasoning",
+        input_tokens: -1000,
+        output_tokens: -100,
+        total_tokens: -1100,
+        cached_input_tokens: -500,
+        reasoning_tokens: -50,
+        web_searches: -3,
+        status: 102,
+      },
+      -(cost + 50 * 20e6 + 3e10),
     ],
   ] as const) {
     const { booked } = await repriced([recordOf(changes as Partial<RecordItem>)], question);
