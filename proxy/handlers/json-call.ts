@@ -49,6 +49,7 @@ import type { RequestContext } from "../request-context.js";
 import { notOffered } from "../routing/not-offered.js";
 import type { RefusedPart } from "../upstream/errors/refused-part.js";
 import { LargeBody } from "../upstream/large-body.js";
+import { boundFields } from "../usage/usage-bound.js";
 import {
   type CallParts,
   type ModelCall,
@@ -371,7 +372,10 @@ class JsonCall implements ModelCall {
     memory.give(Math.max(0, this.#translationBytes - keepsBytes));
     this.#parsed = null;
     this.#translations = null;
-    for (const body of this.#sent ?? []) body.release();
+    if (this.#sent !== null) {
+      const fields = boundFields(this.#bytes, this.#body.members);
+      for (const body of this.#sent) body.release(fields);
+    }
     if (!isLarge) return;
     this.#promptBytes = promptBytes(this.#bytes);
     memory.give(this.#bytes.length);

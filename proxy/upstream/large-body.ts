@@ -13,6 +13,7 @@ export class LargeBody {
   /** The length of the body. */
   readonly bytes: number;
   #held: Buffer | null;
+  #fields: Buffer | null = null;
 
   constructor(held: Buffer) {
     this.bytes = held.length;
@@ -36,8 +37,17 @@ export class LargeBody {
     return this.#held;
   }
 
-  /** Releases the body: it won't be sent again. Pieces on their way are sent to the end. */
-  release(): void {
+  /** JSON of the body, or of the fields that were kept when it was released. */
+  get fields(): Buffer | null {
+    return this.#held ?? this.#fields;
+  }
+
+  /**
+   * Releases the body: it won't be sent again. Pieces on their way are sent to the end. `fields`:
+   * the JSON of fields to keep for the charge of an answer that is lost.
+   */
+  release(fields: Buffer | null = null): void {
+    this.#fields = fields;
     this.#held = null;
   }
 }

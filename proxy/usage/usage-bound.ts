@@ -10,6 +10,8 @@ import { greatest } from "../../shared/long-lists.js";
 import type { Operation } from "../../shared/operation.js";
 import { detailsOf, type UsageDetails } from "../../shared/usage/usage-details.js";
 import { JsonPicker, type Picks } from "../body/json-picker.js";
+import type { JsonMember } from "../body/scan-json.js";
+import { LargeBody } from "../upstream/large-body.js";
 import type { RequestBody } from "../upstream/upstream.js";
 import { isWithoutModel, pictures, withoutOutput } from "./count-usage.js";
 import { regionIn, tierIn } from "./read-usage.js";
@@ -115,11 +117,29 @@ const requestPicks: Picks = new Map<string, "all" | Picks>([
   ["extra_body", new Map([["google", new Map(all(thinkingConfigs))]])],
 ]);
 
+/** The most bytes of the fields that a released body keeps. */
+const keptBytesMax = 4096;
+
+/**
+ * The fields that a bound and an estimate need, cut from a body without reading the rest of it.
+ */
+export function boundFields(bytes: Buffer, members: readonly JsonMember[]): Buffer {
+  const kept: string[] = [];
+  let left = keptBytesMax;
+  for (const { key, start, end } of members) {
+    left -= requestPicks.has(key) ? end - start : 0;
+    if (!requestPicks.has(key) || left < 0) continue;
+    kept.push(`${JSON.stringify(key)}:${bytes.toString("latin1", start, end)}`);
+  }
+  return Buffer.from(`{${kept.join(",")}}`, "latin1");
+}
+
 /** The rest, which may be many values, isn't parsed. Empty if the body isn't an object. */
 function fieldsOf(body: RequestBody): Fields {
-  if (!Buffer.isBuffer(body)) return {};
+  const json = body instanceof LargeBody ? body.fields : body;
+  if (!Buffer.isBuffer(json)) return {};
   const picker = new JsonPicker(requestPicks);
-  picker.append(body);
+  picker.append(json);
   const fields = picker.value();
   return isObject(fields) ? fields : {};
 }

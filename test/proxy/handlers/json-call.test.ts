@@ -6,6 +6,8 @@ import { keptAsSignature } from "../../../proxy/dialects/shared/kept-reasoning.j
 import { readJsonCall, signedForGoogle } from "../../../proxy/handlers/json-call.js";
 import type { ModelCall } from "../../../proxy/handlers/model-call.js";
 import { LargeBody } from "../../../proxy/upstream/large-body.js";
+import { thinkingBudget } from "../../../proxy/usage/hidden-reasoning.js";
+import { outputMax, sentRequestOf } from "../../../proxy/usage/usage-bound.js";
 import { largeBodyBytes, translatedBodyFactor } from "../../../shared/bounds.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
 import { openaiChat } from "../../../shared/config/host-traits.js";
@@ -371,6 +373,27 @@ t.test("once it is answered, a large body is let go, and its memory is free", as
     t.equal(call.promptBytes, promptBytes);
     t.equal(exchange.ledger.held, left.length, `${operation} to ${provider.name}`);
   }
+});
+
+t.test("once it is answered, a large body still says what bounds its charge", async (t) => {
+  const asked = {
+    ...{ max_tokens: 2000, n: 2, service_tier: "flex", metadata: { max_tokens: 7 } },
+    thinking: { type: "enabled", budget_tokens: 1500 },
+  };
+  const messages = [{ role: "user", content: "x".repeat(2 * largeBodyBytes) }];
+  const exchange = new FakeExchange();
+  exchange.sentPieces = [Buffer.from(JSON.stringify({ model: "x", messages, ...asked }))];
+  const call = callIn(await readFrom(exchange, "chat_completions", 1e9));
+  t.equal(call.problemAt(chatty, "y"), null);
+  const request = call.requestTo(chatty, "y", []);
+  const sent = () =>
+    sentRequestOf({ operation: "chat_completions", request, promptBytes: () => 1 });
+  const whileHeld = sent().fields();
+  t.match(whileHeld, { ...asked, metadata: undefined });
+  call.answered();
+  t.same(sent().fields(), whileHeld);
+  t.equal(outputMax(sent()), 4000);
+  t.equal(thinkingBudget(sent()), 1500);
 });
 
 t.test(
