@@ -237,7 +237,7 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
     }: Ended = nothingElse,
   ): void {
     this.ended = true;
-    const executed = this.status !== 0 || this.isSent;
+    const executed = this.status !== 0 || this.isSent || this.isResent;
     this.#resolve({
       status,
       usage,

@@ -17,6 +17,8 @@ export class RequestUnderWay<Request> {
   aborted = false;
   /** Whether it has left for the provider. */
   isSent = true;
+  /** Whether it was lost and left again. */
+  isResent = false;
   paused = false;
   forwarded: Forwarded | null = null;
   readonly #promise: Promise<Forwarded>;
@@ -34,6 +36,9 @@ export class RequestUnderWay<Request> {
       return {
         get isSent() {
           return it.isSent;
+        },
+        get isResent() {
+          return it.isResent;
         },
         pause: () => {
           this.paused = true;
