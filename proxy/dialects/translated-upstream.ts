@@ -167,10 +167,9 @@ class TranslatingSink implements UpstreamSink {
       translated = translate();
     } catch (error) {
       if (!(error instanceof UntranslatableAnswer)) return this.onBug(error);
-      return this.#fail({
-        kind: error instanceof FailedAnswer ? "broken" : "untranslatable",
-        reason: error.message,
-      });
+      const isFailedAnswer = error instanceof FailedAnswer;
+      const kind = isFailedAnswer ? "broken" : "untranslatable";
+      return this.#fail({ kind, reason: error.message, isFailedAnswer });
     }
     if (translated !== null) this.#sink.onData(translated);
   }

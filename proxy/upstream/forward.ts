@@ -204,7 +204,8 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
     const { kind, reason } = failure;
     if (kind === "untranslatable") return this.#endUntranslatable(reason);
     if (this.exchange.begun) return this.endCut(failure);
-    this.#endUnanswered(failure, this.charge("cut", reason));
+    const end = failure.isFailedAnswer === true ? "failed" : "cut";
+    this.#endUnanswered(failure, this.charge(end, reason));
   }
 
   /** An empty stream isn't a model's answer; see `#endWithoutAnswer`. */

@@ -7,26 +7,29 @@
  * | complete | a usage | as reported | |
  * | complete | a usage of 0 tokens of a model that writes text | as reported | request |
  * | complete | no usage | estimate | request, if a model ran on text |
+ * | complete | a stream that begins with an error | as for an error | |
+ * | complete | a stream that holds nothing but a failure | as for failed | |
  * | running | the start of a background response | estimate of the prompt | request |
  * | failed | a usage | as reported | as reported: the fee is unknown |
  * | failed | no usage, or 0 tokens | | request, if a model ran on text |
  * | error | 408, 504, 524, or the first event of a stream | | request, if a model ran on text |
  * | error | any other | | |
- * | untranslatable | a whole answer with a usage | as reported | |
+ * | untranslatable | a whole answer with a usage | as for complete | |
  * | untranslatable | anything else | what came | request |
+ * | cut | a stream up to its last event, with a usage | as for complete | |
  * | cut | nothing; the request wasn't sent whole | | |
  * | cut | nothing | estimate of the prompt and hidden reasoning | request |
  * | cut | part of an answer | what came, and hidden reasoning unless it is shown | request |
- * | cut | the status of an error | as for an error | |
+ * | cut | the status of an error, or a stream that begins with an error | as for an error | |
  *
  * A request that was lost and sent again adds its own bound in each row.
  *
  * Not here: the usage that an answer reports or shows (`response-meter.ts`), and its price.
  */
-import { countsNothing, type MeteredUsage, unmetered } from "./count-usage.js";
+import { countsNothing, joinedNotes, type MeteredUsage, unmetered } from "./count-usage.js";
 import { withHiddenReasoning } from "./hidden-reasoning.js";
 import type { ResponseMeter } from "./response-meter.js";
-import { added, noUsage } from "./usage.js";
+import { added, noUsage, type Usage } from "./usage.js";
 import { isBoundedByTokens, type SentRequest, usageBound } from "./usage-bound.js";
 
 /** How a call ended. */
@@ -86,12 +89,14 @@ function chargeForAnswer(
   const { status, meter } = call;
   switch (end) {
     case "complete":
+      if (meter.beginsWithError) return chargeForAnswer(call, "error", note, answer);
+      if (meter.isFailed) return chargeForAnswer(call, "failed", note, answer);
       return chargeForComplete(call, meter.usageOf(answer));
     case "running":
       return bounded(call, meter.usageOfPrompt(note));
     case "failed": {
       const { usage, estimated } = meter.usageOf(answer);
-      return usage === null || estimated || usage.totalTokens === 0
+      return usage === null || estimated || isNothing(usage)
         ? onlyBounded(call, note)
         : { usage, estimated, atMost: usage, note };
     }
@@ -101,10 +106,13 @@ function chargeForAnswer(
         : { ...unmetered, note };
     case "untranslatable": {
       const seen = meter.usageSeen(note);
-      return seen.estimated ? bounded(call, seen) : seen;
+      return seen.estimated ? bounded(call, seen) : chargeForComplete(call, seen);
     }
     case "cut":
-      if (status >= 300) return chargeForAnswer(call, "error", note, answer);
+      if (status >= 300 || meter.beginsWithError)
+        return chargeForAnswer(call, "error", note, answer);
+      if (meter.isUsageComplete)
+        return withNote(chargeForAnswer(call, "complete", note, answer), note);
       if (status === 0 && !call.isSent) return { ...unmetered, note };
       return chargeForCut(call, status === 0 ? meter.usageOfPrompt(note) : meter.usageSeen(note));
   }
@@ -119,8 +127,8 @@ function chargeForComplete(call: EndedCall, metered: MeteredUsage): MeteredUsage
 }
 
 function chargeForCut(call: EndedCall, seen: MeteredUsage): MeteredUsage {
-  if (seen.usage === null || (call.status !== 0 && call.meter.isOutputKnown))
-    return bounded(call, seen);
+  const isKnown = !seen.estimated || (call.status !== 0 && call.meter.isOutputKnown);
+  if (seen.usage === null || isKnown) return bounded(call, seen);
   const usage = withHiddenReasoning(seen.usage, call.sentRequest(), call.elapsedMs());
   return bounded(call, { ...seen, usage });
 }
@@ -128,6 +136,14 @@ function chargeForCut(call: EndedCall, seen: MeteredUsage): MeteredUsage {
 function bounded(call: EndedCall, charge: MeteredUsage): MeteredUsage {
   const { usage } = charge;
   return usage === null ? charge : { ...charge, atMost: usageBound(usage, call.sentRequest()) };
+}
+
+function withNote(charge: MeteredUsage, note: string | null): MeteredUsage {
+  return { ...charge, note: joinedNotes(note, charge.note) };
+}
+
+function isNothing({ totalTokens, reportedCost }: Usage): boolean {
+  return totalTokens === 0 && reportedCost === null;
 }
 
 /** Charges nothing for a request that the provider may have executed all the same. */

@@ -71,6 +71,7 @@ const withoutText: ReadonlySet<Operation> = new Set<Operation>([
 const withText: ReadonlySet<Operation> = new Set<Operation>([
   "chat_completions",
   "responses",
+  "compact",
   "messages",
   "completions",
   "generate_content",

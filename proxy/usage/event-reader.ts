@@ -89,6 +89,8 @@ function placesOf(operation: Operation): Places {
 export class EventReader {
   contentChars = 0;
   errorSeen = false;
+  /** An error came before any usage or part of an answer. */
+  beginsWithError = false;
   /** A reason was seen why the answer ended. */
   finished = false;
   /** A reason was seen why the answer failed. */
@@ -189,10 +191,11 @@ export class EventReader {
         this.finished ||= isResponse;
       } else if (letter === "u" || letter === "e" || letter === "o") matters = true;
       else {
-        if (letter === "r" && place[0].startsWith('"reasoning_content"')) this.reasoningSeen = true;
         const start = places.lastIndex;
         const end = stringEnd(data, start - 1);
         if (end === -1) return false;
+        if (letter === "r" && end - 1 > start && place[0].startsWith('"reasoning_content"'))
+          this.reasoningSeen = true;
         this.contentChars += end - 1 - start;
         places.lastIndex = end;
       }
@@ -221,7 +224,11 @@ export class EventReader {
   #readValue(value: unknown): boolean {
     if (!isObject(value)) return false;
     const isError = isErrorEvent(value);
-    if (isError) this.errorSeen = true;
+    if (isError) {
+      const isFirst = this.contentChars === 0 && !this.#hasPart && this.#usage === null;
+      this.beginsWithError ||= isFirst && !this.errorSeen;
+      this.errorSeen = true;
+    }
     this.model ??= modelNamedIn(value);
     this.#addUsage(findUsage(value));
     const choices = value["choices"];

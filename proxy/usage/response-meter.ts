@@ -53,6 +53,8 @@ export interface TranslationReport {
   readonly untranslatedBytes: number;
   /** Why the rest of a stream wasn't translated, for the log; or null. */
   readonly refused: string | null;
+  /** Whether an event couldn't be translated; the client got an error in its place. */
+  readonly failed?: boolean;
 }
 
 /**
@@ -129,6 +131,27 @@ export class ResponseMeter {
   /** Whether the stream is nothing but a failure of the model. */
   get isFailed(): boolean {
     return this.#tap?.isFailed === true;
+  }
+
+  /** Whether an error was the first event of the stream that is more than a sign of life. */
+  get beginsWithError(): boolean {
+    if (this.#tap?.beginsWithError !== true) return false;
+    const translation = this.#translation;
+    // The error may be the translation's, or follow a usage that had no event in this dialect.
+    return (
+      translation === null ||
+      (translation.failed !== true &&
+        translation.untranslatedBytes === 0 &&
+        readUsage(translation.usage).kind === "absent")
+    );
+  }
+
+  /** Whether the last event of a stream has passed, and all of its usage. */
+  get isUsageComplete(): boolean {
+    const tap = this.#tap;
+    if (tap === null || !tap.finished || tap.errorSeen || tap.note !== null) return false;
+    if (this.#translation !== null) return readUsage(this.#translation.usage).kind === "usage";
+    return tap.contentCharsSinceUsage === 0 && tap.usage.kind === "usage";
   }
 
   /** Whether a stream that has ended holds a complete answer. */

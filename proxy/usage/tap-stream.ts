@@ -39,7 +39,9 @@ export interface StreamTap {
   /** Whether an event was an error; see `isErrorEvent`. */
   readonly errorSeen: boolean;
   /** As in `EventReader`. */
+  readonly beginsWithError: boolean;
   readonly reasoningSeen: boolean;
+  readonly finished: boolean;
   /** Whether the answer is nothing but a failure of the model. */
   readonly isFailed: boolean;
   /** Whether the events hold a complete answer; true in dialects that have no sign of its end. */
@@ -118,6 +120,14 @@ class Tap implements StreamTap {
 
   get errorSeen(): boolean {
     return this.#reader.errorSeen;
+  }
+
+  get beginsWithError(): boolean {
+    return this.#reader.beginsWithError;
+  }
+
+  get finished(): boolean {
+    return this.#reader.finished;
   }
 
   get reasoningSeen(): boolean {

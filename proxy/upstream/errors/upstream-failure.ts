@@ -19,6 +19,8 @@ export interface UpstreamFailure {
     | "refused"
     | "exhausted";
   readonly reason: string;
+  /** The provider's answer came, and says that the model failed. */
+  readonly isFailedAnswer?: boolean;
 }
 
 /** RFC 9110 section 15: a response that isn't informational has one of these statuses. */

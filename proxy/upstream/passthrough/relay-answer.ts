@@ -181,9 +181,12 @@ class Relaying extends AnswerRelay<RelayRequest> {
       });
     this.what.onAnswer?.(text);
     const responseId = unfinishedId(this.what.operation, answer);
+    const isNothing = this.#isNothing(text);
     const charged =
-      responseId === "" ? this.charge("complete", null, answer) : this.charge("running");
-    const outcome = this.#isNothing(text) ? "upstream_error" : "complete";
+      responseId === ""
+        ? this.charge(isNothing ? "failed" : "complete", null, answer)
+        : this.charge("running");
+    const outcome = isNothing ? "upstream_error" : "complete";
     this.end(charged, { status, outcome, finish }, { responseId });
   }
 

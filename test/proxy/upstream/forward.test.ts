@@ -852,6 +852,40 @@ t.test("a failed answer without content is charged the usage that it reports", a
   }
 });
 
+t.test("a translated answer that says that the model failed is charged as reported", async (t) => {
+  const usage = { prompt_tokens: 5000, completion_tokens: 80, total_tokens: 5080 };
+  const translator = { usage, untranslatedBytes: 0, refused: null, failed: false };
+  const whole = new Forwarding({ translator, reasonsByDefault: () => true }).head(200);
+  const reason = "the provider ended its answer with an error";
+  whole.sink.onFailure({ kind: "broken", reason, isFailedAnswer: true });
+  const expected = { usage: { totalTokens: 5080 }, atMost: { totalTokens: 5080 } };
+  t.match(await whole.finished(), { ...expected, estimated: false });
+});
+
+t.test("a stream that begins with an error has only a bound, held or not", async (t) => {
+  for (const holdsHead of [false, true]) {
+    const forwarding = new Forwarding({ holdsHead }).head(200, eventStream);
+    forwarding.data('data: {"error":{"message":"overloaded"}}\n\n');
+    if (!holdsHead) forwarding.end();
+    t.match(
+      await forwarding.finished(),
+      { usage: null, atMost: { totalTokens: Number }, outcome: "upstream_error" },
+      `${holdsHead}`,
+    );
+  }
+});
+
+t.test("a request that was lost on a kept connection has a bound in its record", async (t) => {
+  const forwarding = new Forwarding();
+  forwarding.isResent = true;
+  forwarding.fail("unreachable", "ECONNREFUSED");
+  t.match(await forwarding.finished(), {
+    usage: null,
+    executed: true,
+    atMost: { totalTokens: Number },
+  });
+});
+
 t.test("after the first byte nothing fails over, nor when the client leaves", async (t) => {
   const table: readonly ((forwarding: Forwarding) => void)[] = [
     (it) => void it.head(200, eventStream).data(chunk("a")).fail("broken"),
@@ -1188,7 +1222,8 @@ t.test(
         const { usage, estimated, executed, outcome } = forwarded;
         if (
           !isSane(forwarded) ||
-          !estimated ||
+          // The stream has no more to say once its usage was read.
+          estimated === cut >= usageAt ||
           !executed ||
           outcome !== (side === "client" ? "client_gone" : "upstream_cut")
         )

@@ -21,6 +21,9 @@ const delta = (text: string) =>
   `data: ${JSON.stringify({ choices: [{ delta: { content: text } }] })}\n\n`;
 const thought = (text: string) => delta(text).replace("content", "reasoning_content");
 const running = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 20, total_tokens: 23 } })}\n\n`;
+const finish = running.replace('"choices":[]', '"choices":[{"delta":{},"finish_reason":"stop"}]');
+const failed = finish.replace("stop", "function_call_filter: NO_IMAGE");
+const start = running.replace("20", "1").replace("23", "4");
 const failure = 'data: {"error":{"message":"overloaded"}}\n\n';
 
 interface Call {
@@ -91,7 +94,16 @@ t.test("what a call is charged, by how it ended", async (t) => {
     ["complete", { body: '{"choices":[]}', operation: "files" }, nothing],
     ["running", { body: reports(5) }, [10, true, request]],
     ["failed", { body: reports(5) }, [5, false, 5]],
+    ["complete", { events: failure }, onlyBounded],
+    ["complete", { events: failure, translation: {} }, onlyBounded],
+    ["complete", { events: failure, translation: { failed: true } }, [10, true, request]],
+    ["complete", { events: failure, translation: { usage: usage(5) } }, [5, true, request]],
+    ["complete", { events: delta("x".repeat(8)) + failure }, [12, true, request]],
+    ["complete", { events: start + failure, seconds: 3 }, [4, true, request]],
+    ["complete", { events: failed }, [23, false, 23]],
+    ["complete", { body: reports(0), operation: "compact" }, [0, false, request]],
     ["failed", { body: reports(0) }, onlyBounded],
+    ["failed", { body: reports(0).replace("}}", ',"cost":0.25}}') }, [0, false, 0]],
     ["failed", { body: "{}" }, onlyBounded],
     ["failed", { body: "{}", operation: "speech" }, nothing],
     ["error", { status: 429, body: reports(5) }, nothing],
@@ -121,7 +133,14 @@ t.test("what a call is charged, by how it ended", async (t) => {
       { events: delta("x".repeat(8)), translation: { untranslatedBytes: 8 } },
       [14, true, request],
     ],
+    ["untranslatable", { translation: { usage: usage(0) } }, [0, false, request]],
     ["cut", { status: 0, isSent: false }, nothing],
+    ["cut", { events: failure }, onlyBounded],
+    ["cut", { events: finish, seconds: 3 }, [23, false, null]],
+    ["cut", { events: start + finish, seconds: 3 }, [23, false, null]],
+    ["cut", { events: finish + delta("x".repeat(8)) }, [25, true, request]],
+    ["cut", { events: finish, translation: {} }, [10, true, request]],
+    ["cut", { translation: { usage: usage(5) }, seconds: 3 }, [5, false, request]],
     ["cut", { status: 0 }, [10, true, request]],
     ["cut", { status: 0, operation: null }, nothing],
     ["cut", { status: 0, operation: "speech" }, [10, true, request]],
@@ -137,6 +156,7 @@ t.test("what a call is charged, by how it ended", async (t) => {
     ],
     ["cut", { status: 0, seconds: 3, showsReasoning: true }, [10, true, request]],
     ["cut", { events: thought("x".repeat(8)), seconds: 3 }, [12, true, request]],
+    ["cut", { events: thought("") + delta("x".repeat(8)), seconds: 3 }, [60, true, request]],
     ["cut", { events: thought("x".repeat(8)), seconds: 3, translation: {} }, [60, true, request]],
     ["cut", { status: 429 }, nothing],
     ["cut", { status: 504 }, onlyBounded],

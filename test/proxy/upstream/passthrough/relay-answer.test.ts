@@ -357,6 +357,20 @@ t.test("what a request is charged", async (t) => {
       { usage: null, estimated: false, outcome: "upstream_cut" },
     ],
     [
+      "a stream that begins with an error",
+      () =>
+        new Relaying(chat)
+          .head(200, eventStream)
+          .data('data: {"error":{"message":"no"}}\n\n')
+          .end(),
+      { usage: null, atMost: { inputTokens: 400 }, outcome: "upstream_error", status: 200 },
+    ],
+    [
+      "an answer that holds nothing",
+      () => new Relaying(chat).head(200).data('{"object":"chat.completion","choices":[]}').end(),
+      { usage: null, atMost: { inputTokens: 400 }, outcome: "upstream_error", status: 200 },
+    ],
+    [
       "a stream that ends in an error",
       () =>
         new Relaying(messages)
