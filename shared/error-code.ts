@@ -115,7 +115,7 @@ export const errorCodes: Readonly<
   model_not_allowed: {
     status: 403,
     type: "permission_error",
-    meaning: "The key or token may not use this model.",
+    meaning: "The key or token may not use this model, or a rule bans it.",
   },
   model_unpriced: {
     status: 403,

@@ -24,7 +24,7 @@ function columnsOfRules(nowMs: number): readonly Column<TargetRule>[] {
 
 function ruleVerdict({ breached, retry_after: wait }: Fields): string {
   return Array.isArray(breached) && breached.length > 0
-    ? `refuses (${breached.join(", ")}), ${duration(wait)}`
+    ? `refuses (${breached.join(", ")})${wait === null ? "" : `, ${duration(wait)}`}`
     : "admits";
 }
 
@@ -88,7 +88,7 @@ function renderRefusal(refusal: Fields): string {
     ...(typeof refusal["key"] === "string" ? [["key", refusal["key"]] as const] : []),
     ["model", model === null ? "-" : String(model)],
     ["targets", targets + leftOut],
-    ["retry after", `${duration(wait)}, at ${String(free)}`],
+    ...(wait === null ? [] : [["retry after", `${duration(wait)}, at ${String(free)}`] as const]),
   ]);
   return `${subject} was refused: ${withCurrency(String(message))}\n${fields}`;
 }
@@ -96,14 +96,17 @@ function renderRefusal(refusal: Fields): string {
 function renderVerdict(verdict: Fields): string {
   if (verdict["admitted"] === true)
     return typeof verdict["target"] === "string" ? `admitted, to ${verdict["target"]}` : "admitted";
+  const refused = `refused: ${withCurrency(String(verdict["message"]))}`;
+  if (verdict["retry_after"] === null) return refused;
   const slot = verdict["needs_slot"] === true ? ", if a request in flight has ended by then" : "";
   const wait = `${duration(verdict["retry_after"])}, at ${String(verdict["admitted_at"])}`;
-  return `refused: ${withCurrency(String(verdict["message"]))}; admitted in ${wait}${slot}`;
+  return `${refused}; admitted in ${wait}${slot}`;
 }
 
 function renderTarget(target: Fields): string {
   if (target["chosen"] === true) return "gets the request";
   if (target["admits"] === true) return "has room";
+  if (target["retry_after"] === null) return `refuses: ${String(target["message"])}`;
   return `has no room: ${String(target["message"])}; in ${duration(target["retry_after"])}`;
 }
 

@@ -11,7 +11,8 @@ export const ruleFlags: FlagForm<Scope> = {
     {
       name: "requests",
       field: "max_requests",
-      meaning: "requests per period; with --period concurrent, requests in flight",
+      meaning:
+        "requests per period; with --period concurrent, requests in flight; 0 with --models bans them",
     },
     { name: "tokens", field: "max_tokens", meaning: "tokens per period" },
   ],

@@ -129,10 +129,11 @@ function isConcurrent(rule: Listed): boolean {
   return rule["period_seconds"] === 0;
 }
 
-/** `12/100`; `-` without a cap, and `-/100` without a counter. */
+/** `12/100`; `banned` for a cap of 0, `-` without a cap, and `-/100` without a counter. */
 function usedOf(rule: Listed, usedField: string, capField: string): string {
   const { [usedField]: used, [capField]: cap } = rule;
   if (typeof cap !== "number") return "-";
+  if (cap === 0) return "banned";
   return `${isTemplate(rule) || typeof used !== "number" ? "-" : used}/${cap}`;
 }
 

@@ -38,7 +38,8 @@ export function tailLine(event: TailEvent): string {
   const time = `${event.at.slice(11, 19)}Z`;
   if (event.kind === "refusal") {
     const { user_path: path, model, message, retry_after: wait } = event.refusal;
-    return `${time}  429  refused  ${path}  ${model ?? "-"}  ${withCurrency(message)} (${wait}s)`;
+    const again = wait === null ? "" : ` (${wait}s)`;
+    return `${time}  ${wait === null ? 403 : 429}  refused  ${path}  ${model ?? "-"}  ${withCurrency(message)}${again}`;
   }
   const { record } = event;
   const cost = record.total_cost;

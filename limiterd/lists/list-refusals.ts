@@ -8,14 +8,19 @@ import { modelsField } from "../../shared/domain/limited-models.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import { periodLabel } from "../../shared/domain/rule.js";
 import { targetName } from "../../shared/domain/target-name.js";
-import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
+import {
+  type Breach,
+  type BudgetBreach,
+  bannedWaitSeconds,
+  dimensions,
+} from "../../shared/domain/verdict.js";
 import { formatMillis } from "../../shared/time.js";
 import type { RecentRefusal, RecentRefusals } from "../rules/recent-refusals.js";
 import { itemsExaminedMax, type ListQuery, matches } from "./list-query.js";
 
 /** The filters of the list. */
 export const refusalChoices = {
-  dimension: ["requests", "tokens", "concurrent", "children", "budget"],
+  dimension: [...dimensions, "budget"],
 } as const;
 
 /**
@@ -75,8 +80,19 @@ export function refusalItem({
     targets: targets.map(targetName),
     ...(targetsLeftOut > 0 ? { targets_left_out: targetsLeftOut } : {}),
     ...explainBreach(breach),
-    admitted_at: formatMillis(atMs + breach.waitSeconds * 1000),
+    admitted_at: admittedAt(breach, atMs),
   };
+}
+
+/** The wait in seconds; null for a ban. */
+export function retryAfter({ waitSeconds }: Pick<Breach, "waitSeconds">): number | null {
+  return waitSeconds === bannedWaitSeconds ? null : waitSeconds;
+}
+
+/** When the wait ends; null for a ban. */
+export function admittedAt(breach: Pick<Breach, "waitSeconds">, nowMs: number): string | null {
+  const wait = retryAfter(breach);
+  return wait === null ? null : formatMillis(nowMs + wait * 1000);
 }
 
 /**
@@ -102,7 +118,7 @@ export function explainBreach(breach: Breach | BudgetBreach): BreachItem {
       retry_after: waitSeconds,
     };
   }
-  const { scope, subject, periodSeconds, models, dimension, cap, waitSeconds } = breach;
+  const { scope, subject, periodSeconds, models, dimension, cap } = breach;
   return {
     message: refusalMessage(breach),
     rule: {
@@ -114,6 +130,6 @@ export function explainBreach(breach: Breach | BudgetBreach): BreachItem {
     },
     dimension,
     cap,
-    retry_after: waitSeconds,
+    retry_after: retryAfter(breach),
   };
 }

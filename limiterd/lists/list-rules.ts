@@ -148,10 +148,14 @@ function ratioOf({ counted }: Rule, nowMs: number): number {
   return counted === null ? 0 : usedRatio(counted, nowMs);
 }
 
-/** The used ratio of the fullest cap; above 1 if tokens exceed the cap. Rolls the window to now. */
+/**
+ * The used ratio of the fullest cap; above 1 if tokens exceed the cap, and 0 for a ban. Rolls the
+ * window to now.
+ */
 export function usedRatio(counter: Counter, ownNowMs: number): number {
   const { rule } = counter;
   const { maxRequests, maxTokens } = rule.definition;
+  if (maxRequests === 0) return 0;
   rollWindow(counter.window, rule.periodMs, ownNowMs);
   const { window, inFlight, nowMs } = countsOf(counter, ownNowMs);
   if (rule.periodMs === 0) return inFlight / maxRequests!;

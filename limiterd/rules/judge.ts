@@ -8,7 +8,12 @@
 import { secondsToSweepAll } from "../../shared/bounds.js";
 import { compareRules } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/domain/target-name.js";
-import type { Breach, BudgetBreach, Dimension } from "../../shared/domain/verdict.js";
+import {
+  type Breach,
+  type BudgetBreach,
+  bannedWaitSeconds,
+  type Dimension,
+} from "../../shared/domain/verdict.js";
 import { type BudgetMatching, judgeBudgets, judgeTargetBudgets } from "../budgets/judge-budgets.js";
 import { type Counter, isNewChild, shareOf } from "../counters/counter.js";
 import { rollWindow, waitForRequests, waitForTokens } from "../counters/window.js";
@@ -187,6 +192,11 @@ export function longestBreach(
   let longest: FoundBreach | null = null;
   for (const counter of counters) {
     const { maxRequests, maxTokens } = counter.rule.definition;
+    if (maxRequests === 0) {
+      if (isLonger(bannedWaitSeconds, longest))
+        longest = { counter, dimension: "banned", cap: 0, waitSeconds: bannedWaitSeconds };
+      continue;
+    }
     if (isNewChild(counter) && counter.rule.children.isFull) {
       if (isLonger(childWaitSeconds, longest))
         longest = {

@@ -87,7 +87,8 @@ export function ruleFromStored(value: readonly unknown[]): StoredRule | null {
   )
     return null;
   if (
-    !(maxRequests === null || isCount(maxRequests, 1)) ||
+    !(maxRequests === null || isCount(maxRequests, models === undefined ? 1 : 0)) ||
+    (maxRequests === 0 && maxTokens !== null) ||
     !(maxTokens === null || isCount(maxTokens, 1)) ||
     typeof perChild !== "boolean" ||
     typeof hostOnly !== "boolean"

@@ -4,7 +4,7 @@ import { isCount } from "../../shared/checked.js";
 import type { Price } from "../../shared/domain/price.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import type { Target } from "../../shared/domain/target-name.js";
-import type { SuccessHeaders } from "../../shared/domain/verdict.js";
+import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
 import type { Failure } from "../../shared/error-code.js";
 import { type Execution, interimStatus } from "../../shared/wire/execution.js";
 import { isUnnumbered } from "../../shared/wire/lsn.js";
@@ -112,7 +112,7 @@ function replyUnadmitted(
     requestIdInBody: gateway.config.server.requestIdInRefusals,
     nowMs: gateway.nowMs(),
   });
-  record.end(status, outcome.kind === "refused" ? "rate_limited" : "over_budget");
+  record.end(status, refusedAs(outcome.breach));
 }
 
 /**
@@ -151,6 +151,11 @@ function isVerdict(outcome: AdmissionOutcome): boolean {
   const { kind } = outcome;
   if (kind === "admitted") return !isUnnumbered(outcome.admission.lsn);
   return kind === "refused" || kind === "exceeded" || kind === "denied";
+}
+
+function refusedAs({ dimension }: Breach | BudgetBreach): Outcome {
+  if (dimension === "banned") return "refused";
+  return dimension === "budget" ? "over_budget" : "rate_limited";
 }
 
 /** The daemon is unavailable, or the caller's key doesn't allow the model. */

@@ -12,14 +12,13 @@ export function isLongWait(waitSeconds: number): boolean {
 }
 
 /** The headers of a 429: how long to wait, and the limit that was reached. */
-export function refusalHeaders(breach: Breach): string[] {
-  const wait = String(breach.waitSeconds);
-  const headers = waitHeaders(breach.waitSeconds);
-  if (breach.dimension === "concurrent" || breach.dimension === "children") return headers;
-  const { dimension } = breach;
+export function refusalHeaders({ dimension, cap, waitSeconds }: Breach): string[] {
+  const wait = String(waitSeconds);
+  const headers = waitHeaders(waitSeconds);
+  if (dimension !== "requests" && dimension !== "tokens") return headers;
   headers.push(
     `x-ratelimit-limit-${dimension}`,
-    String(breach.cap),
+    String(cap),
     `x-ratelimit-remaining-${dimension}`,
     "0",
     `x-ratelimit-reset-${dimension}`,

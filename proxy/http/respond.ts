@@ -180,7 +180,8 @@ type RefusalAnswer =
  * The 429 of a rule or a budget, with the time to wait (docs/reference/http-api.md, "429: a limit
  * is reached"). The request id, by which the refusal can be explained, is in the header; in the
  * body only if the operator wants it there too. Some clients get other words for a long wait
- * (`retrying-clients.ts`). Returns the status.
+ * (`retrying-clients.ts`). If the rule bans the model, it is a 403 without a wait. Returns the
+ * status.
  */
 export function replyRefused(
   exchange: Exchange,
@@ -188,6 +189,11 @@ export function replyRefused(
   { requestIdInBody, nowMs }: { readonly requestIdInBody: boolean; readonly nowMs: number },
 ): number {
   const { breach } = answer;
+  if (breach.dimension === "banned") {
+    const banned = failure("model_not_allowed", refusalMessage(breach), "model");
+    replyFailure(exchange, "model", banned);
+    return banned.status;
+  }
   const refused = failure(
     answer.kind === "refused" ? "rate_limit_exceeded" : "budget_exceeded",
     refusalMessage(breach),

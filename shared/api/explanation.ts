@@ -9,13 +9,16 @@ interface ExplainedLimit {
   /** The subject of the template if `subject` is its child; otherwise absent. */
   readonly template?: string;
   readonly source: RuleSource;
-  /** Seconds until this limit alone would admit the request; 0 if it does now. */
-  readonly retry_after: number;
+  /** Seconds until this limit alone would admit the request; 0 if it does now, null for a ban. */
+  readonly retry_after: number | null;
 }
 
 /** A rule that applies to the request. For a template `subject` is the child's path. */
 export interface ExplainedRule extends RuleName, RuleCaps, RuleHosts, RuleCounts, ExplainedLimit {
-  /** The caps without room for the request: `children`, `concurrent`, `requests`, `tokens`. */
+  /**
+   * The caps without room for the request: `children`, `concurrent`, `requests`, `tokens`; or
+   * `banned`.
+   */
   readonly breached: readonly string[];
   /** The reason why its token limit isn't enforced; present only then. */
   readonly inert?: string;
@@ -36,8 +39,8 @@ export interface ExplainedTarget {
   readonly admits: boolean;
   /** The message with which one of them refuses the request; null if all admit it. */
   readonly message: string | null;
-  /** Seconds until they would admit the request; 0 if they do now. */
-  readonly retry_after: number;
+  /** Seconds until they would admit the request; 0 if they do now, null if one bans it. */
+  readonly retry_after: number | null;
   readonly rules: readonly ExplainedRule[];
 }
 
@@ -51,8 +54,8 @@ export type ExplainedVerdict =
     }
   | (BreachItem & {
       readonly admitted: false;
-      /** When it would be admitted without any other traffic; with milliseconds. */
-      readonly admitted_at: string;
+      /** When it would be admitted without any other traffic; with milliseconds. Null for a ban. */
+      readonly admitted_at: string | null;
       /** Whether `admitted_at` requires that a request in flight has ended by then. */
       readonly needs_slot: boolean;
     });

@@ -5,10 +5,10 @@ import type { ListPage } from "./list-page.js";
 import type { RuleName } from "./rule-item.js";
 
 interface BreachFacts {
-  /** The message of the 429. */
+  /** The message of the 429; of the 403 for a ban. */
   readonly message: string;
-  /** Seconds until it would be admitted without any other traffic. */
-  readonly retry_after: number;
+  /** Seconds until it would be admitted without any other traffic; null for a ban. */
+  readonly retry_after: number | null;
 }
 
 /** What refuses a request: a cap of a rule, or a budget. */
@@ -42,8 +42,8 @@ export type RefusalItem = BreachItem & {
   readonly targets: readonly string[];
   /** The number of targets not listed; present if there are any. */
   readonly targets_left_out?: number;
-  /** When it would be admitted without any other traffic. */
-  readonly admitted_at: string;
+  /** When it would be admitted without any other traffic; null for a ban. */
+  readonly admitted_at: string | null;
 };
 
 /** Newest first. */

@@ -125,6 +125,8 @@ export interface RefusedFor {
   readonly concurrent: number;
   /** Requests for which the template had no room for a new child. */
   readonly children: number;
+  /** Requests of models that the rule bans. */
+  readonly banned: number;
 }
 
 /**

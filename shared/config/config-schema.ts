@@ -288,22 +288,26 @@ const limitedModels: JsonSchema = {
   ...listOf({ type: "string" }, { min: 1, max: modelPatternsMax }),
 };
 
-const ruleLimit = mapping({
-  period: period(["minute", "hour", "day", "concurrent"]),
-  period_seconds: seconds(0),
-  models: limitedModels,
-  max_requests: {
-    description: "Requests in the period; for concurrent, requests in flight.",
-    ...cap,
-  },
-  max_tokens: { description: "Tokens in the period; not for concurrent.", ...cap },
-  host_only: {
-    description:
-      "Each host counts by it alone, although it shares its limits with others (cluster.url). Default: false.",
-    default: false,
-    ...boolean.schema,
-  },
-});
+const ruleLimit = {
+  ...mapping({
+    period: period(["minute", "hour", "day", "concurrent"]),
+    period_seconds: seconds(0),
+    models: limitedModels,
+    max_requests: {
+      description:
+        "Requests in the period; for concurrent, requests in flight. 0 with models: they aren't allowed.",
+      ...numberSchema("integer", { min: 0, max: Number.MAX_SAFE_INTEGER }),
+    },
+    max_tokens: { description: "Tokens in the period; not for concurrent.", ...cap },
+    host_only: {
+      description:
+        "Each host counts by it alone, although it shares its limits with others (cluster.url). Default: false.",
+      default: false,
+      ...boolean.schema,
+    },
+  }),
+  anyOf: [{ required: ["models"] }, { properties: { max_requests: { not: { const: 0 } } } }],
+};
 
 const budgetLimit = mapping(
   {

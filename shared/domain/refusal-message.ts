@@ -9,8 +9,9 @@ import { periodLabel } from "./rule.js";
 import type { Breach, BudgetBreach } from "./verdict.js";
 
 /**
- * `rate limit exceeded for <subject>: <label> request limit of <n> reached`, or `budget exceeded
- * for <subject> <label> limit: spent <x> of <y>`.
+ * `rate limit exceeded for <subject>: <label> request limit of <n> reached`, `budget exceeded for
+ * <subject> <label> limit: spent <x> of <y>`, or `model not allowed for <subject>: <label> rule
+ * with max_requests 0`.
  */
 export function refusalMessage(breach: Breach | BudgetBreach): string {
   if (breach.dimension === "budget") {
@@ -18,6 +19,8 @@ export function refusalMessage(breach: Breach | BudgetBreach): string {
     return `budget exceeded for ${limit}: spent ${breach.spentUsd} of ${breach.amountUsd}`;
   }
   const subject = limitedBy(breach);
+  if (breach.dimension === "banned")
+    return `model not allowed for ${subject}: ${periodLabel(breach.periodSeconds)} rule with max_requests 0`;
   if (breach.dimension === "children")
     return `rate limit exceeded for ${subject}: the ${periodLabel(breach.periodSeconds)} template has ${breach.cap} children already`;
   const limit =
@@ -37,6 +40,7 @@ export function limitInWords(breach: Breach | BudgetBreach): string {
     tokens: "token",
     concurrent: "concurrency",
     children: "template",
+    banned: "request",
   };
   const period = dimension === "concurrent" ? "" : `${periodLabel(periodSeconds)} `;
   return `the ${period}${kind[dimension]} limit of ${limitedBy(breach)}`;

@@ -16,6 +16,7 @@ import {
   parseUserPath,
   parseWrite,
 } from "./limit-key.js";
+import { parseLimitedModels } from "./limited-models.js";
 import { isPrintable } from "./target-name.js";
 
 export const scopes = ["model", "provider", "user_path"] as const;
@@ -25,7 +26,8 @@ export type Scope = (typeof scopes)[number];
 export type RuleKey = LimitKey<Scope>;
 
 /**
- * A cap is an integer of at least 1; null for none. For `concurrent`, `maxRequests` caps the
+ * A cap is an integer of at least 1; null for none. With `models`, `maxRequests` may be 0, which
+ * bans these models. For `concurrent`, `maxRequests` caps the
  * requests in flight.
  */
 interface RuleCaps {
@@ -119,7 +121,7 @@ export function periodLabel(periodSeconds: number): string {
 }
 
 function checkCap(value: unknown, param: string): Checked<number | null> {
-  if (value === undefined || value === null) return good(null);
+  if (isAbsent(value)) return good(null);
   if (typeof value === "number" && Number.isFinite(value) && value <= 0)
     return bad(`${param} must be greater than 0, not ${show(value)}`, param);
   if (!isCount(value, 1))
@@ -132,17 +134,23 @@ function checkCap(value: unknown, param: string): Checked<number | null> {
 
 /**
  * The caps of one period: `concurrent` requires `max_requests` and forbids `max_tokens`; other
- * periods require at least one of the two.
+ * periods require at least one of the two. With `models`, `max_requests` may be 0, alone: a ban.
  */
 export function parseCaps(
   fields: Readonly<Record<string, unknown>>,
   periodSeconds: number,
   at = "",
 ): Checked<{ maxRequests: number | null; maxTokens: number | null }> {
-  const requests = checkCap(fields["max_requests"], `${at}max_requests`);
+  const isBan = fields["max_requests"] === 0 && isForSomeModels(fields["models"]);
+  const requests = isBan ? good(0) : checkCap(fields["max_requests"], `${at}max_requests`);
   if (!requests.ok) return requests;
   const tokens = checkCap(fields["max_tokens"], `${at}max_tokens`);
   if (!tokens.ok) return tokens;
+  if (isBan && tokens.value !== null)
+    return bad(
+      `${at}max_tokens can't be combined with max_requests 0, which allows no request`,
+      `${at}max_tokens`,
+    );
   const maxRequests = requests.value;
   const maxTokens = tokens.value;
   if (periodSeconds === 0) {
@@ -154,6 +162,12 @@ export function parseCaps(
     return bad(`${at}max_requests or ${at}max_tokens is required`, `${at}max_requests`);
   }
   return good({ maxRequests, maxTokens });
+}
+
+/** Not `["*"]`, which is for all models. */
+function isForSomeModels(raw: unknown): boolean {
+  const models = parseLimitedModels(raw, "models");
+  return models.ok && models.value !== undefined;
 }
 
 /** Checks `host_only`, which defaults to false. */

@@ -23,9 +23,15 @@ export interface SuccessHeaders {
   } | null;
 }
 
-/** `children`: a template has its maximum of children, so a new child gets no counter. */
-export const dimensions = ["requests", "tokens", "concurrent", "children"] as const;
+/**
+ * `children`: a template has its maximum of children, so a new child gets no counter. `banned`: the
+ * rule's cap is 0, so it allows no request.
+ */
+export const dimensions = ["requests", "tokens", "concurrent", "children", "banned"] as const;
 export type Dimension = (typeof dimensions)[number];
+
+/** The wait that stands for never: longer than any other, so a target that isn't banned wins. */
+export const bannedWaitSeconds = Number.MAX_SAFE_INTEGER;
 
 /** The rule's cap that refuses a request. `subject` is the child's path for a template. */
 export interface Breach {
@@ -34,6 +40,7 @@ export interface Breach {
   readonly periodSeconds: number;
   readonly dimension: Dimension;
   readonly cap: number;
+  /** `bannedWaitSeconds` if it is banned. */
   readonly waitSeconds: number;
   /** The models that the rule is for; absent for all. */
   readonly models?: LimitedModels | undefined;

@@ -25,7 +25,7 @@ export type OracleKind = "requests" | "tokens" | "concurrent";
 interface OracleBreach {
   readonly place: number;
   readonly subject: string;
-  readonly dimension: OracleKind;
+  readonly dimension: OracleKind | "banned";
   readonly cap: number;
   readonly wait: number;
   readonly models?: string;
@@ -100,9 +100,13 @@ export function createJudge<Rule extends OracleRule>(
 
   /** Every breach of these rules, with the seconds after which it would be none. */
   function breaches(of: OracleRequest, nowMs: number, ofTarget: boolean): OracleBreach[] {
-    return rules.flatMap((rule, place) => {
+    return rules.flatMap((rule, place): OracleBreach[] => {
       const subject = counted(rule, of);
       if (subject === null || isOfTarget(rule) !== ofTarget) return [];
+      const models = rule.models === undefined ? {} : { models: rule.models };
+      // Never: no wait is longer.
+      if (rule.maxRequests === 0)
+        return [{ place, subject, dimension: "banned", cap: 0, wait: 2 ** 53 - 1, ...models }];
       const caps: readonly (readonly [OracleKind, number | null])[] =
         rule.periodSeconds === 0
           ? [["concurrent", rule.maxRequests]]
@@ -119,7 +123,6 @@ export function createJudge<Rule extends OracleRule>(
           if (estimate(rule, subject, dimension, nowMs + middle * 1000) < cap) high = middle;
           else low = middle;
         }
-        const models = rule.models === undefined ? {} : { models: rule.models };
         return [{ place, subject, dimension, cap, wait: high, ...models }];
       });
     });

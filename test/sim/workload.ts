@@ -79,6 +79,12 @@ export function someRule(random: Random): RuleDefinition {
   const periodSeconds = random.pick(periods);
   const both = random.chance(0.3);
   const isForSome = scope === "user_path" && random.chance(0.3);
+  if (isForSome && random.chance(0.15))
+    return {
+      ...{ scope, subject: random.pick(subjects[scope]), periodSeconds },
+      ...{ maxRequests: 0, maxTokens: null, perChild: random.chance(0.4) },
+      models: random.pick(modelSets),
+    };
   const tokensOnly = !both && random.chance(0.3) && periodSeconds !== 0;
   return {
     scope,

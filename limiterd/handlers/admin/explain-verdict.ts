@@ -19,7 +19,7 @@ import type { Breach, BudgetBreach } from "../../../shared/domain/verdict.js";
 import { formatMillis } from "../../../shared/time.js";
 import { judgeTargetBudgets } from "../../budgets/judge-budgets.js";
 import { type Counter, isNewChild } from "../../counters/counter.js";
-import { explainBreach } from "../../lists/list-refusals.js";
+import { admittedAt, explainBreach, retryAfter } from "../../lists/list-refusals.js";
 import { liveCounts } from "../../lists/list-rules.js";
 import {
   type AdmissionOptions,
@@ -56,7 +56,7 @@ export function explainVerdict(
       chosen: judgement.kind === "admitted" && judgement.target === index,
       admits: breach === null,
       message: breach === null ? null : refusalMessage(breach),
-      retry_after: breach?.waitSeconds ?? 0,
+      retry_after: breach === null ? 0 : retryAfter(breach),
       rules: counters.map((counter) => explainRule(counter, options)),
     };
   });
@@ -94,14 +94,17 @@ function describeJudgement(
   const { waitSeconds } = judgement.breach;
   const inTime =
     targets.length === 0 ||
-    targets.some((target) => target.retry_after <= waitSeconds && !waitsForSlot(target.rules));
+    targets.some(
+      ({ retry_after: wait, rules: ofTarget }) =>
+        wait !== null && wait <= waitSeconds && !waitsForSlot(ofTarget),
+    );
   return {
     admitted: false,
     ...explainBreach(judgement.breach),
-    admitted_at: formatMillis(nowMs + waitSeconds * 1000),
+    admitted_at: admittedAt(judgement.breach, nowMs),
     // Waiting frees no slot, so the estimate is valid only if a request in flight has ended by
     // then.
-    needs_slot: waitsForSlot(rules) || !inTime,
+    needs_slot: judgement.breach.dimension !== "banned" && (waitsForSlot(rules) || !inTime),
   };
 }
 
@@ -117,10 +120,11 @@ function explainRule(counter: Counter, options: AdmissionOptions): ExplainedRule
   const { definition, periodMs, source } = counter.rule;
   const { scope, periodSeconds, models, maxRequests, maxTokens, perChild, hostOnly } = definition;
   const live = liveCounts(counter, options.nowMs);
-  const concurrent = periodMs === 0 && isFull(counter);
-  const requestsWait = periodMs === 0 ? 0 : waitOfRequests(counter, options);
+  const banned = maxRequests === 0;
+  const concurrent = !banned && periodMs === 0 && isFull(counter);
+  const requestsWait = banned || periodMs === 0 ? 0 : waitOfRequests(counter, options);
   const tokensWait = periodMs === 0 ? 0 : waitOfTokens(counter, options);
-  const hasNoRoom = isNewChild(counter) && counter.rule.children.isFull;
+  const hasNoRoom = !banned && isNewChild(counter) && counter.rule.children.isFull;
   const inert = tokensInert(definition, options.tokensEnforced);
   return {
     scope,
@@ -135,17 +139,15 @@ function explainRule(counter: Counter, options: AdmissionOptions): ExplainedRule
     ...live,
     source,
     breached: [
+      ...(banned ? ["banned"] : []),
       ...(hasNoRoom ? ["children"] : []),
       ...(concurrent ? ["concurrent"] : []),
       ...(requestsWait > 0 ? ["requests"] : []),
       ...(tokensWait > 0 ? ["tokens"] : []),
     ],
-    retry_after: Math.max(
-      hasNoRoom ? secondsToSweepAll : 0,
-      concurrent ? 1 : 0,
-      requestsWait,
-      tokensWait,
-    ),
+    retry_after: banned
+      ? null
+      : Math.max(hasNoRoom ? secondsToSweepAll : 0, concurrent ? 1 : 0, requestsWait, tokensWait),
     ...(inert === null ? {} : { inert }),
   };
 }

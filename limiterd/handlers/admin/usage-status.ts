@@ -89,7 +89,7 @@ function rateLimitStatus(
       ? {}
       : {
           max_requests: maxRequests,
-          requests_usage_ratio: live.requests_used / maxRequests,
+          requests_usage_ratio: maxRequests === 0 ? 0 : live.requests_used / maxRequests,
         }),
     ...(maxTokens === null
       ? {}

@@ -32,6 +32,7 @@ export class BackTestSums {
     tokens: 0,
     concurrent: 0,
     children: 0,
+    banned: 0,
   };
   readonly #days = new Map<string, { requests: number; refused: number }>();
   readonly #paths = new Map<string, number>();

@@ -62,7 +62,10 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): RuleLimit 
   // other.
   for (const cap of ["max_requests", "max_tokens"] as const) {
     if (!isAbsent(fields[cap]))
-      checkedValue(parseCaps({ [cap]: fields[cap] }, 60, `${at}.`), problems);
+      checkedValue(
+        parseCaps({ [cap]: fields[cap], models: fields["models"] }, 60, `${at}.`),
+        problems,
+      );
   }
   const models = checkedValue(parseLimitedModels(fields["models"], `${at}.models`), problems);
   if (problems.length > before || periodSeconds === null) return null;

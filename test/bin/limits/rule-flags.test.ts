@@ -65,6 +65,19 @@ t.test("flags become the bodies of the admin API, one for each period", async (t
       ],
     },
     {
+      subject: "/guests",
+      flags: { rpd: "0", models: "o3" },
+      expected: [
+        {
+          scope: "user_path",
+          subject: "/guests",
+          limit_key: { period_seconds: 86_400 },
+          max_requests: 0,
+          models: ["o3"],
+        },
+      ],
+    },
+    {
       subject: "/",
       flags: { rph: "1", tpd: "2", concurrent: "3" },
       expected: [

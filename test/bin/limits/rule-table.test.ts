@@ -31,6 +31,7 @@ t.test(
       },
       { ...listed(minute), requests_used: 12, tokens_used: 640 },
       { ...listed({ ...minute, maxTokens: null }), models: ["o3", "!o3-x"] },
+      { ...listed({ ...minute, maxRequests: 0, maxTokens: null }), models: ["o3-pro"] },
       {
         ...listed({ ...minute, subject: "/users", maxTokens: null, perChild: true }),
         host_only: true,
@@ -42,6 +43,7 @@ t.test(
       "model      gpt-4o                          concurrent         -         -        3/8          -  manual",
       "user_path  /team                           minute        12/100  640/5000          -        42s  manual",
       "user_path  /team on o3, !o3-x              minute         0/100         -          -        42s  manual",
+      "user_path  /team on o3-pro                 minute        banned         -          -        42s  manual",
       "user_path  /users (each child, each host)  minute         -/100         -          -          -  config",
     ];
     t.equal(renderRules({ items: rules, serverTime }), expected.join("\n"));

@@ -28,16 +28,17 @@ const request = (fields: object = {}): TailEvent =>
       ...fields,
     },
   }) as unknown as TailEvent;
+const refusal = {
+  user_path: "/team/app",
+  model: "smart",
+  targets: ["openai/gpt-4o"],
+  message: "rate limit exceeded for /team",
+  retry_after: 15,
+};
 const refused = {
   kind: "refusal",
   at: "2026-11-22T05:30:45.000Z",
-  refusal: {
-    user_path: "/team/app",
-    model: "smart",
-    targets: ["openai/gpt-4o"],
-    message: "rate limit exceeded for /team",
-    retry_after: 15,
-  },
+  refusal,
 } as unknown as TailEvent;
 
 t.test("a line has what ended, when, where and at what cost", async (t) => {
@@ -52,6 +53,12 @@ t.test("a line has what ended, when, where and at what cost", async (t) => {
   t.equal(
     tailLine(refused),
     "05:30:45Z  429  refused  /team/app  smart  rate limit exceeded for /team (15s)",
+  );
+  const message = "model not allowed for /team on o3: day rule with max_requests 0";
+  const banned = { ...refusal, message, retry_after: null };
+  t.equal(
+    tailLine({ ...refused, refusal: banned } as unknown as TailEvent),
+    `05:30:45Z  403  refused  /team/app  smart  ${message}`,
   );
   t.match(JSON.parse(tailJson(refused)), { kind: "refusal", retry_after: 15 });
 });

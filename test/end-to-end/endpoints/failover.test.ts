@@ -62,6 +62,7 @@ rate_limits:
   user_paths:
     - { path: /, limits: [{ period: day, max_requests: 1000, max_tokens: 1000000 }, { period: concurrent, max_requests: 1 }] }
     - { path: /interns, limits: [{ period: day, max_requests: 2, models: ["one/*", "!one/b"] }] }
+    - { path: /guests, limits: [{ period: day, max_requests: 0, models: ["one/*"] }] }
   models:
     - { model: one/a, limits: [{ period: day, max_requests: 1000, max_tokens: 1000000 }, { period: concurrent, max_requests: 1 }] }
     - { model: two/b, limits: [{ period: day, max_requests: 900, max_tokens: 1000000 }, { period: concurrent, max_requests: 1 }] }
@@ -665,6 +666,45 @@ t.test(
     await counted();
   },
 );
+
+t.test("a ban of models on a path is a 403, and a target that isn't banned is taken", async (t) => {
+  first.answer = (taken) => replyCompletion(taken, 10);
+  second.answer = (taken) => replyCompletion(taken, 10);
+  const path = "/guests/ann";
+  const message = "model not allowed for /guests on one/*: day rule with max_requests 0";
+  const refused = await chat(url, { model: "one/a", path });
+  t.equal(refused.status, 403);
+  t.same(await refused.json(), {
+    error: { type: "permission_error", message, code: "model_not_allowed", param: "model" },
+  });
+  for (const name of ["retry-after", "retry-after-ms", "x-ratelimit-limit-requests"])
+    t.equal(refused.headers.get(name), null, name);
+  const smart = await chat(url, { model: "smart", path });
+  t.same([smart.status, smart.headers.get("x-sluice-target")], [200, "two/b"]);
+  await smart.text();
+  const contents = [{ role: "user", parts: [{ text: "hi" }] }];
+  const messages = [{ role: "user", content: "hi" }];
+  for (const [at, body] of [
+    ["/v1/messages", { model: "one/a", max_tokens: 5, messages, stream: true }],
+    ["/v1/responses", { model: "one/a", input: "hi" }],
+    ["/v1/embeddings", { model: "one/a", input: "hi" }],
+    ["/v1beta/models/one/a:generateContent", { contents }],
+    ["/p/one/chat/completions", { model: "a", messages }],
+  ] as const) {
+    const response = await fetch(`${url}${at}`, {
+      method: "POST",
+      headers: { ...json, "x-sluice-user-path": path },
+      body: JSON.stringify(body),
+    });
+    t.equal(response.status, 403, at);
+    t.match(
+      await response.json(),
+      { error: { message: new RegExp(`^${message.replaceAll("*", "\\*")}`) } },
+      at,
+    );
+  }
+  await counted();
+});
 
 t.test(
   "a failover while the daemon is dead goes on when it is back, and all of it is settled",

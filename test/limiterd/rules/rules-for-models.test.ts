@@ -213,3 +213,140 @@ t.test("a back-test judges the recorded requests for these models alone", async 
   };
   t.match(await ask(daemon, "rate-limits.test", rule), { requests: 3, refused: 1, next: null });
 });
+
+const ban: RuleDefinition = {
+  ...pathRule("/interns", 60, { requests: 0 }),
+  models: "anthropic/* claude-*",
+};
+
+t.test("a cap of 0 bans its models; a target that isn't banned is taken", async (t) => {
+  const daemon = startDaemon([ban, pathRule("/interns", 60, { requests: 2 })]);
+  const peer = daemon.proxy("p");
+  const banned = {
+    kind: "refused",
+    subject: "/interns",
+    dimension: "banned",
+    cap: 0,
+    models: ban.models,
+  };
+  t.match(admit(peer, 1, [opus]), banned);
+  t.match(admit(peer, 2, [opus, mini]), { kind: "admitted", target: 1 });
+  peer.send({ kind: "reroute", id: 3, lease: 2, targets: [opus], read: 0 });
+  t.match(peer.received.at(-1), { ...banned, id: 3 });
+  t.match(admit(peer, 4, [opus], { userPath: "/else" }), { kind: "admitted" });
+  t.match(admit(peer, 5, [mini]), { kind: "admitted" });
+  t.match(admit(peer, 6, [mini]), { kind: "refused", dimension: "requests" });
+  t.match(admit(peer, 7, [opus, mini]), { kind: "refused", dimension: "requests" });
+  t.match(admit(peer, 8, [opus]), banned, "waiting wouldn't help");
+  t.same(await counts(daemon), {
+    "/interns minute": [2, 0, 2],
+    "/interns minute anthropic/* claude-*": [0, 0, 0],
+  });
+});
+
+t.test("of two targets the one that only lacks room is reported, not the ban", async (t) => {
+  const full = { ...pathRule("/interns", 3600, { requests: 1 }), models: "gpt-*" };
+  const daemon = startDaemon([ban, full]);
+  const peer = daemon.proxy("p");
+  t.match(admit(peer, 1, [mini]), { kind: "admitted" });
+  for (const [id, targets] of [
+    [2, [opus, mini]],
+    [3, [mini, opus]],
+  ] as const)
+    t.match(admit(peer, id, targets), { dimension: "requests", models: "gpt-*" });
+});
+
+t.test("each child of a template, and at once, may be banned too", async (t) => {
+  const daemon = startDaemon([
+    { ...ban, perChild: true },
+    { ...ban, subject: "/team", periodSeconds: 0 },
+  ]);
+  const peer = daemon.proxy("p");
+  t.match(admit(peer, 1, [opus]), { dimension: "banned", subject: "/interns/ann" });
+  t.match(admit(peer, 2, [opus], { userPath: "/interns" }), { kind: "admitted" });
+  t.match(admit(peer, 3, [opus], { userPath: "/team/x" }), {
+    dimension: "banned",
+    subject: "/team",
+    periodSeconds: 0,
+  });
+});
+
+t.test(
+  "a ban in explanations, refusals, the caller's status, back-tests and the store",
+  async (t) => {
+    const written = startDaemon([]);
+    const body = {
+      user_path: "/interns",
+      limit_key: { period: "minute" },
+      models: ["claude-*", "anthropic/*"],
+      max_requests: 0,
+    };
+    admit(written.proxy("p"), 1, [opus]);
+    await ask(written, "rate-limits.put", body);
+    const { store, nowMs } = written;
+    await written.snapshot();
+    const daemon = startDaemon([], { store, nowMs });
+    const peer = daemon.proxy("p");
+    t.match(admit(peer, 1, [opus]), { dimension: "banned" }, "after a restart");
+    const models = ban.models!.split(" ");
+    const message =
+      "model not allowed for /interns on anthropic/*, claude-*: minute rule with max_requests 0";
+    const user_path = "/interns/x";
+    t.match(
+      await ask(daemon, "explain", { user_path, targets: [opus] }),
+      exactly({
+        verdict: {
+          admitted: false,
+          message,
+          dimension: "banned",
+          cap: 0,
+          retry_after: null,
+          admitted_at: null,
+          needs_slot: false,
+        },
+        targets: [
+          {
+            admits: false,
+            message,
+            retry_after: null,
+            rules: [{ models, max_requests: 0, breached: ["banned"], retry_after: null }],
+          },
+        ],
+      }),
+    );
+    t.match(await ask(daemon, "explain", { user_path, targets: [opus, mini] }), {
+      verdict: { admitted: true, target: "openai/gpt-4o-mini" },
+    });
+    const refused = exactly({ refusals: [{ message, retry_after: null, admitted_at: null }] });
+    t.match(await ask(daemon, "refusals.list", { dimension: "banned" }), refused);
+    const today = { start_date: "2026-01-01", end_date: "2026-01-01" };
+    const { rate_limits: limits } = await ask(daemon, "usage.status", { user_path, ...today });
+    const status = { models, max_requests: 0, requests_usage_ratio: 0, exhausted: true };
+    t.match(limits, exactly([status]));
+    const listed = { max_requests: 0, requests_used: 0, requests_remaining: 0 };
+    const byUse = await ask(daemon, "rate-limits.list", { order: "use" });
+    t.match(byUse, exactly({ rate_limits: [listed] }));
+  },
+);
+
+t.test("a back-test of a ban refuses each recorded request of its models", async (t) => {
+  const daemon = startDaemon([]);
+  const peer = daemon.proxy("p");
+  for (let i = 1; i <= 5; i++) {
+    const target = i % 2 === 0 ? mini : opus;
+    const lease = leaseOf(admit(peer, i, [target]) as Admitted, "/interns/ann", target);
+    peer.send({ ...settleOf(lease, i, 10), record: executed({ requestId: `r${i}`, ...target }) });
+  }
+  const rule = {
+    user_path: "/interns",
+    limit_key: { period: "concurrent" },
+    models: ["claude-*"],
+    max_requests: 0,
+  };
+  t.match(await ask(daemon, "rate-limits.test", rule), {
+    requests: 3,
+    refused: 3,
+    refused_for: { banned: 3, requests: 0 },
+    next: null,
+  });
+});

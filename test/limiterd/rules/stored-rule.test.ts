@@ -65,6 +65,15 @@ t.test("nothing is taken for a rule but what was written as one", (t) => {
   t.end();
 });
 
+t.test("a cap of 0 is for some models, and alone", (t) => {
+  const id = "user_path\n/team\n60\no3";
+  const ban = { ...rule("user_path", "/team", 60, { requests: 0 }), models: "o3" };
+  const { value } = ruleChange({ id, ...stored(ban) });
+  t.equal(ruleFromStored(value!)?.definition.maxRequests, 0);
+  t.equal(ruleFromStored(value!.with(4, 5)), null, "with a cap of tokens");
+  t.end();
+});
+
 t.test("a rule of each host is kept as one, and others as earlier releases wrote them", (t) => {
   const id = "user_path\n/team\n60";
   const definition = rule("user_path", "/team", 60, { requests: 1 });

@@ -4,12 +4,6 @@ import type { Equivalent } from "./equivalent.js";
 export const handlerEquivalents: readonly Equivalent[] = [
   {
     file: "limiterd/handlers/admin/explain-verdict.ts",
-    line: "const requestsWait = periodMs === 0 ? 0 : waitOfRequests(counter, options);",
-    what: "the condition is always false",
-    why: "a gauge's window stays empty, and there is room in it",
-  },
-  {
-    file: "limiterd/handlers/admin/explain-verdict.ts",
     line: "const tokensWait = periodMs === 0 ? 0 : waitOfTokens(counter, options);",
     what: "the condition is always false",
     why: "a gauge has no cap of tokens",

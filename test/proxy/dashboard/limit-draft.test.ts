@@ -169,7 +169,7 @@ const report: BackTestReport = {
   oldest_record_at: "2026-03-01T00:00:00.000Z",
   requests: 1280,
   refused: 31,
-  refused_for: { requests: 31, tokens: 0, concurrent: 0, children: 0 },
+  refused_for: { requests: 31, tokens: 0, concurrent: 0, children: 0, banned: 0 },
   first_refused_at: "2026-03-04T09:00:01.500Z",
   last_refused_at: "2026-03-04T17:10:00.000Z",
   days: [

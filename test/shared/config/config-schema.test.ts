@@ -78,6 +78,7 @@ t.test("misspelt keys and wrong values are marked, variables aren't", async (t) 
   ])
     t.ok(problems(wrong).length > 0, wrong);
   for (const right of [
+    "rate_limits: { user_paths: [{ path: /, limits: [{ period: day, max_requests: 0, models: [o3] }] }] }",
     'server: { port: "${PORT}", allow_open: "${OPEN}", passthrough: "${WHO}" }',
     'server: { port: "8080", allow_open: yes, cors_origins: "https://a.example,https://b.example" }',
     'providers: { x: { base_url: "${URL}", api_keys: [a, { key: b, weight: 2 }], models: "a,b" } }',

@@ -49,6 +49,11 @@ t.test("a refusal says which limit was reached, whose it is and how much it allo
       "the hour template limit of /team",
     ],
     [
+      ofRule({ dimension: "banned", cap: 0, models: "o3 !o3-pro" }),
+      "model not allowed for /team on o3, !o3-pro: minute rule with max_requests 0",
+      "the minute request limit of /team on o3, !o3-pro",
+    ],
+    [
       ofBudget({}),
       "budget exceeded for /team daily limit: spent 8.5 of 8",
       "the daily budget of /team",

@@ -318,4 +318,18 @@ export const countingMutants: readonly Mutant[] = [
     put: "startedAtMs : message.targetAtMs",
     often: false,
   },
+  {
+    name: "a ban of a template is skipped for a new child",
+    file: "limiterd/rules/judge.js",
+    find: "if (maxRequests === 0) {",
+    put: "if (maxRequests === 0 && !isNewChild(counter)) {",
+    often: false,
+  },
+  {
+    name: "a ban waits no longer than other rules",
+    file: "limiterd/rules/judge.js",
+    find: "if (isLonger(bannedWaitSeconds, longest))",
+    put: "if (longest === null)",
+    often: false,
+  },
 ];

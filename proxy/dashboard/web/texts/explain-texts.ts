@@ -49,6 +49,7 @@ export const explainTexts = {
     full: (dimensions: string) => `${dimensions} used up`,
     wait: (wait: string) => `room in ${wait}`,
     of: (template: string) => `child of ${template}`,
+    banned: "not allowed",
     inert: "token limit isn't enforced",
   },
   dimensions: {

@@ -51,6 +51,7 @@ export const requestsTexts = {
       tokens: "Tokens",
       concurrent: "Requests at once",
       children: "Children of a template",
+      banned: "Models that aren't allowed",
       budget: "Budget",
     },
     columns: {

@@ -318,7 +318,7 @@ t.test("a rule is tested by the recorded requests, until the daemon is done", as
     oldest_record_at: "2026-03-05T00:00:00.000Z",
     requests: 1280,
     refused: 31,
-    refused_for: { requests: 20, tokens: 11, concurrent: 0, children: 0 },
+    refused_for: { requests: 20, tokens: 11, concurrent: 0, children: 0, banned: 0 },
     first_refused_at: "2026-03-06T09:00:01.500Z",
     last_refused_at: "2026-03-09T17:10:00.000Z",
     days: [],

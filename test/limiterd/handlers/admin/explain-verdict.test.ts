@@ -409,7 +409,7 @@ t.test(
                 { nowMs: nowMs + second * 1000, tokensEnforced },
               );
             const { verdict, targets: candidates } = at(0);
-            if (!verdict.admitted) {
+            if (!verdict.admitted && verdict.retry_after !== null) {
               const wait = verdict.retry_after;
               if (wait > 1 && at(wait - 1).verdict.admitted)
                 throw new Error("admitted a second before the wait was over");

@@ -43,7 +43,7 @@ t.test("a rule is judged by what was recorded, and nothing is changed", async (t
     oldest_record_at: "2026-03-10T12:00:01.000Z",
     requests: 10,
     refused: 7,
-    refused_for: { requests: 7, tokens: 0, concurrent: 0, children: 0 },
+    refused_for: { requests: 7, tokens: 0, concurrent: 0, children: 0, banned: 0 },
     first_refused_at: "2026-03-10T12:00:02.000Z",
     last_refused_at: "2026-03-10T12:00:08.000Z",
     days: [{ date: "2026-03-10", requests: 10, refused: 7 }],

@@ -159,7 +159,7 @@ t.test("what a replay tells", async (t) => {
     exactly({
       requests: 5,
       refused: 2,
-      refused_for: { requests: 2, tokens: 0, concurrent: 0, children: 0 },
+      refused_for: { requests: 2, tokens: 0, concurrent: 0, children: 0, banned: 0 },
       first_refused_at: new Date(now + 3000).toISOString(),
       last_refused_at: new Date(now + 4000).toISOString(),
       days: [{ date: "2026-01-01", requests: 5, refused: 2 }],

@@ -210,6 +210,10 @@ t.test("everything wrong with a limit is reported with its place", async (t) => 
   for (const [limit, problems] of [
     ["period: minute, max_requests: 0", [`${at}.max_requests must be greater than 0, not 0`]],
     [
+      "period: minute, max_requests: 0, max_tokens: 5, models: [o3]",
+      [`${at}.max_tokens can't be combined with max_requests 0, which allows no request`],
+    ],
+    [
       "period: minute, max_requests: -3, max_tokens: 1.5",
       [
         `${at}.max_requests must be greater than 0, not -3`,

@@ -79,11 +79,13 @@ function Verdict({
         ) : (
           <>
             <p>{verdict.message}</p>
-            <p class="soft">
-              {words.when(formatDuration(verdict.retry_after))},{" "}
-              {words.at(formatTime(verdict.admitted_at))},{" "}
-              {verdict.needs_slot ? words.needsSlot : words.alone}.
-            </p>
+            {verdict.retry_after !== null && verdict.admitted_at !== null && (
+              <p class="soft">
+                {words.when(formatDuration(verdict.retry_after))},{" "}
+                {words.at(formatTime(verdict.admitted_at))},{" "}
+                {verdict.needs_slot ? words.needsSlot : words.alone}.
+              </p>
+            )}
           </>
         )}
       </div>
@@ -161,8 +163,15 @@ function TargetBadge({
   return (
     <span class="badge bad">
       {targetTexts.skipped}
-      {retry_after > 0 && <> · {explainTexts.rules.wait(formatDuration(retry_after))}</>}
+      <Room after={retry_after} />
     </span>
+  );
+}
+
+/** When there is room again; nothing if there is now, or never. */
+function Room({ after }: { readonly after: number | null }) {
+  return after === null || after === 0 ? null : (
+    <> · {explainTexts.rules.wait(formatDuration(after))}</>
   );
 }
 
@@ -223,8 +232,12 @@ function RuleVerdict({ rule: { breached, retry_after, inert } }: { readonly rule
   if (breached.length > 0)
     return (
       <span class="bad">
-        {ruleTexts.full(breached.map((name) => explainTexts.dimensions[name] ?? name).join(", "))}
-        {retry_after > 0 && <> · {ruleTexts.wait(formatDuration(retry_after))}</>}
+        {breached.includes("banned")
+          ? ruleTexts.banned
+          : ruleTexts.full(
+              breached.map((name) => explainTexts.dimensions[name] ?? name).join(", "),
+            )}
+        <Room after={retry_after} />
       </span>
     );
   return inert === undefined ? (
@@ -272,7 +285,7 @@ const columns: readonly Column<ExplainedBudget>[] = [
           {breached === undefined
             ? budgetTexts.exceeded
             : explainTexts.rules.full(breached.join(", "))}
-          {retry_after > 0 && <> · {explainTexts.rules.wait(formatDuration(retry_after))}</>}
+          <Room after={retry_after} />
         </span>
       ) : (
         <span class="good">{explainTexts.rules.room}</span>

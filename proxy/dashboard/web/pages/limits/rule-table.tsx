@@ -71,6 +71,7 @@ export function RuleTable({ scope, rules, serverTime, heardMs, onOpen }: RuleTab
 function Requests({ rule }: { readonly rule: RuleItem }) {
   const { max_requests: cap, requests_used, in_flight, period_seconds, per_child } = rule;
   if (cap === undefined) return null;
+  if (cap === 0) return <span class="bad">{texts.banned}</span>;
   if (per_child) return <>{formatCount(cap)}</>;
   const used = period_seconds === 0 ? in_flight : requests_used;
   return <Meter used={used} cap={cap} format={formatCount} />;

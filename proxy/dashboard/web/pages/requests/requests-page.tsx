@@ -311,11 +311,14 @@ const refusedColumns: readonly Column<RefusalItem>[] = [
   {
     key: "again",
     head: refusedTexts.columns.again,
-    cell: ({ retry_after, admitted_at }) => (
-      <time class="nowrap" dateTime={admitted_at} title={formatMoment(admitted_at)}>
-        {refusedTexts.after(formatDuration(retry_after))}
-      </time>
-    ),
+    cell: ({ retry_after, admitted_at }) =>
+      retry_after === null || admitted_at === null ? (
+        "–"
+      ) : (
+        <time class="nowrap" dateTime={admitted_at} title={formatMoment(admitted_at)}>
+          {refusedTexts.after(formatDuration(retry_after))}
+        </time>
+      ),
   },
   {
     key: "end",
