@@ -1,8 +1,10 @@
 /**
  * A bundled program as V8 compiles it. The build runs each program once and keeps the compiled code
- * beside it, in a file for this kind of processor; V8 ignores code of another version of itself.
- * Without the file a start takes longer.
+ * beside it, in a file for this kind of processor. Without the file a start takes longer.
+ * V8 refuses code of another version of itself, but takes that of another text of the same length:
+ * so the file begins with the text's digest.
  */
+import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
@@ -10,6 +12,8 @@ import { setFlagsFromString } from "node:v8";
 import { Script } from "node:vm";
 
 interface CompiledProgram {
+  /** False: V8 compiles it now. */
+  readonly isCompiled: boolean;
   run(): void;
   /** Writes the code of all functions that have run. */
   writeCode(): void;
@@ -22,33 +26,44 @@ type Wrapped = (
   importModule: (name: string) => Promise<unknown>,
 ) => void;
 
+/**
+ * What a start allocates is kept: otherwise V8 doubles the space for new objects meanwhile. V8
+ * takes compiled code only under the flags under which it was written.
+ */
+const flagOfStarts = "--semi-space-growth-factor=1";
+
 /** `file`: a CommonJS module of ASCII characters. */
 export function compileProgram(file: string): CompiledProgram {
-  // What a start allocates is kept: without this V8 doubles the space for new objects meanwhile.
-  setFlagsFromString("--semi-space-growth-factor=1");
+  setFlagsFromString(flagOfStarts);
+  // V8 holds such a text in one byte for each character.
+  const source = readFileSync(file, "latin1");
+  const text = `(function (require, __filename, __dirname, __import) {${source}\n})`;
+  const digest = createHash("sha256").update(text, "latin1").digest();
   const codeFile = `${file}.${process.arch}.code`;
-  const cachedData = readCode(codeFile);
-  const script = new Script(
-    // V8 holds such a text in one byte for each character.
-    `(function (require, __filename, __dirname, __import) {${readFileSync(file, "latin1")}\n})`,
-    {
-      filename: file,
-      ...(cachedData === null ? {} : { cachedData }),
-    },
-  );
+  const cachedData = readCode(codeFile, digest);
+  const script = new Script(text, {
+    filename: file,
+    ...(cachedData === null ? {} : { cachedData }),
+  });
   return {
+    isCompiled: script.cachedDataRejected === false,
     run() {
       const wrapped = script.runInThisContext() as Wrapped;
       // A script has no `import()` of its own without an experimental flag.
       wrapped(createRequire(file), file, dirname(file), (name) => import(name));
     },
-    writeCode: () => writeFileSync(codeFile, script.createCachedData()),
+    writeCode() {
+      setFlagsFromString(flagOfStarts);
+      writeFileSync(codeFile, Buffer.concat([digest, script.createCachedData()]));
+    },
   };
 }
 
-function readCode(file: string): Buffer | null {
+function readCode(file: string, digest: Buffer): Buffer | null {
   try {
-    return readFileSync(file);
+    const found = readFileSync(file);
+    const isOfText = found.subarray(0, digest.length).equals(digest);
+    return isOfText ? found.subarray(digest.length) : null;
   } catch {
     // It wasn't built for this kind of processor.
     return null;

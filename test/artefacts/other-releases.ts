@@ -56,7 +56,7 @@ function changePrograms(
   wanted: readonly (readonly [keyof typeof changes, string, number])[],
 ): void {
   const programs = join(root, home, "dist/programs");
-  const names = readdirSync(programs).filter((name) => name.endsWith(".js"));
+  const names = readdirSync(programs).filter((name) => /\.c?js$/.test(name));
   for (const [what, to, times] of wanted) {
     const [pattern, change] = changes[what];
     const files = names

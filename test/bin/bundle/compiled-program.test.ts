@@ -1,0 +1,38 @@
+import { spawnSync } from "node:child_process";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import t from "tap";
+
+const programs = fileURLToPath(new URL("../../../programs", import.meta.url));
+const compiler = new URL("../../../bin/bundle/compiled-program.js", import.meta.url);
+
+/** Runs code of a module, for which `program` is the compiled one, in a process of its own. */
+const withProgram = (file: string, code: string): string =>
+  spawnSync(
+    process.execPath,
+    [
+      "--input-type=module",
+      "-e",
+      `import { setFlagsFromString } from "node:v8";
+import { compileProgram } from ${JSON.stringify(compiler)};
+const program = compileProgram(${JSON.stringify(file)});
+${code}`,
+    ],
+    { encoding: "utf8", env: {} },
+  ).stdout.trim();
+
+for (const name of ["sluice", "sluice-proxy", "sluice-limiterd"])
+  t.test(`${name} starts with its compiled code, and with no other's`, async (t) => {
+    const file = `${t.testdir({})}/${name}.cjs`;
+    const isCompiled = (): string => withProgram(file, "console.log(program.isCompiled);");
+    copyFileSync(`${programs}/${name}.cjs`, file);
+    t.equal(isCompiled(), "false");
+    // A service sets this flag when it is ready.
+    withProgram(
+      file,
+      'setFlagsFromString("--semi-space-growth-factor=2"); program.writeCode(); process.exit();',
+    );
+    t.equal(isCompiled(), "true");
+    writeFileSync(file, readFileSync(file, "latin1").replace("use strict", "Use strict"), "latin1");
+    t.equal(isCompiled(), "false", "another text of the same length");
+  });
