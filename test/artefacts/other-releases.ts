@@ -5,6 +5,7 @@
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { version } from "../../shared/version.js";
 import { home, repackDebian } from "./debian-package.js";
 
 /** The version of the release before this one. */
@@ -38,9 +39,12 @@ export function packReleaseAfter(file: string, into: string): string {
 
 /** How each changes a program's text. */
 const changes = {
-  version: [/^var version = "[^"]+";$/m, (_: string, to: string) => `var version = "${to}";`],
+  version: [
+    new RegExp(`^(?:var| +) version = "${version}";$`, "m"),
+    (found: string, to: string) => found.replace(version, to),
+  ],
   wire: [
-    /^var wireVersion = \d+;$/m,
+    /^(?:var| +) wireVersion = \d+;$/m,
     (found: string) => found.replace(/\d+/, (n) => String(Number(n) + 1)),
   ],
   schema: [
