@@ -242,7 +242,7 @@ const logsJson = { ["LOG_FORMAT"]: "json" };
 
 /**
  * The threads of a service share one arena of the C library: one for each costs several megabytes,
- * and they allocate little. An own value wins.
+ * and they allocate little. A value that the operator sets takes precedence.
  */
 const oneArena = { ["MALLOC_ARENA_MAX"]: process.env["MALLOC_ARENA_MAX"] ?? "1" };
 

@@ -29,14 +29,14 @@ const mark = "!";
 const behind = '"';
 /** The factor by which the wait grows after each question, up to an hour. */
 const growth = 1.5;
-/** Longer than a client takes from reading records to writing their new costs. */
+/** Longer than a client takes between reading records and writing their new costs. */
 const replacedMs = 600_000;
 const lookMsMax = 3_600_000;
 
 export class PendingResponses implements Contributor {
   readonly #bounds: BackgroundConfig;
   readonly #pending = new Map<string, PendingResponse>();
-  /** When the estimates that have just been replaced were. */
+  /** When each estimate of the last minutes was replaced, by its mark. */
   readonly #replaced = new Map<string, number>();
   #changes: Change[] = [];
   /** How many responses weren't added because there were too many. */
@@ -86,8 +86,8 @@ export class PendingResponses implements Contributor {
   }
 
   /**
-   * The marks of estimates that will be replaced, and of those that were within some minutes: who
-   * has read one since may not have seen the record that cancels it.
+   * The marks of estimates that are to be replaced, and of those replaced in the last minutes: a
+   * client that read one of these may not have seen the record that cancels it.
    */
   openEstimates(nowMs: number): ReadonlySet<string> {
     this.#dropReplaced(nowMs);

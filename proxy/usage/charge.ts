@@ -153,7 +153,7 @@ function onlyBounded(call: EndedCall, note: string | null): MeteredUsage {
   return { ...unmetered, atMost, note };
 }
 
-/** Something before the provider has waited no longer; the provider may work on. */
+/** An intermediary gave up waiting; the provider may still execute the request. */
 function isTimeoutStatus(status: number): boolean {
   return status === 408 || status === 504 || status === 524;
 }
