@@ -5,7 +5,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import t from "tap";
-import { parseAllDocuments } from "yaml";
+import { parseAllDocuments, stringify } from "yaml";
 import { stopGraceMs } from "../../bin/supervisor/stop-deadlines.js";
 import { settings } from "../../shared/config/settings/settings.js";
 import { version } from "../../shared/version.js";
@@ -23,7 +23,6 @@ const port = settings.port.defaultValue;
 
 interface Probe {
   readonly httpGet?: { readonly path: string; readonly port: string };
-  readonly exec?: { readonly command: readonly string[] };
 }
 
 interface Container {
@@ -77,16 +76,17 @@ function documents<Kind>(path: string): readonly Kind[] {
   });
 }
 
-/** The path that a probe asks, by HTTP or by a command in the container. */
+/** The port and path that a probe asks. */
 function probed(probe: Probe | undefined): string | undefined {
-  if (probe?.httpGet !== undefined) return `${probe.httpGet.port}${probe.httpGet.path}`;
-  const asked = /http:\/\/127\.0\.0\.1:(\d+)(\/\w+)/.exec(probe?.exec?.command.join(" ") ?? "");
-  return asked === null ? undefined : `${asked[1] === String(port) ? "http" : asked[1]}${asked[2]}`;
+  return probe?.httpGet && `${probe.httpGet.port}${probe.httpGet.path}`;
 }
 
 /** What a drain takes at most, in seconds. */
-function drainSeconds(configuration: string | null): number {
-  const { server } = accepted(configuration, { env: { OPENAI_API_KEY: "k" } }).config;
+function drainSeconds(
+  configuration: string | null,
+  env: Readonly<Record<string, string>> = { OPENAI_API_KEY: "k" },
+): number {
+  const { server } = accepted(configuration, { env }).config;
   return (server.drainGraceMs + server.drainMs + stopGraceMs) / 1000;
 }
 
@@ -113,11 +113,13 @@ for (const [folder, file] of [
     const sluice = all.find(({ name }) => name === "sluice")!;
 
     t.equal(sluice.image, `sluice:${version}`);
-    t.equal(probed(sluice.livenessProbe), "http/health");
-    t.equal(probed(sluice.startupProbe), "http/ready");
+    const probedPort = folder === "sidecar" ? "sluice-metrics" : "http";
+    t.equal(probed(sluice.livenessProbe), `${probedPort}/health`);
+    t.equal(probed(sluice.startupProbe), `${probedPort}/ready`);
     if (folder !== "sidecar") t.equal(probed(sluice.readinessProbe), "http/ready");
-    for (const { name, containerPort } of sluice.ports ?? [])
-      t.same([name, containerPort], ["http", port]);
+    if (folder !== "sidecar")
+      for (const { name, containerPort } of sluice.ports ?? [])
+        t.same([name, containerPort], ["http", port]);
 
     const claims = (spec.volumeClaimTemplates ?? []).map(({ metadata }) => metadata.name);
     const volumesOfPod = [...pod.volumes.map(({ name }) => name), ...claims];
@@ -153,6 +155,32 @@ for (const [folder, file] of [
     for (const each of files)
       if (each !== "kustomization.yaml") t.ok(kustomization.includes(each), each);
   });
+
+t.test("the sidecar of a CronJob is that of every other workload", async (t) => {
+  const [deployment] = documents<Workload>(`${kubernetes}/sidecar/sidecar.yaml`);
+  const [cronJob] = documents<{ readonly spec: { readonly jobTemplate: Workload } }>(
+    `${kubernetes}/sidecar/cronjob.yaml`,
+  );
+  t.same(cronJob!.spec.jobTemplate.spec.template, deployment!.spec.template);
+});
+
+t.test(
+  "the team's compose file and the chart have configurations that Sluice accepts",
+  async (t) => {
+    const env = { OPENAI_API_KEY: "k", ANTHROPIC_API_KEY: "k" };
+    accepted(read("deploy/compose/config/sluice.yaml"), { env });
+    const [values] = documents<{ readonly config: object }>("deploy/helm/sluice/values.yaml");
+    accepted(stringify(values!.config), { env });
+    const compose = read("deploy/compose/compose.yaml");
+    const seconds = Number(/stop_grace_period: (\d+)s/.exec(compose)?.[1]);
+    t.ok(seconds > drainSeconds(read("deploy/compose/config/sluice.yaml"), env));
+    t.ok(compose.includes(`sluice:${version}`));
+    const [chart] = documents<{ readonly version: string; readonly appVersion: string }>(
+      "deploy/helm/sluice/Chart.yaml",
+    );
+    t.match(chart, { version, appVersion: version });
+  },
+);
 
 t.test("the ECS task is that of the product", async (t) => {
   interface Task {
