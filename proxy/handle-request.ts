@@ -42,6 +42,7 @@ import {
   freePlacesMax,
   isModelOperation,
   isPublic,
+  isScrape,
   matchRoute,
   meetsLimits,
   type PublicEndpoint,
@@ -172,10 +173,6 @@ async function answerAuthorized(
   record.identified(authorized.caller);
   const context = { gateway, exchange, caller: authorized.caller, record };
   return meetsLimits(endpoint) ? serve(context, endpoint) : serveFree(context, endpoint);
-}
-
-function isScrape(endpoint: Endpoint): boolean {
-  return endpoint === "metrics" || endpoint === "metrics-limiter";
 }
 
 /** By the key of the request, usually without waiting; otherwise by a dashboard session. */

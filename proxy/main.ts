@@ -10,6 +10,7 @@ import { heldIdleMs, ProxyEnd } from "./end-proxy.js";
 import type { Gateway } from "./gateway.js";
 import { handleRequest } from "./handle-request.js";
 import { listenHttp } from "./http/http-listener.js";
+import { openTlsFiles } from "./http/tls-files.js";
 import { LastStop } from "./last-stop.js";
 import { BrokenLimiterState } from "./limiter/broken-limiter-state.js";
 import { connectLimiter } from "./limiter/client/connect-limiter.js";
@@ -85,6 +86,13 @@ export async function startProxy({
       throw new OpenGatewayError(refusal);
     }
   }
+  const tlsFiles =
+    config.server.tls === null
+      ? null
+      : await openTlsFiles(config.server.tls, log).catch(async (error: unknown) => {
+          await disconnect();
+          throw error;
+        });
   const lastStop = new LastStop(config.limiter.spoolDir);
   let end: ProxyEnd | null = null;
   const noteStopFailed = ({ message }: Error): void =>
@@ -110,6 +118,7 @@ export async function startProxy({
   });
   const looking = startLooking(gateway, config.usageEnabled ? config.background.lookMs : 0);
   const closeAll = async (): Promise<void> => {
+    tlsFiles?.stop();
     looking.stop();
     capacity.files.close();
     gateway.models.stop();
@@ -125,6 +134,7 @@ export async function startProxy({
   const listeners: Listeners = await openListeners(gateway, capacity, {
     listen: listenHttp,
     sockets,
+    tlsFiles,
     handlerOf: (ofListener) => (exchange) => {
       answering.began();
       void handleRequest(ofListener, exchange).then(answering.ended);
@@ -162,9 +172,15 @@ export async function startProxy({
     log.warn({ reason: message }, "the other proxies of this port can't ask for its metrics");
   });
   const openNow = open && limiter.client.keysExist !== true;
-  const { url, adminUrl } = listeners;
+  const { url, adminUrl, metricsUrl } = listeners;
   log.info(
-    { url, admin_url: adminUrl, providers: [...gateway.providers.keys()], open: openNow },
+    {
+      url,
+      admin_url: adminUrl,
+      ...(metricsUrl === null ? {} : { metrics_url: metricsUrl }),
+      providers: [...gateway.providers.keys()],
+      open: openNow,
+    },
     openNow
       ? "proxy listens; it is open: there is neither a master key nor a managed key"
       : "proxy listens",

@@ -1,38 +1,53 @@
 /**
- * Opens the proxy's port, and the separate one for /admin and the dashboard (`server.admin.port`),
- * or listens on inherited sockets. Each serves its half and answers 404 for the other.
+ * Opens the proxy's port, the separate one for /admin and the dashboard (`server.admin.port`) and
+ * that for metrics (`metrics.port`), or listens on inherited sockets. Each answers 404 for what
+ * another one serves.
  */
 import type { Socket } from "node:net";
 import { isLoopback } from "../shared/config/open-gateway.js";
+import type { TlsConfig } from "../shared/config/resolve/tls.js";
 import {
   type InheritedSockets,
   InheritedSocketsError,
 } from "../shared/supervision/inherited-sockets.js";
+import { certificatePaths } from "./auth/client-certificate.js";
 import { ConnectionRoom } from "./capacity/connection-room.js";
 import type { ProxyCapacity } from "./capacity/create-capacity.js";
 import type { Gateway } from "./gateway.js";
 import type { DrainTimes } from "./http/drain/drain-server.js";
 import type { Exchange } from "./http/exchange.js";
-import type { HttpListener, listenHttp } from "./http/http-listener.js";
+import type { HttpListener, ListenerTls, listenHttp } from "./http/http-listener.js";
+import type { TlsFiles } from "./http/tls-files.js";
 
-/** The admin port accepts connections even when the other one is full. */
+/** The ports for administration and metrics accept connections even when the first one is full. */
 const adminConnectionsMax = 256;
+const metricsConnectionsMax = 64;
 
-/** The names of inherited sockets, and which half each serves. */
-export const socketNames = ["http", "admin"] as const;
+/** The names of inherited sockets. */
+export const socketNames = ["http", "admin", "metrics"] as const;
 type SocketName = (typeof socketNames)[number];
+
+const hostSettings: Readonly<Record<SocketName, string>> = {
+  http: "server.host",
+  admin: "server.admin.host",
+  metrics: "metrics.host",
+};
 
 export interface Listeners {
   readonly url: string;
   /** The address of /admin and the dashboard; equals `url` without a separate port. */
   readonly adminUrl: string;
-  /** Sums over both listeners. */
+  /** The address of `metrics.port`; null without it. */
+  readonly metricsUrl: string | null;
+  /** Sums over all listeners. */
   close(times: DrainTimes): Promise<void>;
 }
 
 interface ListenerPorts {
   readonly listen: typeof listenHttp;
   readonly sockets: InheritedSockets;
+  /** The files of `server.tls`; null without it. */
+  readonly tlsFiles: TlsFiles | null;
   /** Makes the handler of a listener's requests; `served` of the gateway is the listener's. */
   handlerOf(ofListener: Gateway): (exchange: Exchange) => void;
 }
@@ -49,13 +64,18 @@ interface Place {
 export async function openListeners(
   gateway: Gateway,
   { connections, memory }: Pick<ProxyCapacity, "connections" | "memory">,
-  { listen, sockets, handlerOf }: ListenerPorts,
+  { listen, sockets, tlsFiles, handlerOf }: ListenerPorts,
 ): Promise<Listeners> {
   const { admin, ...server } = gateway.config.server;
-  if (admin === null && sockets.byName.has("admin"))
-    throw new InheritedSocketsError(
-      "a socket named admin is given, but server.admin.port isn't set: set it, or take the socket away",
-    );
+  const metrics = gateway.config.metrics.listen;
+  for (const [name, place, setting] of [
+    ["admin", admin, "server.admin.port"],
+    ["metrics", metrics, "metrics.port"],
+  ] as const)
+    if (place === null && sockets.byName.has(name))
+      throw new InheritedSocketsError(
+        `a socket named ${name} is given, but ${setting} isn't set: set it, or take the socket away`,
+      );
   const open: HttpListener[] = [];
   const closeAll = async (times: DrainTimes): Promise<void> => {
     await Promise.all(open.map(({ close }) => close(times)));
@@ -66,6 +86,8 @@ export async function openListeners(
     room: ConnectionRoom<Socket>,
     served: Gateway["served"],
   ): Promise<string> => {
+    // Probes and Prometheus reach the port of metrics without certificates.
+    const tls = served === "metrics" ? null : tlsOf(gateway.config.server.tls, tlsFiles);
     const capacity = { ...gateway.capacity, connections: room };
     const ofListener: Gateway = { ...gateway, capacity, served };
     const urls: string[] = [];
@@ -77,6 +99,7 @@ export async function openListeners(
         connections: room,
         memory,
         stalledClientMs: server.stalledClientMs,
+        tls,
         handle: handlerOf(ofListener),
       });
       open.push(listener);
@@ -92,11 +115,24 @@ export async function openListeners(
       admin === null
         ? url
         : await openAll("admin", admin, new ConnectionRoom<Socket>(adminConnectionsMax), "admin");
-    return { url, adminUrl, close: closeAll };
+    const metricsRoom = new ConnectionRoom<Socket>(metricsConnectionsMax);
+    const metricsUrl =
+      metrics === null ? null : await openAll("metrics", metrics, metricsRoom, "metrics");
+    return { url, adminUrl, metricsUrl, close: closeAll };
   } catch (error) {
     await closeAll({ idleMs: 0, runningMs: 0 });
     throw error;
   }
+}
+
+function tlsOf(config: TlsConfig | null, files: TlsFiles | null): ListenerTls | null {
+  if (config === null || files === null) return null;
+  const { clientCaFile, clients } = config;
+  return {
+    files,
+    needsCertificate: clientCaFile !== null,
+    pathOf: clients === null ? () => null : certificatePaths(clients),
+  };
 }
 
 /**
@@ -110,8 +146,7 @@ function requireKnownReach(
 ): void {
   if (!credentials.open || host.startsWith("/") || isLoopback(host) || !isLoopback(place.host))
     return;
-  const setting = name === "http" ? "server.host" : "server.admin.host";
   throw new InheritedSocketsError(
-    `the given socket named ${name} listens on ${url}, beyond loopback, and the gateway is open: set ${setting} to that address, or a master key`,
+    `the given socket named ${name} listens on ${url}, beyond loopback, and the gateway is open: set ${hostSettings[name]} to that address, or a master key`,
   );
 }

@@ -3,7 +3,7 @@ import type { Config } from "../../shared/config/config.js";
 import { type SettingsInForce, settingText } from "../../shared/config/setting-text.js";
 
 /** What the texts need of the configuration. */
-type Listening = SettingsInForce & Pick<Config, "server">;
+type Listening = SettingsInForce & Pick<Config, "server" | "metrics">;
 
 /** One sentence; an unknown error is printed as it is. */
 export function startErrorText(error: unknown, config: Listening | null): string {
@@ -31,18 +31,18 @@ export function startErrorText(error: unknown, config: Listening | null): string
   }
 }
 
-/** Which setting gives the port: that of the proxy or of the admin API. */
+/** Which setting gives the port: that of the proxy, of the admin API or of metrics. */
 function portSource(
   config: Listening | null,
   { address, port }: { readonly address?: string | undefined; readonly port?: number | undefined },
 ): string {
   if (config === null) return "";
-  const { admin } = config.server;
-  const isAdmin =
-    admin !== null &&
-    admin.port === port &&
-    (admin.host === address || config.server.port !== port);
-  if (isAdmin) return `: ${settingText(config, "server.admin.port")}`;
+  for (const [place, path] of [
+    [config.server.admin, "server.admin.port"],
+    [config.metrics.listen, "metrics.port"],
+  ] as const)
+    if (place?.port === port && (place?.host === address || config.server.port !== port))
+      return `: ${settingText(config, path)}`;
   const isDefault = config.settings.some(
     ({ path, source }) => path === "server.port" && source === "default",
   );

@@ -1,7 +1,8 @@
 /**
- * The caller of a request and its user path, from the request alone (docs/authentication.md): the
- * master key and JWTs are checked here. The daemon checks managed keys, and whether calls without
- * credentials are allowed (`authorize-caller.ts`, or the admission).
+ * The caller of a request and its user path, from the request alone (docs/authentication.md): TLS
+ * has checked a client certificate; the master key and JWTs are checked here. The daemon checks
+ * managed keys, and whether calls without credentials are allowed (`authorize-caller.ts`, or the
+ * admission).
  */
 import { looksLikeManagedKey, setMasterKey } from "../../shared/domain/managed-key.js";
 import { normalizeUserPath } from "../../shared/domain/user-path.js";
@@ -77,6 +78,10 @@ export function authenticate(
       return area === "admin" ? verified.then(deniedOnAdmin) : verified;
     }
   }
+  // Clients of OpenAI's libraries always send some key.
+  const certified = request.tls?.userPath ?? null;
+  if (area !== "admin" && certified !== null)
+    return { ok: true, caller: authenticatedCaller(certified) };
   if (masterKey !== null || jwt !== null) return { ok: false, failure: wrong };
   if (area === "admin" && !credentials.adminOpen) return { ok: false, failure: needsMasterKey };
   if (!credentials.open) return { ok: false, failure: wrong };
@@ -150,7 +155,7 @@ export function showsKey(request: RequestHeaders): boolean {
 }
 
 /** Where the clients of OpenAI, Anthropic, Azure and Google put their key. */
-type CredentialSource = RequestHeaders & Pick<Exchange, "path" | "query">;
+type CredentialSource = RequestHeaders & Pick<Exchange, "path" | "query" | "tls">;
 
 /** Paths of Gemini's own API, and of passthrough to it. */
 const ofGoogle = /^(?:\/p\/[^/]+)?\/v1beta\//;
@@ -195,7 +200,7 @@ function displayName(header: string): string {
 
 /**
  * The caller of /metrics (docs/reference/metrics.md): the master key or the scrape token. Without
- * either, an open gateway serves it on loopback or on the port for administration only.
+ * either, an open gateway serves it on loopback or on the ports of `server.admin` and `metrics`.
  */
 export function authenticateScrape(
   credentials: Credentials,
@@ -203,7 +208,7 @@ export function authenticateScrape(
   request: CredentialSource,
 ): Authentication {
   const { masterKey, metricsToken, open } = credentials;
-  const isOpen = open && (credentials.metricsOpen || served === "admin");
+  const isOpen = open && (credentials.metricsOpen || served === "admin" || served === "metrics");
   const token = givenToken(request, "admin");
   if (typeof token === "string") {
     const hash = credentials.hashKey(token);

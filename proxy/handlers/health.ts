@@ -117,7 +117,8 @@ export async function mayReadDetails(
       scrape.caller.credential === "authenticated" ||
       (limiter.keysExist !== true && pageProblem === null)
     );
-  if (served === "models" || exchange.header("cookie") === undefined) return false;
+  if (served === "models" || served === "metrics") return false;
+  if (exchange.header("cookie") === undefined) return false;
   if (!limiter.reachable || showsKey(exchange)) return false;
   const cookie = cookieOf(gateway, exchange);
   if (cookie === null || !freePlaces.take("status", browsers)) return false;

@@ -8,7 +8,7 @@ import type { Exchange } from "../http/exchange.js";
  * sender of that Host gets the answer. Empty without a valid Host; then URLs are relative.
  */
 export function ownOrigin(
-  exchange: Pick<Exchange, "header" | "isRepeated" | "remoteAddress">,
+  exchange: Pick<Exchange, "header" | "isRepeated" | "remoteAddress" | "tls">,
   { publicUrl, trustedProxies }: Pick<Config["server"], "publicUrl" | "trustedProxies">,
 ): string {
   if (publicUrl !== null) return publicUrl;

@@ -37,6 +37,11 @@ export interface RequestHeaders {
   isRepeated(name: string): boolean;
 }
 
+export interface ClientTls {
+  /** The user path that the client's certificate gives; null without one. */
+  readonly userPath: string | null;
+}
+
 export interface Exchange extends RequestHeaders {
   /** The caller's `X-Request-ID`, or our own. */
   readonly id: string;
@@ -44,6 +49,8 @@ export interface Exchange extends RequestHeaders {
   readonly ownId: string;
   /** The peer's IP address: the client's, or a proxy's. */
   readonly remoteAddress: string;
+  /** The client's TLS connection to this proxy; null for plain HTTP. */
+  readonly tls: ClientTls | null;
   readonly method: string;
   /** The endpoint's (`paths/endpoint-path.ts`), without the query. */
   readonly path: string;

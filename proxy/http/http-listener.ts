@@ -2,8 +2,16 @@
  * Node's HTTP server: bounds on sockets, headers and time, and its shutdown. `node-exchange.ts`
  * makes an exchange of each request.
  */
-import { createServer, IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
+import type { TLSSocket, TlsOptions } from "node:tls";
 import { beginsPerTurn, endsPerTurn } from "../../shared/bounds.js";
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
 import { createThrottledEnds, createThrottledQueue } from "../../shared/throttled-queue.js";
@@ -11,7 +19,7 @@ import type { ConnectionRoom } from "../capacity/connection-room.js";
 import type { MemoryLedger } from "../capacity/memory-ledger.js";
 import { type DrainTimes, ServerDrain } from "./drain/drain-server.js";
 import { Lingering, type LingeringBounds } from "./drain/lingering.js";
-import type { Exchange } from "./exchange.js";
+import type { ClientTls, Exchange } from "./exchange.js";
 import { createRequestIds, LastRequests, NodeExchange } from "./node-exchange.js";
 import {
   answeredBehind,
@@ -22,6 +30,7 @@ import {
 } from "./refuse-unreadable.js";
 import { checkHead } from "./request-head.js";
 import { replyFailure } from "./respond.js";
+import type { TlsFiles } from "./tls-files.js";
 import { createUpgradeExchange } from "./upgrade-exchange.js";
 import { isHandshake } from "./web-socket-handshake.js";
 
@@ -38,8 +47,18 @@ interface ListenerOptions {
   readonly timeouts?: ListenerTimeouts;
   /** Bounds for connections that end while their client still sends; default `lingeringBounds`. */
   readonly lingering?: LingeringBounds;
+  /** Null for plain HTTP. */
+  readonly tls?: ListenerTls | null;
   /** Handles one request, and its own exceptions. */
   readonly handle: (exchange: Exchange) => void;
+}
+
+export interface ListenerTls {
+  readonly files: TlsFiles;
+  /** Whether each client needs a certificate of the configured authorities. */
+  readonly needsCertificate: boolean;
+  /** The user path of a client certificate; null if it gives none. */
+  pathOf(certificate: ReturnType<TLSSocket["getPeerCertificate"]>): string | null;
 }
 
 export interface HttpListener {
@@ -106,6 +125,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     cutByStop,
     lingering,
     lastRequests,
+    tlsOf: (socket: Socket) => tlsConnections.get(socket) ?? null,
     isLastOn: (socket: Socket) =>
       (drain.begun || lastRequests.isComplete(socket)) && connections.runningOn(socket) <= 1,
   };
@@ -150,20 +170,22 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     if (connections.requests <= beginsPerTurn) options.handle(exchange);
     else throttledBegins(() => options.handle(exchange));
   };
-  // Node itself would answer a request without Host with a bare 400.
-  const server = createServer(
-    {
-      IncomingMessage: ServedRequest,
-      requireHostHeader: false,
-      maxHeaderSize: headerBytesMax,
-      headersTimeout: headersMs,
-      requestTimeout: requestMs,
-      connectionsCheckingInterval: everyMs,
-      keepAliveTimeout: keepAliveMs,
-      noDelay: true,
-    },
-    serve,
-  );
+  const httpOptions = {
+    IncomingMessage: ServedRequest,
+    // Node itself would answer a request without Host with a bare 400.
+    requireHostHeader: false,
+    maxHeaderSize: headerBytesMax,
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: everyMs,
+    keepAliveTimeout: keepAliveMs,
+    noDelay: true,
+  };
+  const tls = options.tls ?? null;
+  const server: Server<typeof ServedRequest> =
+    tls === null
+      ? createServer(httpOptions, serve)
+      : createServerWithTls(tls, { ...httpOptions, handshakeTimeout: headersMs }, serve);
   const drain = new ServerDrain(server, {
     connections,
     lingering,
@@ -208,6 +230,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
     socket.once("close", onClosed);
     connections.opened(socket);
   });
+  if (tls !== null) countHandshakes(server, connections, onClosed);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     // As an option, the backlog would be ignored for an inherited socket.
@@ -221,7 +244,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
   });
   const address = server.address();
   return {
-    url: urlOf(address),
+    url: urlOf(address, tls === null ? "http" : "https"),
     host: typeof address === "object" && address !== null ? address.address : String(address),
     close: (times) => drain.end(times).then(() => new Promise(throttled)),
   };
@@ -252,10 +275,58 @@ class ServedRequest extends IncomingMessage {
   }
 }
 
-function urlOf(address: ReturnType<Server["address"]>): string {
+function createServerWithTls(
+  { files, needsCertificate, pathOf }: ListenerTls,
+  options: ServerOptions<typeof ServedRequest> & TlsOptions,
+  serve: (request: ServedRequest, response: ServerResponse) => void,
+): Server<typeof ServedRequest> {
+  const server = createTlsServer<typeof ServedRequest>(
+    { ...options, ...files.context, requestCert: needsCertificate, rejectUnauthorized: true },
+    serve,
+  );
+  files.onRenewed((context) => server.setSecureContext(context));
+  server.on("secureConnection", (socket) => {
+    const userPath = needsCertificate ? pathOf(socket.getPeerCertificate()) : null;
+    tlsConnections.set(socket, { userPath });
+  });
+  return server;
+}
+
+const tlsConnections = new WeakMap<Socket, ClientTls>();
+
+/**
+ * Counts a TLS connection from its first byte: as the bare socket until the handshake ends, then as
+ * the TLS socket that its requests have.
+ */
+function countHandshakes(
+  server: Server<typeof ServedRequest>,
+  connections: ConnectionRoom<Socket>,
+  onClosed: (this: Socket) => void,
+): void {
+  const bare = new Map<string, Socket>();
+  const peerOf = ({ remoteAddress, remotePort, localPort }: Socket): string =>
+    `${remoteAddress} ${remotePort} ${localPort}`;
+  server.on("connection", (socket) => {
+    const peer = peerOf(socket);
+    bare.set(peer, socket);
+    socket.once("close", () => {
+      if (bare.get(peer) === socket) bare.delete(peer);
+    });
+  });
+  server.on("secureConnection", (socket: TLSSocket) => {
+    const peer = peerOf(socket);
+    const before = bare.get(peer);
+    bare.delete(peer);
+    if (before !== undefined) connections.gone(before);
+    socket.once("close", onClosed);
+    connections.opened(socket);
+  });
+}
+
+function urlOf(address: ReturnType<Server["address"]>, scheme: "http" | "https"): string {
   if (address === null || typeof address === "string") return String(address);
   const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
-  return `http://${host}:${address.port}`;
+  return `${scheme}://${host}:${address.port}`;
 }
 
 class SocketClosings {

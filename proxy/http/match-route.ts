@@ -234,8 +234,8 @@ export function areaOf(path: string): Area {
   return /^\/(?:admin|metrics)(?:\/|$)/.test(path) ? "admin" : "model";
 }
 
-/** What a listener serves: all, or one half of it where /admin has a port of its own. */
-export type Served = "all" | "models" | "admin";
+/** What a listener serves: all, one half of it where /admin has its own port, or metrics. */
+export type Served = "all" | "models" | "admin" | "metrics";
 
 /** Both halves have health, metrics, the description of the API, and the caller's own usage. */
 const everywhere: ReadonlySet<Endpoint> = new Set([
@@ -245,8 +245,13 @@ const everywhere: ReadonlySet<Endpoint> = new Set([
   "metrics-limiter",
 ]);
 
+export function isScrape(endpoint: Endpoint): boolean {
+  return endpoint === "metrics" || endpoint === "metrics-limiter";
+}
+
 function isServed({ area, methods }: PathEndpoints, served: Served): boolean {
   if (served === "all" || area === "health") return true;
+  if (served === "metrics") return Object.values(methods).some(isScrape);
   const isAdmin = area === "admin" || area === "dashboard";
   if (isAdmin === (served === "admin")) return true;
   return Object.values(methods).some((endpoint) => everywhere.has(endpoint));

@@ -11,7 +11,7 @@ import { readWholeBody } from "../capacity/read-body.js";
 import { UploadGone, UploadTooLarge } from "./body-spool.js";
 import { headerOf } from "./copy-headers.js";
 import { type Lingering, leavesMuch } from "./drain/lingering.js";
-import type { BodyResult, ClientSocket, Exchange } from "./exchange.js";
+import type { BodyResult, ClientSocket, ClientTls, Exchange } from "./exchange.js";
 import { endpointAddress } from "./paths/endpoint-path.js";
 import { refuseIfLate } from "./refuse-unreadable.js";
 
@@ -27,6 +27,8 @@ export interface ExchangeContext {
   /** Connections that end while their client still sends. */
   readonly lingering: Lingering;
   readonly lastRequests: LastRequests;
+  /** Null for plain HTTP. */
+  readonly tlsOf: (socket: Socket) => ClientTls | null;
   /** Whether the running request is the last of this connection because the listener closes. */
   readonly isLastOn: (socket: Socket) => boolean;
 }
@@ -122,6 +124,10 @@ export class NodeExchange implements Exchange {
 
   get remoteAddress(): string {
     return this.#socket.remoteAddress ?? "";
+  }
+
+  get tls(): ClientTls | null {
+    return this.#context.tlsOf(this.#socket);
   }
 
   get gone(): boolean {

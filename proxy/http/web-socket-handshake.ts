@@ -41,8 +41,8 @@ const credentialProtocol = "openai-insecure-api-key.";
  * another credential.
  */
 export function withProtocolKey(
-  request: RequestHeaders & Pick<Exchange, "path" | "query">,
-): RequestHeaders & Pick<Exchange, "path" | "query"> {
+  request: RequestHeaders & Pick<Exchange, "path" | "query" | "tls">,
+): RequestHeaders & Pick<Exchange, "path" | "query" | "tls"> {
   const header: Header = (name) => {
     const value = request.header(name);
     if (name !== "authorization" || isGiven(value)) return value;
@@ -52,8 +52,8 @@ export function withProtocolKey(
     );
     return key === undefined ? undefined : `Bearer ${key.slice(credentialProtocol.length)}`;
   };
-  const { path, query } = request;
-  return { header, isRepeated: (name) => request.isRepeated(name), path, query };
+  const { path, query, tls } = request;
+  return { header, isRepeated: (name) => request.isRepeated(name), path, query, tls };
 }
 
 /** The subprotocols that are offered to the provider: all but keys. */

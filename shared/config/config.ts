@@ -21,6 +21,7 @@ import type {
   WeightedKey,
   WeightedKeyFile,
 } from "./provider-type.js";
+import type { TlsConfig } from "./resolve/tls.js";
 import type { ChangeFields, PriceFields, TierFields } from "./settings/price-settings.js";
 import type { SettingValuesOf } from "./settings/setting.js";
 import type { limiterSettings, SettingValues, serverSettings } from "./settings/settings.js";
@@ -198,6 +199,8 @@ export interface Config extends TelemetryConfig, WithCluster {
   /** The file that was loaded, or null for the built-in default. */
   readonly file: string | null;
   readonly server: Omit<ServerValues, "adminHost" | "adminPort"> & {
+    /** Null for plain HTTP. */
+    readonly tls: TlsConfig | null;
     /** Where /admin and the dashboard are served; null if with everything else. */
     readonly admin: { readonly host: string; readonly port: number } | null;
   };

@@ -7,8 +7,9 @@ import type { Config } from "./config.js";
 
 /** Whether the configuration authenticates no callers. */
 export function isUnlocked({ server, jwtIssuers }: Pick<Config, "server" | "jwtIssuers">): boolean {
-  const { masterKey, masterKeyFile } = server;
-  return masterKey === null && masterKeyFile === null && jwtIssuers.length === 0;
+  const { masterKey, masterKeyFile, tls } = server;
+  const hasKey = masterKey !== null || masterKeyFile !== null;
+  return !hasKey && jwtIssuers.length === 0 && (tls?.clients ?? null) === null;
 }
 
 /**
@@ -32,10 +33,16 @@ export class OpenGatewayError extends Error {
 }
 
 /** Why the proxy doesn't start without a managed key; null if it does. */
-export function openBeyondLoopback(config: Pick<Config, "server" | "jwtIssuers">): string | null {
+export function openBeyondLoopback(
+  config: Pick<Config, "server" | "jwtIssuers" | "metrics">,
+): string | null {
   const { host, admin, allowOpen } = config.server;
   if (!isUnlocked(config) || allowOpen) return null;
-  const places = [["server.host", host] as const, ["server.admin.host", admin?.host] as const];
+  const places = [
+    ["server.host", host] as const,
+    ["server.admin.host", admin?.host] as const,
+    ["metrics.host", config.metrics.listen?.host] as const,
+  ];
   const beyond = places.find(([, address]) => address !== undefined && !isLoopback(address));
   if (beyond === undefined) return null;
   return `${beyond.join(" ")} is not loopback and no master key is set: anybody could call. Set SLUICE_MASTER_KEY, configure a jwt issuer, issue a key (sluice keys issue), or set SLUICE_ALLOW_OPEN=true if that is what you want`;

@@ -6,6 +6,8 @@ interface MetricsConfig {
   readonly token: string | null;
   /** An absolute path. */
   readonly tokenFile: string | null;
+  /** The separate listener for metrics; null without one. */
+  readonly listen: { readonly host: string; readonly port: number } | null;
   readonly seriesMax: number;
   readonly rulesMax: number;
   /** The number of path segments in the label `path`; 0 for no such label. */

@@ -5,9 +5,10 @@
 
 import { MemoryLedger, MemoryShare } from "../../proxy/capacity/memory-ledger.js";
 import { UploadGone, UploadTooLarge } from "../../proxy/http/body-spool.js";
-import type { BodyResult, ClientSocket, Exchange } from "../../proxy/http/exchange.js";
+import type { BodyResult, ClientSocket, ClientTls, Exchange } from "../../proxy/http/exchange.js";
 
 export class FakeExchange implements Exchange {
+  tls: ClientTls | null = null;
   readonly id = "req_test";
   readonly ownId = "req_own";
   remoteAddress = "127.0.0.1";

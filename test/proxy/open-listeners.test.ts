@@ -34,7 +34,10 @@ async function opened({
     };
   };
   const gateway = {
-    config: { server: { host, port: 80, admin, stalledClientMs: 1 } },
+    config: {
+      server: { host, port: 80, admin, tls: null, stalledClientMs: 1 },
+      metrics: { listen: null },
+    },
     capacity: {},
     credentials: { open },
   } as unknown as Gateway;
@@ -46,6 +49,7 @@ async function opened({
   const result = await openListeners(gateway, parts, {
     listen,
     sockets: given,
+    tlsFiles: null,
     handlerOf: () => () => {},
   }).then(
     ({ url, adminUrl }) => ({ url, adminUrl }),

@@ -6,7 +6,7 @@ import {
   type Network,
   parseIpAddress,
 } from "../../../shared/config/ip-network.js";
-import type { RequestHeaders } from "../../http/exchange.js";
+import type { Exchange, RequestHeaders } from "../../http/exchange.js";
 
 type AddressedRequest = Pick<RequestHeaders, "header"> & { readonly remoteAddress: string };
 
@@ -36,8 +36,12 @@ export function clientAddress(request: AddressedRequest, trusted: readonly Netwo
   return client;
 }
 
-/** Whether a trusted proxy says that it was called over TLS. */
-export function isOverTls(request: AddressedRequest, trusted: readonly Network[]): boolean {
+/** Whether the client uses TLS: to this proxy, or to a trusted one before it that says so. */
+export function isOverTls(
+  request: AddressedRequest & Pick<Exchange, "tls">,
+  trusted: readonly Network[],
+): boolean {
+  if (request.tls !== null) return true;
   const proxy = parseIpAddress(request.remoteAddress);
   if (!isTrusted(proxy, trusted)) return false;
   const said = (request.header("x-forwarded-proto") ?? "").split(",").at(-1)!;

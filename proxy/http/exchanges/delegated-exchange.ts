@@ -1,6 +1,6 @@
 /** An exchange that delegates to another one; the base of exchanges that change a part of it. */
 import type { MemoryShare } from "../../capacity/memory-ledger.js";
-import type { BodyResult, ClientSocket, Exchange } from "../exchange.js";
+import type { BodyResult, ClientSocket, ClientTls, Exchange } from "../exchange.js";
 
 export class DelegatedExchange implements Exchange {
   readonly #exchange: Exchange;
@@ -40,6 +40,10 @@ export class DelegatedExchange implements Exchange {
 
   get remoteAddress(): string {
     return this.#exchange.remoteAddress;
+  }
+
+  get tls(): ClientTls | null {
+    return this.#exchange.tls;
   }
 
   get method(): string {

@@ -6,7 +6,7 @@
  */
 import type { MemoryShare } from "../../capacity/memory-ledger.js";
 import { headerOf } from "../copy-headers.js";
-import type { BodyResult, Exchange, RequestHeaders } from "../exchange.js";
+import type { BodyResult, ClientTls, Exchange, RequestHeaders } from "../exchange.js";
 
 /** Where the answer goes. */
 interface SocketAnswer {
@@ -79,6 +79,10 @@ export class SocketExchange implements Exchange {
 
   get remoteAddress(): string {
     return this.#request.handshake.remoteAddress;
+  }
+
+  get tls(): ClientTls | null {
+    return this.#request.handshake.tls;
   }
 
   get path(): string {

@@ -38,6 +38,7 @@ import {
   valuesOf,
 } from "./resolve-settings.js";
 import { resolveMetrics, resolveTracing, withKnownSampler } from "./telemetry.js";
+import { resolveTls } from "./tls.js";
 import { resolveVirtualModels } from "./virtual-models.js";
 import { resolveWebSearch } from "./web-search.js";
 
@@ -85,6 +86,10 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
     const { name, place } = decidedBy(settings[setting], placed);
     problems[place].push(`${name} ${problem}`);
   });
+  const tls = resolveTls(values, (setting, problem) => {
+    const { name, place } = decidedBy(settings[setting], placed);
+    problems[place].push(`${name} ${problem}`);
+  });
   const proxies = readProxyVariables(env, problems.environment);
   const webSearch = resolveWebSearch(values, proxies, problems.file);
   const { providers: built, names, warnings } = resolveProviders(shape.providers, env, problems);
@@ -121,7 +126,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
   );
   const config: Config = {
     file: file?.path ?? null,
-    server: resolveServer(values),
+    server: { ...resolveServer(values), tls },
     limiter,
     providers,
     virtualModels,
@@ -176,7 +181,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
   };
 }
 
-function resolveServer(values: SettingValues): Config["server"] {
+function resolveServer(values: SettingValues): Omit<Config["server"], "tls"> {
   const { adminHost, adminPort, ...server } = valuesOf(serverSettings, values);
   return { ...server, admin: adminPort === null ? null : { host: adminHost, port: adminPort } };
 }

@@ -13,6 +13,8 @@ export function resolveMetrics(values: SettingValues): Config["metrics"] {
   return {
     token: values.metricsToken,
     tokenFile: values.metricsTokenFile,
+    listen:
+      values.metricsPort === null ? null : { host: values.metricsHost, port: values.metricsPort },
     seriesMax: values.metricsSeriesMax,
     rulesMax: values.metricsRulesMax,
     userPathDepth: values.metricsUserPathDepth,

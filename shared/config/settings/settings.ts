@@ -24,7 +24,7 @@ import {
 } from "../kinds/list-kinds.js";
 import { fraction, integer, seconds, usd } from "../kinds/number-kinds.js";
 import { apiKey, headerList, masterKey } from "../kinds/secret-kinds.js";
-import { filePath, headerName, host } from "../kinds/text-kinds.js";
+import { filePath, headerName, host, text } from "../kinds/text-kinds.js";
 import { baseUrl, webUrl } from "../kinds/url-kinds.js";
 import type { PassthroughAccess } from "../provider-type.js";
 import { type SearchProvider, searchProviders } from "../web-search.js";
@@ -235,6 +235,51 @@ export const serverSettings = {
   }),
 } as const;
 
+const tlsSettings = {
+  tlsCertFile: setting({
+    path: "server.tls.cert_file",
+    env: "SLUICE_TLS_CERT_FILE",
+    kind: filePath,
+    defaultValue: null,
+    example: "/etc/sluice/tls/tls.crt",
+    meaning:
+      "PEM file with the certificate, and those between it and its root; server.port and server.admin.port then speak TLS. A changed file applies within ten seconds.",
+  }),
+  tlsKeyFile: setting({
+    path: "server.tls.key_file",
+    env: "SLUICE_TLS_KEY_FILE",
+    kind: filePath,
+    defaultValue: null,
+    example: "/etc/sluice/tls/tls.key",
+    meaning: "PEM file with the certificate's private key.",
+  }),
+  tlsClientCaFile: setting({
+    path: "server.tls.client_ca_file",
+    env: "SLUICE_TLS_CLIENT_CA_FILE",
+    kind: filePath,
+    defaultValue: null,
+    example: "/etc/sluice/tls/ca.crt",
+    meaning: "PEM file with the authorities of client certificates; each client then needs one.",
+  }),
+  tlsClientId: setting<string | null>({
+    path: "server.tls.client_id",
+    env: "SLUICE_TLS_CLIENT_ID",
+    kind: text,
+    defaultValue: null,
+    example: '"spiffe://cluster.local/ns/{namespace}/sa/{account}"',
+    meaning:
+      "URI or DNS name in the certificates of clients that need no other credential, with its parts in braces.",
+  }),
+  tlsUserPath: setting<string | null>({
+    path: "server.tls.user_path",
+    env: "SLUICE_TLS_USER_PATH",
+    kind: text,
+    defaultValue: null,
+    example: '"/{namespace}/{account}"',
+    meaning: "The user path of such a client, with parts of server.tls.client_id.",
+  }),
+} as const;
+
 /**
  * The settings of the daemon and of the connection to it, by their names in `Config.limiter`. The
  * defaults of the paths depend on the user: `../resolve/limiter.ts` computes them.
@@ -405,6 +450,22 @@ const metricsSettings = {
     defaultValue: null,
     example: "/etc/sluice/metrics-token",
     meaning: "File with this token, read at the start.",
+  }),
+  metricsHost: setting({
+    path: "metrics.host",
+    env: "SLUICE_METRICS_HOST",
+    kind: host,
+    defaultValue: "127.0.0.1",
+    meaning: "The address of metrics.port.",
+  }),
+  metricsPort: setting<number | null>({
+    path: "metrics.port",
+    env: "SLUICE_METRICS_PORT",
+    kind: integer({ min: 0, max: 65_535 }),
+    defaultValue: null,
+    example: "9464",
+    meaning:
+      "Another port for /metrics, /health and /ready, for a proxy whose server.host Prometheus can't reach; 0 takes any free one.",
   }),
   metricsSeriesMax: setting({
     path: "metrics.series_max",
@@ -659,6 +720,7 @@ const toolSettings = {
 
 export const settings = {
   ...serverSettings,
+  ...tlsSettings,
   ...limiterSettings,
   ...usageSettings,
   ...cacheSettings,

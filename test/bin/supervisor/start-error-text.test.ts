@@ -50,6 +50,8 @@ t.test("a port that is taken is reported with the setting's source", async (t) =
   const admin = configOf("server: { admin: { port: 9001 } }");
   t.match(taken(9001, admin), /another port: server\.admin\.port is 9001 in .*sluice\.yaml$/);
   t.match(taken(8080, admin), /another port with --port, PORT or server\.port$/);
+  const metrics = configOf("metrics: { port: 9464 }");
+  t.match(taken(9464, metrics), /: metrics\.port is 9464 in .*sluice\.yaml$/);
   const variables = configOf("server: { port: 1 }", { PORT: "8081", SLUICE_ADMIN_PORT: "9002" });
   t.match(taken(8081, variables), /: PORT is 8081$/);
   t.match(taken(9002, variables), /: SLUICE_ADMIN_PORT is 9002$/);

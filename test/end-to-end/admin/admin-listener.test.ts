@@ -105,6 +105,28 @@ t.test("each port serves its half, and knows nothing of the other", async (t) =>
   t.equal(proxy.child.exitCode, 0, "both end");
 });
 
+t.test("the port of metrics serves them and the probes, and nothing else", async (t) => {
+  const site = makeSite(t, `${yaml}metrics: { port: 0, token: "token-of-the-scrapes-1" }\n`, {
+    MASTER: masterKey,
+  });
+  await site.startDaemon();
+  const proxy = await site.startProxy();
+  await proxy.printed(/"metrics_url":"[^"]+"/);
+  const url = /"metrics_url":"([^"]+)"/.exec(proxy.output())![1]!;
+  const byToken = { authorization: "Bearer token-of-the-scrapes-1" };
+  for (const path of ["/metrics", "/metrics/limiter"]) {
+    t.equal(await statusOf(url + path, { headers: byToken }), 200, path);
+    t.equal(await statusOf(url + path), 401, `${path} without a token`);
+    t.equal(await statusOf(proxy.ready + path, { headers: byToken }), 200, `${path} elsewhere`);
+  }
+  for (const path of ["/health", "/ready"]) t.equal(await statusOf(url + path), 200, path);
+  for (const path of ["/v1/models", "/v1/usage", "/admin/status", "/dashboard/", "/openapi.json"])
+    t.equal(await statusOf(url + path, { headers: byMaster }), 404, path);
+  const beyond = makeSite(t, "metrics: { port: 0, host: 0.0.0.0 }");
+  await beyond.startDaemon();
+  await t.rejects(beyond.startProxy(), /metrics\.host 0\.0\.0\.0 is not loopback/);
+});
+
 t.test("a port that is taken is reported, and neither port is opened", async (t) => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));

@@ -41,6 +41,7 @@ async function ask(
   return authenticate(credentials, area, {
     path,
     query,
+    tls: null,
     header: (name) => headers[name],
     isRepeated: () => false,
   });
@@ -56,6 +57,26 @@ function resultOf(authentication: Authentication): string {
     ? (authentication as Extract<Authentication, { ok: true }>).caller.userPath
     : `${failure.status} ${failure.message}`;
 }
+
+t.test("a client certificate calls models, and any valid key goes before it", async (t) => {
+  const table: readonly (readonly [authorization: string | undefined, area: Area, RegExp])[] = [
+    [undefined, "model", /^\/cert$/],
+    ["Bearer sk-of-some-library", "model", /^\/cert$/],
+    [`Bearer ${key}`, "model", /^\/$/],
+    [undefined, "admin", /^401 /],
+    ["Bearer wrong", "admin", /^401 /],
+  ];
+  for (const [authorization, area, result] of table) {
+    const authenticated = await authenticate(closed, area, {
+      path: "/v1/chat/completions",
+      query: "",
+      tls: { userPath: "/cert" },
+      header: (name) => (name === "authorization" ? authorization : undefined),
+      isRepeated: () => false,
+    });
+    t.match(resultOf(authenticated), result);
+  }
+});
 
 t.test("the master key opens models and admin, by either header", async (t) => {
   for (const area of ["model", "admin"] as const) {
@@ -239,6 +260,7 @@ t.test(
       authenticate(open, "model", {
         path: "/v1/chat/completions",
         query: "",
+        tls: null,
         header: (name) => (name === "x-sluice-user-path" ? joined : undefined),
         isRepeated: (name) => repeated && name === "x-sluice-user-path",
       });

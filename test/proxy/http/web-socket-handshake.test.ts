@@ -1,5 +1,4 @@
 import t from "tap";
-import type { RequestHeaders } from "../../../proxy/http/exchange.js";
 import {
   handshakeHeaders,
   isHandshake,
@@ -13,9 +12,10 @@ const from =
     headers[name];
 const requestOf = (
   headers: Readonly<Record<string, string>>,
-): RequestHeaders & { readonly path: string; readonly query: string } => ({
+): Parameters<typeof withProtocolKey>[0] => ({
   path: "/v1/realtime",
   query: "model=m",
+  tls: null,
   header: from(headers),
   isRepeated: () => true,
 });

@@ -22,6 +22,7 @@ const builtIn: Config = {
     host: "127.0.0.1",
     port: 8080,
     proxies: 1,
+    tls: null,
     admin: null,
     masterKey: null,
     masterKeyFile: null,
@@ -66,7 +67,14 @@ const builtIn: Config = {
   prices: [],
   jwtIssuers: [],
   cache: null,
-  metrics: { token: null, tokenFile: null, seriesMax: 10_000, rulesMax: 500, userPathDepth: 0 },
+  metrics: {
+    token: null,
+    tokenFile: null,
+    listen: null,
+    seriesMax: 10_000,
+    rulesMax: 500,
+    userPathDepth: 0,
+  },
   cluster: null,
   tracing: {
     propagate: "private",
