@@ -23,7 +23,7 @@ export function requestedReasoning(operation: Operation, fields: Fields): Reques
   const hasTools = Array.isArray(tools) && tools.length > 0;
   if (operation !== "messages") return { hasTools, effort: effortOf(chatEffort) };
   const type = isObject(thinking) ? thinking["type"] : undefined;
-  if (type === "disabled") return { hasTools, effort: "none" };
+  if (type === "disabled" || type === "between_tools") return { hasTools, effort: "none" };
   const effort = isObject(config) ? config["effort"] : undefined;
   return { hasTools, effort: type === "enabled" ? "some" : effortOf(effort) };
 }

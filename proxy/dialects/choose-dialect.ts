@@ -247,13 +247,13 @@ export function needsResponses(
   const { operations: offered, chat, modelTraits } = provider;
   if (!offered.has("responses")) return false;
   if (chat.reasoningWithTools !== "in_responses" && modelTraits.length === 0) return false;
-  const { reasoningWithTools, onlyInResponses } = chatTraitsOf(provider, model);
+  const { reasoningWithTools, onlyInResponses, efforts } = chatTraitsOf(provider, model);
   if (reasoningWithTools !== "in_responses") return false;
   switch (onlyInResponses) {
     case "all":
       return true;
     case "reasoning_with_tools":
-      return hasTools && effort !== "none";
+      return hasTools && (effort !== "none" || !efforts.includes("none"));
     case "asked_reasoning_with_tools":
       return hasTools && effort === "some";
     default:

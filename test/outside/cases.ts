@@ -2,6 +2,7 @@
 import { agentReports } from "./agents.js";
 import { contentReports } from "./content.js";
 import { failures } from "./failures.js";
+import { modelReports } from "./models.js";
 import type { OutsideCase } from "./outside-case.js";
 import { reports } from "./reports.js";
 import { streams } from "./streams.js";
@@ -14,4 +15,5 @@ export const cases: readonly OutsideCase[] = [
   ...contentReports,
   ...failures,
   ...agentReports,
+  ...modelReports,
 ];

@@ -14,13 +14,15 @@ import { type Description, describedProblem } from "./described.js";
 import type { OutsideCase, ProviderAnswer, Seen, Sent } from "./outside-case.js";
 
 const providers: Readonly<Record<string, string>> = {
-  openai: "models: [gpt-4o, gpt-4.1, gpt-5, gpt-5.5, o3]",
+  openai: "models: [gpt-4o, gpt-4.1, gpt-5, gpt-5.5, gpt-5.6-sol, gpt-6-astra, gpt-6-sol, o3]",
   azure: "models: [gpt-4o, gpt-5], api_version: 2024-06-01",
-  anthropic: "models: [claude-sonnet-4-5, claude-opus-4-6, claude-opus-4-8, claude-3-7-sonnet]",
+  anthropic:
+    "models: [claude-sonnet-4-5, claude-opus-4-6, claude-opus-4-8, claude-3-7-sonnet, claude-opus-5, claude-opus-5-5, claude-sonnet-5-5]",
   gemini: "models: [gemini-2.5-pro, gemini-3-pro-preview]",
   vllm: "models: [qwen3-coder, llama-3.3]",
   ollama: "models: [qwen3]",
   openrouter: "models: [google/gemini-3-pro-preview, anthropic/claude-opus-4.8]",
+  "openrouter-2": "models: [google/gemini-3-pro-preview]",
 };
 
 const usage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 };
@@ -111,7 +113,7 @@ const descriptions: Readonly<Partial<Record<Operation, Description>>> = {
   responses: "responses",
 };
 /** They take what OpenAI publishes, and more. */
-const extended = ["vllm", "ollama", "gemini", "openrouter"];
+const extended = ["vllm", "ollama", "gemini", "openrouter", "openrouter-2"];
 
 /** Why the provider refuses a request, by what it publishes and by its rules for the model. */
 function refusal(
@@ -207,12 +209,14 @@ providers:
 ${Object.entries(providers)
   .map(
     ([name, more]) =>
-      `  ${name}: { type: ${name === "openrouter" ? "openai" : name}, base_url: "http://127.0.0.1:${port}/${name}", api_key: key-of-the-operator, retries: 0, breaker_failures: 0, ${more} }`,
+      `  ${name}: { type: ${name.startsWith("openrouter") ? "openai" : name}, base_url: "http://127.0.0.1:${port}/${name}", api_key: key-of-the-operator, retries: 0, breaker_failures: 0, ${more} }`,
   )
   .join("\n")}
 virtual_models:
   both: { strategy: round_robin, targets: [{ model: openai/gpt-5 }, { model: azure/gpt-5 }] }
   makers: { strategy: failover, targets: [{ model: openai/gpt-4o }, { model: openai/gpt-5 }] }
+  opus: { strategy: failover, targets: [{ model: anthropic/claude-opus-5 }] }
+  details: { strategy: failover, targets: [{ model: openrouter/google/gemini-3-pro-preview }, { model: openrouter-2/google/gemini-3-pro-preview }] }
 `,
   );
   await site.startDaemon();

@@ -47,7 +47,7 @@ export const chatRequestFields: FieldTable = fieldTable({
     "`json_schema` → `output_config.format`; `text` is the default and is left out; `json_object` → an instruction at the end of `system`, because Anthropic has no JSON mode without a schema",
   ),
   reasoning_effort: mapped(
-    "`thinking: adaptive` and `output_config.effort` (`minimal` → `low`); `none` → `thinking: disabled`",
+    "`thinking: adaptive` and `output_config.effort` (`minimal` → `low`); `none` → `thinking: disabled`, or what turns thinking off at the model",
   ),
   thinking: mapped(
     "`thinking` unchanged, for clients that send Anthropic's field; refused beside `reasoning_effort`",

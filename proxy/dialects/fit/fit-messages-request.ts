@@ -133,12 +133,12 @@ const budgets: Readonly<Partial<Record<Effort, number>>> = {
 function fitThinking(
   out: Fields,
   effort: unknown,
-  { thinking: taken }: MessagesModelTraits,
+  { thinking: taken, thinkingOff: off }: MessagesModelTraits,
   check: RequestCheck,
 ): void {
   const thinking = isObject(out["thinking"]) ? out["thinking"] : {};
+  if (isOff(thinking)) return turnThinkingOff(out, thinking, off, check);
   if (thinking["type"] !== "adaptive" && thinking["type"] !== "enabled") {
-    // A model that can't think doesn't need the field, and one that thinks as it likes refuses it.
     if (taken !== "budget") delete out["thinking"];
     return;
   }
@@ -158,6 +158,21 @@ function fitThinking(
     const wanted = (isEffort(effort) ? budgets[effort] : undefined) ?? budgets.high!;
     out["thinking"] = { ...others, type: "enabled", budget_tokens: budgetWithin(wanted, out) };
   }
+}
+
+function isOff({ type }: JsonObject): boolean {
+  return type === "disabled" || type === "between_tools";
+}
+
+function turnThinkingOff(
+  out: Fields,
+  { type }: JsonObject,
+  off: MessagesModelTraits["thinkingOff"],
+  check: RequestCheck,
+): void {
+  if (off === "never") check.drop("thinking", "must be left out: the model always thinks");
+  if (off === "never" || off === "left_out") delete out["thinking"];
+  else if (type !== off) out["thinking"] = { type: off };
 }
 
 /** Leaves room for the answer. */
@@ -214,7 +229,8 @@ function fitOutputConfig(
   const { effort, format } = config;
   const fitted: Fields = {};
   if (isEffort(effort)) {
-    const taken = nearestEffort(effort, efforts);
+    const isThinking = !isObject(out["thinking"]) || !isOff(out["thinking"]);
+    const taken = nearestEffort(effort, isThinking ? efforts : efforts.filter(isWithoutThinking));
     if (taken !== null) fitted["effort"] = taken;
     else if (out["thinking"] === undefined)
       check.drop("output_config.effort", "must be left out: the model doesn't take it");
@@ -233,6 +249,11 @@ function fitOutputConfig(
   }
   delete out["output_config"];
   if (Object.keys(fitted).length > 0) out["output_config"] = fitted;
+}
+
+/** Models that think by default refuse the higher efforts once thinking is off. */
+function isWithoutThinking(effort: Effort): boolean {
+  return effort !== "xhigh" && effort !== "max";
 }
 
 function fitSampling(out: Fields, { sampling }: MessagesModelTraits, check: RequestCheck): void {

@@ -3,6 +3,7 @@
  * output. It asks for the model's encrypted reasoning, since nothing is stored.
  */
 import { isObject } from "../../../shared/checked.js";
+import type { Effort } from "../../../shared/config/model-traits.js";
 import { append } from "../../../shared/long-lists.js";
 import type { RequestCheck } from "../shared/request-check.js";
 import type { JsonObject } from "../shared/translation.js";
@@ -57,7 +58,10 @@ export function fitReasoning(
   const usual = usualEffort(traits);
   if (!isObject(reasoning)) return usual;
   const { effort, ...others } = reasoning;
-  const taken = isEffort(effort) ? takenEffort(effort, traits.efforts, name, check) : null;
+  const efforts: readonly Effort[] = traits.takesMaxInResponses
+    ? [...traits.efforts, "max"]
+    : traits.efforts;
+  const taken = isEffort(effort) ? takenEffort(effort, efforts, name, check) : null;
   if (isEffort(effort) && taken !== effort) {
     const fitted = taken === null ? others : { ...others, effort: taken };
     if (Object.keys(fitted).length > 0) out["reasoning"] = fitted;

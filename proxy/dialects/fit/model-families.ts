@@ -6,7 +6,8 @@
  * its pages on extended and adaptive thinking, effort and structured outputs, Google's model pages
  * and "Gemini thinking" (levels from Gemini 3 on, budgets and their ranges before it, none before
  * 2.5), as of November 2026; on forced calls UKGovernmentBEIS/inspect_ai#5152 (Kimi) and
- * cloudwego/eino#994 (DeepSeek).
+ * cloudwego/eino#994 (DeepSeek); on the efforts of GPT-5.6 and GPT-6 mnfst/modelparams.dev#236,
+ * BerriAI/litellm-docs#1173 and bolna-ai/bolna#1019.
  */
 import {
   type Effort,
@@ -20,6 +21,8 @@ export interface ChatModelTraits {
   readonly outputTokensMax: number | null;
   /** The values of `reasoning_effort`; empty for a model without it. */
   readonly efforts: readonly Effort[];
+  /** Whether the Responses API also takes the effort `max`. */
+  readonly takesMaxInResponses: boolean;
   /**
    * What the model does only through OpenAI's Responses API: everything, or reasoning with tools.
    * Some models reason with tools by default.
@@ -44,6 +47,7 @@ export interface ChatModelTraits {
 const common: ChatModelTraits = {
   outputTokensMax: null,
   efforts: ["low", "medium", "high"],
+  takesMaxInResponses: false,
   onlyInResponses: "nothing",
   sampling: "all",
   takesForcedCalls: true,
@@ -75,6 +79,12 @@ const gpt51: ChatModelTraits = {
 };
 const gpt52: ChatModelTraits = { ...gpt51, efforts: [...gpt51.efforts, "xhigh"] };
 
+const gpt55: ChatModelTraits = {
+  ...gpt52,
+  reasonsByDefault: true,
+  onlyInResponses: "reasoning_with_tools",
+};
+
 const deepseek: ChatModelTraits = { ...common, efforts: ["low", "medium", "high", "max"] };
 
 /** The first entry that matches applies. */
@@ -93,10 +103,17 @@ const chatFamilies: readonly (readonly [RegExp, ChatModelTraits])[] = [
   [/^gpt-5\.1/, gpt51],
   [/^gpt-5\.[23]/, gpt52],
   [/^gpt-5\.4/, { ...gpt52, onlyInResponses: "asked_reasoning_with_tools" }],
+  [/^gpt-5\.5/, gpt55],
+  // It always reasons.
   [
-    /^gpt-(?:5\.\d|[6-9])/,
-    { ...gpt52, reasonsByDefault: true, onlyInResponses: "reasoning_with_tools" },
+    /^gpt-6(?:\.\d)?-astra/,
+    {
+      ...reasoning(["low", "medium", "high", "xhigh"]),
+      takesMaxInResponses: true,
+      onlyInResponses: "reasoning_with_tools",
+    },
   ],
+  [/^gpt-(?:5\.\d|[6-9])/, { ...gpt55, takesMaxInResponses: true }],
   [/^o1-(?:mini|preview)/, beforeGpt5({ ...reasoning([]), outputTokensMax: 32_768 })],
   [/^o\d-(?:pro|.*deep-research)/, beforeGpt5(inResponses(["low", "medium", "high"]))],
   [/^o\d/, beforeGpt5({ ...reasoning(["low", "medium", "high"]), outputTokensMax: 100_000 })],
@@ -120,7 +137,7 @@ export function chatModelTraits(model: string): ChatModelTraits {
 
 /** Other makers' models that reason unless a request turns it off, as their pages say. */
 const reasoners =
-  /^(?:gpt-oss|gemini-(?:2\.5-(?!flash-lite)|[3-9])|deepseek-(?:reasoner|r1)|grok-(?:3-mini|4)|qwq|magistral|kimi-k2-thinking)|-(?:thinking|reasoning)\b/;
+  /^(?:gpt-oss|claude-\w+-[5-9]|gemini-(?:2\.5-(?!flash-lite)|[3-9])|deepseek-(?:reasoner|r1)|grok-(?:3-mini|4)|qwq|magistral|kimi-k2-thinking)|-(?:thinking|reasoning)\b/;
 const notReasoning = /non-reasoning|-(?:image|tts|live|audio|embedding)\b/;
 
 /** Whether a model is known to reason if the request says nothing of it. */
@@ -153,6 +170,13 @@ export interface MessagesModelTraits {
   /** Null if unknown. */
   readonly outputTokensMax: number | null;
   readonly thinking: Thinking;
+  /**
+   * How a request turns thinking off: by a value of `thinking.type`, or without the field; `never`:
+   * the model always thinks.
+   */
+  readonly thinkingOff: "disabled" | "between_tools" | "left_out" | "never";
+  /** Whether a request may force a call. */
+  readonly takesForcedCalls: boolean;
   /** The values of `output_config.effort`. */
   readonly efforts: readonly Effort[];
   readonly sampling: Sampling;
@@ -167,14 +191,17 @@ export interface MessagesModelTraits {
 export function messagesModelTraits(model: string): MessagesModelTraits | null {
   const name = familyName(model);
   if (!name.includes("claude")) return null;
-  const family = /opus|sonnet|haiku/.exec(name)?.[0] ?? "";
+  const family = /opus|sonnet|haiku|fable|mythos/.exec(name)?.[0] ?? "";
   const [, major = "9", minor = "0"] =
-    /(?:claude|opus|sonnet|haiku)-(\d)(?:[-.](\d)(?!\d))?/.exec(name) ?? [];
+    /(?:claude|opus|sonnet|haiku|fable|mythos)-(\d)(?:[-.](\d)(?!\d))?/.exec(name) ?? [];
   const version = Number(major) + Number(minor) / 10;
   const at = (from: number): boolean => version >= from - 0.001;
   return {
     outputTokensMax: outputTokensMax(family, at),
     thinking: at(4.7) ? "adaptive" : at(4.6) ? "both" : at(3.7) ? "budget" : "none",
+    thinkingOff: thinkingOff(family, at),
+    // platform.claude.com: "What's new in Claude Opus 5.5" and Sonnet 5.5.
+    takesForcedCalls: !alwaysThinks(family, at) && !(family === "sonnet" && at(5.5)),
     efforts: at(4.7)
       ? ["low", "medium", "high", "xhigh", "max"]
       : at(4.6)
@@ -187,6 +214,20 @@ export function messagesModelTraits(model: string): MessagesModelTraits | null {
     takesPrefill: !at(4.6),
     takesSystemTurns: at(4.8),
   };
+}
+
+/** Sources: platform.claude.com, "Troubleshooting thinking" and the migration guides of 5.5. */
+function thinkingOff(
+  family: string,
+  at: (version: number) => boolean,
+): MessagesModelTraits["thinkingOff"] {
+  if (!at(5) || family === "") return at(3.7) && !at(4.6) ? "disabled" : "left_out";
+  if (alwaysThinks(family, at)) return "never";
+  return family === "sonnet" && at(5.5) ? "between_tools" : "disabled";
+}
+
+function alwaysThinks(family: string, at: (version: number) => boolean): boolean {
+  return family === "opus" ? at(5.5) : /fable|mythos/.test(family) && at(5);
 }
 
 function outputTokensMax(family: string, at: (version: number) => boolean): number {

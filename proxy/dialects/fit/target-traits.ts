@@ -34,6 +34,7 @@ export function chatTraitsOf({ chat, modelTraits }: ModelHost, model: string): C
   return {
     outputTokensMax: own.outputTokensMax ?? family.outputTokensMax,
     efforts: own.efforts ?? family.efforts,
+    takesMaxInResponses: own.efforts === null && family.takesMaxInResponses,
     sampling: own.sampling ?? family.sampling,
     takesForcedCalls: own.takesForcedCalls ?? family.takesForcedCalls,
     takesTokenControl: family.takesTokenControl,
@@ -71,6 +72,8 @@ export type MessagesTargetTraits = MessagesModelTraits & AnyModelTraits;
 const unknownModel: MessagesModelTraits = {
   outputTokensMax: null,
   thinking: "both",
+  thinkingOff: "left_out",
+  takesForcedCalls: true,
   efforts: ["low", "medium", "high", "xhigh", "max"],
   sampling: "all",
   takesOutputSchema: true,
@@ -85,20 +88,24 @@ export function messagesTraitsOf(
 ): MessagesTargetTraits | null {
   const own = ownTraits(modelTraits, model);
   const known = messagesModelTraits(own?.like ?? model);
-  if (own === null)
-    return known === null ? null : { ...known, takesImages: true, takesForcedCalls: true };
+  if (own === null) return known === null ? null : { ...known, takesImages: true };
   const family = known ?? unknownModel;
   return {
     outputTokensMax: own.outputTokensMax ?? family.outputTokensMax,
     efforts: own.efforts ?? family.efforts,
     sampling: own.sampling ?? family.sampling,
     thinking: own.thinking ?? family.thinking,
+    thinkingOff: own.thinking === null ? family.thinkingOff : offFor(own.thinking),
     takesOutputSchema: own.takesOutputSchema ?? family.takesOutputSchema,
     takesPrefill: family.takesPrefill,
     takesSystemTurns: family.takesSystemTurns,
     takesImages: own.takesImages ?? true,
-    takesForcedCalls: own.takesForcedCalls ?? true,
+    takesForcedCalls: own.takesForcedCalls ?? family.takesForcedCalls,
   };
+}
+
+function offFor(thinking: MessagesModelTraits["thinking"]): MessagesModelTraits["thinkingOff"] {
+  return thinking === "budget" ? "disabled" : "left_out";
 }
 
 /** The most output that a model gives in one response; null if it is unknown. */

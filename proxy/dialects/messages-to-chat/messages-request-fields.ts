@@ -40,7 +40,7 @@ export const messagesRequestFields: FieldTable = fieldTable({
     "`tool_choice`: `auto`, `none`, `any` → `required`, `tool` → a function; `disable_parallel_tool_use` → `parallel_tool_calls`; the choice of a dropped tool is dropped",
   ),
   thinking: mapped(
-    "`reasoning_effort`: `disabled` → `none`, if the model takes it; `enabled` with a budget up to 4,096 tokens → `low`, up to 16,384 or without a budget → `medium`, above → `high`; `adaptive` and `display` are left out; `between_tools` is refused",
+    "`reasoning_effort`: `disabled` and `between_tools` → `none`, if the model takes it; `enabled` with a budget up to 4,096 tokens → `low`, up to 16,384 or without a budget → `medium`, above → `high`; `adaptive` and `display` are left out",
   ),
   output_config: mapped(
     "`effort` → `reasoning_effort`; an effort takes precedence over a thinking budget, and is dropped beside `thinking: disabled`; `format` → `response_format`",

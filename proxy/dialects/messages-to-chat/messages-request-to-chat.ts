@@ -68,7 +68,7 @@ const efforts: ReadonlyMap<string, string> = new Map(
   ["low", "medium", "high", "xhigh", "max"].map((effort) => [effort, effort]),
 );
 const thinkingTypes: ReadonlyMap<string, string> = new Map(
-  ["adaptive", "disabled", "enabled"].map((type) => [type, type]),
+  ["adaptive", "between_tools", "disabled", "enabled"].map((type) => [type, type]),
 );
 /** Chat completions have no token budget, so the budget becomes an effort. */
 function reasoningEffort(
@@ -80,7 +80,7 @@ function reasoningEffort(
   if (isAbsent(thinking)) return givenEffort;
   const config = reader.object(thinking, "thinking");
   const type = reader.enumValue(config["type"], thinkingTypes, "thinking.type");
-  if (type === "disabled") {
+  if (type === "disabled" || type === "between_tools") {
     if (givenEffort !== undefined)
       reader.drop(
         "output_config.effort",

@@ -4,8 +4,8 @@
  * the model doesn't take. Then the request is sent once more without it.
  *
  * Sources of the wordings: langgenius/dify-official-plugins#3728 (Azure), BerriAI/litellm#23847,
- * pydantic/pydantic-ai#4621 and can1357/oh-my-pi#11928 (encrypted reasoning), the error pages of
- * OpenAI, Anthropic, Google, Groq and Mistral, as of November 2026.
+ * pydantic/pydantic-ai#4621 and can1357/oh-my-pi#11928 (encrypted reasoning),
+ * anthropics/claude-code#63231 (thinking), decolua/9router#4190 (safeguards); error pages: OpenAI, Anthropic, Google, Groq and Mistral, as of November 2026.
  */
 import type { Failure } from "../../../shared/error-code.js";
 
@@ -48,6 +48,11 @@ const reasoningMessages = new RegExp(
     "\\breasoning input items can only be provided\\b",
     // Anthropic: "messages.1.content.0: Invalid `signature` in `thinking` block".
     "\\binvalid [`'\"]?signature[`'\"]? in [`'\"]?(?:redacted_)?thinking\\b",
+    // Anthropic, "Preserved thinking": "The block is bound to a different conversation".
+    "\\bblock is bound to a different (?:account|conversation|model)\\b",
+    // Anthropic: "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot
+    // be modified".
+    "\\b(?:redacted_)?thinking[`'\"]? blocks in the latest assistant message cannot be modified\\b",
     // Google: "Thought signature is not valid", "Corrupted thought signature".
     "\\bthought signature is (?:not valid|invalid)\\b",
     "\\b(?:corrupted|invalid) thought[ _]signature\\b",
@@ -113,6 +118,7 @@ const optional: ReadonlySet<string> = new Set([
   "reasoning",
   "reasoning_effort",
   "repetition_penalty",
+  "safeguards",
   "safety_identifier",
   "seed",
   "service_tier",

@@ -131,20 +131,30 @@ const isUnset = (value: unknown): boolean =>
  * The values of the reasoning effort, by the models' pages:
  * https://platform.openai.com/docs/guides/reasoning, https://platform.openai.com/docs/models
  */
-export function effortsOf(model: string): readonly string[] {
+export function effortsOf(model: string, api: "chat" | "responses" = "chat"): readonly string[] {
   const minor = /^gpt-5\.(\d)/.exec(model)?.[1];
   if (/^o\d/.test(model)) return ["low", "medium", "high"];
+  // mnfst/modelparams.dev#236, experientiallabs/experiential#764, BerriAI/litellm-docs#1173
+  if (/^gpt-(?:5\.[6-9]|6)/.test(model)) {
+    const efforts = ["none", "low", "medium", "high", "xhigh", ...(api === "chat" ? [] : ["max"])];
+    return isAstra(model) ? efforts.slice(1) : efforts;
+  }
   if (minor === undefined) return ["minimal", "low", "medium", "high"];
   return ["none", "low", "medium", "high", ...(Number(minor) >= 2 ? ["xhigh"] : [])];
 }
 
-/** gpt-5 and o-series: no sampling, `max_completion_tokens`. */
+/** It always reasons: bolna-ai/bolna#1019. */
+export function isAstra(model: string): boolean {
+  return /^gpt-6(?:\.\d)?-astra/.test(model);
+}
+
+/** From gpt-5 on and o-series: no sampling, `max_completion_tokens`. */
 export const openaiReasoning: Rule = {
   source: "https://platform.openai.com/docs/guides/latest-model#gpt-5-2-parameter-compatibility",
   problem(body) {
     const { reasoning_effort: effort, model } = body;
     const name = String(model);
-    if (!/^(?:gpt-5|o\d)/.test(name)) {
+    if (!/^(?:gpt-[56]|o\d)/.test(name)) {
       return effort === undefined || effort === null
         ? null
         : "Unrecognized request argument supplied: reasoning_effort";
@@ -154,7 +164,8 @@ export const openaiReasoning: Rule = {
     const taken = effortsOf(name);
     if (effort != null && !taken.includes(String(effort)))
       return `Unsupported value: 'reasoning_effort' does not support '${String(effort)}' with this model. Supported values are: ${taken.join(", ")}.`;
-    const thinks = !/^gpt-5\.[1-9]/.test(name) || (effort ?? "none") !== "none";
+    const unasked = /^gpt-5\.[1-4]/.test(name) ? "none" : "medium";
+    const thinks = !/^gpt-(?:5\.[1-9]|6)/.test(name) || (effort ?? unasked) !== "none";
     for (const field of ["stop", ...(thinks ? ["logprobs", "top_logprobs", "logit_bias"] : [])])
       if (!isUnset(body[field]))
         return `Unsupported parameter: '${field}' is not supported with this model.`;
@@ -170,8 +181,11 @@ export const noEffortWithTools: Rule = {
     "https://github.com/openai/openai-openapi/issues/541, https://github.com/BerriAI/litellm/pull/34569",
   problem(body) {
     const { model, reasoning_effort: effort } = body;
-    const version = Number(/^gpt-5\.(\d)/.exec(String(model))?.[1] ?? 0);
+    const is6 = String(model).startsWith("gpt-6");
+    const version = is6 ? 10 : Number(/^gpt-5\.(\d)/.exec(String(model))?.[1] ?? 0);
     if (version < 4 || !hasTools(body)) return null;
+    if (isAstra(String(model)))
+      return `Function tools are not supported for ${String(model)} in /v1/chat/completions.`;
     // From 5.5 on the models think unless they are told not to.
     return effort === "none" || (version === 4 && (effort === undefined || effort === null))
       ? null

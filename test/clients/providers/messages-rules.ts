@@ -107,6 +107,7 @@ const fields: FieldShapes = {
       enabled: { budget_tokens: integerIn(1024, 128_000), display: nullable(text) },
       adaptive: { display: nullable(oneOf("summarized", "omitted")) },
       disabled: {},
+      between_tools: { display: nullable(text) },
     }),
   ),
   tool_choice: optional(
@@ -145,6 +146,9 @@ interface Family {
   readonly name: RegExp;
   readonly outputTokensMax: number;
   readonly thinking: readonly ("enabled" | "adaptive")[];
+  /** From Claude 5 on: how thinking, which is on by default, is turned off; null if it can't be. */
+  readonly off?: "disabled" | "between_tools" | null;
+  readonly refusesForcedCalls?: boolean;
   readonly efforts: readonly string[];
   /** Whether it takes temperature and top_p: both, one of them, or none but the defaults. */
   readonly sampling: "both" | "one" | "none";
@@ -175,24 +179,28 @@ const of46: Family = {
   efforts: ["low", "medium", "high", "max"],
   takesPrefill: false,
 };
+const of48: Family = {
+  ...of46,
+  name: /^claude-opus-4-[78]/,
+  thinking: ["adaptive"],
+  efforts: ["low", "medium", "high", "xhigh", "max"],
+  sampling: "none",
+};
 
 /**
  * By platform.claude.com/docs/en: models/overview, build-with-claude/effort, adaptive-thinking,
  * structured-outputs, and about-claude/models/migration-guide (prefill from 4.6, sampling from 4.1
- * and 4.7).
+ * and 4.7), thinking-troubleshooting and the migration guides of 5.5 (thinking off, forced calls).
  */
 const families: readonly Family[] = [
   older,
   of45,
   { ...of45, name: /^claude-opus-4-5/, efforts: ["low", "medium", "high"] },
   of46,
-  {
-    ...of46,
-    name: /^claude-opus-4-[78]/,
-    thinking: ["adaptive"],
-    efforts: ["low", "medium", "high", "xhigh", "max"],
-    sampling: "none",
-  },
+  of48,
+  { ...of48, name: /^claude-opus-5$/, off: "disabled" },
+  { ...of48, name: /^claude-opus-5-5/, off: null, refusesForcedCalls: true },
+  { ...of48, name: /^claude-sonnet-5-5/, off: "between_tools", refusesForcedCalls: true },
 ];
 
 const model: Rule = {
@@ -207,6 +215,15 @@ const model: Rule = {
       return `max_tokens: ${String(body["max_tokens"])} > ${family.outputTokensMax}, which is the maximum allowed number of output tokens for ${String(body["model"])}`;
     if ((thinking === "enabled" || thinking === "adaptive") && !family.thinking.includes(thinking))
       return `"thinking.type.${thinking}" is not supported for this model`;
+    if (thinking === "disabled" || thinking === "between_tools") {
+      if (family.off !== undefined && thinking !== family.off)
+        return `"thinking.type.${thinking}" is not supported for this model.`;
+      if (family.off !== undefined && /xhigh|max/.test(String(config["effort"])))
+        return `effort ${String(config["effort"])} is not supported with thinking.type.${thinking}`;
+    }
+    const choice = isJson(body["tool_choice"]) ? String(body["tool_choice"]["type"]) : "";
+    if (family.refusesForcedCalls === true && /any|tool/.test(choice))
+      return 'tool_choice: type "tool" and "any" are not supported for this model.';
     if (config["effort"] != null && !family.efforts.includes(String(config["effort"])))
       return "This model does not support the effort parameter.";
     if (config["format"] != null && !family.takesSchemas)
@@ -223,7 +240,7 @@ const model: Rule = {
           return `\`${field}\` is deprecated for this model.`;
     // Messages of the system among the turns: from Opus 4.8 on.
     if (
-      !/^claude-opus-4-8/.test(String(body["model"])) &&
+      !/^claude-(?:opus-4-8|\w+-5)/.test(String(body["model"])) &&
       messages.some(({ role }) => role === "system")
     )
       return "messages: role 'system' is not supported on this model";

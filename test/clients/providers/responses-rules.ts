@@ -147,7 +147,7 @@ const fields: FieldShapes = {
   prompt_cache_retention: nullable(text),
   reasoning: nullable(
     objectOf({
-      effort: nullable(oneOf("none", "minimal", "low", "medium", "high", "xhigh")),
+      effort: nullable(oneOf("none", "minimal", "low", "medium", "high", "xhigh", "max")),
       summary: nullable(oneOf("auto", "concise", "detailed")),
       context: nullable(text),
     }),
@@ -239,7 +239,7 @@ const reasoning: Rule = {
 const model: Rule = {
   source: "https://platform.openai.com/docs/guides/latest-model#gpt-5-2-parameter-compatibility",
   problem(body) {
-    const thinks = /^(?:gpt-5|o\d)/.test(String(body["model"]));
+    const thinks = /^(?:gpt-[56]|o\d)/.test(String(body["model"]));
     const effort = isJson(body["reasoning"]) ? body["reasoning"]["effort"] : undefined;
     const include: unknown = body["include"];
     // https://github.com/openai/openai-agents-python/issues/1456
@@ -255,7 +255,7 @@ const model: Rule = {
         ? null
         : "Unsupported parameter: 'reasoning.effort' is not supported with this model.";
     }
-    const taken = effortsOf(String(body["model"]));
+    const taken = effortsOf(String(body["model"]), "responses");
     if (effort != null && !taken.includes(String(effort)))
       return `Unsupported value: 'reasoning.effort' does not support '${String(effort)}' with this model. Supported values are: ${taken.join(", ")}.`;
     const usual = /^gpt-5\.[1-4]/.test(String(body["model"])) ? "none" : "medium";

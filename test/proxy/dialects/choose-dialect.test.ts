@@ -58,6 +58,8 @@ t.test("what a model does in the Responses API alone goes there, where it is", a
     ["openai", "gpt-5.4", "messages", { tools, thinking: { type: "adaptive" } }, false],
     ["openai", "gpt-5.6", "messages", { tools, thinking: { type: "adaptive" } }, true],
     ["openai", "gpt-5.6", "messages", { tools, thinking: { type: "disabled" } }, false],
+    ["openai", "gpt-5.6", "messages", { tools, thinking: { type: "between_tools" } }, false],
+    ["openai", "gpt-6-astra", "messages", { tools, thinking: { type: "disabled" } }, true],
     ["openai", "gpt-5.4", "generate_content", { tools }, false],
     ["openai", "gpt-5.4", "generate_content", { tools, ...thinks({ thinkingLevel: "LOW" }) }, true],
     ["openai", "gpt-5.4", "generate_content", { tools, ...thinks({ thinking_budget: 9 }) }, true],

@@ -12,6 +12,7 @@ const calls = [
   { role: "user", content: [{ type: "tool_result", tool_use_id: "a" }] },
 ];
 const adaptive = { type: "adaptive" };
+const off = { type: "disabled" };
 const schema = { type: "object", additionalProperties: false };
 
 interface Case {
@@ -73,6 +74,31 @@ const cases: readonly Case[] = [
     model: "claude-opus-4-7",
     given: { thinking: { type: "enabled", budget_tokens: 2048 } },
     sent: { thinking: adaptive },
+  },
+  {
+    name: "a model that always thinks",
+    model: "claude-opus-5-5",
+    given: { thinking: off, tool_choice: { type: "tool", name: "f" } },
+    sent: { tool_choice: { type: "auto" } },
+    dropped: ["tool_choice", "thinking"],
+  },
+  {
+    name: "one that thinks by default, without the efforts that need thinking",
+    model: "claude-opus-5",
+    given: { thinking: { type: "between_tools" }, output_config: { effort: "max" } },
+    sent: { thinking: off, output_config: { effort: "high" } },
+  },
+  {
+    name: "one that turns off only thinking ahead",
+    model: "claude-sonnet-5-5",
+    given: { thinking: off, output_config: { effort: "low" } },
+    sent: { thinking: { type: "between_tools" }, output_config: { effort: "low" } },
+  },
+  {
+    name: "one that thinks only if asked",
+    model: "claude-opus-4-8",
+    given: { thinking: off },
+    sent: {},
   },
   {
     name: "a model that can't think",

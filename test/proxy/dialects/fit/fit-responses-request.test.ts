@@ -35,6 +35,13 @@ t.test("a request of the Responses API is fitted to its model", async (t) => {
       ["reasoning_effort"],
     ],
     ["gpt-5.6", {}, { include }, []],
+    ["gpt-5.6", { reasoning: { effort: "max" } }, { reasoning: { effort: "max" }, include }, []],
+    [
+      "gpt-6-astra",
+      { reasoning: { effort: "none" }, temperature: 0.5 },
+      { include },
+      ["reasoning_effort", "temperature"],
+    ],
     ["gpt-4o", { reasoning: { effort: "high" } }, {}, ["reasoning_effort"]],
   ];
   for (const [model, given, sent, dropped] of cases)

@@ -13,7 +13,10 @@ const onlyInResponses: Readonly<Record<string, string>> = {
   "gpt-5-codex": "all",
   "gpt-5.1-codex-max": "all",
   "gpt-5.4": "asked_reasoning_with_tools",
+  "gpt-5.5": "reasoning_with_tools",
   "gpt-5.6-terra": "reasoning_with_tools",
+  "gpt-6-astra": "reasoning_with_tools",
+  "gpt-6.2-astra": "reasoning_with_tools",
   "GPT-6": "reasoning_with_tools",
   "o3-pro": "all",
 };
@@ -35,7 +38,10 @@ t.test("models of chat completions, by their makers' names", async (t) => {
     ["gpt-5.1-codex-max", 128_000, "low medium high xhigh", "none"],
     ["gpt-5.2", 128_000, "none low medium high xhigh", "without_reasoning"],
     ["gpt-5.4", 128_000, "none low medium high xhigh", "without_reasoning"],
+    ["gpt-5.5", 128_000, "none low medium high xhigh", "without_reasoning"],
     ["gpt-5.6-terra", 128_000, "none low medium high xhigh", "without_reasoning"],
+    ["gpt-6-astra", 128_000, "low medium high xhigh", "none"],
+    ["gpt-6.2-astra", 128_000, "low medium high xhigh", "none"],
     ["o3-pro", 128_000, "low medium high", "none"],
     ["GPT-6", 128_000, "none low medium high xhigh", "without_reasoning"],
     ["o1-mini", 32_768, "", "none"],
@@ -57,6 +63,7 @@ t.test("models of chat completions, by their makers' names", async (t) => {
       {
         outputTokensMax,
         efforts: efforts === "" ? [] : efforts.split(" "),
+        takesMaxInResponses: /^gpt-(?:5\.6|6)/i.test(model),
         onlyInResponses: onlyInResponses[model] ?? "nothing",
         sampling,
         takesForcedCalls: !/^(?:deepseek-v|kimi)/.test(model),
@@ -92,6 +99,8 @@ t.test("Anthropic's models, by family and version", async (t) => {
         efforts: efforts === "" ? [] : efforts.split(" "),
         sampling,
         takesOutputSchema,
+        thinkingOff: thinking === "budget" ? "disabled" : "left_out",
+        takesForcedCalls: true,
         takesPrefill: !/opus-4-[67]|someday/.test(model),
         takesSystemTurns: /someday/.test(model),
       },
@@ -117,11 +126,31 @@ t.test("an effort becomes the next lower one that the model takes, else its lowe
     t.equal(nearestEffort(wanted, taken), expected, `${wanted} of ${taken.join(" ")}`);
 });
 
+t.test("Claude by how thinking is turned off, and whether it takes forced calls", async (t) => {
+  const cases: readonly (readonly [string, string, boolean])[] = [
+    ["claude-3-5-haiku-latest", "left_out", true],
+    ["claude-sonnet-4-5", "disabled", true],
+    ["claude-opus-4-6", "left_out", true],
+    ["claude-opus-4-8", "left_out", true],
+    ["claude-opus-5", "disabled", true],
+    ["claude-sonnet-5", "disabled", true],
+    ["claude-haiku-5-5", "disabled", true],
+    ["anthropic/claude-sonnet-5.5", "between_tools", false],
+    ["claude-opus-5-5", "never", false],
+    ["claude-fable-5", "never", false],
+    ["claude-mythos-5-1", "never", false],
+    ["claude-someday", "left_out", true],
+  ];
+  for (const [model, thinkingOff, takesForcedCalls] of cases)
+    t.match(messagesModelTraits(model), { thinkingOff, takesForcedCalls }, model);
+});
+
 t.test("models that reason without being asked are known by their names", async (t) => {
   const reasoning = [
     ...["o1", "o3-mini", "o4-mini-deep-research", "gpt-5", "gpt-5-mini-2025-08-07", "gpt-5-pro"],
     ...["gpt-5-codex", "gpt-6", "gpt-oss-120b", "gemini-2.5-pro", "gemini-3-flash-preview"],
     ...["deepseek-reasoner", "deepseek-ai/DeepSeek-R1", "grok-4", "grok-4-fast-reasoning"],
+    ...["claude-opus-5", "anthropic/claude-haiku-5.5", "claude-fable-5-1"],
     ...["openai/o3", "qwq-32b", "magistral-small", "kimi-k2-thinking", "qwen3-next-80b-thinking"],
   ];
   const plain = [

@@ -35,6 +35,14 @@ t.test("what the operator says comes before the family and the host", async (t) 
       { reasoningWithTools: "none" },
       { ...family, onlyInResponses: "reasoning_with_tools", reasoningWithTools: "refused" },
     ],
+    [
+      { like: "gpt-5.6", efforts: ["low"] },
+      {
+        ...chatTraitsOf({ chat: openaiChat, modelTraits: [] }, "gpt-5.6"),
+        efforts: ["low"],
+        takesMaxInResponses: false,
+      },
+    ],
     [{ like: "gpt-4o" }, chatTraitsOf({ chat: openaiChat, modelTraits: [] }, "gpt-4o")],
     [{ models: ["other"], sampling: "none" }, family],
   ];
@@ -77,6 +85,7 @@ t.test("and for Anthropic's dialect", async (t) => {
     messagesTraitsOf({ modelTraits: [{ ...nothing, ...own }] }, model);
   t.same(of({}), family);
   t.same(of({ thinking: "none" }), { ...family, thinking: "none" });
+  t.match(of({ thinking: "budget" }, "claude-opus-5"), { thinkingOff: "disabled" });
   t.same(of({ like: "claude-opus-4-6" }, "my-deployment"), family);
   t.match(of({ outputTokensMax: 7 }, "glm-5"), { outputTokensMax: 7, thinking: "both" });
 });

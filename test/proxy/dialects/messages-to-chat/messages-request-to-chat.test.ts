@@ -61,6 +61,7 @@ t.test("fields are translated as in the table", async (t) => {
     ],
     [{ thinking: { type: "adaptive", display: "omitted" } }, {}],
     [{ thinking: { type: "disabled" } }, { reasoning_effort: "none" }],
+    [{ thinking: { type: "between_tools" } }, { reasoning_effort: "none" }],
     [
       { thinking: { type: "adaptive" }, output_config: { effort: "xhigh" } },
       { reasoning_effort: "xhigh" },
@@ -202,9 +203,9 @@ t.test("invalid fields and values are refused by name", async (t) => {
       'tool_choice.type must be one of auto, none, any, tool, not "some"',
     ],
     [
-      { thinking: { type: "between_tools" } },
+      { thinking: { type: "sometimes" } },
       "thinking.type",
-      'thinking.type must be one of adaptive, disabled, enabled, not "between_tools"',
+      'thinking.type must be one of adaptive, between_tools, disabled, enabled, not "sometimes"',
     ],
     [
       { output_config: { effort: "huge" } },

@@ -46,6 +46,7 @@ t.test("optional fields that hosts and models refuse, in their own words", async
     ],
     ["Unknown parameter: 'prompt_cache_key'.", "prompt_cache_key", { code: "unknown_parameter" }],
     ["temperature: Extra inputs are not permitted", "temperature"],
+    ["safeguards: Extra inputs are not permitted", "safeguards"],
     ["output_config: Extra inputs are not permitted", "output_config.effort"],
     ["thinking.adaptive.display: Extra inputs are not permitted", "thinking.display"],
     ["`temperature` is deprecated for this model.", "temperature"],
@@ -94,6 +95,10 @@ t.test("reasoning that another account made", async (t) => {
     ["The encrypted content for item rs_1 could not be verified. Reason: x"],
     ["Item with id 'rs_1' not found. Items are not persisted.", { status: 404 }],
     ["messages.1.content.0: Invalid `signature` in `thinking` block"],
+    ["messages.3.content.0: The block is bound to a different conversation."],
+    [
+      "messages.1.content.2: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.",
+    ],
     ["Reasoning input items can only be provided to a reasoning or computer use model."],
     ["Thought signature is not valid"],
     ["Corrupted thought signature."],
