@@ -81,8 +81,11 @@ export interface ChatTraits {
   readonly countsTokens: boolean;
   /** Whether `tools` may have the type `custom`, with free text as their input. */
   readonly takesCustomTools: boolean;
-  /** Whether it accepts Gemini's call signatures, which Gemini models require back. */
-  readonly takesSignatures: boolean;
+  /**
+   * Where it accepts Gemini's call signatures, which Gemini models require back: in each call's
+   * `extra_content`, or in the message's `reasoning_details`.
+   */
+  readonly signatures: "refused" | "in_calls" | "in_details";
   /** Null if a request in its own dialect passes unchanged. */
   readonly native: NativeRules | null;
 }
@@ -120,7 +123,7 @@ export const plainChat: ChatTraits = {
   reasoningWithTools: "refused",
   countsTokens: false,
   takesCustomTools: false,
-  takesSignatures: false,
+  signatures: "refused",
   native: null,
 };
 

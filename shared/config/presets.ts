@@ -119,6 +119,7 @@ const rows: readonly Row[] = [
       optionalFields: new Set(["user", "verbosity", "parallel_tool_calls"]),
       messageOrder: "any",
       reasoningWithTools: "taken",
+      signatures: "in_details",
     },
     responses: { agentTools: "taken", stores: false, refusedFields: ["store"] },
     // `:free`, `:batch`, `:thinking`, `:extended` and `:beta` are listed and priced separately.

@@ -111,7 +111,7 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
       ...plainChat,
       optionalFields: new Set(),
       earlierReasoning: "refused",
-      takesSignatures: true,
+      signatures: "in_calls",
       native: strictHost,
     },
     responses: plainResponses,

@@ -15,7 +15,11 @@ import { fileAsText } from "../shared/data-url.js";
 import type { RequestCheck } from "../shared/request-check.js";
 import { orderWithResults } from "../shared/results-order.js";
 import { detailsCarriedBy } from "../shared/thinking-blocks.js";
-import { withoutSignatures, withSignatures } from "../shared/thought-signature.js";
+import {
+  withoutSignatures,
+  withSignatures,
+  withSignedDetails,
+} from "../shared/thought-signature.js";
 import { unreadableInput } from "../shared/tool-call.js";
 import type { JsonObject } from "../shared/translation.js";
 import { orderMessages, withTexts } from "./message-order.js";
@@ -235,8 +239,10 @@ export function fitMessages(
   const fitted = beside.map((message) =>
     withArguments(withIds(withReasoning(withTextsOfFiles(message), chat, provider), chat), chat),
   );
-  const signed = chat.takesSignatures ? withSignatures(fitted, model) : withoutSignatures(fitted);
-  const ordered = orderMessages(signed, chat.messageOrder);
+  const signed =
+    chat.signatures === "in_calls" ? withSignatures(fitted, model) : withoutSignatures(fitted);
+  const detailed = chat.signatures === "in_details" ? withSignedDetails(signed, model) : signed;
+  const ordered = orderMessages(detailed, chat.messageOrder);
   return chat.takesTextParts ? ordered : withTexts(ordered);
 }
 

@@ -13,7 +13,7 @@ import {
   ownSignature,
 } from "../shared/made-by.js";
 import type { RequestCheck } from "../shared/request-check.js";
-import { signatureOfOthers } from "../shared/thought-signature.js";
+import { isSignedByGoogle, signatureOfOthers } from "../shared/thought-signature.js";
 import type { JsonObject } from "../shared/translation.js";
 import { dropUnsignedThinking } from "./fit-messages-request.js";
 import { withoutItems } from "./fit-responses.js";
@@ -167,20 +167,27 @@ function inChat(body: JsonObject, { signature }: Reading): JsonObject {
   return messages === body["messages"] ? body : { ...body, messages };
 }
 
-/** OpenRouter's details of a turn's reasoning: all of them, or none if another account made one. */
+/**
+ * OpenRouter's details of a turn's reasoning. If another account made one, all are removed, except
+ * that Gemini's models get Google's value for calls of other models.
+ */
 function withOwnDetails(message: JsonObject, read: Reading["signature"]): JsonObject {
   let isForeign = false;
-  const details = mapObjects(message["reasoning_details"], (detail) => {
+  const given: unknown = message["reasoning_details"];
+  const details = mapObjects(given, (detail) => {
     const name = detail["type"] === "reasoning.encrypted" ? "data" : "signature";
-    const { [name]: given } = detail;
-    if (typeof given !== "string") return detail;
-    const own = read(given);
+    const { [name]: secret } = detail;
+    if (typeof secret !== "string" || secret === signatureOfOthers) return detail;
+    const own = read(secret);
     isForeign ||= own === null;
-    return own === given ? detail : { ...detail, [name]: own };
+    return own === secret ? detail : { ...detail, [name]: own };
   });
-  if (details === message["reasoning_details"]) return message;
+  if (details === given) return message;
   const { reasoning_details: _, ...rest } = message;
-  return isForeign ? rest : { ...rest, reasoning_details: details };
+  if (!isForeign) return { ...rest, reasoning_details: details };
+  const first = (given as readonly unknown[]).find(isSignedByGoogle);
+  if (first === undefined) return rest;
+  return { ...rest, reasoning_details: [{ ...first, data: signatureOfOthers, index: 0 }] };
 }
 
 /** Google documents a value for calls of other models. */

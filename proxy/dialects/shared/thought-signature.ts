@@ -57,13 +57,52 @@ export function withSignatures(
   messages: readonly JsonObject[],
   model: string,
 ): readonly JsonObject[] {
-  if (!/gemini/i.test(model) || /gemini-[12]\b/i.test(model)) return messages;
+  if (!wantsSignatures(model)) return messages;
   return messages.map((message) => {
-    const [first, ...others] = (message["tool_calls"] as readonly JsonObject[] | undefined) ?? [];
+    const [first, ...others] = callsOf(message);
     if (first === undefined || first["extra_content"] !== undefined) return message;
     const extra_content = { google: { thought_signature: signatureOfOthers } };
     return { ...message, tool_calls: [{ ...first, extra_content }, ...others] };
   });
+}
+
+function wantsSignatures(model: string): boolean {
+  return /gemini/i.test(model) && !/gemini-[12]\b/i.test(model);
+}
+
+function callsOf({ tool_calls: calls }: JsonObject): readonly JsonObject[] {
+  return (calls as readonly JsonObject[] | undefined) ?? [];
+}
+
+/**
+ * As `withSignatures`, for OpenRouter, which has the signatures in a message's `reasoning_details`
+ * and refuses a call without one. Source: RooCodeInc/Roo-Code#10640.
+ */
+export function withSignedDetails(
+  messages: readonly JsonObject[],
+  model: string,
+): readonly JsonObject[] {
+  if (!wantsSignatures(model)) return messages;
+  return messages.map((message) => {
+    const [first] = callsOf(message);
+    const given: unknown = message["reasoning_details"];
+    const details: readonly unknown[] = Array.isArray(given) ? given : [];
+    if (first === undefined || details.some(isSignedByGoogle)) return message;
+    const detail = { type: "reasoning.encrypted", data: signatureOfOthers, format: formatOfGoogle };
+    return { ...message, reasoning_details: [{ ...detail, id: first["id"], index: 0 }] };
+  });
+}
+
+/** OpenRouter's name for the reasoning of Gemini. */
+const formatOfGoogle = "google-gemini-v1";
+
+/** Whether a detail of OpenRouter's holds a signature of Gemini's. */
+export function isSignedByGoogle(detail: unknown): detail is JsonObject {
+  return (
+    isObject(detail) &&
+    detail["type"] === "reasoning.encrypted" &&
+    detail["format"] === formatOfGoogle
+  );
 }
 
 /** Removes the signatures for providers other than Gemini, which refuse unknown fields. */

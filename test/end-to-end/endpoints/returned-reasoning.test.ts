@@ -435,6 +435,57 @@ for (const { name, provider, first, next } of askers)
         t.same(turn?.["reasoning_details"], back);
       });
 
+/** What a chat client gets of the sealed reasoning, and what each of two accounts gets back. */
+for (const stream of [false, true])
+  t.test(`details of an account go back to it alone, ${stream}`, async (t) => {
+    const [{ details, deltas }] = detailed as readonly [(typeof detailed)[number]];
+    const tools = [{ type: "function", function: { name: "weather" } }];
+    const ask = (turns: readonly object[], more: object = {}): OutsideCase["request"] => ({
+      path: "/v1/chat/completions",
+      body: { model: "details", tools, messages: [question, ...turns], ...more },
+    });
+    const message = { role: "assistant", content: null, tool_calls: [call] };
+    const { body, events } = await gateway.play({
+      ...kept,
+      request: ask([], { stream }),
+      ...(stream
+        ? { events: [...deltas, { finish_reason: "tool_calls" }] }
+        : {
+            answer: completionOf({
+              message: { ...message, reasoning_details: details },
+              finish_reason: "tool_calls",
+            }),
+          }),
+    });
+    const got = (stream ? events : [body as Item]).flatMap(({ choices }) => {
+      const [choice] = choices as readonly { delta?: Item; message?: Item }[];
+      return ((choice?.delta ?? choice?.message)?.["reasoning_details"] ?? []) as readonly Item[];
+    });
+    const marked = got.find(({ type }) => type === "reasoning.encrypted");
+    t.type(marked?.["data"], "string");
+    t.not(marked?.["data"], sealed.data, "the client's copy is marked");
+    const result = { role: "tool", tool_call_id: "call_1", content: "rain" };
+    const next = ask([{ ...message, reasoning_details: got }, result]);
+    const back = ({ sent }: Seen): readonly unknown[] => {
+      const { messages } = sent.at(-1)!.body as { messages: readonly Item[] };
+      const turn = messages.find(({ role }) => role === "assistant");
+      const given = turn?.["reasoning_details"] as readonly Item[];
+      return [sent.at(-1)!.provider, given.filter(({ type }) => type === "reasoning.encrypted")];
+    };
+    const answer = completionOf(said("Rain."));
+    const own = await gateway.play({ ...kept, request: next, answer });
+    t.same(back(own), ["openrouter", [sealed]]);
+    const moved = await gateway.play({
+      ...kept,
+      request: next,
+      answer: (sent) =>
+        sent.at(-1)!.provider === "openrouter" ? { status: 500, body: {} } : answer,
+    });
+    t.equal(moved.status, 200, moved.text.slice(0, 300));
+    const dummy = { ...sealed, data: "skip_thought_signature_validator", index: 0 };
+    t.same(back(moved), ["openrouter-2", [dummy]]);
+  });
+
 const isReasoning = ({ type }: Item): boolean => type === "reasoning";
 
 for (const { model, answer, events, back, unasked } of providers)

@@ -252,6 +252,25 @@ t.test("signatures are for Gemini alone, at Vertex AI, too", async (t) => {
   );
 });
 
+t.test("OpenRouter has signatures in a message's details, one for its first call", async (t) => {
+  const detail = { type: "reasoning.encrypted", format: "google-gemini-v1", id: call.id };
+  const dummy = { ...detail, data: "skip_thought_signature_validator", index: 0 };
+  const own = { ...called, reasoning_details: [{ ...detail, data: "s", index: 1 }] };
+  const text = { type: "reasoning.text", text: "hm", format: "anthropic-claude-v1", index: 0 };
+  const ofClaude = { ...called, reasoning_details: [text] };
+  const extra_content = { google: { thought_signature: "s" } };
+  const ofGoogle = { ...called, tool_calls: [{ ...call, extra_content }] };
+  const sentOf = (model: string, message: JsonObject): unknown =>
+    (fitted("openrouter", model, { messages: [message] }) as { body: { messages: unknown[] } }).body
+      .messages[0];
+  const model = "google/gemini-3-pro-preview";
+  for (const message of [called, ofClaude, ofGoogle])
+    t.same(sentOf(model, message), { ...called, reasoning_details: [dummy] });
+  t.same(sentOf(model, own), own);
+  t.same(sentOf(model, hello), hello);
+  t.same(sentOf("anthropic/claude-opus-4.8", called), called);
+});
+
 t.test(
   "an id of nine letters and digits stays; another becomes one, always the same",
   async (t) => {
