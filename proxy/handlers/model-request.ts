@@ -10,6 +10,7 @@ import type { NamedValues } from "../body/scan-json.js";
 import { reasonsByDefault, showsReasoning } from "../dialects/fit/model-families.js";
 import { namedLike, outputTokensMaxOf } from "../dialects/fit/target-traits.js";
 import { overridesFor } from "../dialects/override-request.js";
+import { prewarm } from "../dialects/responses-to-chat/warm-up.js";
 import { makerOf, markingOf } from "../dialects/shared/made-by.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
 import { type Gateway, providerOf } from "../gateway.js";
@@ -55,6 +56,7 @@ import {
   refuseUnknownModel,
   settleRequest,
 } from "./admit-and-settle.js";
+import { answerWarmUp } from "./answer-warm-up.js";
 import { askCache, bypassed } from "./ask-cache.js";
 import { type FailOver, failOver } from "./attempts/fail-over.js";
 import { sendToTarget } from "./attempts/send-to-target.js";
@@ -110,8 +112,12 @@ export async function modelRequest(
     const inOrder = orderedTargets(received, call, route);
     const ordered = mayContinue(call) ? await makerOnly(gateway, call, inOrder) : inOrder;
     const able = withoutProblem(incoming, call, ordered);
-    if (able.length === 0)
-      return await refuseUnadmitted(incoming, problemAt(gateway, call, ordered[0]!)!);
+    if (able.length === 0) {
+      const problem = problemAt(gateway, call, ordered[0]!)!;
+      return problem.param === prewarm
+        ? await answerWarmUp(incoming, { call, modelNames })
+        : await refuseUnadmitted(incoming, problem);
+    }
     const context = cached.kind === "miss" ? cached.context : incoming;
     const { targets, all } = gateway.targetHealth.candidates(able);
     const admitted = await admitRequest(context, { targets, model: call.model, modelNames });

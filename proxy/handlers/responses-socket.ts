@@ -18,7 +18,7 @@ import {
   type SocketClientEvent,
 } from "../dialects/responses-socket/client-event.js";
 import { errorEvent, inLane, ServerEvents } from "../dialects/responses-socket/server-events.js";
-import { responseObject } from "../dialects/responses-to-chat/response-object.js";
+import { warmUpResponse } from "../dialects/responses-to-chat/warm-up.js";
 import type { ClientSocket, Exchange } from "../http/exchange.js";
 import { headersOfRequests, SocketExchange } from "../http/exchanges/socket-exchange.js";
 import { replyFailure } from "../http/respond.js";
@@ -82,6 +82,8 @@ interface Lane {
   readonly id: string | null;
   isBusy: boolean;
   readonly waiting: Buffer[];
+  /** The id of its newest response, running or not; empty before the first. */
+  newestId: string;
   /** Its last response, if no provider stores it. */
   last: { readonly id: string; readonly items: Buffer } | null;
 }
@@ -200,11 +202,17 @@ class ResponsesSocket implements OpenSession {
         const message = "responses can't be steered: send the input with the next response.create";
         const error = { type: "invalid_request_error", code: "steering_not_supported", message };
         const steer = { previous_response_id: previousId, input };
-        this.#server.send(
-          writeExactly({ type: "response.steer.failed", sequence_number: 0, error, steer }),
-        );
+        const failed = { type: "response.steer.failed", sequence_number: 0, error, steer };
+        this.#server.send(inLane(writeExactly(failed), this.#streamOf(previousId)));
       }
     }
+  }
+
+  /** The stream id of a response's lane; null if it has none, or if the response isn't known. */
+  #streamOf(responseId: string): string | null {
+    if (responseId === "") return null;
+    for (const { id, newestId } of this.#lanes.values()) if (newestId === responseId) return id;
+    return null;
   }
 
   #create(event: CreateEvent, bytes: Buffer): void {
@@ -216,7 +224,7 @@ class ResponsesSocket implements OpenSession {
     }
     let lane = this.#lanes.get(streamId);
     if (lane === undefined) {
-      lane = { id: streamId, isBusy: false, waiting: [], last: null };
+      lane = { id: streamId, isBusy: false, waiting: [], newestId: "", last: null };
       this.#lanes.set(streamId, lane);
     }
     if (!lane.isBusy && this.#running.size < runningMax) return this.#run(lane, event, bytes);
@@ -280,6 +288,7 @@ class ResponsesSocket implements OpenSession {
           let flows = true;
           for (const each of splitter.push(chunk)) {
             const message = events.push(each);
+            lane.newestId = events.responseId;
             if (message !== null) flows = server.send(message);
           }
           return flows;
@@ -288,6 +297,7 @@ class ResponsesSocket implements OpenSession {
         onDrain: (run) => server.onDrain(run),
         onDone: () => {
           const { finished } = events;
+          lane.newestId = events.responseId;
           memory.give(held);
           if (asked !== null) {
             memory.forget(asked.length);
@@ -327,22 +337,10 @@ class ResponsesSocket implements OpenSession {
 
   /** A request that only prepares the next one, which sends it to the model. */
   #warmUp(lane: Lane, { body }: CreateEvent, { id, items }: { id: string; items: string }): void {
-    const context = {
-      model: typeof body["model"] === "string" ? body["model"] : "",
-      nowSeconds: Math.floor(this.#context.gateway.nowMs() / 1000),
-      requestId: id,
-      provider: "",
-      request: body,
-    };
-    const state = { output: [], usage: noTokens, serviceTier: null };
-    const created = responseObject(context, { ...state, progress: { status: "in_progress" } });
-    const completed = responseObject(context, { ...state, progress: { status: "completed" } });
-    this.#remember(lane, String(completed["id"]), items);
-    for (const [sequence_number, type, response] of [
-      [0, "response.created", created],
-      [1, "response.completed", completed],
-    ] as const)
-      this.#server.send(inLane(writeExactly({ type, sequence_number, response }), lane.id));
+    const { response, events } = warmUpResponse(body, id, this.#context.gateway.nowMs());
+    lane.newestId = String(response["id"]);
+    this.#remember(lane, lane.newestId, items);
+    for (const event of events) this.#server.send(inLane(writeExactly(event), lane.id));
   }
 
   #done(lane: Lane, request: SocketExchange): void {
@@ -375,5 +373,3 @@ function unknownResponse(id: string): Failure {
   const message = `the WebSocket doesn't know the response ${id}: send the complete conversation`;
   return { ...invalid(message, "previous_response_id"), code: "previous_response_not_found" };
 }
-
-const noTokens = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };

@@ -8,6 +8,7 @@ import { isAbsent, isObject } from "../../../shared/checked.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
 import { parseBodyExactly, writeExactly } from "../../body/exact-json.js";
 import { nestedDeeperThan } from "../../body/json-value.js";
+import { prewarms } from "../responses-to-chat/warm-up.js";
 import type { JsonObject } from "../shared/translation.js";
 
 export interface CreateEvent {
@@ -77,14 +78,12 @@ export function readClientEvent(text: string): SocketClientEvent {
   const { input } = body;
   if (!isAbsent(input) && typeof input !== "string" && !Array.isArray(input))
     return refuse("input must be a string or an array", "input", streamId);
-  const { prompt_cache_options: cache } = body;
-  const prewarms = isObject(cache) && cache["prewarm"] === true;
   return {
     kind: "create",
     streamId,
     body,
     previousId,
-    generate: generate !== false && !prewarms,
+    generate: generate !== false && !prewarms(body),
   };
 }
 

@@ -41,6 +41,8 @@ export class ServerEvents {
   #isWhole = true;
   /** The last event, which is held back until the request is settled. */
   #last: string | null = null;
+  /** The response's id; empty until an event has it. */
+  responseId = "";
   /** Set once the response is done, if its provider doesn't store it. */
   finished: FinishedResponse | null = null;
 
@@ -55,7 +57,8 @@ export class ServerEvents {
       name === null || name === itemDone || lastEvents.has(name) || firstEvents.has(name);
     const value = isRead ? parseBodyExactly(data) : null;
     if (!isObject(value)) return inLane(data, this.#answered.streamId);
-    const { type } = value;
+    const { type, response } = value;
+    if (isObject(response) && typeof response["id"] === "string") this.responseId = response["id"];
     if (type === "error") {
       this.#last = this.#error(value);
       return null;
@@ -64,7 +67,7 @@ export class ServerEvents {
     const message = inLane(this.#withPrevious(value, data), this.#answered.streamId);
     if (!lastEvents.has(type)) return message;
     this.#last = message;
-    if (type !== "response.failed") this.#finish(value["response"]);
+    if (type !== "response.failed") this.#finish(response);
     return null;
   }
 

@@ -7,6 +7,7 @@ import { quote, RequestCheck } from "../shared/request-check.js";
 import type { JsonObject, RequestOptions, TranslatedRequest } from "../shared/translation.js";
 import { responsesInputToChat, wantsCompaction } from "./responses-input-to-chat.js";
 import { responsesToolsToChat } from "./responses-tools-to-chat.js";
+import { prewarm, prewarms } from "./warm-up.js";
 
 type Fields = Record<string, unknown>;
 
@@ -35,6 +36,12 @@ export function responsesRequestToChat(
   }
   responsesToolsToChat(body, chat, { check, takesCustomTools: options.takesCustomTools });
   if (wantsCompaction(body) && chat["tools"] !== undefined) chat["tool_choice"] = "none";
+  // Last, because Sluice answers such a request itself if nothing else is wrong with it.
+  if (prewarms(body))
+    check.refuse(
+      prewarm,
+      "must not be true: the provider can't prepare its cache without an answer",
+    );
   return check.result(chat);
 }
 

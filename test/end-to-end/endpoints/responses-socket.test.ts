@@ -331,6 +331,36 @@ t.test("a warm-up runs no model, and the next request continues it", async (t) =
   client.socket.close();
 });
 
+t.test("over HTTP a warm-up runs no model at a translated provider", async (t) => {
+  const before = sent.length;
+  const ask = (fields: Json, headers: Record<string, string> = bearer) =>
+    fetch(`${proxy.ready}/v1/responses`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify({
+        model: "claude/claude-opus-4-8",
+        input: "one",
+        prompt_cache_options: { prewarm: true },
+        ...fields,
+      }),
+    });
+  const prepared = { status: "completed", output: [], usage: { total_tokens: 0 } };
+  t.match(await (await ask({})).json(), exactly({ object: "response", ...prepared }));
+  const stream = await (await ask({ stream: true })).text();
+  const data = [...stream.matchAll(/^data: (.*)$/gm)].map(([, json]) => JSON.parse(json!) as Json);
+  t.match(
+    data,
+    exactly([{ type: "response.created" }, { type: "response.completed", response: prepared }]),
+  );
+  t.match(stream, /^event: response\.created\n/);
+  t.equal((await ask({}, { authorization: "Bearer wrong" })).status, 401);
+  t.equal((await ask({ background: true })).status, 400, "other problems are refused");
+  t.equal(sent.length, before);
+  await ask({ model: "openai/gpt-5" });
+  t.equal(sent.length, before + 1, "a provider of the Responses API prepares its cache itself");
+  t.match(bodyOf()["prompt_cache_options"], { prewarm: true });
+});
+
 t.test("lanes run beside each other, the requests of one after the other", async (t) => {
   const client = await opened();
   client.send({ stream_id: "a", store: false, input: "wait" });
@@ -407,7 +437,12 @@ t.test("refusals and bad input are events, and the socket stays open", async (t)
     ]),
   );
   await client.ask({ input: "one" });
-  await client.ask({ input: "two" });
+  const named = await client.ask({ stream_id: "lane", input: "two" });
+  client.socket.send(
+    JSON.stringify({ type: "response.steer", previous_response_id: idOf(named), input: "no" }),
+  );
+  const steered = await client.response();
+  t.match(steered, exactly([{ type: "response.steer.failed", stream_id: "lane" }]));
   const refused = await client.ask({ stream_id: "s", input: "three" });
   t.match(
     refused,

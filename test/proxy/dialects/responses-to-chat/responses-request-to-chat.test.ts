@@ -372,6 +372,11 @@ t.test("unsupported and invalid fields are a 400 that names the field", async (t
     [{ text: { format: { type: "json_schema", schema: {} } } }, "text.format.name is required"],
     [{ text: { format: { type: "json_schema", name: "n" } } }, "text.format.schema is required"],
     [{ text: { stop: 1 } }, "text.stop is not known"],
+    [{ prompt_cache_options: [] }, "prompt_cache_options must be an object, not an array"],
+    [
+      { prompt_cache_options: { prewarm: true } },
+      "prompt_cache_options.prewarm must not be true: the provider can't prepare its cache without an answer",
+    ],
   ];
   for (const [fields, expected] of cases) t.equal(refusalWith(fields), expected);
 });
