@@ -1,4 +1,4 @@
-/** Reports of the models of 2026: Claude 5 and 5.5, GPT-5.6 and GPT-6, and what agents send them. */
+/** Reports of Claude 5 and 5.5, GPT-5.6 and GPT-6, and of what agents send them. */
 import { exactly } from "../support/patterns/exactly.js";
 import type { OutsideCase, ProviderAnswer, Sent } from "./outside-case.js";
 import {
