@@ -27,6 +27,13 @@ export const refusedFieldsMax = 16;
 /** How often one request is sent again, each time without another refused part. */
 export const refusedPartsMax = 3;
 
+// Requests of agents that clients send again.
+
+/** After its answer a request is remembered for so long: loops are faster. */
+export const repeatedRequestMs = 10 * 60_000;
+/** Remembered requests; each takes some 200 bytes. */
+export const repeatedRequestsMax = 10_000;
+
 // Provider keys.
 
 /** How long a key rests after a 429 without Retry-After. */

@@ -32,6 +32,7 @@ import { digest, isHashOf, newSessionToken, sessionMark, webSocketAccept } from 
 import { createEgress } from "./egress/egress.js";
 import { type Gateway, type Provider, providerOf } from "./gateway.js";
 import { ResponseCache } from "./handlers/cache/response-cache.js";
+import { breaksLoops, LoopBreaker } from "./handlers/loop-breaker.js";
 import { createOpenapiLoader } from "./handlers/openapi/openapi-file.js";
 import { freePlacesMax } from "./http/match-route.js";
 import { passedHeaders } from "./http/passed-headers.js";
@@ -160,6 +161,7 @@ export async function createGateway({
           },
     webSearch: config.webSearch === null ? null : createWebSearch(config.webSearch),
     rewriters: config.rewriters.length === 0 ? null : chooseRewriters(config),
+    loops: breaksLoops(config) ? new LoopBreaker(config.loops, digest) : null,
     sessions,
     capacity,
     freePlaces: new FreePlaces(freePlacesMax),

@@ -19,6 +19,7 @@ import type { SharedReads } from "./capacity/shared-reads.js";
 import type { LiveFeed } from "./dashboard/live-feed.js";
 import type { LoadDashboard } from "./dashboard/serve-dashboard.js";
 import type { ResponseCaching } from "./handlers/cache/response-cache.js";
+import type { LoopBreaker } from "./handlers/loop-breaker.js";
 import type { LoadOpenapi } from "./handlers/openapi/reply-openapi.js";
 import type { Spool } from "./http/body-spool.js";
 import type { FreeEndpoint, Served } from "./http/match-route.js";
@@ -90,6 +91,8 @@ export interface Gateway {
   readonly webSearch: WebSearch | null;
   /** Null without rewriters. */
   readonly rewriters: RewriterChoice | null;
+  /** Null if no path has a breaker for loops. */
+  readonly loops: LoopBreaker | null;
   readonly sessions: OpenSessions;
   /** The limits of the process: connections, files, memory. */
   readonly capacity: Capacity;

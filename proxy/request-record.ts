@@ -5,6 +5,7 @@
 import type { PicoUsd } from "../shared/domain/money.js";
 import type { Target } from "../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../shared/domain/verdict.js";
+import type { Loop } from "./handlers/loop-breaker.js";
 import type { Exchange } from "./http/exchange.js";
 import type { Admission } from "./limiter/limiter.js";
 import type { RequestTrace } from "./metrics/spans/request-trace.js";
@@ -71,6 +72,8 @@ export class RequestRecord {
     | (Pick<Breach | BudgetBreach, "scope" | "subject" | "periodSeconds" | "dimension"> &
         Pick<Breach, "models">)
     | null = null;
+  /** The agent's loop that was warned of or refused; usually null. */
+  loop: Loop | null = null;
   /** Whether a deadline cut the answer. */
   timedOut = false;
   status = 0;

@@ -30,6 +30,7 @@ export type ErrorCode =
   | "model_not_found"
   | "model_not_allowed"
   | "model_unpriced"
+  | "loop_detected"
   | "provider_unavailable"
   | "provider_credentials"
   | "answer_untranslatable"
@@ -121,6 +122,11 @@ export const errorCodes: Readonly<
     status: 403,
     type: "permission_error",
     meaning: "The model has no price, and a budget of the caller refuses such models.",
+  },
+  loop_detected: {
+    status: 400,
+    type: "invalid_request_error",
+    meaning: "The agent repeats itself.",
   },
   provider_unavailable: {
     status: 502,

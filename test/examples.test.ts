@@ -49,6 +49,7 @@ const tasks = [
   "first-gateway",
   "keys",
   "limit-people",
+  "loops",
   "provider-keys",
   "reconcile",
   "which-limit",

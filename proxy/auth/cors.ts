@@ -20,6 +20,7 @@ const exposed = [
   "x-ratelimit-reset-tokens",
   "x-sluice-target",
   "x-sluice-dropped",
+  "x-sluice-loop",
   "x-sluice-estimated",
   "x-cache",
 ].join(", ");

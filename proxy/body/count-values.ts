@@ -90,6 +90,10 @@ export interface BodyOutline {
    * the text if nothing was left out.
    */
   readonly shape: Buffer;
+  /** Whether two strings of the parsed shape are the same in the text. */
+  isSame(a: string, b: string): boolean;
+  /** The string of the text that the parsed shape has shortened, with quotes; null for others. */
+  bytesOf(text: string): Buffer | null;
   /** Whether the name of a member at any depth may have escapes. Long names aren't checked. */
   readonly escapesNames: boolean;
   /** Whether a string may have the escape of half a character. */
@@ -136,6 +140,12 @@ export function* outlineSliced(
     shape: walk.values > valuesMax ? bytes : shortened(bytes, walk.cuts),
     escapesNames: walk.escapesNames,
     escapesHalves: walk.escapesHalves,
+    isSame(a, b) {
+      if (a === b) return true;
+      const [first, second] = [bytesIn(bytes, walk.cuts, a), bytesIn(bytes, walk.cuts, b)];
+      return first !== null && second !== null && first.equals(second);
+    },
+    bytesOf: (text) => bytesIn(bytes, walk.cuts, text),
     members: () =>
       places.map(({ keyStart, keyEnd, start, end }) => ({
         key: nameIn(bytes, keyStart, keyEnd),
@@ -163,6 +173,22 @@ interface Cut {
   readonly start: number;
   readonly end: number;
   readonly instead: string;
+}
+
+/** What was cut for a string of the parsed shape, which has the cut's position at its end. */
+function bytesIn(bytes: Buffer, cuts: readonly Cut[], text: string): Buffer | null {
+  const markAt = text.lastIndexOf(shortenedMark);
+  if (markAt === -1) return null;
+  const at = Number(text.slice(markAt + 1));
+  const cut = cuts[at];
+  return cut?.instead === shortenedString(text.slice(0, markAt), at)
+    ? bytes.subarray(cut.start, cut.end)
+    : null;
+}
+
+/** `at`: the position of its cut. */
+function shortenedString(beginning: string, at: number): string {
+  return `"${beginning}\\u0000${at}"`;
 }
 
 function shortened(bytes: Buffer, cuts: readonly Cut[]): Buffer {
@@ -198,8 +224,8 @@ export const shortStringBytes = 2048;
  * marks of signatures are in it, and so are ids.
  */
 const beginningBytes = 256;
-/** Ends a shortened string, so that it is no valid name or id. */
-const shortenedEnd = "\\u0000";
+/** In a shortened string, before the position of its cut: so it is no valid name or id. */
+const shortenedMark = "\u0000";
 
 /** A longer run of white space isn't skipped. */
 const spaceNearby = 1024;
@@ -397,10 +423,10 @@ class Walk {
   #shorten(at: number, end: number): void {
     const next = spaceEnd(this.#bytes, end, end + spaceNearby);
     if (next === end + spaceNearby || this.#bytes[next] === colon) return;
-    const beginning = this.#bytes.toString("latin1", at, at + beginningBytes);
+    const beginning = this.#bytes.toString("latin1", at + 1, at + beginningBytes);
     const escapeAt = beginning.indexOf("\\");
     const kept = escapeAt === -1 ? beginning : beginning.slice(0, escapeAt);
-    this.cuts.push({ start: at, end, instead: `${kept}${shortenedEnd}"` });
+    this.cuts.push({ start: at, end, instead: shortenedString(kept, this.cuts.length) });
   }
 
   /** Looks at a string, which is a name if a colon follows. */

@@ -50,6 +50,7 @@ import { notOffered } from "../routing/not-offered.js";
 import type { RefusedPart } from "../upstream/errors/refused-part.js";
 import { LargeBody } from "../upstream/large-body.js";
 import { boundFields } from "../usage/usage-bound.js";
+import { noLongTexts } from "./loop-breaker.js";
 import {
   type CallParts,
   type ModelCall,
@@ -96,6 +97,7 @@ export async function readJsonCall(
     escapesHalves: outline?.escapesHalves ?? true,
     body: parsed.body,
     naming,
+    turn: gateway.loops?.read(operation, parsed.fields, outline ?? noLongTexts) ?? null,
   };
   return { ok: true, call: new JsonCall(operation, given, context) };
 }
@@ -108,7 +110,7 @@ const addedFields: ReadonlySet<string> = new Set(["stream_options", "include", "
 /** Before the operator's overrides. */
 type FittedRequest = TargetRequest & { readonly body: Buffer };
 
-interface GivenBody extends Pick<ModelCall, "naming"> {
+interface GivenBody extends Pick<ModelCall, "naming" | "turn"> {
   readonly bytes: Buffer;
   /** See `BodyOutline`. */
   readonly shape: Buffer;
@@ -125,6 +127,7 @@ class JsonCall implements ModelCall {
   readonly isAgent: boolean;
   readonly repeatable = true;
   readonly naming: ModelCall["naming"];
+  readonly turn: ModelCall["turn"];
   /** Empty once released. */
   #bytes: Buffer;
   /**
@@ -153,11 +156,12 @@ class JsonCall implements ModelCall {
 
   constructor(
     operation: JsonOperation,
-    { bytes, shape, escapesHalves, body, naming }: GivenBody,
+    { bytes, shape, escapesHalves, body, naming, turn }: GivenBody,
     { gateway, exchange }: RequestContext<CallParts>,
   ) {
     this.operation = operation;
     this.naming = naming;
+    this.turn = turn;
     this.model = body.model;
     this.isDefaultModel = body.writtenModel === null && exchange.modelInPath === null;
     this.stream = body.stream;

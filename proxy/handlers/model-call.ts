@@ -14,6 +14,7 @@ import type { Route } from "../routing/resolve-model.js";
 import type { RefusedPart } from "../upstream/errors/refused-part.js";
 import type { RequestBody } from "../upstream/upstream.js";
 import { leavesPath } from "../upstream/upstream-path.js";
+import type { AgentTurn } from "./loop-breaker.js";
 
 export interface ModelCall {
   /** The operation that the client called. */
@@ -29,6 +30,8 @@ export interface ModelCall {
    * form. Call it before the answer begins.
    */
   valuesOf(name: string): readonly string[];
+  /** Null without a conversation, or if no path has a breaker for loops. */
+  readonly turn: AgentTurn | null;
   /** The stored objects that it names; null without any, or if no access check is needed. */
   readonly naming: Naming | null;
   /** Whether the client wants a stream of events. */
@@ -94,6 +97,7 @@ export type CallParts =
   | "config"
   | "isUtf8"
   | "limiter"
+  | "loops"
   | "monoMs"
   | "newSpool"
   | "nowMs"

@@ -6,6 +6,7 @@ import { assert } from "../../shared/assert.js";
 import { sentModel, type Target, targetName } from "../../shared/domain/target-name.js";
 import { invalid } from "../../shared/error-code.js";
 import { isNativeToGoogle, type Operation } from "../../shared/operation.js";
+import { authorizeCaller } from "../auth/authorize-caller.js";
 import type { NamedValues } from "../body/scan-json.js";
 import { reasonsByDefault, showsReasoning } from "../dialects/fit/model-families.js";
 import { namedLike, outputTokensMaxOf } from "../dialects/fit/target-traits.js";
@@ -61,6 +62,7 @@ import { askCache, bypassed } from "./ask-cache.js";
 import { type FailOver, failOver } from "./attempts/fail-over.js";
 import { sendToTarget } from "./attempts/send-to-target.js";
 import { readJsonCall } from "./json-call.js";
+import { type AgentTurn, loopDetected, loopHeader, type WatchedTurn } from "./loop-breaker.js";
 import {
   type ModelCall,
   namesOf,
@@ -103,6 +105,9 @@ export async function modelRequest(
       return await refuseUnadmitted(incoming, invalid("model is required", "model"));
     if (route === null) return await refuseUnknownModel(incoming, call.model);
     record.requestedModel = requestedName(route);
+    const watched = call.turn === null ? null : watchTurn(received, call, call.turn);
+    const isSuspect = watched !== null && gateway.loops?.suspects(watched) === true;
+    if (isSuspect && (await isLoopRefused(incoming, watched))) return;
     const modelNames = namesOf(gateway, call, route);
     const cached =
       gateway.responseCache === null
@@ -125,6 +130,7 @@ export async function modelRequest(
     const { admission } = admitted;
     keptAlive?.keepAlive(successHeaders(admitted.headers));
     const forwarded = await sendAdmitted(context, { admitted, call, route, all });
+    if (watched !== null) noteAnswered(received, watched, forwarded);
     settleRequest(
       context,
       admission,
@@ -133,6 +139,54 @@ export async function modelRequest(
   } finally {
     call.close();
   }
+}
+
+/** The turn of an agent, if its caller may be in a loop, or may come to be in one. */
+function watchTurn(
+  { gateway, exchange, caller, record }: RequestContext<"loops" | "monoMs">,
+  { model }: ModelCall,
+  turn: AgentTurn,
+): WatchedTurn | null {
+  // SDKs send a request again although it may have been answered.
+  const retries = exchange.header("x-stainless-retry-count") ?? "0";
+  const sender = { caller, session: record.session, model };
+  const isRetry = retries !== "0";
+  return gateway.loops?.watch(turn, isRetry ? null : sender, gateway.monoMs()) ?? null;
+}
+
+/** Warns of an agent that repeats itself, or refuses and answers its request. */
+async function isLoopRefused(
+  context: RequestContext<"limiter" | "loops" | "metrics">,
+  watched: WatchedTurn,
+): Promise<boolean> {
+  const { gateway, caller, record } = context;
+  const authorized = await authorizeCaller(gateway.limiter, caller, "model");
+  // The admission answers callers that aren't known.
+  if (!authorized.ok) return false;
+  const judged = gateway.loops?.judge(watched, authorized.caller.userPath) ?? null;
+  if (judged === null) return false;
+  record.loop = judged.loop;
+  gateway.metrics.counts.loopFound(judged.isRefused ? "refused" : "warned");
+  if (!judged.isRefused) return false;
+  const refused = loopDetected(judged.loop);
+  record.note = refused.message;
+  await refuseUnadmitted(context, refused, ["x-should-retry", "false", ...loopHeaders(record)]);
+  return true;
+}
+
+function noteAnswered(
+  { gateway, record }: RequestContext<"loops" | "monoMs">,
+  watched: WatchedTurn,
+  { outcome, status }: Forwarded,
+): void {
+  if (outcome === "complete" && status === 200)
+    gateway.loops?.answered(watched, record.startedMonoMs, gateway.monoMs());
+}
+
+const noHeaders: readonly string[] = [];
+
+function loopHeaders({ loop }: SendContext["record"]): readonly string[] {
+  return loop === null ? noHeaders : ["x-sluice-loop", loopHeader(loop)];
 }
 
 /** An agent that no provider is named for runs at the first one that has interactions. */
@@ -283,7 +337,7 @@ function forwardRequest(
   request: TargetRequest,
   trace: AttemptTrace | null,
 ): ForwardRequest {
-  const { gateway, exchange } = context;
+  const { gateway, exchange, record } = context;
   const { target, call, headers, hasFallback } = sending;
   const { config: provider, passed } = providerOf(gateway, target);
   const { operation, body, savedBytes, hideUsageChunk, translator, dropped } = request;
@@ -303,7 +357,13 @@ function forwardRequest(
       timeouts:
         provider.perModel.length === 0 ? null : overridesFor(provider, target.model, operation),
     },
-    headers: [...headers, "x-sluice-target", targetHeader(target), ...droppedHeaders(dropped)],
+    headers: [
+      ...headers,
+      "x-sluice-target",
+      targetHeader(target),
+      ...droppedHeaders(dropped),
+      ...loopHeaders(record),
+    ],
     operation: call.operation,
     translator,
     hideUsageChunk,

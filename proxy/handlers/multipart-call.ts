@@ -200,6 +200,7 @@ class MultipartCall implements ModelCall {
   readonly model: string;
   readonly body = null;
   readonly naming = null;
+  readonly turn = null;
   /** The size of a recording doesn't tell its tokens. */
   readonly promptBytes = 0;
   readonly isDefaultModel: boolean;

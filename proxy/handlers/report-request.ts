@@ -47,17 +47,21 @@ export function logBug(log: Log, requestId: string, error: unknown): void {
   log.error({ request_id: requestId, err: error }, "a bug in Sluice ended this request");
 }
 
-function levelOf({ exchange: { path }, record: { outcome, status } }: EndedRequest): LineLevel {
+function levelOf({
+  exchange: { path },
+  record: { outcome, status, loop },
+}: EndedRequest): LineLevel {
   if (outcome === "answered" && (path === "/health" || path === "/ready")) return "debug";
-  return status >= 500 ? "warn" : "info";
+  return status >= 500 || loop !== null ? "warn" : "info";
 }
 
 /** Answered completely by the first target, without a note. */
-function isPlainSuccess({ status, outcome, tried, note, bug }: RequestRecord): boolean {
+function isPlainSuccess({ status, outcome, tried, loop, note, bug }: RequestRecord): boolean {
   return (
     status < 400 &&
     (outcome === "complete" || outcome === "answered" || outcome === "cache_hit") &&
     tried === null &&
+    loop === null &&
     note === null &&
     bug === null
   );
@@ -114,6 +118,7 @@ function executionFields(record: RequestRecord): string {
   }
   if (record.cost !== null) fields += `,"cost_usd":${costUsd(record.cost)}`;
   if (record.savedBytes > 0) fields += `,"rewrite_bytes_saved":${record.savedBytes}`;
+  if (record.loop !== null) fields += `,"loop":${record.loop.times}`;
   if (record.estimated) fields += ',"estimated":true';
   return fields;
 }

@@ -114,6 +114,7 @@ export class ProxyCounts {
   readonly #cuts: Labelled;
   readonly #cache: Labelled;
   readonly #spans: Labelled;
+  readonly #loops: Labelled;
   /** By target name. */
   readonly #circuits: Labelled;
   readonly #models: ModelLabels;
@@ -134,6 +135,7 @@ export class ProxyCounts {
     this.#cuts = new Labelled((key) => table.add(proxyMetrics.streamsCut, [key]));
     this.#cache = new Labelled((key) => table.add(proxyMetrics.cacheRequests, [key]));
     this.#spans = new Labelled((key) => table.add(proxyMetrics.spans, [key]));
+    this.#loops = new Labelled((key) => table.add(proxyMetrics.loops, [key]));
     this.#circuits = new Labelled((key) => table.add(proxyMetrics.openCircuits, key.split("\n")));
     this.#admission = table.of(proxyMetrics.admission);
     this.#overhead = table.of(proxyMetrics.overhead);
@@ -234,6 +236,10 @@ export class ProxyCounts {
 
   spansEnded(result: "exported" | "failed" | "dropped", spans: number): void {
     count(this.#spans.of(result), spans);
+  }
+
+  loopFound(action: "warned" | "refused"): void {
+    count(this.#loops.of(action));
   }
 
   tokensSaved(tokens: number): void {

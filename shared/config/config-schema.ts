@@ -12,6 +12,7 @@ import { numberSchema } from "./kinds/number-kinds.js";
 import { type JsonSchema, orVariable, type ValueKind, withUnit } from "./kinds/value-kind.js";
 import { presets } from "./presets.js";
 import { jwtSettings } from "./settings/jwt-settings.js";
+import { loopSettings } from "./settings/loop-settings.js";
 import { modelTraitsSettings, perModelSettings } from "./settings/model-traits-settings.js";
 import {
   changeSettings,
@@ -192,6 +193,7 @@ const definitions: Readonly<Record<string, JsonSchema>> = {
   ),
   issuer: mapping(tableSchemas(jwtSettings)),
   rewriter: mapping(tableSchemas(rewriterSettings), requiredOf(rewriterSettings)),
+  loops: mapping(tableSchemas(loopSettings)),
 };
 
 /** The sections whose keys the operator chooses. */
@@ -225,6 +227,10 @@ const namedEntries: Properties = {
   rewriters: {
     description: "What is removed from prompts, in this order.",
     ...listOf(reference("rewriter")),
+  },
+  loops: {
+    description: "When an agent that repeats itself is warned of and refused, by user path.",
+    ...listOf(reference("loops")),
   },
 };
 

@@ -175,6 +175,18 @@ interface RewriterConfig {
   readonly models: readonly string[] | null;
 }
 
+/** When an agent that repeats itself is warned of and refused (docs/loops.md). */
+export interface LoopConfig {
+  /** Normalized paths, each with all paths below it; null for every path. */
+  readonly paths: readonly string[] | null;
+  /** How often it may repeat itself; 0: it isn't warned of. */
+  readonly warnAfter: number;
+  /** 0: it isn't refused. */
+  readonly refuseAfter: number;
+  /** Whether the results of tools must be the same too. */
+  readonly comparesResults: boolean;
+}
+
 /** A scalar setting in force. */
 export interface EffectiveSetting {
   /** Its path in the file, such as `server.port`. */
@@ -226,6 +238,8 @@ export interface Config extends TelemetryConfig, WithCluster {
   readonly webSearch: WebSearchConfig | null;
   /** In the order in which they are applied. */
   readonly rewriters: readonly RewriterConfig[];
+  /** The first entry with the caller's path applies. */
+  readonly loops: readonly LoopConfig[];
   readonly usageEnabled: boolean;
   readonly usageRetentionDays: number;
   readonly background: BackgroundConfig;

@@ -47,3 +47,8 @@ export function isNormalUserPath(path: string): boolean {
   const result = normalizeUserPath(path);
   return result.ok && result.path === path;
 }
+
+/** Whether a path is this one or below it. */
+export function isPathWithin(userPath: string, path: string): boolean {
+  return path === "/" || userPath === path || userPath.startsWith(`${path}/`);
+}

@@ -54,6 +54,7 @@ export const requestFields: readonly LogField[] = [
     name: "rewrite_bytes_saved",
     meaning: "bytes that [rewriters](../cache-and-rewriters.md#rewriters) removed from the prompt",
   },
+  { name: "loop", meaning: "how often [an agent repeats itself](../loops.md), from a warning on" },
   { name: "estimated", meaning: "`true` if the tokens are estimated" },
   {
     name: "rule",

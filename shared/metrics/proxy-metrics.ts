@@ -146,6 +146,12 @@ export const proxyMetrics = metricsOf("proxy", {
     kind: "counter",
     help: "Tokens that rewriters removed from prompts, estimated.",
   },
+  loops: {
+    name: "sluice_loops_total",
+    kind: "counter",
+    labels: ["action"],
+    help: "Requests of agents that repeat themselves: warned or refused.",
+  },
   realtimeSessions: {
     name: "sluice_realtime_sessions",
     kind: "gauge",

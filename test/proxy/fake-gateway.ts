@@ -165,6 +165,7 @@ export function fakeGateway(yaml: string): FakeGateway {
       responseCache: null,
       pages: { hosts: new Set(), origins: new Set() },
       rewriters: null,
+      loops: null,
       capacity: fakeCapacity(),
       freePlaces: new FreePlaces(freePlacesMax),
       freeTurns: new FairTurns(freeRequestsPerTurn, (run) => void setImmediate(run)),

@@ -27,6 +27,8 @@ import {
   refusedKeyRestMs,
   refusedPartsMax,
   refusingTargetsMax,
+  repeatedRequestMs,
+  repeatedRequestsMax,
   watchersMax,
   zstdWindowLogMax,
 } from "../../proxy/bounds.js";
@@ -139,6 +141,12 @@ const answers: readonly Row[] = [
   ["time for which a refused field is left out", time(refusedFieldMs), "Sluice sends it again"],
   ["refused fields of a target", count(refusedFieldsMax), "the oldest is forgotten"],
   ["targets with refused fields", count(refusingTargetsMax), "the oldest is forgotten"],
+  [
+    "requests of agents remembered for [loops](../loops.md)",
+    count(repeatedRequestsMax),
+    "the least recent is forgotten",
+  ],
+  ["time for which they are remembered", time(repeatedRequestMs), "forgotten"],
   [
     "pause of a provider key after a 429 without `Retry-After`",
     time(rateLimitedKeyRestMs),

@@ -9,6 +9,7 @@ import type { Config, RewriterName } from "../../../shared/config/config.js";
 import { modelSubjects, namingsOf } from "../../../shared/config/model-name.js";
 import { namesProvider } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/domain/target-name.js";
+import { isPathWithin } from "../../../shared/domain/user-path.js";
 import type { JsonOperation } from "../model-body.js";
 import { collapseWhiteSpace } from "./collapse-white-space.js";
 import { minifyToolJson } from "./minify-tool-json.js";
@@ -80,17 +81,13 @@ export function chooseRewriters({
     const ofAny = namesProvider(bare, namings) ? null : bare;
     const qualified = `${provider}/${model}`.toLowerCase();
     for (const { name, paths, models } of chosen) {
-      if (paths !== null && !paths.some((path) => covers(path, userPath))) continue;
+      if (paths !== null && !paths.some((path) => isPathWithin(userPath, path))) continue;
       if (models !== null && !models.some((known) => known === ofAny || known === qualified))
         continue;
       names.push(name);
     }
     return names;
   };
-}
-
-function covers(path: string, userPath: string): boolean {
-  return path === "/" || userPath === path || userPath.startsWith(`${path}/`);
 }
 
 /**

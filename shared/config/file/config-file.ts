@@ -8,6 +8,7 @@ import type { Scope } from "../../domain/rule.js";
 import type { Affinity, Strategy } from "../config.js";
 import type { DeclaredLimits } from "../limits/limit-form.js";
 import type { JwtFields } from "../settings/jwt-settings.js";
+import type { LoopFields } from "../settings/loop-settings.js";
 import type { ModelTraitsFields, PerModelFields } from "../settings/model-traits-settings.js";
 import type { ChangeFields, PriceFields, TierFields } from "../settings/price-settings.js";
 import type { ProviderFields } from "../settings/provider-settings.js";
@@ -76,6 +77,10 @@ interface DeclaredRewriter {
   readonly fields: ReadFields<RewriterFields> | null;
 }
 
+interface DeclaredLoops {
+  readonly fields: ReadFields<LoopFields> | null;
+}
+
 export interface ConfigFile {
   /** The raw values of the scalar settings, by their paths. */
   readonly settings: ReadonlyMap<string, unknown>;
@@ -87,4 +92,5 @@ export interface ConfigFile {
   readonly prices: readonly DeclaredPrice[];
   readonly issuers: readonly DeclaredIssuer[];
   readonly rewriters: readonly DeclaredRewriter[];
+  readonly loops: readonly DeclaredLoops[];
 }

@@ -11,6 +11,7 @@ import { budgetForm } from "../limits/budget-limits.js";
 import { ruleForm } from "../limits/rule-limits.js";
 import { keyPath, type Mapping, readMapping } from "../read-mapping.js";
 import { type JwtFields, jwtSettings } from "../settings/jwt-settings.js";
+import { type LoopFields, loopSettings } from "../settings/loop-settings.js";
 import {
   type ModelTraitsFields,
   modelTraitsSettings,
@@ -78,6 +79,7 @@ const topKeys = [
   "prices",
   "jwt",
   "rewriters",
+  "loops",
 ];
 
 /** Reads a document. An empty one (null) is the default configuration. */
@@ -112,6 +114,9 @@ export function parseShape(document: unknown, problems: string[]): ConfigFile {
     })),
     rewriters: items("rewriters").map((item) => ({
       fields: readTable<RewriterFields>(rewriterSchemas, item, problems),
+    })),
+    loops: items("loops").map((item) => ({
+      fields: readTable<LoopFields>(loopSchemas, item, problems),
     })),
   };
 }
@@ -181,6 +186,7 @@ function schemasOf<Row>(
 // Which fields an issuer must have depends on its type: `jwt-issuers.ts` reports missing ones.
 const issuerSchemas = schemasOf<Field<unknown>>(jwtSettings, ({ kind }) => optional(kind, null));
 const rewriterSchemas = requiredOrNull(rewriterSettings);
+const loopSchemas = requiredOrNull(loopSettings);
 const tierSchemas = requiredOrNull(tierSettings);
 const priceSchemas = {
   ...requiredOrNull(priceSettings),

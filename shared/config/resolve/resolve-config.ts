@@ -27,6 +27,7 @@ import {
 } from "./config-warnings.js";
 import { resolveIssuers } from "./jwt-issuers.js";
 import { resolveLimiter } from "./limiter.js";
+import { resolveLoops } from "./loops.js";
 import { readProxyVariables, withEgress } from "./outbound-proxies.js";
 import { resolvePrices } from "./prices.js";
 import { resolveProviders } from "./providers.js";
@@ -104,6 +105,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
   const aliases = resolveAliases(shape.aliases, targets, problems.file);
   const prices = resolvePrices(shape.prices, namings, problems.file);
   const jwtIssuers = resolveIssuers(shape.issuers, { fileDirectory, proxies }, problems.file);
+  const loops = resolveLoops(shape, problems.file);
   const quotaTemplatesEntitled = values.entitlements.includes("quota_templates");
   const entitled = { perChildEntitled: quotaTemplatesEntitled };
   const fileRules = readFileLimits(ruleForm, shape.rules, entitled, problems.file);
@@ -140,6 +142,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
     tracing,
     webSearch,
     rewriters: resolveRewriters(shape),
+    loops,
     usageEnabled: values.usageEnabled,
     usageRetentionDays: values.usageRetentionDays,
     background: {

@@ -16,7 +16,7 @@ export const rewriterNames: readonly RewriterName[] = [
   "drop_duplicate_system",
 ];
 
-const paths = listOf(
+export const userPaths = listOf(
   "must be a list of user paths, such as [/team/app]",
   (raw) => {
     const text = textOf(raw);
@@ -44,7 +44,7 @@ export const rewriterSettings = {
     meaning: "Which rewriter.",
   }),
   paths: field({
-    kind: paths,
+    kind: userPaths,
     defaultText: "all paths",
     example: "[/team/app]",
     meaning: "User paths with all below them.",

@@ -39,6 +39,7 @@ providers:
 virtual_models: { smart: { strategy: failover, targets: [{ model: chatty/m }, { model: claude/m }] } }
 cache: { enabled: true }
 rewriters: [{ name: minify_tool_json }, { name: collapse_white_space }, { name: drop_duplicate_system }]
+loops: [{ warn_after: 2 }]
 entitlements: [quota_templates]
 rate_limits:
   user_paths: [{ path: /, limits: [{ period: concurrent, max_requests: 1000 }, { period: day, max_requests: 100000000 }] }]

@@ -73,6 +73,7 @@ function full(): RequestRecord {
   record.identified({ userPath: '/team "a"', keyId: "key_7" });
   record.traceId = "0af7651916cd43dd8448eb211c80319c";
   record.session = "s-1";
+  record.loop = { kind: "turns", times: 7, turns: 1, tools: [] };
   record.model = "smart";
   record.stream = true;
   record.target = { provider: "claude", model: "opus" };
@@ -146,6 +147,7 @@ t.test("the line of an executed request has everything that was noted on its way
       output_tokens: 4,
       cost_usd: 0.0000025,
       rewrite_bytes_saved: 40,
+      loop: 7,
       estimated: true,
       rule: "user_path /team minute requests",
       note: "a note",

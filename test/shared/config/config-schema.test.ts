@@ -6,6 +6,7 @@ import { configSchema } from "../../../shared/config/config-schema.js";
 import { parseShape } from "../../../shared/config/file/parse-shape.js";
 import type { JsonSchema } from "../../../shared/config/kinds/value-kind.js";
 import { jwtSettings } from "../../../shared/config/settings/jwt-settings.js";
+import { loopSettings } from "../../../shared/config/settings/loop-settings.js";
 import {
   modelTraitsSettings,
   perModelSettings,
@@ -67,6 +68,8 @@ t.test("misspelt keys and wrong values are marked, variables aren't", async (t) 
     "prices: { a/b: { input: -1, output: 1 } }",
     "jwt: [{ isuer: x }]",
     "rewriters: [{ name: shorten }]",
+    "loops: [{ path: /a }]",
+    "loops: [{ warn_after: 101 }]",
     "rate_limits: { user_paths: [{ path: / }] }",
     "rate_limits: { user_paths: [{ path: /, limits: [{ period: minute, max_request: 1 }] }] }",
     "rate_limits: { user_paths: [{ path: /, limits: [{ period: minute, max_requests: 0 }] }] }",
@@ -114,6 +117,7 @@ t.test("every setting is in it, with its meaning and its default", async (t) => 
     [tierSettings, tiers!["items"]!],
     [jwtSettings, definition("issuer")],
     [rewriterSettings, definition("rewriter")],
+    [loopSettings, definition("loops")],
   ] as const)
     for (const [key, { meaning }] of Object.entries(table))
       t.ok(String(node["properties"]![key]!["description"]).startsWith(meaning), key);

@@ -12,6 +12,7 @@ import {
   publicKeyAlgorithms,
   secretAlgorithms,
 } from "../../../shared/config/settings/jwt-settings.js";
+import { loopSettings } from "../../../shared/config/settings/loop-settings.js";
 import {
   modelTraitsSettings,
   perModelSettings,
@@ -63,6 +64,7 @@ t.test("every bound that an error names is on the page", async (t) => {
     tierSettings,
     jwtSettings,
     rewriterSettings,
+    loopSettings,
   ];
   let bounded = 0;
   for (const table of tables)
@@ -92,6 +94,7 @@ t.test("the example file shows every key, and is accepted", async (t) => {
     ...Object.keys(perModelSettings),
     "per_model",
     ...Object.keys(rewriterSettings),
+    ...Object.keys(loopSettings),
   ];
   for (const key of keys) t.match(example, new RegExp(`^\\s*(?:# |- )?${key}:`, "m"), key);
   for (const key of Object.keys(jwtSettings))

@@ -6,6 +6,7 @@
 import { type ValueKind, withUnit } from "../../../shared/config/kinds/value-kind.js";
 import { presets } from "../../../shared/config/presets.js";
 import { jwtSettings } from "../../../shared/config/settings/jwt-settings.js";
+import { loopSettings } from "../../../shared/config/settings/loop-settings.js";
 import {
   modelTraitsSettings,
   perModelSettings,
@@ -140,6 +141,7 @@ export const pages: Readonly<Record<string, Readonly<Record<string, () => string
     price_changes: () => tableOfFields({ from: changeSettings.from }),
     jwt: () => tableOfFields(jwtSettings),
     rewriters: () => tableOfFields(rewriterSettings),
+    loops: () => tableOfFields(loopSettings),
   },
   "reference/bounds.md": boundTables,
   "reference/command-line.md": {
@@ -333,6 +335,9 @@ ${commented(`jwt:\n${itemLines(jwtSettings, "  ")}`)}`,
 rewriters:
   - name: minify_tool_json
 ${itemLines(rewriterSettings, "  ")}`,
+    `# The first entry with the caller's path applies.
+loops:
+${itemLines(loopSettings, "  ")}`,
     topLines("price_list_file"),
     topLines("entitlements"),
     section(

@@ -88,6 +88,7 @@ const builtIn: Config = {
   },
   webSearch: null,
   rewriters: [],
+  loops: [],
   usageEnabled: true,
   usageRetentionDays: 400,
   background: { lookMs: 60_000, waitMs: 86_400_000, max: 10_000 },

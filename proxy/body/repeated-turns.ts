@@ -1,0 +1,357 @@
+/**
+ * Finds a loop at the end of an agent's conversation: its last turns are the same, one after the
+ * other. A request has the conversation in it, so nothing is remembered between requests, and a
+ * loop is found whatever proxy or host gets the request.
+ *
+ * A turn is what the model said, and what it got in reply: its tool calls, by name and arguments,
+ * and their results; without tool calls, its text and the next messages. Ids, thinking, signatures,
+ * cache markers and the reminders of agents aren't compared. Conversations that the provider
+ * stores aren't seen.
+ *
+ * The fields are as `model-body.ts` has parsed them: in Latin-1, and with long texts shortened.
+ */
+import { isObject } from "../../shared/checked.js";
+import type { JsonOperation } from "./model-body.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Whether two shortened texts are the same in the body (`BodyOutline.isSame`). */
+type SameTexts = (a: string, b: string) => boolean;
+
+export interface RepeatedTurns {
+  /** How often the last turns are there, one after the other: at least 2. */
+  readonly times: number;
+  /** How many turns are repeated: 2 for A, B, A, B. */
+  readonly turns: number;
+  /** The names of the tools that they call, as the client wrote them in Latin-1. */
+  readonly tools: readonly string[];
+}
+
+/** The end of a conversation. */
+export interface ConversationEnd {
+  /** Null if the last turns differ. */
+  readonly repeated: RepeatedTurns | null;
+  /** Likewise, whatever the results of the tools are. */
+  readonly repeatedCalls: RepeatedTurns | null;
+  /** What is sent again if the client repeats this request; null unless it ends with results. */
+  readonly resent: unknown;
+  /** Whether `resent` has ids, which other conversations with the same words don't share. */
+  readonly hasIds: boolean;
+}
+
+/** A longer cycle isn't found. */
+export const turnsInCycleMax = 4;
+/** Values that are nested deeper are taken for different ones. */
+const depthMax = 64;
+
+/**
+ * Null for an operation without conversations, and for a conversation in which the model hasn't
+ * spoken. `timesMax`: more repetitions aren't counted.
+ */
+export function conversationEnd(
+  operation: JsonOperation,
+  fields: Fields,
+  sameTexts: SameTexts,
+  timesMax: number,
+): ConversationEnd | null {
+  const dialect = dialects[operation];
+  const items = dialect === undefined ? undefined : fields[dialect.list];
+  if (dialect === undefined || !Array.isArray(items)) return null;
+  const turns = new Turns(items, dialect.read);
+  const last = turns.at(0);
+  if (last === null) return null;
+  const most = { turns, timesMax, sameTexts };
+  const repeatedCalls = repetition({ ...most, comparesResults: false });
+  // With their results, turns repeat no more often than without.
+  const repeated = repeatedCalls === null ? null : repetition({ ...most, comparesResults: true });
+  return {
+    repeated,
+    repeatedCalls,
+    resent: resentIn(fields, items, dialect.read, last),
+    hasIds: last.ids.length > 0,
+  };
+}
+
+interface Compared {
+  readonly turns: Turns;
+  readonly timesMax: number;
+  readonly sameTexts: SameTexts;
+  readonly comparesResults: boolean;
+}
+
+function repetition({ turns, timesMax, ...how }: Compared): RepeatedTurns | null {
+  let times = 1;
+  let length = 0;
+  for (let cycle = 1; cycle <= turnsInCycleMax; cycle++) {
+    let same = 0;
+    const most = cycle * (timesMax - 1);
+    while (same < most && isSameTurn(turns.at(same), turns.at(same + cycle), how)) same++;
+    const found = 1 + Math.floor(same / cycle);
+    if (found > times) [times, length] = [found, cycle];
+  }
+  if (times < 2) return null;
+  const tools = new Set<string>();
+  for (let i = 0; i < length; i++)
+    for (const [name] of turns.at(i)!.calls) if (typeof name === "string") tools.add(name);
+  return { times, turns: length, tools: [...tools] };
+}
+
+/** What the model said, and what it got in reply, each in reverse order. */
+class Turn {
+  readonly calls: [name: unknown, input: unknown][] = [];
+  /** Texts of the model. */
+  readonly said: unknown[] = [];
+  readonly results: unknown[] = [];
+  /** The ids of their calls, where the dialect has them. */
+  readonly ids: string[] = [];
+  /** What else the client added. */
+  readonly given: unknown[] = [];
+
+  add({ calls, said }: Turn): void {
+    for (const call of calls) this.calls.push(call);
+    for (const text of said) this.said.push(text);
+  }
+}
+
+type Side = "model" | "client" | null;
+/** Adds an item to a turn. Null: it belongs to neither side, and is left out. */
+type ReadItem = (item: Fields, turn: Turn) => Side;
+
+/** The turns of a conversation from its end, read as they are asked for. */
+class Turns {
+  readonly #items: readonly unknown[];
+  readonly #read: ReadItem;
+  readonly #turns: Turn[] = [];
+  /** How many items are unread, from the first. */
+  #unread: number;
+  /** The reply of the next turn, as far as it is read. */
+  #begun: Turn | null = null;
+
+  constructor(items: readonly unknown[], read: ReadItem) {
+    this.#items = items;
+    this.#read = read;
+    this.#unread = items.length;
+  }
+
+  /** The turn so far from the end; null if there are fewer. */
+  at(index: number): Turn | null {
+    while (this.#turns.length <= index) {
+      const turn = this.#next();
+      if (turn === null) return null;
+      this.#turns.push(turn);
+    }
+    return this.#turns[index]!;
+  }
+
+  #next(): Turn | null {
+    const turn = this.#begun ?? new Turn();
+    let hasReply = this.#begun !== null;
+    let hasSpoken = false;
+    this.#begun = null;
+    while (this.#unread > 0) {
+      const item = this.#items[--this.#unread];
+      if (!isObject(item)) continue;
+      const part = hasSpoken ? new Turn() : turn;
+      const side = this.#read(item, part);
+      if (side === "client" && hasSpoken) {
+        this.#begun = part;
+        return turn;
+      }
+      if (side === "client") hasReply = true;
+      if (side !== "model") continue;
+      // A conversation that ends with the model has no end to compare.
+      if (!hasReply) this.#unread = 0;
+      else if (hasSpoken) turn.add(part);
+      else hasSpoken = true;
+    }
+    return hasSpoken ? turn : null;
+  }
+}
+
+interface Comparison {
+  readonly sameTexts: SameTexts;
+  readonly comparesResults: boolean;
+}
+
+function isSameTurn(a: Turn | null, b: Turn | null, how: Comparison): boolean {
+  if (a === null || b === null) return false;
+  const { sameTexts, comparesResults } = how;
+  if (!isSame(a.calls, b.calls, sameTexts) || !isSame(a.given, b.given, sameTexts)) return false;
+  if (a.calls.length === 0) return a.said.length > 0 && isSame(a.said, b.said, sameTexts);
+  return !comparesResults || isSame(a.results, b.results, sameTexts);
+}
+
+function isSame(a: unknown, b: unknown, sameTexts: SameTexts, depth = 0): boolean {
+  if (a === b) return true;
+  if (typeof a === "string") return typeof b === "string" && sameTexts(a, b);
+  if (depth > depthMax) return false;
+  if (Array.isArray(a)) {
+    if (!Array.isArray(b) || a.length !== b.length) return false;
+    return a.every((item, i) => isSame(item, b[i], sameTexts, depth + 1));
+  }
+  if (!isObject(a) || !isObject(b)) return false;
+  const names = Object.keys(a);
+  if (names.length !== Object.keys(b).length) return false;
+  return names.every(
+    (name) => Object.hasOwn(b, name) && isSame(a[name], b[name], sameTexts, depth + 1),
+  );
+}
+
+/** The parts of a request by which it is known again; null unless it ends with results of tools. */
+function resentIn(
+  fields: Fields,
+  items: readonly unknown[],
+  read: ReadItem,
+  { calls, results, ids, given }: Turn,
+): unknown {
+  if (results.length === 0) return null;
+  const { previous_response_id: previous = null, conversation = null } = fields;
+  const first = new Turn();
+  if (isObject(items[0])) read(items[0], first);
+  return [previous, conversation, items.length, first.given, calls, results, ids, given];
+}
+
+const chat: ReadItem = (item, turn) => {
+  switch (item["role"]) {
+    case "assistant":
+      if (isObject(item["function_call"]))
+        turn.calls.push([item["function_call"]["name"], item["function_call"]["arguments"]]);
+      for (const call of reversed(item["tool_calls"])) {
+        const { function: named, custom } = call;
+        if (isObject(named)) turn.calls.push([named["name"], named["arguments"]]);
+        else if (isObject(custom)) turn.calls.push([custom["name"], custom["input"]]);
+      }
+      addContent(turn.said, item["content"]);
+      return "model";
+    case "tool":
+    case "function":
+      turn.results.push(contentOf(item["content"]));
+      addId(turn, item["tool_call_id"]);
+      return "client";
+    case "user":
+      addContent(turn.given, item["content"]);
+      return "client";
+    default:
+      return null;
+  }
+};
+
+const messages: ReadItem = (item, turn) => {
+  const { role, content } = item;
+  if (role !== "assistant" && role !== "user") return null;
+  const texts = role === "assistant" ? turn.said : turn.given;
+  if (!Array.isArray(content)) addContent(texts, content);
+  for (const block of reversed(content)) {
+    const { type } = block;
+    if (typeof type !== "string") continue;
+    if (/tool_use$/.test(type)) turn.calls.push([block["name"], block["input"]]);
+    // What the provider's own tools found is with the model's words.
+    else if (role === "user" && type === "tool_result") {
+      turn.results.push([contentOf(block["content"]), block["is_error"] === true]);
+      addId(turn, block["tool_use_id"]);
+    } else if (role === "user" || type === "text") addContent(texts, [block]);
+  }
+  return role === "assistant" ? "model" : "client";
+};
+
+const responses: ReadItem = (item, turn) => {
+  const { type = "message", role } = item;
+  if (type === "message") {
+    if (role !== "assistant" && role !== "user") return null;
+    addContent(role === "assistant" ? turn.said : turn.given, item["content"]);
+    return role === "assistant" ? "model" : "client";
+  }
+  if (typeof type !== "string") return null;
+  if (type.endsWith("_call_output")) {
+    turn.results.push(contentOf(item["output"]));
+    addId(turn, item["call_id"]);
+    return "client";
+  }
+  if (!type.endsWith("_call")) return null;
+  const { name = type, arguments: args, input = args, action = input } = item;
+  turn.calls.push([name, action]);
+  return "model";
+};
+
+const contents: ReadItem = ({ role, parts }, turn) => {
+  const isModel = role === "model";
+  for (const part of reversed(parts)) {
+    const call = part["functionCall"] ?? part["function_call"];
+    const result = part["functionResponse"] ?? part["function_response"];
+    if (isObject(call)) turn.calls.push([call["name"], call["args"]]);
+    else if (isObject(result)) {
+      turn.results.push([result["name"], result["response"]]);
+      addId(turn, result["id"]);
+    } else if (part["thought"] !== true)
+      addContent(isModel ? turn.said : turn.given, [withoutMarks(part)]);
+  }
+  return isModel ? "model" : "client";
+};
+
+interface Dialect {
+  /** The field with the conversation. */
+  readonly list: string;
+  readonly read: ReadItem;
+}
+
+const google: Dialect = { list: "contents", read: contents };
+
+/** The operations whose requests have conversations. */
+const dialects: Partial<Record<JsonOperation, Dialect>> = {
+  chat_completions: { list: "messages", read: chat },
+  messages: { list: "messages", read: messages },
+  responses: { list: "input", read: responses },
+  generate_content: google,
+  stream_generate_content: google,
+};
+
+function addId(turn: Turn, id: unknown): void {
+  if (typeof id === "string" && id !== "") turn.ids.push(id);
+}
+
+/** The objects of a list, from its end; none for what isn't a list. */
+function* reversed(list: unknown): Iterable<Fields> {
+  if (!Array.isArray(list)) return;
+  for (let i = list.length - 1; i >= 0; i--) if (isObject(list[i])) yield list[i] as Fields;
+}
+
+function contentOf(content: unknown): unknown[] {
+  const list: unknown[] = [];
+  addContent(list, content);
+  return list;
+}
+
+/** Adds a content in reverse order. A text is the same as a list with this text. */
+function addContent(list: unknown[], content: unknown): void {
+  if (typeof content === "string") addText(list, content);
+  else if (isObject(content)) list.push(content);
+  else
+    for (const block of reversed(content)) {
+      const { type, text } = block;
+      if (typeof type === "string" && unsaid.has(type)) continue;
+      if (typeof text === "string") addText(list, text);
+      else list.push(withoutMarks(block));
+    }
+}
+
+function addText(list: unknown[], text: string): void {
+  if (!reminders.some((start) => text.startsWith(start))) list.push(text);
+}
+
+/** Texts that Claude Code and Cline add, with the time and the state of their work. */
+const reminders = ["<system-reminder>", "<environment_details>"];
+const unsaid: ReadonlySet<string> = new Set(["thinking", "redacted_thinking", "reasoning"]);
+
+/** Without the fields that change from request to request. */
+function withoutMarks(block: Fields): Fields {
+  const kept: Record<string, unknown> = {};
+  for (const name of Object.keys(block)) if (!marks.has(name)) kept[name] = block[name];
+  return kept;
+}
+
+const marks: ReadonlySet<string> = new Set([
+  "id",
+  "cache_control",
+  "thoughtSignature",
+  "thought_signature",
+]);

@@ -1,0 +1,201 @@
+/**
+ * Finds agents that repeat themselves (docs/loops.md): by the end of the conversation in a request
+ * (`repeated-turns.ts`), and by requests that a client sends again although they were answered.
+ * Only the second is remembered, by each proxy for itself. It decides; `model-request.ts` acts.
+ */
+import { jsonDepthMax } from "../../shared/bounds.js";
+import type { Config, LoopConfig } from "../../shared/config/config.js";
+import { isPathWithin } from "../../shared/domain/user-path.js";
+import { type Failure, failure } from "../../shared/error-code.js";
+import type { Caller } from "../auth/caller.js";
+import { nestedDeeperThan } from "../body/json-value.js";
+import type { JsonOperation } from "../body/model-body.js";
+import {
+  type ConversationEnd,
+  conversationEnd,
+  type RepeatedTurns,
+} from "../body/repeated-turns.js";
+import { repeatedRequestMs, repeatedRequestsMax } from "../bounds.js";
+
+/** An agent's loop. */
+export interface Loop {
+  /** What is repeated: the last turns of the conversation, or the request. */
+  readonly kind: "turns" | "request";
+  readonly times: number;
+  /** How many turns are repeated; 0 for a request. */
+  readonly turns: number;
+  readonly tools: readonly string[];
+}
+
+/** What is known of the conversation in a request. */
+export interface AgentTurn extends Omit<ConversationEnd, "resent"> {
+  /** The same for each time that the request is sent; null unless it ends with tools' results. */
+  readonly digest: string | null;
+}
+
+/** A turn of a known caller. */
+export interface WatchedTurn {
+  readonly turn: AgentTurn;
+  /** By what its request is found again; null if it isn't remembered. */
+  readonly key: string | null;
+  /** How often it was sent, this time included; 0 if it isn't remembered. */
+  readonly sent: number;
+}
+
+interface Sender {
+  readonly caller: Pick<Caller, "userPath" | "credential">;
+  readonly session: string;
+  readonly model: string;
+}
+
+interface Judged {
+  readonly loop: Loop;
+  readonly isRefused: boolean;
+}
+
+/** The long texts of a body, which the parsed fields have shortened. */
+interface LongTexts {
+  isSame(a: string, b: string): boolean;
+  /** Null for a text that isn't shortened. */
+  bytesOf(text: string): Buffer | null;
+}
+
+/** A body in which no text is shortened. */
+export const noLongTexts: LongTexts = { isSame: () => false, bytesOf: () => null };
+
+interface Sent {
+  times: number;
+  /** When it was answered the last time. */
+  endedMonoMs: number;
+}
+
+/** As much of a long text as distinguishes requests, at its beginning and at its end. */
+const longTextBytes = 16 * 1024;
+const noBytes = Buffer.alloc(0);
+
+/** Whether any entry warns or refuses. */
+export function breaksLoops({ loops }: Pick<Config, "loops">): boolean {
+  return loops.some(({ warnAfter, refuseAfter }) => warnAfter > 0 || refuseAfter > 0);
+}
+
+export class LoopBreaker {
+  readonly #configs: readonly LoopConfig[];
+  readonly #digest: (head: string, body: Buffer) => string;
+  /** The numbers at which something happens: the lowest, and the highest. */
+  readonly #timesMin: number;
+  readonly #timesMax: number;
+  /** The requests that were answered, by their keys, the least recent first. */
+  readonly #sent = new Map<string, Sent>();
+
+  constructor(configs: readonly LoopConfig[], digest: (head: string, body: Buffer) => string) {
+    this.#configs = configs;
+    this.#digest = digest;
+    const numbers = configs
+      .flatMap(({ warnAfter, refuseAfter }) => [warnAfter, refuseAfter])
+      .filter((after) => after > 0)
+      .sort((a, b) => a - b);
+    this.#timesMin = numbers.at(0) ?? Infinity;
+    this.#timesMax = numbers.at(-1) ?? 2;
+  }
+
+  /** Null without a conversation. `fields`: as `parseModelBody` returns them, in the same turn. */
+  read(
+    operation: JsonOperation,
+    fields: Readonly<Record<string, unknown>>,
+    texts: LongTexts,
+  ): AgentTurn | null {
+    const end = conversationEnd(operation, fields, texts.isSame, this.#timesMax);
+    if (end === null) return null;
+    const { repeated, repeatedCalls, resent, hasIds } = end;
+    if (resent === null || nestedDeeperThan(resent, jsonDepthMax))
+      return { repeated, repeatedCalls, hasIds, digest: null };
+    const long: Buffer[] = [];
+    const text = JSON.stringify(resent, (_, value: unknown) => {
+      const bytes = typeof value === "string" ? texts.bytesOf(value) : null;
+      if (bytes === null) return value;
+      long.push(bytes.subarray(0, longTextBytes), bytes.subarray(-longTextBytes));
+      return bytes.length;
+    });
+    const head = `${operation} ${text}`;
+    return { repeated, repeatedCalls, hasIds, digest: this.#digest(head, Buffer.concat(long)) };
+  }
+
+  /** `sender`: null for a retry. */
+  watch(turn: AgentTurn, sender: Sender | null, nowMonoMs: number): WatchedTurn {
+    if (turn.digest === null || sender === null) return { turn, key: null, sent: 0 };
+    const { caller, session, model } = sender;
+    if (!turn.hasIds && session === "") return { turn, key: null, sent: 0 };
+    const who = [caller.userPath, caller.credential, session, model, turn.digest];
+    const key = this.#digest(JSON.stringify(who), noBytes);
+    const earlier = this.#sent.get(key);
+    const isKnown = earlier !== undefined && nowMonoMs - earlier.endedMonoMs < repeatedRequestMs;
+    return { turn, key, sent: 1 + (isKnown ? earlier.times : 0) };
+  }
+
+  /** Whether the turn may be one too many, depending on the caller's path. */
+  suspects({ turn: { repeated, repeatedCalls }, sent }: WatchedTurn): boolean {
+    const { times } = repeatedCalls ?? repeated ?? { times: 0 };
+    return Math.max(times, sent) >= this.#timesMin;
+  }
+
+  /** Null if nothing is to be said. */
+  judge({ turn, sent }: WatchedTurn, userPath: string): Judged | null {
+    const config = this.#configs.find(
+      ({ paths }) => paths === null || paths.some((path) => isPathWithin(userPath, path)),
+    );
+    if (config === undefined) return null;
+    const { warnAfter, refuseAfter, comparesResults } = config;
+    const loop = loopOf(comparesResults ? turn.repeated : turn.repeatedCalls, sent);
+    const isRefused = refuseAfter > 0 && loop.times >= refuseAfter;
+    const isWarned = warnAfter > 0 && loop.times >= warnAfter;
+    return isRefused || isWarned ? { loop, isRefused } : null;
+  }
+
+  /** The request was answered completely. One that ran at the same time doesn't count twice. */
+  answered({ key }: WatchedTurn, startedMonoMs: number, nowMonoMs: number): void {
+    if (key === null) return;
+    const earlier = this.#sent.get(key);
+    this.#sent.delete(key);
+    const isKnown = earlier !== undefined && nowMonoMs - earlier.endedMonoMs < repeatedRequestMs;
+    const times = isKnown ? earlier.times + (startedMonoMs >= earlier.endedMonoMs ? 1 : 0) : 1;
+    this.#sent.set(key, { times: Math.min(times, this.#timesMax), endedMonoMs: nowMonoMs });
+    if (this.#sent.size <= repeatedRequestsMax) return;
+    for (const oldest of this.#sent.keys()) {
+      this.#sent.delete(oldest);
+      return;
+    }
+  }
+}
+
+function loopOf(repeated: RepeatedTurns | null, sent: number): Loop {
+  return repeated !== null && repeated.times >= sent
+    ? { kind: "turns", ...repeated }
+    : { kind: "request", times: sent, turns: 0, tools: [] };
+}
+
+/** The value of X-Sluice-Loop. */
+export function loopHeader({ kind, times, turns }: Loop): string {
+  return kind === "request" ? `request; times=${times}` : `turns; times=${times}; length=${turns}`;
+}
+
+/** A 400: clients retry a 429, whatever its headers say. */
+export function loopDetected(loop: Loop): Failure {
+  return failure(
+    "loop_detected",
+    `the agent repeats itself: ${inWords(loop)}. To continue, add a message to the conversation or start a new one`,
+  );
+}
+
+const toolsShown = 4;
+const toolCharsShown = 64;
+
+function inWords({ kind, times, turns, tools }: Loop): string {
+  if (kind === "request") return `it has sent this request ${times} times`;
+  const names = tools
+    .slice(0, toolsShown)
+    .map((name) => Buffer.from(name.slice(0, toolCharsShown), "latin1").toString("utf8"));
+  const called = names.length === 0 ? "" : ` (${names.join(", ")})`;
+  return turns === 1
+    ? `its last ${times} turns are the same${called}`
+    : `it has gone through the same ${turns} turns ${times} times${called}`;
+}

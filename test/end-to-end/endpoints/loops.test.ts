@@ -1,0 +1,141 @@
+/** The breaker for loops through real processes: what clients, providers, logs and records get. */
+import t from "tap";
+import { until } from "../../support/client.js";
+import { conversationDialects, conversationIn } from "../../support/loop-conversations.js";
+import { makeSite } from "../../support/processes/processes.js";
+import { startScriptedUpstream } from "../../support/providers/scripted-upstream.js";
+
+const upstream = await startScriptedUpstream();
+t.teardown(() => upstream.close());
+const site = makeSite(
+  t,
+  `
+providers:
+  test: { type: openai, base_url: "${upstream.baseUrl}", api_key: none, models: [m] }
+loops:
+  - { paths: [/evals], warn_after: 0 }
+  - { paths: [/agents], warn_after: 3, refuse_after: 5 }
+`,
+);
+await site.startDaemon();
+const proxy = await site.startProxy();
+const url = proxy.ready;
+
+interface Asked {
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly stream?: boolean;
+}
+
+/** Sends a conversation in which an agent lists a folder so often, with the same result. */
+async function ask(
+  dialect: (typeof conversationDialects)[number],
+  times: number,
+  { path = "/agents/a", headers = {}, stream = false }: Asked = {},
+) {
+  const turns = Array.from({ length: times }, () => ({
+    tool: "ls",
+    args: { path: "lib" },
+    // Long enough to be left out of the shape of a large body.
+    result: "a.ts\n".repeat(1000),
+  }));
+  const google = dialect.operation === "generate_content";
+  const response = await fetch(`${url}${dialect.path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-sluice-user-path": path, ...headers },
+    body: JSON.stringify({
+      ...(google ? {} : { model: "m" }),
+      ...(stream ? { stream } : {}),
+      ...dialect.fields,
+      ...conversationIn(dialect, turns),
+    }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text };
+}
+
+const [chat] = conversationDialects;
+const { answer } = upstream;
+
+t.test("a loop is warned of and then refused, in each dialect", async (t) => {
+  for (const dialect of conversationDialects) {
+    const before = upstream.calls.length;
+    const fine = await ask(dialect, 2);
+    t.equal(fine.status, 200, fine.text.slice(0, 200));
+    t.equal(fine.headers.get("x-sluice-loop"), null);
+    const warned = await ask(dialect, 4);
+    t.equal(warned.status, 200);
+    t.equal(warned.headers.get("x-sluice-loop"), "turns; times=4; length=1");
+    t.equal(upstream.calls.length, before + 2);
+    const refused = await ask(dialect, 7);
+    t.equal(refused.status, 400, dialect.operation);
+    t.equal(refused.headers.get("x-should-retry"), "false");
+    t.equal(refused.headers.get("retry-after"), null);
+    t.equal(refused.headers.get("x-sluice-loop"), "turns; times=5; length=1");
+    t.equal(upstream.calls.length, before + 2, "the provider isn't asked");
+    const message =
+      "the agent repeats itself: its last 5 turns are the same (ls). To continue, add a message to the conversation or start a new one";
+    const error = {
+      chat_completions: {
+        type: "invalid_request_error",
+        message,
+        code: "loop_detected",
+        param: null,
+      },
+      responses: { type: "invalid_request_error", message, code: "loop_detected", param: null },
+      messages: { type: "invalid_request_error", message },
+      generate_content: { code: 400, message, status: "INVALID_ARGUMENT" },
+    }[dialect.operation as string];
+    t.match(JSON.parse(refused.text), { error });
+  }
+});
+
+t.test("paths without an entry, and those whose entry says never, aren't watched", async (t) => {
+  for (const path of ["/evals/a", "/other"]) {
+    const { status, headers } = await ask(chat!, 9, { path });
+    t.equal(status, 200);
+    t.equal(headers.get("x-sluice-loop"), null);
+  }
+});
+
+t.test("a stream has the warning in its head", async (t) => {
+  upstream.answer = ({ response }) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.end(
+      'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
+    );
+  };
+  const { status, headers } = await ask(chat!, 3, { stream: true });
+  t.equal(status, 200);
+  t.equal(headers.get("x-sluice-loop"), "turns; times=3; length=1");
+});
+
+t.test("requests that were answered count when they are sent again, retries don't", async (t) => {
+  upstream.answer = ({ response }) => void response.writeHead(503).end("{}");
+  const send = async (retry?: string) =>
+    (
+      await ask(chat!, 1, {
+        headers: {
+          "x-claude-code-session-id": "s-1",
+          ...(retry === undefined ? {} : { "x-stainless-retry-count": retry }),
+        },
+      })
+    ).headers.get("x-sluice-loop");
+  for (let i = 0; i < 6; i++) t.equal(await send(), null);
+  upstream.answer = answer;
+  for (let i = 0; i < 6; i++) t.equal(await send("1"), null);
+  t.same([await send(), await send(), await send()], [null, null, "request; times=3"]);
+});
+
+t.test("the log line and the metric tell of it", async (t) => {
+  await proxy.printed(/"level":"warn".*"status":200.*"loop":4.*"msg":"request"/);
+  await proxy.printed(
+    /"status":400,"outcome":"refused".*"loop":5.*"note":"the agent repeats itself/,
+  );
+  const metrics = await until(
+    async () => (await fetch(`${url}/metrics`)).text(),
+    (text) => text.includes("sluice_loops_total"),
+  );
+  t.match(metrics, /^sluice_loops_total\{action="warned"\} 6$/m);
+  t.match(metrics, /^sluice_loops_total\{action="refused"\} 4$/m);
+});

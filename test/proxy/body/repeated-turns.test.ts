@@ -1,0 +1,124 @@
+import t from "tap";
+import { outlineOf } from "../../../proxy/body/count-values.js";
+import type { JsonOperation } from "../../../proxy/body/model-body.js";
+import { conversationEnd, turnsInCycleMax } from "../../../proxy/body/repeated-turns.js";
+import { type ReportedTurn, reportedLoops } from "../../outside/loops.js";
+import { conversationDialects, conversationIn } from "../../support/loop-conversations.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const different = (): boolean => false;
+
+t.test(
+  "reported loops are found in each dialect, and work that looks like one isn't",
+  async (t) => {
+    for (const dialect of conversationDialects)
+      for (const { id, turns, found, foundCalls = found } of reportedLoops) {
+        const end = conversationEnd(
+          dialect.operation,
+          conversationIn(dialect, turns),
+          different,
+          100,
+        );
+        t.match(end, { repeated: found, repeatedCalls: foundCalls }, `${dialect.operation} ${id}`);
+      }
+  },
+);
+
+t.test("a longer cycle than the longest isn't found", async (t) => {
+  const [dialect] = conversationDialects;
+  const cycle = (length: number): readonly ReportedTurn[] =>
+    Array.from({ length }, (_, i) => ({ tool: `t${i}`, args: {}, result: "" }));
+  for (const length of [turnsInCycleMax, turnsInCycleMax + 1]) {
+    const turns = [1, 2, 3].flatMap(() => cycle(length));
+    const { repeated = null } =
+      conversationEnd("chat_completions", conversationIn(dialect!, turns), different, 9) ?? {};
+    t.match(repeated, length > turnsInCycleMax ? null : { times: 3, turns: length });
+  }
+});
+
+t.test("the tools of a loop are named", async (t) => {
+  const turns = [1, 2].flatMap((): ReportedTurn[] => [
+    { tool: "a", args: {}, result: "" },
+    { tool: "b", args: {}, result: "" },
+  ]);
+  for (const dialect of conversationDialects) {
+    const end = conversationEnd(dialect.operation, conversationIn(dialect, turns), different, 9);
+    t.same(end?.repeated?.tools, ["b", "a"], dialect.operation);
+  }
+});
+
+t.test("texts that are shortened in the shape of a body are compared as they are", async (t) => {
+  const long = (end: string): string => `${"x".repeat(5000)}${end}`;
+  for (const dialect of conversationDialects)
+    for (const [first, second, times] of [
+      [long("a"), long("a"), 2],
+      [long("a"), long("b"), undefined],
+    ] as const) {
+      const turns = [first, second].map((result) => ({ tool: "f", args: {}, result }));
+      const bytes = Buffer.from(JSON.stringify(conversationIn(dialect, turns)));
+      const outline = outlineOf(bytes, false);
+      t.not(outline.shape, bytes);
+      const fields = JSON.parse(outline.shape.toString("latin1")) as Fields;
+      const end = conversationEnd(dialect.operation, fields, outline.isSame, 9);
+      t.equal(end?.repeated?.times, times, `${dialect.operation} ${times}`);
+      t.equal(end?.repeatedCalls?.times, 2);
+    }
+});
+
+t.test("what has no end that can be compared has none", async (t) => {
+  const loop = { role: "assistant", content: "x" };
+  const reply = { role: "user", content: "y" };
+  const table: readonly (readonly [JsonOperation, Fields])[] = [
+    ["embeddings", { input: ["x", "x", "x"] }],
+    ["completions", { prompt: ["x", "x"] }],
+    ["responses", { input: "x" }],
+    ["responses", {}],
+    ["responses", { input: [{ type: "function_call_output", call_id: "1", output: "x" }] }],
+    ["chat_completions", { messages: [] }],
+    ["chat_completions", { messages: [reply, reply, reply] }],
+    ["chat_completions", { messages: [reply, loop, reply, loop] }],
+    ["chat_completions", { messages: [null, 1, "x", [], {}, { role: 5 }] }],
+    ["messages", { messages: [{ role: "user", content: [null, { type: 5 }, []] }] }],
+    ["generate_content", { contents: [{ role: "user", parts: "x" }] }],
+    ["count_tokens", { messages: [reply, loop, reply, loop, reply] }],
+  ];
+  for (const [operation, fields] of table)
+    t.equal(conversationEnd(operation, fields, different, 9), null, JSON.stringify(fields));
+});
+
+t.test("deeply nested arguments are different ones", async (t) => {
+  let deep: unknown = "x";
+  for (let i = 0; i < 10_000; i++) deep = [deep];
+  const turn = (input: unknown): object[] => [
+    { role: "assistant", content: [{ type: "tool_use", id: "1", name: "f", input }] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "1", content: "x" }] },
+  ];
+  let same: unknown = "x";
+  for (let i = 0; i < 10_000; i++) same = [same];
+  const fields = { messages: [...turn(deep), ...turn(same)] };
+  t.equal(conversationEnd("messages", fields, different, 9)?.repeated, null);
+});
+
+t.test("a request is known again by what matters, if it ends with results of tools", async (t) => {
+  const results: ReportedTurn = { tool: "f", args: { a: 1 }, result: "x" };
+  const words: ReportedTurn = { said: "x", reply: "y" };
+  for (const dialect of conversationDialects) {
+    const resent = (turns: readonly ReportedTurn[], more: Fields = {}): string =>
+      JSON.stringify(
+        conversationEnd(
+          dialect.operation,
+          { ...conversationIn(dialect, turns), ...more },
+          different,
+          9,
+        )?.resent,
+      );
+    const once = resent([words, results]);
+    t.not(once, "null");
+    t.equal(resent([words, results], { metadata: { at: 1 }, temperature: 1 }), once);
+    t.not(resent([results]), once);
+    t.not(resent([words, { ...results, result: "y" }]), once);
+    t.not(resent([words, results], { previous_response_id: "resp_1" }), once);
+    t.equal(resent([results, words]), "null", "a user may say the same twice");
+  }
+});

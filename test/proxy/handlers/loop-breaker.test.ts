@@ -1,0 +1,279 @@
+import { createHash } from "node:crypto";
+import t from "tap";
+import type { JsonOperation } from "../../../proxy/body/model-body.js";
+import { repeatedRequestMs, repeatedRequestsMax } from "../../../proxy/bounds.js";
+import {
+  LoopBreaker,
+  loopDetected,
+  loopHeader,
+  noLongTexts,
+} from "../../../proxy/handlers/loop-breaker.js";
+import type { LoopConfig } from "../../../shared/config/config.js";
+
+import { requestSamples } from "../../fuzz/samples/request-samples.js";
+import { cases } from "../../outside/cases.js";
+import { conversationDialects } from "../../support/loop-conversations.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const digest = (head: string, body: Buffer): string =>
+  createHash("sha256").update(head).update("\n").update(body).digest("base64url");
+const entry: LoopConfig = { paths: null, warnAfter: 3, refuseAfter: 5, comparesResults: true };
+const breaker = (...entries: readonly Partial<LoopConfig>[]): LoopBreaker =>
+  new LoopBreaker(
+    entries.map((each) => ({ ...entry, ...each })),
+    digest,
+  );
+const caller = { userPath: "/team", credential: "none" };
+const who = { caller, session: "s", model: "m" };
+
+/** An agent that calls a tool with these results, one after the other. */
+function agent(results: readonly string[], name = "f"): Fields {
+  return {
+    messages: [
+      { role: "user", content: "Do it." },
+      ...results.flatMap((result, i) => [
+        {
+          role: "assistant",
+          tool_calls: [{ id: `c${i}`, type: "function", function: { name, arguments: "{}" } }],
+        },
+        { role: "tool", tool_call_id: `c${i}`, content: result },
+      ]),
+    ],
+  };
+}
+const same = (count: number): readonly string[] => Array<string>(count).fill("x");
+const turnIn = (loops: LoopBreaker, fields: Fields) =>
+  loops.read("chat_completions", fields, noLongTexts)!;
+
+t.test("turns are warned of from one number on, and refused from another", async (t) => {
+  const loops = breaker({});
+  const verdicts = [1, 2, 3, 4, 5, 6].map((count) => {
+    const watched = loops.watch(turnIn(loops, agent(same(count))), who, 0);
+    const judged = loops.judge(watched, "/team");
+    t.equal(loops.suspects(watched), judged !== null, `${count}`);
+    return judged?.isRefused;
+  });
+  t.same(verdicts, [undefined, undefined, false, false, true, true]);
+});
+
+t.test("the first entry with the caller's path applies; 0 is never", async (t) => {
+  const loops = breaker(
+    { paths: ["/evals"], warnAfter: 0, refuseAfter: 0 },
+    { paths: ["/team/strict", "/other"], warnAfter: 0, refuseAfter: 2 },
+    { paths: ["/"], warnAfter: 4, refuseAfter: 0 },
+  );
+  const verdict = (path: string, count: number): boolean | undefined =>
+    loops.judge(loops.watch(turnIn(loops, agent(same(count))), who, 0), path)?.isRefused;
+  for (const [path, count, refused] of [
+    ["/evals", 9, undefined],
+    ["/evals/a", 9, undefined],
+    ["/evalsx", 9, false],
+    ["/team/strict", 1, undefined],
+    ["/team/strict/a", 2, true],
+    ["/other", 2, true],
+    ["/team", 3, undefined],
+    ["/team", 4, false],
+  ] as const)
+    t.equal(verdict(path, count), refused, `${path} ${count}`);
+  const narrow = breaker({ paths: ["/a"] });
+  t.equal(narrow.judge(narrow.watch(turnIn(narrow, agent(same(9))), who, 0), "/b"), null);
+});
+
+t.test("whatever the results are, the same calls count where an entry says so", async (t) => {
+  const results = ["1", "2", "3", "4", "5"];
+  for (const [comparesResults, expected] of [
+    [true, null],
+    [false, { isRefused: true, loop: { kind: "turns", times: 5, turns: 1 } }],
+  ] as const) {
+    const loops = breaker({ comparesResults });
+    const watched = loops.watch(turnIn(loops, agent(results)), who, 0);
+    t.match(loops.judge(watched, "/"), expected);
+  }
+});
+
+t.test("a request that is sent again after its answer counts, one after the other", async (t) => {
+  const loops = breaker({});
+  const turn = turnIn(loops, agent(["x"]));
+  let nowMs = 0;
+  const send = (startedMs = nowMs, completes = true): number => {
+    const watched = loops.watch(turn, who, startedMs);
+    nowMs += 10;
+    if (completes) loops.answered(watched, startedMs, nowMs);
+    return watched.sent;
+  };
+  t.same([send(), send(), send()], [1, 2, 3]);
+  t.same([send(nowMs, false), send(nowMs, false)], [4, 4], "failures and retries don't count");
+  const together = [1, 2].map(() => loops.watch(turn, who, nowMs));
+  for (const watched of together) loops.answered(watched, nowMs, nowMs + 10);
+  t.same(
+    together.map(({ sent }) => sent),
+    [4, 4],
+  );
+  nowMs += 10;
+  t.match(loops.judge(loops.watch(turn, who, nowMs), "/team"), {
+    isRefused: true,
+    loop: { kind: "request", times: 5 },
+  });
+  nowMs += repeatedRequestMs;
+  t.equal(send(), 1, "forgotten after a while");
+});
+
+t.test("requests of other callers, sessions and models are others", async (t) => {
+  const loops = breaker({});
+  const turn = turnIn(loops, agent(["x"]));
+  loops.answered(loops.watch(turn, who, 0), 0, 1);
+  for (const [other, sent] of [
+    [who, 2],
+    [{ ...who, session: "t" }, 1],
+    [{ ...who, model: "n" }, 1],
+    [{ ...who, caller: { ...caller, userPath: "/b" } }, 1],
+    [{ ...who, caller: { ...caller, credential: "k" } }, 1],
+  ] as const)
+    t.equal(loops.watch(turn, other, 2).sent, sent);
+  t.equal(loops.watch(turnIn(loops, agent(["y"])), who, 2).sent, 1);
+});
+
+t.test(
+  "the same words in another conversation, whose calls have other ids, don't count",
+  async (t) => {
+    const loops = breaker({});
+    const sent = (id: string, session: string): number => {
+      const call = { id, type: "function", function: { name: "f", arguments: "{}" } };
+      const messages = [
+        { role: "user", content: "Do it." },
+        { role: "assistant", tool_calls: [call] },
+        { role: "tool", tool_call_id: id, content: "x" },
+      ];
+      const watched = loops.watch(turnIn(loops, { messages }), { ...who, session }, 0);
+      loops.answered(watched, 0, 0);
+      return watched.sent;
+    };
+    t.same(
+      ["a", "b", "c", "a"].map((id) => sent(id, "")),
+      [1, 1, 1, 2],
+      "samples of an evaluation",
+    );
+    t.same(
+      ["", "", ""].map((id) => sent(id, "")),
+      [0, 0, 0],
+      "without ids they can't be told apart",
+    );
+    t.same(
+      ["", "", ""].map((id) => sent(id, "s")),
+      [1, 2, 3],
+      "unless they name their session",
+    );
+  },
+);
+
+t.test("a request without results of tools isn't remembered, as often as it comes", async (t) => {
+  const loops = breaker({});
+  const bodies: readonly Fields[] = [
+    { messages: [{ role: "user", content: "Is this spam?" }] },
+    {
+      messages: [
+        { role: "user", content: "Hi" },
+        { role: "assistant", content: "Hello" },
+        { role: "user", content: "How are you?" },
+      ],
+    },
+  ];
+  for (const fields of bodies) {
+    const turn = loops.read("chat_completions", fields, noLongTexts);
+    for (let i = 0; i < 9 && turn !== null; i++) {
+      const watched = loops.watch(turn, who, i);
+      t.notOk(loops.suspects(watched));
+      loops.answered(watched, i, i);
+    }
+  }
+  t.equal(loops.read("embeddings", { input: ["x"] }, noLongTexts), null);
+});
+
+t.test("long texts tell requests apart, by their beginning, end and length", async (t) => {
+  const loops = breaker({});
+  const digestOf = (bytes: Buffer): string | null => {
+    const texts = { isSame: () => false, bytesOf: (text: string) => (text === "x" ? bytes : null) };
+    return loops.read("chat_completions", agent(["x"]), texts)!.digest;
+  };
+  const long = Buffer.alloc(100_000, "a");
+  const once = digestOf(long);
+  t.equal(digestOf(Buffer.from(long)), once);
+  for (const at of [0, long.length - 1]) {
+    const other = Buffer.from(long);
+    other[at] = 0x62;
+    t.not(digestOf(other), once);
+  }
+  t.not(digestOf(long.subarray(1)), once);
+});
+
+t.test("arguments nested without end are no reason to fail", async (t) => {
+  let deep: unknown = "x";
+  for (let i = 0; i < 50_000; i++) deep = [deep];
+  const messages = [
+    { role: "assistant", content: [{ type: "tool_use", id: "1", name: "f", input: deep }] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "1", content: "x" }] },
+  ];
+  t.equal(breaker({}).read("messages", { messages }, noLongTexts)?.digest, null);
+});
+
+t.test("the least recent request is forgotten beyond the bound", async (t) => {
+  const loops = breaker({});
+  const turn = turnIn(loops, agent(["x"]));
+  const send = (session: string): number => {
+    const watched = loops.watch(turn, { ...who, session }, 0);
+    loops.answered(watched, 0, 0);
+    return watched.sent;
+  };
+  send("a");
+  send("b");
+  for (let i = 0; i < repeatedRequestsMax - 2; i++) send(`s${i}`);
+  t.equal(send("a"), 2);
+  send("one more");
+  t.equal(send("b"), 1, "forgotten");
+  t.equal(send("a"), 3, "kept, since it was used");
+});
+
+t.test("the header and the error say what is repeated", async (t) => {
+  const turns = { kind: "turns", times: 20, turns: 1, tools: ["read_file"] } as const;
+  const end = "To continue, add a message to the conversation or start a new one";
+  t.equal(loopHeader(turns), "turns; times=20; length=1");
+  t.match(loopDetected(turns), {
+    status: 400,
+    type: "invalid_request_error",
+    code: "loop_detected",
+    message: `the agent repeats itself: its last 20 turns are the same (read_file). ${end}`,
+  });
+  const tools = ["a", "lÃ¤nge", "x".repeat(100), "d", "e"];
+  t.equal(
+    loopDetected({ kind: "turns", times: 7, turns: 2, tools }).message,
+    `the agent repeats itself: it has gone through the same 2 turns 7 times (a, länge, ${"x".repeat(64)}, d). ${end}`,
+  );
+  t.equal(
+    loopDetected({ kind: "turns", times: 7, turns: 1, tools: [] }).message,
+    `the agent repeats itself: its last 7 turns are the same. ${end}`,
+  );
+  const request = { kind: "request", times: 9, turns: 0, tools: [] } as const;
+  t.equal(loopHeader(request), "request; times=9");
+  t.equal(
+    loopDetected(request).message,
+    `the agent repeats itself: it has sent this request 9 times. ${end}`,
+  );
+});
+
+t.test("requests of real clients, as reports and samples have them, are no loops", async (t) => {
+  const loops = breaker({ warnAfter: 3, comparesResults: false });
+  let conversations = 0;
+  const look = (operation: JsonOperation, fields: Fields, what: string): void => {
+    const turn = loops.read(operation, fields, noLongTexts);
+    if (turn === null) return;
+    conversations++;
+    t.notOk(loops.suspects(loops.watch(turn, null, 0)), what);
+  };
+  for (const { operation, body } of requestSamples) look(operation, body, operation);
+  for (const { id, request } of cases)
+    for (const { operation, path, list } of conversationDialects)
+      if (request.path.startsWith(path.slice(0, 7)) && request.body?.[list] !== undefined)
+        look(operation, request.body, id);
+  t.ok(conversations > 20, `${conversations} conversations`);
+});
