@@ -21,6 +21,7 @@ export function budgetColumns(nowMs: number): readonly Column<Listed>[] {
     },
     { title: "AMOUNT", align: "right", text: (budget) => formatUsd(budget["amount"]) },
     { title: "USED", align: "right", text: usedRatio },
+    { title: "RUNS OUT", align: "right", text: (budget) => runsOut(budget, nowMs) },
     { title: "ENDS IN", align: "right", text: (budget) => untilReset(budget["period_end"], nowMs) },
   ];
 }
@@ -60,6 +61,14 @@ function usedRatio(budget: Listed): string {
   const ratio = budget["usage_ratio"];
   if (isTemplate(budget) || typeof ratio !== "number") return "-";
   return ratio >= 100 ? ">9999%" : `${Math.floor(ratio * 100)}%`;
+}
+
+/** When it runs out at its pace: `3h 20m`, `now`, or `-` if it lasts or too little is known. */
+function runsOut(budget: Listed, nowMs: number): string {
+  const { forecast } = budget;
+  const at = isObject(forecast) ? forecast["exhausts_at"] : null;
+  if (isTemplate(budget) || typeof at !== "string") return "-";
+  return Date.parse(at) <= nowMs ? "now" : untilReset(at, nowMs);
 }
 
 /** US dollars with two decimals, or with as many as it has. */

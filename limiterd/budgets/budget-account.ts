@@ -25,6 +25,18 @@ export interface Account {
   restoredKey: number;
   /** The budget's `generation` up to which its resets are applied to this account. */
   generation: number;
+  /** Its spend of the last two hours; null if there is none, or it isn't known. */
+  recent: RecentSums | null;
+}
+
+/** What an account has spent recently, by steps of time (`recent-spend.ts`). */
+export interface RecentSums {
+  /** Pico-dollars, by step modulo their number. */
+  readonly sums: Float64Array;
+  /** The last step with a sum. */
+  step: number;
+  /** Nothing is known of the time before. */
+  readonly sinceMs: number;
 }
 
 /** A reset, which accounts written before it must apply. */
@@ -195,6 +207,7 @@ export function newAccount(budget: Budget, child: string): Account {
     dirty: false,
     restoredKey: 0,
     generation: budget.generation,
+    recent: null,
   };
 }
 

@@ -37,6 +37,7 @@ import {
 } from "./budget-account.js";
 import { type PeriodBounds, unknownBounds } from "./budget-period.js";
 import { ChildAccounts } from "./child-accounts.js";
+import { RecentSpend } from "./recent-spend.js";
 import { type PeriodSpend, periodsMax } from "./spend.js";
 
 export interface BudgetBookPorts {
@@ -62,6 +63,8 @@ export class BudgetBook {
       : knownChildOf(budget, child);
   /** The last resets of a budget, by its id; outlives the budget. */
   readonly #resets = new Map<string, KnownResets>();
+  /** The spend of the last two hours, for forecasts. */
+  readonly recent = new RecentSpend();
   /** The ids of budgets that say `unpriced: refuse`. */
   readonly refusing = new Set<string>();
   #dirty: Account[] = [];
@@ -251,6 +254,7 @@ export class BudgetBook {
     for (const account of accounts) {
       if (!this.#periods.charge(account, record, nowMs)) continue;
       this.others?.charged(account);
+      this.recent.add(account, record.totalCost, nowMs);
       if (!account.dirty) this.#dirty.push(account);
       account.dirty = true;
     }

@@ -202,6 +202,53 @@ export function waitForTokens(
   return wholeSeconds(roomAtMs - nowMs);
 }
 
+/**
+ * Whole seconds until the estimates reach their caps if the counts of the current half continue at
+ * their pace; null if none does, or one has. With less than a minute of the half, or a quarter of
+ * it, the pace is that of the estimate. A null cap is none. The window must be rolled to `nowMs`.
+ */
+export function secondsToCaps(
+  window: Window,
+  periodMs: number,
+  nowMs: number,
+  caps: { readonly maxRequests: number | null; readonly maxTokens: number | null },
+): number | null {
+  const { previousRequests, currentRequests, previousTokens, currentTokens } = window;
+  const leftMs = remainingMs(window, periodMs, nowMs);
+  const ofRequests = msToCap(
+    previousRequests,
+    currentRequests,
+    { periodMs, leftMs },
+    caps.maxRequests,
+  );
+  const ofTokens = msToCap(previousTokens, currentTokens, { periodMs, leftMs }, caps.maxTokens);
+  const ms = Math.min(ofRequests ?? Number.POSITIVE_INFINITY, ofTokens ?? Number.POSITIVE_INFINITY);
+  return ms === 0 || ms === Number.POSITIVE_INFINITY ? null : wholeSeconds(ms);
+}
+
+/** Null if the cap isn't reached; 0 if it is now. */
+function msToCap(
+  previous: number,
+  current: number,
+  { periodMs, leftMs }: { readonly periodMs: number; readonly leftMs: number },
+  cap: number | null,
+): number | null {
+  if (cap === null) return null;
+  const now = estimate(previous, current, leftMs, periodMs);
+  if (now >= cap) return 0;
+  const elapsedMs = periodMs - leftMs;
+  const perMs = elapsedMs >= Math.min(periodMs / 4, 60_000) ? current / elapsedMs : now / periodMs;
+  // The counts of the previous half leave the estimate evenly.
+  const growth = perMs - previous / periodMs;
+  const ms = (cap - now) / growth;
+  if (growth > 0 && ms <= leftMs) return ms;
+  // In the next window, those of this half do.
+  const atEnd = current + perMs * leftMs;
+  const nextGrowth = perMs - atEnd / periodMs;
+  const nextMs = (cap - atEnd) / nextGrowth;
+  return nextGrowth > 0 && nextMs <= periodMs ? leftMs + Math.max(0, nextMs) : null;
+}
+
 /** When the current half ends. */
 function endOf(window: Window, periodMs: number): number {
   return window.startMs + periodMs;

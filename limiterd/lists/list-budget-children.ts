@@ -16,7 +16,7 @@ import type { Budget } from "../budgets/budget-account.js";
 import type { DaemonState } from "../state.js";
 import { fullest } from "./fullest.js";
 import { type ListQuery, matches, parseChildrenQuery } from "./list-query.js";
-import { money } from "./spend/budget-money.js";
+import { forecastField, money } from "./spend/budget-money.js";
 
 /** The body has the fields of `budgets.reset-one`, and `limit` and `search`. */
 export function listBudgetChildren(
@@ -54,7 +54,11 @@ async function fullestOf(
     const account = children.get(name);
     return account === undefined
       ? null
-      : { subject: account.subject, ...money(state, account, nowMs) };
+      : {
+          subject: account.subject,
+          ...money(state, account, nowMs),
+          ...forecastField(state, account, nowMs),
+        };
   };
   const names = await fullest(
     children.keys(),

@@ -28,7 +28,7 @@ import {
   placed,
   sources,
 } from "./list-query.js";
-import { hasUsage, money, refreshOthers } from "./spend/budget-money.js";
+import { forecastField, hasUsage, money, refreshOthers } from "./spend/budget-money.js";
 
 /** The filters of the list. */
 export const budgetChoices = { scope: budgetScopes, source: sources, order: orders } as const;
@@ -124,6 +124,7 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number): BudgetItem
     period_start: formatSeconds(startMs),
     period_end: formatSeconds(bounds.endMs),
     last_reset_at: resetAtMs === null ? null : formatSeconds(resetAtMs),
+    ...(budget.own === null ? {} : forecastField(state, budget.own, nowMs)),
     has_usage: budget.own !== null && hasUsage(state.budgets, budget.own, nowMs),
     ...(inert === null ? {} : { inert }),
     source: budget.source,
@@ -208,6 +209,7 @@ function statusOf(state: DaemonState, account: Account, nowMs: number): BudgetSt
     period_start: formatSeconds(startOf(account.budget, bounds, nowMs)),
     period_end: formatSeconds(bounds.endMs),
     resets_in_seconds: Math.max(1, Math.ceil((bounds.endMs - nowMs) / 1000)),
+    ...forecastField(state, account, nowMs),
     ...(inert === null ? {} : { inert }),
   };
 }

@@ -16,7 +16,7 @@ import {
 import { firstAfter } from "../../shared/long-lists.js";
 import { formatMillis, formatSeconds } from "../../shared/time.js";
 import type { Counter, Rule } from "../counters/counter.js";
-import { estimateRequests, rollWindow, slidingTokens } from "../counters/window.js";
+import { estimateRequests, rollWindow, secondsToCaps, slidingTokens } from "../counters/window.js";
 import type { DeclaredLimits } from "../declared-limits.js";
 import type { RuleBook } from "../rules/rule-book.js";
 import { countsOf } from "../rules/success-headers.js";
@@ -181,6 +181,7 @@ export function liveCounts(counter: Counter, ownNowMs: number): RuleCounts {
   }
   const requestsUsed = estimateRequests(window, rule.periodMs, nowMs);
   const tokensUsed = slidingTokens(window, rule.periodMs, nowMs);
+  const exhaustedIn = secondsToCaps(window, rule.periodMs, nowMs, rule.definition);
   return {
     requests_used: requestsUsed,
     tokens_used: tokensUsed,
@@ -191,5 +192,6 @@ export function liveCounts(counter: Counter, ownNowMs: number): RuleCounts {
     ...(maxTokens === null ? {} : { tokens_remaining: Math.max(0, maxTokens - tokensUsed) }),
     window_start: formatSeconds(window.startMs),
     window_end: formatSeconds(window.startMs + rule.periodMs),
+    ...(exhaustedIn === null ? {} : { exhausted_in_seconds: exhaustedIn }),
   };
 }

@@ -134,11 +134,15 @@ function nameOf({ scope, subject, period_seconds, models }: RuleItem | BudgetIte
   return JSON.stringify([scope, subject, period_seconds, models]);
 }
 
+/** What changes with the time alone isn't compared. */
 function textOf(item: RuleItem | BudgetItem): ItemText {
-  const text = JSON.stringify(item);
   return {
-    text,
-    compared: "period_ratio" in item ? JSON.stringify({ ...item, period_ratio: null }) : text,
+    text: JSON.stringify(item),
+    compared: JSON.stringify(
+      "period_ratio" in item
+        ? { ...item, period_ratio: null, forecast: null }
+        : { ...item, exhausted_in_seconds: null },
+    ),
   };
 }
 

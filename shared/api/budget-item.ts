@@ -1,5 +1,6 @@
 /** Budgets and their spend, as GET /admin/budgets lists them (docs/budgets.md). */
 import type { BudgetScope, Unpriced } from "../domain/budget.js";
+import type { ForecastBasis } from "../domain/forecast.js";
 import type { ResetAnchors } from "../domain/reset-anchors.js";
 import type { RuleSource } from "../domain/rule.js";
 import type { ListPage, Timed } from "./list-page.js";
@@ -44,6 +45,24 @@ interface BudgetMoney {
 export type AccountMoney = Required<Omit<BudgetMoney, "other_hosts">> &
   Pick<BudgetMoney, "other_hosts">;
 
+/** When a budget runs out if its spend continues at the present pace; no verdict reads it. */
+export interface BudgetForecast {
+  readonly rate_usd_per_hour: number;
+  /** In whole seconds; null if the amount lasts until the period ends. */
+  readonly exhausts_at: string | null;
+  /** The spend at the end of the period. */
+  readonly projected_usd: number;
+  /** The pace of the last two hours, or of the running period. */
+  readonly basis: ForecastBasis;
+  /** How many seconds the pace is of. */
+  readonly basis_seconds: number;
+}
+
+export interface AccountForecast {
+  /** Absent for a template, without spend, and while too little is known. */
+  readonly forecast?: BudgetForecast;
+}
+
 interface RunningPeriod {
   /** In whole seconds. After a reset in the period, the time of that reset. */
   readonly period_start: string;
@@ -65,7 +84,12 @@ interface BudgetFacts {
   readonly inert?: string;
 }
 
-export interface BudgetItem extends BudgetFacts, BudgetMoney, BudgetPeriod, RunningPeriod {
+export interface BudgetItem
+  extends BudgetFacts,
+    BudgetMoney,
+    BudgetPeriod,
+    RunningPeriod,
+    AccountForecast {
   readonly effective_subject: string;
   /** The elapsed part of the period, from 0 to 1. */
   readonly period_ratio: number;
@@ -96,7 +120,7 @@ export interface BudgetList extends Timed {
 export interface BudgetPage extends BudgetList, ListPage {}
 
 /** One child of a template. */
-interface BudgetChildItem extends AccountMoney {
+interface BudgetChildItem extends AccountMoney, AccountForecast {
   /** The child's path. */
   readonly subject: string;
 }
@@ -114,7 +138,12 @@ export interface BudgetChildList extends Timed {
 }
 
 /** A budget as its caller sees it (GET /v1/usage); for a template, the child of the caller. */
-export interface BudgetStatus extends BudgetFacts, AccountMoney, BudgetPeriod, RunningPeriod {
+export interface BudgetStatus
+  extends BudgetFacts,
+    AccountMoney,
+    BudgetPeriod,
+    RunningPeriod,
+    AccountForecast {
   /** Whether the budget refuses its requests. */
   readonly exceeded: boolean;
   /** Seconds until the period ends; at least 1. */

@@ -48,6 +48,11 @@ export interface RuleCounts {
   /** In whole seconds; absent for `concurrent`. */
   readonly window_start?: string;
   readonly window_end?: string;
+  /**
+   * When a cap is reached at the pace of the window; absent if none is, and once one is. No verdict
+   * reads it.
+   */
+  readonly exhausted_in_seconds?: number;
 }
 
 /** What the configuration declares, if a change by hand overrides it. */

@@ -21,6 +21,13 @@ t.test("a list item has every field of the specification", async (t) => {
   const daemon = startDaemon([], { nowMs: noon, budgets: [budget("/team", 86_400, 8)] });
   const proxy = client(daemon);
   spend(proxy, "/team", 10 * usd);
+  const forecast = {
+    rate_usd_per_hour: 0.833333,
+    exhausts_at: "2026-11-21T12:00:00Z",
+    projected_usd: 20,
+    basis: "period",
+    basis_seconds: 43_200,
+  };
   const expected = {
     scope: "user_path",
     subject: "/team",
@@ -37,6 +44,7 @@ t.test("a list item has every field of the specification", async (t) => {
     period_start: "2026-11-21T00:00:00Z",
     period_end: "2026-11-22T00:00:00Z",
     last_reset_at: null,
+    forecast,
     has_usage: true,
     source: "config",
     created_at: "2026-11-21T12:00:00Z",
@@ -59,9 +67,36 @@ t.test("a list item has every field of the specification", async (t) => {
       period_start: "2026-11-21T00:00:00Z",
       period_end: "2026-11-22T00:00:00Z",
       resets_in_seconds: 43_200,
+      forecast,
     },
   ]);
 });
+
+t.test(
+  "each child has a forecast, from its recent spend once there is half an hour of it",
+  async (t) => {
+    const daemon = startDaemon([], {
+      nowMs: noon,
+      budgets: [budget("/users", 86_400, 8, { perChild: true })],
+    });
+    const proxy = client(daemon);
+    spend(proxy, "/users/ann", usd);
+    daemon.nowMs += hour;
+    spend(proxy, "/users/ann", usd);
+    const [ann] = budgetStatuses(daemon.state, "/users/ann", [], daemon.nowMs);
+    t.match(ann?.forecast, {
+      rate_usd_per_hour: 2,
+      exhausts_at: "2026-11-21T16:00:00Z",
+      projected_usd: 24,
+      basis: "recent",
+      basis_seconds: 3600,
+    });
+    t.match(await askDaemon(daemon, "budgets.children", { user_path: "/users", period: "daily" }), {
+      children: exactly([{ subject: "/users/ann", forecast: { basis: "recent" } }]),
+    });
+    t.notOk("forecast" in budgetStatuses(daemon.state, "/users/bob", [], daemon.nowMs)[0]!);
+  },
+);
 
 t.test(
   "what remains is the amount without what was spent, however large or overspent",

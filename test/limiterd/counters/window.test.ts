@@ -7,6 +7,7 @@ import {
   halfOf,
   newWindow,
   rollWindow,
+  secondsToCaps,
   slidingTokens,
   splitWindowKey,
   type Window,
@@ -268,4 +269,78 @@ t.test("a key holds the rule's id and the child, whatever characters are in the 
     ["user_path\n/a\n60", "kid"],
   ] as const)
     t.same(splitWindowKey(windowKey(ruleId, child)), { ruleId, child });
+});
+
+t.test("when a cap is reached at the pace of the window", (t) => {
+  const caps = { maxRequests: 100, maxTokens: null };
+  const table = [
+    { name: "2 a second since 0 s", history: [[0, 40]], now: 20_000, seconds: 30 },
+    { name: "as much as the cap allows", history: [[0, 20]], now: 20_000, seconds: null },
+    {
+      name: "the minute before leaves at 1 a second",
+      history: [
+        [0, 60],
+        [60_000, 40],
+      ],
+      now: 80_000,
+      seconds: 20,
+    },
+    {
+      name: "in the next minute, this one leaves",
+      history: [
+        [0, 100],
+        [60_000, 60],
+      ],
+      now: 100_000,
+      seconds: null,
+    },
+    {
+      name: "the first seconds of a minute say little",
+      history: [
+        [0, 60],
+        [60_000, 20],
+      ],
+      now: 65_000,
+      seconds: null,
+    },
+    { name: "one that is reached already", history: [[0, 100]], now: 20_000, seconds: null },
+    { name: "nothing", history: [], now: 20_000, seconds: null },
+  ] as const;
+  for (const { name, history, now, seconds } of table) {
+    const window = counted(minute, history);
+    rollWindow(window, minute, now);
+    t.equal(secondsToCaps(window, minute, now, caps), seconds, name);
+  }
+  const window = counted(minute, [[0, 40]]);
+  t.equal(secondsToCaps(window, minute, 20_000, { maxRequests: 100, maxTokens: 500 }), 5);
+  t.equal(secondsToCaps(window, minute, 20_000, { maxRequests: 0, maxTokens: 500 }), null);
+  t.end();
+});
+
+t.test("it is the second at which the estimate reaches the cap if the pace goes on", (t) => {
+  for (const perSecond of [1, 2, 3, 7])
+    for (const before of [0, 30, 90, 200])
+      for (const cap of [100, 150, 300]) {
+        const window = counted(minute, [
+          [0, before],
+          [60_000, perSecond * 20],
+        ]);
+        rollWindow(window, minute, 80_000);
+        if (estimateRequests(window, minute, 80_000) >= cap) continue;
+        const seconds = secondsToCaps(window, minute, 80_000, {
+          maxRequests: cap,
+          maxTokens: null,
+        });
+        let reached: number | null = null;
+        for (let at = 81_000; at <= 180_000 && reached === null; at += 1000) {
+          rollWindow(window, minute, at);
+          add(window, minute, at, perSecond);
+          if (estimateRequests(window, minute, at) >= cap) reached = (at - 80_000) / 1000;
+        }
+        const name = `${perSecond} a second after ${before}, cap ${cap}: ${seconds}, ${reached}`;
+        // The estimate is rounded down, and requests come once a second.
+        if (seconds !== null && reached !== null) t.ok(Math.abs(seconds - reached) <= 2, name);
+        else t.ok((seconds ?? reached ?? 100) >= 98, name);
+      }
+  t.end();
 });

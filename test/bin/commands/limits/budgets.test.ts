@@ -27,18 +27,21 @@ t.test(
         period_seconds: 2_592_000,
         spent: 0.000123,
         usage_ratio: 12.5,
+        forecast: { exhausts_at: "2026-01-01T00:00:00Z" },
       }),
       item("/team", { per_child: true }),
-      item("/team"),
+      item("/team", { forecast: { exhausts_at: "2026-01-01T03:30:00Z" } }),
+      item("/lasts", { forecast: { exhausts_at: null } }),
     ];
     const { socket } = await startFakeDaemon(t, { budgets });
     const list = (...flags: string[]) => run(["budgets", "list", "--socket", socket, ...flags]);
     t.equal(
       (await list()).out,
-      `SCOPE      SUBJECT             PERIOD       SPENT  AMOUNT   USED  ENDS IN  SOURCE
-label      research            monthly  $0.000123  $10.00  1250%      18h  manual
-user_path  /team (each child)  daily            -  $10.00      -      18h  manual
-user_path  /team               daily        $2.50  $10.00    25%      18h  manual`,
+      `SCOPE      SUBJECT             PERIOD       SPENT  AMOUNT   USED  RUNS OUT  ENDS IN  SOURCE
+label      research            monthly  $0.000123  $10.00  1250%       now      18h  manual
+user_path  /team (each child)  daily            -  $10.00      -         -      18h  manual
+user_path  /team               daily        $2.50  $10.00    25%    3h 30m      18h  manual
+user_path  /lasts              daily        $2.50  $10.00    25%         -      18h  manual`,
     );
     t.equal((await list("--scope", "label")).out.split("\n").length, 2);
     t.equal(

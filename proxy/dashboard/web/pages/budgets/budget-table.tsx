@@ -1,6 +1,6 @@
 /** Budgets as rows: a bar with a tick at the elapsed share of the period, so that pace is seen. */
 import type { BudgetItem } from "../../../../../shared/api/budget-item.js";
-import { elapsedOf, forecastOf } from "../../logic/forecast.js";
+import { elapsedOf } from "../../logic/elapsed.js";
 import { formatDuration, formatMoney } from "../../logic/numbers.js";
 import { type TreeRow, treeRows } from "../../logic/subject-tree.js";
 import { Countdown } from "../../parts/age.js";
@@ -90,15 +90,11 @@ function Spent({ budget, now }: CellProps) {
 
 function Pace({ budget, now }: CellProps) {
   if (budget.per_child) return null;
-  const forecast = forecastOf(budget, now);
-  switch (forecast.kind) {
-    case "unknown":
-      return <span class="soft">{texts.pace.unknown}</span>;
-    case "exhausted":
-      return <span class="bad">{texts.pace.exhausted}</span>;
-    case "runs-out":
-      return <span class="warn">{texts.pace.runsOut(formatDuration(forecast.inSeconds))}</span>;
-    case "lasts":
-      return <span class="soft">{texts.pace.lasts(formatMoney(forecast.projected))}</span>;
-  }
+  const { forecast, spent, amount } = budget;
+  if (spent >= amount) return <span class="bad">{texts.pace.exhausted}</span>;
+  if (forecast === undefined) return <span class="soft">{texts.pace.unknown}</span>;
+  if (forecast.exhausts_at === null)
+    return <span class="soft">{texts.pace.lasts(formatMoney(forecast.projected_usd))}</span>;
+  const seconds = Math.max(0, (Date.parse(forecast.exhausts_at) - Date.parse(now)) / 1000);
+  return <span class="warn">{texts.pace.runsOut(formatDuration(seconds))}</span>;
 }

@@ -1,0 +1,46 @@
+/** The forecast of an account of a budget in its running period, and its form in the API. */
+import type { BudgetForecast } from "../../shared/api/budget-item.js";
+import { type Forecast, forecastOf } from "../../shared/domain/forecast.js";
+import { sumUsd } from "../../shared/domain/money.js";
+import { formatSeconds } from "../../shared/time.js";
+import { type Account, startOf } from "./budget-account.js";
+import type { BudgetBook } from "./budget-book.js";
+import { spentOf } from "./judge-budgets.js";
+
+/**
+ * Null while too little is known. What other hosts have spent recently isn't known: if they have
+ * spent from this account, the pace is that of the period.
+ */
+export function accountForecast(
+  book: BudgetBook,
+  account: Account,
+  nowMs: number,
+): Forecast | null {
+  const { budget } = account;
+  const bounds = book.boundsOf(budget, nowMs);
+  const others = book.others?.spentIn(account, bounds.startMs) ?? null;
+  return forecastOf({
+    nowMs,
+    startMs: startOf(budget, bounds, nowMs),
+    endMs: bounds.endMs,
+    amountUsd: budget.definition.amountUsd,
+    spentUsd: sumUsd(spentOf(book, account, nowMs)),
+    recent: others === null ? book.recent.paceOf(account, nowMs) : null,
+  });
+}
+
+/** As the API shows it: money to the micro-dollar, times in whole seconds. */
+export function budgetForecast(forecast: Forecast): BudgetForecast {
+  const { basis, basisSeconds, usdPerHour, exhaustsAtMs, projectedUsd } = forecast;
+  return {
+    rate_usd_per_hour: roundedUsd(usdPerHour),
+    exhausts_at: exhaustsAtMs === null ? null : formatSeconds(exhaustsAtMs),
+    projected_usd: roundedUsd(projectedUsd),
+    basis,
+    basis_seconds: basisSeconds,
+  };
+}
+
+function roundedUsd(usd: number): number {
+  return Math.round(usd * 1e6) / 1e6;
+}
