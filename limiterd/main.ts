@@ -246,7 +246,7 @@ async function openState(
     digest: hash("sha256", configuredText(config.rateLimits.rules), "base64url"),
     budgets: config.budgets.budgets,
     declaredAt: { rules: config.rateLimits.declaredAt, budgets: config.budgets.declaredAt },
-    providers: namingsOf(config.providers),
+    providers: namingsOf([...config.providers, ...config.mcpServers]),
     hashKey: [randomInt(2 ** 32), randomInt(2 ** 32)],
     host: hostname(),
     newStoreId: randomUUID(),

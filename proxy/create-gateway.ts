@@ -90,7 +90,10 @@ export async function createGateway({
   capacity,
   stopping,
 }: GatewayParts): Promise<Gateway> {
-  const providers = await connectProviders(config, { files: capacity.files, log });
+  const connect = (those: readonly ProviderConfig[]): Promise<ReadonlyMap<string, Provider>> =>
+    connectProviders(those, config, { files: capacity.files, log });
+  const providers = await connect(config.providers);
+  const mcpServers = await connect(config.mcpServers);
   const models = createModelCatalog(config, {
     upstreams: new Map([...providers].map(([name, { upstream }]) => [name, upstream])),
     nowMs: Date.now,
@@ -139,6 +142,7 @@ export async function createGateway({
     served: "all",
     limiter,
     providers,
+    mcpServers,
     targetOrder: createTargetOrder(prices.costOf, targetLoad),
     targetLoad,
     targetHealth,
@@ -200,11 +204,11 @@ function createMetrics(
     readonly listedMs: number;
   },
 ): Metrics {
-  const { metrics, providers } = config;
+  const { metrics, providers, mcpServers } = config;
   const counts = new ProxyCounts(
     {
       isVouchedFor: parts.recordedModels.isVouchedFor,
-      types: new Map(providers.map(({ name, type }) => [name, type])),
+      types: new Map([...providers, ...mcpServers].map(({ name, type }) => [name, type])),
     },
     { seriesMax: metrics.seriesMax, pathDepth: metrics.userPathDepth },
   );
@@ -330,11 +334,12 @@ interface Connecting {
 
 /** The providers by name. Resolves after each has read its keys, or has failed to. */
 async function connectProviders(
-  config: Pick<Config, "providers" | "server" | "tracing">,
+  providers: readonly ProviderConfig[],
+  config: Pick<Config, "server" | "tracing">,
   parts: Connecting,
 ): Promise<ReadonlyMap<string, Provider>> {
   const connected = await Promise.all(
-    config.providers.map((provider) => connectProvider(provider, config, parts)),
+    providers.map((provider) => connectProvider(provider, config, parts)),
   );
   return new Map(connected.map((provider) => [provider.config.name, provider]));
 }

@@ -69,6 +69,8 @@ export interface Gateway {
   readonly limiter: Limiter;
   /** By instance name, in the order of the configuration. */
   readonly providers: ReadonlyMap<string, Provider>;
+  /** Those of `/mcp/{server}`, by `mcp:` and the name. */
+  readonly mcpServers: ReadonlyMap<string, Provider>;
   readonly targetOrder: TargetOrder;
   readonly targetHealth: TargetHealth;
   readonly refusals: LearnedRefusals;

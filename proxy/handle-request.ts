@@ -17,6 +17,7 @@ import { serveSession } from "./handlers/dashboard/sign-in.js";
 import { failRequest } from "./handlers/fail-request.js";
 import { mayReadDetails, replyHealth, replyHello, replyReady } from "./handlers/health.js";
 import { answerModel, answerModels } from "./handlers/list-models.js";
+import { mcpRequest, mcpSession } from "./handlers/mcp-request.js";
 import { modelRequest } from "./handlers/model-request.js";
 import { providerObjectRequest } from "./handlers/objects/provider-objects.js";
 import { submitBatch } from "./handlers/objects/submit-batch.js";
@@ -261,6 +262,10 @@ function serve(
       return context.exchange.webSocket === null
         ? passthroughRequest(context)
         : passthroughSession(context, context.exchange.webSocket);
+    case "mcp":
+      return mcpRequest(context);
+    case "mcp_session":
+      return mcpSession(context);
     case "realtime":
       return realtimeSession(context);
     case "responses_socket":

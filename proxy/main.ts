@@ -124,7 +124,7 @@ export async function startProxy({
     gateway.models.stop();
     gateway.metrics.close();
     await disconnect();
-    const providers = [...gateway.providers.values()];
+    const providers = [...gateway.providers.values(), ...gateway.mcpServers.values()];
     for (const { passthrough } of providers) passthrough?.close();
     await Promise.all(providers.map(({ upstream }) => upstream.close()));
   };

@@ -5,10 +5,18 @@ import type { Config } from "../../shared/config/config.js";
 export function secretFilesOf(
   config: Pick<
     Config,
-    "server" | "metrics" | "tracing" | "cluster" | "providers" | "jwtIssuers" | "webSearch"
+    | "server"
+    | "metrics"
+    | "tracing"
+    | "cluster"
+    | "providers"
+    | "mcpServers"
+    | "jwtIssuers"
+    | "webSearch"
   >,
 ): readonly string[] {
-  const { server, metrics, tracing, cluster, providers, jwtIssuers, webSearch } = config;
+  const { server, metrics, tracing, cluster, jwtIssuers, webSearch } = config;
+  const providers = [...config.providers, ...config.mcpServers];
   const paths = [
     server.masterKeyFile,
     metrics.tokenFile,

@@ -4,6 +4,7 @@
  */
 import { accessSync, constants } from "node:fs";
 import type { Config } from "../../shared/config/config.js";
+import { placeOfProvider } from "../../shared/domain/target-name.js";
 import { systemReason } from "../../shared/text/system-reason.js";
 
 interface NamedFile {
@@ -32,7 +33,8 @@ const noStart = "no proxy starts until it can";
 const noEngine = "the engine is away until it can";
 
 function namedFiles(config: Config): NamedFile[] {
-  const { server, metrics, tracing, jwtIssuers, providers, cluster, webSearch } = config;
+  const { server, metrics, tracing, jwtIssuers, cluster, webSearch } = config;
+  const providers = [...config.providers, ...config.mcpServers];
   return [
     { setting: "server.master_key_file", path: server.masterKeyFile, without: noStart },
     { setting: "metrics.token_file", path: metrics.tokenFile, without: noStart },
@@ -50,25 +52,28 @@ function namedFiles(config: Config): NamedFile[] {
       const without = "its tokens get 503 until it can";
       return [{ setting: `the jwks_file ${of}`, path: keys.path, without }];
     }),
-    ...providers.flatMap(({ name, apiKeyFile, apiKeys, headerFiles, caFile, proxyFile }) => [
-      {
-        setting: `providers.${name}.api_key_file`,
-        path: apiKeyFile,
-        without: "its requests fail until it can",
-      },
-      ...(apiKeys ?? []).map((key, i) => ({
-        setting: `providers.${name}.api_keys[${i}].key_file`,
-        path: "keyFile" in key ? key.keyFile : null,
-        without: "that key isn't used until it can",
-      })),
-      ...headerFiles.map(({ name: header, path }) => ({
-        setting: `providers.${name}.headers.${header}.file`,
-        path,
-        without: noStart,
-      })),
-      { setting: `providers.${name}.proxy_file`, path: proxyFile, without: noStart },
-      { setting: `providers.${name}.ca_file`, path: caFile, without: noStart },
-    ]),
+    ...providers.flatMap(({ name, apiKeyFile, apiKeys, headerFiles, caFile, proxyFile }) => {
+      const at = placeOfProvider(name);
+      return [
+        {
+          setting: `${at}.api_key_file`,
+          path: apiKeyFile,
+          without: "its requests fail until it can",
+        },
+        ...(apiKeys ?? []).map((key, i) => ({
+          setting: `${at}.api_keys[${i}].key_file`,
+          path: "keyFile" in key ? key.keyFile : null,
+          without: "that key isn't used until it can",
+        })),
+        ...headerFiles.map(({ name: header, path }) => ({
+          setting: `${at}.headers.${header}.file`,
+          path,
+          without: noStart,
+        })),
+        { setting: `${at}.proxy_file`, path: proxyFile, without: noStart },
+        { setting: `${at}.ca_file`, path: caFile, without: noStart },
+      ];
+    }),
     {
       setting: "cluster.password_file",
       path: cluster?.passwordFile ?? null,

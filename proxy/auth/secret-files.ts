@@ -14,6 +14,7 @@ import {
 } from "../../shared/config/kinds/secret-kinds.js";
 import { outboundProxy } from "../../shared/config/kinds/url-kinds.js";
 import type { ValueKind } from "../../shared/config/kinds/value-kind.js";
+import { placeOfProvider } from "../../shared/domain/target-name.js";
 
 /** A secret can't be read, or is none. */
 class SecretFileError extends Error {
@@ -32,9 +33,11 @@ export async function withSecrets(config: Config): Promise<Config> {
   const webSearch = await withSearchKey(config.webSearch);
   const jwtIssuers = await Promise.all(config.jwtIssuers.map(withSecret));
   const providers = await Promise.all(config.providers.map(withProviderFiles));
+  const mcpServers = await Promise.all(config.mcpServers.map(withProviderFiles));
   return {
     ...config,
     providers,
+    mcpServers,
     server: { ...server, masterKey: key },
     metrics: { ...metrics, token },
     tracing: { ...tracing, headers },
@@ -72,7 +75,7 @@ export async function withProviderFiles(provider: ProviderConfig): Promise<Provi
 
 async function proxyOf({ name, proxy, proxyFile }: ProviderConfig): Promise<string | null> {
   if (proxyFile === null) return proxy;
-  const own = await read(`providers.${name}.proxy_file`, proxyFile, outboundProxy);
+  const own = await read(`${placeOfProvider(name)}.proxy_file`, proxyFile, outboundProxy);
   return own === "none" ? null : own;
 }
 

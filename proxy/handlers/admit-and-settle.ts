@@ -3,7 +3,7 @@ import { assert } from "../../shared/assert.js";
 import { isCount } from "../../shared/checked.js";
 import type { Price } from "../../shared/domain/price.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
-import type { Target } from "../../shared/domain/target-name.js";
+import { isOfMcp, type Target } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
 import type { Failure } from "../../shared/error-code.js";
 import { type Execution, interimStatus } from "../../shared/wire/execution.js";
@@ -139,7 +139,7 @@ function withUnpriced(
   let marked: Target[] | null = null;
   for (let i = 0; i < targets.length; i++) {
     const target = targets[i]!;
-    if (target.model === "" || prices.priceOf(target) !== null) continue;
+    if (target.model === "" || isOfMcp(target) || prices.priceOf(target) !== null) continue;
     marked ??= [...targets];
     marked[i] = { provider: target.provider, model: target.model, unpriced: true };
   }
@@ -292,7 +292,7 @@ function executionOf(
   if (!config.usageEnabled || target === null) return null;
   const { provider } = target;
   const priceOf = (model: string): Price | null => prices.priceOf({ provider, model });
-  const { usage, responseId = "", servedModel = null } = result;
+  const { usage, responseId = "", servedModel = null, isNameKnown = usage !== null } = result;
   const ownPrice = prices.priceOf(target);
   const named =
     ownPrice === null && servedModel !== null ? { provider, model: servedModel } : target;
@@ -303,9 +303,9 @@ function executionOf(
     target: {
       provider,
       // A background response is priced and counted again once its usage is known.
-      model: responseId === "" ? recordedModels.nameOf(target, usage !== null) : target.model,
+      model: responseId === "" ? recordedModels.nameOf(target, isNameKnown) : target.model,
     },
-    providerType: providerOf(gateway, target).config.type,
+    providerType: isOfMcp(target) ? "mcp" : providerOf(gateway, target).config.type,
     keyId: record.keyId,
     requestedModel: record.requestedModel,
     session: record.session,

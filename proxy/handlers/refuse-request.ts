@@ -8,7 +8,7 @@ import type { RefusedCaller } from "../auth/caller.js";
 import type { Gateway } from "../gateway.js";
 import type { Exchange } from "../http/exchange.js";
 import { type Area, areaOf, type RouteMatch } from "../http/match-route.js";
-import { replyFailure } from "../http/respond.js";
+import { replyFailure, speaksMcp } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
 import type { RequestRecord } from "../request-record.js";
 
@@ -116,9 +116,12 @@ export function leftOut(path: string): string | null {
 export function refuseCaller(
   { exchange, record }: Pick<RequestContext, "exchange" | "record">,
   area: Area,
-  { failure, note, expiredAtMs }: RefusedCaller,
+  { failure: known, note, expiredAtMs }: RefusedCaller,
   headers: readonly string[] = [],
 ): void {
+  // A 401 would make clients of MCP look for an OAuth server here.
+  const isForbidden = known.status === 401 && speaksMcp(exchange);
+  const failure = isForbidden ? { ...known, status: 403 } : known;
   record.end(
     failure.status,
     failure.code === "limiter_unavailable" ? "limiter_unavailable" : "refused",

@@ -4,6 +4,7 @@
  */
 
 import type { Duplex } from "node:stream";
+import type { RpcId } from "../body/rpc-message.js";
 import type { MemoryShare } from "../capacity/memory-ledger.js";
 
 export type BodyResult =
@@ -58,6 +59,8 @@ export interface Exchange extends RequestHeaders {
   readonly query: string;
   /** The model in the path, as in Azure's API; null without one. */
   readonly modelInPath: string | null;
+  /** The id of the JSON-RPC request in the body, once it is read; failures repeat it. */
+  rpcId?: RpcId;
   /** Names and values in turn, as they were received. */
   readonly rawHeaders: readonly string[];
   /** The memory that this request uses. */

@@ -30,6 +30,8 @@ export type ModelOperation = (typeof modelOperations)[number];
 export type Endpoint =
   | ModelOperation
   | "passthrough"
+  | "mcp"
+  | "mcp_session"
   | "realtime"
   | "responses_socket"
   | "count_tokens"
@@ -59,6 +61,7 @@ const limitedEndpoints = [
   "batch_submission",
   "message_batch_submission",
   "passthrough",
+  "mcp",
   "realtime",
 ] as const;
 type LimitedEndpoint = (typeof limitedEndpoints)[number];
@@ -200,6 +203,13 @@ function stored(
 export const patterns: readonly (readonly [path: RegExp, endpoints: PathEndpoints])[] = [
   [/^\/p\/[^/]/, passthrough],
   [
+    /^\/mcp\/[^/]+$/,
+    {
+      ...model({ POST: "mcp", GET: "mcp_session", DELETE: "mcp_session" }),
+      route: "/mcp/{server}",
+    },
+  ],
+  [
     /^\/(?:dashboard(?:\/|$)|$)/,
     { area: "dashboard", methods: { GET: "dashboard", HEAD: "dashboard" }, route: "/dashboard" },
   ],
@@ -300,6 +310,7 @@ export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   input_tokens: providerCallsMax,
   count_content_tokens: providerCallsMax,
   responses_socket: socketsMax,
+  mcp_session: socketsMax,
   files: providerCallsMax,
   batches: providerCallsMax,
   stored_responses: providerCallsMax,

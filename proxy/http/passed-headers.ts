@@ -57,6 +57,7 @@ const byType: Readonly<Record<ProviderType, readonly string[]>> = {
   ollama: openai,
   vllm: openai,
   simulator: [],
+  mcp: ["mcp-*", "last-event-id"],
 };
 
 /** Headers that name the paying account; the operator may add them. */

@@ -91,6 +91,7 @@ export function replyInternalError(
 }
 
 function envelopeFor(exchange: Exchange, what: Failure): object {
+  if (speaksMcp(exchange)) return rpcError(exchange, what);
   if (speaksGoogle(exchange)) return googleEnvelope(what.status, messageForGoogle(what));
   return speaksMessages(exchange)
     ? { type: "error", error: { type: messagesErrorType(what), message: messageForMessages(what) } }
@@ -110,6 +111,25 @@ export function speaksMessages(exchange: Exchange): boolean {
 /** Whether a client speaks the dialect of Gemini's own API, which has paths of its own. */
 export function speaksGoogle({ path }: Pick<Exchange, "path">): boolean {
   return path.startsWith("/v1beta/");
+}
+
+/** Whether a client speaks to an MCP server. */
+export function speaksMcp({ path }: Pick<Exchange, "path">): boolean {
+  return path.startsWith("/mcp/");
+}
+
+/** An error of JSON-RPC, which clients of MCP show to their users. */
+function rpcError({ rpcId }: Exchange, what: Failure, waitSeconds?: number): object {
+  const { type, message, code } = what;
+  const data = { type, code, ...(waitSeconds === undefined ? {} : { retry_after: waitSeconds }) };
+  return { jsonrpc: "2.0", id: rpcId ?? null, error: { code: rpcCode(what), message, data } };
+}
+
+/** JSON-RPC's codes; -32020 is MCP's for a header that differs from the body. */
+function rpcCode({ status, param }: Failure): number {
+  if (status >= 500) return -32603;
+  if (status === 400) return param?.startsWith("mcp-") === true ? -32020 : -32600;
+  return -32000;
 }
 
 /** Its errors contain the status and a name for it that its clients know. */
@@ -203,14 +223,17 @@ export function replyRefused(
       ? refusalHeaders(answer.breach)
       : [...waitHeaders(breach.waitSeconds), ...successHeaders(answer.headers)];
   const isLong = isLongWait(breach.waitSeconds);
-  const worded = isLong
-    ? refusalForClient(exchange.header("user-agent"), breach, refused, nowMs)
-    : null;
+  const worded =
+    isLong && !speaksMcp(exchange)
+      ? refusalForClient(exchange.header("user-agent"), breach, refused, nowMs)
+      : null;
   const { status } = worded ?? refused;
-  const usual = (): object =>
-    speaksGoogle(exchange)
-      ? googleRefusal(refused, breach.waitSeconds)
+  const usual = (): object => {
+    if (speaksGoogle(exchange)) return googleRefusal(refused, breach.waitSeconds);
+    return speaksMcp(exchange)
+      ? rpcError(exchange, refused, breach.waitSeconds)
       : envelopeFor(exchange, refused);
+  };
   const body = worded === null ? usual() : wordedEnvelope(exchange, worded);
   replyJson(
     exchange,

@@ -31,6 +31,8 @@ export interface ProviderResult {
   readonly atMost?: Usage | null;
   /** The model that the answer names, if its target has no price; null or absent otherwise. */
   readonly servedModel?: string | null;
+  /** Whether the target has answered under this name; absent if `usage` says so. */
+  readonly isNameKnown?: boolean;
   /** As in `Execution`. */
   readonly responseId?: string;
   readonly providerRequestId?: string;

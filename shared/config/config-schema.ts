@@ -13,6 +13,7 @@ import { type JsonSchema, orVariable, type ValueKind, withUnit } from "./kinds/v
 import { presets } from "./presets.js";
 import { jwtSettings } from "./settings/jwt-settings.js";
 import { loopSettings } from "./settings/loop-settings.js";
+import { mcpSettings } from "./settings/mcp-settings.js";
 import { modelTraitsSettings, perModelSettings } from "./settings/model-traits-settings.js";
 import {
   changeSettings,
@@ -137,6 +138,7 @@ const definitions: Readonly<Record<string, JsonSchema>> = {
       }),
     },
   }),
+  mcp_server: mapping(tableSchemas(mcpSettings), requiredOf(mcpSettings)),
   virtual_model: mapping(
     {
       strategy: {
@@ -203,6 +205,11 @@ const namedEntries: Properties = {
     type: ["object", "null"],
     properties: Object.fromEntries(presets.map(({ name }) => [name, reference("provider")])),
     additionalProperties: reference("provider"),
+  },
+  mcp_servers: {
+    description: "MCP servers behind /mcp/{name}, by names of your own.",
+    type: ["object", "null"],
+    additionalProperties: reference("mcp_server"),
   },
   virtual_models: {
     description: "Names for several targets, by the names that callers use.",

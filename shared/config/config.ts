@@ -218,6 +218,8 @@ export interface Config extends TelemetryConfig, WithCluster {
   };
   readonly limiter: Omit<LimiterValues, DerivedPath> & Readonly<Record<DerivedPath, string>>;
   readonly providers: readonly ProviderConfig[];
+  /** MCP servers as providers without models; the name begins with `mcp:`. */
+  readonly mcpServers: readonly ProviderConfig[];
   readonly virtualModels: readonly VirtualModelConfig[];
   /** Unique by name, ignoring case. */
   readonly aliases: readonly AliasConfig[];

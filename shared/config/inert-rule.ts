@@ -3,7 +3,7 @@
  * see these. It depends on the configuration only: a rule that no request has met yet isn't inert.
  */
 import { type BudgetKey, budgetPeriodLabel } from "../domain/budget.js";
-import { subjectWithModels } from "../domain/limited-models.js";
+import { modelPatterns, subjectWithModels } from "../domain/limited-models.js";
 import { namesProvider, periodLabel, type RuleDefinition } from "../domain/rule.js";
 import type { Target } from "../domain/target-name.js";
 import type { Config } from "./config.js";
@@ -28,9 +28,16 @@ export function createInertReason({
   providers,
   virtualModels,
   aliases = [],
+  mcpServers = [],
 }: Pick<Config, "usageEnabled" | "providers" | "virtualModels"> &
-  Partial<Pick<Config, "aliases">>): InertReason {
-  const namings = namingsOf(providers);
+  Partial<Pick<Config, "aliases" | "mcpServers">>): InertReason {
+  const namings = namingsOf([...providers, ...mcpServers]);
+  const ofServers = namingsOf(mcpServers);
+  /** A server may have any tool. */
+  const mayBeTool = (pattern: string): boolean =>
+    namesProvider(pattern, ofServers) ||
+    (pattern.endsWith("*") &&
+      mcpServers.some(({ name }) => `${name}/`.startsWith(pattern.slice(0, -1))));
   /**
    * Whether any id may be a model: a provider accepts any, or only proxies know its list, or an
    * alias with a prefix passes names on unchanged.
@@ -66,6 +73,7 @@ export function createInertReason({
       return `no provider ${rule.subject} is configured`;
     if (
       rule.scope === "model" &&
+      !namesProvider(subject, ofServers) &&
       !modelSubjects(subject, namings).some((each) => models.has(each))
     ) {
       if (virtual.has(subject))
@@ -75,7 +83,8 @@ export function createInertReason({
       if (!anyModel)
         return "no configured provider lists this model and no virtual model targets it: only a request for it as provider/model would meet the rule";
     }
-    if (rule.models !== undefined && !anyModel) {
+    const isForTools = rule.models !== undefined && modelPatterns(rule.models).some(mayBeTool);
+    if (rule.models !== undefined && !anyModel && !isForTools) {
       const filter = new ModelFilter(rule.models, namings);
       if (!targets.some((target) => filter.covers(target)))
         return "no configured provider lists such a model and no virtual model targets one: only a request for it as provider/model would meet the rule";

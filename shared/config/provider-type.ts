@@ -21,7 +21,8 @@ export const providerTypes = [
   "simulator",
 ] as const;
 
-export type ProviderType = (typeof providerTypes)[number];
+/** `mcp`: a server under `mcp_servers`. */
+export type ProviderType = (typeof providerTypes)[number] | "mcp";
 
 /** The request header with the key; `authorization` has it as a bearer token. */
 export type CredentialHeader = "authorization" | "x-api-key" | "api-key";
@@ -156,6 +157,15 @@ export const providerTraits: Readonly<Record<ProviderType, TypeTraits>> = {
     baseUrl: null,
     credentialHeader: "authorization",
     operations: ["chat_completions"],
+    listsModels: false,
+    chat: plainChat,
+    responses: plainResponses,
+    keepAliveMs: ownServerKeepAliveMs,
+  },
+  mcp: {
+    baseUrl: null,
+    credentialHeader: "authorization",
+    operations: [],
     listsModels: false,
     chat: plainChat,
     responses: plainResponses,

@@ -18,6 +18,25 @@ export interface Target {
   readonly unpriced?: boolean;
 }
 
+/** The provider of an MCP server's tools; no configured provider has a colon in its name. */
+export function mcpProvider(server: string): string {
+  return `${mcpPrefix}${server}`;
+}
+
+const mcpPrefix = "mcp:";
+
+/** Where the file declares a provider or an MCP server. */
+export function placeOfProvider(name: string): string {
+  return name.startsWith(mcpPrefix)
+    ? `mcp_servers.${name.slice(mcpPrefix.length)}`
+    : `providers.${name}`;
+}
+
+/** Whether a target is an MCP server's. */
+export function isOfMcp({ provider }: Pick<Target, "provider">): boolean {
+  return provider.startsWith(mcpPrefix);
+}
+
 /** The recorded name of models that no provider is known to have; none has a model of this name. */
 export const unknownModelName = "(unknown)";
 

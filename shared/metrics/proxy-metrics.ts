@@ -155,7 +155,7 @@ export const proxyMetrics = metricsOf("proxy", {
   realtimeSessions: {
     name: "sluice_realtime_sessions",
     kind: "gauge",
-    help: "Open WebSocket sessions.",
+    help: "Open WebSocket sessions, and streams of MCP servers' notifications.",
   },
   heldBytes: {
     name: "sluice_held_bytes",

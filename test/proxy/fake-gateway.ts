@@ -148,6 +148,7 @@ export function fakeGateway(yaml: string): FakeGateway {
           },
         ]),
       ),
+      mcpServers: new Map(),
       targetOrder: createTargetOrder(() => null),
       targetHealth: fakeTargetHealth(),
       refusals: new LearnedRefusals(() => 0),

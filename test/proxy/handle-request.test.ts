@@ -228,6 +228,7 @@ const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string
   batches: ["GET", "/v1/batches"],
   stored_responses: ["GET", "/v1/responses/r"],
   responses_socket: ["GET", "/v1/responses"],
+  mcp_session: ["GET", "/mcp/tracker"],
   stored_interactions: ["GET", "/v1beta/interactions/i"],
   model: ["GET", "/v1/models/one/x"],
   models: ["GET", "/v1/models"],

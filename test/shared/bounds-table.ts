@@ -178,6 +178,11 @@ const connections: readonly Row[] = [
     count(freePlacesMax.responses_socket),
     "503 `overloaded`",
   ],
+  [
+    "a caller's streams of MCP notifications, and messages that no rule counts",
+    count(freePlacesMax.mcp_session),
+    "503 `overloaded`",
+  ],
   ["`stream_id`s of a WebSocket", count(lanesMax), "400 `websocket_stream_limit_reached`"],
   ["running requests of a WebSocket", count(runningMax), "they wait"],
   ["waiting requests of a WebSocket", count(waitingMax), "503 `overloaded`"],

@@ -9,6 +9,7 @@ import type { Affinity, Strategy } from "../config.js";
 import type { DeclaredLimits } from "../limits/limit-form.js";
 import type { JwtFields } from "../settings/jwt-settings.js";
 import type { LoopFields } from "../settings/loop-settings.js";
+import type { McpFields } from "../settings/mcp-settings.js";
 import type { ModelTraitsFields, PerModelFields } from "../settings/model-traits-settings.js";
 import type { ChangeFields, PriceFields, TierFields } from "../settings/price-settings.js";
 import type { ProviderFields } from "../settings/provider-settings.js";
@@ -29,6 +30,12 @@ export interface DeclaredProvider {
   readonly fields: ReadFields<ProviderFields> | null;
   readonly modelTraits: readonly { readonly fields: ReadFields<ModelTraitsFields> | null }[];
   readonly perModel: readonly { readonly fields: ReadFields<PerModelFields> | null }[];
+}
+
+export interface DeclaredMcpServer {
+  readonly at: string;
+  readonly name: string;
+  readonly fields: ReadFields<McpFields> | null;
 }
 
 export interface DeclaredTarget {
@@ -85,6 +92,7 @@ export interface ConfigFile {
   /** The raw values of the scalar settings, by their paths. */
   readonly settings: ReadonlyMap<string, unknown>;
   readonly providers: readonly DeclaredProvider[];
+  readonly mcpServers: readonly DeclaredMcpServer[];
   readonly virtualModels: readonly DeclaredVirtualModel[];
   readonly aliases: readonly DeclaredAlias[];
   readonly rules: readonly DeclaredLimits<Scope>[];

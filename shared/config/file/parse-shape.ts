@@ -12,6 +12,7 @@ import { ruleForm } from "../limits/rule-limits.js";
 import { keyPath, type Mapping, readMapping } from "../read-mapping.js";
 import { type JwtFields, jwtSettings } from "../settings/jwt-settings.js";
 import { type LoopFields, loopSettings } from "../settings/loop-settings.js";
+import { type McpFields, mcpOptions, mcpSettings } from "../settings/mcp-settings.js";
 import {
   type ModelTraitsFields,
   modelTraitsSettings,
@@ -71,6 +72,7 @@ function nestedIn(section: string): readonly string[] {
 /** The other keys at the top, besides the scalar settings there. */
 const topKeys = [
   "providers",
+  "mcp_servers",
   "virtual_models",
   "aliases",
   ...scalarSections,
@@ -103,6 +105,11 @@ export function parseShape(document: unknown, problems: string[]): ConfigFile {
   return {
     settings: scalars,
     providers: named("providers").map((entry) => readProvider(entry, problems)),
+    mcpServers: named("mcp_servers").map(({ at, name, raw }) => ({
+      at,
+      name,
+      fields: readTable<McpFields>(mcpSchemas, { raw: raw ?? {}, at }, problems),
+    })),
     virtualModels: named("virtual_models").map((entry) => readVirtualModel(entry, problems)),
     aliases: named("aliases").flatMap((entry) => readAlias(entry, problems)),
     rules: readLimitLists(ruleSection, rateLimits, Object.keys(ruleForm.fields), problems),
@@ -172,6 +179,14 @@ function requiredOrNull(table: Readonly<Record<string, Field<unknown>>>): FieldS
   );
 }
 
+function orDefault(
+  table: Readonly<Record<string, Field<unknown> & { readonly defaultValue: unknown }>>,
+): FieldSchemas {
+  return schemasOf(table, ({ kind, defaultValue }) =>
+    optional<unknown, unknown>(kind, defaultValue),
+  );
+}
+
 function entryList(what: string, { entriesMax }: EntryList): FieldSchemas[string] {
   return optionalList(`must be a list of ${what}`, { min: 0, max: entriesMax, what });
 }
@@ -197,15 +212,12 @@ const changeSchemas = requiredOrNull(changeSettings);
 const traitsSchemas = requiredOrNull(modelTraitsSettings);
 const perModelSchemas = requiredOrNull(perModelSettings);
 const providerSchemas = {
-  ...Object.fromEntries(
-    Object.entries(providerSettings).map(([key, { kind, defaultValue }]) => [
-      key,
-      optional<unknown, unknown>(kind, defaultValue),
-    ]),
-  ),
+  ...orDefault(providerSettings),
   model_traits: entryList("entries", providerLists.model_traits),
   per_model: entryList("entries", providerLists.per_model),
 };
+
+const mcpSchemas = { url: required(mcpSettings.url.kind), ...orDefault(mcpOptions) };
 
 const virtualModelSchemas = {
   strategy: optionalWord<Strategy>(

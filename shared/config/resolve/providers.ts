@@ -113,6 +113,38 @@ function addressWarning({ name, baseUrl: address }: ProviderConfig): readonly st
       ];
 }
 
+/** Checks a name that the operator chose for a provider or a server. */
+export function checkProviderName(
+  { at, name }: Pick<DeclaredProvider, "at" | "name">,
+  problems: string[],
+  hint = "",
+): void {
+  if (/^[a-z0-9][a-z0-9._-]*$/.test(name) && name.length <= nameCharsMax) return;
+  problems.push(
+    `${at} must be named with at most ${nameCharsMax} lower-case letters, digits, "-", "_" and ".", beginning with a letter or digit${hint}`,
+  );
+}
+
+/** Checks that the key, and the outbound proxy, are given once. */
+export function checkSecrets(
+  at: string,
+  fields: Pick<ReadFields<ProviderFields>, (typeof keyFields)[number] | "proxy" | "proxy_file">,
+  problems: string[],
+): void {
+  const given = keyFields.filter((key) => fields[key] !== null);
+  if (given.length > 1)
+    problems.push(
+      `${at} must have at most one of ${keyFields.join(", ")}, not ${given.join(" and ")}`,
+    );
+  if (fields.proxy !== null && fields.proxy_file !== null)
+    problems.push(`${at} must have at most one of proxy and proxy_file`);
+}
+
+/** A provider with these fields and the defaults of all others. */
+export function providerFromFields(name: string, fields: Partial<ProviderFields>): ProviderConfig {
+  return fromFields(name, { ...defaultFields(), ...fields }, null, null);
+}
+
 /** The variables of one provider; null if unset. */
 interface Override {
   readonly apiKey: string | null;
@@ -157,12 +189,8 @@ function fromDeclared(
   problems: string[],
 ): ProviderConfig | null {
   const before = problems.length;
-  if (!/^[a-z0-9][a-z0-9._-]*$/.test(name) || name.length > nameCharsMax) {
-    problems.push(
-      `${at} must be named with at most ${nameCharsMax} lower-case letters, digits, "-", "_" and ".", beginning with a letter or digit${didYouMean(name, presetNames)}`,
-    );
-    return null;
-  }
+  checkProviderName({ at, name }, problems, didYouMean(name, presetNames));
+  if (problems.length > before) return null;
   // Without a valid type, the fields that depend on it can't be checked.
   if (fields === null || fields.type === undefined) return null;
   const type = typeOf(fields, preset);
@@ -180,13 +208,7 @@ function fromDeclared(
       `${at}.base_url is required: only the names ${known.join(", ")} have one of their own`,
     );
   }
-  const given = keyFields.filter((key) => fields[key] !== null);
-  if (given.length > 1)
-    problems.push(
-      `${at} must have at most one of ${keyFields.join(", ")}, not ${given.join(" and ")}`,
-    );
-  if (fields.proxy !== null && fields.proxy_file !== null)
-    problems.push(`${at} must have at most one of proxy and proxy_file`);
+  checkSecrets(at, fields, problems);
   const valid = problems.length > before ? null : validFields(fields);
   if (valid === null) return null;
   const config = fromFields(name, valid, preset, override);

@@ -28,6 +28,7 @@ import {
 import { resolveIssuers } from "./jwt-issuers.js";
 import { resolveLimiter } from "./limiter.js";
 import { resolveLoops } from "./loops.js";
+import { resolveMcpServers } from "./mcp-servers.js";
 import { readProxyVariables, withEgress } from "./outbound-proxies.js";
 import { resolvePrices } from "./prices.js";
 import { resolveProviders } from "./providers.js";
@@ -95,6 +96,9 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
   const webSearch = resolveWebSearch(values, proxies, problems.file);
   const { providers: built, names, warnings } = resolveProviders(shape.providers, env, problems);
   const providers = built.map((provider) => withEgress(provider, proxies, fileDirectory));
+  const mcpServers = resolveMcpServers(shape.mcpServers, problems.file).map((server) =>
+    withEgress(server, proxies, fileDirectory),
+  );
   const namings = namingsOf(providers);
   const virtualModels = resolveVirtualModels(
     shape.virtualModels,
@@ -131,6 +135,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
     server: { ...resolveServer(values), tls },
     limiter,
     providers,
+    mcpServers,
     virtualModels,
     aliases,
     prices,
@@ -178,7 +183,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
       ...warnings,
       ...tokenRuleWarnings(rules, values.usageEnabled),
       ...budgetWarnings(budgets, values.usageEnabled),
-      ...providerWarnings(rules, prices, names),
+      ...providerWarnings(rules, prices, [...names, ...mcpServers.map(({ name }) => name)]),
       ...clusterWarnings(config),
     ],
   };

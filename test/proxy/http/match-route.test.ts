@@ -15,6 +15,9 @@ const endpoints: readonly (readonly [
   ["POST", "/v1/chat/completions", "chat_completions", "model"],
   ["POST", "/v1/responses", "responses", "model"],
   ["GET", "/v1/responses", "responses_socket", "model"],
+  ["POST", "/mcp/tracker", "mcp", "model"],
+  ["GET", "/mcp/tracker", "mcp_session", "model"],
+  ["DELETE", "/mcp/tracker", "mcp_session", "model"],
   ["POST", "/v1/messages", "messages", "model"],
   ["POST", "/v1/embeddings", "embeddings", "model"],
   ["POST", "/v1/audio/speech", "speech", "model"],
@@ -220,6 +223,7 @@ t.test(
       [
         "chat_completions",
         "responses",
+        "mcp",
         "messages",
         "embeddings",
         "speech",

@@ -7,6 +7,7 @@ import { parseShape } from "../../../shared/config/file/parse-shape.js";
 import type { JsonSchema } from "../../../shared/config/kinds/value-kind.js";
 import { jwtSettings } from "../../../shared/config/settings/jwt-settings.js";
 import { loopSettings } from "../../../shared/config/settings/loop-settings.js";
+import { mcpSettings } from "../../../shared/config/settings/mcp-settings.js";
 import {
   modelTraitsSettings,
   perModelSettings,
@@ -115,6 +116,7 @@ t.test("every setting is in it, with its meaning and its default", async (t) => 
     [perModelSettings, perModel!["items"]!],
     [priceSettings, definition("price")],
     [tierSettings, tiers!["items"]!],
+    [mcpSettings, definition("mcp_server")],
     [jwtSettings, definition("issuer")],
     [rewriterSettings, definition("rewriter")],
     [loopSettings, definition("loops")],

@@ -7,6 +7,7 @@ import { type ValueKind, withUnit } from "../../../shared/config/kinds/value-kin
 import { presets } from "../../../shared/config/presets.js";
 import { jwtSettings } from "../../../shared/config/settings/jwt-settings.js";
 import { loopSettings } from "../../../shared/config/settings/loop-settings.js";
+import { mcpSettings } from "../../../shared/config/settings/mcp-settings.js";
 import {
   modelTraitsSettings,
   perModelSettings,
@@ -125,6 +126,7 @@ export const pages: Readonly<Record<string, Readonly<Record<string, () => string
   "reference/configuration.md": {
     settings: tableOfSettings,
     providers: () => tableOfFields(providerSettings, providerLists),
+    mcp_servers: () => tableOfFields(mcpSettings),
     model_traits: () => tableOfFields(modelTraitsSettings),
     per_model: () => tableOfFields(perModelSettings),
     presets: () =>
@@ -301,6 +303,11 @@ export function exampleFile(): string {
 ${providerLines("    ")}${listLines(providerLists, "model_traits", "    ")}${itemLines(modelTraitsSettings, "      ")}${listLines(providerLists, "per_model", "    ")}${itemLines(perModelSettings, "      ")}  # Answers by itself, for trying things out.
   simulator:
     type: simulator
+`,
+    `mcp_servers:                                # behind /mcp/{name}
+  tracker:
+    url: http://127.0.0.1:9200/mcp
+    api_key: "\${TRACKER_TOKEN}"
 `,
     `virtual_models:
   smart:

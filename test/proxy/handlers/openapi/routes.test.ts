@@ -31,7 +31,7 @@ t.test("where all statuses are known each is named, that of another method too",
     const statuses = Object.keys(operation.responses);
     // What a provider answers passes with its status.
     const passes =
-      /^\/(?:v1|v1beta|p)\//.test(path) && !/^\/v1(?:beta)?\/(?:models|usage)/.test(path);
+      /^\/(?:v1|v1beta|p|mcp)\//.test(path) && !/^\/v1(?:beta)?\/(?:models|usage)/.test(path);
     const isPassed = passes || /:\w+$/.test(path);
     t.equal(statuses.includes("default"), isPassed, `${method} ${path}`);
     if (!isPassed) t.ok(statuses.includes("405"), `${method} ${path}: 405`);

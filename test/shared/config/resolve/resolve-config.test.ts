@@ -86,6 +86,7 @@ const builtIn: Config = {
     sampler: "parentbased_traceidratio",
     sample: 1,
   },
+  mcpServers: [],
   webSearch: null,
   rewriters: [],
   loops: [],

@@ -1,0 +1,72 @@
+/**
+ * Reads the JSON-RPC message of a POST to an MCP server: whether it is a request, and which tool it
+ * calls. The server gets the client's bytes, so a message that it could read otherwise is refused:
+ * a batch, a repeated member, and one whose name differs only in case, as some parsers ignore it.
+ */
+import { isObject } from "../../shared/checked.js";
+import { hasMoreValues, valuesMax } from "./count-values.js";
+import { type JsonMember, scanObject } from "./scan-json.js";
+
+/** As the client wrote it. */
+export type RpcId = string | number;
+
+export type RpcMessage =
+  /** `name`: of the tool, prompt or resource that it is about; null without one. */
+  | {
+      readonly kind: "request";
+      readonly id: RpcId;
+      readonly method: string;
+      readonly name: string | null;
+    }
+  /** A notification, or the answer to a request of the server's. */
+  | { readonly kind: "other"; readonly method: string; readonly name: null }
+  | { readonly kind: "invalid"; readonly problem: string };
+
+export function readRpcMessage(bytes: Buffer): RpcMessage {
+  const text = bytes.toString("utf8");
+  if (hasMoreValues(text, valuesMax)) return invalid(`it has more than ${valuesMax} values`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return invalid("it is not JSON");
+  }
+  if (Array.isArray(value)) return invalid("it is a batch: send each message on its own");
+  if (!isObject(value)) return invalid("it is not an object");
+  const members = scanObject(text);
+  const repeated = repeatedIn(members, ["jsonrpc", "id", "method", "params", "result", "error"]);
+  if (repeated !== null) return invalid(`${repeated} is given more than once`);
+  const { id, method, params } = value;
+  if (method === undefined)
+    return value["result"] === undefined && value["error"] === undefined
+      ? invalid("method is required")
+      : { kind: "other", method: "", name: null };
+  if (typeof method !== "string") return invalid("method must be a text");
+  if (!Object.hasOwn(value, "id")) return { kind: "other", method, name: null };
+  if (typeof id !== "string" && typeof id !== "number")
+    return invalid("id must be a text or a number");
+  if (!isObject(params))
+    return method === "tools/call"
+      ? invalid("params.name is required")
+      : { kind: "request", id, method, name: null };
+  const within = members.find(({ key }) => key === "params")!;
+  const inParams = repeatedIn(scanObject(text, within.start), ["name", "uri"]);
+  if (inParams !== null) return invalid(`params.${inParams} is given more than once`);
+  const named = method === "resources/read" ? params["uri"] : params["name"];
+  if (method === "tools/call" && (typeof named !== "string" || named === ""))
+    return invalid("params.name is required");
+  return { kind: "request", id, method, name: typeof named === "string" ? named : null };
+}
+
+function invalid(problem: string): RpcMessage {
+  return { kind: "invalid", problem };
+}
+
+/** The first of these names that a member has in another case, or that two members have. */
+function repeatedIn(members: readonly JsonMember[], names: readonly string[]): string | null {
+  for (const name of names) {
+    const alike = members.filter(({ key }) => key.toLowerCase() === name);
+    if (alike.length > 1 || (alike.length === 1 && alike[0]!.key !== name)) return name;
+  }
+  return null;
+}

@@ -1,0 +1,175 @@
+/**
+ * `/mcp/{server}`: MCP's streamable HTTP to a configured server (docs/mcp.md), with Sluice's
+ * credentials in place of the caller's. Each JSON-RPC request is admitted as a request to the
+ * provider `mcp:{server}`, and a call of a tool has the tool as its model. So rules, budgets, keys
+ * and usage records treat them as they treat models. Notifications, answers to the server, streams
+ * of notifications and the end of a session count nowhere; `freePlacesMax` bounds them.
+ */
+import { mcpProvider, modelNameProblem } from "../../shared/domain/target-name.js";
+import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
+import { authorizeCaller, denialOfDense } from "../auth/authorize-caller.js";
+import { callerName, modelProblem } from "../auth/caller.js";
+import { hasMoreValues, unauthenticatedValuesMax } from "../body/count-values.js";
+import { type RpcMessage, readRpcMessage } from "../body/rpc-message.js";
+import type { Gateway, Provider } from "../gateway.js";
+import { unreadBody } from "../http/body-spool.js";
+import { describeJson, forwardRequestHeaders } from "../http/copy-headers.js";
+import type { Exchange } from "../http/exchange.js";
+import { successHeaders } from "../http/limit-headers.js";
+import { freePlacesMax } from "../http/match-route.js";
+import { targetHeader } from "../http/respond.js";
+import type { RequestContext } from "../request-context.js";
+import type { Forwarded } from "../upstream/forwarded.js";
+import { type McpCall, relayMcp } from "../upstream/passthrough/relay-mcp.js";
+import {
+  admitRequest,
+  finishRequest,
+  isRefusedUnread,
+  refuseUnadmitted,
+  settleRequest,
+} from "./admit-and-settle.js";
+import { refuseCaller } from "./refuse-request.js";
+
+/** A POST: one message. Never rejects. */
+export async function mcpRequest(context: RequestContext): Promise<void> {
+  const { gateway, exchange, caller, record } = context;
+  const server = serverAt(gateway, exchange);
+  if (server === null) return refuseUnadmitted(context, noServer(exchange));
+  const isCompressed = exchange.header("content-encoding") !== undefined;
+  if (isCompressed && (await isRefusedUnread(context))) return;
+  const { bodyBytesMax } = gateway.config.server;
+  const read = await exchange.readBody(bodyBytesMax);
+  if (!read.ok) return refuseUnadmitted(context, unreadBody(read, bodyBytesMax));
+  const { bytes } = read;
+  const isDense = (): boolean => hasMoreValues(bytes, unauthenticatedValuesMax);
+  const denied = await denialOfDense(gateway.limiter, caller, isDense);
+  if (denied !== null) return refuseUnadmitted(context, denied);
+  const message = readRpcMessage(bytes);
+  if (message.kind === "invalid")
+    return refuseUnadmitted(
+      context,
+      invalid(`the body must be one JSON-RPC message: ${message.problem}`, "body"),
+    );
+  if (message.kind === "request") exchange.rpcId = message.id;
+  const mismatch = headerProblem(exchange, message);
+  if (mismatch !== null) return refuseUnadmitted(context, mismatch);
+  if (message.kind === "other") return passFreely(context, server, bytes);
+  const tool = message.method === "tools/call" ? message.name! : "";
+  const problem = modelNameProblem(tool);
+  if (problem !== null) return refuseUnadmitted(context, invalid(problem, "params.name"));
+  const { name: provider } = server.config;
+  const target = { provider, model: tool };
+  record.model = `${provider}/${tool}`;
+  const admitted = await admitRequest(context, {
+    targets: [target],
+    model: record.model,
+    modelNames: [record.model],
+  });
+  if (admitted === null) return;
+  const forwarded = await relayMcp(exchange, {
+    ...callOf(context, server, bytes),
+    rpcId: message.id,
+    headers: [...successHeaders(admitted.headers), "x-sluice-target", targetHeader(target)],
+  });
+  settleRequest(context, admitted.admission, forwarded);
+}
+
+/** A GET or DELETE: a stream of notifications, or the end of a session. Never rejects. */
+export async function mcpSession(context: RequestContext): Promise<void> {
+  const { gateway, exchange, caller } = context;
+  const server = serverAt(gateway, exchange);
+  if (server === null) return refuseUnadmitted(context, noServer(exchange));
+  const problem = modelProblem(caller, [`${server.config.name}/`]);
+  if (problem !== null) return refuseUnadmitted(context, problem);
+  const relayed = relayMcp(exchange, callOf(context, server, null));
+  if (exchange.method === "DELETE") return endFree(context, await relayed);
+  // A stopping proxy needn't wait for notifications: clients open the stream again.
+  const session = { drain: () => exchange.cut() };
+  gateway.sessions.add(session);
+  const forwarded = await relayed;
+  gateway.sessions.remove(session);
+  endFree(context, forwarded);
+}
+
+/** A message that no rule counts, of a caller that no admission has checked. */
+async function passFreely(context: RequestContext, server: Provider, bytes: Buffer): Promise<void> {
+  const { gateway, exchange, record } = context;
+  const authorized = await authorizeCaller(gateway.limiter, context.caller, "model");
+  if (!authorized.ok) return refuseCaller(context, "model", authorized);
+  const { caller } = authorized;
+  record.identified(caller);
+  const problem = modelProblem(caller, [`${server.config.name}/`]);
+  if (problem !== null) return refuseUnadmitted({ ...context, caller }, problem);
+  const name = callerName(caller);
+  if (!gateway.freePlaces.take("mcp_session", name))
+    return refuseUnadmitted(
+      { ...context, caller },
+      failure(
+        "overloaded",
+        `${freePlacesMax.mcp_session} such requests of this caller are running already`,
+      ),
+    );
+  const forwarded = await relayMcp(exchange, callOf(context, server, bytes));
+  gateway.freePlaces.give("mcp_session", name);
+  endFree(context, forwarded);
+}
+
+function endFree({ gateway, exchange, record }: RequestContext, forwarded: Forwarded): void {
+  record.forwarded(forwarded);
+  finishRequest({ gateway, exchange }, forwarded.finish);
+}
+
+function callOf(
+  { gateway, exchange }: RequestContext,
+  { config, passed, passthrough }: Provider,
+  body: Buffer | null,
+): McpCall {
+  const { pathname, search } = new URL(config.baseUrl);
+  const headers = forwardRequestHeaders(exchange.rawHeaders, passed);
+  if (body !== null) describeJson(headers, exchange);
+  return {
+    upstream: passthrough!,
+    provider: config.name,
+    request: { method: exchange.method, path: pathname + search, headers, body },
+    rpcId: null,
+    headers: [],
+    monoMs: gateway.monoMs,
+    setTimer: gateway.setTimer,
+  };
+}
+
+function serverAt(
+  { mcpServers }: Pick<Gateway, "mcpServers">,
+  { path }: Pick<Exchange, "path">,
+): Provider | null {
+  return mcpServers.get(mcpProvider(nameIn(path))) ?? null;
+}
+
+function nameIn(path: string): string {
+  return path.split("/")[2]!.toLowerCase();
+}
+
+function noServer({ path }: Pick<Exchange, "path">): Failure {
+  const name = JSON.stringify(nameIn(path).slice(0, 64));
+  return plainFailure(404, "not_found_error", `no MCP server ${name} is configured`);
+}
+
+/** A header that contradicts the body, so that what is counted could differ from what is run. */
+function headerProblem(
+  exchange: Pick<Exchange, "header">,
+  { method, name }: Exclude<RpcMessage, { readonly kind: "invalid" }>,
+): Failure | null {
+  const ofMethod = exchange.header("mcp-method");
+  if (ofMethod !== undefined && ofMethod !== method)
+    return invalid("the header Mcp-Method differs from the method in the body", "mcp-method");
+  const ofName = exchange.header("mcp-name");
+  if (ofName !== undefined && name !== null && decoded(ofName) !== name)
+    return invalid("the header Mcp-Name differs from the name in the body", "mcp-name");
+  return null;
+}
+
+/** A name that a header can't hold is in base64. */
+function decoded(value: string): string {
+  const [, base64] = /^=\?base64\?(.*)\?=$/.exec(value) ?? [];
+  return base64 === undefined ? value : Buffer.from(base64, "base64").toString("utf8");
+}

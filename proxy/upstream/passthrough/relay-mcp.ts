@@ -1,0 +1,211 @@
+/**
+ * Passes one HTTP request to an MCP server, and its answer to the client: a JSON object, or a
+ * stream of events. The answer to a JSON-RPC request is settled before its last event goes out, so
+ * that a client that sends its next request at that moment finds the slot free.
+ */
+import { isObject, parseJson } from "../../../shared/checked.js";
+import { failure } from "../../../shared/error-code.js";
+import { append } from "../../../shared/long-lists.js";
+import type { RpcId } from "../../body/rpc-message.js";
+import { headerOf, pairsWhose, passResponseHeaders } from "../../http/copy-headers.js";
+import type { Exchange } from "../../http/exchange.js";
+import { replyFailure } from "../../http/respond.js";
+import { unmetered } from "../../usage/count-usage.js";
+import { ResponseMeter } from "../../usage/response-meter.js";
+import { AnswerRelay, type Ending } from "../answer-relay.js";
+import { unansweredFailure } from "../errors/provider-failure.js";
+import type { UpstreamFailure } from "../errors/upstream-failure.js";
+import { type Forwarded, goneEnding } from "../forwarded.js";
+import type { UpstreamCall } from "../upstream.js";
+import type { PassthroughRequest, PassthroughUpstream } from "./passthrough-upstream.js";
+
+/** Larger events, and larger answers in JSON, pass as they come. */
+const heldEventBytesMax = 1024 * 1024;
+/** How long a stream may go on after the answer that it is for. */
+const afterAnswerMs = 1000;
+
+export interface McpCall {
+  readonly upstream: PassthroughUpstream;
+  /** `mcp:` and the server's name. */
+  readonly provider: string;
+  readonly request: PassthroughRequest;
+  /** The id of the JSON-RPC request; null for anything else, such as a stream of notifications. */
+  readonly rpcId: RpcId | null;
+  /** Headers of every answer, besides the request id. */
+  readonly headers: readonly string[];
+  readonly monoMs: () => number;
+  readonly setTimer: (ms: number, run: () => void) => () => void;
+}
+
+/** Never rejects. */
+export function relayMcp(exchange: Exchange, call: McpCall): Promise<Forwarded> {
+  return new Promise((resolve) => {
+    const relay = new McpRelay(exchange, call, (forwarded) =>
+      resolve({ ...forwarded, isNameKnown: relay.isResult }),
+    );
+    relay.start();
+  });
+}
+
+const nothing = Buffer.alloc(0);
+
+class McpRelay extends AnswerRelay<McpCall & { readonly operation: null; promptBytes(): number }> {
+  /** Whether the server has answered with a result that isn't an error. */
+  isResult = false;
+  #headers: string[] = [];
+  #isStream = false;
+  /** Whether the end of the answer is looked for. */
+  #isHeld = false;
+  #held: Buffer = nothing;
+
+  constructor(exchange: Exchange, call: McpCall, resolve: (forwarded: Forwarded) => void) {
+    const what = { ...call, operation: null, promptBytes: () => 0 };
+    const meter = new ResponseMeter(what, null, exchange.memory);
+    super(exchange, what, meter, resolve);
+  }
+
+  protected send(): UpstreamCall {
+    return this.what.upstream.send(this.what.request, this);
+  }
+
+  protected ownHeaders(): readonly string[] {
+    return this.what.headers;
+  }
+
+  protected begun(rawHeaders: readonly (Buffer | string)[]): void {
+    const { status, what } = this;
+    this.firstByteMonoMs = what.monoMs();
+    // A client would answer its challenge at the server's issuer, with a token for Sluice.
+    if (status === 401 || status === 403) return this.#refuse("provider_credentials");
+    if (status >= 300 && status < 400) return this.#refuse("provider_unavailable");
+    this.#headers = pairsWhose(
+      passResponseHeaders(rawHeaders, []),
+      (name) => !/^(?:www-authenticate$|x-ratelimit-)/i.test(name),
+    );
+    this.#headers.push("x-request-id", this.exchange.id);
+    append(this.#headers, what.headers);
+    this.#isStream = headerOf(rawHeaders, "content-type")
+      .toLowerCase()
+      .startsWith("text/event-stream");
+    this.#isHeld = what.rpcId !== null;
+    if (this.#isStream || !this.#isHeld) this.exchange.begin(status, this.#headers);
+  }
+
+  #refuse(code: "provider_credentials" | "provider_unavailable"): void {
+    const { provider } = this.what;
+    this.abortCall();
+    const why =
+      code === "provider_credentials"
+        ? `refuses Sluice's credentials (${this.status}): check api_key and headers of the server`
+        : `answered ${this.status}, a redirect: put the address that it names into url`;
+    const refused = { ...failure(code, `MCP server ${provider.slice(4)} ${why}`), provider };
+    this.#end({
+      status: refused.status,
+      outcome: "upstream_error",
+      finish: () => replyFailure(this.exchange, "model", refused, this.ownHeaders()),
+    });
+  }
+
+  #end(ending: Ending, timedOut = false): void {
+    this.end(unmetered, ending, { timedOut });
+  }
+
+  protected passed(chunk: Buffer): void {
+    if (!this.#isHeld) return this.write(chunk);
+    const held = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    const end = this.#isStream ? endOfEvents(held) : 0;
+    const events = held.subarray(0, end);
+    this.#held = held.subarray(end);
+    if (end > 0 && this.#answers(events)) return this.#complete(events);
+    if (end > 0) this.write(events);
+    if (this.#held.length > heldEventBytesMax) this.#release();
+  }
+
+  /** Gives up looking for the end of the answer. */
+  #release(): void {
+    this.#isHeld = false;
+    this.isResult = true;
+    if (!this.exchange.begun) this.exchange.begin(this.status, this.#headers);
+    const held = this.#held;
+    this.#held = nothing;
+    this.write(held);
+  }
+
+  /** Whether one of these events, or this body, is the answer to the request. */
+  #answers(bytes: Buffer): boolean {
+    if (!bytes.includes('"result"') && !bytes.includes('"error"')) return false;
+    const text = bytes.toString("utf8");
+    const datas = this.#isStream ? text.split(/(?:\r\n|\r|\n){2}/).map(dataOf) : [text];
+    return datas.some((data) => {
+      const message = parseJson(data);
+      if (!isObject(message) || message["method"] !== undefined) return false;
+      const { id, result, error } = message;
+      if (id !== this.what.rpcId || (result === undefined && error === undefined)) return false;
+      this.isResult = isObject(result) && result["isError"] !== true;
+      return true;
+    });
+  }
+
+  /** Ends the client's answer; the server's may have an end yet to come. */
+  #complete(last: Buffer): void {
+    this.what.setTimer(afterAnswerMs, () => this.abortCall());
+    this.#finish(last);
+  }
+
+  protected completed(): void {
+    const held = this.#held;
+    if (this.#isHeld && !this.#isStream) this.#answers(held);
+    this.#finish(held);
+  }
+
+  #finish(last: Buffer): void {
+    const { status, exchange } = this;
+    this.#end({
+      status,
+      outcome: status >= 500 ? "upstream_error" : "complete",
+      finish: () => {
+        if (!exchange.begun) exchange.begin(status, this.#headers);
+        if (last.length > 0) exchange.write(last);
+        exchange.end();
+      },
+    });
+  }
+
+  protected override onGone(): void {
+    this.abortCall();
+    this.#end({ ...goneEnding(this.exchange), finish: () => {} });
+  }
+
+  protected failed(cause: UpstreamFailure): void {
+    const { exchange, status, what } = this;
+    if (exchange.gone) return this.onGone();
+    const timedOut = cause.kind === "timed_out";
+    if (exchange.begun)
+      return this.#end({ status, outcome: "upstream_cut", finish: () => exchange.cut() }, timedOut);
+    const failed = unansweredFailure(what.provider, status !== 0, cause);
+    this.#end({
+      status: failed.status,
+      outcome: this.unansweredOutcome(cause),
+      finish: () => replyFailure(exchange, "model", failed, this.ownHeaders()),
+    });
+  }
+}
+
+/** Where the last complete event ends; 0 without one. */
+function endOfEvents(bytes: Buffer): number {
+  let end = 0;
+  for (const blank of ["\n\n", "\r\n\r\n", "\r\r"]) {
+    const at = bytes.lastIndexOf(blank);
+    if (at !== -1) end = Math.max(end, at + blank.length);
+  }
+  return end;
+}
+
+/** The data of an event; its lines are joined as the standard says. */
+function dataOf(event: string): string {
+  return event
+    .split(/\r\n|\r|\n/)
+    .filter((line) => line.startsWith("data:"))
+    .map((line) => line.slice("data:".length))
+    .join("\n");
+}
