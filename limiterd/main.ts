@@ -198,6 +198,7 @@ async function openState(
     usageEnabled: config.usageEnabled,
     background: config.background,
     quotaTemplatesEntitled: config.quotaTemplatesEntitled,
+    tokenWeights: config.rateLimits.tokenWeights,
     budgetsEnabled: config.budgets.enabled,
     unpriced: config.budgets.unpriced,
     inertReason: createInertReason(config),

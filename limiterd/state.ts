@@ -8,6 +8,7 @@ import type { Inert, InertReason } from "../shared/config/inert-rule.js";
 import type { BudgetDefinition, Unpriced } from "../shared/domain/budget.js";
 import { emptySum, type MoneySum } from "../shared/domain/money.js";
 import type { RuleDefinition } from "../shared/domain/rule.js";
+import type { TokenWeights } from "../shared/domain/token-weights.js";
 import type { LimitCounts } from "../shared/limit-files/limits-plan.js";
 import { limiterMetrics } from "../shared/metrics/limiter-metrics.js";
 import type { ProcessReading } from "../shared/metrics/process-reading.js";
@@ -49,6 +50,8 @@ export interface DaemonSettings {
   readonly usageEnabled: boolean;
   readonly background: BackgroundConfig;
   readonly quotaTemplatesEntitled: boolean;
+  /** For rules without weights of their own; null: each token counts as one. */
+  readonly tokenWeights: TokenWeights | null;
   readonly budgetsEnabled: boolean;
   /** For budgets that don't say it. */
   readonly unpriced: Unpriced;

@@ -6,6 +6,7 @@ import { subjectWithModels } from "../../shared/domain/limited-models.js";
 import { periodLabel, type RuleKey } from "../../shared/domain/rule.js";
 import { formatCount } from "../text/number-text.js";
 import { renderFields } from "../text/table.js";
+import { capWords } from "./rule-table.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -38,7 +39,9 @@ function refusedText({ requests, refused, refused_for: why }: Fields): string {
   const share =
     typeof requests === "number" && typeof refused === "number" ? (100 * refused) / requests : 0;
   const parts = Object.entries(isObject(why) ? why : {}).flatMap(([dimension, count]) =>
-    typeof count === "number" && count > 0 ? [`by ${dimension} ${formatCount(count)}`] : [],
+    typeof count === "number" && count > 0
+      ? [`by ${dimension.replace("_", " ")} ${formatCount(count)}`]
+      : [],
   );
   return `${countOf(refused)} (${share < 0.1 ? "<0.1" : share.toFixed(1)} %): ${parts.join(", ")}`;
 }
@@ -51,11 +54,7 @@ function pathsText(paths: unknown): string {
 }
 
 function capsText(caps: unknown): string {
-  const { max_requests: requests, max_tokens: tokens } = isObject(caps) ? caps : {};
-  return [
-    ...(typeof requests === "number" ? [`${formatCount(requests)} requests`] : []),
-    ...(typeof tokens === "number" ? [`${formatCount(tokens)} tokens`] : []),
-  ].join(", ");
+  return capWords(isObject(caps) ? caps : {}, formatCount).join(", ");
 }
 
 function notes({ start, oldest_record_at: oldest, late, inert }: Fields): string[] {

@@ -4,6 +4,7 @@
  */
 import { isObject } from "../../shared/checked.js";
 import { spentElsewhereText } from "../../shared/usage/hosts-text.js";
+import { plainUsd } from "../text/number-text.js";
 import { type Column, renderTable } from "../text/table.js";
 import type { LimitList, Listed } from "./list-limits.js";
 import { isTemplate, overrideLines, sourceText, subjectText, untilReset } from "./rule-table.js";
@@ -17,9 +18,9 @@ export function budgetColumns(nowMs: number): readonly Column<Listed>[] {
     {
       title: "SPENT",
       align: "right",
-      text: (budget) => (isTemplate(budget) ? "-" : formatUsd(budget["spent"])),
+      text: (budget) => (isTemplate(budget) ? "-" : plainUsd(budget["spent"])),
     },
-    { title: "AMOUNT", align: "right", text: (budget) => formatUsd(budget["amount"]) },
+    { title: "AMOUNT", align: "right", text: (budget) => plainUsd(budget["amount"]) },
     { title: "USED", align: "right", text: usedRatio },
     { title: "RUNS OUT", align: "right", text: (budget) => runsOut(budget, nowMs) },
     { title: "ENDS IN", align: "right", text: (budget) => untilReset(budget["period_end"], nowMs) },
@@ -40,7 +41,7 @@ export function renderBudgets({ items, serverTime }: LimitList): string {
     ...[...reasons].map((reason) => `inert: ${reason}`),
     ...overrideLines(items, {
       command: "budgets",
-      declaredText: ({ amount }) => formatUsd(amount),
+      declaredText: ({ amount }) => plainUsd(amount),
     }),
   ].join("\n");
 }
@@ -69,11 +70,4 @@ function runsOut(budget: Listed, nowMs: number): string {
   const at = isObject(forecast) ? forecast["exhausts_at"] : null;
   if (isTemplate(budget) || typeof at !== "string") return "-";
   return Date.parse(at) <= nowMs ? "now" : untilReset(at, nowMs);
-}
-
-/** US dollars with two decimals, or with as many as it has. */
-export function formatUsd(usd: unknown): string {
-  if (typeof usd !== "number") return "-";
-  const twoDecimals = usd.toFixed(2);
-  return `$${Number(twoDecimals) === usd ? twoDecimals : String(usd)}`;
 }

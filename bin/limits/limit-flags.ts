@@ -31,6 +31,8 @@ interface Switch {
   readonly key: string;
   readonly field: string;
   readonly meaning: string;
+  /** Its value as the body has it; absent: unchanged. */
+  readonly read?: (typed: unknown) => unknown;
 }
 
 export interface FlagForm<S extends string> {
@@ -82,7 +84,7 @@ export function writesFromFlags<S extends string>(
   const problems: ArgumentProblem[] = [...subjectProblems(form, subject, flags.scope)];
   const typed = [...longForm(form, flags, problems), ...shortForm(form, flags)];
   if (typed.length === 0 && problems.length === 0) {
-    const expected = `--period with ${listed(longFlags, " or ")}, or one of ${listed(shortFlags, ", ")}`;
+    const expected = `--period with ${oneOf(longFlags)}, or one of ${listed(shortFlags, ", ")}`;
     problems.push({ message: `nothing to set: give ${expected}`, param: null });
   }
   const writes: Write<S>[] = [];
@@ -97,7 +99,7 @@ export function writesFromFlags<S extends string>(
       ...Object.fromEntries(
         switches
           .filter(({ key }) => flags[key] !== undefined)
-          .map(({ key, field }) => [field, flags[key]]),
+          .map(({ key, field, read }) => [field, read?.(flags[key]) ?? flags[key]]),
       ),
     };
     // The daemon checks the entitlement to per-child rules: it has the configuration in use.
@@ -168,13 +170,13 @@ function longForm<S extends string>(
   const { longFlags, readNumber } = form;
   const period = periodFromFlags(flags);
   const given = longFlags.flatMap(({ name, field }) =>
-    typedIn(flags, name).map((text) => [field, readNumber(text) ?? text] as const),
+    typedIn(flags, camelCase(name)).map((text) => [field, readNumber(text) ?? text] as const),
   );
   const short = shortForm(form, flags).flatMap(({ flagOf }) => Object.values(flagOf));
   if (Object.keys(period).length > 0 && given.length === 0 && short.length > 0) {
     const flag = flags.period === undefined ? "--period-seconds" : "--period";
     problems.push({
-      message: `${flag} goes with ${listed(longFlags, " or ")}: leave it out beside ${short.join(", ")}`,
+      message: `${flag} goes with ${oneOf(longFlags)}: leave it out beside ${short.join(", ")}`,
       param: flag,
     });
     return [];
@@ -189,7 +191,7 @@ function longForm<S extends string>(
     ];
   if (given.length > 0)
     problems.push({
-      message: `--period or --period-seconds is required beside ${listed(longFlags, " and ")}`,
+      message: `--period or --period-seconds is required beside ${listed(longFlags, ", ")}`,
       param: "--period",
     });
   return [];
@@ -213,9 +215,18 @@ function shortForm<S extends string>(
   return [...byPeriod.values()];
 }
 
+/** Commander's name for a flag. */
+function camelCase(name: string): string {
+  return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
 function typedIn(flags: SetFlags, name: string): readonly string[] {
   const text = flags[name];
   return typeof text === "string" ? [text] : [];
+}
+
+function oneOf(flags: readonly { readonly name: string }[]): string {
+  return `${flags.length > 1 ? "one of " : ""}${listed(flags, ", ")}`;
 }
 
 function listed(flags: readonly { readonly name: string }[], separator: string): string {

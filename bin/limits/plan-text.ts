@@ -5,9 +5,9 @@ import type {
   LimitCounts,
   LimitsPlan,
 } from "../../shared/limit-files/limits-plan.js";
+import { plainUsd } from "../text/number-text.js";
 import { type Column, renderTable } from "../text/table.js";
-import { formatUsd } from "./budget-table.js";
-import { nameOf, sourceText } from "./rule-table.js";
+import { capWords, nameOf, sourceText } from "./rule-table.js";
 
 const marks: Readonly<Record<LimitAction, string>> = {
   add: "+",
@@ -109,17 +109,12 @@ function configText({ declared_at: at, declared_line: line }: LimitChangeItem): 
 }
 
 function valuesText({
-  max_requests: requests,
-  max_tokens: tokens,
   amount,
   per_child: perChild,
   host_only: hostOnly,
   unpriced,
+  ...caps
 }: NonNullable<LimitChangeItem["after"]>): string {
-  const values = [
-    ...(requests === undefined ? [] : [`${requests} requests`]),
-    ...(tokens === undefined ? [] : [`${tokens} tokens`]),
-    ...(amount === undefined ? [] : [formatUsd(amount)]),
-  ];
+  const values = [...capWords(caps), ...(amount === undefined ? [] : [plainUsd(amount)])];
   return `${values.join(", ")}${perChild ? " for each child" : ""}${hostOnly === true ? " on each host" : ""}${unpriced === undefined ? "" : `, unpriced: ${unpriced}`}`;
 }

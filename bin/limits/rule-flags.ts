@@ -1,7 +1,14 @@
 /** The flags of `sluice limits set`. Pure. */
-import { numberOf } from "../../shared/config/kinds/number-kinds.js";
+import { amountOf } from "../../shared/config/kinds/number-kinds.js";
 import { parseRuleWrite, ruleGrammar, type Scope } from "../../shared/domain/rule.js";
+import { weightsOfText } from "../../shared/domain/token-weights.js";
 import type { FlagForm } from "./limit-flags.js";
+
+const periods = [
+  { letter: "m", seconds: 60, word: "minute" },
+  { letter: "h", seconds: 3600, word: "hour" },
+  { letter: "d", seconds: 86_400, word: "day" },
+];
 
 /** The short flags have the names that the variables use too (docs/reference/configuration.md). */
 export const ruleFlags: FlagForm<Scope> = {
@@ -15,6 +22,9 @@ export const ruleFlags: FlagForm<Scope> = {
         "requests per period; with --period concurrent, requests in flight; 0 with --models bans them",
     },
     { name: "tokens", field: "max_tokens", meaning: "tokens per period" },
+    { name: "input-tokens", field: "max_input_tokens", meaning: "input tokens per period" },
+    { name: "output-tokens", field: "max_output_tokens", meaning: "output tokens per period" },
+    { name: "cost", field: "max_cost", meaning: "US dollars per period" },
   ],
   shortFlags: [
     {
@@ -53,6 +63,14 @@ export const ruleFlags: FlagForm<Scope> = {
       field: "max_tokens",
       meaning: "tokens per day",
     },
+    ...(["input", "output"] as const).flatMap((part) =>
+      periods.map(({ letter, seconds, word }) => ({
+        name: `${part[0]}tp${letter}`,
+        period: { period_seconds: seconds },
+        field: `max_${part}_tokens`,
+        meaning: `${part} tokens per ${word}`,
+      })),
+    ),
     {
       name: "concurrent",
       period: { period_seconds: 0 },
@@ -67,7 +85,15 @@ export const ruleFlags: FlagForm<Scope> = {
       field: "host_only",
       meaning: "each host counts for itself, although hosts share other limits",
     },
+    {
+      flag: "--token-weights <weights>",
+      key: "tokenWeights",
+      field: "token_weights",
+      meaning:
+        "how many tokens a token of each kind counts as, such as 'cached=0.1,cache_write=1.25'",
+      read: weightsOfText,
+    },
   ],
-  readNumber: numberOf,
+  readNumber: amountOf,
   parse: parseRuleWrite,
 };

@@ -4,7 +4,9 @@
  */
 import { isObject } from "../../shared/checked.js";
 import { declaredPlace } from "../../shared/domain/rule.js";
+import { type TokenWeights, textOfWeights } from "../../shared/domain/token-weights.js";
 import { formatDuration } from "../text/duration.js";
+import { plainUsd } from "../text/number-text.js";
 import { type Column, renderTable } from "../text/table.js";
 import type { LimitList, Listed } from "./list-limits.js";
 
@@ -22,7 +24,7 @@ export function ruleColumns(nowMs: number): readonly Column<Listed>[] {
     {
       title: "TOKENS",
       align: "right",
-      text: (rule) => (isConcurrent(rule) ? "-" : usedOf(rule, "tokens_used", "max_tokens")),
+      text: tokensText,
     },
     {
       title: "IN FLIGHT",
@@ -68,12 +70,49 @@ export function overrideLines(
 }
 
 /** The caps that the configuration declares. */
-function capsText({ max_requests: requests, max_tokens: tokens }: Listed): string {
-  const caps = [
-    ...(typeof requests === "number" ? [`${requests} requests`] : []),
-    ...(typeof tokens === "number" ? [`${tokens} tokens`] : []),
+function capsText(overrides: Listed): string {
+  return capWords(overrides).join(" and ");
+}
+
+/** The caps and the weights in words, as far as they are set: `12 requests`, `$5`. */
+export function capWords(
+  caps: Readonly<Record<string, unknown>>,
+  format: (count: number) => string = String,
+): readonly string[] {
+  const { max_cost: cost, token_weights: weights } = caps;
+  return [
+    ...(["requests", "tokens", "input_tokens", "output_tokens"] as const).flatMap((name) => {
+      const cap = caps[`max_${name}`];
+      return typeof cap === "number" ? [`${format(cap)} ${name.replace("_", " ")}`] : [];
+    }),
+    ...(typeof cost === "number" ? [plainUsd(cost)] : []),
+    ...(isObject(weights) ? [`weights ${textOfWeights(weights as TokenWeights)}`] : []),
   ];
-  return caps.join(" and ");
+}
+
+/** The use of all caps over time beside requests: `12/100`, `3/50 in`, `7/50 out`, `$1/$5`. */
+function tokensText(rule: Listed): string {
+  if (isConcurrent(rule)) return "-";
+  const used = [
+    usedOf(rule, "tokens_used", "max_tokens"),
+    ...measureWords.map(([name, word]) => {
+      const text = usedOf(rule, `${name}_used`, `max_${name}`);
+      return text === "-" ? "-" : `${text} ${word}`;
+    }),
+    costOf(rule),
+  ].filter((text) => text !== "-");
+  return used.length === 0 ? "-" : used.join(", ");
+}
+
+const measureWords = [
+  ["input_tokens", "in"],
+  ["output_tokens", "out"],
+] as const;
+
+function costOf(rule: Listed): string {
+  const { max_cost: cap, cost_used: used } = rule;
+  if (typeof cap !== "number") return "-";
+  return `${isTemplate(rule) || typeof used !== "number" ? "-" : plainUsd(used)}/${plainUsd(cap)}`;
 }
 
 /** `manual`; or `config`, with the file and the line or the variable to change. */

@@ -155,6 +155,9 @@ function usedShare(item: Listed): number {
       item["max_requests"],
     ),
     share(item["tokens_used"], item["max_tokens"]),
+    share(item["input_tokens_used"], item["max_input_tokens"]),
+    share(item["output_tokens_used"], item["max_output_tokens"]),
+    share(item["cost_used"], item["max_cost"]),
     share(item["spent"], item["amount"]),
   );
 }

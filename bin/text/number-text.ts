@@ -33,3 +33,10 @@ export function formatUsd(usd: number, decimals: number): string {
   const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
   return `$${usd.toLocaleString("en-US", digits)}`;
 }
+
+/** US dollars with two decimals, or with as many as the amount has; `-` for no number. */
+export function plainUsd(usd: unknown): string {
+  if (typeof usd !== "number") return "-";
+  const twoDecimals = usd.toFixed(2);
+  return `$${Number(twoDecimals) === usd ? twoDecimals : String(usd)}`;
+}

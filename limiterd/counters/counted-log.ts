@@ -27,7 +27,11 @@ export class CountedLog {
     const known = counter.loggedAt * numbersPerHalf;
     if (counter.loggedBatch === this.#batch && this.#numbers[known] === startMs) {
       this.#numbers[known + 1]! += requests;
-      this.#numbers[known + 2]! += tokens;
+      // Costs in pico-dollars may add up to more than an integer holds.
+      this.#numbers[known + 2] = Math.min(
+        this.#numbers[known + 2]! + tokens,
+        Number.MAX_SAFE_INTEGER,
+      );
       return;
     }
     const at = this.size * numbersPerHalf;

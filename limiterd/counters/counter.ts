@@ -5,6 +5,7 @@
  */
 import {
   type DeclaredAt,
+  type Measure,
   type RuleDefinition,
   type RuleSource,
   ruleId,
@@ -19,6 +20,8 @@ export interface RuleFields {
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
   readonly sinceLsn: number;
+  /** As `sinceLsn`, of measures whose caps are newer than the rule. */
+  readonly measuresSince?: Readonly<Partial<Record<Measure, number>>>;
 }
 
 /** The state of the book in which a rule is made. */
@@ -27,9 +30,11 @@ interface RuleMaking {
   readonly resets: number;
   readonly nowMs: number;
   readonly childrenOf: (rule: Rule) => ChildCounters;
+  readonly measure?: Measure | null;
 }
 
 const noChildren: readonly ChildCounters[] = [];
+const noParts: readonly Rule[] = [];
 
 /**
  * A rule with its counters. Fields that each request reads come first, here and in `Counter`: V8
@@ -39,6 +44,8 @@ export class Rule {
   /** Caps may be edited in place; everything else is the rule's identity. */
   definition: RuleDefinition;
   readonly periodMs: number;
+  /** What its windows count beside requests; null: tokens. */
+  readonly measure: Measure | null;
   /**
    * How many resets of all rules have been applied to it; `ownUnread` until its own window is
    * loaded.
@@ -47,6 +54,11 @@ export class Rule {
   #own: Counter | null = null;
   /** Null: only this host counts. */
   shares: RuleShares | null = null;
+  /**
+   * The windows of the rule's caps on measures. A part has the rule's subject, and its cap as
+   * `maxTokens`; it isn't listed.
+   */
+  parts: readonly Rule[] = noParts;
   readonly id: string;
   source: RuleSource;
   readonly createdAtMs: number;
@@ -70,13 +82,14 @@ export class Rule {
   /** `id`: the rule's id if the caller has it, which avoids a new text. */
   constructor(
     fields: RuleFields,
-    { resets, nowMs, childrenOf }: RuleMaking,
+    { resets, nowMs, childrenOf, measure = null }: RuleMaking,
     id = ruleId(fields.definition),
   ) {
     const { definition, source, createdAtMs, updatedAtMs, sinceLsn } = fields;
     this.id = id;
     this.definition = ownDefinition(definition);
     this.periodMs = definition.periodSeconds * 1000;
+    this.measure = measure;
     this.source = source;
     this.createdAtMs = createdAtMs;
     this.updatedAtMs = updatedAtMs;
@@ -133,8 +146,21 @@ function ownDefinition({
   perChild,
   hostOnly = false,
   models,
+  measureCaps,
+  tokenWeights,
 }: RuleDefinition): RuleDefinition {
-  return { scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly, models };
+  return {
+    scope,
+    subject,
+    periodSeconds,
+    maxRequests,
+    maxTokens,
+    perChild,
+    hostOnly,
+    models,
+    measureCaps,
+    tokenWeights,
+  };
 }
 
 /** One window and gauge: a rule's own, or that of one direct child of a template. */

@@ -8,7 +8,10 @@ import { type StoredWindow, splitWindowKey, windowKey } from "./window.js";
 
 /** The rule book. */
 interface Rules {
-  readonly rules: ReadonlyMap<string, Rule>;
+  readonly ruleSet: {
+    /** A rule or a part of one. */
+    find(id: string): Rule | undefined;
+  };
   /** Applies every reset to a rule, and reads its own window. */
   fresh(rule: Rule): Rule;
 }
@@ -54,7 +57,7 @@ export class UnreadWindows {
 /** Loads a window of the store, unless it is already in memory. False if it is stale. */
 export function loadWindow(book: Rules, key: string, window: StoredWindow): boolean {
   const { ruleId, child } = splitWindowKey(key);
-  const known = book.rules.get(ruleId);
+  const known = book.ruleSet.find(ruleId);
   // The rule doesn't exist, or has become or stopped being a template.
   if (known === undefined || (known.own !== null) !== (child === "")) return false;
   const rule = book.fresh(known);

@@ -10,6 +10,7 @@ import type { Settle } from "../../shared/wire/message-to-daemon.js";
 import { acknowledge, type HeldLease, type PeerState } from "../peer.js";
 import { charge, countSettle, releaseLease, releaseTarget, settleFacts } from "../rules/charge.js";
 import { isSameTarget, matchAll } from "../rules/rule-book.js";
+import type { RecordedUse, Use } from "../rules/used.js";
 import type { DaemonState } from "../state.js";
 import { finalOf, withdrawalOf } from "../usage/pending-responses.js";
 import { recordOf, type UsageRecord } from "../usage/usage-records.js";
@@ -109,16 +110,26 @@ function recordFinal(
   addRecord(state, final, nowMs);
   const moreCost = (final.totalCost ?? 0) + (withdrawal.totalCost ?? 0);
   if (moreCost > 0) addCost(state.counts.cost, moreCost);
-  const tokens = totalOf(final) - totalOf(charged);
-  // Windows aren't reduced: they are short, so most of an overestimate has already left them.
-  if (tokens <= 0 || !state.settings.rateLimitsEnabled) return;
+  const { rateLimitsEnabled, tokenWeights } = state.settings;
+  if (!rateLimitsEnabled) return;
   const { userPath, model } = charged;
   const counters = matchAll(state.book, userPath, { provider, model }, nowMs);
-  charge(state.book, counters, { atMs: final.atMs, requests: 0, tokens }, nowMs);
-}
-
-function totalOf({ inputTokens, outputTokens }: UsageRecord): number {
-  return inputTokens + outputTokens;
+  const used = (recorded: RecordedUse): { readonly tokens: number; readonly use: Use } => ({
+    tokens: recorded.inputTokens + recorded.outputTokens,
+    use: { recorded, tokenWeights },
+  });
+  // Windows aren't reduced: they are short, so most of an overestimate has already left them.
+  charge(
+    state.book,
+    counters,
+    {
+      atMs: final.atMs,
+      requests: 0,
+      ...used(final),
+      charged: used({ ...charged, totalCost: 0 - (withdrawal.totalCost ?? 0) }),
+    },
+    nowMs,
+  );
 }
 
 /** Budgets first: they may look up earlier spend in the sums. */

@@ -2,7 +2,7 @@
  * Restores the rules of the store and applies the configuration's. Not here: their windows
  * (`restore.ts`).
  */
-import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
+import { hasSameCaps, type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import { append } from "../../shared/long-lists.js";
 import type { Rule } from "../counters/counter.js";
 import type { RuleBook } from "../rules/rule-book.js";
@@ -54,8 +54,7 @@ export function restoreRules(
 function isSameRule(a: RuleDefinition, b: RuleDefinition): boolean {
   return (
     a.subject === b.subject &&
-    a.maxRequests === b.maxRequests &&
-    a.maxTokens === b.maxTokens &&
+    hasSameCaps(a, b) &&
     a.perChild === b.perChild &&
     a.hostOnly === (b.hostOnly ?? false)
   );
@@ -83,7 +82,7 @@ export function applyConfigured(
   for (const rule of book.rules.values()) {
     if (rule.source !== "config" || declared.has(rule)) continue;
     book.delete(rule.definition);
-    append(changes, ruleRemovals(rule.id));
+    append(changes, ruleRemovals(rule));
   }
   for (const definition of written)
     changes.push(ruleChange(book.put(definition, { source: "config", ...at })));

@@ -54,7 +54,7 @@ export async function removeStaleWindows(
   for (let i = 0; i < keys.length; i += windowsPerSlice) {
     const gone = keys.slice(i, i + windowsPerSlice).filter((key) => {
       const { ruleId, child } = splitWindowKey(key);
-      const rule = book.rules.get(ruleId);
+      const rule = book.ruleSet.find(ruleId);
       return rule === undefined || (child === "" ? rule.own === null : !rule.children.has(child));
     });
     await writer.write(gone.map((key) => ({ table: "windows", key, value: undefined })));

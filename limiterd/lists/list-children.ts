@@ -5,6 +5,7 @@
 import type { ChildItem, ChildList } from "../../shared/api/rule-item.js";
 import { formatMillis } from "../../shared/time.js";
 import type { ChildCounters, Counter, Rule } from "../counters/counter.js";
+import { countersOf } from "../rules/rule-book.js";
 import { fullest, type Slices } from "./fullest.js";
 import { type ListQuery, matches } from "./list-query.js";
 import { liveCounts, usedRatio } from "./list-rules.js";
@@ -24,11 +25,11 @@ export async function listChildren(
   const names = await fullest(
     namesOf(children),
     query.limit,
-    (name) => (matches(query, name) ? usedRatio(children.copy(name)!, nowMs) : null),
+    (name) => (matches(query, name) ? usedRatio(countersOf(children.copy(name)!), nowMs) : null),
     slices,
   );
   const counters = names.map((name) => children.copy(name)).filter((child) => child !== undefined);
-  await others?.refresh(counters);
+  await others?.refresh(counters.flatMap((child) => [child, ...countersOf(child).parts]));
   const items = names.flatMap((name) => {
     // A child that was removed meanwhile is no longer full.
     const child = children.copy(name);
@@ -57,7 +58,7 @@ function* namesOf(children: ChildCounters): Generator<string> {
 function childItem(counter: Counter, nowMs: number): ChildItem {
   return {
     subject: counter.subject,
-    ...liveCounts(counter, nowMs),
-    used_ratio: usedRatio(counter, nowMs),
+    ...liveCounts(countersOf(counter), nowMs),
+    used_ratio: usedRatio(countersOf(counter), nowMs),
   };
 }

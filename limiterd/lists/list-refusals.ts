@@ -5,6 +5,7 @@
 import type { BreachItem, RefusalItem, RefusalPage } from "../../shared/api/refusal-item.js";
 import { budgetPeriodLabel } from "../../shared/domain/budget.js";
 import { modelsField } from "../../shared/domain/limited-models.js";
+import { costUsd } from "../../shared/domain/money.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import { periodLabel } from "../../shared/domain/rule.js";
 import { targetName } from "../../shared/domain/target-name.js";
@@ -129,7 +130,7 @@ export function explainBreach(breach: Breach | BudgetBreach): BreachItem {
       ...modelsField(models),
     },
     dimension,
-    cap,
+    cap: dimension === "cost" ? costUsd(cap) : cap,
     retry_after: retryAfter(breach),
   };
 }

@@ -6,7 +6,9 @@
 import type { RuleCounts, RuleItem, RulePage } from "../../shared/api/rule-item.js";
 import type { InertReason } from "../../shared/config/inert-rule.js";
 import { modelsField } from "../../shared/domain/limited-models.js";
+import { costUsd } from "../../shared/domain/money.js";
 import {
+  capFields,
   compareRules,
   periodLabel,
   type RuleDefinition,
@@ -18,7 +20,7 @@ import { formatMillis, formatSeconds } from "../../shared/time.js";
 import type { Counter, Rule } from "../counters/counter.js";
 import { estimateRequests, rollWindow, secondsToCaps, slidingTokens } from "../counters/window.js";
 import type { DeclaredLimits } from "../declared-limits.js";
-import type { RuleBook } from "../rules/rule-book.js";
+import { countersOf, type RuleBook, type RuleCounters } from "../rules/rule-book.js";
 import { countsOf } from "../rules/success-headers.js";
 import { fullest } from "./fullest.js";
 import {
@@ -96,8 +98,7 @@ function keyOf(after: string): RuleKey {
 
 function listItem(book: RuleBook, rule: Rule, options: ListOptions): RuleItem {
   const { nowMs, inertReason, configFile: file } = options;
-  const { scope, subject, periodSeconds, models, maxRequests, maxTokens, perChild } =
-    rule.definition;
+  const { scope, subject, periodSeconds, models, perChild } = rule.definition;
   const hostOnly = rule.definition.hostOnly === true;
   const inert = inertReason(rule.definition);
   return {
@@ -110,11 +111,10 @@ function listItem(book: RuleBook, rule: Rule, options: ListOptions): RuleItem {
     period_label: periodLabel(periodSeconds),
     period_seconds: periodSeconds,
     ...modelsField(models),
-    ...(maxRequests === null ? {} : { max_requests: maxRequests }),
-    ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
+    ...capFields(rule.definition),
     ...(rule.own === null
       ? { requests_used: 0, tokens_used: 0, in_flight: 0 }
-      : liveCounts(rule.own, nowMs)),
+      : liveCounts(countersOf(rule.own), nowMs)),
     ...(inert === null ? {} : { inert }),
     source: rule.source,
     ...declared(rule, { file, section: "rate_limits" }),
@@ -131,28 +131,33 @@ function overridden(
 ): Pick<RuleItem, "overrides"> {
   const theirs = rule.source === "manual" ? all.get(rule.id) : null;
   if (theirs === null) return {};
-  const { maxRequests, maxTokens, perChild, hostOnly } = theirs.definition;
+  const { perChild, hostOnly } = theirs.definition;
   return {
     overrides: {
       ...placed(theirs.definition, theirs.at, { file, section: "rate_limits" }),
       per_child: perChild,
       ...(hostOnly === true ? { host_only: true } : {}),
-      ...(maxRequests === null ? {} : { max_requests: maxRequests }),
-      ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
+      ...capFields(theirs.definition),
     },
   };
 }
 
 /** The used ratio of a rule; 0 for a template, and for a rule that has counted nothing yet. */
 function ratioOf({ counted }: Rule, nowMs: number): number {
-  return counted === null ? 0 : usedRatio(counted, nowMs);
+  return counted === null ? 0 : usedRatio(countersOf(counted), nowMs);
 }
 
 /**
  * The used ratio of the fullest cap; above 1 if tokens exceed the cap, and 0 for a ban. Rolls the
  * window to now.
  */
-export function usedRatio(counter: Counter, ownNowMs: number): number {
+export function usedRatio({ counter, parts }: RuleCounters, nowMs: number): number {
+  let ratio = ratioOfCounter(counter, nowMs);
+  for (const part of parts) ratio = Math.max(ratio, ratioOfCounter(part, nowMs));
+  return ratio;
+}
+
+function ratioOfCounter(counter: Counter, ownNowMs: number): number {
   const { rule } = counter;
   const { maxRequests, maxTokens } = rule.definition;
   if (maxRequests === 0) return 0;
@@ -166,7 +171,7 @@ export function usedRatio(counter: Counter, ownNowMs: number): number {
 }
 
 /** The counts of a counter with the API's names. Rolls the window to now. */
-export function liveCounts(counter: Counter, ownNowMs: number): RuleCounts {
+export function liveCounts({ counter, parts }: RuleCounters, ownNowMs: number): RuleCounts {
   const { rule } = counter;
   const { maxRequests, maxTokens } = rule.definition;
   rollWindow(counter.window, rule.periodMs, ownNowMs);
@@ -181,7 +186,7 @@ export function liveCounts(counter: Counter, ownNowMs: number): RuleCounts {
   }
   const requestsUsed = estimateRequests(window, rule.periodMs, nowMs);
   const tokensUsed = slidingTokens(window, rule.periodMs, nowMs);
-  const exhaustedIn = secondsToCaps(window, rule.periodMs, nowMs, rule.definition);
+  const exhaustedIn = secondsToFirst([counter, ...parts], ownNowMs);
   return {
     requests_used: requestsUsed,
     tokens_used: tokensUsed,
@@ -190,8 +195,35 @@ export function liveCounts(counter: Counter, ownNowMs: number): RuleCounts {
       ? {}
       : { requests_remaining: Math.max(0, maxRequests - requestsUsed) }),
     ...(maxTokens === null ? {} : { tokens_remaining: Math.max(0, maxTokens - tokensUsed) }),
+    ...Object.fromEntries(parts.flatMap((part) => countsOfPart(part, ownNowMs))),
     window_start: formatSeconds(window.startMs),
     window_end: formatSeconds(window.startMs + rule.periodMs),
     ...(exhaustedIn === null ? {} : { exhausted_in_seconds: exhaustedIn }),
   };
+}
+
+/** The first of `secondsToCaps`; null if none is reached, or one has been. Windows are rolled. */
+function secondsToFirst(counters: readonly Counter[], ownNowMs: number): number | null {
+  let first: number | null = null;
+  for (const counter of counters) {
+    const { periodMs, definition } = counter.rule;
+    if (ratioOfCounter(counter, ownNowMs) >= 1) return null;
+    const { window, nowMs } = countsOf(counter, ownNowMs);
+    const seconds = secondsToCaps(window, periodMs, nowMs, definition);
+    if (seconds !== null && (first === null || seconds < first)) first = seconds;
+  }
+  return first;
+}
+
+function countsOfPart(part: Counter, ownNowMs: number): readonly (readonly [string, number])[] {
+  const { measure, periodMs, definition } = part.rule;
+  rollWindow(part.window, periodMs, ownNowMs);
+  const { window, nowMs } = countsOf(part, ownNowMs);
+  const used = slidingTokens(window, periodMs, nowMs);
+  const remaining = Math.max(0, definition.maxTokens! - used);
+  const shown = (count: number): number => (measure === "cost" ? costUsd(count) : count);
+  return [
+    [`${measure}_used`, shown(used)],
+    [`${measure}_remaining`, shown(remaining)],
+  ];
 }

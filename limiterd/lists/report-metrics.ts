@@ -5,10 +5,11 @@
 import type { DaemonStatus } from "../../shared/api/gateway-status.js";
 import { budgetPeriodLabel } from "../../shared/domain/budget.js";
 import { subjectWithModels } from "../../shared/domain/limited-models.js";
-import { periodLabel } from "../../shared/domain/rule.js";
+import { measures, periodLabel } from "../../shared/domain/rule.js";
 import { limiterMetrics } from "../../shared/metrics/limiter-metrics.js";
 import type { MetricsAnswer, ReportedSeries } from "../../shared/metrics/metrics-answer.js";
 import type { ManagedKey } from "../keys/key-ring.js";
+import { countersOf } from "../rules/rule-book.js";
 import type { DaemonState } from "../state.js";
 import { liveCounts } from "./list-rules.js";
 import { money } from "./spend/budget-money.js";
@@ -188,9 +189,9 @@ function ruleSeries({ book }: DaemonState, max: number, nowMs: number): LimitSer
     // Skip rules that are left out, because reading `own` would create their counters.
     if (listed.definition.perChild || rules++ >= max) continue;
     const { definition, own } = book.fresh(listed);
-    const { scope, periodSeconds, maxRequests, maxTokens } = definition;
+    const { scope, periodSeconds, maxRequests, maxTokens, measureCaps } = definition;
     const names = [scope, subjectWithModels(definition), periodLabel(periodSeconds)];
-    const counts = liveCounts(own!, nowMs);
+    const counts = liveCounts(countersOf(own!), nowMs);
     const add = (dimension: string, used: number, limit: number | null): void => {
       if (limit === null) return;
       const labels = [...names, dimension];
@@ -198,6 +199,8 @@ function ruleSeries({ book }: DaemonState, max: number, nowMs: number): LimitSer
     };
     add(periodSeconds === 0 ? "concurrent" : "requests", counts.requests_used, maxRequests);
     add("tokens", counts.tokens_used, maxTokens);
+    for (const measure of measures)
+      add(measure, counts[`${measure}_used`] ?? 0, measureCaps?.[measure] ?? null);
     series.push(seriesOf("ruleInFlight", names, counts.in_flight));
   }
   return { series, leftOut: Math.max(0, rules - max) };

@@ -14,6 +14,7 @@ import { rollWindow } from "../counters/window.js";
 import type { HeldLease, KnownProxy, PeerState, Recounted, RecountedAttempt } from "../peer.js";
 import { type Epochs, isLost } from "../store/epochs.js";
 import { isOfTarget, isSameTarget, matchAll, matchTarget, type RuleBook } from "./rule-book.js";
+import { amountOf, type Use } from "./used.js";
 
 /** Takes a slot on each of the counters. */
 export function hold(counters: readonly Counter[]): void {
@@ -37,7 +38,11 @@ interface Charge {
   readonly atMs: number;
   /** −1 takes back what was counted. */
   readonly requests: number;
+  /** Without weights. */
   readonly tokens: number;
+  readonly use?: Use;
+  /** What was charged of it already; a window isn't reduced if it was more. */
+  readonly charged?: { readonly tokens: number; readonly use: Use };
   /**
    * The batch of the journal that counted the requests before, if any; the cluster's counters
    * include them then.
@@ -51,14 +56,16 @@ interface Charge {
 export function charge(
   book: Pick<RuleBook, "count">,
   counters: readonly Counter[],
-  { atMs, requests, tokens, lsn, appliesTo }: Charge,
+  { atMs, requests, tokens: all, use, charged, lsn, appliesTo }: Charge,
   nowMs: number,
 ): void {
-  if (requests === 0 && tokens === 0) return;
   for (const counter of counters) {
-    const { window } = counter;
-    const { periodMs } = counter.rule;
+    const { rule, window } = counter;
+    const { periodMs } = rule;
     if (periodMs === 0 || (appliesTo !== undefined && !appliesTo(counter))) continue;
+    const before = charged === undefined ? 0 : amountOf(rule, charged.tokens, charged.use);
+    const tokens = Math.max(0, amountOf(rule, all, use) - before);
+    if (requests === 0 && tokens === 0) continue;
     // A child that isn't kept has no counts to take back.
     if (requests >= 0) keepChild(counter);
     rollWindow(window, periodMs, nowMs);
@@ -185,13 +192,16 @@ export function countSettle(
 function chargeTokens(
   book: RuleBook,
   { message: { userPath, target }, held }: ArrivedSettle,
-  { endedAtMs, tokens }: SettleFacts,
+  facts: SettleFacts,
   nowMs: number,
 ): void {
+  const { endedAtMs, tokens } = facts;
+  // What has no tokens may have a cost.
+  if (tokens === 0 && facts.recorded === null) return;
   const isThere = held !== undefined && isSameTarget(held.target, target);
   const counters =
     stillMet(isThere ? held : undefined, book) ?? matchAll(book, userPath, target, nowMs);
-  charge(book, counters, { atMs: endedAtMs, requests: 0, tokens }, nowMs);
+  charge(book, counters, { atMs: endedAtMs, requests: 0, tokens, use: facts }, nowMs);
 }
 
 /** Takes back the attempt at a target that was never sent a request. */
@@ -278,7 +288,7 @@ interface ArrivedSettle {
   readonly held: HeldLease | undefined;
 }
 
-interface SettleFacts {
+interface SettleFacts extends Use {
   /** The admission's log sequence number; 0: there was none, so this settle counts the request. */
   readonly lsn: number;
   readonly requestAtMs: number;
@@ -286,11 +296,15 @@ interface SettleFacts {
   readonly targetLsn: number;
   readonly targetAtMs: number;
   readonly endedAtMs: number;
+  /** Without weights. */
   readonly tokens: number;
 }
 
 interface SettleFactsOptions {
-  readonly settings: { readonly rateLimitsEnabled: boolean; readonly usageEnabled: boolean };
+  readonly settings: Pick<Use, "tokenWeights"> & {
+    readonly rateLimitsEnabled: boolean;
+    readonly usageEnabled: boolean;
+  };
   readonly book: Pick<RuleBook, "sinceMs">;
 }
 
@@ -300,7 +314,8 @@ export function settleFacts(
   { message }: ArrivedSettle,
   nowMs: number,
 ): SettleFacts {
-  const { rateLimitsEnabled, usageEnabled } = settings;
+  const { rateLimitsEnabled, usageEnabled, tokenWeights } = settings;
+  const isCharged = rateLimitsEnabled && usageEnabled;
   const startedAtMs = Math.max(0, nowMs - message.startedAgoMs);
   const targetStartedAtMs =
     message.targetStartedAgoMs === undefined
@@ -320,8 +335,9 @@ export function settleFacts(
     endedAtMs: Math.max(0, nowMs - message.endedAgoMs),
     // More tokens are a bug of the proxy. They are cut, because a proxy would resend a refused
     // settle.
-    tokens:
-      rateLimitsEnabled && usageEnabled ? Math.min(message.tokens, 2 * tokensPerResponseMax) : 0,
+    tokens: isCharged ? Math.min(message.tokens, 2 * tokensPerResponseMax) : 0,
+    recorded: isCharged ? message.record : null,
+    tokenWeights,
   };
 }
 

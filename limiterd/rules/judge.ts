@@ -218,7 +218,12 @@ export function longestBreach(
       longest = { counter, dimension: "requests", cap: maxRequests!, waitSeconds: requestsWait };
     const tokensWait = waitOfTokens(counter, options);
     if (tokensWait > 0 && isLonger(tokensWait, longest))
-      longest = { counter, dimension: "tokens", cap: maxTokens!, waitSeconds: tokensWait };
+      longest = {
+        counter,
+        dimension: counter.rule.measure ?? "tokens",
+        cap: maxTokens!,
+        waitSeconds: tokensWait,
+      };
   }
   return longest;
 }
@@ -247,7 +252,9 @@ export function waitOfRequests(counter: Counter, { nowMs }: BreachOptions): numb
   return waitForRequests(window, rule.periodMs, nowMs, maxRequests);
 }
 
-/** As `waitOfRequests`, for tokens; also 0 if tokens aren't enforced. */
+/**
+ * As `waitOfRequests`, for tokens, or for the measure of a part; also 0 if tokens aren't enforced.
+ */
 export function waitOfTokens(counter: Counter, { nowMs, tokensEnforced }: BreachOptions): number {
   const { rule, window } = counter;
   const { maxTokens } = rule.definition;

@@ -6,6 +6,10 @@ import { childrenPerTemplateMax } from "../../shared/bounds.js";
 import type { ModelNamings } from "../../shared/config/model-name.js";
 import {
   compareRules,
+  countedCap,
+  type Measure,
+  measureId,
+  measures,
   type RuleDefinition,
   type RuleKey,
   type RuleSource,
@@ -69,13 +73,13 @@ export class RuleBook {
     this.#counterPool = new CounterPool(hashKey, childrenMax);
     this.#index = new RuleIndex({ providers, fresh: (rule) => this.fresh(rule) });
     this.#templates = new Templates(this.#counterPool, {
-      current: (id) => this.ruleSet.get(id),
+      current: (id) => this.ruleSet.find(id),
       fresh: (rule) => this.fresh(rule),
       read: (rule, child) => this.unread?.readChild(rule, child) === true,
     });
     this.#dirty = new DirtyWindows(
       this.#counterPool,
-      (rule) => this.ruleSet.get(rule.id) === this.fresh(rule),
+      (rule) => this.ruleSet.find(rule.id) === this.fresh(rule),
     );
   }
 
@@ -110,17 +114,46 @@ export class RuleBook {
     const times = { updatedAtMs: nowMs, sinceLsn: lsn };
     if (known === null) return this.#make({ definition, source, createdAtMs, ...times }, nowMs);
     if (known.definition.perChild === definition.perChild) {
-      if (known.edit(definition, source, nowMs)) this.shareAnew(known);
+      const isElsewhere = known.edit(definition, source, nowMs);
+      if (isElsewhere) this.shareAnew(known);
+      this.#editParts(known, { nowMs, lsn, isElsewhere });
       return known;
     }
     this.#remove(known);
     return this.#make({ definition, source, createdAtMs: known.createdAtMs, ...times }, nowMs);
   }
 
+  /** Makes, edits and removes the parts of an edited rule. */
+  #editParts(
+    rule: Rule,
+    edit: { readonly nowMs: number; readonly lsn: number; readonly isElsewhere: boolean },
+  ): void {
+    const { definition, source, updatedAtMs } = rule;
+    if (rule.parts.length === 0 && definition.measureCaps === undefined) return;
+    const times = { createdAtMs: edit.nowMs, updatedAtMs, sinceLsn: edit.lsn };
+    const known = new Map(rule.parts.map((part) => [part.measure, part]));
+    const parts: Rule[] = [];
+    for (const measure of measures) {
+      const part = known.get(measure);
+      const cap = definition.measureCaps?.[measure];
+      if (cap === undefined) {
+        if (part !== undefined) this.#removePart(part);
+      } else if (part === undefined)
+        parts.push(this.#makePart(rule, measure, { definition, source, ...times }, edit.nowMs));
+      else {
+        part.edit(partOf(definition, measure), source, edit.nowMs);
+        if (edit.isElsewhere) this.shareAnew(part);
+        parts.push(part);
+      }
+    }
+    rule.parts = parts;
+  }
+
   /** Adds a rule from the store under its id, before any reset; its windows are loaded lazily. */
   restore(fields: RuleFields, nowMs: number, id?: string): Rule {
     const rule = this.#make(fields, nowMs, id);
     rule.resets = ownUnread;
+    for (const part of rule.parts) part.resets = ownUnread;
     return rule;
   }
 
@@ -137,6 +170,7 @@ export class RuleBook {
    */
   reset(rule: Rule, lsn: number): void {
     this.#clear(this.fresh(rule), lsn);
+    for (const part of rule.parts) this.#clear(part, lsn);
     // Settles of requests in flight must find the new counters.
     this.#version++;
   }
@@ -157,6 +191,7 @@ export class RuleBook {
     rule.resets = this.#resets;
     if (this.#resets > 0) this.#clear(rule, this.#lastResetLsn);
     if (resets === ownUnread) this.unread?.readOwn(rule);
+    for (const part of rule.parts) this.fresh(part);
     return rule;
   }
 
@@ -261,7 +296,35 @@ export class RuleBook {
     this.#index.add(rule);
     if (rule.definition.perChild) this.#templates.add(rule);
     this.#version++;
+    const { measureCaps } = rule.definition;
+    if (measureCaps !== undefined)
+      rule.parts = measures.flatMap((measure) =>
+        measureCaps[measure] === undefined ? [] : [this.#makePart(rule, measure, fields, nowMs)],
+      );
     return rule;
+  }
+
+  #makePart(rule: Rule, measure: Measure, fields: RuleFields, nowMs: number): Rule {
+    const { definition, measuresSince } = fields;
+    const sinceLsn = Math.max(fields.sinceLsn, measuresSince?.[measure] ?? 0);
+    const part = new Rule(
+      { ...fields, definition: partOf(definition, measure), sinceLsn },
+      { resets: this.#resets, nowMs, childrenOf: this.#childrenOf, measure },
+      measureId(rule.id, measure),
+    );
+    part.shares = this.sharesOf(part);
+    this.ruleSet.addPart(part);
+    this.#index.add(part);
+    if (definition.perChild) this.#templates.add(part);
+    this.#version++;
+    return part;
+  }
+
+  #removePart(part: Rule): void {
+    this.ruleSet.removePart(part);
+    this.#index.remove(part);
+    this.#version++;
+    this.#templates.remove(part);
   }
 
   #remove(rule: Rule): void {
@@ -269,6 +332,7 @@ export class RuleBook {
     this.#index.remove(rule);
     this.#version++;
     this.#templates.remove(rule);
+    for (const part of rule.parts) this.#removePart(part);
   }
 
   #clear(rule: Rule, lsn: number): void {
@@ -279,6 +343,38 @@ export class RuleBook {
     this.#templates.drop(rule);
   }
 }
+
+/** The definition of the part of a rule that caps a measure. */
+function partOf(definition: RuleDefinition, measure: Measure): RuleDefinition {
+  const { measureCaps, ...rest } = definition;
+  return { ...rest, maxRequests: null, maxTokens: countedCap(measure, measureCaps![measure]!) };
+}
+
+/** The counter of a rule, or of its child, and those of the rule's parts. */
+export interface RuleCounters {
+  readonly counter: Counter;
+  readonly parts: readonly Counter[];
+}
+
+/** The counters of the parts of a rule that has just been read through `fresh`. */
+export function countersOf(counter: Counter): RuleCounters {
+  const { rule, child } = counter;
+  if (rule.parts.length === 0) return { counter, parts: noParts };
+  const parts = rule.parts.flatMap((part) => part.own ?? part.children.copy(child) ?? []);
+  return { counter, parts };
+}
+
+/** Matched counters, each with those of its rule's parts, which follow it. */
+export function byRule(counters: readonly Counter[]): readonly RuleCounters[] {
+  return counters
+    .filter(({ rule }) => rule.measure === null)
+    .map((counter) => ({
+      counter,
+      parts: counters.filter(({ rule }) => counter.rule.parts.includes(rule)),
+    }));
+}
+
+const noParts: readonly Counter[] = [];
 
 /**
  * Finds the counters of a request: the rule book, or copies.

@@ -4,7 +4,7 @@
  * are loaded lazily, and the others in slices once the daemon answers requests
  * (`lifecycle/load-unread.ts`). A start loads all rules on models and providers.
  */
-import { compareRules, type RuleKey, type Scope } from "../../shared/domain/rule.js";
+import { compareRules, idOfRule, type RuleKey, type Scope } from "../../shared/domain/rule.js";
 import { SortedList } from "../../shared/long-lists.js";
 import type { Rule } from "../counters/counter.js";
 import type { Entry, Store } from "../store/store.js";
@@ -29,6 +29,8 @@ interface UnreadRules {
 
 export class RuleSet {
   readonly #rules = new Map<string, Rule>();
+  /** The parts of rules, by id. */
+  readonly #parts = new Map<string, Rule>();
   readonly #sorted = new SortedList<RuleKey, Rule>(compareRules);
   #unread: UnreadRules | null = null;
   /** Ids removed since the start, which the store may still have. */
@@ -75,6 +77,14 @@ export class RuleSet {
     return this.#sorted.all(this.all.values());
   }
 
+  /** A rule or a part of one. */
+  find(id: string): Rule | undefined {
+    const ofRule = idOfRule(id);
+    if (ofRule === id) return this.get(id);
+    this.get(ofRule);
+    return this.#parts.get(id);
+  }
+
   get(id: string): Rule | undefined {
     const known = this.#rules.get(id);
     const isLeft = known === undefined && !this.#removed.has(id);
@@ -99,6 +109,15 @@ export class RuleSet {
     if (this.#unread !== null) this.#removed.add(rule.id);
     // Computed on demand, because all rules of one file may be equally old.
     else if (rule.createdAtMs === this.#sinceMs) this.#sinceMs = null;
+  }
+
+  addPart(part: Rule): void {
+    this.#parts.set(part.id, part);
+    this.noteReset(part.sinceLsn);
+  }
+
+  removePart({ id }: Rule): void {
+    this.#parts.delete(id);
   }
 
   /** Notes a reset at this log sequence number. */

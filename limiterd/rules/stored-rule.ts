@@ -1,36 +1,36 @@
 /**
  * Rules as the store keeps them: `rules`, [scope, subject, periodSeconds, maxRequests, maxTokens,
- * perChild, source, createdAtMs, updatedAtMs, sinceLsn, hostOnly, models] by rule id; `hostOnly`
- * and `models` only where the rule has them. A reset of all rules is one further entry, and so is
- * the note that lets a start load rules lazily.
+ * perChild, source, createdAtMs, updatedAtMs, sinceLsn, hostOnly, models, measures] by rule id; the
+ * last three only where the rule has them, or one of those after it. `measures` is [weights, …[cap,
+ * sinceLsn] of each measure], with null for what isn't set. A reset of all rules is one further
+ * entry, and so is the note that lets a start load rules lazily.
  */
 import { periodSecondsMax } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
 import { isLimitedModels } from "../../shared/domain/limited-models.js";
 import {
+  capFields,
   effectiveSubject,
+  type Measure,
+  measures,
+  parseCaps,
   type RuleDefinition,
-  type RuleSource,
   ruleId,
   scopes,
 } from "../../shared/domain/rule.js";
 import { isMoment } from "../../shared/time.js";
+import type { Rule, RuleFields } from "../counters/counter.js";
 import { windowKey } from "../counters/window.js";
 import type { Change } from "../store/store.js";
 import type { RuleSet } from "./rule-set.js";
 
-interface StoredRule {
-  readonly definition: RuleDefinition;
-  readonly source: RuleSource;
-  readonly createdAtMs: number;
-  readonly updatedAtMs: number;
-  readonly sinceLsn: number;
-}
-
 /** The change that writes a rule as it is now. */
-export function ruleChange(rule: StoredRule & { readonly id: string }): Change {
+export function ruleChange(
+  rule: RuleFields & { readonly id: string; readonly parts?: readonly Rule[] },
+): Change {
   const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly, models } =
     rule.definition;
+  const ofMeasures = measuresToStored(rule);
   return {
     table: "rules",
     key: rule.id,
@@ -45,25 +45,67 @@ export function ruleChange(rule: StoredRule & { readonly id: string }): Change {
       rule.createdAtMs,
       rule.updatedAtMs,
       rule.sinceLsn,
-      ...(hostOnly === true || models !== undefined ? [hostOnly === true] : []),
-      ...(models === undefined ? [] : [models]),
+      ...(hostOnly === true || models !== undefined || ofMeasures !== null
+        ? [hostOnly === true]
+        : []),
+      ...(models !== undefined || ofMeasures !== null ? [models ?? null] : []),
+      ...(ofMeasures === null ? [] : [ofMeasures]),
     ],
   };
+}
+
+/** Null without caps of measures and without weights. */
+function measuresToStored({
+  definition: { measureCaps, tokenWeights },
+  parts = [],
+}: Pick<RuleFields, "definition"> & {
+  readonly parts?: readonly Rule[];
+}): readonly unknown[] | null {
+  if (measureCaps === undefined && tokenWeights === undefined) return null;
+  return [
+    tokenWeights ?? null,
+    ...measures.flatMap((measure) => {
+      const cap = measureCaps?.[measure];
+      const part = parts.find((each) => each.measure === measure);
+      return cap === undefined ? [null, 0] : [cap, part?.sinceLsn ?? 0];
+    }),
+  ];
+}
+
+/** The weights and caps as fields of a body, and since when each cap counts. */
+function measuresFromStored(value: unknown): {
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly since: Readonly<Partial<Record<Measure, number>>>;
+} | null {
+  if (!Array.isArray(value)) return null;
+  const [weights, ...caps] = value as readonly unknown[];
+  const fields: Record<string, unknown> = { token_weights: weights };
+  const since: Partial<Record<Measure, number>> = {};
+  for (const [i, measure] of measures.entries()) {
+    const [cap, sinceLsn] = caps.slice(2 * i, 2 * i + 2);
+    if (!isCount(sinceLsn)) return null;
+    fields[`max_${measure}`] = cap;
+    if (cap !== null) since[measure] = sinceLsn;
+  }
+  return { fields, since };
 }
 
 /**
  * Removes a rule and its own window. Its children's windows are removed when the children are
  * removed from memory.
  */
-export function ruleRemovals(id: string): Change[] {
+export function ruleRemovals({ id, parts }: Pick<Rule, "id" | "parts">): Change[] {
   return [
     { table: "rules", key: id, value: undefined },
     { table: "windows", key: windowKey(id, ""), value: undefined },
+    ...parts.map(
+      (part): Change => ({ table: "windows", key: windowKey(part.id, ""), value: undefined }),
+    ),
   ];
 }
 
 /** Null for what `ruleChange` never wrote. */
-export function ruleFromStored(value: readonly unknown[]): StoredRule | null {
+export function ruleFromStored(value: readonly unknown[]): RuleFields | null {
   const [
     rawScope,
     subject,
@@ -76,8 +118,10 @@ export function ruleFromStored(value: readonly unknown[]): StoredRule | null {
     updatedAtMs,
     sinceLsn,
     hostOnly = false,
-    models,
+    rawModels,
+    rawMeasures,
   ] = value;
+  const models = rawMeasures !== undefined && rawModels === null ? undefined : rawModels;
   const scope = scopes.find((known) => known === rawScope);
   if (
     scope === undefined ||
@@ -98,15 +142,20 @@ export function ruleFromStored(value: readonly unknown[]): StoredRule | null {
   if (models !== undefined && !isLimitedModels(models)) return null;
   if (source !== "manual" && source !== "config") return null;
   if (!isMoment(createdAtMs) || !isMoment(updatedAtMs) || !isCount(sinceLsn)) return null;
+  const definition: RuleDefinition = {
+    ...{ scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly },
+    ...(models === undefined ? {} : { models }),
+  };
+  const stored: RuleFields = { definition, source, createdAtMs, updatedAtMs, sinceLsn };
+  if (rawMeasures === undefined) return stored;
+  const ofMeasures = measuresFromStored(rawMeasures);
+  if (ofMeasures === null) return null;
+  const caps = parseCaps({ ...capFields(definition), ...ofMeasures.fields }, periodSeconds);
+  if (!caps.ok) return null;
   return {
-    definition: {
-      ...{ scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly },
-      ...(models === undefined ? {} : { models }),
-    },
-    source,
-    createdAtMs,
-    updatedAtMs,
-    sinceLsn,
+    ...stored,
+    definition: { ...definition, ...caps.value },
+    measuresSince: ofMeasures.since,
   };
 }
 
@@ -114,7 +163,7 @@ export function ruleFromStored(value: readonly unknown[]): StoredRule | null {
  * The id of a rule that was read under a key: the key itself, unless it doesn't match the rule.
  * Reusing the key avoids copying and hashing a new text.
  */
-export function storedRuleId(key: string | number, { definition }: StoredRule): string {
+export function storedRuleId(key: string | number, { definition }: RuleFields): string {
   const { scope, subject, periodSeconds, models } = definition;
   if (models !== undefined) return ruleId(definition);
   const effective = effectiveSubject(scope, subject);
@@ -183,6 +232,8 @@ export function configuredText(rules: readonly RuleDefinition[]): string {
       rule;
     text += `${scope}\n${subject}\n${periodSeconds}\n${maxRequests}\n${maxTokens}\n${perChild}\n${hostOnly === true ? "host_only\n" : ""}`;
     if (models !== undefined) text += `models\n${models}\n`;
+    if (rule.measureCaps !== undefined || rule.tokenWeights !== undefined)
+      text += `caps\n${JSON.stringify(capFields(rule))}\n`;
   }
   return text;
 }

@@ -2,7 +2,8 @@
  * The numbers of the success headers: what the rules have left after the request. Not here: the
  * names and texts, which the proxy adds.
  */
-import type { SuccessHeaders } from "../../shared/domain/verdict.js";
+import type { Measure } from "../../shared/domain/rule.js";
+import type { Left, SuccessHeaders } from "../../shared/domain/verdict.js";
 import type { Counter } from "../counters/counter.js";
 import { estimateRequests, type SharedView, slidingTokens } from "../counters/window.js";
 import type { BreachOptions } from "./judge.js";
@@ -17,6 +18,7 @@ export function headersOfCounters(
 ): SuccessHeaders | null {
   let requests: SuccessHeaders["requests"] = null;
   let tokens: SuccessHeaders["tokens"] = null;
+  let ofMeasures: Partial<Record<Measure, Left>> | undefined;
   for (const counter of counters) {
     const { rule } = counter;
     if (rule.periodMs === 0) continue;
@@ -33,14 +35,17 @@ export function headersOfCounters(
     }
     if (maxTokens !== null && tokensEnforced) {
       const remaining = Math.max(0, maxTokens - slidingTokens(window, rule.periodMs, nowMs));
-      if (tokens === null || remaining < tokens.remaining)
-        tokens = {
-          limit: maxTokens,
-          remaining,
-          resetSeconds: secondsToEnd(window.startMs + rule.periodMs, nowMs),
-        };
+      const { measure } = rule;
+      const least = measure === null ? tokens : (ofMeasures?.[measure] ?? null);
+      if (least === null || remaining < least.remaining) {
+        const resetSeconds = secondsToEnd(window.startMs + rule.periodMs, nowMs);
+        const left = { limit: maxTokens, remaining, resetSeconds };
+        if (measure === null) tokens = left;
+        else ofMeasures = { ...ofMeasures, [measure]: left };
+      }
     }
   }
+  if (ofMeasures !== undefined) return { requests, tokens, measures: ofMeasures };
   return requests === null && tokens === null ? null : { requests, tokens };
 }
 

@@ -2,7 +2,9 @@
  * The headers of limits (docs/reference/http-api.md, "Rate limit headers"): on a 429 the time to
  * wait and the limit that was reached, on other responses what is left.
  */
-import type { Breach, SuccessHeaders } from "../../shared/domain/verdict.js";
+import { usdText } from "../../shared/domain/money.js";
+import type { Measure } from "../../shared/domain/rule.js";
+import type { Breach, Dimension, Left, SuccessHeaders } from "../../shared/domain/verdict.js";
 
 /** The official SDKs ignore waits over a minute and retry at once, unless a header forbids it. */
 const retryableSecondsMax = 60;
@@ -11,20 +13,34 @@ export function isLongWait(waitSeconds: number): boolean {
   return waitSeconds > retryableSecondsMax;
 }
 
+/** The ends of the names of the headers; other dimensions have none. */
+const headerNames: ReadonlyMap<Dimension, string> = new Map([
+  ["requests", "requests"],
+  ["tokens", "tokens"],
+  ["input_tokens", "input-tokens"],
+  ["output_tokens", "output-tokens"],
+  ["cost", "cost"],
+]);
+
+/** Three headers: the limit, what is left, and the seconds until the reset. */
+function triple(dimension: Dimension, { limit, remaining, resetSeconds }: Left): readonly string[] {
+  const name = headerNames.get(dimension);
+  if (name === undefined) return [];
+  const text = dimension === "cost" ? usdText : String;
+  return [
+    `x-ratelimit-limit-${name}`,
+    text(limit),
+    `x-ratelimit-remaining-${name}`,
+    text(remaining),
+    `x-ratelimit-reset-${name}`,
+    String(resetSeconds),
+  ];
+}
+
 /** The headers of a 429: how long to wait, and the limit that was reached. */
 export function refusalHeaders({ dimension, cap, waitSeconds }: Breach): string[] {
-  const wait = String(waitSeconds);
-  const headers = waitHeaders(waitSeconds);
-  if (dimension !== "requests" && dimension !== "tokens") return headers;
-  headers.push(
-    `x-ratelimit-limit-${dimension}`,
-    String(cap),
-    `x-ratelimit-remaining-${dimension}`,
-    "0",
-    `x-ratelimit-reset-${dimension}`,
-    wait,
-  );
-  return headers;
+  const reached = { limit: cap, remaining: 0, resetSeconds: waitSeconds };
+  return [...waitHeaders(waitSeconds), ...triple(dimension, reached)];
 }
 
 /** How long to wait, for every client: `retry-after` in seconds, the SDKs' own in milliseconds. */
@@ -36,26 +52,15 @@ export function waitHeaders(waitSeconds: number): string[] {
 
 /** The headers of the most constrained rule, for every response to an admitted request. */
 export function successHeaders(headers: SuccessHeaders | null): string[] {
-  const flat: string[] = [];
-  if (headers === null) return flat;
-  const { requests, tokens } = headers;
-  if (requests !== null)
-    flat.push(
-      "x-ratelimit-limit-requests",
-      String(requests.limit),
-      "x-ratelimit-remaining-requests",
-      String(requests.remaining),
-      "x-ratelimit-reset-requests",
-      String(requests.resetSeconds),
-    );
-  if (tokens !== null)
-    flat.push(
-      "x-ratelimit-limit-tokens",
-      String(tokens.limit),
-      "x-ratelimit-remaining-tokens",
-      String(tokens.remaining),
-      "x-ratelimit-reset-tokens",
-      String(tokens.resetSeconds),
-    );
-  return flat;
+  if (headers === null) return [];
+  const { requests, tokens, measures } = headers;
+  const flat = [
+    ...(requests === null ? [] : triple("requests", requests)),
+    ...(tokens === null ? [] : triple("tokens", tokens)),
+  ];
+  if (measures === undefined) return flat;
+  return [
+    ...flat,
+    ...Object.entries(measures).flatMap(([measure, left]) => triple(measure as Measure, left)),
+  ];
 }

@@ -2,7 +2,8 @@
  * Rules and their counts as GET /admin/rate-limits lists them, the children of a template, and the
  * report of what a rule would have refused (docs/reference/admin-api.md, "Rules").
  */
-import type { RuleSource, Scope } from "../domain/rule.js";
+import type { CapFields, Measure, RuleSource, Scope } from "../domain/rule.js";
+import type { Dimension } from "../domain/verdict.js";
 import type { ListPage, Timed } from "./list-page.js";
 
 /** The period of a rule, and the models that it is for. */
@@ -23,10 +24,7 @@ export interface RuleName extends RulePeriod {
 }
 
 /** The caps of a rule; an unset one is absent. */
-export interface RuleCaps {
-  readonly max_requests?: number;
-  readonly max_tokens?: number;
-}
+export type RuleCaps = CapFields;
 
 /** Which hosts a rule's counters cover. */
 export interface RuleHosts {
@@ -34,13 +32,18 @@ export interface RuleHosts {
   readonly host_only?: true;
 }
 
+/** The counts of caps on measures: present if the cap is set. `cost` is in US dollars. */
+type MeasureCounts = {
+  readonly [M in Measure as `${M}_used` | `${M}_remaining`]?: number;
+};
+
 /** The counts of a counter in its window, as verdicts use them. */
-export interface RuleCounts {
+export interface RuleCounts extends MeasureCounts {
   /** The sliding estimate; for `concurrent`, the requests in flight. */
   readonly requests_used: number;
   /** Present if `max_requests` is set; at least 0. */
   readonly requests_remaining?: number;
-  /** The sliding estimate; 0 for `concurrent`. */
+  /** The sliding estimate, with the rule's weights; 0 for `concurrent`. */
   readonly tokens_used: number;
   /** Present if `max_tokens` is set; at least 0. */
   readonly tokens_remaining?: number;
@@ -124,15 +127,9 @@ interface BackTestDay {
 }
 
 /** Refused requests by the cap with the longest wait, as in a refusal. */
-export interface RefusedFor {
-  readonly requests: number;
-  readonly tokens: number;
-  readonly concurrent: number;
-  /** Requests for which the template had no room for a new child. */
-  readonly children: number;
-  /** Requests of models that the rule bans. */
-  readonly banned: number;
-}
+export type RefusedFor = Readonly<
+  Record<Exclude<Dimension, Measure>, number> & Partial<Record<Measure, number>>
+>;
 
 /**
  * The answer to POST /admin/rate-limits/test. Complete once `next` is null; until then a partial

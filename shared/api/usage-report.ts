@@ -103,6 +103,9 @@ export interface RateLimitStatus extends RulePeriod, RuleCaps, RuleHosts, RuleCo
   /** Present if that cap is set, as `tokens_usage_ratio`; not clamped. */
   readonly requests_usage_ratio?: number;
   readonly tokens_usage_ratio?: number;
+  readonly input_tokens_usage_ratio?: number;
+  readonly output_tokens_usage_ratio?: number;
+  readonly cost_usage_ratio?: number;
   /** Whether an enforced cap has nothing left. */
   readonly exhausted: boolean;
   /** The reason why the rule isn't enforced as written; present only then. */

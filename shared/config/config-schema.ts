@@ -6,9 +6,10 @@
 import { modelPatternsMax } from "../access/allowed-models.js";
 import { candidatesMax, periodSecondsMax } from "../bounds.js";
 import { amountUsdMax, unpricedChoices } from "../domain/budget.js";
+import { costCapMax } from "../domain/rule.js";
 import { budgetSection, ruleSection } from "./file/read-limit-lists.js";
 import { boolean } from "./kinds/choice-kinds.js";
-import { numberSchema } from "./kinds/number-kinds.js";
+import { numberSchema, tokenWeights } from "./kinds/number-kinds.js";
 import { type JsonSchema, orVariable, type ValueKind, withUnit } from "./kinds/value-kind.js";
 import { presets } from "./presets.js";
 import { jwtSettings } from "./settings/jwt-settings.js";
@@ -312,6 +313,17 @@ const ruleLimit = {
       ...numberSchema("integer", { min: 0, max: Number.MAX_SAFE_INTEGER }),
     },
     max_tokens: { description: "Tokens in the period; not for concurrent.", ...cap },
+    max_input_tokens: { description: "Tokens of the input in the period.", ...cap },
+    max_output_tokens: { description: "Tokens of the output in the period.", ...cap },
+    max_cost: {
+      description: "US dollars in the period.",
+      ...numberSchema("number", { min: 1e-12, max: costCapMax }),
+    },
+    token_weights: {
+      description:
+        "How many tokens each kind of token counts as. Default: rate_limits.token_weights.",
+      ...tokenWeights.schema,
+    },
     host_only: {
       description:
         "Each host counts by it alone, although it shares its limits with others (cluster.url). Default: false.",

@@ -4,6 +4,7 @@ import type { WithCluster } from "../cluster/cluster-config.js";
 import type { BudgetDefinition, Unpriced } from "../domain/budget.js";
 import type { LimitPlaces, RuleDefinition } from "../domain/rule.js";
 import type { Target } from "../domain/target-name.js";
+import type { TokenWeights } from "../domain/token-weights.js";
 import type { LogLevel } from "../log.js";
 import type { TelemetryConfig } from "../metrics/telemetry-config.js";
 import type { Operation } from "../operation.js";
@@ -252,6 +253,8 @@ export interface Config extends TelemetryConfig, WithCluster {
     readonly enabled: boolean;
     /** 0: no periodic write. */
     readonly flushIntervalMs: number;
+    /** For rules without weights of their own; null: each token counts as one. */
+    readonly tokenWeights: TokenWeights | null;
     /** Unique by `ruleId`. */
     readonly rules: readonly RuleDefinition[];
   };

@@ -94,10 +94,15 @@ export function createInertReason({
 }
 
 /** Why a rule's token limit isn't enforced; null if it is. */
-export function tokensInert({ maxTokens }: RuleDefinition, usageEnabled: boolean): string | null {
-  return maxTokens !== null && !usageEnabled
-    ? "token limits need usage tracking, which is off"
-    : null;
+export function tokensInert(
+  { maxTokens, measureCaps = {} }: RuleDefinition,
+  usageEnabled: boolean,
+): string | null {
+  if (usageEnabled) return null;
+  const { cost, ...tokens } = measureCaps;
+  if (maxTokens !== null || Object.keys(tokens).length > 0)
+    return "token limits need usage tracking, which is off";
+  return cost === undefined ? null : "cost limits need usage tracking, which is off";
 }
 
 /**

@@ -5,8 +5,20 @@
 
 import { budgetPeriodLabel } from "./budget.js";
 import { subjectWithModels } from "./limited-models.js";
+import { usdText } from "./money.js";
 import { periodLabel } from "./rule.js";
-import type { Breach, BudgetBreach } from "./verdict.js";
+import type { Breach, BudgetBreach, Dimension } from "./verdict.js";
+
+const kinds: Readonly<Record<Dimension, string>> = {
+  requests: "request",
+  tokens: "token",
+  concurrent: "concurrency",
+  children: "template",
+  banned: "request",
+  input_tokens: "input token",
+  output_tokens: "output token",
+  cost: "cost",
+};
 
 /**
  * `rate limit exceeded for <subject>: <label> request limit of <n> reached`, `budget exceeded for
@@ -26,8 +38,9 @@ export function refusalMessage(breach: Breach | BudgetBreach): string {
   const limit =
     breach.dimension === "concurrent"
       ? "concurrent request"
-      : `${periodLabel(breach.periodSeconds)} ${breach.dimension === "tokens" ? "token" : "request"}`;
-  return `rate limit exceeded for ${subject}: ${limit} limit of ${breach.cap} reached`;
+      : `${periodLabel(breach.periodSeconds)} ${kinds[breach.dimension]}`;
+  const cap = breach.dimension === "cost" ? `$${usdText(breach.cap)}` : breach.cap;
+  return `rate limit exceeded for ${subject}: ${limit} limit of ${cap} reached`;
 }
 
 /** The limit in words: `the day request limit of /team`, or `the monthly budget of /team`. */
@@ -35,15 +48,8 @@ export function limitInWords(breach: Breach | BudgetBreach): string {
   const { dimension, periodSeconds } = breach;
   if (dimension === "budget")
     return `the ${budgetPeriodLabel(periodSeconds)} budget of ${subjectWithModels(breach)}`;
-  const kind = {
-    requests: "request",
-    tokens: "token",
-    concurrent: "concurrency",
-    children: "template",
-    banned: "request",
-  };
   const period = dimension === "concurrent" ? "" : `${periodLabel(periodSeconds)} `;
-  return `the ${period}${kind[dimension]} limit of ${limitedBy(breach)}`;
+  return `the ${period}${kinds[dimension]} limit of ${limitedBy(breach)}`;
 }
 
 function limitedBy(breach: Breach): string {

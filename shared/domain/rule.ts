@@ -17,7 +17,23 @@ import {
   parseWrite,
 } from "./limit-key.js";
 import { parseLimitedModels } from "./limited-models.js";
+import { picoFromUsd } from "./money.js";
 import { isPrintable } from "./target-name.js";
+import { parseTokenWeights, type TokenWeights } from "./token-weights.js";
+
+/**
+ * What a rule caps over time beside requests and all tokens. Each such cap has a window of its own.
+ */
+export const measures = ["input_tokens", "output_tokens", "cost"] as const;
+export type Measure = (typeof measures)[number];
+
+/** The caps of measures; `cost` is in US dollars. Weights apply to tokens of every kind. */
+export interface MeasureCaps {
+  /** Absent without such caps. */
+  readonly measureCaps?: Readonly<Partial<Record<Measure, number>>> | undefined;
+  /** Absent: as `rate_limits.token_weights` says. */
+  readonly tokenWeights?: TokenWeights | undefined;
+}
 
 export const scopes = ["model", "provider", "user_path"] as const;
 export type Scope = (typeof scopes)[number];
@@ -30,7 +46,7 @@ export type RuleKey = LimitKey<Scope>;
  * bans these models. For `concurrent`, `maxRequests` caps the
  * requests in flight.
  */
-interface RuleCaps {
+interface RuleCaps extends MeasureCaps {
   readonly maxRequests: number | null;
   readonly maxTokens: number | null;
   readonly perChild: boolean;
@@ -90,6 +106,17 @@ export function ruleId(key: RuleKey): string {
   return models === undefined ? id : `${id}\n${models}`;
 }
 
+/** The id of the window of one measure of a rule. No other id has an empty line. */
+export function measureId(id: string, measure: Measure): string {
+  return `${id}\n\n${measure}`;
+}
+
+/** The id of the rule of a window. */
+export function idOfRule(id: string): string {
+  const at = id.indexOf("\n\n");
+  return at === -1 ? id : id.slice(0, at);
+}
+
 /** The order of all lists and ties: scope, subject, period, models, ascending. */
 export function compareRules(a: RuleKey, b: RuleKey): number {
   return (
@@ -132,36 +159,155 @@ function checkCap(value: unknown, param: string): Checked<number | null> {
   return good(value);
 }
 
+/** What `parseCaps` returns. */
+interface ParsedCaps extends MeasureCaps {
+  readonly maxRequests: number | null;
+  readonly maxTokens: number | null;
+}
+
 /**
- * The caps of one period: `concurrent` requires `max_requests` and forbids `max_tokens`; other
- * periods require at least one of the two. With `models`, `max_requests` may be 0, alone: a ban.
+ * The caps of one period: `concurrent` requires `max_requests` and forbids the others; other
+ * periods require at least one. With `models`, `max_requests` may be 0, alone: a ban.
  */
 export function parseCaps(
   fields: Readonly<Record<string, unknown>>,
   periodSeconds: number,
   at = "",
-): Checked<{ maxRequests: number | null; maxTokens: number | null }> {
+): Checked<ParsedCaps> {
   const isBan = fields["max_requests"] === 0 && isForSomeModels(fields["models"]);
   const requests = isBan ? good(0) : checkCap(fields["max_requests"], `${at}max_requests`);
   if (!requests.ok) return requests;
   const tokens = checkCap(fields["max_tokens"], `${at}max_tokens`);
   if (!tokens.ok) return tokens;
-  if (isBan && tokens.value !== null)
-    return bad(
-      `${at}max_tokens can't be combined with max_requests 0, which allows no request`,
-      `${at}max_tokens`,
-    );
   const maxRequests = requests.value;
   const maxTokens = tokens.value;
+  const others = parseMeasures(fields, maxTokens !== null, at);
+  if (!others.ok) return others;
+  const { measureCaps = {} } = others.value;
+  const overTime = [
+    ...(maxTokens === null ? [] : ["max_tokens"]),
+    ...Object.keys(measureCaps).map((measure) => `max_${measure}`),
+  ];
+  const [first] = overTime;
+  if (isBan && first !== undefined)
+    return bad(
+      `${at}${first} can't be combined with max_requests 0, which allows no request`,
+      `${at}${first}`,
+    );
   if (periodSeconds === 0) {
-    if (maxTokens !== null)
-      return bad(`${at}max_tokens can't be combined with the period concurrent`, `${at}max_tokens`);
+    if (first !== undefined)
+      return bad(`${at}${first} can't be combined with the period concurrent`, `${at}${first}`);
     if (maxRequests === null)
       return bad(`${at}max_requests is required for the period concurrent`, `${at}max_requests`);
-  } else if (maxRequests === null && maxTokens === null) {
-    return bad(`${at}max_requests or ${at}max_tokens is required`, `${at}max_requests`);
+  } else if (maxRequests === null && first === undefined) {
+    return bad(
+      `${at}max_requests is required, or another cap: max_tokens, max_input_tokens, max_output_tokens or max_cost`,
+      `${at}max_requests`,
+    );
   }
-  return good({ maxRequests, maxTokens });
+  return good({ maxRequests, maxTokens, ...others.value });
+}
+
+/** The largest `max_cost`, in US dollars: a window counts pico-dollars in a safe integer. */
+export const costCapMax = 9000;
+
+/** The cap of a measure as its window counts it: tokens, or pico-dollars. */
+export function countedCap(measure: Measure, cap: number): number {
+  return measure === "cost" ? Math.max(1, picoFromUsd(cap)!) : cap;
+}
+
+function checkMeasure(measure: Measure, value: unknown, param: string): Checked<number | null> {
+  if (measure !== "cost") return checkCap(value, param);
+  if (isAbsent(value)) return good(null);
+  if (typeof value === "number" && value >= 1e-12 && value <= costCapMax) return good(value);
+  return bad(
+    `${param} must be a number of US dollars from 1e-12 to ${costCapMax}, not ${show(value)}${numberAdvice(value)}`,
+    param,
+  );
+}
+
+/** The caps of measures and the weights, which must have tokens to weigh. */
+function parseMeasures(
+  fields: Readonly<Record<string, unknown>>,
+  hasMaxTokens: boolean,
+  at: string,
+): Checked<MeasureCaps> {
+  const caps: Partial<Record<Measure, number>> = {};
+  for (const measure of measures) {
+    const param = `max_${measure}`;
+    const cap = checkMeasure(measure, fields[param], `${at}${param}`);
+    if (!cap.ok) return cap;
+    if (cap.value !== null) caps[measure] = cap.value;
+  }
+  const weights = parseTokenWeights(fields["token_weights"], `${at}token_weights`);
+  if (!weights.ok) return weights;
+  const hasTokens =
+    hasMaxTokens || caps.input_tokens !== undefined || caps.output_tokens !== undefined;
+  if (weights.value !== undefined && !hasTokens)
+    return bad(
+      `${at}token_weights needs ${at}max_tokens, ${at}max_input_tokens or ${at}max_output_tokens`,
+      `${at}token_weights`,
+    );
+  return good({
+    ...(Object.keys(caps).length === 0 ? {} : { measureCaps: caps }),
+    ...(weights.value === undefined ? {} : { tokenWeights: weights.value }),
+  });
+}
+
+/** The fields of bodies and lists that hold a rule's caps and weights; absent ones are unset. */
+export interface CapFields {
+  readonly max_requests?: number;
+  readonly max_tokens?: number;
+  readonly max_input_tokens?: number;
+  readonly max_output_tokens?: number;
+  /** US dollars. */
+  readonly max_cost?: number;
+  readonly token_weights?: TokenWeights;
+}
+
+export const capFieldNames = [
+  "max_requests",
+  "max_tokens",
+  "max_input_tokens",
+  "max_output_tokens",
+  "max_cost",
+  "token_weights",
+] as const satisfies readonly (keyof CapFields)[];
+
+export function capFields({
+  maxRequests,
+  maxTokens,
+  measureCaps,
+  tokenWeights,
+}: Pick<RuleDefinition, "maxRequests" | "maxTokens"> & MeasureCaps): CapFields {
+  return {
+    ...(maxRequests === null ? {} : { max_requests: maxRequests }),
+    ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
+    ...measureFields(measureCaps),
+    ...(tokenWeights === undefined ? {} : { token_weights: tokenWeights }),
+  };
+}
+
+function measureFields(caps: MeasureCaps["measureCaps"]): CapFields {
+  if (caps === undefined) return {};
+  const { input_tokens: input, output_tokens: output, cost } = caps;
+  return {
+    ...(input === undefined ? {} : { max_input_tokens: input }),
+    ...(output === undefined ? {} : { max_output_tokens: output }),
+    ...(cost === undefined ? {} : { max_cost: cost }),
+  };
+}
+
+/** Whether two rules have the same caps and weights. */
+export function hasSameCaps(a: RuleDefinition, b: RuleDefinition): boolean {
+  return (
+    a.maxRequests === b.maxRequests &&
+    a.maxTokens === b.maxTokens &&
+    (a.measureCaps === b.measureCaps ||
+      measures.every((measure) => a.measureCaps?.[measure] === b.measureCaps?.[measure])) &&
+    (a.tokenWeights === b.tokenWeights ||
+      JSON.stringify(a.tokenWeights) === JSON.stringify(b.tokenWeights))
+  );
 }
 
 /** Not `["*"]`, which is for all models. */
@@ -184,7 +330,7 @@ export function parseRuleValues(
   fields: Readonly<Record<string, unknown>>,
   periodSeconds: number,
   at = "",
-): Checked<{ maxRequests: number | null; maxTokens: number | null; hostOnly?: true }> {
+): Checked<ParsedCaps & { hostOnly?: true }> {
   const caps = parseCaps(fields, periodSeconds, at);
   if (!caps.ok) return caps;
   const hostOnly = checkHostOnly(fields["host_only"], at);
@@ -252,7 +398,7 @@ export function parseRuleWrite(
 ): Checked<RuleDefinition> {
   return parseWrite(
     ruleGrammar,
-    { fields: ["max_requests", "max_tokens", "host_only"], parse: parseRuleValues },
+    { fields: [...capFieldNames, "host_only"], parse: parseRuleValues },
     body,
     options,
   );

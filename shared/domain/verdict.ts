@@ -4,30 +4,37 @@
  */
 import type { BudgetScope } from "./budget.js";
 import type { LimitedModels } from "./limited-models.js";
-import type { Scope } from "./rule.js";
+import { type Measure, measures, type Scope } from "./rule.js";
+
+/** What is left of a cap; for `cost` in pico-dollars. */
+export interface Left {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetSeconds: number;
+}
 
 /**
- * The six counts of the success headers (`docs/reference/http-api.md`, "Every response");
- * null where no rule has such a cap. Resets are in seconds.
+ * The counts of the success headers (`docs/reference/http-api.md`, "Every response"); null or
+ * absent where no rule has such a cap.
  */
 export interface SuccessHeaders {
-  readonly requests: {
-    readonly limit: number;
-    readonly remaining: number;
-    readonly resetSeconds: number;
-  } | null;
-  readonly tokens: {
-    readonly limit: number;
-    readonly remaining: number;
-    readonly resetSeconds: number;
-  } | null;
+  readonly requests: Left | null;
+  readonly tokens: Left | null;
+  readonly measures?: Readonly<Partial<Record<Measure, Left>>> | undefined;
 }
 
 /**
  * `children`: a template has its maximum of children, so a new child gets no counter. `banned`: the
  * rule's cap is 0, so it allows no request.
  */
-export const dimensions = ["requests", "tokens", "concurrent", "children", "banned"] as const;
+export const dimensions = [
+  "requests",
+  "tokens",
+  "concurrent",
+  "children",
+  "banned",
+  ...measures,
+] as const;
 export type Dimension = (typeof dimensions)[number];
 
 /** The wait that stands for never: longer than any other, so a target that isn't banned wins. */
@@ -39,6 +46,7 @@ export interface Breach {
   readonly subject: string;
   readonly periodSeconds: number;
   readonly dimension: Dimension;
+  /** In pico-dollars for `cost`. */
   readonly cap: number;
   /** `bannedWaitSeconds` if it is banned. */
   readonly waitSeconds: number;

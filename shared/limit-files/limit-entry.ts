@@ -14,6 +14,9 @@ import {
 import type { KeyGrammar } from "../domain/limit-key.js";
 import { modelsField } from "../domain/limited-models.js";
 import {
+  type CapFields,
+  capFieldNames,
+  capFields,
   parseRuleWrite,
   periodLabel,
   type RuleDefinition,
@@ -30,11 +33,9 @@ interface EntryKey<S extends string> {
   readonly per_child?: true;
 }
 
-interface RuleEntry extends EntryKey<Scope> {
+interface RuleEntry extends EntryKey<Scope>, CapFields {
   readonly limit_key: EntryPeriod;
   readonly models?: readonly string[];
-  readonly max_requests?: number;
-  readonly max_tokens?: number;
   readonly host_only?: true;
 }
 
@@ -46,16 +47,14 @@ interface BudgetEntry extends EntryKey<BudgetScope> {
 }
 
 export function ruleEntry(rule: RuleDefinition): RuleEntry {
-  const { scope, subject, periodSeconds, models, maxRequests, maxTokens, perChild, hostOnly } =
-    rule;
+  const { scope, subject, periodSeconds, models, perChild, hostOnly } = rule;
   return {
     scope,
     subject,
     ...(perChild ? { per_child: true } : {}),
     limit_key: periodOf(ruleGrammar, periodSeconds, periodLabel),
     ...modelsField(models),
-    ...(maxRequests === null ? {} : { max_requests: maxRequests }),
-    ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
+    ...capFields(rule),
     ...(hostOnly === true ? { host_only: true } : {}),
   };
 }
@@ -86,9 +85,10 @@ type Item = Readonly<Record<string, unknown>>;
 
 /** The rule that an item of a list is about. */
 export function ruleOfItem(item: Item): Checked<RuleDefinition> {
-  const { models, max_requests, max_tokens, host_only } = item;
+  const { models, host_only } = item;
+  const caps = Object.fromEntries(capFieldNames.map((name) => [name, item[name]]));
   return parseRuleWrite(
-    { ...keyOfItem(item, ruleGrammar), models, max_requests, max_tokens, host_only },
+    { ...keyOfItem(item, ruleGrammar), models, ...caps, host_only },
     { perChildEntitled: true },
   );
 }

@@ -1,7 +1,7 @@
 /** The changes of a file of limits, as POST /admin/limits answers (docs/reference/admin-api.md). */
 import type { ListPage, Timed } from "../api/list-page.js";
 import type { BudgetScope, Unpriced } from "../domain/budget.js";
-import type { Scope } from "../domain/rule.js";
+import type { CapFields, Scope } from "../domain/rule.js";
 
 /**
  * `take_over`: the configuration declares it, and the file overrides that. `revert`: it was made by
@@ -12,9 +12,7 @@ export const limitActions = ["add", "change", "take_over", "remove", "revert", "
 export type LimitAction = (typeof limitActions)[number];
 
 /** The values of a rule or a budget. */
-interface LimitValues {
-  readonly max_requests?: number;
-  readonly max_tokens?: number;
+interface LimitValues extends CapFields {
   /** For a budget, in US dollars. */
   readonly amount?: number;
   /** For a budget that doesn't leave it to `budgets.unpriced`. */

@@ -4,7 +4,8 @@ import { budgetSection, ruleSection } from "../config/file/read-limit-lists.js";
 import { limitsPerEntryMax } from "../config/limits/declared-at.js";
 import { type BudgetDefinition, compareBudgets } from "../domain/budget.js";
 import type { LimitKey } from "../domain/limit-key.js";
-import { compareRules, type RuleDefinition } from "../domain/rule.js";
+import { capFieldNames, compareRules, type RuleDefinition } from "../domain/rule.js";
+import type { TokenWeights } from "../domain/token-weights.js";
 import { budgetEntry, type EntryPeriod, ruleEntry } from "./limit-entry.js";
 
 interface Limits {
@@ -25,18 +26,16 @@ export function writeLimitsFile({ rules, budgets }: Limits): string {
 
 function ruleLines(rules: readonly RuleDefinition[]): readonly string[] {
   return sectionLines(ruleSection, [...rules].sort(compareRules), (rule) => {
-    const {
-      limit_key: key,
-      models,
-      max_requests: requests,
-      max_tokens: tokens,
-      host_only,
-    } = ruleEntry(rule);
+    const entry = ruleEntry(rule);
+    const { limit_key: key, models, host_only } = entry;
     return [
       periodText(key),
       ...modelsLine(models),
-      ...(requests === undefined ? [] : [`max_requests: ${requests}`]),
-      ...(tokens === undefined ? [] : [`max_tokens: ${tokens}`]),
+      ...capFieldNames.flatMap((name) => {
+        const { [name]: value } = entry;
+        if (value === undefined) return [];
+        return [`${name}: ${typeof value === "number" ? value : weightsText(value)}`];
+      }),
       ...(host_only === undefined ? [] : ["host_only: true"]),
     ];
   });
@@ -52,6 +51,11 @@ function budgetLines(budgets: readonly BudgetDefinition[]): readonly string[] {
       ...(unpriced === undefined ? [] : [`unpriced: ${unpriced}`]),
     ];
   });
+}
+
+function weightsText(weights: TokenWeights): string {
+  const pairs = Object.entries(weights).map(([kind, weight]) => `${kind}: ${weight}`);
+  return `{ ${pairs.join(", ")} }`;
 }
 
 function modelsLine(models: readonly string[] | undefined): readonly string[] {

@@ -5,8 +5,8 @@
 import { isCount, isObject } from "../checked.js";
 import { budgetScopes } from "../domain/budget.js";
 import { deniedClaims } from "../domain/jwt-denial.js";
-import { scopes } from "../domain/rule.js";
-import { dimensions, type SuccessHeaders } from "../domain/verdict.js";
+import { type Measure, measures, scopes } from "../domain/rule.js";
+import { dimensions, type Left, type SuccessHeaders } from "../domain/verdict.js";
 import { errorTypes, type Failure } from "../error-code.js";
 import { isMoment } from "../time.js";
 import {
@@ -40,11 +40,14 @@ const keyOfCaller = structure({
 /** The daemon's data of a caller's managed key. */
 export type KeyOfCaller = ValueOf<typeof keyOfCaller>;
 
-/** Null, or invalid counts, for no headers; otherwise six counts, with 0 for an absent limit. */
+/**
+ * Null, or invalid counts, for no headers; otherwise six counts, with 0 for an absent limit, and
+ * `[measure, limit, remaining, resetSeconds]` of each measure that has a cap.
+ */
 const headers: Kind<SuccessHeaders | null> = {
   read(raw) {
     if (!Array.isArray(raw)) return broken;
-    const [requestLimit, requestsLeft, requestReset, tokenLimit, tokensLeft, tokenReset] =
+    const [requestLimit, requestsLeft, requestReset, tokenLimit, tokensLeft, tokenReset, ...more] =
       raw as readonly unknown[];
     if (!isCount(requestLimit) || !isCount(requestsLeft) || !isCount(requestReset)) return null;
     if (!isCount(tokenLimit) || !isCount(tokensLeft) || !isCount(tokenReset)) return null;
@@ -57,12 +60,13 @@ const headers: Kind<SuccessHeaders | null> = {
         tokenLimit > 0
           ? { limit: tokenLimit, remaining: tokensLeft, resetSeconds: tokenReset }
           : null,
+      ...(more.length === 0 ? {} : { measures: leftOfMeasures(more) }),
     };
   },
   write(value) {
     if (value === null) return [];
-    const { requests, tokens } = value;
-    return [
+    const { requests, tokens, measures: ofMeasures } = value;
+    const counts: unknown[] = [
       requests?.limit ?? 0,
       requests?.remaining ?? 0,
       requests?.resetSeconds ?? 0,
@@ -70,8 +74,26 @@ const headers: Kind<SuccessHeaders | null> = {
       tokens?.remaining ?? 0,
       tokens?.resetSeconds ?? 0,
     ];
+    if (ofMeasures === undefined) return counts;
+    for (const [measure, left] of Object.entries(ofMeasures))
+      counts.push([measure, left.limit, left.remaining, left.resetSeconds]);
+    return counts;
   },
 };
+
+/** Invalid ones are left out. */
+function leftOfMeasures(raw: readonly unknown[]): NonNullable<SuccessHeaders["measures"]> {
+  const ofMeasures: Partial<Record<Measure, Left>> = {};
+  for (const item of raw) {
+    const [name, limit, remaining, resetSeconds] = Array.isArray(item)
+      ? (item as readonly unknown[])
+      : [];
+    const measure = measures.find((known) => known === name);
+    if (measure !== undefined && isCount(limit, 1) && isCount(remaining) && isCount(resetSeconds))
+      ofMeasures[measure] = { limit, remaining, resetSeconds };
+  }
+  return ofMeasures;
+}
 
 /** Answers the last hello. Events with further notices follow. */
 const welcome = message("welcome", {

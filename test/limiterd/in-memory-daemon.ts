@@ -42,6 +42,7 @@ import { namingsOf } from "../../shared/config/model-name.js";
 import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
 import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/domain/target-name.js";
+import type { TokenWeights } from "../../shared/domain/token-weights.js";
 import { IdMap } from "../../shared/id-map.js";
 import type { LimitCounts } from "../../shared/limit-files/limits-plan.js";
 import { OneAtATime } from "../../shared/one-at-a-time.js";
@@ -115,6 +116,7 @@ export function startDaemon(
     budgets: configured = [] as readonly BudgetDefinition[] | null,
     labelsOf = (_keyId: string): readonly string[] => [],
     providers = [] as readonly ProviderConfig[],
+    tokenWeights = null as TokenWeights | null,
     upMs = 0,
     versions = wireVersions,
     /** Whether the windows that the start has left in the store are loaded. */
@@ -183,6 +185,7 @@ export function startDaemon(
       usageEnabled,
       background,
       quotaTemplatesEntitled: true,
+      tokenWeights,
       budgetsEnabled: true,
       unpriced: "allow",
       inertReason,

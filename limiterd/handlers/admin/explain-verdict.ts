@@ -13,7 +13,7 @@ import { secondsToSweepAll } from "../../../shared/bounds.js";
 import { tokensInert } from "../../../shared/config/inert-rule.js";
 import { modelsField } from "../../../shared/domain/limited-models.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
-import { periodLabel } from "../../../shared/domain/rule.js";
+import { capFields, periodLabel } from "../../../shared/domain/rule.js";
 import { type Target, targetName } from "../../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../../../shared/domain/verdict.js";
 import { formatMillis } from "../../../shared/time.js";
@@ -31,7 +31,7 @@ import {
   waitOfRequests,
   waitOfTokens,
 } from "../../rules/judge.js";
-import { hasWindow, type RuleBook } from "../../rules/rule-book.js";
+import { byRule, hasWindow, type RuleBook, type RuleCounters } from "../../rules/rule-book.js";
 
 /** Explains a request with the current rules and counters. */
 export function explainVerdict(
@@ -47,7 +47,7 @@ export function explainVerdict(
   );
   const matchTarget = (target: Target): Counter[] => ofTargets.get(target) ?? [];
   const judgement = judge({ matchPath: () => ofPath, matchTarget }, request, options);
-  const rules = ofPath.map((counter) => explainRule(counter, options));
+  const rules = byRule(ofPath).map((counters) => explainRule(counters, options));
   const targets = candidates.map((target, index): ExplainedTarget => {
     const counters = matchTarget(target);
     const breach = breachOf(counters, options) ?? budgetBreachOf(target, request, options);
@@ -57,7 +57,7 @@ export function explainVerdict(
       admits: breach === null,
       message: breach === null ? null : refusalMessage(breach),
       retry_after: breach === null ? 0 : retryAfter(breach),
-      rules: counters.map((counter) => explainRule(counter, options)),
+      rules: byRule(counters).map((ofRule) => explainRule(ofRule, options)),
     };
   });
   return {
@@ -113,17 +113,22 @@ function waitsForSlot(rules: readonly ExplainedRule[]): boolean {
 }
 
 /**
- * The counter is a copy, whose window is rolled to now. For a concurrency rule without room the
+ * The counters are copies, whose windows are rolled to now. For a concurrency rule without room the
  * wait is 1, an estimate.
  */
-function explainRule(counter: Counter, options: AdmissionOptions): ExplainedRule {
+function explainRule(counters: RuleCounters, options: AdmissionOptions): ExplainedRule {
+  const { counter, parts } = counters;
   const { definition, periodMs, source } = counter.rule;
-  const { scope, periodSeconds, models, maxRequests, maxTokens, perChild, hostOnly } = definition;
-  const live = liveCounts(counter, options.nowMs);
+  const { scope, periodSeconds, models, maxRequests, perChild, hostOnly } = definition;
+  const live = liveCounts(counters, options.nowMs);
   const banned = maxRequests === 0;
   const concurrent = !banned && periodMs === 0 && isFull(counter);
   const requestsWait = banned || periodMs === 0 ? 0 : waitOfRequests(counter, options);
   const tokensWait = periodMs === 0 ? 0 : waitOfTokens(counter, options);
+  const waits = parts.map((part) => ({
+    measure: part.rule.measure!,
+    wait: waitOfTokens(part, options),
+  }));
   const hasNoRoom = !banned && isNewChild(counter) && counter.rule.children.isFull;
   const inert = tokensInert(definition, options.tokensEnforced);
   return {
@@ -134,8 +139,7 @@ function explainRule(counter: Counter, options: AdmissionOptions): ExplainedRule
     period_label: periodLabel(periodSeconds),
     period_seconds: periodSeconds,
     ...modelsField(models),
-    ...(maxRequests === null ? {} : { max_requests: maxRequests }),
-    ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
+    ...capFields(definition),
     ...live,
     source,
     breached: [
@@ -144,10 +148,16 @@ function explainRule(counter: Counter, options: AdmissionOptions): ExplainedRule
       ...(concurrent ? ["concurrent"] : []),
       ...(requestsWait > 0 ? ["requests"] : []),
       ...(tokensWait > 0 ? ["tokens"] : []),
+      ...waits.flatMap(({ measure, wait }) => (wait > 0 ? [measure] : [])),
     ],
     retry_after: banned
       ? null
-      : Math.max(hasNoRoom ? secondsToSweepAll : 0, concurrent ? 1 : 0, requestsWait, tokensWait),
+      : Math.max(
+          hasNoRoom ? secondsToSweepAll : 0,
+          concurrent ? 1 : 0,
+          requestsWait,
+          waits.reduce((longest, { wait }) => Math.max(longest, wait), tokensWait),
+        ),
     ...(inert === null ? {} : { inert }),
   };
 }

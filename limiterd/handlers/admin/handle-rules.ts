@@ -101,10 +101,10 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
 
 /** The counters of the rules on a page. */
 function ownCounters(book: RuleBook, { rate_limits: items }: RulePage): readonly Counter[] {
-  return items.flatMap(
-    ({ scope, subject, period_seconds: periodSeconds, models }) =>
-      book.find({ scope, subject, periodSeconds, models: models?.join(" ") })?.own ?? [],
-  );
+  return items.flatMap(({ scope, subject, period_seconds: periodSeconds, models }) => {
+    const rule = book.find({ scope, subject, periodSeconds, models: models?.join(" ") });
+    return rule === null ? [] : [rule, ...rule.parts].flatMap(({ own }) => own ?? []);
+  });
 }
 
 /** The body has the fields of `rate-limits.reset-one`, and `limit` and `search`. */
@@ -145,6 +145,7 @@ function test(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
     yieldToEventLoop,
     recordsWritten: () => recordsWritten(state),
     perChildEntitled: settings.quotaTemplatesEntitled,
+    tokenWeights: settings.tokenWeights,
     inertReason: settings.inertReason,
   };
   answerRead(state, state.backTests.answer(back, body, nowMs), ports);

@@ -13,7 +13,9 @@ import {
 } from "../../../shared/domain/budget.js";
 import { modelsField } from "../../../shared/domain/limited-models.js";
 import {
+  capFields,
   compareRules,
+  hasSameCaps,
   periodLabel,
   type RuleDefinition,
   ruleId,
@@ -36,8 +38,7 @@ import { type LimitChange, type PlanOptions, planLimits } from "../limit-files/p
 const ruleSort = {
   idOf: ruleId,
   isSame: (a: RuleDefinition, b: RuleDefinition) =>
-    a.maxRequests === b.maxRequests &&
-    a.maxTokens === b.maxTokens &&
+    hasSameCaps(a, b) &&
     a.perChild === b.perChild &&
     (a.hostOnly ?? false) === (b.hostOnly ?? false),
   compare: compareRules,
@@ -221,17 +222,11 @@ function concernsConfiguration(action: LimitAction): boolean {
   return action === "revert" || action === "locked" || action === "take_over";
 }
 
-function ruleValues({
-  maxRequests,
-  maxTokens,
-  perChild,
-  hostOnly,
-}: RuleDefinition): NonNullable<LimitChangeItem["after"]> {
+function ruleValues(rule: RuleDefinition): NonNullable<LimitChangeItem["after"]> {
   return {
-    ...(maxRequests === null ? {} : { max_requests: maxRequests }),
-    ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
-    per_child: perChild,
-    ...(hostOnly === true ? { host_only: true } : {}),
+    ...capFields(rule),
+    per_child: rule.perChild,
+    ...(rule.hostOnly === true ? { host_only: true } : {}),
   };
 }
 

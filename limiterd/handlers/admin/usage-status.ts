@@ -4,11 +4,11 @@
  */
 import type { RateLimitStatus, UsageStatus } from "../../../shared/api/usage-report.js";
 import { modelsField } from "../../../shared/domain/limited-models.js";
-import { periodLabel } from "../../../shared/domain/rule.js";
+import { capFields, type Measure, measures, periodLabel } from "../../../shared/domain/rule.js";
 import { formatMillis } from "../../../shared/time.js";
-import type { Counter } from "../../counters/counter.js";
 import { budgetStatuses, refreshStatuses } from "../../lists/list-budgets.js";
 import { liveCounts } from "../../lists/list-rules.js";
+import { byRule, type RuleCounters } from "../../rules/rule-book.js";
 import { countsOf, secondsToEnd } from "../../rules/success-headers.js";
 import type { DaemonState } from "../../state.js";
 import { usageOf } from "../../usage/reports/usage-totals.js";
@@ -56,22 +56,25 @@ function rateLimitStatuses(
   nowMs: number,
 ): RateLimitStatus[] {
   if (!settings.rateLimitsEnabled) return [];
-  return book.copyAllOnPath(userPath, nowMs).map((counter) => {
-    const inert = settings.inertReason(counter.rule.definition);
+  return byRule(book.copyAllOnPath(userPath, nowMs)).map((counters) => {
+    const inert = settings.inertReason(counters.counter.rule.definition);
     return {
-      ...rateLimitStatus(counter, { nowMs, tokensEnforced: settings.usageEnabled }),
+      ...rateLimitStatus(counters, { nowMs, tokensEnforced: settings.usageEnabled }),
       ...(inert === null ? {} : { inert }),
     };
   });
 }
 
 function rateLimitStatus(
-  counter: Counter,
+  counters: RuleCounters,
   { nowMs, tokensEnforced }: { readonly nowMs: number; readonly tokensEnforced: boolean },
 ): RateLimitStatus {
+  const { counter } = counters;
   const { rule } = counter;
-  const { maxRequests, maxTokens, perChild, hostOnly, periodSeconds, models } = rule.definition;
-  const live = liveCounts(counter, nowMs);
+  const { definition } = rule;
+  const { maxRequests, maxTokens, measureCaps, perChild, hostOnly, periodSeconds, models } =
+    definition;
+  const live = liveCounts(counters, nowMs);
   const counted = countsOf(counter, nowMs);
   return {
     subject: counter.subject,
@@ -85,15 +88,21 @@ function rateLimitStatus(
     ...(rule.periodMs > 0
       ? { resets_in_seconds: secondsToEnd(counted.window.startMs + rule.periodMs, counted.nowMs) }
       : {}),
+    ...capFields(definition),
     ...(maxRequests === null
       ? {}
-      : {
-          max_requests: maxRequests,
-          requests_usage_ratio: maxRequests === 0 ? 0 : live.requests_used / maxRequests,
-        }),
-    ...(maxTokens === null
-      ? {}
-      : { max_tokens: maxTokens, tokens_usage_ratio: live.tokens_used / maxTokens }),
-    exhausted: live.requests_remaining === 0 || (tokensEnforced && live.tokens_remaining === 0),
+      : { requests_usage_ratio: maxRequests === 0 ? 0 : live.requests_used / maxRequests }),
+    ...(maxTokens === null ? {} : { tokens_usage_ratio: live.tokens_used / maxTokens }),
+    ...Object.fromEntries(
+      Object.entries(measureCaps ?? {}).map(([measure, cap]) => [
+        `${measure}_usage_ratio`,
+        (live[`${measure as Measure}_used`] ?? 0) / cap,
+      ]),
+    ),
+    exhausted:
+      live.requests_remaining === 0 ||
+      (tokensEnforced &&
+        (live.tokens_remaining === 0 ||
+          measures.some((measure) => live[`${measure}_remaining`] === 0))),
   };
 }

@@ -107,7 +107,7 @@ function removeRule(state: DaemonState, id: string, to: Applying): void {
   book.delete(definition);
   inertRules.delete(id);
   if (configured.applied !== "" && declared.rules.find(id) !== null) configured.applied = "";
-  for (const change of ruleRemovals(id)) to.changes.push(change);
+  for (const change of ruleRemovals(known)) to.changes.push(change);
 }
 
 /** Applies a reset; a rule that doesn't exist has nothing to reset. */

@@ -3,6 +3,7 @@
  * have lost its data.
  */
 import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
+import { idOfRule } from "../../../shared/domain/rule.js";
 import { settleMs } from "../../bounds.js";
 import type { EngineConnection, EngineState } from "../../cluster/engine/engine.js";
 import { createEngineLimits } from "../../cluster/engine-limits.js";
@@ -54,7 +55,7 @@ export function shareLimits(state: DaemonState, ports: SharingPorts): () => Prom
       lsn: () => writer.lsn,
       schedule: (ms, run) => ports.after(ms, run),
       onShared: (rule) => restate([rule]),
-      generationOf: ({ id }) => sharedDefinitions?.generationOf(id) ?? 0,
+      generationOf: ({ id }) => sharedDefinitions?.generationOf(idOfRule(id)) ?? 0,
     },
     failureMode,
   );

@@ -2,7 +2,8 @@
  * The result of a back-test so far: how many requests were refused, why, when, and of which paths.
  */
 import type { BackTestReport, RefusedFor, RuleCaps } from "../../../shared/api/rule-item.js";
-import type { RuleDefinition } from "../../../shared/domain/rule.js";
+import { costUsd } from "../../../shared/domain/money.js";
+import type { Measure, RuleDefinition } from "../../../shared/domain/rule.js";
 import type { Breach } from "../../../shared/domain/verdict.js";
 import { dayOf, formatMillis } from "../../../shared/time.js";
 import { pathsMax } from "../../bounds.js";
@@ -40,9 +41,14 @@ export class BackTestSums {
   #refused = 0;
   #firstMs: number | null = null;
   #lastMs: number | null = null;
-  /** The highest count of requests, including the request itself, and of tokens. */
+  /** The highest count of requests, including the request itself, and of tokens and measures. */
   #mostRequests = 0;
-  #mostTokens = 0;
+  readonly #most: Record<"tokens" | Measure, number> = {
+    tokens: 0,
+    input_tokens: 0,
+    output_tokens: 0,
+    cost: 0,
+  };
 
   constructor(definition: RuleDefinition) {
     this.#definition = definition;
@@ -58,7 +64,8 @@ export class BackTestSums {
     if (breach === null) return;
     this.#refused++;
     ofDay.refused++;
-    this.#refusedFor[breach.dimension]++;
+    const { dimension } = breach;
+    this.#refusedFor[dimension] = (this.#refusedFor[dimension] ?? 0) + 1;
     this.#firstMs ??= nowMs;
     this.#lastMs = nowMs;
     const path = this.#groupOf(userPath);
@@ -69,11 +76,12 @@ export class BackTestSums {
   /** Adds the counts of the rule without caps, which include the request already. */
   addUse(counters: readonly Counter[], nowMs: number): void {
     for (const { rule, window, inFlight } of counters) {
-      const { periodMs } = rule;
+      const { periodMs, measure } = rule;
+      const counted = measure ?? "tokens";
       const requests = periodMs === 0 ? inFlight : estimateRequests(window, periodMs, nowMs);
       this.#mostRequests = Math.max(this.#mostRequests, requests);
       if (periodMs > 0)
-        this.#mostTokens = Math.max(this.#mostTokens, slidingTokens(window, periodMs, nowMs));
+        this.#most[counted] = Math.max(this.#most[counted], slidingTokens(window, periodMs, nowMs));
     }
   }
 
@@ -95,15 +103,23 @@ export class BackTestSums {
   }
 
   /**
-   * The lowest caps that refuse nothing. A request is refused once tokens have reached the cap, so
-   * the lowest token cap is one above the highest count.
+   * The lowest caps that refuse nothing. A request is refused once tokens or cost have reached the
+   * cap, so the lowest cap is one above the highest count.
    */
   #lowestCaps(): RuleCaps {
     if (this.#requests === 0) return {};
-    const { maxRequests, maxTokens } = this.#definition;
+    const { maxRequests, maxTokens, measureCaps } = this.#definition;
+    const { cost } = this.#most;
     return {
       ...(maxRequests === null ? {} : { max_requests: this.#mostRequests }),
-      ...(maxTokens === null ? {} : { max_tokens: this.#mostTokens + 1 }),
+      ...(maxTokens === null ? {} : { max_tokens: this.#most.tokens + 1 }),
+      ...(measureCaps?.input_tokens === undefined
+        ? {}
+        : { max_input_tokens: this.#most.input_tokens + 1 }),
+      ...(measureCaps?.output_tokens === undefined
+        ? {}
+        : { max_output_tokens: this.#most.output_tokens + 1 }),
+      ...(measureCaps?.cost === undefined ? {} : { max_cost: costUsd(cost + 1) }),
     };
   }
 

@@ -4,6 +4,7 @@
  */
 import type { BackTestReport } from "../../../shared/api/rule-item.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
+import type { TokenWeights } from "../../../shared/domain/token-weights.js";
 import { Turns } from "../../../shared/long-lists.js";
 import { dayMs, formatMillis } from "../../../shared/time.js";
 import { interimStatus } from "../../../shared/wire/execution.js";
@@ -28,6 +29,8 @@ interface BackTestOptions {
   readonly names: RuleNames;
   /** Why the rule would be inert; null if it is enforced as written. */
   readonly inert: string | null;
+  /** For a rule without weights of its own. */
+  readonly tokenWeights: TokenWeights | null;
   readonly nowMs: number;
 }
 
@@ -36,6 +39,7 @@ export class BackTest {
   readonly #reader: UsageReader;
   readonly #replay: Replay;
   readonly #inert: string | null;
+  readonly #tokenWeights: TokenWeights | null;
   readonly #fromMs: number;
   readonly #toMs: number;
   /** Requests that started earlier don't matter. */
@@ -53,7 +57,7 @@ export class BackTest {
   constructor(
     reader: UsageReader,
     question: BackTestQuestion,
-    { names, inert, nowMs }: BackTestOptions,
+    { names, inert, tokenWeights, nowMs }: BackTestOptions,
   ) {
     const { days: recordDays, lastKey } = reader.usage;
     const { definition, days } = question;
@@ -68,6 +72,7 @@ export class BackTest {
         : this.#fromMs - (this.#fromMs % periodMs) - periodMs;
     this.#replay = new Replay(definition, names, { fromMs: this.#fromMs });
     this.#inert = inert;
+    this.#tokenWeights = tokenWeights;
     this.#ranges = recordDays.keysOf(
       { fromMs: Math.max(0, this.#warmFromMs), beforeMs: null },
       lastKey + 1,
@@ -117,7 +122,7 @@ export class BackTest {
   /** Adds a record, except a cache hit, to which no rule applied. */
   #take(record: UsageRecord): void {
     if (record.cacheHit) return;
-    const request = pastRequest(record);
+    const request = pastRequest(record, this.#tokenWeights);
     if (request.startMs < this.#warmFromMs || request.startMs > this.#toMs) return;
     this.#taken++;
     this.#replay.add(request);
@@ -153,7 +158,7 @@ export class BackTest {
 /** The endpoints of submissions, which hold no slot, as in records. */
 const submissions: ReadonlySet<string> = new Set(["/v1/batches", "/v1/messages/batches"]);
 
-function pastRequest(record: UsageRecord): PastRequest {
+function pastRequest(record: UsageRecord, tokenWeights: TokenWeights | null): PastRequest {
   const { atMs, latencyMs, userPath, provider, model, endpoint, status } = record;
   return {
     startMs: Math.max(0, atMs - latencyMs),
@@ -161,6 +166,7 @@ function pastRequest(record: UsageRecord): PastRequest {
     userPath,
     target: { provider, model },
     tokens: record.inputTokens + record.outputTokens,
+    use: { recorded: record, tokenWeights },
     kind: status === interimStatus ? "part" : submissions.has(endpoint) ? "submission" : "request",
   };
 }

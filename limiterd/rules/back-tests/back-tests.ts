@@ -5,6 +5,7 @@
 import type { BackTestReport } from "../../../shared/api/rule-item.js";
 import { bad, type Checked, good, isCount, isObject, show } from "../../../shared/checked.js";
 import { parseRuleWrite, type RuleDefinition } from "../../../shared/domain/rule.js";
+import type { TokenWeights } from "../../../shared/domain/token-weights.js";
 import { failure } from "../../../shared/error-code.js";
 import { backTestDaysMax, backTestsMax, forgottenAfterMs } from "../../bounds.js";
 import type { UsageReader } from "../../usage/usage-reader.js";
@@ -17,6 +18,7 @@ interface BackTestsPorts extends UsageReader {
   /** Resolves when everything recorded before is in the store; rejects if it can't be written. */
   recordsWritten(): Promise<void>;
   readonly perChildEntitled: boolean;
+  readonly tokenWeights: TokenWeights | null;
   inertReason(definition: RuleDefinition): string | null;
 }
 
@@ -59,8 +61,9 @@ export class BackTests {
   ): Promise<BackTestReport> {
     await ports.recordsWritten();
     const names = this.#names;
+    const { tokenWeights } = ports;
     const inert = ports.inertReason(question.definition);
-    const test = new BackTest(ports, question, { names, inert, nowMs });
+    const test = new BackTest(ports, question, { names, inert, tokenWeights, nowMs });
     const id = ++this.#begun;
     this.#running.set(id, test);
     if (this.#running.size > backTestsMax) this.#running.delete(this.#oldest());

@@ -1,7 +1,7 @@
 /**
  * Replays past requests in the order of their events against a proposed rule, to find those that it
  * would have refused. The tokens and slots of a refused request don't count, because an enforced
- * rule would have prevented the request. The same rule without caps counts all requests; its
+ * rule would have prevented the request. The same rule, refusing nothing, counts all requests; its
  * highest counts give the lowest caps that refuse nothing.
  *
  * Records are in the order in which requests ended. They are buffered until enough later ones are
@@ -44,8 +44,9 @@ export class Replay {
   constructor(definition: RuleDefinition, names: RuleNames, options: ReplayOptions) {
     const { fromMs } = options;
     this.#definition = definition;
-    this.#rule = new ReplayedRule(definition, names, fromMs);
-    this.#free = new ReplayedRule(withoutCaps(definition), names, fromMs);
+    const at = { nowMs: fromMs, tokensEnforced: true };
+    this.#rule = new ReplayedRule(definition, names, at);
+    this.#free = new ReplayedRule(withoutCaps(definition), names, { ...at, tokensEnforced: false });
     this.#fromMs = fromMs;
     this.#heldMax = options.heldMax ?? heldMax;
     this.sums = new BackTestSums(definition);
@@ -118,9 +119,9 @@ function isBreach(verdict: readonly Counter[] | Breach): verdict is Breach {
   return !Array.isArray(verdict);
 }
 
+/** Its other caps refuse nothing, because tokens aren't enforced. */
 function withoutCaps(definition: RuleDefinition): RuleDefinition {
-  const { MAX_SAFE_INTEGER } = Number;
-  return { ...definition, maxRequests: MAX_SAFE_INTEGER, maxTokens: null };
+  return { ...definition, maxRequests: Number.MAX_SAFE_INTEGER };
 }
 
 interface Entry<T> {

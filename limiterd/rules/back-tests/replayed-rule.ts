@@ -13,6 +13,7 @@ import type { Counter } from "../../counters/counter.js";
 import { admit } from "../admit.js";
 import { charge, release } from "../charge.js";
 import { RuleBook } from "../rule-book.js";
+import type { Use } from "../used.js";
 
 /** How names of children and models are resolved, as for the daemon's own rules. */
 export interface RuleNames {
@@ -27,6 +28,7 @@ export interface PastRequest {
   readonly userPath: string;
   readonly target: Target;
   readonly tokens: number;
+  readonly use?: Use;
   /**
    * `part`: a part of a request with a record of its own; it has tokens and isn't judged.
    * `submission`: for example a batch, which holds no slot and to which only the rules of its path
@@ -42,7 +44,15 @@ export class ReplayedRule {
   readonly #book: RuleBook;
   readonly #counting: Parameters<typeof admit>[0];
 
-  constructor(definition: RuleDefinition, { hashKey, providers }: RuleNames, nowMs: number) {
+  readonly #tokensEnforced: boolean;
+
+  /** Without `tokensEnforced`, it counts tokens and cost, and refuses nothing for them. */
+  constructor(
+    definition: RuleDefinition,
+    { hashKey, providers }: RuleNames,
+    { nowMs, tokensEnforced }: { readonly nowMs: number; readonly tokensEnforced: boolean },
+  ) {
+    this.#tokensEnforced = tokensEnforced;
     const book = new RuleBook(hashKey, providers);
     book.put(definition, { source: "manual", nowMs, lsn: 0 });
     this.#book = book;
@@ -61,7 +71,7 @@ export class ReplayedRule {
     const verdict = admit(
       this.#counting,
       { userPath, targets: [target], submission },
-      { nowMs, tokensEnforced: true },
+      { nowMs, tokensEnforced: this.#tokensEnforced },
     );
     assert(verdict.kind !== "exceeded", "no budget is judged again");
     this.#book.forgetIdle(nowMs, sweptPerRequest);
@@ -73,19 +83,20 @@ export class ReplayedRule {
   end(request: PastRequest, counters: readonly Counter[], nowMs: number): void {
     if (request.kind === "submission") return this.count(request, 0, nowMs);
     release(counters);
-    this.#charge(counters, { atMs: request.endMs, requests: 0, tokens: request.tokens }, nowMs);
+    const { endMs: atMs, tokens, use } = request;
+    this.#charge(counters, { atMs, requests: 0, tokens, ...(use && { use }) }, nowMs);
     this.#book.reclaim();
   }
 
   /** Counts a request that isn't judged. */
   count(request: PastRequest, requests: number, nowMs: number): void {
-    const { userPath, target, kind, startMs, endMs, tokens } = request;
+    const { userPath, target, kind, startMs, endMs, tokens, use } = request;
     const counters = [
       ...(kind === "submission" ? [] : this.#book.matchTarget(target, userPath, nowMs)),
       ...this.#book.matchPath(userPath, nowMs),
     ];
     this.#charge(counters, { atMs: startMs, requests, tokens: 0 }, nowMs);
-    this.#charge(counters, { atMs: endMs, requests: 0, tokens }, nowMs);
+    this.#charge(counters, { atMs: endMs, requests: 0, tokens, ...(use && { use }) }, nowMs);
     this.#book.reclaim();
   }
 

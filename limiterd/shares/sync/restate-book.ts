@@ -36,15 +36,20 @@ export async function restateBook(
 function* counters(book: RuleBook, rules: Iterable<Rule>): Generator<Counter> {
   for (const listed of rules) {
     const rule = book.fresh(listed);
-    if (rule.shares === null) continue;
-    if (rule.counted !== null) yield rule.counted;
-    if (!rule.definition.perChild) continue;
-    const { children } = rule;
-    const walk = children.walk();
-    for (let place = walk.next(); place !== -1; place = walk.next()) {
-      const copy = children.copy(children.name(place));
-      if (copy !== undefined) yield copy;
-    }
+    yield* countersOfRule(rule);
+    for (const part of rule.parts) yield* countersOfRule(part);
+  }
+}
+
+function* countersOfRule(rule: Rule): Generator<Counter> {
+  if (rule.shares === null) return;
+  if (rule.counted !== null) yield rule.counted;
+  if (!rule.definition.perChild) return;
+  const { children } = rule;
+  const walk = children.walk();
+  for (let place = walk.next(); place !== -1; place = walk.next()) {
+    const copy = children.copy(children.name(place));
+    if (copy !== undefined) yield copy;
   }
 }
 

@@ -21,7 +21,7 @@ export function shareCounters(
     ownCounts(share) {
       const { rule, child } = share;
       // The rule was deleted, has new shares, or is host-only now.
-      if (book.ruleSet.get(rule.id) !== rule || rule.shares?.find(child) !== share) return null;
+      if (book.ruleSet.find(rule.id) !== rule || rule.shares?.find(child) !== share) return null;
       const nowMs = ports.nowMs();
       const { window, inFlight } = book.fresh(rule).own ?? book.childOf(rule, child, nowMs);
       rollWindow(window, rule.periodMs, nowMs);
@@ -34,6 +34,7 @@ export function shareCounters(
     rule.shares = book.sharesOf(rule);
     if (rule.shares !== null) ports.onShared(rule);
   };
-  for (const rule of book.ruleSet.inMemory.values()) rule.shares = book.sharesOf(rule);
+  for (const rule of book.ruleSet.inMemory.values())
+    for (const each of [rule, ...rule.parts]) each.shares = book.sharesOf(each);
   return sync;
 }

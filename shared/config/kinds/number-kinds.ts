@@ -1,4 +1,12 @@
 /** The kinds of values that are numbers, and how a number is read from a text. */
+import { isObject } from "../../checked.js";
+import {
+  parseTokenWeights,
+  type TokenWeights,
+  tokenKinds,
+  tokenWeightMax,
+  weightsOfText,
+} from "../../domain/token-weights.js";
 import { always, type JsonSchema, type ValueKind } from "./value-kind.js";
 
 /**
@@ -105,3 +113,36 @@ export const fraction: ValueKind<number> = {
   },
   schema: numberSchema("number", { min: 0, max: 1 }),
 };
+
+const weightSchema = numberSchema("number", { min: 0, max: tokenWeightMax });
+
+/** Weights of tokens, as a mapping or as a text. */
+export const tokenWeights: ValueKind<TokenWeights> = {
+  label: "mapping",
+  range: `weights from 0 to ${tokenWeightMax}`,
+  expected: `must be a mapping of ${tokenKinds.join(", ")} to weights from 0 to ${tokenWeightMax} with at most three decimals, such as cached=0.1,cache_write=1.25`,
+  quotable: always,
+  parse: (raw) => {
+    const weights = parseTokenWeights(weightsOf(raw), "");
+    return weights.ok ? weights.value : undefined;
+  },
+  schema: {
+    anyOf: [
+      {
+        type: "object",
+        additionalProperties: false,
+        minProperties: 1,
+        properties: Object.fromEntries(tokenKinds.map((kind) => [kind, weightSchema])),
+      },
+      { type: "string" },
+    ],
+  },
+};
+
+/** As `parseTokenWeights` has them: a text as a mapping, and texts in a mapping as numbers. */
+export function weightsOf(raw: unknown): unknown {
+  if (!isObject(raw)) return weightsOfText(raw);
+  return Object.fromEntries(
+    Object.entries(raw).map(([kind, weight]) => [kind, numberOf(weight) ?? weight]),
+  );
+}

@@ -21,9 +21,7 @@ export interface LimitForm<S extends string, L extends PeriodLimit> {
    * The fields of one limit, and how a value written as a text is read, as `${NAME}` leaves it.
    * Null: the field is a text.
    */
-  readonly fields: Readonly<
-    Record<string, ((raw: unknown) => number | boolean | undefined) | null>
-  >;
+  readonly fields: Readonly<Record<string, ((raw: unknown) => unknown) | null>>;
   /** Checks one limit and reports every wrong field; null if there was one. */
   readonly parse: (fields: Mapping, at: string, problems: string[]) => L | null;
   /**

@@ -12,6 +12,9 @@ import {
   subjectWithModels,
 } from "../../domain/limited-models.js";
 import {
+  capFieldNames,
+  type Measure,
+  type MeasureCaps,
   parseCaps,
   parseRuleValues,
   periodLabel,
@@ -21,11 +24,11 @@ import {
   type Scope,
 } from "../../domain/rule.js";
 import { boolean } from "../kinds/choice-kinds.js";
-import { numberOf } from "../kinds/number-kinds.js";
+import { amountOf, numberOf, weightsOf } from "../kinds/number-kinds.js";
 import type { Mapping } from "../read-mapping.js";
 import { checkedValue, type LimitForm, readPairs } from "./limit-form.js";
 
-export interface RuleLimit {
+export interface RuleLimit extends MeasureCaps {
   readonly periodSeconds: number;
   readonly models?: LimitedModels | undefined;
   readonly maxRequests: number | null;
@@ -42,6 +45,10 @@ export const ruleForm: LimitForm<Scope, RuleLimit> = {
     models: null,
     max_requests: numberOf,
     max_tokens: numberOf,
+    max_input_tokens: numberOf,
+    max_output_tokens: numberOf,
+    max_cost: amountOf,
+    token_weights: weightsOf,
     host_only: (raw) => boolean.parse(raw),
   },
   parse: parseLimit,
@@ -60,8 +67,8 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): RuleLimit 
   const periodSeconds = checkedValue(parsePeriod(ruleGrammar, fields, `${at}.`), problems);
   // First each cap separately, with a period that allows both, so that a wrong cap doesn't hide the
   // other.
-  for (const cap of ["max_requests", "max_tokens"] as const) {
-    if (!isAbsent(fields[cap]))
+  for (const cap of capFieldNames) {
+    if (cap !== "token_weights" && !isAbsent(fields[cap]))
       checkedValue(
         parseCaps({ [cap]: fields[cap], models: fields["models"] }, 60, `${at}.`),
         problems,
@@ -80,24 +87,30 @@ export function ruleName(key: RuleKey): string {
   return `${key.scope === "user_path" ? "" : `${key.scope} `}${subject} ${periodLabel(key.periodSeconds)}`;
 }
 
-type Dimension = "maxRequests" | "maxTokens";
+type Dimension = "maxRequests" | "maxTokens" | Exclude<Measure, "cost">;
 
 const compactKeys: ReadonlyMap<
   string,
   { readonly periodSeconds: number; readonly dimension: Dimension }
-> = new Map([
+> = new Map<string, { readonly periodSeconds: number; readonly dimension: Dimension }>([
   ["rpm", { periodSeconds: 60, dimension: "maxRequests" }],
   ["tpm", { periodSeconds: 60, dimension: "maxTokens" }],
   ["rph", { periodSeconds: 3600, dimension: "maxRequests" }],
   ["tph", { periodSeconds: 3600, dimension: "maxTokens" }],
   ["rpd", { periodSeconds: 86_400, dimension: "maxRequests" }],
   ["tpd", { periodSeconds: 86_400, dimension: "maxTokens" }],
+  ["itpm", { periodSeconds: 60, dimension: "input_tokens" }],
+  ["otpm", { periodSeconds: 60, dimension: "output_tokens" }],
+  ["itph", { periodSeconds: 3600, dimension: "input_tokens" }],
+  ["otph", { periodSeconds: 3600, dimension: "output_tokens" }],
+  ["itpd", { periodSeconds: 86_400, dimension: "input_tokens" }],
+  ["otpd", { periodSeconds: 86_400, dimension: "output_tokens" }],
   ["concurrent", { periodSeconds: 0, dimension: "maxRequests" }],
 ]);
 
 /**
- * Parses the compact form. The last value of a repeated name wins; request and token caps of one
- * period make one limit; limits are sorted by period, shortest first. A blank text has none.
+ * Parses the compact form. The last value of a repeated name wins; the caps of one period make one
+ * limit; limits are sorted by period, shortest first. A blank text has none.
  * Problems name `variable`.
  */
 export function parseCompactLimits(
@@ -105,7 +118,14 @@ export function parseCompactLimits(
   variable: string,
   problems: string[],
 ): readonly RuleLimit[] {
-  const byPeriod = new Map<number, { maxRequests: number | null; maxTokens: number | null }>();
+  const byPeriod = new Map<
+    number,
+    {
+      maxRequests: number | null;
+      maxTokens: number | null;
+      measureCaps?: Partial<Record<Measure, number>>;
+    }
+  >();
   for (const { name, value } of readPairs(
     text,
     { variable, example: "rpm=100", known: [...compactKeys.keys()] },
@@ -118,7 +138,9 @@ export function parseCompactLimits(
       continue;
     }
     const caps = byPeriod.get(key.periodSeconds) ?? { maxRequests: null, maxTokens: null };
-    caps[key.dimension] = cap;
+    const { dimension } = key;
+    if (dimension === "maxRequests" || dimension === "maxTokens") caps[dimension] = cap;
+    else caps.measureCaps = { ...caps.measureCaps, [dimension]: cap };
     byPeriod.set(key.periodSeconds, caps);
   }
   return [...byPeriod]

@@ -160,6 +160,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
     rateLimits: {
       enabled: values.rateLimitsEnabled,
       flushIntervalMs: values.flushIntervalMs,
+      tokenWeights: values.tokenWeights,
       rules,
       declaredAt,
     },

@@ -8,6 +8,7 @@
 import type { ClusterFailureMode } from "../../cluster/cluster-config.js";
 import type { EngineAddress } from "../../cluster/engine-url.js";
 import { type Unpriced, unpricedChoices } from "../../domain/budget.js";
+import type { TokenWeights } from "../../domain/token-weights.js";
 import type { LogLevel } from "../../log.js";
 import type { LogFormat } from "../../logging/log-format.js";
 import { type TraceSampler, traceSamplers } from "../../metrics/telemetry-config.js";
@@ -22,7 +23,7 @@ import {
   networks,
   origins,
 } from "../kinds/list-kinds.js";
-import { fraction, integer, seconds, usd } from "../kinds/number-kinds.js";
+import { fraction, integer, seconds, tokenWeights, usd } from "../kinds/number-kinds.js";
 import { apiKey, headerList, masterKey } from "../kinds/secret-kinds.js";
 import { filePath, headerName, host, text } from "../kinds/text-kinds.js";
 import { baseUrl, webUrl } from "../kinds/url-kinds.js";
@@ -643,6 +644,16 @@ const ruleSettings = {
     kind: seconds({ min: 0.01, max: 3600, zero: true }),
     defaultValue: 1000,
     meaning: "Interval of writing counters to the store; 0: only at a clean stop.",
+  }),
+  tokenWeights: setting<TokenWeights | null>({
+    path: "rate_limits.token_weights",
+    env: "RATE_LIMITS_TOKEN_WEIGHTS",
+    kind: tokenWeights,
+    defaultValue: null,
+    defaultText: "1 for each kind",
+    example: "{ cached: 0.1, cache_write: 1.25 }",
+    meaning:
+      "How many tokens each kind of token counts as, for rules without token_weights of their own.",
   }),
   budgetsEnabled: setting({
     path: "budgets.enabled",

@@ -129,14 +129,23 @@ t.test("a problem is reported in terms of the flags: name, expectation, value", 
         '--period must be minute, hour, day, concurrent or a number of seconds, not "week": write 604800 as --period-seconds',
       ],
     },
-    { flags: { period: "minute" }, problems: ["--requests or --tokens is required"] },
+    {
+      flags: { period: "minute" },
+      problems: [
+        "--requests is required, or another cap: --tokens, --input-tokens, --output-tokens or --cost",
+      ],
+    },
     {
       flags: { period: "minute", rpm: "5", tpd: "7" },
-      problems: ["--period goes with --requests or --tokens: leave it out beside --rpm, --tpd"],
+      problems: [
+        "--period goes with one of --requests, --tokens, --input-tokens, --output-tokens, --cost: leave it out beside --rpm, --tpd",
+      ],
     },
     {
       flags: { periodSeconds: "60", rpm: "5" },
-      problems: ["--period-seconds goes with --requests or --tokens: leave it out beside --rpm"],
+      problems: [
+        "--period-seconds goes with one of --requests, --tokens, --input-tokens, --output-tokens, --cost: leave it out beside --rpm",
+      ],
     },
     {
       flags: { period: "minute", periodSeconds: "60", requests: "1" },
@@ -144,12 +153,14 @@ t.test("a problem is reported in terms of the flags: name, expectation, value", 
     },
     {
       flags: { requests: "1" },
-      problems: ["--period or --period-seconds is required beside --requests and --tokens"],
+      problems: [
+        "--period or --period-seconds is required beside --requests, --tokens, --input-tokens, --output-tokens, --cost",
+      ],
     },
     {
       flags: {},
       problems: [
-        "nothing to set: give --period with --requests or --tokens, or one of --rpm, --tpm, --rph, --tph, --rpd, --tpd, --concurrent",
+        "nothing to set: give --period with one of --requests, --tokens, --input-tokens, --output-tokens, --cost, or one of --rpm, --tpm, --rph, --tph, --rpd, --tpd, --itpm, --itph, --itpd, --otpm, --otph, --otpd, --concurrent",
       ],
     },
     {

@@ -153,7 +153,7 @@ t.test("what is wrong is refused by name, and changes nothing", async (t) => {
       /not -1/,
       "limit_key.period_seconds",
     ],
-    ["no cap", minute, /max_requests or max_tokens is required/, "max_requests"],
+    ["no cap", minute, /max_requests is required, or another cap/, "max_requests"],
     ["zero", { ...minute, max_requests: 0 }, /max_requests must be greater than 0/, "max_requests"],
     [
       "a fraction",

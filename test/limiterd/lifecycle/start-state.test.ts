@@ -109,6 +109,7 @@ async function start(
         usageEnabled,
         background: { lookMs: 60_000, waitMs: 86_400_000, max: 100 },
         quotaTemplatesEntitled: entitled,
+        tokenWeights: null,
         inertReason: createInertReason({ usageEnabled, providers: [], virtualModels: [] }),
         configFile: "/etc/sluice.yaml",
         settingText: (path: string) => path,

@@ -581,6 +581,8 @@ function moved({ part = "request", lsn = fresh, targetLsn = lsn, at = here, held
       targetAtMs: nowMs - 1,
       endedAtMs: nowMs,
       tokens: 7,
+      recorded: null,
+      tokenWeights: null,
     },
     nowMs,
   );
@@ -667,8 +669,14 @@ const factsOf = (
 ) => {
   const message = { ...settleOf(lease, 1, 40), ...sent };
   const arrived = { proxy: {} as never, message, held: undefined };
-  const options = { settings: { rateLimitsEnabled, usageEnabled }, book: { sinceMs } };
-  return settleFacts(options, arrived, nowMs);
+  const settings = { rateLimitsEnabled, usageEnabled, tokenWeights: null };
+  const {
+    recorded,
+    tokenWeights: _,
+    ...facts
+  } = settleFacts({ settings, book: { sinceMs } }, arrived, nowMs);
+  t.equal(recorded, null, "the settle has no record");
+  return facts;
 };
 
 t.test("what was admitted has the numbers and moments of its admission", (t) => {

@@ -204,11 +204,21 @@ t.test("each day of the range has a bar", async (t) => {
 });
 
 t.test("the lowest caps are those that the rule has", async (t) => {
-  const words = { requests: "requests", tokens: "tokens" };
+  const words = {
+    requests: "requests",
+    tokens: "tokens",
+    input_tokens: "input tokens",
+    output_tokens: "output tokens",
+  };
   t.equal(lowestCaps(report, words), "1,087 requests");
   const both = { max_requests: 2, max_tokens: 1001 };
   t.equal(lowestCaps({ ...report, lowest_caps: both }, words), "2 requests, 1,001 tokens");
   t.equal(lowestCaps({ ...report, lowest_caps: {} }, words), null);
+  const measures = { max_input_tokens: 7, max_output_tokens: 1200, max_cost: 2.5 };
+  t.equal(
+    lowestCaps({ ...report, lowest_caps: measures }, words),
+    "7 input tokens, 1,200 output tokens, $2.50",
+  );
 });
 
 t.test("it is known whether the records reach back far enough", async (t) => {

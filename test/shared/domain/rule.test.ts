@@ -154,8 +154,12 @@ t.test(
       periodSeconds: number,
       message: RegExp,
     ])[] = [
-      [{}, 60, /^max_requests: max_requests or max_tokens is required$/],
-      [{ max_requests: null }, 60, /^max_requests: .*required$/],
+      [
+        {},
+        60,
+        /^max_requests: max_requests is required, or another cap: max_tokens, .* or max_cost$/,
+      ],
+      [{ max_requests: null }, 60, /^max_requests: .* is required, or another cap/],
       [{ max_tokens: 5 }, 0, /^max_tokens: max_tokens can't be combined/],
       [{ max_requests: 5, max_tokens: 5 }, 0, /^max_tokens: /],
       [{}, 0, /^max_requests: max_requests is required for the period concurrent$/],

@@ -200,7 +200,7 @@ t.test("a wait from a daemon is at least a second, and its counts are counts", a
     [2, "team"],
     [3, 5],
     [4, -60],
-    [5, "cost"],
+    [5, "money"],
     [6, 1.5],
     [7, 0],
     [7, "61"],

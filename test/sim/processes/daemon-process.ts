@@ -144,6 +144,7 @@ export class DaemonProcess {
       usageEnabled: true,
       background: { lookMs: 60_000, waitMs: 86_400_000, max: 100 },
       quotaTemplatesEntitled: true,
+      tokenWeights: null,
       budgetsEnabled: true,
       unpriced: "allow" as const,
       inertReason: () => null,

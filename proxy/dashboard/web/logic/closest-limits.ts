@@ -1,10 +1,10 @@
 /** The limits and budgets with the highest used share. Pure. */
 import type { BudgetItem } from "../../../../shared/api/budget-item.js";
 import type { RuleItem } from "../../../../shared/api/rule-item.js";
-import { fullestCap, shareOf } from "./used-share.js";
+import { type CapKind, fullestCap, shareOf } from "./used-share.js";
 
 export interface ClosestLimit {
-  readonly kind: "requests" | "tokens" | "concurrent" | "budget";
+  readonly kind: CapKind | "budget";
   readonly scope: string;
   readonly subject: string;
   readonly period_label: string;

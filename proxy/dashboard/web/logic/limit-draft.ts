@@ -117,5 +117,6 @@ export function fieldOf(param: string | null): string | null {
   if (param === "user_path" || param === "subject" || param === "scope") return "subject";
   if (/^(?:limit_key|budget_key)/.test(param)) return "period";
   if (param.startsWith("models")) return "models";
+  if (param.startsWith("token_weights")) return "token_weights";
   return param.startsWith("replaces") ? null : param;
 }

@@ -2,6 +2,7 @@
  * A rule being edited in its dialog, the body that saves it, and what it would have refused. Pure.
  */
 import type { BackTestReport, RuleItem } from "../../../../shared/api/rule-item.js";
+import { textOfWeights, weightsOfText } from "../../../../shared/domain/token-weights.js";
 import { daysBetween } from "../../../../shared/time.js";
 import {
   isElsewhere,
@@ -11,7 +12,7 @@ import {
   keyDraftOf,
   parseAmount,
 } from "./limit-draft.js";
-import { formatCount } from "./numbers.js";
+import { formatCount, formatMoney } from "./numbers.js";
 
 export const rulePeriods = ["minute", "hour", "day", "concurrent"] as const;
 
@@ -19,22 +20,45 @@ export interface RuleDraft extends KeyDraft {
   /** Caps as typed; empty for no cap. */
   readonly maxRequests: string;
   readonly maxTokens: string;
+  readonly maxInputTokens: string;
+  readonly maxOutputTokens: string;
+  /** US dollars. */
+  readonly maxCost: string;
+  /** As typed: `cached=0.1, cache_write=1.25`. */
+  readonly tokenWeights: string;
   /** Whether each host counts for itself. */
   readonly hostOnly: boolean;
 }
 
 export function newRule(scope: string, subject: string): RuleDraft {
-  const values = { maxRequests: "", maxTokens: "", hostOnly: false };
-  return { scope, subject, period: "minute", seconds: "", perChild: false, models: "", ...values };
+  const key = { scope, subject, period: "minute", seconds: "", perChild: false, models: "" };
+  return {
+    ...key,
+    maxRequests: "",
+    maxTokens: "",
+    maxInputTokens: "",
+    maxOutputTokens: "",
+    maxCost: "",
+    tokenWeights: "",
+    hostOnly: false,
+  };
 }
 
 export function ruleDraftOf(rule: RuleItem): RuleDraft {
   return {
     ...keyDraftOf(rule, rulePeriods),
-    maxRequests: rule.max_requests === undefined ? "" : String(rule.max_requests),
-    maxTokens: rule.max_tokens === undefined ? "" : String(rule.max_tokens),
+    maxRequests: typed(rule.max_requests),
+    maxTokens: typed(rule.max_tokens),
+    maxInputTokens: typed(rule.max_input_tokens),
+    maxOutputTokens: typed(rule.max_output_tokens),
+    maxCost: typed(rule.max_cost),
+    tokenWeights: rule.token_weights === undefined ? "" : textOfWeights(rule.token_weights),
     hostOnly: rule.host_only === true,
   };
+}
+
+function typed(cap: number | undefined): string {
+  return cap === undefined ? "" : String(cap);
 }
 
 type RuleBody =
@@ -46,10 +70,18 @@ type RuleBody =
 export function ruleBody(draft: RuleDraft, original: RuleItem | null): RuleBody {
   const body = keyBody(draft, "limit_key");
   if (draft.hostOnly) body["host_only"] = true;
-  for (const [field, text] of [
-    ["max_requests", draft.maxRequests],
-    ["max_tokens", draft.period === "concurrent" ? "" : draft.maxTokens],
-  ] as const) {
+  const overTime =
+    draft.period === "concurrent"
+      ? []
+      : ([
+          ["max_tokens", draft.maxTokens],
+          ["max_input_tokens", draft.maxInputTokens],
+          ["max_output_tokens", draft.maxOutputTokens],
+          ["max_cost", draft.maxCost],
+        ] as const);
+  if (overTime.length > 0 && draft.tokenWeights.trim() !== "")
+    body["token_weights"] = weightsOfText(draft.tokenWeights);
+  for (const [field, text] of [["max_requests", draft.maxRequests] as const, ...overTime]) {
     if (text.trim() === "") continue;
     const cap = parseAmount(text);
     if (cap === null) return { ok: false, field };
@@ -91,14 +123,19 @@ export function dayBars({ start, end, days }: BackTestReport): readonly DayBar[]
   });
 }
 
+const countedUnits = ["requests", "tokens", "input_tokens", "output_tokens"] as const;
+
 /** `87 requests, 12,001 tokens`; null if unknown. */
 export function lowestCaps(
-  { lowest_caps: { max_requests: requests, max_tokens: tokens } }: BackTestReport,
-  words: { readonly requests: string; readonly tokens: string },
+  { lowest_caps: lowest }: BackTestReport,
+  words: Readonly<Record<(typeof countedUnits)[number], string>>,
 ): string | null {
   const caps = [
-    ...(requests === undefined ? [] : [`${formatCount(requests)} ${words.requests}`]),
-    ...(tokens === undefined ? [] : [`${formatCount(tokens)} ${words.tokens}`]),
+    ...countedUnits.flatMap((unit) => {
+      const cap = lowest[`max_${unit}`];
+      return cap === undefined ? [] : [`${formatCount(cap)} ${words[unit]}`];
+    }),
+    ...(lowest.max_cost === undefined ? [] : [formatMoney(lowest.max_cost)]),
   ];
   return caps.length === 0 ? null : caps.join(", ");
 }

@@ -1,8 +1,15 @@
 /** The used share of a limit: that of its fullest cap. Pure. */
+import type { RuleCaps, RuleCounts } from "../../../../shared/api/rule-item.js";
+import { formatCount, formatMoney } from "./numbers.js";
+
+/** `cost` is in US dollars. */
+export type CapKind = "requests" | "concurrent" | (typeof overTime)[number];
+
+const overTime = ["tokens", "input_tokens", "output_tokens", "cost"] as const;
 
 /** One cap with its use. */
-interface CapUse {
-  readonly kind: "requests" | "tokens" | "concurrent";
+export interface CapUse {
+  readonly kind: CapKind;
   readonly used: number;
   readonly cap: number;
 }
@@ -13,13 +20,11 @@ export function shareOf({ used, cap }: Pick<CapUse, "used" | "cap">): number {
 }
 
 /** The fields read from a rule. */
-interface CountedRule {
-  readonly period_seconds: number;
-  readonly max_requests?: number;
-  readonly max_tokens?: number;
-  readonly requests_used: number;
-  readonly tokens_used: number;
-  readonly in_flight: number;
+type CountedRule = RuleCaps & RuleCounts & { readonly period_seconds: number };
+
+/** The caps of tokens and cost that are set. */
+export function usesOverTime(rule: CountedRule): readonly CapUse[] {
+  return capUses(rule).filter(({ kind }) => kind !== "requests" && kind !== "concurrent");
 }
 
 /** The caps that are set. */
@@ -31,8 +36,10 @@ export function capUses(rule: CountedRule): readonly CapUse[] {
         ? { kind: "concurrent", used: rule.in_flight, cap: rule.max_requests }
         : { kind: "requests", used: rule.requests_used, cap: rule.max_requests },
     );
-  if (rule.max_tokens !== undefined)
-    uses.push({ kind: "tokens", used: rule.tokens_used, cap: rule.max_tokens });
+  for (const kind of overTime) {
+    const cap = rule[`max_${kind}`];
+    if (cap !== undefined) uses.push({ kind, used: rule[`${kind}_used`] ?? 0, cap });
+  }
   return uses;
 }
 
@@ -49,4 +56,9 @@ type Level = "room" | "near" | "full";
 
 export function levelOf(share: number): Level {
   return share >= 1 ? "full" : share >= 0.8 ? "near" : "room";
+}
+
+/** How the use of a cap is shown. */
+export function formatOf(kind: CapKind): (value: number) => string {
+  return kind === "cost" ? formatMoney : formatCount;
 }

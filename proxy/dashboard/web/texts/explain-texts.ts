@@ -55,6 +55,9 @@ export const explainTexts = {
   dimensions: {
     requests: "requests",
     tokens: "tokens",
+    input_tokens: "input tokens",
+    output_tokens: "output tokens",
+    cost: "cost",
     concurrent: "slots",
     children: "places for children",
   } as Readonly<Record<string, string>>,

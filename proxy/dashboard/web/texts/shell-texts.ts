@@ -72,6 +72,9 @@ export const shellTexts = {
   units: {
     requests: "requests",
     tokens: "tokens",
+    input_tokens: "input tokens",
+    output_tokens: "output tokens",
+    cost: "cost",
     concurrent: "at once",
   },
   typeWord: (word: string) => `Type ${word} to confirm`,

@@ -1,5 +1,5 @@
 import t from "tap";
-import { formatUsd } from "../../../../bin/limits/budget-table.js";
+import { plainUsd } from "../../../../bin/text/number-text.js";
 import { run } from "../../command-session.js";
 import { startFakeDaemon } from "../../fake-daemon.js";
 
@@ -267,7 +267,7 @@ t.test("a problem names its flag, and nothing is sent", async (t) => {
 });
 
 t.test("amounts of money have two decimals, or as many as they have", async (t) => {
-  t.same([1, 0.5, 10.25, 0.000001, 1234.5678, null].map(formatUsd), [
+  t.same([1, 0.5, 10.25, 0.000001, 1234.5678, null].map(plainUsd), [
     "$1.00",
     "$0.50",
     "$10.25",

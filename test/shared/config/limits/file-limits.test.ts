@@ -195,7 +195,7 @@ t.test("a wrong rule is reported with its place", async (t) => {
     [
       "models: [ { model: a, limits: [ 5 ] } ]",
       [
-        "rate_limits.models[0].limits[0] must be a mapping of period, period_seconds, models, max_requests, max_tokens, host_only, not 5",
+        "rate_limits.models[0].limits[0] must be a mapping of period, period_seconds, models, max_requests, max_tokens, max_input_tokens, max_output_tokens, max_cost, token_weights, host_only, not 5",
       ],
     ],
   ] as const) {
@@ -238,7 +238,12 @@ t.test("everything wrong with a limit is reported with its place", async (t) => 
       [`${at}.period and ${at}.period_seconds exclude each other: give exactly one`],
     ],
     ["max_requests: 1", [`${at}.period or ${at}.period_seconds is required`]],
-    ["period: day", [`${at}.max_requests or ${at}.max_tokens is required`]],
+    [
+      "period: day",
+      [
+        `${at}.max_requests is required, or another cap: max_tokens, max_input_tokens, max_output_tokens or max_cost`,
+      ],
+    ],
     [
       "period: concurrent, max_tokens: 1",
       [`${at}.max_tokens can't be combined with the period concurrent`],

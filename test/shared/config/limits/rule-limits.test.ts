@@ -46,15 +46,15 @@ t.test("every wrong pair is reported with its variable", async (t) => {
     ["rpn=1", 'SET_RATE_LIMIT_X holds the unknown key "rpn"; did you mean rpm?'],
     [
       "requests=1",
-      'SET_RATE_LIMIT_X holds the unknown key "requests": expected rpm, tpm, rph, tph, rpd, tpd, concurrent',
+      'SET_RATE_LIMIT_X holds the unknown key "requests": expected rpm, tpm, rph, tph, rpd, tpd, itpm, otpm, itph, otph, itpd, otpd, concurrent',
     ],
     [
       "=1",
-      'SET_RATE_LIMIT_X holds the unknown key "": expected rpm, tpm, rph, tph, rpd, tpd, concurrent',
+      'SET_RATE_LIMIT_X holds the unknown key "": expected rpm, tpm, rph, tph, rpd, tpd, itpm, otpm, itph, otph, itpd, otpd, concurrent',
     ],
     [
       "constructor=1",
-      'SET_RATE_LIMIT_X holds the unknown key "constructor": expected rpm, tpm, rph, tph, rpd, tpd, concurrent',
+      'SET_RATE_LIMIT_X holds the unknown key "constructor": expected rpm, tpm, rph, tph, rpd, tpd, itpm, otpm, itph, otph, itpd, otpd, concurrent',
     ],
     ["100", 'SET_RATE_LIMIT_X must hold pairs such as rpm=100, not "100"'],
     ["rpm=0", 'SET_RATE_LIMIT_X: rpm must be greater than 0, not "0"'],

@@ -165,6 +165,7 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     rateLimitsEnabled: ["0", true, false],
     flushIntervalMs: ["0.05", 3, 50],
     budgetsEnabled: ["no", true, false],
+    tokenWeights: ["cached=0.1", { output: 2 }, { cached: 0.1 }],
     budgetsUnpriced: ["Refuse", "allow", "refuse"],
     priceListFile: ["/a", "/b", "/a"],
     logLevel: ["Debug", "warn", "debug"],

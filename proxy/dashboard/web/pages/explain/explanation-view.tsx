@@ -15,8 +15,9 @@ import {
   formatMoney,
   formatTime,
 } from "../../logic/numbers.js";
-import { capUses } from "../../logic/used-share.js";
+import { capUses, usesOverTime } from "../../logic/used-share.js";
 import { Icon } from "../../parts/icon.js";
+import { CapMeters } from "../../parts/limits/cap-meters.js";
 import { periodText } from "../../parts/limits/limit-row.js";
 import { Meter } from "../../parts/meter.js";
 import { Card } from "../../parts/page.js";
@@ -224,7 +225,9 @@ function ExplainedRules({ rules, caption, subject }: ExplainedRulesProps) {
 }
 
 function Use({ rule, isOfTokens }: { readonly rule: ExplainedRule; readonly isOfTokens: boolean }) {
-  const use = capUses(rule).find(({ kind }) => (kind === "tokens") === isOfTokens);
+  const overTime = usesOverTime(rule);
+  if (isOfTokens) return <CapMeters uses={overTime} />;
+  const use = capUses(rule).find((each) => !overTime.some(({ kind }) => kind === each.kind));
   return use === undefined ? null : <Meter used={use.used} cap={use.cap} format={formatCount} />;
 }
 

@@ -2,6 +2,8 @@
 import type { ChildItem, RuleItem } from "../../../../../shared/api/rule-item.js";
 import { formatCount } from "../../logic/numbers.js";
 import { newRule, ruleDraftOf } from "../../logic/rule-draft.js";
+import { usesOverTime } from "../../logic/used-share.js";
+import { CapMeters } from "../../parts/limits/cap-meters.js";
 import { ChildrenDialog } from "../../parts/limits/children-dialog.js";
 import { ConfirmOne, ConfirmResetAll } from "../../parts/limits/confirm-limit.js";
 import { Meter } from "../../parts/meter.js";
@@ -69,7 +71,8 @@ function RuleChildren({
   );
 }
 
-function columnsOf({ max_requests, max_tokens, period_seconds }: RuleItem): Column<ChildItem>[] {
+function columnsOf(rule: RuleItem): Column<ChildItem>[] {
+  const { max_requests, period_seconds } = rule;
   const columns: Column<ChildItem>[] = [];
   if (max_requests !== undefined)
     columns.push({
@@ -83,11 +86,11 @@ function columnsOf({ max_requests, max_tokens, period_seconds }: RuleItem): Colu
         />
       ),
     });
-  if (max_tokens !== undefined)
+  if (usesOverTime(rule).length > 0)
     columns.push({
       key: "tokens",
       head: limitsTexts.columns.tokens,
-      cell: ({ tokens_used }) => <Meter used={tokens_used} cap={max_tokens} format={formatCount} />,
+      cell: (child) => <CapMeters uses={usesOverTime({ ...rule, ...child })} />,
     });
   return columns;
 }

@@ -19,6 +19,14 @@ import { BackTest } from "./back-test.js";
 
 const texts = limitsTexts.dialog;
 
+const capFields = [
+  "max_requests",
+  "max_tokens",
+  "max_input_tokens",
+  "max_output_tokens",
+  "max_cost",
+] as const;
+
 interface RuleDialogProps {
   readonly first: RuleDraft;
   /** Null if a new one is made. */
@@ -79,12 +87,15 @@ export function RuleDialog({ first, original, onClose, onDone }: RuleDialogProps
 function testedBody(draft: RuleDraft): Readonly<Record<string, unknown>> | null {
   const body = ruleBody(draft, null);
   if (!body.ok || draft.subject.trim() === "") return null;
-  const { max_requests: requests, max_tokens: tokens } = body.body;
-  return requests === undefined && tokens === undefined ? null : body.body;
+  return capFields.some((field) => body.body[field] !== undefined) ? body.body : null;
 }
 
 function hasField(name: string | null): boolean {
-  return name !== null && /^(?:subject|models|period|max_requests|max_tokens)$/.test(name);
+  return (
+    name !== null &&
+    (/^(?:subject|models|period|token_weights)$/.test(name) ||
+      capFields.some((field) => field === name))
+  );
 }
 
 interface PartProps {
@@ -123,6 +134,57 @@ function HostOnly({ draft, onChange }: PartProps) {
 }
 
 function Caps({
+  draft,
+  onChange,
+  errorOf,
+}: PartProps & { readonly errorOf: (field: string) => string | null }) {
+  const isGauge = draft.period === "concurrent";
+  return (
+    <>
+      <MainCaps draft={draft} onChange={onChange} errorOf={errorOf} />
+      {!isGauge && <MeasureCaps draft={draft} onChange={onChange} errorOf={errorOf} />}
+    </>
+  );
+}
+
+const measureFields = [
+  { key: "maxInputTokens", field: "max_input_tokens" },
+  { key: "maxOutputTokens", field: "max_output_tokens" },
+  { key: "maxCost", field: "max_cost" },
+] as const;
+
+function MeasureCaps({
+  draft,
+  onChange,
+  errorOf,
+}: PartProps & { readonly errorOf: (field: string) => string | null }) {
+  return (
+    <>
+      <div class="form-row">
+        {measureFields.map(({ key, field }) => (
+          <TextField
+            key={field}
+            label={texts[key]}
+            kind="number"
+            placeholder={texts.noCap}
+            error={errorOf(field)}
+            value={draft[key]}
+            onInput={(value) => onChange({ [key]: value })}
+          />
+        ))}
+      </div>
+      <TextField
+        label={texts.tokenWeights}
+        hint={texts.tokenWeightsHint}
+        error={errorOf("token_weights")}
+        value={draft.tokenWeights}
+        onInput={(tokenWeights) => onChange({ tokenWeights })}
+      />
+    </>
+  );
+}
+
+function MainCaps({
   draft,
   onChange,
   errorOf,

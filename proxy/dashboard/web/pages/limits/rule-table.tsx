@@ -2,7 +2,9 @@
 import type { RuleItem } from "../../../../../shared/api/rule-item.js";
 import { formatCount } from "../../logic/numbers.js";
 import { type TreeRow, treeRows } from "../../logic/subject-tree.js";
+import { usesOverTime } from "../../logic/used-share.js";
 import { Countdown } from "../../parts/age.js";
+import { CapList, CapMeters } from "../../parts/limits/cap-meters.js";
 import { LimitActions, LimitSubject, periodText } from "../../parts/limits/limit-row.js";
 import { Meter } from "../../parts/meter.js";
 import { type Column, Table } from "../../parts/table.js";
@@ -32,11 +34,11 @@ export function RuleTable({ scope, rules, serverTime, heardMs, onOpen }: RuleTab
     {
       key: "tokens",
       head: texts.columns.tokens,
-      cell: ({ item: { max_tokens, tokens_used, per_child } }) =>
-        max_tokens === undefined ? null : per_child ? (
-          formatCount(max_tokens)
+      cell: ({ item }) =>
+        item.per_child ? (
+          <CapList uses={usesOverTime(item)} />
         ) : (
-          <Meter used={tokens_used} cap={max_tokens} format={formatCount} />
+          <CapMeters uses={usesOverTime(item)} />
         ),
     },
     {

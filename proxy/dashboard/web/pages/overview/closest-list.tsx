@@ -1,7 +1,8 @@
 /** The limits and budgets of which most is used. */
 import { hrefOf } from "../../data/router.js";
 import { type ClosestLimit, closestLimits } from "../../logic/closest-limits.js";
-import { formatCount, formatMoney } from "../../logic/numbers.js";
+import { formatMoney } from "../../logic/numbers.js";
+import { formatOf } from "../../logic/used-share.js";
 import { useApp } from "../../parts/app.js";
 import { periodText } from "../../parts/limits/limit-row.js";
 import { useBudgets, useRules } from "../../parts/limits/use-live-list.js";
@@ -98,7 +99,7 @@ function ClosestLine({ limit }: { readonly limit: ClosestLimit }) {
           {kind !== "concurrent" && ` · ${what}`}
         </div>
       </div>
-      <Meter used={used} cap={cap} format={isBudget ? formatMoney : formatCount} />
+      <Meter used={used} cap={cap} format={isBudget ? formatMoney : formatOf(kind)} />
     </li>
   );
 }

@@ -2,8 +2,8 @@
 import type { BudgetStatus } from "../../../../../shared/api/budget-item.js";
 import type { RateLimitStatus, UsageStatus } from "../../../../../shared/api/usage-report.js";
 import { hostsText } from "../../../../../shared/usage/hosts-text.js";
-import { formatCount, formatDuration, formatMoney } from "../../logic/numbers.js";
-import { capUses } from "../../logic/used-share.js";
+import { formatDuration, formatMoney } from "../../logic/numbers.js";
+import { capUses, formatOf } from "../../logic/used-share.js";
 import { useApp } from "../../parts/app.js";
 import { periodText } from "../../parts/limits/limit-row.js";
 import { TableOrEmpty } from "../../parts/lists/list-card.js";
@@ -103,7 +103,7 @@ const limitColumns: readonly Column<RateLimitStatus>[] = [
             key={kind}
             used={used}
             cap={cap}
-            format={formatCount}
+            format={formatOf(kind)}
             unit={shellTexts.units[kind]}
           />
         ))}

@@ -1,0 +1,32 @@
+/** The caps of a rule over tokens and cost, each with a bar. */
+import { type CapUse, formatOf } from "../../logic/used-share.js";
+import { shellTexts } from "../../texts/shell-texts.js";
+import { Meter } from "../meter.js";
+
+export function CapMeters({ uses }: { readonly uses: readonly CapUse[] }) {
+  if (uses.length === 0) return null;
+  return (
+    <span class="meters">
+      {uses.map(({ kind, used, cap }) => (
+        <Meter
+          key={kind}
+          used={used}
+          cap={cap}
+          format={formatOf(kind)}
+          {...(kind === "input_tokens" || kind === "output_tokens"
+            ? { unit: shellTexts.units[kind] }
+            : {})}
+        />
+      ))}
+    </span>
+  );
+}
+
+/** The caps of a template, whose children have the counts. */
+export function CapList({ uses }: { readonly uses: readonly CapUse[] }) {
+  return (
+    <>
+      {uses.map(({ kind, cap }) => `${formatOf(kind)(cap)} ${shellTexts.units[kind]}`).join(", ")}
+    </>
+  );
+}
