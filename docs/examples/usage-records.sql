@@ -60,6 +60,7 @@ create table if not exists sluice_usage_records (
   price_list text,
   provider_request_id text,
   provider_key text,
+  loop bigint,
   primary key (store_id, record_id, time)
 ) partition by range (time);
 

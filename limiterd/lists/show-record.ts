@@ -71,5 +71,6 @@ export function recordItem(
     price_list: record.priceList ?? null,
     provider_request_id: record.providerRequestId ?? null,
     provider_key: record.providerKey ?? null,
+    loop: record.loop ?? 0,
   };
 }

@@ -93,6 +93,7 @@ export function recordOf(
     priceList: record.priceList,
     providerRequestId: record.providerRequestId,
     providerKey: record.providerKey,
+    loop: record.loop,
   };
 }
 
@@ -136,6 +137,7 @@ export function recordsToStored(lsn: number, records: readonly UsageRecord[]): r
       r.providerRequestId ?? "",
       r.providerKey ?? "",
       changesToStored(r),
+      r.loop ?? null,
     ];
     while (stored.length > fixedFields && isNothing(stored[stored.length - 1])) stored.pop();
     value.push(stored);
@@ -145,7 +147,7 @@ export function recordsToStored(lsn: number, records: readonly UsageRecord[]): r
 
 /** The fields that each stored record has. Those after them end with the last that isn't empty. */
 const fixedFields = 22;
-const storedFields = 32;
+const storedFields = 33;
 
 function isNothing(value: unknown): boolean {
   return value === "" || value === null || (Array.isArray(value) && value.length === 0);
@@ -229,6 +231,7 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     providerRequestId = "",
     providerKey = "",
     rawChanges = null,
+    loop = null,
   ] = item;
   const costSource = costSources.find((source) => source === rawSource);
   const changes = changesFromStored(rawChanges);
@@ -262,7 +265,8 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     !isMoment(atMs) ||
     !isCount(status) ||
     !isCount(latencyMs) ||
-    !(firstByteMs === null || isCount(firstByteMs))
+    !(firstByteMs === null || isCount(firstByteMs)) ||
+    !(loop === null || isCount(loop))
   )
     return null;
   if (
@@ -307,6 +311,7 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     priceList: priceList === "" ? undefined : priceList,
     providerRequestId: providerRequestId === "" ? undefined : providerRequestId,
     providerKey: providerKey === "" ? undefined : providerKey,
+    loop: loop ?? undefined,
     ...changes,
   };
 }

@@ -312,6 +312,7 @@ function executionOf(
     startedMonoMs: record.startedMonoMs,
     endedMonoMs: monoMs(),
     savedBytes: record.savedBytes,
+    loop: record.loop?.times,
     price,
     priceSource: prices.sourceOf(named),
     isPart: result.status === interimStatus,

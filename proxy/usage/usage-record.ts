@@ -63,6 +63,8 @@ interface Answered {
 }
 
 export interface Executed extends Answered {
+  /** How often the agent has repeated itself; undefined unless it was warned of. */
+  readonly loop?: number | undefined;
   /** The bytes that rewriters removed from the prompt. */
   readonly savedBytes: number;
   /** The price of the target that answered; null if unpriced. */
@@ -117,6 +119,7 @@ export function usageRecord(result: ProviderResult, what: Executed): Execution |
     priceList: costSource === "list" ? what.priceSource?.list : undefined,
     providerRequestId: providerRequestId === "" ? undefined : providerRequestId,
     providerKey: providerKey === "" ? undefined : providerKey,
+    loop: what.loop,
   };
 }
 

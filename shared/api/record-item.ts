@@ -65,6 +65,8 @@ export interface RecordItem extends Readonly<Record<DetailField, number>> {
   readonly provider_request_id: string | null;
   /** The name of the provider's key; null without one. */
   readonly provider_key: string | null;
+  /** How often the agent has repeated itself; 0 unless it was warned of. */
+  readonly loop: number;
   /** What the request costs since it was repriced; null if it wasn't. */
   readonly repriced_cost: number | null;
   /** When it was repriced, or this difference booked; null for others. */

@@ -79,6 +79,7 @@ export const recordFields = [
   ["price_list", "later text"],
   ["provider_request_id", "later text"],
   ["provider_key", "later text"],
+  ["loop", "later count"],
 ] as const satisfies readonly (readonly [name: string, kind: FieldKind])[];
 
 type FieldName = (typeof recordFields)[number][0];

@@ -114,6 +114,8 @@ const execution = structure({
   providerRequestId: optional(text),
   /** The name of the provider's key; absent without one. */
   providerKey: optional(text),
+  /** How often the agent has repeated itself; absent unless it was warned of. */
+  loop: optional(number),
 });
 export type Execution = ValueOf<typeof execution>;
 
@@ -158,6 +160,7 @@ export function flawOf(record: Execution): string | null {
   if (!isPlain(record.priceList, keyIdCharsMax)) return "priceList";
   if (!isPlain(record.providerRequestId, requestIdCharsMax)) return "providerRequestId";
   if (!isPlain(record.providerKey, keyIdCharsMax)) return "providerKey";
+  if (record.loop !== undefined && !isCount(record.loop)) return "loop";
   const { atMost, responseId } = record;
   if (responseId !== "" && !isObjectId(responseId)) return "responseId";
   if (atMost !== null && !isBound(atMost)) return "atMost";

@@ -139,3 +139,15 @@ t.test("the log line and the metric tell of it", async (t) => {
   t.match(metrics, /^sluice_loops_total\{action="warned"\} 6$/m);
   t.match(metrics, /^sluice_loops_total\{action="refused"\} 4$/m);
 });
+
+t.test("the records of warned requests say how often", async (t) => {
+  const { records } = await until(
+    async () =>
+      (await (await fetch(`${url}/admin/usage/records?limit=200`)).json()) as {
+        readonly records: readonly { readonly loop: number; readonly user_path: string }[];
+      },
+    (page) => page.records.filter(({ loop }) => loop > 0).length >= 6,
+  );
+  const found = records.filter(({ loop }) => loop > 0);
+  t.same(found.map(({ loop }) => loop).sort(), [3, 3, 4, 4, 4, 4]);
+});

@@ -59,6 +59,7 @@ const shown = {
   price_list: null,
   provider_request_id: null,
   provider_key: null,
+  loop: 0,
   ...noDetails,
 };
 

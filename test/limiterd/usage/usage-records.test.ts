@@ -303,6 +303,8 @@ t.test("what was asked for and the details are kept, each of them and both", asy
     { repriced: { atMs: 1, inputCost: 2, outputCost: 0, totalCost: 2 } },
     { providerKey: "a", repriced: { atMs: 1, inputCost: -2, outputCost: 0, totalCost: -2 } },
     { corrects: { id: "1.2", atMs: 3, priced: 1 } },
+    { loop: 7 },
+    { loop: 7, session: "s-1", corrects: { id: "1.2", atMs: 3, priced: 1 } },
   ] as const) {
     const record = recordOn("/team", some);
     t.same(recordsFromStored(recordsToStored(7, [record])), [record]);
@@ -339,4 +341,7 @@ t.test("nothing is taken for records but what was written as such", async (t) =>
     t.equal(recordsFromStored([lsn, longest.with(at, 5)]), null, `field ${at}`);
   t.equal(recordsFromStored([lsn, longest.with(27, "guess")]), null);
   t.equal(recordsFromStored([lsn, [...longest, ""]]), null);
+  const [, looped] = recordsToStored(7, [{ ...whole, loop: 7 }]) as [number, readonly unknown[]];
+  for (const loop of maybeCount) t.equal(recordsFromStored([lsn, looped.with(32, loop)]), null);
+  t.equal(recordsFromStored([lsn, [...looped, 0]]), null);
 });

@@ -47,6 +47,7 @@ function settle(seq: number): QueuedSettle {
             priceList: seq % 3 === 0 ? fresh("2026-11-28") : undefined,
             providerRequestId: seq % 2 === 0 ? fresh(`req_${seq}`) : undefined,
             providerKey: seq % 29 === 0 ? fresh("prod") : undefined,
+            loop: seq % 31 === 0 ? 7 : undefined,
           }),
   };
 }

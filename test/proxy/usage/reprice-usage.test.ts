@@ -59,6 +59,7 @@ function recordOf(changes: Partial<RecordItem> = {}): RecordItem {
     price_list: null,
     provider_request_id: null,
     provider_key: null,
+    loop: 0,
     repriced_cost: null,
     repriced_at: null,
     corrects: null,

@@ -76,6 +76,7 @@ t.test("a record has the tokens, costs and times of what was executed", async (t
     priceList: "2026-11-28",
     providerRequestId: undefined,
     providerKey: undefined,
+    loop: undefined,
   });
 });
 

@@ -64,6 +64,7 @@ export function usageRecord(changes: Partial<ExportedRecord> = {}): ExportedReco
     price_list: "2026-11-28",
     provider_request_id: "req_openai_1",
     provider_key: null,
+    loop: 0,
     estimated: false,
     latency_ms: 812,
     first_byte_ms: 97,

@@ -108,6 +108,7 @@ t.test(
       [25, "priceList", ["x".repeat(65), "\u0000"]],
       [26, "providerRequestId", ["x".repeat(requestIdCharsMax + 1), "\u0000"]],
       [27, "providerKey", ["x".repeat(65), "\u0000"]],
+      [28, "loop", notCounts],
       [20, "cacheWrite1hTokens", notTokens.map((value) => [null, null, value])],
       [20, "webSearches", [[null, null, 0, 0, 0, 0, 0, 0, 0, 0, callsPerResponseMax + 1]]],
     ];

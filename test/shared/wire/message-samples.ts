@@ -83,6 +83,7 @@ export const execution: fc.Arbitrary<Execution> = fc
       priceList: fc.constantFrom(undefined, "2026-11-28"),
       providerRequestId: fc.option(name, { nil: undefined }),
       providerKey: fc.option(fc.stringMatching(/^[\w.-]{1,64}$/), { nil: undefined }),
+      loop: fc.option(fc.nat({ max: 100 }), { nil: undefined }),
       details: fc.option(
         fc.record({
           serviceTier: fc.option(fc.constantFrom("standard", "flex", "ultrafast")),
@@ -362,6 +363,7 @@ export const executed: Execution = {
   priceList: "2026-11-28",
   providerRequestId: "req_9",
   providerKey: "prod",
+  loop: 7,
 };
 
 export const executedFlat = [
@@ -393,6 +395,7 @@ export const executedFlat = [
   "2026-11-28",
   "req_9",
   "prod",
+  7,
 ];
 
 export const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {

@@ -580,6 +580,7 @@ t.test("an export holds every record once, page by page, in the order of recordi
       price_list: null,
       provider_request_id: null,
       provider_key: null,
+      loop: 0,
     },
   ]);
 });
