@@ -153,6 +153,7 @@ export async function createGateway({
     sizeOf: createModelSizes(config.providers, priceList),
     noticeUnpriced: createUnpricedNotice(config.providers, log),
     recordedModels,
+    batchReads: new Set(),
     metrics,
     tracing: await createTracing(config, { counts: metrics.counts, log, name }),
     responseCache:

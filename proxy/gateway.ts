@@ -84,6 +84,8 @@ export interface Gateway {
   /** A request has used a target without a price. */
   readonly noticeUnpriced: (target: Target) => void;
   readonly recordedModels: RecordedModels;
+  /** The batches whose results are being read, by provider and id. */
+  readonly batchReads: Set<string>;
   readonly metrics: Metrics;
   /** Null when tracing is off. */
   readonly tracing: Tracing | null;

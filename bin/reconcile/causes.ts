@@ -4,7 +4,7 @@ export const causes = {
   tokens_not_read: "tokens or units recorded as others, or not at all",
   estimated: "estimates in place of usage that wasn't reported",
   not_billed: "recorded but not billed",
-  batch: "batches, which leave no usage here",
+  batch: "batches that this host has not recorded",
   unpriced: "models without a price",
   stale_price: "another price than ours",
   tier: "another service tier than recorded",

@@ -73,11 +73,11 @@ function recordUsage(state: DaemonState, proxyId: string, settle: Settle, nowMs:
     return state.onDroppedRecord(proxyId, flaw, settle.record);
   }
   const record = recordOf(settle, settle.record, nowMs);
-  const { provider, responseId } = settle.record;
+  const { provider, responseId, batchTokens = null } = settle.record;
   if (settle.part === "final") return recordFinal(state, { record, provider, responseId }, nowMs);
   if (record.totalCost !== null) addCost(state.counts.cost, record.totalCost);
   addRecord(state, record, nowMs, executedTarget(settle, record));
-  if (responseId !== "") state.pending.add(responseId, record, nowMs);
+  if (responseId !== "") state.pending.add(responseId, record, nowMs, batchTokens);
 }
 
 /** The target of a record, although the record may say that its model is unknown. */

@@ -1,9 +1,11 @@
 /**
- * Background responses, on which a provider works without a client. Each is charged an estimate,
- * which the reported usage replaces; if a response gets too old, the estimate stays. They are kept
- * in memory and in the table `objects`, beside the owners of objects; a change is committed with
- * its batch of the journal.
+ * Background responses and batches, on which a provider works without a client. A response is
+ * charged an estimate, which the reported usage replaces; if a response gets too old, the estimate
+ * stays. A batch is charged when it has ended. They are kept in memory and in the table `objects`,
+ * beside the owners of objects; a change is committed with its batch of the journal.
  */
+
+import { isCount } from "../../shared/checked.js";
 import type { BackgroundConfig } from "../../shared/config/config.js";
 import { isMoment } from "../../shared/time.js";
 import { hasUnits, negatedDetails } from "../../shared/usage/usage-details.js";
@@ -16,6 +18,8 @@ import { recordsFromStored, recordsToStored, type UsageRecord } from "./usage-re
 export interface PendingResponse {
   readonly id: string;
   readonly record: UsageRecord;
+  /** The enqueued tokens of a batch; null for a response. */
+  readonly batchTokens: number | null;
   /** When a proxy should ask next. */
   dueAtMs: number;
 }
@@ -32,6 +36,8 @@ const growth = 1.5;
 /** Longer than a client takes between reading records and writing their new costs. */
 const replacedMs = 600_000;
 const lookMsMax = 3_600_000;
+/** Providers end a batch within 24 hours, and Gemini within 48; with a margin. */
+const batchWaitMs = 50 * 3_600_000;
 
 export class PendingResponses implements Contributor {
   readonly #bounds: BackgroundConfig;
@@ -55,11 +61,13 @@ export class PendingResponses implements Contributor {
     const range = { from: mark, before: behind, limit: this.#bounds.max };
     for (const { key, value } of store.range("objects", range)) {
       const [userPath, expiresAtMs, ...flat] = value;
-      const record = recordsFromStored([0, flat])?.[0];
+      const batchTokens = tokensFromStored(flat[0]);
+      const record = recordsFromStored([0, batchTokens === null ? flat : flat.slice(1)])?.[0];
       if (record === undefined || record.userPath !== userPath || !isMoment(expiresAtMs)) continue;
       const name = String(key).slice(mark.length);
       const id = name.slice(0, name.indexOf(" "));
-      this.#pending.set(name, { id, record, dueAtMs: nowMs + this.#bounds.lookMs });
+      const dueAtMs = nowMs + this.#bounds.lookMs;
+      this.#pending.set(name, { id, record, batchTokens, dueAtMs });
     }
   }
 
@@ -67,17 +75,18 @@ export class PendingResponses implements Contributor {
    * Adds a response whose record is in the open batch. False if there are too many, so that the
    * estimate stays, or if it is known already.
    */
-  add(id: string, record: UsageRecord, nowMs: number): boolean {
+  add(id: string, record: UsageRecord, nowMs: number, batchTokens: number | null = null): boolean {
     if (this.#pending.size >= this.#bounds.max) {
       this.leftOut++;
       return false;
     }
     const name = nameOf(record.provider, id);
     if (this.#pending.has(name)) return false;
-    this.#pending.set(name, { id, record, dueAtMs: nowMs + this.#bounds.lookMs });
+    const added = { id, record, batchTokens, dueAtMs: nowMs + this.#bounds.lookMs };
+    this.#pending.set(name, added);
     const [, flat] = recordsToStored(0, [record]) as [number, readonly unknown[]];
-    const expiresAtMs = record.atMs + this.#bounds.waitMs;
-    this.#change(name, [record.userPath, expiresAtMs, ...flat]);
+    const ofBatch = batchTokens === null ? [] : [[batchTokens]];
+    this.#change(name, [record.userPath, this.#expiresAtMs(added), ...ofBatch, ...flat]);
     return true;
   }
 
@@ -145,12 +154,16 @@ export class PendingResponses implements Contributor {
   /** Removes responses that are too old; their usage stays unknown. Returns the changes. */
   expire(nowMs: number): readonly Change[] {
     const gone: Change[] = [];
-    for (const [name, { record }] of this.#pending) {
-      if (record.atMs + this.#bounds.waitMs > nowMs) continue;
+    for (const [name, pending] of this.#pending) {
+      if (this.#expiresAtMs(pending) > nowMs) continue;
       this.#pending.delete(name);
       gone.push({ table: "objects", key: mark + name, value: undefined });
     }
     return gone;
+  }
+
+  #expiresAtMs({ record, batchTokens }: PendingResponse): number {
+    return record.atMs + (batchTokens === null ? this.#bounds.waitMs : batchWaitMs);
   }
 
   changes(): readonly Change[] {
@@ -164,6 +177,12 @@ export class PendingResponses implements Contributor {
   #change(name: string, value: readonly unknown[] | undefined): void {
     this.#changes.push({ table: "objects", key: mark + name, value });
   }
+}
+
+/** `[tokens]` of a batch; null for a response, whose record follows. */
+function tokensFromStored(first: unknown): number | null {
+  const tokens: unknown = Array.isArray(first) ? first[0] : null;
+  return isCount(tokens) ? tokens : null;
 }
 
 function nameOf(provider: string, id: string): string {

@@ -21,7 +21,7 @@ import type { Settle } from "../../shared/wire/message-to-daemon.js";
  * difference has a record of its own, so that sums of records are right. A record refers to its
  * managed key only by id. One that cancels an estimate has negative tokens and costs.
  */
-export interface UsageRecord extends Omit<Execution, "responseId"> {
+export interface UsageRecord extends Omit<Execution, "responseId" | "batchTokens"> {
   /** When the response ended. */
   readonly atMs: number;
   readonly userPath: string;
@@ -58,7 +58,7 @@ interface Correction {
  * part of the table.
  */
 export function recordOf(
-  { userPath, estimated, endedAgoMs }: Settle,
+  { userPath, estimated, endedAgoMs }: Pick<Settle, "userPath" | "estimated" | "endedAgoMs">,
   record: Execution,
   nowMs: number,
 ): UsageRecord {

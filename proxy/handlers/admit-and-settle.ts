@@ -317,8 +317,11 @@ function executionOf(
     priceSource: prices.sourceOf(named),
     isPart: result.status === interimStatus,
     priceOf,
+    // What a batch uses is known when it has ended.
     isUnmetered:
-      usage === null && isAnsweredPassthrough(exchange.path, target.model, result.status),
+      usage === null &&
+      responseId === "" &&
+      isAnsweredPassthrough(exchange.path, target.model, result.status),
   });
 }
 

@@ -32,7 +32,8 @@ import type { Exchange } from "../http/exchange.js";
 import { successHeaders } from "../http/limit-headers.js";
 import type { PassedHeaders } from "../http/passed-headers.js";
 import { targetHeader } from "../http/respond.js";
-import { endOf, settleBeforeDeletion, settleEnded } from "../objects/background-responses.js";
+import { endOf, settleEnded, settleTracked } from "../objects/background-responses.js";
+import { batchEndIn, batchReadAt, submitsBatch, submittedBatch } from "../objects/batches.js";
 import type { RequestContext } from "../request-context.js";
 import { targetAt } from "../routing/resolve-model.js";
 import { sessionOf } from "../routing/session.js";
@@ -72,7 +73,10 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   const what = { target, operation, stream: false, resent: 0 };
   const trace = record.trace?.attempt(what, startedMonoMs) ?? null;
   const response = responseAt(exchange.method, route.path);
-  if (response?.isDeleted) await settleBeforeDeletion(gateway, target.provider, response.id);
+  const batch = batchReadAt(exchange.method, route.path);
+  const isSubmission = submitsBatch(exchange.method, route.path);
+  for (const one of [response, batch])
+    if (one?.isDeleted) await settleTracked(gateway, target.provider, one.id);
   let shown = "";
   const showEnd = (text: string): void => {
     shown = text;
@@ -94,16 +98,20 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
     headers: ["x-sluice-target", targetHeader(target)],
     operation,
     promptBytes: () => body?.bytes ?? 0,
-    onAnswer: response === null ? undefined : showEnd,
+    onAnswer: response === null && batch === null && !isSubmission ? undefined : showEnd,
     modelOutputMax: () => outputTokensMaxOf(route.provider, target.model),
     reasonsByDefault: () => reasonsByDefault(namedLike(route.provider, target.model)),
     showsReasoning: () => showsReasoning(namedLike(route.provider, target.model)),
     readsModel: gateway.prices.mayBePricedByAnswer(target),
     monoMs: gateway.monoMs,
   });
-  const end = shown === "" ? null : endOf(parseJson(Buffer.from(shown, "latin1").toString("utf8")));
+  const answer =
+    shown === "" ? undefined : parseJson(Buffer.from(shown, "latin1").toString("utf8"));
+  const end = response === null ? null : endOf(answer);
   if (end !== null)
     await settleEnded(gateway, { provider: target.provider, id: response!.id, end });
+  if (batch !== null && forwarded.status < 300 && (batch.isResults || batchEndIn(answer) !== null))
+    void settleTracked(gateway, target.provider, batch.id);
   const endedMonoMs = gateway.monoMs();
   trace?.ended(forwarded, endedMonoMs);
   if (operation !== null) {
@@ -111,7 +119,9 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
     const attempt = { target, operation, stream: false, startedMonoMs, endedMonoMs, forwarded };
     gateway.metrics.counts.attemptEnded(attempt);
   }
-  settleRequest(context, admitted.admission, forwarded);
+  const responseId = isSubmission && forwarded.status < 300 ? submittedBatch(answer) : "";
+  const submitted = responseId === "" ? forwarded : { ...forwarded, responseId, batchTokens: 0 };
+  settleRequest(context, admitted.admission, submitted);
 }
 
 interface StoredResponse {

@@ -20,6 +20,7 @@ import { findUsage } from "../usage/find-usage.js";
 import { readUsage } from "../usage/read-usage.js";
 import type { Usage } from "../usage/usage.js";
 import { usageRecord } from "../usage/usage-record.js";
+import { type BatchParts, lookAtBatch } from "./batches.js";
 import { fetchAnswer } from "./fetch-answer.js";
 
 /** The timeout of a poll. */
@@ -58,8 +59,7 @@ export function endOf(answer: unknown): ResponseEnd | null {
   return usage.kind === "usage" ? { kind: "used", usage } : { kind: "unknown" };
 }
 
-type LookingParts = "limiter" | "prices" | "providers" | "setTimer" | "monoMs";
-type Looking = Pick<Gateway, LookingParts>;
+type Looking = BatchParts & Pick<Gateway, "monoMs">;
 
 interface EndedResponse {
   readonly provider: string;
@@ -111,18 +111,18 @@ async function settle(
   if (record !== null) limiter.settleFinal({ ...record, responseId: id });
 }
 
-/** Polls a tracked response before it is deleted. Never rejects. */
-export async function settleBeforeDeletion(
-  gateway: Looking,
-  provider: string,
-  id: string,
-): Promise<void> {
+/**
+ * Looks at a response or a batch if the daemon tracks it: before its deletion, or when a client has
+ * read that the batch has ended. Never rejects.
+ */
+export async function settleTracked(gateway: Looking, provider: string, id: string): Promise<void> {
   const asked = await gateway.limiter.call("responses.pending", { provider, id });
   const [pending] = asked.ok ? readPendingResponses(asked.body) : [];
   if (pending !== undefined) await lookAt(gateway, pending);
 }
 
 async function lookAt(gateway: Looking, pending: PendingResponseName): Promise<void> {
+  if (pending.isBatch) return lookAtBatch(gateway, pending);
   const provider = gateway.providers.get(pending.provider);
   // It may come back into the configuration.
   if (provider === undefined) return;

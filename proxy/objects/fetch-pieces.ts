@@ -24,6 +24,8 @@ export class AnswerBroken extends Error {
 
 interface Fetch {
   readonly path: string;
+  /** As in `UpstreamRequest`. */
+  readonly isNative?: boolean;
   readonly headers: readonly string[];
   /** Is handed what ends the call. */
   readonly onCall: (abort: () => void) => void;
@@ -32,7 +34,7 @@ interface Fetch {
 /** A GET. Never rejects. The pieces must be read, or left by a `break` or `return`. */
 export function fetchPieces(
   upstream: Upstream,
-  { path, headers, onCall }: Fetch,
+  { path, isNative = false, headers, onCall }: Fetch,
 ): Promise<FetchedPieces> {
   return new Promise((resolve) => {
     const waiting: Buffer[] = [];
@@ -66,7 +68,7 @@ export function fetchPieces(
       }
     }
     call = upstream.send(
-      { method: "GET", path, headers, body: null, isRepeatable: true },
+      { method: "GET", path, isNative, headers, body: null, isRepeatable: true },
       {
         onHead: (status) => resolve({ kind: "answered", status, pieces: pieces() }),
         onData(piece) {

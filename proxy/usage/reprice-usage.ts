@@ -157,6 +157,9 @@ function costsOf(
 ): Pick<Costs, "inputCost" | "outputCost" | "totalCost"> | null {
   const price = prices.priceOf(targetOf(record));
   if (price === null) return null;
+  // A record of a batch has the sum of its requests.
+  if (record.service_tier === "batch" && (price.tiers.length > 0 || price.perRequest > 0))
+    return null;
   // A record has no kind of picture.
   if (
     record.images > 0 &&

@@ -37,6 +37,7 @@ export interface ProviderResult {
   readonly responseId?: string;
   readonly providerRequestId?: string;
   readonly providerKey?: string;
+  readonly batchTokens?: number;
   /**
    * Whether a provider worked on the request: it answered, or its answer was cut. False if no
    * provider could be reached, or none responded.
@@ -84,7 +85,7 @@ const noCosts: Costs = { inputCost: 0, outputCost: 0, totalCost: 0, source: "non
 /** Null if no provider executed the request: none answered, or it was never sent. */
 export function usageRecord(result: ProviderResult, what: Executed): Execution | null {
   const { executed, usage, atMost = null, responseId = "", status, firstByteMonoMs } = result;
-  const { providerRequestId = "", providerKey = "" } = result;
+  const { providerRequestId = "", providerKey = "", batchTokens } = result;
   if (!executed) return null;
   const costs = costsOf(usage, what);
   const costSource = sourceOf(usage, costs, what.priceSource);
@@ -120,6 +121,7 @@ export function usageRecord(result: ProviderResult, what: Executed): Execution |
     providerRequestId: providerRequestId === "" ? undefined : providerRequestId,
     providerKey: providerKey === "" ? undefined : providerKey,
     loop: what.loop,
+    batchTokens,
   };
 }
 

@@ -42,6 +42,7 @@ export const adminOps = [
   "responses.pending",
   "responses.due",
   "responses.forget",
+  "batches.settle",
   "explain",
   "status",
   "metrics",
@@ -125,10 +126,15 @@ export function isChange(op: AdminOp): boolean {
  * is idempotent.
  */
 export function isRepeatable(op: AdminOp): boolean {
-  return (
-    !isChange(op) || op === "objects.own" || op === "responses.forget" || op === "usage.adjust"
-  );
+  return !isChange(op) || repeatableChanges.has(op);
 }
+
+const repeatableChanges: ReadonlySet<AdminOp> = new Set([
+  "objects.own",
+  "responses.forget",
+  "batches.settle",
+  "usage.adjust",
+]);
 
 /** Operations for requests of callers: proxies send them on any connection. */
 const callerOps: ReadonlySet<AdminOp> = new Set([
@@ -137,6 +143,7 @@ const callerOps: ReadonlySet<AdminOp> = new Set([
   "responses.pending",
   "responses.due",
   "responses.forget",
+  "batches.settle",
   "explain",
   "usage.status",
   "sessions.open",

@@ -116,6 +116,8 @@ const execution = structure({
   providerKey: optional(text),
   /** How often the agent has repeated itself; absent unless it was warned of. */
   loop: optional(number),
+  /** The enqueued tokens of a batch that was submitted, 0 if unknown; absent for others. */
+  batchTokens: optional(number),
 });
 export type Execution = ValueOf<typeof execution>;
 
@@ -161,7 +163,8 @@ export function flawOf(record: Execution): string | null {
   if (!isPlain(record.providerRequestId, requestIdCharsMax)) return "providerRequestId";
   if (!isPlain(record.providerKey, keyIdCharsMax)) return "providerKey";
   if (record.loop !== undefined && !isCount(record.loop)) return "loop";
-  const { atMost, responseId } = record;
+  const { atMost, responseId, batchTokens } = record;
+  if (batchTokens !== undefined && !isCount(batchTokens)) return "batchTokens";
   if (responseId !== "" && !isObjectId(responseId)) return "responseId";
   if (atMost !== null && !isBound(atMost)) return "atMost";
   return flawOfDetails(record.details);

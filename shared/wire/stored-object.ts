@@ -71,11 +71,15 @@ export function parseObjectIds(body: unknown): Checked<readonly string[]> {
     : bad(`ids must be at most ${objectsPerCall} ids of objects`, "ids");
 }
 
-/** A response whose usage is pending. */
+/** A response or a batch whose usage is pending. */
 export interface PendingResponseName extends ObjectName {
   /** The model that it was charged at; empty if the request named none. */
   readonly model: string;
+  readonly isBatch: boolean;
 }
+
+/** Usage records of one batch: fits into a frame with the longest names of models. */
+export const batchRecordsMax = 40;
 
 /** Pending responses returned in one answer. */
 export const dueResponsesMax = 20;
@@ -94,7 +98,8 @@ export function readPendingResponses(body: unknown): readonly PendingResponseNam
 }
 
 function isPendingName(value: unknown): value is PendingResponseName {
-  return isObjectName(value) && typeof (value as { model?: unknown }).model === "string";
+  const { model, isBatch } = value as Partial<Record<keyof PendingResponseName, unknown>>;
+  return isObjectName(value) && typeof model === "string" && typeof isBatch === "boolean";
 }
 
 /** Reads the answer to `objects.owners`: the owners of each id, at each provider that has it. */

@@ -204,6 +204,7 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "responses.pending":
     case "responses.due":
     case "responses.forget":
+    case "batches.settle":
     case "targets.report":
     case "sessions.open":
     case "sessions.open-admin":

@@ -3,6 +3,7 @@
  * before it changes anything, and is answered once the change is committed.
  */
 import { unreachable } from "../../../shared/assert.js";
+import { good } from "../../../shared/checked.js";
 import { type Failure, failure } from "../../../shared/error-code.js";
 import { parseMetricsQuestion } from "../../../shared/metrics/metrics-answer.js";
 import { isChange, parseOpenTargets } from "../../../shared/wire/admin-op.js";
@@ -38,7 +39,8 @@ import { handleKeys } from "./handle-keys.js";
 import { handleLimitFiles } from "./handle-limit-files.js";
 import { handleRules } from "./handle-rules.js";
 import { handleSessions } from "./handle-sessions.js";
-import { handleUsage } from "./handle-usage.js";
+import { answerRead, handleUsage } from "./handle-usage.js";
+import { parseEndedBatch, settleBatch } from "./settle-batch.js";
 
 export function handleAdmin(
   state: DaemonState,
@@ -103,6 +105,11 @@ export function handleAdmin(
       if (name === null) return;
       const changes = state.pending.forget(name.provider, name.id);
       return writeChange(state, changes, ports, () => ports.answer({ status: "ok" }));
+    }
+    case "batches.settle": {
+      const ended = parseEndedBatch(body);
+      const settled = ended.ok ? good(settleBatch(state, ended.value, nowMs)) : ended;
+      return answerRead(state, settled, ports);
     }
     case "explain": {
       const answer = checkedValue(handleExplain(state, body, nowMs), ports);
@@ -186,8 +193,9 @@ function ownersOf(
   void Promise.all(asked).then(then);
 }
 
-function pendingItem({ id, record }: PendingResponse): PendingResponseName {
-  return { id, provider: record.provider, model: record.model };
+function pendingItem({ id, record, batchTokens }: PendingResponse): PendingResponseName {
+  const { provider, model } = record;
+  return { id, provider, model, isBatch: batchTokens !== null };
 }
 
 function tooManyObjects(): Failure {

@@ -17,10 +17,11 @@ import { watchedUpstream } from "../../objects/answer-watch.js";
 import {
   endOf,
   type ResponseEnd,
-  settleBeforeDeletion,
   settleEnded,
+  settleTracked,
 } from "../../objects/background-responses.js";
 import { parseBatchRequests } from "../../objects/batch-requests.js";
+import { batchEndIn, batchReadAt, submittedBatch } from "../../objects/batches.js";
 import { rememberOwner, remembersOwners } from "../../objects/object-access.js";
 import { parseObjectBody } from "../../objects/object-body.js";
 import { madeIds, type NamedIds } from "../../objects/object-ids.js";
@@ -124,17 +125,18 @@ export async function sendObjectRequest(
 ): Promise<Forwarded> {
   let remembered: Promise<void> | null = null;
   const at = { provider: provider.config.name, id: id ?? "" };
-  if (id !== null && exchange.method === "DELETE")
-    await settleBeforeDeletion(gateway, at.provider, id);
+  const isOfBatches = operation === "batches" || operation === "message_batches";
+  const read = isOfBatches ? batchReadAt(exchange.method, exchange.path) : null;
+  const deleted = exchange.method === "DELETE" ? (id ?? read?.id ?? null) : null;
+  if (deleted !== null) await settleTracked(gateway, at.provider, deleted);
+  const isMaking = userPath !== null && remembersOwners(gateway) && mayMake(operation, exchange);
   let shown: unknown;
   const show = (answer: unknown): void => {
     shown = answer;
-  };
-  const remember = (answer: unknown): void => {
+    if (!isMaking) return;
     const made = { operation, provider: provider.config.name, userPath: userPath! };
     remembered = rememberOwner(gateway, { ...made, ids: madeIds(operation, answer) });
   };
-  const isWatched = userPath !== null && remembersOwners(gateway) && mayMake(operation, exchange);
   const startedMonoMs = gateway.monoMs();
   const target = { provider: provider.config.name, model: "" };
   headers.push("x-sluice-target", targetHeader(target));
@@ -144,8 +146,8 @@ export async function sendObjectRequest(
   if (Buffer.isBuffer(body)) describeAsJson(sent);
   const forwarded = await forward(exchange, {
     upstream:
-      isWatched || id !== null
-        ? watchedUpstream(provider.upstream, isWatched ? remember : show)
+      isMaking || id !== null || (isOfBatches && read?.isResults !== true)
+        ? watchedUpstream(provider.upstream, show)
         : provider.upstream,
     provider: provider.config.name,
     request: {
@@ -171,9 +173,14 @@ export async function sendObjectRequest(
   trace?.ended(forwarded, gateway.monoMs());
   const end = id === null ? null : endShown(exchange, forwarded, shown);
   if (end !== null) await settleEnded(gateway, { ...at, end });
+  if (forwarded.status < 300 && read !== null && (read.isResults || batchEndIn(shown) !== null))
+    void settleTracked(gateway, at.provider, read.id);
   // The client may request it next.
   await remembered;
-  return forwarded;
+  const isSubmitted = isOfBatches && read === null && exchange.method === "POST";
+  return isSubmitted && forwarded.status < 300
+    ? { ...forwarded, responseId: submittedBatch(shown), batchTokens: 0 }
+    : forwarded;
 }
 
 /** Their answers describe objects and hold no text of a model. */
@@ -203,6 +210,7 @@ export function rewriteOf(
 }
 
 type SendingParts =
+  | "batchReads"
   | "config"
   | "credentials"
   | "limiter"

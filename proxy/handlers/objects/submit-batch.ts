@@ -1,6 +1,7 @@
 /**
  * The submission of a batch, in OpenAI's or Anthropic's dialect: one request of its user path.
- * Sluice doesn't see its execution at the provider.
+ * What the provider executes later is charged when the batch has ended
+ * (`../../objects/batches.ts`).
  */
 import { isAbsent } from "../../../shared/checked.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";

@@ -366,7 +366,7 @@ const usageSettings = {
     kind: seconds({ min: 0.1, max: 3600, zero: true }),
     defaultValue: 60_000,
     meaning:
-      "Interval at which Sluice asks a provider for the usage of a background response; grows with the response's age; 0: never.",
+      "Interval at which Sluice asks a provider for the usage of a background response or a batch; grows with its age; 0: never.",
   }),
   backgroundWaitMs: setting({
     path: "usage.background_wait_seconds",
@@ -378,7 +378,8 @@ const usageSettings = {
     path: "usage.background_max",
     kind: integer({ min: 0, max: 1_000_000 }),
     defaultValue: 10_000,
-    meaning: "Most background responses to look up; the usage of further ones stays unknown.",
+    meaning:
+      "Most background responses and batches to look up; the usage of further ones stays unknown.",
   }),
   storeBytesMax: setting<number | null>({
     path: "usage.max_store_bytes",

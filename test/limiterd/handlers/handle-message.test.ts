@@ -23,6 +23,7 @@ const ofCallers: readonly string[] = [
   "responses.pending",
   "responses.due",
   "responses.forget",
+  "batches.settle",
   "explain",
   "usage.status",
   "sessions.open",

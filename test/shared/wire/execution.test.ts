@@ -63,7 +63,8 @@ t.test(
       "one less than required",
     );
     for (let at = requiredFields; at < executedFlat.length; at++) {
-      t.equal(parseToDaemon(changedAt(at, 5)), null, `field ${at} is a text`);
+      const isText = typeof executedFlat[at] === "string";
+      t.equal(parseToDaemon(changedAt(at, isText ? 5 : "x")), null, `field ${at} of another type`);
       t.equal(flawOf(recordIn(settleWith(executedFlat.slice(0, at)))), null, `without field ${at}`);
     }
     t.equal(parseToDaemon(changedAt(requiredFields, "guess")), null, "no source of a cost");
@@ -109,6 +110,7 @@ t.test(
       [26, "providerRequestId", ["x".repeat(requestIdCharsMax + 1), "\u0000"]],
       [27, "providerKey", ["x".repeat(65), "\u0000"]],
       [28, "loop", notCounts],
+      [29, "batchTokens", notCounts],
       [20, "cacheWrite1hTokens", notTokens.map((value) => [null, null, value])],
       [20, "webSearches", [[null, null, 0, 0, 0, 0, 0, 0, 0, 0, callsPerResponseMax + 1]]],
     ];

@@ -84,6 +84,7 @@ export const execution: fc.Arbitrary<Execution> = fc
       providerRequestId: fc.option(name, { nil: undefined }),
       providerKey: fc.option(fc.stringMatching(/^[\w.-]{1,64}$/), { nil: undefined }),
       loop: fc.option(fc.nat({ max: 100 }), { nil: undefined }),
+      batchTokens: fc.option(fc.nat(), { nil: undefined }),
       details: fc.option(
         fc.record({
           serviceTier: fc.option(fc.constantFrom("standard", "flex", "ultrafast")),
@@ -364,6 +365,7 @@ export const executed: Execution = {
   providerRequestId: "req_9",
   providerKey: "prod",
   loop: 7,
+  batchTokens: 11,
 };
 
 export const executedFlat = [
@@ -396,6 +398,7 @@ export const executedFlat = [
   "req_9",
   "prod",
   7,
+  11,
 ];
 
 export const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {

@@ -1,0 +1,59 @@
+/**
+ * `batches.settle`: records what a batch used, at the path and key that submitted it, and forgets
+ * the batch, in one commit. A batch that is no longer pending has been settled or has expired.
+ */
+import { bad, type Checked, good, isObject } from "../../../shared/checked.js";
+import { addCost } from "../../../shared/domain/money.js";
+import { type Execution, flawOf, recordKind } from "../../../shared/wire/execution.js";
+import { batchRecordsMax, parseObjectName } from "../../../shared/wire/stored-object.js";
+import { broken } from "../../../shared/wire/wire-kinds.js";
+import type { DaemonState } from "../../state.js";
+import { finalOf } from "../../usage/pending-responses.js";
+import { recordOf } from "../../usage/usage-records.js";
+import { addRecord } from "../apply-settle.js";
+import { recordsWritten } from "./export-records.js";
+
+interface EndedBatch {
+  readonly provider: string;
+  readonly id: string;
+  readonly records: readonly Execution[];
+}
+
+export function parseEndedBatch(body: unknown): Checked<EndedBatch> {
+  const name = parseObjectName(body);
+  if (!name.ok) return name;
+  const raw = isObject(body) ? body["records"] : undefined;
+  if (!Array.isArray(raw) || raw.length > batchRecordsMax)
+    return bad(`records must be at most ${batchRecordsMax} usage records`, "records");
+  const records: Execution[] = [];
+  for (const [i, item] of (raw as unknown[]).entries()) {
+    const record = recordKind.read(item);
+    const flaw = record === broken || record === null ? "form" : flawOf(record);
+    if (record === broken || record === null || flaw !== null)
+      return bad(`records[${i}] has an invalid ${flaw}`, "records");
+    records.push(record);
+  }
+  return good({ ...name.value, records });
+}
+
+/** Rejects with `StoreFailingError` if the store can't be written. */
+export async function settleBatch(
+  state: DaemonState,
+  { provider, id, records }: EndedBatch,
+  nowMs: number,
+): Promise<{ readonly status: "ok" }> {
+  const found = state.pending.take(provider, id, nowMs);
+  if (found !== undefined) {
+    const { userPath } = found.record;
+    for (const used of records) {
+      const reported = recordOf({ userPath, estimated: false, endedAgoMs: 0 }, used, nowMs);
+      // A batch may run several models.
+      const record = { ...finalOf(found.record, reported), model: reported.model };
+      if (record.totalCost !== null) addCost(state.counts.cost, record.totalCost);
+      addRecord(state, record, nowMs);
+    }
+    state.writer.closeContributed();
+  }
+  await recordsWritten(state);
+  return { status: "ok" };
+}

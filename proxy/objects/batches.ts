@@ -1,0 +1,242 @@
+/**
+ * Batches, which a provider carries out later. The daemon keeps each batch that was submitted
+ * through Sluice. When it has ended, the proxy reads its results, and the daemon records their
+ * usage and forgets the batch in one commit: once, however often clients read the results, or parts
+ * of them. The proxy looks when an answer to a client shows the end, before the client deletes the
+ * batch, and by polling (`background-responses.ts`).
+ */
+import { readableResponseBytesMax } from "../../shared/bounds.js";
+import { isObject, parseJson } from "../../shared/checked.js";
+import type { ProviderConfig } from "../../shared/config/config.js";
+import { recordKind } from "../../shared/wire/execution.js";
+import { isObjectId, type PendingResponseName } from "../../shared/wire/stored-object.js";
+import { JsonPicker } from "../body/json-picker.js";
+import { plainPath } from "../body/passed/passthrough-model.js";
+import type { Gateway, Provider } from "../gateway.js";
+import { upstreamPath } from "../upstream/upstream-path.js";
+import { BatchSums, resultPicks } from "../usage/batch-sums.js";
+import { fetchAnswer } from "./fetch-answer.js";
+import { AnswerBroken, fetchPieces } from "./fetch-pieces.js";
+
+/** A batch object answers within this time, and each of its results arrives within the other. */
+const lookMs = 30_000;
+const resultsMs = 1_800_000;
+/** Batches whose results one proxy reads at a time; others wait for the next look. */
+const batchReadsMax = 4;
+
+/** The id in the answer to a submission; empty if there is none. */
+export function submittedBatch(answer: unknown): string {
+  const batch = batchIn(answer);
+  if (batch === null) return "";
+  const id = batch["id"] ?? lastPart(batch["name"]);
+  return isObjectId(id) ? id : "";
+}
+
+/** Together's answer has the batch in `job`. */
+function batchIn(answer: unknown): Readonly<Record<string, unknown>> | null {
+  if (!isObject(answer)) return null;
+  return isObject(answer["job"]) ? answer["job"] : answer;
+}
+
+/** Gemini's names are `batches/…` and `files/…`. */
+function lastPart(name: unknown): unknown {
+  return typeof name === "string" ? name.slice(name.lastIndexOf("/") + 1) : undefined;
+}
+
+/** Whether a request submits a batch by passthrough. */
+export function submitsBatch(method: string, path: string): boolean {
+  const plain = plainPath(path);
+  return (
+    method === "POST" &&
+    (/\/batches$/i.test(plain) || /:(?:batchGenerateContent|asyncBatchEmbedContent)$/.test(plain))
+  );
+}
+
+interface BatchRead {
+  readonly id: string;
+  readonly isDeleted: boolean;
+  /** Whether the answer is the results, which only a batch that has ended has. */
+  readonly isResults: boolean;
+}
+
+/** What a request about a batch does; null for any other request. */
+export function batchReadAt(method: string, path: string): BatchRead | null {
+  const [, id, rest = ""] =
+    /\/batches\/([^/:?]+)([/:](?:cancel|results))?$/i.exec(plainPath(path)) ?? [];
+  if (!isObjectId(id)) return null;
+  return {
+    id,
+    isDeleted: method === "DELETE" && rest === "",
+    isResults: method === "GET" && /results$/i.test(rest),
+  };
+}
+
+const endedStates: ReadonlySet<string> = new Set([
+  "completed",
+  "failed",
+  "expired",
+  "cancelled",
+  "canceled",
+  "ended",
+  "batch_state_succeeded",
+  "batch_state_failed",
+  "batch_state_cancelled",
+  "batch_state_expired",
+]);
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The results of a batch that has ended. */
+interface BatchEnd {
+  /** A file with one result a line; null without one. */
+  readonly file: unknown;
+  /** Gemini's results within its answer. */
+  readonly inline: readonly unknown[];
+  /** The sum that newer batches of OpenAI's have, with the model; for results that are gone. */
+  readonly sum: Fields;
+}
+
+/** Null if it hasn't ended, or the answer isn't a batch. */
+export function batchEndIn(answer: unknown): BatchEnd | null {
+  const batch = batchIn(answer);
+  if (batch === null) return null;
+  const { metadata, status, processing_status: processing } = batch;
+  const meta = isObject(metadata) ? metadata : {};
+  const state = processing ?? status ?? meta["state"];
+  const isEnded = batch["done"] === true || endedStates.has(String(state).toLowerCase());
+  if (!isEnded) return null;
+  const output = batch["response"] ?? meta["output"];
+  const of = isObject(output) ? output : {};
+  const listed = of["inlinedResponses"] ?? of["inlinedEmbedContentResponses"];
+  const inline = isObject(listed) ? listed["inlinedResponses"] : undefined;
+  return {
+    file: batch["output_file_id"] ?? lastPart(of["responsesFile"]),
+    inline: Array.isArray(inline) ? (inline as unknown[]) : [],
+    sum: { model: batch["model"], usage: batch["usage"] },
+  };
+}
+
+export type BatchParts = Pick<
+  Gateway,
+  "limiter" | "prices" | "providers" | "setTimer" | "batchReads" | "log"
+>;
+
+/** Looks at a tracked batch, and settles it if it has ended. Never rejects. */
+export async function lookAtBatch(
+  gateway: BatchParts,
+  pending: PendingResponseName,
+): Promise<void> {
+  const provider = gateway.providers.get(pending.provider);
+  const name = `${pending.provider} ${pending.id}`;
+  const { batchReads } = gateway;
+  // A provider without an entry may come back into the configuration.
+  if (provider === undefined || batchReads.has(name) || batchReads.size >= batchReadsMax) return;
+  batchReads.add(name);
+  await settleEnded(gateway, provider, pending).finally(() => batchReads.delete(name));
+}
+
+async function settleEnded(
+  gateway: BatchParts,
+  provider: Provider,
+  { provider: name, id, model }: PendingResponseName,
+): Promise<void> {
+  const { config, upstream } = provider;
+  let cancel = (): void => {};
+  const answer = await fetchAnswer(upstream, {
+    ...placeOf(config, id),
+    headers: [],
+    bytesMax: readableResponseBytesMax,
+    onCall: (abort) => {
+      cancel = gateway.setTimer(lookMs, abort);
+    },
+  });
+  cancel();
+  if (answer.kind === "failed") return;
+  if (answer.status === 404)
+    return void (await gateway.limiter.call("responses.forget", { provider: name, id }));
+  const end = answer.status < 300 ? batchEndIn(parseJson(answer.body.toString("utf8"))) : null;
+  if (end === null) return;
+  const sums = new BatchSums({ provider: name, providerType: config.type, model }, gateway.prices);
+  for (const line of end.inline) sums.addLine(line);
+  const place = resultsPlace(config, id, end);
+  const read = place === null ? "none" : await readResults(gateway, provider, place, sums);
+  if (read === "failed") return;
+  if (read === "gone" && isObject(end.sum["usage"])) sums.add(end.sum);
+  const records = sums.records().map((record) => recordKind.write!(record));
+  const settled = await gateway.limiter.call("batches.settle", { provider: name, id, records });
+  if (!settled.ok)
+    gateway.log.warn(
+      { provider: name, batch: id, reason: settled.failure.message },
+      "the usage of a batch isn't recorded yet: Sluice reads its results again",
+    );
+}
+
+interface Place {
+  readonly path: string;
+  readonly isNative: boolean;
+}
+
+/** Where the batch is. */
+function placeOf(config: ProviderConfig, id: string): Place {
+  if (config.type === "gemini") return { path: `/batches/${id}`, isNative: true };
+  const operation = config.type === "anthropic" ? "message_batches" : "batches";
+  return { path: below(config, operation, `/${id}`), isNative: false };
+}
+
+/** Where the results are; null if the batch has none, or they are in its answer. */
+function resultsPlace(config: ProviderConfig, id: string, { file }: BatchEnd): Place | null {
+  if (config.type === "anthropic")
+    return { path: below(config, "message_batches", `/${id}/results`), isNative: false };
+  if (!isObjectId(file)) return null;
+  return config.type === "gemini"
+    ? { path: `/files/${file}:download?alt=media`, isNative: true }
+    : { path: below(config, "files", `/${file}/content`), isNative: false };
+}
+
+function below(
+  config: ProviderConfig,
+  operation: "batches" | "message_batches" | "files",
+  rest: string,
+): string {
+  const [path, query = ""] = upstreamPath(config, operation, "", "").split("?");
+  return `${path}${rest}${query === "" ? "" : `?${query}`}`;
+}
+
+/** Adds each line of the results. `failed`: try again later. */
+async function readResults(
+  { setTimer }: Pick<BatchParts, "setTimer">,
+  { upstream }: Provider,
+  place: Place,
+  sums: BatchSums,
+): Promise<"read" | "gone" | "failed"> {
+  let cancel = (): void => {};
+  const answer = await fetchPieces(upstream, {
+    ...place,
+    headers: [],
+    onCall: (abort) => {
+      cancel = setTimer(resultsMs, abort);
+    },
+  });
+  try {
+    if (answer.kind === "failed") return "failed";
+    if (answer.status !== 200) return answer.status === 404 ? "gone" : "failed";
+    let line = new JsonPicker(resultPicks);
+    for await (const piece of answer.pieces) {
+      let from = 0;
+      for (let end = piece.indexOf("\n"); end !== -1; end = piece.indexOf("\n", from)) {
+        line.append(piece.subarray(from, end));
+        sums.addLine(line.value());
+        line = new JsonPicker(resultPicks);
+        from = end + 1;
+      }
+      line.append(piece.subarray(from));
+    }
+    sums.addLine(line.value());
+    return "read";
+  } catch (error) {
+    if (!(error instanceof AnswerBroken)) throw error;
+    return "failed";
+  } finally {
+    cancel();
+  }
+}

@@ -1,0 +1,203 @@
+/**
+ * The usage of a batch's results, line by line, as usage records by model. Each line is priced
+ * alone, since its length decides its rates, with the factors of the service tier `batch`.
+ *
+ * Not here: where the results are (`../objects/batches.ts`).
+ */
+import { subjectBytesMax, tokensPerResponseMax } from "../../shared/bounds.js";
+import { isCount, isObject } from "../../shared/checked.js";
+import { isPicoUsd } from "../../shared/domain/money.js";
+import { isPrintable, unknownModelName } from "../../shared/domain/target-name.js";
+import { flawOfDetails, noDetailCounts } from "../../shared/usage/usage-details.js";
+import { type Execution, interimStatus } from "../../shared/wire/execution.js";
+import { batchRecordsMax } from "../../shared/wire/stored-object.js";
+import type { Picks } from "../body/json-picker.js";
+import type { PriceSource, PriceTable } from "../routing/price-table.js";
+import { findUsage, modelNamedIn, usagePicks } from "./find-usage.js";
+import { type Costs, priceUsage } from "./price-usage.js";
+import { readUsage } from "./read-usage.js";
+import { added, noUsage, type Usage } from "./usage.js";
+import { usageRecord } from "./usage-record.js";
+
+/** What is read of a line: of OpenAI's, Anthropic's and Gemini's results. */
+export const resultPicks: Picks = new Map<string, "all" | Picks>([
+  [
+    "response",
+    new Map<string, "all" | Picks>([["status_code", "all"], ["body", usagePicks], ...usagePicks]),
+  ],
+  [
+    "result",
+    new Map<string, "all" | Picks>([
+      ["type", "all"],
+      ["message", usagePicks],
+    ]),
+  ],
+]);
+
+interface BatchOf {
+  readonly provider: string;
+  readonly providerType: string;
+  /** The model of lines that name none; empty if unknown. */
+  readonly model: string;
+}
+
+interface Sum {
+  readonly model: string;
+  readonly source: PriceSource["kind"] | "reported" | undefined;
+  readonly list: string | undefined;
+  usage: Usage;
+  /** Null if unpriced. */
+  costs: Pick<Costs, "inputCost" | "outputCost" | "totalCost"> | null;
+}
+
+/** The answer of a line; null if the request failed, which isn't billed. */
+function answerOf(line: unknown): unknown {
+  if (!isObject(line)) return null;
+  const { response, result } = line;
+  if (isObject(result)) return result["type"] === "succeeded" ? result["message"] : null;
+  if (!isObject(response)) return null;
+  const { status_code: status, body } = response;
+  if (isCount(status)) return status < 300 ? body : null;
+  return body ?? response;
+}
+
+export class BatchSums {
+  readonly #batch: BatchOf;
+  readonly #prices: Pick<PriceTable, "priceOf" | "sourceOf">;
+  readonly #open = new Map<string, Sum>();
+  readonly #full: Sum[] = [];
+
+  constructor(batch: BatchOf, prices: Pick<PriceTable, "priceOf" | "sourceOf">) {
+    this.#batch = batch;
+    this.#prices = prices;
+  }
+
+  /** A line of the results, with at least `resultPicks`. */
+  addLine(line: unknown): void {
+    this.add(answerOf(line));
+  }
+
+  /** An answer, or an object with a model and its usage; null for a request without one. */
+  add(answer: unknown): void {
+    if (!isObject(answer)) return;
+    const { provider } = this.#batch;
+    const model = this.#nameOf(answer);
+    const read = readUsage(findUsage(answer));
+    const usage = read.kind === "usage" ? ofBatch(read) : noUsage;
+    const target = { provider, model };
+    const price = this.#prices.priceOf(target);
+    const costs =
+      read.kind === "usage"
+        ? priceUsage(usage, price, (name) => this.#prices.priceOf({ provider, model: name }))
+        : null;
+    const source = costs === null ? null : this.#prices.sourceOf(target);
+    const isReported = costs?.source === "reported";
+    this.#count({
+      model,
+      source: costs === null ? undefined : isReported ? "reported" : source?.kind,
+      list: isReported ? undefined : source?.list,
+      usage: withoutParts(usage),
+      costs,
+    });
+  }
+
+  #nameOf(answer: unknown): string {
+    const model = modelNamedIn(answer) ?? this.#batch.model;
+    return model.length > subjectBytesMax || !isPrintable(model) ? unknownModelName : model;
+  }
+
+  #count(line: Sum): void {
+    const { model, source, list, usage, costs } = line;
+    const isNew = (name: string): boolean => !this.#open.has(name);
+    const keyOf = (name: string): string => JSON.stringify([name, source ?? "", list ?? ""]);
+    const isOther = isNew(keyOf(model)) && this.#open.size >= batchRecordsMax / 2;
+    const name = isOther ? unknownModelName : model;
+    const key = keyOf(name);
+    const sum = this.#open.get(key);
+    const both = sum === undefined ? null : added(sum.usage, usage);
+    const cost = sum === undefined ? null : addedCosts(sum.costs, costs);
+    if (sum !== undefined && both !== null && fits(both, cost)) {
+      sum.usage = both;
+      sum.costs = cost;
+      return;
+    }
+    // What exceeds the bounds of a record begins another.
+    if (sum !== undefined) this.#full.push(sum);
+    this.#open.set(key, { model: name, source, list, usage, costs });
+  }
+
+  /** The records, without whose batch it was, which the daemon knows. */
+  records(): readonly Execution[] {
+    const sums = [...this.#full, ...this.#open.values()].slice(0, batchRecordsMax);
+    return sums.map((sum) => this.#recordOf(sum));
+  }
+
+  #recordOf({ model, source, list, usage, costs }: Sum): Execution {
+    const { provider, providerType } = this.#batch;
+    const record = usageRecord(
+      { usage, status: interimStatus, executed: true, firstByteMonoMs: null },
+      {
+        requestId: "batch",
+        endpoint: "/v1/batches",
+        target: { provider, model },
+        providerType,
+        keyId: "",
+        requestedModel: "",
+        session: "",
+        startedMonoMs: 0,
+        endedMonoMs: 0,
+        savedBytes: 0,
+        price: null,
+        priceSource: null,
+        isUnmetered: false,
+        priceOf: () => null,
+      },
+    )!;
+    return {
+      ...record,
+      inputCost: costs?.inputCost ?? null,
+      outputCost: costs?.outputCost ?? null,
+      totalCost: costs?.totalCost ?? null,
+      costSource: source,
+      priceList: source === "list" ? list : undefined,
+    };
+  }
+}
+
+/** OpenAI reports the tier `default` for lines of a batch. */
+function ofBatch(usage: Usage): Usage {
+  const { details, parts } = usage;
+  const { region, counts } = details ?? { region: null, counts: noDetailCounts };
+  return {
+    ...usage,
+    details: { serviceTier: "batch", region, counts },
+    ...(parts === undefined
+      ? {}
+      : { parts: parts.map((part) => ({ ...part, usage: ofBatch(part.usage) })) }),
+  };
+}
+
+/** A sum isn't priced again. */
+function withoutParts({ parts: _, ...usage }: Usage): Usage {
+  return { ...usage, reportedCost: null };
+}
+
+type LineCosts = Sum["costs"];
+
+function addedCosts(a: LineCosts, b: LineCosts): LineCosts {
+  if (a === null || b === null) return null;
+  return {
+    inputCost: a.inputCost + b.inputCost,
+    outputCost: a.outputCost + b.outputCost,
+    totalCost: a.totalCost + b.totalCost,
+  };
+}
+
+function fits({ inputTokens, outputTokens, details }: Usage, costs: LineCosts): boolean {
+  return (
+    inputTokens <= tokensPerResponseMax &&
+    outputTokens <= tokensPerResponseMax &&
+    flawOfDetails(details) === null &&
+    (costs === null || isPicoUsd(costs.totalCost))
+  );
+}
