@@ -70,7 +70,7 @@ export class RequestRecord {
   /** The limit that refused it. */
   breach:
     | (Pick<Breach | BudgetBreach, "scope" | "subject" | "periodSeconds" | "dimension"> &
-        Pick<Breach, "models">)
+        Pick<BudgetBreach, "models" | "rolling">)
     | null = null;
   /** The agent's loop that was warned of or refused; usually null. */
   loop: Loop | null = null;

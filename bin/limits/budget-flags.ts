@@ -1,4 +1,5 @@
 /** The flags of `sluice budgets set` and `settings`. Pure. */
+import { boolean } from "../../shared/config/kinds/choice-kinds.js";
 import { amountOf, numberOf } from "../../shared/config/kinds/number-kinds.js";
 import { type BudgetScope, budgetGrammar, parseBudgetWrite } from "../../shared/domain/budget.js";
 import {
@@ -7,6 +8,7 @@ import {
   defaultAnchors,
   parseAnchors,
 } from "../../shared/domain/reset-anchors.js";
+import { parseTimeZone } from "../../shared/domain/time-zone.js";
 import type { ArgumentProblem, FromArguments } from "../session/command-failure.js";
 import type { FlagForm } from "./limit-flags.js";
 
@@ -14,7 +16,7 @@ export const budgetFlags: FlagForm<BudgetScope> = {
   grammar: budgetGrammar,
   otherScopes: "for a label add --scope label",
   longFlags: [{ name: "amount", field: "amount", meaning: "US dollars per period" }],
-  shortFlags: ["hourly", "daily", "weekly", "monthly"].map((name) => ({
+  shortFlags: ["hourly", "daily", "weekly", "monthly", "quarterly", "yearly"].map((name) => ({
     name,
     period: { period: name },
     field: "amount",
@@ -26,6 +28,35 @@ export const budgetFlags: FlagForm<BudgetScope> = {
       key: "unpriced",
       field: "unpriced",
       meaning: "whether callers may use models without a price (default: budgets.unpriced)",
+    },
+    {
+      flag: "--time-zone <zone>",
+      key: "timeZone",
+      field: "time_zone",
+      meaning:
+        "where days, weeks, months, quarters and years begin, such as Europe/Berlin (default: that of budgets settings)",
+    },
+    {
+      flag: "--anchor-day <n>",
+      key: "anchorDay",
+      field: "anchor_day",
+      meaning:
+        "day on which months, quarters and years begin, 1 to 31; in a shorter month its last day",
+      read: numberOf,
+    },
+    {
+      flag: "--rolling [true|false]",
+      key: "rolling",
+      field: "rolling",
+      meaning: "the spend of the last period counts at any time, without a fixed end",
+      read: (typed) => boolean.parse(typed),
+    },
+    {
+      flag: "--rollover <share>",
+      key: "rollover",
+      field: "rollover",
+      meaning: "the share of what a period leaves that the next one has in addition, 0 to 1",
+      read: numberOf,
     },
   ],
   readNumber: amountOf,
@@ -54,6 +85,12 @@ export function anchorsFromFlags(
     const checked = parseAnchors({ [name]: body[name] }, defaultAnchors);
     if (!checked.ok)
       problems.push({ message: checked.failure.message.replace(name, flag), param: flag });
+  }
+  const { timeZone } = flags;
+  if (typeof timeZone === "string") {
+    const checked = parseTimeZone(timeZone, "--time-zone");
+    if (checked.ok) body["time_zone"] = checked.value;
+    else problems.push({ message: checked.failure.message, param: "--time-zone" });
   }
   return problems.length > 0 ? { ok: false, problems } : { ok: true, value: body };
 }

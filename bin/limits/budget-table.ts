@@ -20,10 +20,16 @@ export function budgetColumns(nowMs: number): readonly Column<Listed>[] {
       align: "right",
       text: (budget) => (isTemplate(budget) ? "-" : plainUsd(budget["spent"])),
     },
-    { title: "AMOUNT", align: "right", text: (budget) => plainUsd(budget["amount"]) },
+    { title: "AMOUNT", align: "right", text: amountText },
     { title: "USED", align: "right", text: usedRatio },
     { title: "RUNS OUT", align: "right", text: (budget) => runsOut(budget, nowMs) },
-    { title: "ENDS IN", align: "right", text: (budget) => untilReset(budget["period_end"], nowMs) },
+    {
+      title: "ENDS IN",
+      align: "right",
+      // A rolling budget has no end.
+      text: (budget) =>
+        budget["rolling"] === true ? "-" : untilReset(budget["period_end"], nowMs),
+    },
   ];
 }
 
@@ -56,6 +62,13 @@ export function spentElsewhereLines(budgets: readonly Listed[]): readonly string
     }),
   );
   return text === null ? [] : [text];
+}
+
+/** With what was carried over. */
+function amountText({ amount, carried_over: carried }: Listed): string {
+  return typeof carried === "number" && carried > 0 && typeof amount === "number"
+    ? `${plainUsd(amount)} + ${plainUsd(carried)}`
+    : plainUsd(amount);
 }
 
 function usedRatio(budget: Listed): string {

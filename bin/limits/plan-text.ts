@@ -1,4 +1,6 @@
 /** The changes of a file of limits as text: a table and notes. Pure. */
+
+import { calendarWords } from "../../shared/domain/budget-calendar.js";
 import type {
   LimitAction,
   LimitChangeItem,
@@ -113,8 +115,14 @@ function valuesText({
   per_child: perChild,
   host_only: hostOnly,
   unpriced,
-  ...caps
+  ...others
 }: NonNullable<LimitChangeItem["after"]>): string {
-  const values = [...capWords(caps), ...(amount === undefined ? [] : [plainUsd(amount)])];
-  return `${values.join(", ")}${perChild ? " for each child" : ""}${hostOnly === true ? " on each host" : ""}${unpriced === undefined ? "" : `, unpriced: ${unpriced}`}`;
+  const values = [...capWords(others), ...(amount === undefined ? [] : [plainUsd(amount)])];
+  const more = [
+    ...(unpriced === undefined ? [] : [`unpriced: ${unpriced}`]),
+    ...(others.rolling === true ? ["rolling"] : []),
+    ...calendarWords({ ...others }),
+  ];
+  const each = `${perChild ? " for each child" : ""}${hostOnly === true ? " on each host" : ""}`;
+  return [`${values.join(", ")}${each}`, ...more].join(", ");
 }

@@ -3,6 +3,7 @@
  * admin API.
  */
 import { isObject } from "../../shared/checked.js";
+import { calendarWords } from "../../shared/domain/budget-calendar.js";
 import { declaredPlace } from "../../shared/domain/rule.js";
 import { type TokenWeights, textOfWeights } from "../../shared/domain/token-weights.js";
 import { formatDuration } from "../text/duration.js";
@@ -139,7 +140,7 @@ export function inertLines(rules: readonly Listed[]): readonly string[] {
 
 /**
  * The subject of a rule or a budget: itself, one child of a template, or each child; and whether
- * each host counts it alone, or what it says of models without a price.
+ * each host counts it alone, what it says of models without a price, and a budget's calendar.
  */
 export function subjectText(item: Listed): string {
   const { template, per_child: perChild, host_only: hostOnly, unpriced } = item;
@@ -149,6 +150,7 @@ export function subjectText(item: Listed): string {
     ...(perChild === true && typeof template !== "string" ? ["each child"] : []),
     ...(hostOnly === true ? ["each host"] : []),
     ...(typeof unpriced === "string" ? [`unpriced: ${unpriced}`] : []),
+    ...calendarWords(item),
   ];
   return marks.length === 0 ? subject : `${subject} (${marks.join(", ")})`;
 }

@@ -5,11 +5,11 @@ import { sumUsd } from "../../shared/domain/money.js";
 import { formatSeconds } from "../../shared/time.js";
 import { type Account, startOf } from "./budget-account.js";
 import type { BudgetBook } from "./budget-book.js";
-import { spentOf } from "./judge-budgets.js";
+import { amountUsdOf, spentOf } from "./judge-budgets.js";
 
 /**
- * Null while too little is known. What other hosts have spent recently isn't known: if they have
- * spent from this account, the pace is that of the period.
+ * Null while too little is known, and for a rolling budget, which has no end. What other hosts have
+ * spent recently isn't known: if they have spent from this account, the pace is that of the period.
  */
 export function accountForecast(
   book: BudgetBook,
@@ -17,13 +17,14 @@ export function accountForecast(
   nowMs: number,
 ): Forecast | null {
   const { budget } = account;
+  if (budget.definition.rolling === true) return null;
   const bounds = book.boundsOf(budget, nowMs);
   const others = book.others?.spentIn(account, bounds.startMs) ?? null;
   return forecastOf({
     nowMs,
     startMs: startOf(budget, bounds, nowMs),
     endMs: bounds.endMs,
-    amountUsd: budget.definition.amountUsd,
+    amountUsd: amountUsdOf(book, account, nowMs),
     spentUsd: sumUsd(spentOf(book, account, nowMs)),
     recent: others === null ? book.recent.paceOf(account, nowMs) : null,
   });

@@ -5,6 +5,7 @@
  * Not here: the accounts (`budget-book.ts`), and the calculation of periods (`budget-period.ts`).
  */
 import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
+import { TimeZones } from "../../shared/domain/time-zone.js";
 import type { UsageRecord } from "../usage/usage-records.js";
 import {
   type Account,
@@ -13,7 +14,13 @@ import {
   type FoundSpend,
   startOf,
 } from "./budget-account.js";
-import { type PeriodBounds, periodBounds } from "./budget-period.js";
+import {
+  type BudgetPeriod,
+  countedFrom,
+  type PeriodBounds,
+  periodBounds,
+  periodsKept,
+} from "./budget-period.js";
 import {
   addFound,
   addPeriod,
@@ -22,6 +29,7 @@ import {
   findPeriod,
   isFull,
   type PeriodSpend,
+  type Spends,
 } from "./spend.js";
 
 /**
@@ -33,6 +41,9 @@ export type SpentOnDays = (account: Account, fromMs: number, toMs: number) => Fo
 export class AccountPeriods {
   #anchors: ResetAnchors;
   readonly #spentOnDays: SpentOnDays;
+  readonly #zones = new TimeZones();
+  /** The last computed period of each calendar, because many budgets have the same. */
+  readonly #running = new Map<string, PeriodBounds>();
 
   constructor(spentOnDays: SpentOnDays, anchors: ResetAnchors) {
     this.#spentOnDays = spentOnDays;
@@ -45,22 +56,23 @@ export class AccountPeriods {
 
   /**
    * Sets the anchors and returns the budgets whose running period gets new bounds. Computes bounds
-   * once per period length, because there may be very many budgets.
+   * once per calendar, because there may be very many budgets.
    */
   setAnchors(anchors: ResetAnchors, budgets: Iterable<Budget>, nowMs: number): Budget[] {
     const former = this.#anchors;
     this.#anchors = anchors;
-    const movedLengths = new Map<number, boolean>();
-    const isMoved = (seconds: number): boolean => {
-      const then = periodBounds(seconds, former, nowMs);
-      const now = periodBounds(seconds, anchors, nowMs);
+    this.#running.clear();
+    const movedCalendars = new Map<string, boolean>();
+    const isMoved = (period: BudgetPeriod): boolean => {
+      const then = periodBounds(period, former, nowMs, this.#zones);
+      const now = periodBounds(period, anchors, nowMs, this.#zones);
       return now.startMs !== then.startMs || now.endMs !== then.endMs;
     };
     const moved: Budget[] = [];
     for (const budget of budgets) {
-      const { periodSeconds } = budget.definition;
-      const known = movedLengths.get(periodSeconds) ?? isMoved(periodSeconds);
-      movedLengths.set(periodSeconds, known);
+      const calendar = nameOf(budget.definition);
+      const known = movedCalendars.get(calendar) ?? isMoved(budget.definition);
+      movedCalendars.set(calendar, known);
       if (known) moved.push(budget);
       // Bounds of a past period follow the former anchors, so replace them.
       else this.boundsOf(budget, nowMs);
@@ -70,9 +82,21 @@ export class AccountPeriods {
 
   /** The running period, from the calendar; a reset within it is ignored. */
   boundsOf(budget: Budget, nowMs: number): PeriodBounds {
-    if (nowMs < budget.bounds.startMs || nowMs >= budget.bounds.endMs)
-      budget.bounds = periodBounds(budget.definition.periodSeconds, this.#anchors, nowMs);
+    if (nowMs < budget.bounds.startMs || nowMs >= budget.bounds.endMs) {
+      budget.bounds = this.#runningOf(budget.definition, nowMs);
+      if (budget.definition.rollover !== undefined)
+        budget.previousStartMs = this.#startAt(budget, budget.bounds.startMs - 1);
+    }
     return budget.bounds;
+  }
+
+  #runningOf(period: BudgetPeriod, nowMs: number): PeriodBounds {
+    const calendar = nameOf(period);
+    const known = this.#running.get(calendar);
+    if (known !== undefined && nowMs >= known.startMs && nowMs < known.endMs) return known;
+    const bounds = periodBounds(period, this.#anchors, nowMs, this.#zones);
+    this.#running.set(calendar, bounds);
+    return bounds;
   }
 
   /**
@@ -93,11 +117,14 @@ export class AccountPeriods {
     const known = findPeriod(spends, bounds.startMs);
     if (known !== undefined) return known;
     const period = emptyPeriod(bounds.startMs);
-    const found = this.mustLookUp(budget, nowMs)
-      ? this.#spentOnDays(account, startOf(budget, bounds, nowMs), nowMs)
-      : null;
+    const fromMs = startOf(budget, bounds, nowMs);
+    // Some slices of a rolling budget may be known; then the others are empty.
+    const found =
+      this.mustLookUp(budget, nowMs) && !hasPeriodIn(spends, fromMs, bounds)
+        ? this.#spentOnDays(account, fromMs, nowMs)
+        : null;
     if (found !== null) addFound(period, found);
-    const dropped = addPeriod(spends, period);
+    const dropped = addPeriod(spends, period, periodsKept(budget.definition));
     if (dropped !== undefined) dropPeriod(budget, dropped.startMs);
     return period;
   }
@@ -115,14 +142,28 @@ export class AccountPeriods {
     const period =
       startMs === bounds.startMs
         ? this.running(account, nowMs)
-        : this.#otherPeriod(account, startMs);
+        : this.#otherPeriod(account, startMs, bounds);
     if (period === undefined) return false;
     addSpend(period, totalCost);
     return true;
   }
 
-  #startAt(budget: Budget, atMs: number): number {
-    return periodBounds(budget.definition.periodSeconds, this.#anchors, atMs).startMs;
+  #startAt({ definition }: Budget, atMs: number): number {
+    return periodBounds(definition, this.#anchors, atMs, this.#zones).startMs;
+  }
+
+  /** The period of an account to which a look-up adds what was spent at `atMs`. */
+  foundAt(account: Account, atMs: number, nowMs: number): PeriodSpend {
+    const { budget, spends } = account;
+    const startMs =
+      budget.definition.rolling === true ? this.#startAt(budget, Math.min(atMs, nowMs)) : null;
+    if (startMs === null || startMs === this.boundsOf(budget, nowMs).startMs)
+      return this.running(account, nowMs);
+    const known = findPeriod(spends, startMs);
+    if (known !== undefined) return known;
+    const period = emptyPeriod(startMs);
+    addPeriod(spends, period, periodsKept(budget.definition));
+    return period;
   }
 
   /**
@@ -130,25 +171,40 @@ export class AccountPeriods {
    * only now.
    */
   #endedBeforeReset(budget: Budget, atMs: number, startMs: number, nowMs: number): boolean {
-    const { resetAtMs } = budget;
+    const { resetAtMs, definition } = budget;
     return (
       resetAtMs !== null &&
       atMs < resetAtMs &&
       resetAtMs <= nowMs &&
-      this.#startAt(budget, resetAtMs) === startMs
+      (definition.rolling === true || this.#startAt(budget, resetAtMs) === startMs)
     );
   }
 
   /** A period that isn't running, for a late settle; undefined if it is too old to be kept. */
-  #otherPeriod({ budget, spends }: Account, startMs: number): PeriodSpend | undefined {
+  #otherPeriod(
+    { budget, spends }: Account,
+    startMs: number,
+    bounds: PeriodBounds,
+  ): PeriodSpend | undefined {
+    const { definition, sinceMs } = budget;
     const known = findPeriod(spends, startMs);
     if (known !== undefined) return known;
-    if (startMs < budget.sinceMs || isFull(spends, startMs)) {
+    const counts = definition.rolling === true && startMs >= countedFrom(definition, bounds);
+    if ((startMs < sinceMs && !counts) || isFull(spends, startMs, periodsKept(definition))) {
       dropPeriod(budget, startMs);
       return undefined;
     }
     const period = emptyPeriod(startMs);
-    addPeriod(spends, period);
+    addPeriod(spends, period, periodsKept(definition));
     return period;
   }
+}
+
+/** Budgets with the same name have the same periods. */
+function nameOf({ periodSeconds, timeZone, anchorDay, rolling }: BudgetPeriod): string {
+  return [periodSeconds, timeZone, anchorDay, rolling].join(" ");
+}
+
+function hasPeriodIn(spends: Spends, fromMs: number, { endMs }: PeriodBounds): boolean {
+  return spends.some(({ startMs }) => startMs >= fromMs && startMs < endMs);
 }

@@ -135,27 +135,34 @@ function isOver({ budgets }: BackfillPorts, { budget, generation }: Gap): boolea
 async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before): Promise<void> {
   const { budget, fromMs, nowMs } = gap;
   const { scope, subject } = budget.definition;
-  const add = (child: string, { spent, requests }: FoundSpend): void => {
+  const add = (child: string, { spent, requests }: FoundSpend, atMs: number): void => {
     if (isOver(ports, gap)) return;
     const account = budget.own ?? childOf(budget, child);
-    addFound(ports.budgets.running(account, nowMs), { spent, requests });
+    addFound(ports.budgets.foundAt(account, atMs, nowMs), { spent, requests });
   };
+  // A rolling budget counts a day's spend as if it had been spent at its end.
+  const endOf = (day: string): number => Date.parse(day) + dayMs - 1;
   const ofSum = ({ totalCost, requests }: Rollup): FoundSpend => ({ spent: totalCost, requests });
   const untilMs = midnightFrom(fromMs);
   const span = { fromMs: untilMs, toMs: nowMs };
   const filter = ports.budgets.filterOf(budget);
   if (filter !== null) {
     for (const child of budget.own === null ? await childrenOn(ports, view, subject, span) : [""])
-      await readModelDays(ports, view, { path: pathOf(subject, child), span }, (target, sum) => {
-        if (filter.covers(target)) add(child, ofSum(sum));
-      });
+      await readModelDays(
+        ports,
+        view,
+        { path: pathOf(subject, child), span },
+        (target, sum, day) => {
+          if (filter.covers(target)) add(child, ofSum(sum), endOf(day));
+        },
+      );
   } else if (budget.own === null)
-    await readChildDays(ports, view, { parent: subject, span }, (child, sum) =>
-      add(child, ofSum(sum)),
+    await readChildDays(ports, view, { parent: subject, span }, (child, sum, day) =>
+      add(child, ofSum(sum), endOf(day)),
     );
   else {
     const prefix = scope === "label" ? labelPrefix(subject) : totalPrefix(subject);
-    await readDays(ports, view, { prefix, span }, (sum) => add("", ofSum(sum)));
+    await readDays(ports, view, { prefix, span }, (sum, day) => add("", ofSum(sum), endOf(day)));
   }
   if (untilMs === fromMs || isOver(ports, gap)) return;
   await readRecords(ports, { fromMs, lastKey }, (record) => {
@@ -164,7 +171,7 @@ async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before)
     if (child === null || filter?.covers(record) === false) return;
     const spent = emptySum();
     if (record.totalCost !== null) addCost(spent, record.totalCost);
-    add(child, { spent, requests: 1 });
+    add(child, { spent, requests: 1 }, record.atMs);
   });
 }
 

@@ -4,7 +4,7 @@ import { amountSum, type BudgetDefinition } from "../../shared/domain/budget.js"
 import type { MoneySum } from "../../shared/domain/money.js";
 import type { DeclaredAt, RuleSource } from "../../shared/domain/rule.js";
 import { append } from "../../shared/long-lists.js";
-import { type PeriodBounds, unknownBounds } from "./budget-period.js";
+import { countedFrom, type PeriodBounds, unknownBounds } from "./budget-period.js";
 import { type AccountsByName, ChildAccounts } from "./child-accounts.js";
 import { clearPeriod, type PeriodSpend, type Spends } from "./spend.js";
 
@@ -69,7 +69,7 @@ export const neverReset: KnownResets = { atMs: null, resets: [] };
 
 export interface Budget {
   readonly id: string;
-  /** Only the amount may be edited in place; everything else is the budget's identity. */
+  /** An edit that changes its periods, or `perChild`, makes another budget. */
   definition: BudgetDefinition;
   amount: MoneySum;
   source: RuleSource;
@@ -106,26 +106,22 @@ export interface Budget {
    * stored ones no longer count.
    */
   unread: ((child: string) => StoredSpend | null) | null;
-  /** The running period, as last computed. */
+  /** The running period, as last computed; the slice of a rolling budget. */
   bounds: PeriodBounds;
+  /** The start of the period before it; computed for budgets with `rollover` only. */
+  previousStartMs: number;
   /** Where the configuration declares it; null if it doesn't, or if the place isn't known. */
   declaredAt: DeclaredAt | null;
-}
-
-/** What the other hosts have spent on an account, as last known here. */
-export interface OthersSpend {
-  /** Null: nothing known. */
-  readonly period: PeriodSpend | null;
-  /** Its age in ms; null: never read. */
-  readonly ageMs: number | null;
 }
 
 /** The other hosts that share the budgets. Only `refresh` waits for them. */
 export interface OtherHosts {
   /** The known spend of the other hosts in the period that began at `startMs`, or null. */
   spentIn(account: Account, startMs: number): PeriodSpend | null;
-  /** As `spentIn`, with its age. */
-  seen(account: Account, startMs: number): OthersSpend;
+  /** The known spend of the other hosts by period. */
+  periodsOf(account: Account): readonly PeriodSpend[];
+  /** The age of what is known in ms; null: never read. */
+  seenAgeMs(account: Account): number | null;
   /** Reads the spend again; resolves within half a second even if the engine doesn't answer. */
   refresh(accounts: Iterable<Account>): Promise<void>;
   /** Notes that this host's spend has changed. */
@@ -180,6 +176,7 @@ export function newBudget(
     children: new ChildAccounts(),
     unread: null,
     bounds: unknownBounds,
+    previousStartMs: 0,
     declaredAt: null,
   };
   if (!definition.perChild) budget.own = newAccount(budget, "");
@@ -191,9 +188,18 @@ export function freshAccount(account: Account): Account {
   const { budget, spends, generation } = account;
   if (generation === budget.generation) return account;
   for (const reset of budget.resets)
-    if (reset.generation > generation) clearPeriod(spends, reset.startMs);
+    if (reset.generation > generation) clearCounted(budget, spends, reset.startMs);
   account.generation = budget.generation;
   return account;
+}
+
+/** Clears the spend that counts in the period that began at `startMs`. */
+function clearCounted({ definition }: Budget, spends: Spends, startMs: number): void {
+  const starts =
+    definition.rolling === true
+      ? spends.flatMap((slice) => (slice.startMs <= startMs ? slice.startMs : []))
+      : [startMs];
+  for (const start of starts) clearPeriod(spends, start);
 }
 
 /** An empty account that its budget doesn't keep yet. */
@@ -248,18 +254,17 @@ export function fill(account: Account, { recordKey, spends }: StoredSpend): void
   // An account written at exactly a reset's key has no spend after the reset: later records have
   // greater keys.
   for (const reset of account.budget.resets)
-    if (recordKey <= reset.recordKey) clearPeriod(account.spends, reset.startMs);
+    if (recordKey <= reset.recordKey) clearCounted(account.budget, account.spends, reset.startMs);
 }
 
 /**
- * When the running period of a budget's accounts begins: by the calendar, or at a reset within the
- * period.
+ * When the running period of a budget's accounts begins: by the calendar, for a rolling budget with
+ * the first slice that counts, or at a reset within the period.
  */
 export function startOf(budget: Budget, bounds: PeriodBounds, nowMs: number): number {
-  const { resetAtMs } = budget;
-  return resetAtMs !== null && resetAtMs > bounds.startMs && resetAtMs <= nowMs
-    ? resetAtMs
-    : bounds.startMs;
+  const { resetAtMs, definition } = budget;
+  const fromMs = countedFrom(definition, bounds);
+  return resetAtMs !== null && resetAtMs > fromMs && resetAtMs <= nowMs ? resetAtMs : fromMs;
 }
 
 /** Notes that accounts no longer keep the period that begins at `startMs`, nor earlier ones. */

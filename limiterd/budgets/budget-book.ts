@@ -13,6 +13,7 @@ import {
   budgetId,
   compareBudgets,
 } from "../../shared/domain/budget.js";
+import { hasSamePeriods } from "../../shared/domain/budget-calendar.js";
 import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import { SortedList } from "../../shared/long-lists.js";
@@ -102,16 +103,22 @@ export class BudgetBook {
   }
 
   /**
-   * Creates a budget, or edits the amount of the one with this identity. An edit keeps the spend
-   * unless `perChild` changes.
+   * Creates a budget, or edits the one with this identity. An edit keeps the spend unless
+   * `perChild` or the periods change.
    */
   put(
     definition: BudgetDefinition,
     { source, nowMs, createdAtMs = nowMs }: BudgetWriting,
   ): { readonly budget: Budget; readonly made: boolean } {
     const known = this.#budgets.get(budgetId(definition));
-    if (known !== undefined && known.definition.perChild === definition.perChild) {
+    if (
+      known !== undefined &&
+      known.definition.perChild === definition.perChild &&
+      hasSamePeriods(known.definition, definition)
+    ) {
       known.definition = definition;
+      // `rollover` needs the period before, too.
+      known.bounds = unknownBounds;
       known.amount = amountSum(definition.amountUsd);
       known.source = source;
       known.updatedAtMs = nowMs;
@@ -270,6 +277,19 @@ export class BudgetBook {
     return this.#periods.boundsOf(budget, nowMs);
   }
 
+  /** As `running`, for what a look-up has found at `atMs`. */
+  foundAt(account: Account, atMs: number, nowMs: number): PeriodSpend {
+    return this.#periods.foundAt(account, atMs, nowMs);
+  }
+
+  /** Until when spend of the running period counts; for a period, its end. */
+  countsUntil(budget: Budget, nowMs: number): number {
+    const { endMs } = this.boundsOf(budget, nowMs);
+    const { rolling, rollover, periodSeconds } = budget.definition;
+    // The next period may be longer: a month has up to 31 days.
+    return rolling === true || rollover !== undefined ? endMs + 1.1 * periodSeconds * 1000 : endMs;
+  }
+
   /**
    * Whether this child's account can't be kept, because its template has reached the bound on
    * children.
@@ -317,9 +337,11 @@ export class BudgetBook {
       // Its budget was deleted or cleared since the walk began.
       if (this.#budgets.get(budget.id) !== budget || budget.children.get(account.child) !== account)
         continue;
-      const twoPeriodsMs = 2 * budget.definition.periodSeconds * 1000;
+      // What a period leaves counts in the next one, and months differ in length.
+      const { periodSeconds, rollover } = budget.definition;
+      const keptMs = (rollover === undefined ? 2 : 3) * periodSeconds * 1000;
       // A period far ahead is from before a clock step back.
-      const isNear = spends.some(({ startMs }) => Math.abs(nowMs - startMs) < twoPeriodsMs);
+      const isNear = spends.some(({ startMs }) => Math.abs(nowMs - startMs) < keptMs);
       if (account.dirty || budget.backfill || isNear) continue;
       budget.children.delete(account.child);
       // If the clock steps back, its periods are looked up again.

@@ -1,9 +1,18 @@
 /**
- * When the periods of budgets begin and end (docs/budgets.md): in UTC, from the reset anchors.
- * Pure. Not here: the spend of a period (`account-periods.ts`).
+ * When the periods of budgets begin and end (docs/budgets.md): in the budget's time zone, from the
+ * reset anchors. Pure. Not here: the spend of a period (`account-periods.ts`).
  */
-import { dailySeconds, monthlySeconds, weeklySeconds } from "../../shared/domain/budget.js";
+import type { BudgetDefinition } from "../../shared/domain/budget.js";
+import {
+  dailySeconds,
+  monthlySeconds,
+  quarterlySeconds,
+  weeklySeconds,
+  yearlySeconds,
+} from "../../shared/domain/budget-calendar.js";
 import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
+import { instantOf, type TimeZones } from "../../shared/domain/time-zone.js";
+import { periodsMax, slicesMax } from "./spend.js";
 
 /** Milliseconds since the epoch; the end belongs to the next period. */
 export interface PeriodBounds {
@@ -14,38 +23,100 @@ export interface PeriodBounds {
 /** An empty period, in place of one that isn't calculated yet. */
 export const unknownBounds: PeriodBounds = { startMs: 0, endMs: 0 };
 
+/** The fields of a budget that determine its periods. */
+export type BudgetPeriod = Pick<
+  BudgetDefinition,
+  "periodSeconds" | "timeZone" | "anchorDay" | "rolling"
+>;
+
 const dayMs = 86_400_000;
 /** The weekday of 1 January 1970: a Thursday. */
 const epochWeekday = 4;
+/** How many slices the length of a rolling budget has. */
+const slicesPerPeriod = 30;
 
 /**
- * The period that contains `atMs`. Periods of an hour and of other lengths without anchors are
- * aligned to the epoch.
+ * A rolling budget counts whole slices: a cost counts for the length of the period, and for up to
+ * one slice more.
+ */
+function sliceMs(periodSeconds: number): number {
+  return Math.ceil(periodSeconds / slicesPerPeriod) * 1000;
+}
+
+/** The length of the slices that count beside the running one. */
+function earlierMs(periodSeconds: number): number {
+  return Math.ceil((periodSeconds * 1000) / sliceMs(periodSeconds)) * sliceMs(periodSeconds);
+}
+
+/** The start of what counts: the running period, or the first slice of a rolling budget. */
+export function countedFrom(
+  { periodSeconds, rolling }: BudgetPeriod,
+  { startMs }: PeriodBounds,
+): number {
+  return rolling === true ? startMs - earlierMs(periodSeconds) : startMs;
+}
+
+/** When the slice of a rolling budget that began at `startMs` stops counting. */
+export function countsUntil({ periodSeconds }: BudgetPeriod, startMs: number): number {
+  return startMs + sliceMs(periodSeconds) + earlierMs(periodSeconds);
+}
+
+/** How many periods an account of a budget keeps. */
+export function periodsKept({ rolling }: BudgetPeriod): number {
+  return rolling === true ? slicesMax : periodsMax;
+}
+
+/** Periods of a calendar, numbered, by their local starts. */
+interface Calendar {
+  startOf(index: number): number;
+  /** The period of a local time, or one beside it. */
+  near(localMs: number): number;
+}
+
+/**
+ * The period that contains `atMs`; for a rolling budget its slice. Periods of an hour and of other
+ * lengths without anchors are aligned to the epoch.
  */
 export function periodBounds(
-  periodSeconds: number,
+  period: BudgetPeriod,
   anchors: ResetAnchors,
   atMs: number,
+  zones: TimeZones,
 ): PeriodBounds {
+  const { periodSeconds, timeZone = anchors.time_zone ?? "UTC", rolling } = period;
+  if (rolling === true) return aligned(sliceMs(periodSeconds), atMs);
+  const calendar = calendarOf(period, anchors);
+  if (calendar === null) return aligned(periodSeconds * 1000, atMs);
+  const offsetAt = zones.offsetsOf(timeZone);
+  const startAt = (index: number): number => instantOf(calendar.startOf(index), offsetAt);
+  let index = calendar.near(atMs + offsetAt(atMs));
+  let startMs = startAt(index);
+  while (startMs > atMs) startMs = startAt(--index);
+  for (;;) {
+    const endMs = startAt(++index);
+    if (endMs > atMs) return { startMs, endMs };
+    startMs = endMs;
+  }
+}
+
+/** Null for periods that no calendar has. */
+function calendarOf({ periodSeconds, anchorDay }: BudgetPeriod, anchors: ResetAnchors) {
   switch (periodSeconds) {
     case dailySeconds:
-      return aligned(
-        dayMs,
-        timeOfDayMs(anchors.daily_reset_hour, anchors.daily_reset_minute),
-        atMs,
-      );
+      return days(1, timeOfDayMs(anchors.daily_reset_hour, anchors.daily_reset_minute));
     case weeklySeconds: {
       const daysOn = (anchors.weekly_reset_weekday - epochWeekday + 7) % 7;
-      return aligned(
-        7 * dayMs,
-        daysOn * dayMs + timeOfDayMs(anchors.weekly_reset_hour, anchors.weekly_reset_minute),
-        atMs,
-      );
+      const timeMs = timeOfDayMs(anchors.weekly_reset_hour, anchors.weekly_reset_minute);
+      return days(7, daysOn * dayMs + timeMs);
     }
     case monthlySeconds:
-      return month(anchors, atMs);
+      return months(1, anchors, anchorDay);
+    case quarterlySeconds:
+      return months(3, anchors, anchorDay);
+    case yearlySeconds:
+      return months(12, anchors, anchorDay);
     default:
-      return aligned(periodSeconds * 1000, 0, atMs);
+      return null;
   }
 }
 
@@ -53,31 +124,41 @@ function timeOfDayMs(hour: number, minute: number): number {
   return (hour * 60 + minute) * 60_000;
 }
 
-function aligned(lengthMs: number, offsetMs: number, atMs: number): PeriodBounds {
-  const startMs = Math.floor((atMs - offsetMs) / lengthMs) * lengthMs + offsetMs;
+function aligned(lengthMs: number, atMs: number): PeriodBounds {
+  const startMs = Math.floor(atMs / lengthMs) * lengthMs;
   return { startMs, endMs: startMs + lengthMs };
 }
 
-function month(anchors: ResetAnchors, atMs: number): PeriodBounds {
-  const at = new Date(atMs);
-  const year = at.getUTCFullYear();
-  const index = at.getUTCMonth();
-  const anchorMs = monthAnchorMs(anchors, year, index);
-  if (atMs < anchorMs) return { startMs: monthAnchorMs(anchors, year, index - 1), endMs: anchorMs };
-  return { startMs: anchorMs, endMs: monthAnchorMs(anchors, year, index + 1) };
+function days(count: number, offsetMs: number): Calendar {
+  const lengthMs = count * dayMs;
+  return {
+    startOf: (index) => index * lengthMs + offsetMs,
+    near: (localMs) => Math.floor((localMs - offsetMs) / lengthMs),
+  };
 }
 
-/**
- * The time of a month's anchor; its day is at most the month's last. An index outside 0…11 is a
- * month of another year.
- */
-function monthAnchorMs(anchors: ResetAnchors, year: number, index: number): number {
-  const lastDay = new Date(Date.UTC(year, index + 1, 0)).getUTCDate();
-  return Date.UTC(
-    year,
-    index,
-    Math.min(anchors.monthly_reset_day, lastDay),
-    anchors.monthly_reset_hour,
-    anchors.monthly_reset_minute,
-  );
+/** Periods of some months, numbered from year 0; the anchor's day is at most the month's last. */
+function months(
+  count: number,
+  anchors: ResetAnchors,
+  anchorDay = anchors.monthly_reset_day,
+): Calendar {
+  return {
+    startOf(index) {
+      // Date.UTC takes small years for those of the 20th century.
+      const month = index * count - 12 * 2000;
+      const lastDay = new Date(Date.UTC(2000, month + 1, 0)).getUTCDate();
+      return Date.UTC(
+        2000,
+        month,
+        Math.min(anchorDay, lastDay),
+        anchors.monthly_reset_hour,
+        anchors.monthly_reset_minute,
+      );
+    },
+    near(localMs) {
+      const at = new Date(localMs);
+      return Math.floor((at.getUTCFullYear() * 12 + at.getUTCMonth()) / count);
+    },
+  };
 }

@@ -4,11 +4,20 @@
  */
 import { secondsToSweepAll } from "../../shared/bounds.js";
 import { compareBudgets } from "../../shared/domain/budget.js";
-import { addSum, compareSums, type MoneySum, sumUsd } from "../../shared/domain/money.js";
+import {
+  addSum,
+  compareSums,
+  differenceOf,
+  emptySum,
+  type MoneySum,
+  sumUsd,
+} from "../../shared/domain/money.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 import type { Account } from "./budget-account.js";
 import type { BudgetBook } from "./budget-book.js";
+import { countedFrom, countsUntil } from "./budget-period.js";
+import { findPeriod, type PeriodSpend } from "./spend.js";
 
 /** Finds the accounts of a request: the book, or copies. */
 export type BudgetMatching = Pick<
@@ -69,7 +78,7 @@ function judgeAccounts(
       continue;
     }
     if (!isExceeded(book, account, nowMs)) continue;
-    const { endMs } = book.boundsOf(account.budget, nowMs);
+    const endMs = roomAt(book, account, nowMs);
     if (
       worst !== null &&
       (endMs < worstEndMs ||
@@ -106,6 +115,8 @@ function breachOfChildren({ budget, subject }: Account): Breach {
 
 /** The spend of the running period on this host and, as far as known, on the other hosts. */
 export function spentOf(book: BudgetMatching, account: Account, nowMs: number): MoneySum {
+  if (account.budget.definition.rolling === true)
+    return sumOf([...ownSlices(book, account, nowMs), ...otherSlices(book, account, nowMs)]);
   const { startMs, spent } = book.running(account, nowMs);
   const others = book.others?.spentIn(account, startMs) ?? null;
   if (others === null) return spent;
@@ -114,9 +125,117 @@ export function spentOf(book: BudgetMatching, account: Account, nowMs: number): 
   return sum;
 }
 
+/** The other hosts' spend of the running period; null: nothing known. */
+export function otherSpend(
+  book: BudgetMatching,
+  account: Account,
+  nowMs: number,
+): Pick<PeriodSpend, "spent" | "requests"> | null {
+  if (account.budget.definition.rolling !== true)
+    return book.others?.spentIn(account, book.running(account, nowMs).startMs) ?? null;
+  const slices = otherSlices(book, account, nowMs);
+  return { spent: sumOf(slices), requests: requestsOf(slices) };
+}
+
+/** The number of this host's records in the running period. */
+export function ownRequests(book: BudgetMatching, account: Account, nowMs: number): number {
+  return account.budget.definition.rolling === true
+    ? requestsOf(ownSlices(book, account, nowMs))
+    : book.running(account, nowMs).requests;
+}
+
+function requestsOf(slices: readonly PeriodSpend[]): number {
+  return slices.reduce((total, { requests }) => total + requests, 0);
+}
+
+function sumOf(slices: readonly PeriodSpend[]): MoneySum {
+  const sum = emptySum();
+  for (const { spent } of slices) addSum(sum, spent);
+  return sum;
+}
+
+/** The slices of a rolling budget that count now. */
+function ownSlices(book: BudgetMatching, account: Account, nowMs: number): readonly PeriodSpend[] {
+  book.running(account, nowMs);
+  return counted(book, account, nowMs, account.spends);
+}
+
+function otherSlices(
+  book: BudgetMatching,
+  account: Account,
+  nowMs: number,
+): readonly PeriodSpend[] {
+  return counted(book, account, nowMs, book.others?.periodsOf(account) ?? []);
+}
+
+function counted(
+  book: BudgetMatching,
+  { budget }: Account,
+  nowMs: number,
+  slices: readonly PeriodSpend[],
+): readonly PeriodSpend[] {
+  const bounds = book.boundsOf(budget, nowMs);
+  const fromMs = countedFrom(budget.definition, bounds);
+  return slices.filter(({ startMs }) => startMs >= fromMs && startMs < bounds.endMs);
+}
+
+/**
+ * When the account has room again without further spend: at the end of the period; for a rolling
+ * budget, when enough slices stop counting.
+ */
+export function roomAt(book: BudgetMatching, account: Account, nowMs: number): number {
+  const { definition, amount } = account.budget;
+  const { startMs, endMs } = book.boundsOf(account.budget, nowMs);
+  if (definition.rolling !== true) return endMs;
+  const newestFirst = [
+    ...ownSlices(book, account, nowMs),
+    ...otherSlices(book, account, nowMs),
+  ].sort((a, b) => b.startMs - a.startMs);
+  const sum = emptySum();
+  for (const slice of newestFirst) {
+    addSum(sum, slice.spent);
+    if (compareSums(sum, amount) >= 0) return countsUntil(definition, slice.startMs);
+  }
+  const oldest = newestFirst.findLast(({ requests }) => requests > 0);
+  return countsUntil(definition, oldest?.startMs ?? startMs);
+}
+
+/** What the last period has left for the running one: a share of what was left of its amount. */
+export function carriedOver(book: BudgetMatching, account: Account, nowMs: number): MoneySum {
+  const { budget, spends } = account;
+  const { rollover = 0 } = budget.definition;
+  book.boundsOf(budget, nowMs);
+  const { previousStartMs: startMs, sinceMs, amount } = budget;
+  // The budget is younger than that period, or its spend isn't known.
+  if (rollover === 0 || startMs <= sinceMs) return emptySum();
+  const spent = { ...(findPeriod(spends, startMs)?.spent ?? emptySum()) };
+  const others = book.others?.spentIn(account, startMs) ?? null;
+  if (others !== null) addSum(spent, others.spent);
+  const left = differenceOf(amount, spent);
+  return {
+    microUsd: Math.floor(left.microUsd * rollover),
+    picoUsd: Math.floor(((left.microUsd * rollover) % 1) * 1_000_000),
+  };
+}
+
+/** The amount of the running period, with what was carried over. */
+function amountOf(book: BudgetMatching, account: Account, nowMs: number): MoneySum {
+  const { amount, definition } = account.budget;
+  if (definition.rollover === undefined) return amount;
+  const sum = { ...amount };
+  addSum(sum, carriedOver(book, account, nowMs));
+  return sum;
+}
+
+/** As `amountOf`, in US dollars. */
+export function amountUsdOf(book: BudgetMatching, account: Account, nowMs: number): number {
+  const { amountUsd, rollover } = account.budget.definition;
+  return rollover === undefined ? amountUsd : amountUsd + sumUsd(carriedOver(book, account, nowMs));
+}
+
 /** Whether the spend has reached the amount. */
 export function isExceeded(book: BudgetMatching, account: Account, nowMs: number): boolean {
-  return compareSums(spentOf(book, account, nowMs), account.budget.amount) >= 0;
+  return compareSums(spentOf(book, account, nowMs), amountOf(book, account, nowMs)) >= 0;
 }
 
 /** The breach that refuses a request with only this account. */
@@ -125,16 +244,16 @@ export function breachOfAccount(
   account: Account,
   nowMs: number,
 ): BudgetBreach {
-  const { scope, periodSeconds, models, amountUsd } = account.budget.definition;
-  const { endMs } = book.boundsOf(account.budget, nowMs);
+  const { scope, periodSeconds, models, rolling } = account.budget.definition;
   return {
     dimension: "budget",
     scope,
     subject: account.subject,
     periodSeconds,
     spentUsd: sumUsd(spentOf(book, account, nowMs)),
-    amountUsd,
-    waitSeconds: Math.max(1, Math.ceil((endMs - nowMs) / 1000)),
+    amountUsd: amountUsdOf(book, account, nowMs),
+    waitSeconds: Math.max(1, Math.ceil((roomAt(book, account, nowMs) - nowMs) / 1000)),
     ...(models === undefined ? {} : { models }),
+    ...(rolling === undefined ? {} : { rolling }),
   };
 }

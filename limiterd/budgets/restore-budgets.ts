@@ -6,6 +6,7 @@ import { childrenPerTemplateMax } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
 import type { ModelNamings } from "../../shared/config/model-name.js";
 import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
+import { isSameCalendar } from "../../shared/domain/budget-calendar.js";
 import { anchorsFromStored, defaultAnchors } from "../../shared/domain/reset-anchors.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 import { type Account, type Budget, childOf, fill, type StoredSpend } from "./budget-account.js";
@@ -147,7 +148,8 @@ function applyConfigured(
       known !== null &&
       known.definition.amountUsd === definition.amountUsd &&
       known.definition.perChild === definition.perChild &&
-      known.definition.unpriced === definition.unpriced
+      known.definition.unpriced === definition.unpriced &&
+      isSameCalendar(known.definition, definition)
     )
       continue;
     const { budget, made } = book.put(definition, { source: "config", nowMs });

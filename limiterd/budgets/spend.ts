@@ -1,6 +1,7 @@
 /**
  * The exact spend of one budget, or one child of a template, by period. It keeps the running period
- * and the two before it, for late settles and clock steps back.
+ * and the two before it, for late settles and clock steps back; of a rolling budget the slices that
+ * count, and two more.
  */
 import { isCount } from "../../shared/checked.js";
 import {
@@ -20,10 +21,12 @@ export interface PeriodSpend {
   requests: number;
 }
 
-/** Ascending by `startMs`, at most three. */
+/** Ascending by `startMs`, at most three, or `slicesMax`. */
 export type Spends = PeriodSpend[];
 
 export const periodsMax = 3;
+/** For a rolling budget: the slices of its length and the running one, and two more. */
+export const slicesMax = 33;
 
 export function emptyPeriod(startMs: number): PeriodSpend {
   return { startMs, spent: emptySum(), requests: 0 };
@@ -36,10 +39,14 @@ export function findPeriod(spends: Spends, startMs: number): PeriodSpend | undef
 }
 
 /** Adds a new period. Beyond the bound, removes the oldest other one and returns it. */
-export function addPeriod(spends: Spends, period: PeriodSpend): PeriodSpend | undefined {
+export function addPeriod(
+  spends: Spends,
+  period: PeriodSpend,
+  max = periodsMax,
+): PeriodSpend | undefined {
   const at = spends.findIndex(({ startMs }) => startMs > period.startMs);
   spends.splice(at === -1 ? spends.length : at, 0, period);
-  return spends.length > periodsMax ? spends.splice(spends[0] === period ? 1 : 0, 1)[0] : undefined;
+  return spends.length > max ? spends.splice(spends[0] === period ? 1 : 0, 1)[0] : undefined;
 }
 
 /** Clears the spend of a period, if it is known. */
@@ -49,8 +56,8 @@ export function clearPeriod(spends: Spends, startMs: number): void {
 }
 
 /** Whether all periods are in use and later than this one. */
-export function isFull(spends: Spends, startMs: number): boolean {
-  return spends.length >= periodsMax && spends[0]!.startMs > startMs;
+export function isFull(spends: Spends, startMs: number, max = periodsMax): boolean {
+  return spends.length >= max && spends[0]!.startMs > startMs;
 }
 
 /** Adds one record in place; `cost` is null without a price. */
@@ -80,7 +87,7 @@ export function spendsToStored(spends: Spends): readonly unknown[] {
 
 /** Null for what `spendsToStored` never wrote. */
 export function spendsFromStored(value: readonly unknown[]): Spends | null {
-  if (value.length === 0 || value.length % 4 !== 0 || value.length > periodsMax * 4) return null;
+  if (value.length === 0 || value.length % 4 !== 0 || value.length > slicesMax * 4) return null;
   const spends: Spends = [];
   for (let i = 0; i < value.length; i += 4) {
     const [startMs, microUsd, picoUsd, requests] = value.slice(i, i + 4);

@@ -11,6 +11,7 @@ import {
   budgetScopes,
   unpricedChoices,
 } from "../../shared/domain/budget.js";
+import { calendarFromStored, calendarToStored } from "../../shared/domain/budget-calendar.js";
 import { isLimitedModels } from "../../shared/domain/limited-models.js";
 import { anchorsToStored, type ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import { isMoment } from "../../shared/time.js";
@@ -27,8 +28,8 @@ import { periodsMax, spendsFromStored, spendsToStored } from "./spend.js";
 
 /**
  * `budgets`: [scope, subject, periodSeconds, amountUsd, perChild, source, createdAtMs, updatedAtMs,
- * sinceMs, sinceKey, backfill, unpriced, models] by budget id; `unpriced` and `models` only where
- * they are set, and `unpriced` null before `models`.
+ * sinceMs, sinceKey, backfill, unpriced, models, calendar] by budget id; of the last three, the
+ * trailing ones that aren't set are left out, and others that aren't set are null.
  */
 export function budgetChange({
   id,
@@ -41,6 +42,7 @@ export function budgetChange({
   backfill,
 }: RestoredBudget & { readonly id: string }): Change {
   const { scope, subject, periodSeconds, amountUsd, perChild, unpriced, models } = definition;
+  const optional = [unpriced, models, calendarToStored(definition)];
   return {
     table: "budgets",
     key: id,
@@ -56,8 +58,9 @@ export function budgetChange({
       sinceMs,
       sinceKey,
       backfill,
-      ...(unpriced === undefined && models === undefined ? [] : [unpriced ?? null]),
-      ...(models === undefined ? [] : [models]),
+      ...optional
+        .slice(0, 1 + optional.findLastIndex((value) => value !== undefined))
+        .map((value) => value ?? null),
     ],
   };
 }
@@ -76,11 +79,11 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
     sinceMs,
     sinceKey,
     backfill,
-    rawUnpriced,
-    models,
+    ...optional
   ] = value;
+  if (optional.at(-1) === null) return null;
+  const [rawUnpriced, models, rawCalendar] = optional.map((each) => each ?? undefined);
   const unpriced = unpricedChoices.find((choice) => choice === rawUnpriced);
-  const hasUnpriced = rawUnpriced !== undefined && (rawUnpriced !== null || models === undefined);
   const scope = budgetScopes.find((known) => known === rawScope);
   if (
     scope === undefined ||
@@ -99,15 +102,18 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
     !isMoment(sinceMs) ||
     !isCount(sinceKey) ||
     typeof backfill !== "boolean" ||
-    (hasUnpriced && unpriced === undefined)
+    (rawUnpriced !== undefined && unpriced === undefined)
   )
     return null;
   if ((perChild || models !== undefined) && scope !== "user_path") return null;
   if (models !== undefined && !isLimitedModels(models)) return null;
+  const calendar = calendarFromStored(rawCalendar, periodSeconds);
+  if (calendar === null) return null;
   const definition: BudgetDefinition = {
     ...{ scope, subject, periodSeconds, amountUsd, perChild },
     ...(unpriced === undefined ? {} : { unpriced }),
     ...(models === undefined ? {} : { models }),
+    ...calendar,
   };
   return { definition, source, createdAtMs, updatedAtMs, sinceMs, sinceKey, backfill };
 }

@@ -12,11 +12,18 @@ import {
   budgetScopes,
   compareBudgets,
 } from "../../shared/domain/budget.js";
+import { calendarBody } from "../../shared/domain/budget-calendar.js";
 import { modelsField } from "../../shared/domain/limited-models.js";
 import { firstAfter } from "../../shared/long-lists.js";
 import { formatMillis, formatSeconds } from "../../shared/time.js";
 import { type Account, type Budget, startOf } from "../budgets/budget-account.js";
-import { accountWaitSeconds, breachOfAccount, isExceeded } from "../budgets/judge-budgets.js";
+import type { PeriodBounds } from "../budgets/budget-period.js";
+import {
+  accountWaitSeconds,
+  breachOfAccount,
+  isExceeded,
+  roomAt,
+} from "../budgets/judge-budgets.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
 import { fullest } from "./fullest.js";
 import {
@@ -101,11 +108,10 @@ function keyOf(after: string): BudgetKey {
 }
 
 function listItem(state: DaemonState, budget: Budget, nowMs: number): BudgetItem {
-  const { scope, subject, periodSeconds, amountUsd, perChild, unpriced, models } =
+  const { scope, subject, periodSeconds, amountUsd, perChild, unpriced, models, rolling } =
     budget.definition;
   const { resetAtMs } = budget;
-  const bounds = state.budgets.boundsOf(budget, nowMs);
-  const startMs = startOf(budget, bounds, nowMs);
+  const { startMs, endMs } = shownBounds(state, budget, nowMs);
   const inert = budgetsInert(state.settings.usageEnabled);
   return {
     scope,
@@ -117,12 +123,13 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number): BudgetItem
     ...(unpriced === undefined ? {} : { unpriced }),
     // A template has no account of its own, only a period.
     ...(budget.own === null ? { spent: 0, usage_ratio: 0 } : money(state, budget.own, nowMs)),
-    period_ratio: Math.min(1, Math.max(0, (nowMs - startMs) / (bounds.endMs - startMs))),
-    period_label: budgetPeriodLabel(periodSeconds),
+    period_ratio: Math.min(1, Math.max(0, (nowMs - startMs) / Math.max(1, endMs - startMs))),
+    period_label: budgetPeriodLabel(periodSeconds, rolling),
     period_seconds: periodSeconds,
     ...modelsField(models),
+    ...calendarBody(budget.definition),
     period_start: formatSeconds(startMs),
-    period_end: formatSeconds(bounds.endMs),
+    period_end: formatSeconds(endMs),
     last_reset_at: resetAtMs === null ? null : formatSeconds(resetAtMs),
     ...(budget.own === null ? {} : forecastField(state, budget.own, nowMs)),
     has_usage: budget.own !== null && hasUsage(state.budgets, budget.own, nowMs),
@@ -132,6 +139,15 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number): BudgetItem
     ...overridden(state, budget),
     created_at: formatSeconds(budget.createdAtMs),
     updated_at: formatSeconds(budget.updatedAtMs),
+  };
+}
+
+/** The period as lists show it: that of a rolling budget ends now. */
+function shownBounds({ budgets }: DaemonState, budget: Budget, nowMs: number): PeriodBounds {
+  const bounds = budgets.boundsOf(budget, nowMs);
+  return {
+    startMs: startOf(budget, bounds, nowMs),
+    endMs: budget.definition.rolling === true ? nowMs : bounds.endMs,
   };
 }
 
@@ -150,6 +166,7 @@ function overridden(
       per_child: perChild,
       amount: amountUsd,
       ...(unpriced === undefined ? {} : { unpriced }),
+      ...calendarBody(theirs.definition),
     },
   };
 }
@@ -191,8 +208,10 @@ function met(
 }
 
 function statusOf(state: DaemonState, account: Account, nowMs: number): BudgetStatus {
-  const { scope, periodSeconds, perChild, amountUsd, unpriced, models } = account.budget.definition;
-  const bounds = state.budgets.boundsOf(account.budget, nowMs);
+  const { scope, periodSeconds, perChild, amountUsd, unpriced, models, rolling } =
+    account.budget.definition;
+  const { startMs, endMs } = shownBounds(state, account.budget, nowMs);
+  const resetMs = roomAt(state.budgets, account, nowMs) - nowMs;
   const inert = budgetsInert(state.settings.usageEnabled);
   return {
     scope,
@@ -203,12 +222,13 @@ function statusOf(state: DaemonState, account: Account, nowMs: number): BudgetSt
     ...(unpriced === undefined ? {} : { unpriced }),
     ...money(state, account, nowMs),
     exceeded: isExceeded(state.budgets, account, nowMs),
-    period_label: budgetPeriodLabel(periodSeconds),
+    period_label: budgetPeriodLabel(periodSeconds, rolling),
     period_seconds: periodSeconds,
     ...modelsField(models),
-    period_start: formatSeconds(startOf(account.budget, bounds, nowMs)),
-    period_end: formatSeconds(bounds.endMs),
-    resets_in_seconds: Math.max(1, Math.ceil((bounds.endMs - nowMs) / 1000)),
+    ...calendarBody(account.budget.definition),
+    period_start: formatSeconds(startMs),
+    period_end: formatSeconds(endMs),
+    resets_in_seconds: Math.max(1, Math.ceil(resetMs / 1000)),
     ...forecastField(state, account, nowMs),
     ...(inert === null ? {} : { inert }),
   };

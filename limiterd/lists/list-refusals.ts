@@ -102,14 +102,14 @@ export function admittedAt(breach: Pick<Breach, "waitSeconds">, nowMs: number): 
  */
 export function explainBreach(breach: Breach | BudgetBreach): BreachItem {
   if (breach.dimension === "budget") {
-    const { scope, subject, periodSeconds, models, dimension } = breach;
+    const { scope, subject, periodSeconds, models, rolling, dimension } = breach;
     const { spentUsd, amountUsd, waitSeconds } = breach;
     return {
       message: refusalMessage(breach),
       budget: {
         scope,
         subject,
-        period_label: budgetPeriodLabel(periodSeconds),
+        period_label: budgetPeriodLabel(periodSeconds, rolling),
         period_seconds: periodSeconds,
         ...modelsField(models),
       },

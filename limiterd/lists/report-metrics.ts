@@ -8,6 +8,7 @@ import { subjectWithModels } from "../../shared/domain/limited-models.js";
 import { measures, periodLabel } from "../../shared/domain/rule.js";
 import { limiterMetrics } from "../../shared/metrics/limiter-metrics.js";
 import type { MetricsAnswer, ReportedSeries } from "../../shared/metrics/metrics-answer.js";
+import { amountUsdOf } from "../budgets/judge-budgets.js";
 import type { ManagedKey } from "../keys/key-ring.js";
 import { countersOf } from "../rules/rule-book.js";
 import type { DaemonState } from "../state.js";
@@ -211,12 +212,12 @@ function budgetSeries(state: DaemonState, max: number, nowMs: number): LimitSeri
   let budgets = 0;
   for (const { definition, own } of state.budgets.sorted()) {
     if (own === null || budgets++ >= max) continue;
-    const { scope, periodSeconds, amountUsd } = definition;
-    const names = [scope, subjectWithModels(definition), budgetPeriodLabel(periodSeconds)];
+    const { scope, periodSeconds, rolling } = definition;
+    const names = [scope, subjectWithModels(definition), budgetPeriodLabel(periodSeconds, rolling)];
     const { endMs } = state.budgets.boundsOf(own.budget, nowMs);
     series.push(seriesOf("budgetSpent", names, money(state, own, nowMs).spent));
-    series.push(seriesOf("budgetAmount", names, amountUsd));
-    series.push(seriesOf("budgetPeriodEnd", names, endMs / 1000));
+    series.push(seriesOf("budgetAmount", names, amountUsdOf(state.budgets, own, nowMs)));
+    if (rolling !== true) series.push(seriesOf("budgetPeriodEnd", names, endMs / 1000));
   }
   return { series, leftOut: Math.max(0, budgets - max) };
 }

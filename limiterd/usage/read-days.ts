@@ -26,13 +26,13 @@ export async function readDays(
   reader: UsageReader,
   view: RollupView,
   { prefix, span }: { readonly prefix: string; readonly span: DaySpan },
-  each: (sum: Rollup) => void,
+  each: (sum: Rollup, day: string) => void,
 ): Promise<void> {
   const turns = new Turns(rollupsPerSlice);
   for (let ms = span.fromMs; ms <= span.toMs; ms += dayMs) {
-    const key = prefix + dayOf(ms);
-    const sum = sumAt(reader, view, key);
-    if (sum !== undefined && !isEmptyRollup(sum)) each(sum);
+    const day = dayOf(ms);
+    const sum = sumAt(reader, view, prefix + day);
+    if (sum !== undefined && !isEmptyRollup(sum)) each(sum, day);
     if (turns.isOver()) await reader.yieldToEventLoop();
   }
 }
@@ -46,24 +46,24 @@ export async function readChildDays(
   reader: UsageReader,
   view: RollupView,
   { parent, span }: { readonly parent: string; readonly span: DaySpan },
-  each: (child: string, sum: Rollup) => void,
+  each: (child: string, sum: Rollup, day: string) => void,
 ): Promise<void> {
   if (span.toMs < span.fromMs) return;
   const { store, yieldToEventLoop } = reader;
   const prefix = childrenPrefix(parent);
   const days = { fromDay: dayOf(span.fromMs), toDay: dayOf(span.toMs) };
-  const placeOf = (key: string): { child: string; isIn: boolean } => {
+  const placeOf = (key: string): { child: string; day: string; isIn: boolean } => {
     const child = nameIn(key, prefix);
     const day = dayIn(key, `${prefix}${child}\n`);
-    return { child, isIn: day >= days.fromDay && day <= days.toDay };
+    return { child, day, isIn: day >= days.fromDay && day <= days.toDay };
   };
   const early = new Set<string>();
   await readUnstored(reader, view, (key, sum) => {
     if (!key.startsWith(prefix)) return;
-    const { child, isIn } = placeOf(key);
+    const { child, day, isIn } = placeOf(key);
     if (!isIn) return;
     early.add(key);
-    each(child, sum);
+    each(child, sum, day);
   });
   const { from, before } = under(prefix);
   const limitMin = Math.min(rollupsPerSlice, 2 + Math.ceil((span.toMs - span.fromMs) / dayMs));
@@ -74,12 +74,12 @@ export async function readChildDays(
     const keys = store.keys("rollups", { from: next, before, limit }).map(String);
     let found = 0;
     for (const key of keys) {
-      const { child, isIn } = placeOf(key);
+      const { child, day, isIn } = placeOf(key);
       if (!isIn) continue;
       found++;
       if (key === last || early.has(key)) continue;
       const sum = sumAt(reader, view, key);
-      if (sum !== undefined && !isEmptyRollup(sum)) each(child, sum);
+      if (sum !== undefined && !isEmptyRollup(sum)) each(child, sum, day);
     }
     if (keys.length < limit) return;
     last = keys.at(-1)!;
@@ -94,13 +94,13 @@ export async function readModelDays(
   reader: UsageReader,
   view: RollupView,
   { path, span }: { readonly path: string; readonly span: DaySpan },
-  each: (target: Target, sum: Rollup) => void,
+  each: (target: Target, sum: Rollup, day: string) => void,
 ): Promise<void> {
   if (span.toMs < span.fromMs) return;
   const prefix = modelsPrefix(path);
   const days = { fromDay: dayOf(span.fromMs), toDay: dayOf(span.toMs) };
   await readRollups(reader, { prefix, days, view }, (key, sum) => {
-    if (!isEmptyRollup(sum)) each(modelIn(key, prefix), sum);
+    if (!isEmptyRollup(sum)) each(modelIn(key, prefix), sum, dayIn(key, prefix));
   });
 }
 

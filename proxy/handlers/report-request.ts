@@ -133,7 +133,10 @@ function remarkFields({ breach, note }: RequestRecord): string {
 /** The limit that refused a request, as text. */
 function ruleText(breach: NonNullable<RequestRecord["breach"]>): string {
   const { scope, periodSeconds, dimension } = breach;
-  const period = (dimension === "budget" ? budgetPeriodLabel : periodLabel)(periodSeconds);
+  const period =
+    dimension === "budget"
+      ? budgetPeriodLabel(periodSeconds, breach.rolling)
+      : periodLabel(periodSeconds);
   return `${scope} ${subjectWithModels(breach)} ${period} ${dimension}`;
 }
 

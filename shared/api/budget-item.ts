@@ -1,5 +1,6 @@
 /** Budgets and their spend, as GET /admin/budgets lists them (docs/budgets.md). */
 import type { BudgetScope, Unpriced } from "../domain/budget.js";
+import type { CalendarFields } from "../domain/budget-calendar.js";
 import type { ForecastBasis } from "../domain/forecast.js";
 import type { ResetAnchors } from "../domain/reset-anchors.js";
 import type { RuleSource } from "../domain/rule.js";
@@ -7,7 +8,10 @@ import type { ListPage, Timed } from "./list-page.js";
 import type { Overridden } from "./rule-item.js";
 
 interface BudgetPeriod {
-  /** `hourly`, `daily`, `weekly`, `monthly`, else seconds such as `300s`. */
+  /**
+   * `hourly`, `daily`, `weekly`, `monthly`, `quarterly`, `yearly`, else seconds such as `300s`; for
+   * a rolling budget its length, such as `rolling 30d`.
+   */
   readonly period_label: string;
   readonly period_seconds: number;
   /** The models that the budget is for, as patterns; absent for all. */
@@ -31,19 +35,21 @@ interface OtherHostsSpend {
 
 /** The spend of the running period. */
 interface BudgetMoney {
+  /** What the last period has left for this one; present if the budget has `rollover`. */
+  readonly carried_over?: number;
   /** US dollars; 0 for a template. */
   readonly spent: number;
-  /** `spent` divided by `amount`; not clamped. */
+  /** `spent` divided by the amount, with what was carried over; not clamped. */
   readonly usage_ratio: number;
-  /** The rest of the amount, negative after overspending; absent for a template. */
+  /** The rest of that amount, negative after overspending; absent for a template. */
   readonly remaining?: number;
   /** Present if several hosts share their budgets; absent for a template. */
   readonly other_hosts?: OtherHostsSpend;
 }
 
 /** The spend of an account, which a template doesn't have. */
-export type AccountMoney = Required<Omit<BudgetMoney, "other_hosts">> &
-  Pick<BudgetMoney, "other_hosts">;
+export type AccountMoney = Required<Omit<BudgetMoney, "other_hosts" | "carried_over">> &
+  Pick<BudgetMoney, "other_hosts" | "carried_over">;
 
 /** When a budget runs out if its spend continues at the present pace; no verdict reads it. */
 export interface BudgetForecast {
@@ -66,10 +72,11 @@ export interface AccountForecast {
 interface RunningPeriod {
   /** In whole seconds. After a reset in the period, the time of that reset. */
   readonly period_start: string;
+  /** For a rolling budget, now. */
   readonly period_end: string;
 }
 
-interface BudgetFacts {
+interface BudgetFacts extends CalendarFields {
   readonly scope: BudgetScope;
   readonly subject: string;
   /** Present for the scope `user_path`: the same as `subject`. */
@@ -106,7 +113,8 @@ export interface BudgetItem
   /** The line in the file, from 1; present if a file declares the budget. */
   readonly declared_line?: number;
   /** What the configuration declares, if a change by hand overrides it. */
-  readonly overrides?: Overridden & { readonly amount: number; readonly unpriced?: Unpriced };
+  readonly overrides?: Overridden &
+    CalendarFields & { readonly amount: number; readonly unpriced?: Unpriced };
   /** In whole seconds, as `updated_at`. */
   readonly created_at: string;
   readonly updated_at: string;
@@ -146,7 +154,10 @@ export interface BudgetStatus
     AccountForecast {
   /** Whether the budget refuses its requests. */
   readonly exceeded: boolean;
-  /** Seconds until the period ends; at least 1. */
+  /**
+   * Seconds until the period ends, or until the first spend of a rolling budget stops counting; at
+   * least 1.
+   */
   readonly resets_in_seconds: number;
 }
 

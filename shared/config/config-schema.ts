@@ -336,7 +336,7 @@ const ruleLimit = {
 
 const budgetLimit = mapping(
   {
-    period: period(["hourly", "daily", "weekly", "monthly"]),
+    period: period(["hourly", "daily", "weekly", "monthly", "quarterly", "yearly"]),
     period_seconds: seconds(1),
     models: limitedModels,
     amount: {
@@ -349,6 +349,27 @@ const budgetLimit = mapping(
       description:
         "Whether callers under the budget may use models without a price. Default: budgets.unpriced.",
       ...orVariable({ enum: unpricedChoices }),
+    },
+    time_zone: {
+      description:
+        "IANA name of the time zone in which days, weeks, months, quarters and years begin. Default: that of sluice budgets settings, UTC.",
+      type: "string",
+    },
+    anchor_day: {
+      description:
+        "Day on which months, quarters and years begin; in a shorter month its last day. Default: that of sluice budgets settings, 1.",
+      ...numberSchema("integer", { min: 1, max: 31 }),
+    },
+    rolling: {
+      description:
+        "The spend of the last period_seconds counts at any time; the period has no fixed end. Default: false.",
+      default: false,
+      ...boolean.schema,
+    },
+    rollover: {
+      description:
+        "The share of what a period leaves of its amount that the next period has in addition.",
+      ...numberSchema("number", { min: 0, max: 1 }),
     },
   },
   ["amount"],

@@ -9,6 +9,17 @@ import { bad, type Checked, good, isAbsent, show } from "../checked.js";
 import { utf8Bytes } from "../text/utf8-bytes.js";
 import { numberAdvice } from "../text/written-number.js";
 import {
+  type BudgetCalendar,
+  calendarFields,
+  dailySeconds,
+  monthlySeconds,
+  parseCalendar,
+  quarterlySeconds,
+  rollingLabel,
+  weeklySeconds,
+  yearlySeconds,
+} from "./budget-calendar.js";
+import {
   type KeyGrammar,
   type LimitKey,
   parseKey,
@@ -26,7 +37,7 @@ export type BudgetScope = (typeof budgetScopes)[number];
 /** The identity of a budget. Labels are case-sensitive. */
 export type BudgetKey = LimitKey<BudgetScope>;
 
-export interface BudgetDefinition extends BudgetKey {
+export interface BudgetDefinition extends BudgetKey, BudgetCalendar {
   /** US dollars as in the body: at least one pico-dollar, at most 10^15. */
   readonly amountUsd: number;
   /** User-path budgets only: each direct child of the path has the amount for itself. */
@@ -39,13 +50,10 @@ export const unpricedChoices = ["allow", "refuse"] as const;
 export type Unpriced = (typeof unpricedChoices)[number];
 
 const hourlySeconds = 3600;
-export const dailySeconds = 86_400;
-export const weeklySeconds = 604_800;
-/** The number is thirty days, but the period is the calendar month. */
-export const monthlySeconds = 2_592_000;
 
-/** `hourly`, `daily`, `weekly`, `monthly`, else `300s`. */
-export function budgetPeriodLabel(periodSeconds: number): string {
+/** `hourly` to `yearly`, else `300s`; `rolling 30d` for a rolling budget. */
+export function budgetPeriodLabel(periodSeconds: number, rolling = false): string {
+  if (rolling) return rollingLabel(periodSeconds);
   switch (periodSeconds) {
     case hourlySeconds:
       return "hourly";
@@ -55,6 +63,10 @@ export function budgetPeriodLabel(periodSeconds: number): string {
       return "weekly";
     case monthlySeconds:
       return "monthly";
+    case quarterlySeconds:
+      return "quarterly";
+    case yearlySeconds:
+      return "yearly";
     default:
       return `${periodSeconds}s`;
   }
@@ -76,9 +88,9 @@ export function compareBudgets(a: BudgetKey, b: BudgetKey): number {
 }
 
 /** A budget's name in messages: `/team daily`, `label research monthly`. */
-export function budgetName(key: BudgetKey): string {
-  const subject = subjectWithModels(key);
-  return `${key.scope === "label" ? "label " : ""}${subject} ${budgetPeriodLabel(key.periodSeconds)}`;
+export function budgetName(key: BudgetKey & Pick<BudgetCalendar, "rolling">): string {
+  const period = budgetPeriodLabel(key.periodSeconds, key.rolling);
+  return `${key.scope === "label" ? "label " : ""}${subjectWithModels(key)} ${period}`;
 }
 
 /**
@@ -145,12 +157,18 @@ export const budgetGrammar: KeyGrammar<BudgetScope> = {
     monthly: monthlySeconds,
     month: monthlySeconds,
     months: monthlySeconds,
+    quarterly: quarterlySeconds,
+    quarter: quarterlySeconds,
+    quarters: quarterlySeconds,
+    yearly: yearlySeconds,
+    year: yearlySeconds,
+    years: yearlySeconds,
   },
-  periodsExpected: "hourly, daily, weekly, monthly",
+  periodsExpected: "hourly, daily, weekly, monthly, quarterly, yearly",
   secondsMin: 1,
   secondsExpected: "1",
   keyFields: ["models"],
-  listedFields: ["per_child", "unpriced"],
+  listedFields: ["per_child", "unpriced", ...calendarFields],
   parseSubject: (scope, raw, param) =>
     scope === "user_path" ? parseUserPath(raw, param) : parseLabel(raw, param),
 };
@@ -162,7 +180,7 @@ export function parseBudgetWrite(
 ): Checked<BudgetDefinition> {
   return parseWrite(
     budgetGrammar,
-    { fields: ["amount", "unpriced"], parse: parseBudgetValues },
+    { fields: ["amount", "unpriced", ...calendarFields], parse: parseBudgetValues },
     body,
     options,
   );
@@ -170,11 +188,16 @@ export function parseBudgetWrite(
 
 function parseBudgetValues(
   fields: Readonly<Record<string, unknown>>,
-): Checked<{ amountUsd: number; unpriced?: Unpriced }> {
+  periodSeconds: number,
+): Checked<{ amountUsd: number; unpriced?: Unpriced } & BudgetCalendar> {
   const amount = parseAmount(fields["amount"], "amount");
   if (!amount.ok) return amount;
   const unpriced = parseUnpriced(fields["unpriced"], "unpriced");
-  return unpriced.ok ? good({ amountUsd: amount.value, ...unpriced.value }) : unpriced;
+  if (!unpriced.ok) return unpriced;
+  const calendar = parseCalendar(fields, periodSeconds);
+  return calendar.ok
+    ? good({ amountUsd: amount.value, ...unpriced.value, ...calendar.value })
+    : calendar;
 }
 
 /** Checks `unpriced`, which may be absent. */

@@ -27,7 +27,8 @@ const kinds: Readonly<Record<Dimension, string>> = {
  */
 export function refusalMessage(breach: Breach | BudgetBreach): string {
   if (breach.dimension === "budget") {
-    const limit = `${subjectWithModels(breach)} ${budgetPeriodLabel(breach.periodSeconds)} limit`;
+    const period = budgetPeriodLabel(breach.periodSeconds, breach.rolling);
+    const limit = `${subjectWithModels(breach)} ${period} limit`;
     return `budget exceeded for ${limit}: spent ${breach.spentUsd} of ${breach.amountUsd}`;
   }
   const subject = limitedBy(breach);
@@ -47,7 +48,7 @@ export function refusalMessage(breach: Breach | BudgetBreach): string {
 export function limitInWords(breach: Breach | BudgetBreach): string {
   const { dimension, periodSeconds } = breach;
   if (dimension === "budget")
-    return `the ${budgetPeriodLabel(periodSeconds)} budget of ${subjectWithModels(breach)}`;
+    return `the ${budgetPeriodLabel(periodSeconds, breach.rolling)} budget of ${subjectWithModels(breach)}`;
   const period = dimension === "concurrent" ? "" : `${periodLabel(periodSeconds)} `;
   return `the ${period}${kinds[dimension]} limit of ${limitedBy(breach)}`;
 }

@@ -1,10 +1,11 @@
 /**
- * The anchors of budget periods: the moments in UTC at which days, weeks and months of budgets
- * begin (`docs/budgets.md`). One table: the API, the command
- * line, the store and the docs are held to it.
+ * The anchors of budget periods: the times at which days, weeks and months of budgets begin, and
+ * the time zone of budgets that have none of their own (`docs/budgets.md`). One table: the API, the
+ * command line, the store and the docs are held to it.
  */
 import { asObject, type Checked, isCount, show } from "../checked.js";
 import { invalid } from "../error-code.js";
+import { parseTimeZone } from "./time-zone.js";
 
 /** Whole numbers in the bounds of `anchorFields`, under the API's own names. */
 export interface ResetAnchors {
@@ -16,9 +17,11 @@ export interface ResetAnchors {
   readonly monthly_reset_day: number;
   readonly monthly_reset_hour: number;
   readonly monthly_reset_minute: number;
+  /** Absent for UTC. */
+  readonly time_zone?: string;
 }
 
-export type AnchorField = keyof ResetAnchors;
+export type AnchorField = Exclude<keyof ResetAnchors, "time_zone">;
 
 interface Anchor {
   readonly name: AnchorField;
@@ -61,24 +64,33 @@ export const anchorFields: readonly Anchor[] = [
 
 export const defaultAnchors: ResetAnchors = anchorsOf(anchorFields.map(({ fallback }) => fallback));
 
-/** The anchors from their values in the table's order. */
-function anchorsOf(values: readonly number[]): ResetAnchors {
-  return Object.fromEntries(
+/** The anchors from their values in the table's order, and the zone. */
+function anchorsOf(values: readonly number[], timeZone = "UTC"): ResetAnchors {
+  const anchors = Object.fromEntries(
     anchorFields.map(({ name }, index) => [name, values[index]]),
   ) as unknown as ResetAnchors;
+  return timeZone === "UTC" ? anchors : { ...anchors, time_zone: timeZone };
 }
 
-/** The values in the table's order, for the store. */
-export function anchorsToStored(anchors: ResetAnchors): readonly number[] {
-  return anchorFields.map(({ name }) => anchors[name]);
+/** The values in the table's order, and the zone if it isn't UTC, for the store. */
+export function anchorsToStored(anchors: ResetAnchors): readonly (number | string)[] {
+  const numbers = anchorFields.map(({ name }) => anchors[name]);
+  return anchors.time_zone === undefined ? numbers : [...numbers, anchors.time_zone];
 }
 
 /** The anchors of a stored entry, or null when it isn't one. */
 export function anchorsFromStored(value: readonly unknown[]): ResetAnchors | null {
+  const numbers = value.slice(0, anchorFields.length);
+  const [zone = "UTC", ...more] = value.slice(anchorFields.length);
+  const timeZone = parseTimeZone(zone, "time_zone");
   const isComplete =
-    value.length === anchorFields.length &&
-    anchorFields.every(({ min, max }, index) => isCount(value[index], min) && value[index] <= max);
-  return isComplete ? anchorsOf(value as readonly number[]) : null;
+    numbers.length === anchorFields.length &&
+    anchorFields.every(
+      ({ min, max }, index) => isCount(numbers[index], min) && numbers[index] <= max,
+    );
+  return isComplete && timeZone.ok && more.length === 0
+    ? anchorsOf(numbers as readonly number[], timeZone.value)
+    : null;
 }
 
 /**
@@ -86,10 +98,7 @@ export function anchorsFromStored(value: readonly unknown[]): ResetAnchors | nul
  * stays as it is.
  */
 export function parseAnchors(body: unknown, present: ResetAnchors): Checked<ResetAnchors> {
-  const fields = asObject(
-    body,
-    anchorFields.map(({ name }) => name),
-  );
+  const fields = asObject(body, [...anchorFields.map(({ name }) => name), "time_zone"]);
   if (!fields.ok) return fields;
   const values: number[] = [];
   for (const { name, min, max } of anchorFields) {
@@ -104,5 +113,9 @@ export function parseAnchors(body: unknown, present: ResetAnchors): Checked<Rese
       };
     values.push(value);
   }
-  return { ok: true, value: anchorsOf(values) };
+  const timeZone = parseTimeZone(
+    fields.value["time_zone"] ?? present.time_zone ?? "UTC",
+    "time_zone",
+  );
+  return timeZone.ok ? { ok: true, value: anchorsOf(values, timeZone.value) } : timeZone;
 }

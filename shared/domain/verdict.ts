@@ -64,9 +64,11 @@ export interface BudgetBreach {
   readonly subject: string;
   readonly periodSeconds: number;
   readonly spentUsd: number;
+  /** With what the last period has left for this one. */
   readonly amountUsd: number;
-  /** Until the end of the period. */
+  /** Until the end of the period; for a rolling one, until less than the amount counts. */
   readonly waitSeconds: number;
   /** The models that the budget is for; absent for all. */
   readonly models?: LimitedModels | undefined;
+  readonly rolling?: true | undefined;
 }

@@ -11,6 +11,7 @@ import {
   parseBudgetWrite,
   type Unpriced,
 } from "../domain/budget.js";
+import { type CalendarFields, calendarBody, calendarFields } from "../domain/budget-calendar.js";
 import type { KeyGrammar } from "../domain/limit-key.js";
 import { modelsField } from "../domain/limited-models.js";
 import {
@@ -39,7 +40,7 @@ interface RuleEntry extends EntryKey<Scope>, CapFields {
   readonly host_only?: true;
 }
 
-interface BudgetEntry extends EntryKey<BudgetScope> {
+interface BudgetEntry extends EntryKey<BudgetScope>, CalendarFields {
   readonly budget_key: EntryPeriod;
   readonly models?: readonly string[];
   readonly amount: number;
@@ -69,6 +70,7 @@ export function budgetEntry(budget: BudgetDefinition): BudgetEntry {
     ...modelsField(models),
     amount: amountUsd,
     ...(unpriced === undefined ? {} : { unpriced }),
+    ...calendarBody(budget),
   };
 }
 
@@ -96,8 +98,9 @@ export function ruleOfItem(item: Item): Checked<RuleDefinition> {
 /** The same of a budget. */
 export function budgetOfItem(item: Item): Checked<BudgetDefinition> {
   const { models, amount, unpriced } = item;
+  const calendar = Object.fromEntries(calendarFields.map((name) => [name, item[name]]));
   return parseBudgetWrite(
-    { ...keyOfItem(item, budgetGrammar), models, amount, unpriced },
+    { ...keyOfItem(item, budgetGrammar), models, amount, unpriced, ...calendar },
     { perChildEntitled: true },
   );
 }

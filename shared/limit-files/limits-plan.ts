@@ -1,6 +1,7 @@
 /** The changes of a file of limits, as POST /admin/limits answers (docs/reference/admin-api.md). */
 import type { ListPage, Timed } from "../api/list-page.js";
 import type { BudgetScope, Unpriced } from "../domain/budget.js";
+import type { CalendarFields } from "../domain/budget-calendar.js";
 import type { CapFields, Scope } from "../domain/rule.js";
 
 /**
@@ -11,8 +12,8 @@ import type { CapFields, Scope } from "../domain/rule.js";
 export const limitActions = ["add", "change", "take_over", "remove", "revert", "locked"] as const;
 export type LimitAction = (typeof limitActions)[number];
 
-/** The values of a rule or a budget. */
-interface LimitValues extends CapFields {
+/** The values of a rule or a budget; the calendar is a budget's. */
+interface LimitValues extends CapFields, CalendarFields {
   /** For a budget, in US dollars. */
   readonly amount?: number;
   /** For a budget that doesn't leave it to `budgets.unpriced`. */

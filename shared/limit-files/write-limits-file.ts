@@ -3,6 +3,7 @@ import { plainScalar } from "../config/file/parse-yaml.js";
 import { budgetSection, ruleSection } from "../config/file/read-limit-lists.js";
 import { limitsPerEntryMax } from "../config/limits/declared-at.js";
 import { type BudgetDefinition, compareBudgets } from "../domain/budget.js";
+import { calendarFields } from "../domain/budget-calendar.js";
 import type { LimitKey } from "../domain/limit-key.js";
 import { capFieldNames, compareRules, type RuleDefinition } from "../domain/rule.js";
 import type { TokenWeights } from "../domain/token-weights.js";
@@ -43,12 +44,16 @@ function ruleLines(rules: readonly RuleDefinition[]): readonly string[] {
 
 function budgetLines(budgets: readonly BudgetDefinition[]): readonly string[] {
   return sectionLines(budgetSection, [...budgets].sort(compareBudgets), (budget) => {
-    const { budget_key: key, models, amount, unpriced } = budgetEntry(budget);
+    const entry = budgetEntry(budget);
+    const { budget_key: key, models, amount, unpriced } = entry;
     return [
       periodText(key),
       ...modelsLine(models),
       `amount: ${amount}`,
       ...(unpriced === undefined ? [] : [`unpriced: ${unpriced}`]),
+      ...calendarFields.flatMap((name) =>
+        entry[name] === undefined ? [] : [`${name}: ${entry[name]}`],
+      ),
     ];
   });
 }

@@ -157,6 +157,7 @@ const exceeded = message("exceeded", {
   key: orEmpty(keyOfCaller),
   /** The models that the budget is for, if not all. */
   models: optional(text),
+  rolling: optional(kindOf((value): value is true => value === true)),
 });
 export type Exceeded = ValueOf<typeof exceeded>;
 

@@ -1,5 +1,10 @@
 /** The calendar as people read it, by text and day by day: for tests of what computes it. */
-import type { ResetAnchors } from "../../shared/domain/reset-anchors.js";
+import { readFileSync } from "node:fs";
+import type { BudgetPeriod } from "../../limiterd/budgets/budget-period.js";
+import { budgetGrammar } from "../../shared/domain/budget.js";
+import { namedPeriod } from "../../shared/domain/limit-key.js";
+import { defaultAnchors, type ResetAnchors } from "../../shared/domain/reset-anchors.js";
+import { offsetsOf } from "../../shared/domain/time-zone.js";
 
 /** The calendar by text: a day exists when its date survives being parsed and printed. */
 function dayExists(date: string): boolean {
@@ -46,4 +51,68 @@ export function startsAround(periodSeconds: number, anchors: ResetAnchors, atMs:
       );
   }
   return starts;
+}
+
+interface PeriodCase {
+  readonly name: string;
+  readonly period: BudgetPeriod;
+  readonly anchors: ResetAnchors;
+  readonly atMs: number;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** The worked cases of the docs, which Python's zoneinfo has computed. */
+export function readPeriodCases(): readonly PeriodCase[] {
+  const file = "docs/examples/budget-periods.json";
+  const cases = JSON.parse(readFileSync(file, "utf8")) as readonly {
+    readonly about: string;
+    readonly time_zone: string;
+    readonly period: string;
+    readonly anchor_day?: number;
+    readonly weekday?: number;
+    readonly time?: string;
+    readonly at: string;
+    readonly start: string;
+    readonly end: string;
+  }[];
+  return cases.map(
+    ({ about, time_zone, period, anchor_day, weekday = 1, time = "00:00", ...at }) => {
+      const [hour, minute] = time.split(":").map(Number) as [number, number];
+      return {
+        name: `${about}: ${time_zone}, ${period}, ${at.at}`,
+        period: {
+          periodSeconds: namedPeriod(budgetGrammar, period)!,
+          timeZone: time_zone,
+          ...(anchor_day === undefined ? {} : { anchorDay: anchor_day }),
+        },
+        anchors: {
+          ...defaultAnchors,
+          ...{ daily_reset_hour: hour, daily_reset_minute: minute, weekly_reset_weekday: weekday },
+        },
+        atMs: Date.parse(at.at),
+        startMs: Date.parse(at.start),
+        endMs: Date.parse(at.end),
+      };
+    },
+  );
+}
+
+/** The changes of a zone's offset within a year of a moment, to the minute. */
+export function changesOf(timeZone: string, aroundMs: number): readonly number[] {
+  const offsetAt = offsetsOf(timeZone);
+  const stepMs = 7 * 86_400_000;
+  const firstMs = Math.floor(aroundMs / 60_000) * 60_000;
+  const changes: number[] = [];
+  for (let ms = firstMs; ms < firstMs + 53 * stepMs; ms += stepMs) {
+    let [before, after] = [ms, ms + stepMs];
+    if (offsetAt(before) === offsetAt(after)) continue;
+    while (after - before > 60_000) {
+      const middle = before + Math.floor((after - before) / 120_000) * 60_000;
+      if (offsetAt(middle) === offsetAt(ms)) before = middle;
+      else after = middle;
+    }
+    changes.push(after);
+  }
+  return changes;
 }

@@ -24,8 +24,9 @@ const texts: LimitCommandTexts = {
   listPath: "only budgets that apply to a caller with this user path",
   listJson: "print the response of GET /admin/budgets",
   scope: "user_path or label (default: user_path)",
-  period: "hourly, daily, weekly, monthly or a number of seconds",
-  periodSeconds: "the period in seconds; 2592000 is the calendar month",
+  period: "hourly, daily, weekly, monthly, quarterly, yearly or a number of seconds",
+  periodSeconds:
+    "the period in seconds; 2592000, 7776000 and 31536000 are the calendar month, quarter and year",
   models:
     "of a user path: only these models, separated by commas, such as 'openai/gpt-image-*', or '*,!gpt-4o-mini' for all others",
   perChild: "a template: each direct child of the path has the amount for itself",
@@ -43,11 +44,10 @@ export function addBudgets(program: Command, session: Session): void {
 
   const settings = budgets
     .command("settings")
-    .description(
-      "show when days, weeks and months of budgets begin, in UTC; with flags, change it",
-    );
+    .description("show when days, weeks and months of budgets begin; with flags, change it");
   for (const { name, meaning, min, max } of anchorFields)
     settings.option(`${anchorFlag(name).flag} <n>`, `${meaning} (${min} to ${max})`);
+  settings.option("--time-zone <zone>", "time zone of budgets without their own (default: UTC)");
   settings
     .addOption(jsonOption("print the response of GET /admin/budgets/settings"))
     .action((_options, command: Command) =>

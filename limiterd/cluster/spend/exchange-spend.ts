@@ -10,7 +10,6 @@ import {
   type Budget,
   freshAccount,
   type OtherHosts,
-  type OthersSpend,
 } from "../../budgets/budget-account.js";
 import type { BudgetBook } from "../../budgets/budget-book.js";
 import type { PeriodSpend } from "../../budgets/spend.js";
@@ -103,17 +102,17 @@ export class SpendExchange implements OtherHosts {
   }
 
   spentIn(account: Account, startMs: number): PeriodSpend | null {
-    const known = this.#accounts.need(account);
-    if (known.generation !== account.budget.generation) return null;
-    return known.periods.find((period) => period.startMs === startMs) ?? null;
+    return this.periodsOf(account).find((period) => period.startMs === startMs) ?? null;
   }
 
-  seen(account: Account, startMs: number): OthersSpend {
+  periodsOf(account: Account): readonly PeriodSpend[] {
+    const known = this.#accounts.need(account);
+    return known.generation === account.budget.generation ? known.periods : [];
+  }
+
+  seenAgeMs(account: Account): number | null {
     const { readAtMs } = this.#accounts.need(account);
-    return {
-      period: this.spentIn(account, startMs),
-      ageMs: readAtMs === null ? null : this.#ports.monoMs() - readAtMs,
-    };
+    return readAtMs === null ? null : this.#ports.monoMs() - readAtMs;
   }
 
   charged(account: Account): void {
@@ -190,7 +189,7 @@ export class SpendExchange implements OtherHosts {
     return {
       account: reported === null ? known!.account : spendKey(budget.id, reported.child),
       row: reported === null ? null : rowText(resetAtMs, freshAccount(reported).spends),
-      keepMs: Math.max(0, book.boundsOf(budget, now).endMs - now) + graceMs,
+      keepMs: Math.max(0, book.countsUntil(budget, now) - now) + graceMs,
       resetAtMs,
       generation,
       reported,

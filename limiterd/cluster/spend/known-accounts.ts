@@ -26,12 +26,12 @@ export interface Known {
   readAtMs: number | null;
   /** The tick of the last verdict. */
   neededTick: number;
-  /** The end of the period of the last verdict. */
+  /** Until when the spend of the period of the last verdict counts. */
   endMs: number;
 }
 
 interface KnownPorts {
-  readonly book: Pick<BudgetBook, "boundsOf">;
+  readonly book: Pick<BudgetBook, "countsUntil">;
   nowMs(): number;
   /** Called once when `takeNew` has accounts, until it is called. */
   onNew(): void;
@@ -78,7 +78,7 @@ export class KnownAccounts {
       this.#followed.add(known);
     }
     known.neededTick = this.#tick;
-    known.endMs = this.#ports.book.boundsOf(budget, this.#ports.nowMs()).endMs;
+    known.endMs = this.#ports.book.countsUntil(budget, this.#ports.nowMs());
     return known;
   }
 

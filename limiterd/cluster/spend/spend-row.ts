@@ -5,7 +5,7 @@
 import { isCount } from "../../../shared/checked.js";
 import { addSum, compareSums, emptySum, type MoneySum } from "../../../shared/domain/money.js";
 import type { PeriodSpend, Spends } from "../../budgets/spend.js";
-import { periodsMax } from "../../budgets/spend.js";
+import { slicesMax } from "../../budgets/spend.js";
 
 /**
  * `reset;start,dollars,requests;…`: the moment of the budget's last reset (0: never), and each
@@ -41,7 +41,7 @@ export function periodsInRow(
   resetAtMs: number | null,
 ): readonly PeriodSpend[] | null {
   const [written = "", ...rest] = text.split(";");
-  if (!/^\d{1,16}$/.test(written) || rest.length > periodsMax) return null;
+  if (!/^\d{1,16}$/.test(written) || rest.length > slicesMax) return null;
   const periods: PeriodSpend[] = [];
   for (const part of rest) {
     const [start = "", dollars = "", count = "", more] = part.split(",");
@@ -86,5 +86,5 @@ export function atLeast(
   });
   if (known.length === 0) return now;
   const others = now.filter(({ startMs }) => known.every((each) => each.startMs !== startMs));
-  return [...known, ...others].sort((a, b) => b.startMs - a.startMs).slice(0, periodsMax);
+  return [...known, ...others].sort((a, b) => b.startMs - a.startMs).slice(0, slicesMax);
 }

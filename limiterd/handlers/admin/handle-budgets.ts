@@ -5,7 +5,7 @@
 
 import type { BudgetSettings } from "../../../shared/api/budget-item.js";
 import { limitsPerTurn } from "../../../shared/bounds.js";
-import { isObject, parseConfirmation } from "../../../shared/checked.js";
+import { parseConfirmation } from "../../../shared/checked.js";
 import { budgetsInert } from "../../../shared/config/inert-rule.js";
 import {
   type BudgetDefinition,
@@ -15,6 +15,7 @@ import {
   parseBudgetResetOne,
   parseBudgetWrite,
 } from "../../../shared/domain/budget.js";
+import { calendarBody } from "../../../shared/domain/budget-calendar.js";
 import { parseAnchors } from "../../../shared/domain/reset-anchors.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import { formatMillis } from "../../../shared/time.js";
@@ -106,32 +107,35 @@ function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminP
 function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const move = checkedValue(parseMove(budgetGrammar, body), ports);
   if (move === null) return;
-  const definition = checkedValue(
-    parseBudgetWrite(move.body, { perChildEntitled: state.settings.quotaTemplatesEntitled }),
-    ports,
-  );
-  if (definition === null) return;
+  const parse = (body: unknown): BudgetDefinition | null =>
+    checkedValue(
+      parseBudgetWrite(body, { perChildEntitled: state.settings.quotaTemplatesEntitled }),
+      ports,
+    );
+  const written = parse(move.body);
+  if (written === null) return;
   const moved =
-    move.replaced === null || budgetId(move.replaced) === budgetId(definition)
-      ? null
-      : move.replaced;
+    move.replaced === null || budgetId(move.replaced) === budgetId(written) ? null : move.replaced;
   const { budgets, settings: configured } = state;
   makeChange(state, nowMs, ports, () => {
-    const known = budgets.find(definition);
+    const known = budgets.find(written);
     if (moved !== null && budgets.find(moved) === null) return failed(ports, unknownBudget(moved));
     if (moved !== null && known !== null)
       return failed(
         ports,
         invalid(
-          `there is a ${nameOfBudget(definition)} already: it can't replace another`,
+          `there is a ${nameOfBudget(written)} already: it can't replace another`,
           "replaces",
         ),
       );
     const inert = budgetsInert(configured.usageEnabled);
     const edited = moved === null ? known : budgets.find(moved);
+    const definition =
+      edited === null ? written : parse({ ...kept(edited), ...(move.body as object) });
+    if (definition === null) return null;
     return {
       definitions: [
-        budgetDefinition({ ...unpricedOf(move.body, edited), ...definition }, known, nowMs),
+        budgetDefinition(definition, known, nowMs),
         ...(moved === null ? [] : [budgetDeletion(moved)]),
       ],
       answer: () => (inert === null ? {} : { inert }),
@@ -139,11 +143,10 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
   });
 }
 
-/** What an edited budget says of models without a price, unless the body does. */
-function unpricedOf(body: unknown, edited: Budget | null): Pick<BudgetDefinition, "unpriced"> {
-  const unpriced = edited?.definition.unpriced;
-  const isLeftOut = isObject(body) && !Object.hasOwn(body, "unpriced");
-  return unpriced === undefined || !isLeftOut ? {} : { unpriced };
+/** The fields of an edited budget that stay unless the body has them. */
+function kept({ definition }: Budget): object {
+  const { unpriced } = definition;
+  return { ...(unpriced === undefined ? {} : { unpriced }), ...calendarBody(definition) };
 }
 
 function remove(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

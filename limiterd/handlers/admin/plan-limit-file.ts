@@ -11,6 +11,7 @@ import {
   budgetPeriodLabel,
   compareBudgets,
 } from "../../../shared/domain/budget.js";
+import { calendarBody, isSameCalendar } from "../../../shared/domain/budget-calendar.js";
 import { modelsField } from "../../../shared/domain/limited-models.js";
 import {
   capFields,
@@ -47,7 +48,10 @@ const ruleSort = {
 const budgetSort = {
   idOf: budgetId,
   isSame: (a: BudgetDefinition, b: BudgetDefinition) =>
-    a.amountUsd === b.amountUsd && a.perChild === b.perChild && a.unpriced === b.unpriced,
+    a.amountUsd === b.amountUsd &&
+    a.perChild === b.perChild &&
+    a.unpriced === b.unpriced &&
+    isSameCalendar(a, b),
   compare: compareBudgets,
 };
 
@@ -197,7 +201,7 @@ function budgetItem(
   { budgets, declared, settings }: DaemonState,
   { action, id, before, after }: LimitChange<BudgetDefinition>,
 ): LimitChangeItem {
-  const { scope, subject, periodSeconds, models } = (after ?? before)!;
+  const { scope, subject, periodSeconds, models, rolling } = (after ?? before)!;
   const inert = after === null ? null : budgetsInert(settings.usageEnabled);
   const known = budgets.budgets.get(id);
   const at = action === "revert" ? declared.budgets.find(id)?.at : known?.declaredAt;
@@ -206,7 +210,7 @@ function budgetItem(
     action,
     scope,
     subject,
-    period_label: budgetPeriodLabel(periodSeconds),
+    period_label: budgetPeriodLabel(periodSeconds, rolling),
     period_seconds: periodSeconds,
     ...modelsField(models),
     ...(before === null ? {} : { before: budgetValues(before) }),
@@ -230,14 +234,12 @@ function ruleValues(rule: RuleDefinition): NonNullable<LimitChangeItem["after"]>
   };
 }
 
-function budgetValues({
-  amountUsd,
-  perChild,
-  unpriced,
-}: BudgetDefinition): NonNullable<LimitChangeItem["after"]> {
+function budgetValues(budget: BudgetDefinition): NonNullable<LimitChangeItem["after"]> {
+  const { amountUsd, perChild, unpriced } = budget;
   return {
     amount: amountUsd,
     per_child: perChild,
     ...(unpriced === undefined ? {} : { unpriced }),
+    ...calendarBody(budget),
   };
 }

@@ -4,7 +4,13 @@ import { sumUsd } from "../../../shared/domain/money.js";
 import { accountForecast, budgetForecast } from "../../budgets/account-forecast.js";
 import type { Account, Budget } from "../../budgets/budget-account.js";
 import type { BudgetBook } from "../../budgets/budget-book.js";
-import { spentOf } from "../../budgets/judge-budgets.js";
+import {
+  amountUsdOf,
+  carriedOver,
+  otherSpend,
+  ownRequests,
+  spentOf,
+} from "../../budgets/judge-budgets.js";
 import type { DaemonState } from "../../state.js";
 
 /**
@@ -16,7 +22,7 @@ export function money(
   account: Account,
   nowMs: number,
 ): AccountMoney {
-  const { amountUsd } = account.budget.definition;
+  const amountUsd = amountUsdOf(book, account, nowMs);
   const spentUsd = sumUsd(spentOf(book, account, nowMs));
   const remaining = Math.round((amountUsd - spentUsd) * 1e6) / 1e6;
   return {
@@ -25,6 +31,9 @@ export function money(
     // micro-dollar.
     remaining: remaining + 0,
     usage_ratio: spentUsd / amountUsd,
+    ...(account.budget.definition.rollover === undefined
+      ? {}
+      : { carried_over: sumUsd(carriedOver(book, account, nowMs)) }),
     ...otherHosts(book, account, nowMs),
   };
 }
@@ -36,10 +45,11 @@ function otherHosts(
   nowMs: number,
 ): Pick<AccountMoney, "other_hosts"> {
   if (book.others === null) return {};
-  const { period, ageMs } = book.others.seen(account, book.running(account, nowMs).startMs);
+  const others = otherSpend(book, account, nowMs);
+  const ageMs = book.others.seenAgeMs(account);
   return {
     other_hosts: {
-      spent: period === null ? 0 : sumUsd(period.spent),
+      spent: others === null ? 0 : sumUsd(others.spent),
       age_seconds: ageMs === null ? null : Math.floor(ageMs / 1000),
     },
   };
@@ -57,8 +67,9 @@ export function forecastField(
 
 /** Whether anything was recorded in the running period, on any host. */
 export function hasUsage(book: BudgetBook, account: Account, nowMs: number): boolean {
-  const { startMs, requests } = book.running(account, nowMs);
-  return requests > 0 || (book.others?.spentIn(account, startMs)?.requests ?? 0) > 0;
+  return (
+    ownRequests(book, account, nowMs) > 0 || (otherSpend(book, account, nowMs)?.requests ?? 0) > 0
+  );
 }
 
 /** In a cluster, reads again the other hosts' spend on these budgets. */

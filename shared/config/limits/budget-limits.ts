@@ -1,6 +1,6 @@
 /**
- * The limits of budgets, `{period or period_seconds, models, amount, unpriced}` or the compact
- * `daily=10, weekly=50`, as the file and the variables write them
+ * The limits of budgets, `{period or period_seconds, models, amount, unpriced, time_zone, …}` or
+ * the compact `daily=10, weekly=50`, as the file and the variables write them
  * (docs/reference/configuration.md). `../../domain/budget.ts` checks single values, as for the
  * admin API.
  */
@@ -13,13 +13,15 @@ import {
   parseUnpriced,
   type Unpriced,
 } from "../../domain/budget.js";
+import { type BudgetCalendar, parseCalendar } from "../../domain/budget-calendar.js";
 import { namedPeriod, parsePeriod } from "../../domain/limit-key.js";
 import { type LimitedModels, parseLimitedModels } from "../../domain/limited-models.js";
+import { boolean } from "../kinds/choice-kinds.js";
 import { amountOf, numberOf } from "../kinds/number-kinds.js";
 import type { Mapping } from "../read-mapping.js";
 import { checkedValue, type LimitForm, readPairs } from "./limit-form.js";
 
-interface BudgetLimit {
+interface BudgetLimit extends BudgetCalendar {
   readonly periodSeconds: number;
   readonly models?: LimitedModels | undefined;
   readonly amountUsd: number;
@@ -37,6 +39,10 @@ export const budgetForm: LimitForm<BudgetScope, BudgetLimit> = {
     models: null,
     amount: amountOf,
     unpriced: null,
+    time_zone: null,
+    anchor_day: numberOf,
+    rolling: (raw) => boolean.parse(raw),
+    rollover: numberOf,
   },
   parse: parseLimit,
   variables: [{ prefix: "SET_BUDGET_", scope: "user_path" }],
@@ -52,12 +58,23 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): BudgetLimi
   const unpriced = checkedValue(parseUnpriced(fields["unpriced"], `${at}.unpriced`), problems);
   const before = problems.length;
   const models = checkedValue(parseLimitedModels(fields["models"], `${at}.models`), problems);
+  const calendar =
+    periodSeconds === null
+      ? null
+      : checkedValue(parseCalendar(fields, periodSeconds, `${at}.`), problems);
   return periodSeconds === null ||
     amountUsd === null ||
     unpriced === null ||
+    calendar === null ||
     problems.length > before
     ? null
-    : { periodSeconds, amountUsd, ...unpriced, ...(typeof models === "string" ? { models } : {}) };
+    : {
+        periodSeconds,
+        amountUsd,
+        ...unpriced,
+        ...(typeof models === "string" ? { models } : {}),
+        ...calendar,
+      };
 }
 
 /** Parses the compact form. Of two amounts for one period the last wins. */

@@ -34,6 +34,7 @@ function hourly(sinceMs: number): Account {
       children: new Map(),
       unread: null,
       bounds: unknownBounds,
+      previousStartMs: 0,
       declaredAt: null,
     },
     "",

@@ -1,12 +1,25 @@
 import fc from "fast-check";
 import t from "tap";
-import { periodBounds } from "../../../limiterd/budgets/budget-period.js";
+import {
+  periodBounds as boundsIn,
+  countedFrom,
+  countsUntil,
+  type PeriodBounds,
+  periodsKept,
+} from "../../../limiterd/budgets/budget-period.js";
 import {
   anchorFields,
   defaultAnchors,
   type ResetAnchors,
 } from "../../../shared/domain/reset-anchors.js";
-import { startsAround } from "../../support/calendar.js";
+import { TimeZones } from "../../../shared/domain/time-zone.js";
+import { changesOf, readPeriodCases, startsAround } from "../../support/calendar.js";
+
+const zones = new TimeZones();
+
+function periodBounds(periodSeconds: number, anchors: ResetAnchors, atMs: number): PeriodBounds {
+  return boundsIn({ periodSeconds }, anchors, atMs, zones);
+}
 
 const hourly = 3600;
 const daily = 86_400;
@@ -234,6 +247,88 @@ t.test("periods touch each other without a gap, whatever their length", async ()
           throw new Error("the next period begins where this one ends");
         if (periodBounds(periodSeconds, anchors, startMs - 1).endMs !== startMs)
           throw new Error("the one before ends where this one begins");
+      },
+    ),
+  );
+});
+
+t.test("periods in a time zone are those of Python's zoneinfo", async (t) => {
+  for (const { name, period, anchors, atMs, startMs, endMs } of readPeriodCases())
+    t.strictSame(boundsIn(period, anchors, atMs, zones), { startMs, endMs }, name);
+});
+
+/** Local time as text, by another function than the periods use. */
+function localText(zone: string): (ms: number) => string {
+  const format = new Intl.DateTimeFormat("sv-SE", {
+    timeZone: zone,
+    dateStyle: "short",
+    timeStyle: "medium",
+  });
+  return (ms) => format.format(ms);
+}
+
+t.test("in every zone periods tile the time, and days begin at midnight", async () => {
+  const all = Intl.supportedValuesOf("timeZone");
+  const lengths = [daily, weekly, monthly, 7_776_000, 31_536_000];
+  fc.assert(
+    fc.property(
+      fc.record({
+        timeZone: fc.constantFrom(...all),
+        moment: fc.integer({ min: Date.parse("2000-01-01"), max: Date.parse("2040-01-01") }),
+        periodSeconds: fc.constantFrom(...lengths),
+        anchorDay: fc.integer({ min: 1, max: 31 }),
+        nearChange: fc.boolean(),
+      }),
+      ({ timeZone, moment, periodSeconds, anchorDay, nearChange }) => {
+        const local = localText(timeZone);
+        const changes = nearChange ? changesOf(timeZone, moment) : [];
+        const instants = changes.length === 0 ? [moment] : changes.flatMap(aroundChange);
+        for (const atMs of instants) {
+          const period = periodSeconds > weekly ? { periodSeconds, anchorDay } : { periodSeconds };
+          const at = (ms: number) => boundsIn({ ...period, timeZone }, defaultAnchors, ms, zones);
+          const { startMs, endMs } = at(atMs);
+          const where = `${timeZone} ${periodSeconds} ${new Date(atMs).toISOString()}`;
+          if (!(startMs <= atMs && atMs < endMs)) throw new Error(`${where} isn't in its period`);
+          if (at(endMs).startMs !== endMs) throw new Error(`${where}: a gap or overlap at its end`);
+          if (at(startMs - 1).endMs !== startMs) throw new Error(`${where}: another end before`);
+          const midnight = `${local(startMs).slice(0, 10)} 00:00:00`;
+          if (local(startMs) < midnight) throw new Error(`${where} begins before midnight`);
+          // The first instant of the day: it wasn't that day at any time before.
+          for (const beforeMs of [1000, 60_000, 1_800_000, 3_600_000, 7_200_000])
+            if (local(startMs - beforeMs) >= midnight)
+              throw new Error(`${where} begins after midnight: ${local(startMs)}`);
+        }
+      },
+    ),
+    { numRuns: 150 },
+  );
+});
+
+/** Instants at which mistakes would be. */
+function aroundChange(ms: number): readonly number[] {
+  const hour = 3_600_000;
+  return [-24 * hour, -hour, -1, 0, 1, hour, 24 * hour].map((after) => ms + after);
+}
+
+t.test("a rolling budget counts its length, and at most a thirtieth more", async () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 60, max: 100_000_000 }),
+      fc.integer({ min: 0, max: 4_102_444_800_000 }),
+      (periodSeconds, atMs) => {
+        const period = { periodSeconds, rolling: true } as const;
+        const at = (ms: number) => boundsIn(period, defaultAnchors, ms, zones);
+        const bounds = at(atMs);
+        const untilMs = countsUntil(period, bounds.startMs);
+        const lengthMs = periodSeconds * 1000;
+        const sliceMs = bounds.endMs - bounds.startMs;
+        if (sliceMs > lengthMs / 30 + 1000) throw new Error(`a slice of ${sliceMs} ms`);
+        if (untilMs - bounds.endMs < lengthMs) throw new Error("it stops counting too early");
+        if (untilMs - bounds.startMs > lengthMs + 2 * sliceMs) throw new Error("too late");
+        const counts = (nowMs: number) => bounds.startMs >= countedFrom(period, at(nowMs));
+        if (!counts(untilMs - 1) || counts(untilMs)) throw new Error("not until then");
+        const slices = (bounds.startMs - countedFrom(period, bounds)) / sliceMs;
+        if (slices + 1 > periodsKept(period) - 2) throw new Error(`${slices} slices aren't kept`);
       },
     ),
   );

@@ -42,11 +42,12 @@ t.test("what was written is read as it was, and nothing else", async (t) => {
     { startMs: 10, spent: { microUsd: 999_999_999, picoUsd: 999_999 }, requests: 0 },
   ]);
   t.same(spendsToStored(spends), flat);
-  t.ok(spendsFromStored([...flat, 11, 0, 0, 0]), "three are kept");
+  const many = (count: number) => Array.from({ length: count }, (_, i) => [i, 0, 0, 0]).flat();
+  t.ok(spendsFromStored(many(33)), "as many as a rolling budget keeps");
   for (const wrong of [
     [],
     flat.slice(1),
-    [...flat, 11, 0, 0, 0, 12, 0, 0, 0],
+    many(34),
     flat.with(2, 1_000_000),
     flat.with(6, 1_000_000),
     flat.with(4, -5),
@@ -68,5 +69,9 @@ t.test("a period begins with the calendar, or with a reset in it", async (t) => 
     [150, 150, 150],
     [151, 150, 100],
   ] as const)
-    t.equal(startOf({ resetAtMs } as Budget, bounds, nowMs), startMs, `reset at ${resetAtMs}`);
+    t.equal(
+      startOf({ resetAtMs, definition: { periodSeconds: 100 } } as Budget, bounds, nowMs),
+      startMs,
+      `reset at ${resetAtMs}`,
+    );
 });

@@ -150,7 +150,8 @@ t.test(
       void asked.push(Array.from(accounts, ({ subject }) => subject));
     daemon.state.budgets.others = {
       spentIn: () => null,
-      seen: () => ({ period: null, ageMs: null }),
+      periodsOf: () => [],
+      seenAgeMs: () => null,
       refresh,
       charged: () => {},
       lookedUp: () => {},

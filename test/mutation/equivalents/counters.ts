@@ -4,7 +4,7 @@ import type { Equivalent } from "./equivalent.js";
 export const counterEquivalents: readonly Equivalent[] = [
   {
     file: "limiterd/budgets/account-periods.ts",
-    line: "if (nowMs < budget.bounds.startMs || nowMs >= budget.bounds.endMs)",
+    line: "if (nowMs < budget.bounds.startMs || nowMs >= budget.bounds.endMs) {",
     what: "< becomes <=",
     why: "at the first moment of a period its bounds are calculated again, and are the same",
   },

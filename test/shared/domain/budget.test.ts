@@ -93,7 +93,7 @@ t.test("what is wrong is refused by its name, with the value and what was expect
     [
       { ...write, ammount: 3 },
       "ammount",
-      "unknown field ammount: expected user_path, scope, subject, models, per_child, budget_key, amount, unpriced",
+      "unknown field ammount: expected user_path, scope, subject, models, per_child, budget_key, amount, unpriced, time_zone, anchor_day, rolling, rollover",
     ],
     [{ ...write, unpriced: "no" }, "unpriced", 'unpriced must be allow or refuse, not "no"'],
     [{ ...write, unpriced: true }, "unpriced", "unpriced must be allow or refuse, not true"],
@@ -142,7 +142,7 @@ t.test("what is wrong is refused by its name, with the value and what was expect
     [
       { ...write, budget_key: { period: "minute" } },
       "budget_key.period",
-      'budget_key.period must be hourly, daily, weekly, monthly or a number of seconds, not "minute"',
+      'budget_key.period must be hourly, daily, weekly, monthly, quarterly, yearly or a number of seconds, not "minute"',
     ],
     [
       { ...write, budget_key: { period: "0" } },
@@ -273,13 +273,13 @@ t.test("delete and reset-one name a budget by its key", async (t) => {
 });
 
 t.test("periods have labels, and budgets an order", async (t) => {
-  t.same([3600, 86_400, 604_800, 2_592_000, 300].map(budgetPeriodLabel), [
-    "hourly",
-    "daily",
-    "weekly",
-    "monthly",
-    "300s",
-  ]);
+  t.same(
+    [3600, 86_400, 604_800, 2_592_000, 7_776_000, 31_536_000, 300].map((seconds) =>
+      budgetPeriodLabel(seconds),
+    ),
+    ["hourly", "daily", "weekly", "monthly", "quarterly", "yearly", "300s"],
+  );
+  t.equal(budgetPeriodLabel(2_592_000, true), "rolling 30d");
   const keys = [
     ["user_path", "/b", 60],
     ["label", "x", 60],

@@ -284,6 +284,8 @@ export const fromDaemon: {
     waitSeconds: count.map((n) => Math.max(1, n)),
     headers: fc.option(fc.record({ requests: triple, tokens: triple })),
     key,
+    models: fc.option(fc.constant("gpt-4o o3"), { nil: undefined }),
+    rolling: fc.option(fc.constant(true as const), { nil: undefined }),
   }),
   settled: fc.record({ kind: fc.constant("settled"), seq: count }),
   answer: fc.record({ kind: fc.constant("answer"), id: count, body: json }),

@@ -8,15 +8,31 @@ import {
   keyBody,
   keyDraftOf,
   parseAmount,
+  type SaveEffect,
+  saveEffect,
 } from "./limit-draft.js";
 
-export const budgetPeriods = ["hourly", "daily", "weekly", "monthly"] as const;
+export const budgetPeriods = [
+  "hourly",
+  "daily",
+  "weekly",
+  "monthly",
+  "quarterly",
+  "yearly",
+] as const;
 
 export interface BudgetDraft extends KeyDraft {
   /** US dollars as typed. */
   readonly amount: string;
   /** Of models without a price; empty: as the configuration says for all budgets. */
   readonly unpriced: Unpriced | "";
+  /** Empty: as set for all budgets. */
+  readonly timeZone: string;
+  /** As typed; empty: as set for all budgets. */
+  readonly anchorDay: string;
+  readonly rolling: boolean;
+  /** In percent, as typed; empty for none. */
+  readonly rollover: string;
 }
 
 export function newBudget(scope: string): BudgetDraft {
@@ -29,12 +45,24 @@ export function newBudget(scope: string): BudgetDraft {
     models: "",
     amount: "",
     unpriced: "",
+    timeZone: "",
+    anchorDay: "",
+    rolling: false,
+    rollover: "",
   };
 }
 
 export function budgetDraftOf(budget: BudgetItem): BudgetDraft {
-  const { amount, unpriced = "" } = budget;
-  return { ...keyDraftOf(budget, budgetPeriods), amount: String(amount), unpriced };
+  const { amount, unpriced = "", time_zone = "", anchor_day, rolling = false, rollover } = budget;
+  return {
+    ...keyDraftOf(budget, budgetPeriods),
+    amount: String(amount),
+    unpriced,
+    timeZone: time_zone,
+    anchorDay: anchor_day === undefined ? "" : String(anchor_day),
+    rolling,
+    rollover: rollover === undefined ? "" : String(Math.round(rollover * 1e6) / 1e4),
+  };
 }
 
 /** `original`: the budget being edited; null for a new one. Null if the amount isn't a number. */
@@ -49,8 +77,39 @@ export function budgetBody(
     amount,
     // Left out, it would stay as it is.
     unpriced: draft.unpriced === "" ? null : draft.unpriced,
+    ...calendarOf(draft),
     ...(original !== null && isElsewhere(draft, original)
       ? { replaces: itemKey(original, "budget_key") }
       : {}),
   };
+}
+
+/** Null for what isn't set; a wrong number is left to the gateway, which names the field. */
+function calendarOf(draft: BudgetDraft): Record<string, unknown> {
+  const timeZone = draft.timeZone.trim();
+  const anchorDay = draft.anchorDay.trim();
+  const rollover = draft.rollover.replace("%", "").trim();
+  return {
+    time_zone: timeZone === "" ? null : timeZone,
+    anchor_day: anchorDay === "" ? null : (parseAmount(anchorDay) ?? anchorDay),
+    rolling: draft.rolling,
+    rollover: rollover === "" ? null : shareOf(rollover),
+  };
+}
+
+function shareOf(percent: string): number | string {
+  const number = parseAmount(percent);
+  return number === null ? percent : number / 100;
+}
+
+/** As `saveEffect`; another calendar recalculates the spend. */
+export function budgetEffect(draft: BudgetDraft, original: BudgetItem | null): SaveEffect {
+  const effect = saveEffect(draft, original);
+  if (effect !== "keeps" || original === null) return effect;
+  const { time_zone: timeZone, anchor_day: anchorDay, rolling } = calendarOf(draft);
+  const isSame =
+    timeZone === (original.time_zone ?? null) &&
+    anchorDay === (original.anchor_day ?? null) &&
+    rolling === (original.rolling ?? false);
+  return isSame ? "keeps" : "makes";
 }

@@ -1,6 +1,7 @@
 /** The limits and budgets with the highest used share. Pure. */
 import type { BudgetItem } from "../../../../shared/api/budget-item.js";
 import type { RuleItem } from "../../../../shared/api/rule-item.js";
+import { amountOf } from "./budget-amount.js";
 import { type CapKind, fullestCap, shareOf } from "./used-share.js";
 
 export interface ClosestLimit {
@@ -26,7 +27,7 @@ export function closestLimits(
   }
   for (const budget of budgets)
     if (!budget.per_child && budget.spent > 0)
-      all.push({ ...nameOf(budget), kind: "budget", used: budget.spent, cap: budget.amount });
+      all.push({ ...nameOf(budget), kind: "budget", used: budget.spent, cap: amountOf(budget) });
   return all.sort((a, b) => shareOf(b) - shareOf(a)).slice(0, count);
 }
 

@@ -7,6 +7,7 @@ export function elapsedOf(
   now: string,
 ): number {
   const start = Date.parse(period_start);
-  const share = (Date.parse(now) - start) / (Date.parse(period_end) - start);
-  return Math.min(1, Math.max(0, share));
+  // A rolling period ends now, perhaps in the second in which it was reset.
+  const length = Math.max(1, Date.parse(period_end) - start);
+  return Math.min(1, Math.max(0, (Date.parse(now) - start) / length));
 }

@@ -278,7 +278,7 @@ t.test("a wiped engine gets all spend again, also of children", async (t) => {
   });
   t.match(top, { children: { length: 0 }, total: 0 }, "it lists those that this host has charged");
   t.match(
-    accountsOf(c!, "/else").map((account) => c!.spend.seen(account, noon).period?.requests),
+    accountsOf(c!, "/else").map((account) => c!.spend.spentIn(account, noon)?.requests),
     exactly([1]),
   );
 });

@@ -38,7 +38,7 @@ t.test("what never was a row counts nothing", async (t) => {
     "1;5,1e3,1",
     "1;5,9007199255.000000000000,1",
     "1;5,1.000000000000,99999999999999999999",
-    `1${";5,1.000000000000,1".repeat(4)}`,
+    `1${";5,1.000000000000,1".repeat(34)}`,
   ])
     t.equal(periodsInRow(text, 1), null, text);
 });

@@ -61,6 +61,12 @@ function AnchorsForm({
       }}
     >
       <p class="soft">{texts.about}</p>
+      <TextField
+        label={texts.timeZone}
+        placeholder="Europe/Berlin"
+        value={anchors.time_zone ?? "UTC"}
+        onInput={(time_zone) => setAnchors({ ...anchors, time_zone })}
+      />
       <TextField label={texts.daily} {...time("daily")} />
       <div class="form-row">
         <SelectField

@@ -1,11 +1,16 @@
 /** Makes or changes a budget, and says before saving what happens to what was spent. */
 import { useState } from "preact/hooks";
 import type { BudgetItem } from "../../../../../shared/api/budget-item.js";
-import { type BudgetDraft, budgetBody, budgetPeriods } from "../../logic/budget-draft.js";
-import { fieldOf, saveEffect } from "../../logic/limit-draft.js";
+import {
+  type BudgetDraft,
+  budgetBody,
+  budgetEffect,
+  budgetPeriods,
+} from "../../logic/budget-draft.js";
+import { fieldOf } from "../../logic/limit-draft.js";
 import { Failed } from "../../parts/confirm.js";
 import { Dialog, DialogFoot } from "../../parts/dialog.js";
-import { SelectField, TextField } from "../../parts/field.js";
+import { CheckField, SelectField, TextField } from "../../parts/field.js";
 import {
   ModelsField,
   PeriodFields,
@@ -16,6 +21,12 @@ import { useChange } from "../../parts/use-change.js";
 import { budgetsTexts } from "../../texts/budgets-texts.js";
 
 const texts = budgetsTexts.dialog;
+
+/** The fields that show their own errors. */
+const shownFields: ReadonlySet<string> = new Set([
+  ...["subject", "models", "period", "amount"],
+  ...["time_zone", "anchor_day", "rollover"],
+]);
 
 interface BudgetDialogProps {
   readonly first: BudgetDraft;
@@ -72,12 +83,11 @@ export function BudgetDialog({ first, original, onClose, onDone }: BudgetDialogP
           options={Object.entries(texts.unpricedChoices)}
           onChoose={(chosen) => change({ unpriced: chosen as BudgetDraft["unpriced"] })}
         />
-        {problem !== null &&
-          !isNotNumber &&
-          !["subject", "models", "period", "amount"].includes(wrong ?? "") && (
-            <Failed>{problem.message}</Failed>
-          )}
-        <SaveNotice effect={saveEffect(draft, original)} words={texts.effects} />
+        <CalendarPart draft={draft} onChange={change} errorOf={errorOf} />
+        {problem !== null && !isNotNumber && !shownFields.has(wrong ?? "") && (
+          <Failed>{problem.message}</Failed>
+        )}
+        <SaveNotice effect={budgetEffect(draft, original)} words={texts.effects} />
         <DialogFoot onCancel={onClose} submit={texts.save} busy={isBusy} />
       </form>
     </Dialog>
@@ -114,5 +124,47 @@ function AmountAndPeriod({
         example="3600"
       />
     </div>
+  );
+}
+
+/** Which days, months and lengths the budget's period has. */
+function CalendarPart({
+  draft,
+  onChange,
+  errorOf,
+}: PartProps & { readonly errorOf: (field: string) => string | null }) {
+  return (
+    <>
+      <CheckField
+        label={texts.rolling}
+        checked={draft.rolling}
+        onChange={(rolling) => onChange({ rolling })}
+      />
+      <div class="form-row">
+        <TextField
+          label={texts.timeZone}
+          placeholder="Europe/Berlin"
+          error={errorOf("time_zone")}
+          value={draft.timeZone}
+          onInput={(timeZone) => onChange({ timeZone })}
+        />
+        <TextField
+          label={texts.anchorDay}
+          kind="number"
+          placeholder="1"
+          error={errorOf("anchor_day")}
+          value={draft.anchorDay}
+          onInput={(anchorDay) => onChange({ anchorDay })}
+        />
+        <TextField
+          label={texts.rollover}
+          kind="number"
+          placeholder="0"
+          error={errorOf("rollover")}
+          value={draft.rollover}
+          onInput={(rollover) => onChange({ rollover })}
+        />
+      </div>
+    </>
   );
 }

@@ -1,5 +1,6 @@
 /** Budgets as rows: a bar with a tick at the elapsed share of the period, so that pace is seen. */
 import type { BudgetItem } from "../../../../../shared/api/budget-item.js";
+import { amountOf } from "../../logic/budget-amount.js";
 import { elapsedOf } from "../../logic/elapsed.js";
 import { formatDuration, formatMoney } from "../../logic/numbers.js";
 import { type TreeRow, treeRows } from "../../logic/subject-tree.js";
@@ -43,9 +44,13 @@ export function BudgetTable({ scope, budgets, serverTime, heardMs, onOpen }: Bud
       key: "resets",
       head: texts.columns.resets,
       kind: "number",
-      cell: ({ item: { period_end } }) => (
+      cell: ({ item: { period_end, rolling } }) => (
         <span class="soft nowrap">
-          <Countdown from={serverTime} to={period_end} heardMs={heardMs} />
+          {rolling === true ? (
+            texts.rolling
+          ) : (
+            <Countdown from={serverTime} to={period_end} heardMs={heardMs} />
+          )}
         </span>
       ),
     },
@@ -85,7 +90,8 @@ interface CellProps {
 function Spent({ budget, now }: CellProps) {
   const { spent, amount, per_child } = budget;
   if (per_child) return <>{formatMoney(amount)}</>;
-  return <Meter used={spent} cap={amount} format={formatMoney} pace={elapsedOf(budget, now)} />;
+  const pace = elapsedOf(budget, now);
+  return <Meter used={spent} cap={amountOf(budget)} format={formatMoney} pace={pace} />;
 }
 
 function Pace({ budget, now }: CellProps) {

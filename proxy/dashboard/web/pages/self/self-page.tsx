@@ -157,7 +157,7 @@ const budgetColumns: readonly Column<BudgetStatus>[] = [
   {
     key: "used",
     head: texts.used,
-    cell: ({ spent, amount }) => <Meter used={spent} cap={amount} format={formatMoney} />,
+    cell: (budget) => <Meter used={budget.spent} cap={amountOf(budget)} format={formatMoney} />,
   },
   {
     key: "again",

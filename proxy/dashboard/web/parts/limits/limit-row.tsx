@@ -1,4 +1,5 @@
 /** What rows of rules and budgets have in common: the subject with its marks, and the buttons. */
+import { calendarWords } from "../../../../../shared/domain/budget-calendar.js";
 import { declaredPlace } from "../../../../../shared/domain/rule.js";
 import { formatDuration } from "../../logic/numbers.js";
 import type { TreeRow } from "../../logic/subject-tree.js";
@@ -11,6 +12,9 @@ interface LimitItem {
   readonly models?: readonly string[];
   readonly host_only?: boolean;
   readonly unpriced?: string;
+  readonly time_zone?: string;
+  readonly anchor_day?: number;
+  readonly rollover?: number;
   readonly inert?: string;
   readonly source: string;
   readonly declared_at?: string;
@@ -54,6 +58,11 @@ export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitI
       {item.unpriced !== undefined && (
         <span class="badge">{limitsTexts.unpriced(item.unpriced)}</span>
       )}
+      {calendarWords({ ...item }).map((words) => (
+        <span class="badge" key={words}>
+          {words}
+        </span>
+      ))}
       {item.overrides !== undefined && (
         <span class="badge" title={limitsTexts.overrides(item.overrides.declared_at ?? null)}>
           {limitsTexts.notConfig}
@@ -78,7 +87,10 @@ export function periodText(
   item: { readonly period_label: string; readonly period_seconds: number },
   words: Readonly<Record<string, string>>,
 ): string {
-  return words[item.period_label] ?? formatDuration(item.period_seconds);
+  const length = formatDuration(item.period_seconds);
+  return item.period_label.startsWith("rolling ")
+    ? `rolling ${length}`
+    : (words[item.period_label] ?? length);
 }
 
 interface LimitActionsProps {

@@ -1,0 +1,10 @@
+/** The amount of a budget's running period. Pure. */
+import type { BudgetItem } from "../../../../shared/api/budget-item.js";
+
+/** With what the last period has left for this one. */
+export function amountOf({
+  amount,
+  carried_over = 0,
+}: Pick<BudgetItem, "amount" | "carried_over">): number {
+  return amount + carried_over;
+}
