@@ -16,10 +16,14 @@ export const modelNamesMax = 5;
 /** Patterns that a refusal lists. */
 const shownMax = 8;
 
-/** A model's name, or a prefix and an asterisk, in lower case: letter case doesn't matter. */
+/**
+ * A model's name, or a prefix and an asterisk, in lower case: letter case doesn't matter. One after
+ * `!` leaves out models that the others allow.
+ */
 export type ModelPatterns = readonly string[];
 
-const expected = "a model's name such as gpt-4o or openai/gpt-4o, or how names begin and *";
+const expected =
+  "a model's name such as gpt-4o or openai/gpt-4o, how names begin and *, or one of these after !";
 
 /** Checks a list from outside, named `param`. An empty list allows no model. */
 export function parseModelPatterns(raw: unknown, param: string): Checked<ModelPatterns> {
@@ -33,11 +37,24 @@ export function parseModelPatterns(raw: unknown, param: string): Checked<ModelPa
   const patterns = new Set<string>();
   for (const [i, item] of (raw as unknown[]).entries()) {
     const at = `${param}[${i}]`;
-    if (typeof item !== "string" || !isModelPattern(item.trim()))
+    const pattern = typeof item === "string" ? item.trim().toLowerCase() : "";
+    if (!isModelPattern(isExcluding(pattern) ? pattern.slice(1) : pattern))
       return bad(`${at} must be ${expected}, not ${show(item)}`, at);
-    patterns.add(item.trim().toLowerCase());
+    patterns.add(pattern);
   }
-  return good([...patterns]);
+  return leavesOutOnly([...patterns])
+    ? bad(`${param} names only models to leave out: add "*" for all others`, param)
+    : good([...patterns]);
+}
+
+/** Whether a pattern leaves models out. */
+export function isExcluding(pattern: string): boolean {
+  return pattern.startsWith("!");
+}
+
+/** Whether a list has patterns, and all of them leave models out. */
+export function leavesOutOnly(patterns: readonly string[]): boolean {
+  return patterns.length > 0 && patterns.every(isExcluding);
 }
 
 /** Whether a text is one pattern. */
@@ -45,13 +62,23 @@ export function isModelPattern(text: string): boolean {
   return /^[^\s*\p{Cc}]*\*?$/u.test(text) && text !== "" && utf8Bytes(text) <= modelPatternBytesMax;
 }
 
-/** Whether a list allows a model by any of its names. */
+/** Whether a list allows a model by any of its names, and leaves it out by none. */
 export function allowsModel(patterns: ModelPatterns, names: readonly string[]): boolean {
+  return (
+    patterns.some((pattern) => !isExcluding(pattern) && matchesAny(pattern, names)) &&
+    excludingPattern(patterns, names) === undefined
+  );
+}
+
+/** The pattern that leaves a model out. */
+function excludingPattern(patterns: ModelPatterns, names: readonly string[]): string | undefined {
+  return patterns.find((pattern) => isExcluding(pattern) && matchesAny(pattern.slice(1), names));
+}
+
+function matchesAny(pattern: string, names: readonly string[]): boolean {
   return names.some((name) => {
     const lower = name.toLowerCase();
-    return patterns.some((pattern) =>
-      pattern.endsWith("*") ? lower.startsWith(pattern.slice(0, -1)) : lower === pattern,
-    );
+    return pattern.endsWith("*") ? lower.startsWith(pattern.slice(0, -1)) : lower === pattern;
   });
 }
 
@@ -62,6 +89,13 @@ export function modelNotAllowed(
   names: readonly string[],
 ): Failure {
   const [asked] = names;
+  const excluding = excludingPattern(patterns, names);
+  if (asked !== undefined && excluding !== undefined)
+    return failure(
+      "model_not_allowed",
+      `${who} may not use the model ${JSON.stringify(asked)}: ${excluding} in its list leaves it out`,
+      "model",
+    );
   const more = patterns.length > shownMax ? ` and ${patterns.length - shownMax} more` : "";
   const allowed =
     patterns.length === 0 ? "none" : `${patterns.slice(0, shownMax).join(", ")}${more}`;

@@ -1,5 +1,6 @@
 /** Which targets a limit for some models covers. */
-import { isExcluding, type LimitedModels, modelPatterns } from "../domain/limited-models.js";
+import { isExcluding } from "../access/allowed-models.js";
+import { type LimitedModels, modelPatterns } from "../domain/limited-models.js";
 import { namesProvider } from "../domain/rule.js";
 import type { Target } from "../domain/target-name.js";
 import { type ModelNamings, modelSubjects } from "./model-name.js";

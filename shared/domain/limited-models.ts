@@ -3,7 +3,12 @@
  * keys, and `!` before those to leave out. Not here: which targets they cover
  * (`../config/model-filter.ts`).
  */
-import { isModelPattern, modelPatternsMax } from "../access/allowed-models.js";
+import {
+  isExcluding,
+  isModelPattern,
+  leavesOutOnly,
+  modelPatternsMax,
+} from "../access/allowed-models.js";
 import { bad, type Checked, good, isAbsent, show } from "../checked.js";
 import { utf8Bytes } from "../text/utf8-bytes.js";
 
@@ -40,7 +45,7 @@ export function parseLimitedModels(
       return bad(`${at} must be ${expected}, not ${show(item)}`, at);
     patterns.add(pattern);
   }
-  if ([...patterns].every(isExcluding))
+  if (leavesOutOnly([...patterns]))
     return bad(`${param} names only models to leave out: add "*" for all others`, param);
   if (patterns.has("*") && patterns.size === 1) return good(undefined);
   const text = [...patterns].sort(byKindAndName).join(" ");
@@ -54,10 +59,6 @@ export function isLimitedModels(value: unknown): value is LimitedModels {
   if (typeof value !== "string") return false;
   const parsed = parseLimitedModels(modelPatterns(value), "models");
   return parsed.ok && parsed.value === value;
-}
-
-export function isExcluding(pattern: string): boolean {
-  return pattern.startsWith("!");
 }
 
 /** First what is included. */

@@ -1,5 +1,9 @@
 /** The kinds of values that are lists: written as a list, or as a text with commas. */
-import { modelPatternsMax, parseModelPatterns } from "../../access/allowed-models.js";
+import {
+  type ModelPatterns,
+  modelPatternsMax,
+  parseModelPatterns,
+} from "../../access/allowed-models.js";
 import { parseSubject } from "../../domain/rule.js";
 import { type Operation, operations } from "../../operation.js";
 import { parseNetwork } from "../ip-network.js";
@@ -125,15 +129,21 @@ export const modelList = listOf(
   { itemsMin: 0 },
 );
 
-/** The models that a caller may use, in lower case. */
-export const allowedModels = listOf(
-  `must be a list of at most ${modelPatternsMax} names of models such as gpt-4o or openai/gpt-4o, or of how names begin and *`,
-  (raw) => {
-    const patterns = parseModelPatterns([textOf(raw)], "");
-    return patterns.ok ? patterns.value[0] : undefined;
-  },
+const modelNames = listOf(
+  `must be a list of at most ${modelPatternsMax} names of models such as gpt-4o or openai/gpt-4o, of how names begin and *, and of those to leave out after !`,
+  textOf,
   { itemsMin: 1, itemsMax: modelPatternsMax },
 );
+
+/** The models that a caller may use, in lower case. */
+export const allowedModels: ValueKind<ModelPatterns> = {
+  ...modelNames,
+  parse: (raw) => {
+    const names = modelNames.parse(raw);
+    const patterns = names === undefined ? null : parseModelPatterns(names, "");
+    return patterns?.ok === true ? patterns.value : undefined;
+  },
+};
 
 /** The model that an operation runs for a request that names none. */
 export interface DefaultModel {

@@ -170,3 +170,72 @@ function upgraded(url: string, credential: string): Promise<number | undefined> 
     }).on("error", reject);
   });
 }
+
+t.test("a key and an issuer may be for all models but some", async (t) => {
+  const site = makeSite(
+    t,
+    `
+server: { master_key: ${masterKey} }
+providers:
+  test: { type: simulator, models: [small, large, largest] }
+virtual_models:
+  fast: { targets: [{ model: test/small }] }
+aliases: { mine: test/large }
+jwt:
+  - issuer: https://issuer.test
+    audience: sluice
+    jwks_file: keys.json
+    user_path: /u/{sub}
+    models: ["*", "!large*"]
+`,
+  );
+  const signer = await makeSigner("one");
+  writeFileSync(join(site.directory, "keys.json"), keySet(signer));
+  await site.startDaemon();
+  const { ready: url } = await site.startProxy();
+  const made = await admin(
+    url,
+    "POST /auth-keys",
+    { user_path: "/team", models: ["*", "!test/large*"] },
+    byMaster,
+  );
+  t.match(made, { status: 201, body: exactly({ models: ["*", "!test/large*"] }) });
+  const only = { user_path: "/team", models: ["!large"] };
+  t.match(await admin(url, "POST /auth-keys", only, byMaster), {
+    status: 400,
+    body: { param: "models", message: /add "\*" for all others$/ },
+  });
+  const token = await signer.sign({
+    iss: "https://issuer.test",
+    aud: "sluice",
+    sub: "ann",
+    exp: Math.floor(Date.now() / 1000) + 600,
+  });
+  for (const credential of [String(made.body["value"]), token]) {
+    const headers = { authorization: `Bearer ${credential}` };
+    for (const [path, extra] of [
+      ["/v1/chat/completions", {}],
+      ["/v1/messages", { max_tokens: 5 }],
+    ] as const)
+      for (const [model, status] of [
+        ["small", 200],
+        ["fast", 200],
+        ["large", 403],
+        ["TEST/Largest", 403],
+        ["mine", 403],
+      ] as const) {
+        const messages = [{ role: "user", content: "hi" }];
+        const body = JSON.stringify({ model, messages, ...extra });
+        const response = await fetch(`${url}${path}`, { method: "POST", headers, body });
+        const answer = (await response.json()) as { error?: { message?: string } };
+        t.equal(response.status, status, `${model} at ${path}`);
+        if (status === 403) t.match(answer.error?.message, /in its list leaves it out$/);
+      }
+    const listed = await fetch(`${url}/v1/models`, { headers });
+    const { data } = (await listed.json()) as { data: readonly { id: string }[] };
+    t.same(
+      data.map(({ id }) => id),
+      ["fast", "test/small"],
+    );
+  }
+});

@@ -34,6 +34,16 @@ t.test("a list holds names of models, or how they begin, once and in lower case"
       { ok: false, failure: { status: 400, param: "models[1]", message: /^models\[1\] must be / } },
       JSON.stringify(wrong),
     );
+  t.same(parseModelPatterns(["*", "!GPT-4o"], "models"), { ok: true, value: ["*", "!gpt-4o"] });
+  for (const wrong of ["!", "!*a", "! a", "!!a*b"])
+    t.match(parseModelPatterns(["*", wrong], "m"), { ok: false, failure: { param: "m[1]" } });
+  t.match(parseModelPatterns(["!gpt-4o"], "models"), {
+    ok: false,
+    failure: {
+      param: "models",
+      message: 'models names only models to leave out: add "*" for all others',
+    },
+  });
   for (const wrong of ["gpt-4o", 7, {}, null, Array(modelPatternsMax + 1).fill("a")])
     t.match(parseModelPatterns(wrong, "m"), { ok: false, failure: { param: "m" } });
   t.end();
@@ -51,6 +61,14 @@ t.test("a model is allowed by one of its names, in any case", (t) => {
     [["*"], [], false],
     [[], ["gpt-4o"], false],
     [["a", "b"], ["b"], true],
+    [["*", "!gpt-4o"], ["openai/gpt-4o", "gpt-4o"], false],
+    [["*", "!gpt-4o"], ["openai/GPT-4o", "GPT-4o"], false],
+    [["*", "!gpt-4o"], ["openai/gpt-4o-mini", "gpt-4o-mini"], true],
+    [["*", "!openai/*"], ["openai/gpt-4o", "gpt-4o"], false],
+    [["openai/*", "!openai/o3*"], ["openai/o3-pro", "o3-pro"], false],
+    [["openai/*", "!openai/o3*"], ["claude/opus", "opus"], false],
+    [["mine", "!large"], ["mine", "test/large", "large"], false],
+    [["*", "!gpt-4o"], [], false],
   ];
   for (const [patterns, names, expected] of table)
     t.equal(allowsModel(patterns, names), expected, JSON.stringify([patterns, names]));
@@ -65,6 +83,10 @@ t.test("a refusal names the model and some of those that are allowed", (t) => {
     message: /^key_7 may not use the model "openai\/x"; it may use: m0, .*m7 and 2 more$/,
   });
   t.match(modelNotAllowed("key_7", [], ["x"]), { message: /it may use: none$/ });
+  t.match(modelNotAllowed("key_7", ["*", "!x*"], ["openai/xy", "xy"]), {
+    code: "model_not_allowed",
+    message: /^key_7 may not use the model "openai\/xy": !x\* in its list leaves it out$/,
+  });
   t.match(modelNotAllowed("key_7", ["a"], []), { message: /could use others; it may use: a$/ });
   t.end();
 });
