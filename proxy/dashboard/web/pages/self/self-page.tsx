@@ -2,6 +2,7 @@
 import type { BudgetStatus } from "../../../../../shared/api/budget-item.js";
 import type { RateLimitStatus, UsageStatus } from "../../../../../shared/api/usage-report.js";
 import { hostsText } from "../../../../../shared/usage/hosts-text.js";
+import { amountOf } from "../../logic/budget-amount.js";
 import { formatDuration, formatMoney } from "../../logic/numbers.js";
 import { capUses, formatOf } from "../../logic/used-share.js";
 import { useApp } from "../../parts/app.js";
