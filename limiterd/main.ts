@@ -195,6 +195,7 @@ async function openState(
     wireVersions,
     pid: process.pid,
     rateLimitsEnabled: config.rateLimits.enabled,
+    enqueuedCaps: config.rateLimits.enqueuedCaps,
     usageEnabled: config.usageEnabled,
     background: config.background,
     quotaTemplatesEntitled: config.quotaTemplatesEntitled,

@@ -5,6 +5,7 @@
 
 import type { BackgroundConfig } from "../shared/config/config.js";
 import type { Inert, InertReason } from "../shared/config/inert-rule.js";
+import type { EnqueuedCap } from "../shared/config/kinds/list-kinds.js";
 import type { BudgetDefinition, Unpriced } from "../shared/domain/budget.js";
 import { emptySum, type MoneySum } from "../shared/domain/money.js";
 import type { RuleDefinition } from "../shared/domain/rule.js";
@@ -47,6 +48,7 @@ export interface DaemonSettings {
   readonly wireVersions: WireVersions;
   readonly pid: number;
   readonly rateLimitsEnabled: boolean;
+  readonly enqueuedCaps: readonly EnqueuedCap[];
   readonly usageEnabled: boolean;
   readonly background: BackgroundConfig;
   readonly quotaTemplatesEntitled: boolean;

@@ -7,6 +7,8 @@
 
 import { isCount } from "../../shared/checked.js";
 import type { BackgroundConfig } from "../../shared/config/config.js";
+import type { EnqueuedCap } from "../../shared/config/kinds/list-kinds.js";
+import { isPathWithin } from "../../shared/domain/user-path.js";
 import { isMoment } from "../../shared/time.js";
 import { hasUnits, negatedDetails } from "../../shared/usage/usage-details.js";
 import { interimStatus } from "../../shared/wire/execution.js";
@@ -23,6 +25,19 @@ export interface PendingResponse {
   /** When a proxy should ask next. */
   dueAtMs: number;
 }
+
+/** Tokens of a batch. */
+export interface EnqueuedTokens {
+  readonly userPath: string;
+  readonly tokens: number;
+}
+
+interface Reserved extends EnqueuedTokens {
+  readonly untilMs: number;
+}
+
+/** Longer than a submission takes; then its proxy is gone. */
+const reservedMs = 900_000;
 
 /**
  * The prefix of the keys of pending responses. No object id begins with it, and all ids sort after
@@ -44,6 +59,8 @@ export class PendingResponses implements Contributor {
   readonly #pending = new Map<string, PendingResponse>();
   /** When each estimate of the last minutes was replaced, by its mark. */
   readonly #replaced = new Map<string, number>();
+  /** Tokens of batches that are being submitted. */
+  #reserved: Reserved[] = [];
   #changes: Change[] = [];
   /** How many responses weren't added because there were too many. */
   leftOut = 0;
@@ -76,6 +93,7 @@ export class PendingResponses implements Contributor {
    * estimate stays, or if it is known already.
    */
   add(id: string, record: UsageRecord, nowMs: number, batchTokens: number | null = null): boolean {
+    if (batchTokens !== null) this.withdraw({ userPath: record.userPath, tokens: batchTokens });
     if (this.#pending.size >= this.#bounds.max) {
       this.leftOut++;
       return false;
@@ -88,6 +106,44 @@ export class PendingResponses implements Contributor {
     const ofBatch = batchTokens === null ? [] : [[batchTokens]];
     this.#change(name, [record.userPath, this.#expiresAtMs(added), ...ofBatch, ...flat]);
     return true;
+  }
+
+  /**
+   * Reserves tokens for a batch until it is added, or withdrawn, or its proxy is gone, unless the
+   * batches of a path would exceed a cap. Returns that cap with the tokens that count against it.
+   */
+  enqueue(
+    { userPath, tokens }: EnqueuedTokens,
+    caps: readonly EnqueuedCap[],
+    nowMs: number,
+  ): { readonly cap: EnqueuedCap; readonly enqueued: number } | null {
+    const isOpen = ({ untilMs }: Reserved): boolean =>
+      untilMs > nowMs && untilMs <= nowMs + reservedMs;
+    this.#reserved = this.#reserved.filter(isOpen);
+    for (const cap of caps) {
+      if (!isPathWithin(userPath, cap.path)) continue;
+      const enqueued = this.#enqueuedAt(cap.path);
+      if (enqueued + tokens > cap.tokens) return { cap, enqueued };
+    }
+    this.#reserved.push({ userPath, tokens, untilMs: nowMs + reservedMs });
+    return null;
+  }
+
+  #enqueuedAt(path: string): number {
+    let sum = 0;
+    for (const { record, batchTokens } of this.#pending.values())
+      if (batchTokens !== null && isPathWithin(record.userPath, path)) sum += batchTokens;
+    for (const { userPath, tokens } of this.#reserved)
+      if (isPathWithin(userPath, path)) sum += tokens;
+    return sum;
+  }
+
+  /** Ends the reservation of a batch that wasn't created, or is added. */
+  withdraw({ userPath, tokens }: EnqueuedTokens): void {
+    const at = this.#reserved.findIndex(
+      (one) => one.userPath === userPath && one.tokens === tokens,
+    );
+    if (at !== -1) this.#reserved.splice(at, 1);
   }
 
   find(provider: string, id: string): PendingResponse | undefined {

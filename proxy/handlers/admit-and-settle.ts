@@ -378,9 +378,12 @@ export async function refuseUnadmitted(
 }
 
 function outcomeOf({ code }: Failure): Outcome {
+  if (code === "rate_limit_exceeded") return "rate_limited";
   return code === "overloaded" || code === "limiter_unavailable" ? code : "refused";
 }
 
 function wait({ code }: Failure): readonly string[] {
-  return code === "limiter_unavailable" ? ["retry-after", "1"] : [];
+  if (code === "limiter_unavailable") return ["retry-after", "1"];
+  // Enqueued tokens: Sluice asks at most this often whether a batch has ended.
+  return code === "rate_limit_exceeded" ? ["retry-after", "60"] : [];
 }

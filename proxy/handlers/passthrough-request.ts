@@ -50,9 +50,11 @@ import {
 import {
   type AdmittedRequest,
   admitRequest,
+  refuseAdmitted,
   refuseUnadmitted,
   settleRequest,
 } from "./admit-and-settle.js";
+import { hasEnqueuedCap } from "./objects/submit-batch.js";
 import { ownOrigin } from "./own-origin.js";
 
 /** Never rejects. */
@@ -68,13 +70,15 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   const at = await admitAt(context, route, named.model);
   if (at === null) return;
   const { target, admitted } = at;
+  const isSubmission = submitsBatch(exchange.method, route.path);
+  if (isSubmission && hasEnqueuedCap(gateway, admitted.admission))
+    return refuseAdmitted(context, admitted, notCounted());
   const startedMonoMs = gateway.monoMs();
   const operation = operationAt(exchange.method, route.path);
   const what = { target, operation, stream: false, resent: 0 };
   const trace = record.trace?.attempt(what, startedMonoMs) ?? null;
   const response = responseAt(exchange.method, route.path);
   const batch = batchReadAt(exchange.method, route.path);
-  const isSubmission = submitsBatch(exchange.method, route.path);
   for (const one of [response, batch])
     if (one?.isDeleted) await settleTracked(gateway, target.provider, one.id);
   let shown = "";
@@ -122,6 +126,14 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   const responseId = isSubmission && forwarded.status < 300 ? submittedBatch(answer) : "";
   const submitted = responseId === "" ? forwarded : { ...forwarded, responseId, batchTokens: 0 };
   settleRequest(context, admitted.admission, submitted);
+}
+
+function notCounted(): Failure {
+  return plainFailure(
+    403,
+    "permission_error",
+    "a batch can't be submitted by passthrough here: its tokens can't be counted for rate_limits.max_enqueued_tokens",
+  );
 }
 
 interface StoredResponse {

@@ -9,6 +9,7 @@ import type { LogLevel } from "../log.js";
 import type { TelemetryConfig } from "../metrics/telemetry-config.js";
 import type { Operation } from "../operation.js";
 import type { ChatTraits, ResponsesTraits } from "./host-traits.js";
+import type { EnqueuedCap } from "./kinds/list-kinds.js";
 import type { ModelOverrides } from "./model-overrides.js";
 import type { OwnModelTraits } from "./model-traits.js";
 import type {
@@ -255,6 +256,7 @@ export interface Config extends TelemetryConfig, WithCluster {
     readonly flushIntervalMs: number;
     /** For rules without weights of their own; null: each token counts as one. */
     readonly tokenWeights: TokenWeights | null;
+    readonly enqueuedCaps: readonly EnqueuedCap[];
     /** Unique by `ruleId`. */
     readonly rules: readonly RuleDefinition[];
   };

@@ -42,6 +42,8 @@ export const adminOps = [
   "responses.pending",
   "responses.due",
   "responses.forget",
+  "batches.enqueue",
+  "batches.withdraw",
   "batches.settle",
   "explain",
   "status",
@@ -109,6 +111,8 @@ const memoryOps: ReadonlySet<AdminOp> = new Set([
   "targets.report",
   "limits.stage",
   "responses.due",
+  "batches.enqueue",
+  "batches.withdraw",
 ]);
 
 /** Whether an operation changes nothing and may take long. */
@@ -143,6 +147,8 @@ const callerOps: ReadonlySet<AdminOp> = new Set([
   "responses.pending",
   "responses.due",
   "responses.forget",
+  "batches.enqueue",
+  "batches.withdraw",
   "batches.settle",
   "explain",
   "usage.status",

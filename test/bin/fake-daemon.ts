@@ -204,6 +204,8 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "responses.pending":
     case "responses.due":
     case "responses.forget":
+    case "batches.enqueue":
+    case "batches.withdraw":
     case "batches.settle":
     case "targets.report":
     case "sessions.open":

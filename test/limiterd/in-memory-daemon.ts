@@ -38,6 +38,7 @@ import { Repricing } from "../../limiterd/usage/repricing.js";
 import { restoreUsage } from "../../limiterd/usage/usage-log.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { createInertReason } from "../../shared/config/inert-rule.js";
+import type { EnqueuedCap } from "../../shared/config/kinds/list-kinds.js";
 import { namingsOf } from "../../shared/config/model-name.js";
 import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
 import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
@@ -117,6 +118,7 @@ export function startDaemon(
     labelsOf = (_keyId: string): readonly string[] => [],
     providers = [] as readonly ProviderConfig[],
     tokenWeights = null as TokenWeights | null,
+    enqueuedCaps = [] as readonly EnqueuedCap[],
     upMs = 0,
     versions = wireVersions,
     /** Whether the windows that the start has left in the store are loaded. */
@@ -188,6 +190,7 @@ export function startDaemon(
       tokenWeights,
       budgetsEnabled: true,
       unpriced: "allow",
+      enqueuedCaps,
       inertReason,
       configFile: null,
     },

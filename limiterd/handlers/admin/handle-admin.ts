@@ -40,7 +40,7 @@ import { handleLimitFiles } from "./handle-limit-files.js";
 import { handleRules } from "./handle-rules.js";
 import { handleSessions } from "./handle-sessions.js";
 import { answerRead, handleUsage } from "./handle-usage.js";
-import { parseEndedBatch, settleBatch } from "./settle-batch.js";
+import { enqueueBatch, parseEndedBatch, parseEnqueued, settleBatch } from "./settle-batch.js";
 
 export function handleAdmin(
   state: DaemonState,
@@ -105,6 +105,18 @@ export function handleAdmin(
       if (name === null) return;
       const changes = state.pending.forget(name.provider, name.id);
       return writeChange(state, changes, ports, () => ports.answer({ status: "ok" }));
+    }
+    case "batches.enqueue": {
+      const batch = checkedValue(parseEnqueued(body), ports);
+      if (batch === null) return;
+      const enqueued = checkedValue(enqueueBatch(state, batch, nowMs), ports);
+      return enqueued === null ? undefined : ports.answer(enqueued);
+    }
+    case "batches.withdraw": {
+      const batch = checkedValue(parseEnqueued(body), ports);
+      if (batch === null) return;
+      state.pending.withdraw(batch);
+      return ports.answer({ status: "ok" });
     }
     case "batches.settle": {
       const ended = parseEndedBatch(body);

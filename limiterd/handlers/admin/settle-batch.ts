@@ -1,14 +1,17 @@
 /**
  * `batches.settle`: records what a batch used, at the path and key that submitted it, and forgets
  * the batch, in one commit. A batch that is no longer pending has been settled or has expired.
+ * `batches.enqueue` and `batches.withdraw`: the tokens of a batch that is being submitted.
  */
-import { bad, type Checked, good, isObject } from "../../../shared/checked.js";
+import { bad, type Checked, good, isCount, isObject, show } from "../../../shared/checked.js";
 import { addCost } from "../../../shared/domain/money.js";
+import { isNormalUserPath } from "../../../shared/domain/user-path.js";
+import { failure } from "../../../shared/error-code.js";
 import { type Execution, flawOf, recordKind } from "../../../shared/wire/execution.js";
 import { batchRecordsMax, parseObjectName } from "../../../shared/wire/stored-object.js";
 import { broken } from "../../../shared/wire/wire-kinds.js";
 import type { DaemonState } from "../../state.js";
-import { finalOf } from "../../usage/pending-responses.js";
+import { type EnqueuedTokens, finalOf } from "../../usage/pending-responses.js";
 import { recordOf } from "../../usage/usage-records.js";
 import { addRecord } from "../apply-settle.js";
 import { recordsWritten } from "./export-records.js";
@@ -56,4 +59,29 @@ export async function settleBatch(
   }
   await recordsWritten(state);
   return { status: "ok" };
+}
+
+export function parseEnqueued(body: unknown): Checked<EnqueuedTokens> {
+  const { user_path: userPath, tokens }: Readonly<Record<string, unknown>> = isObject(body)
+    ? body
+    : {};
+  if (typeof userPath !== "string" || !isNormalUserPath(userPath))
+    return bad(`user_path must be a user path, not ${show(userPath)}`, "user_path");
+  return isCount(tokens)
+    ? good({ userPath, tokens })
+    : bad(`tokens must be an integer of at least 0, not ${show(tokens)}`, "tokens");
+}
+
+/** Reserves the tokens of a batch; a failure if the batches of a path would exceed its cap. */
+export function enqueueBatch(
+  { pending, settings }: Pick<DaemonState, "pending" | "settings">,
+  batch: EnqueuedTokens,
+  nowMs: number,
+): Checked<{ readonly status: "ok" }> {
+  const isEnforced = settings.rateLimitsEnabled && settings.usageEnabled;
+  const breach = pending.enqueue(batch, isEnforced ? settings.enqueuedCaps : [], nowMs);
+  if (breach === null) return good({ status: "ok" });
+  const { cap, enqueued } = breach;
+  const message = `the limit of ${cap.tokens} enqueued tokens on ${cap.path} is reached: its unfinished batches have ${enqueued}, and this one has ${batch.tokens}`;
+  return { ok: false, failure: failure("rate_limit_exceeded", message) };
 }

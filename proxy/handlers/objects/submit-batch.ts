@@ -4,11 +4,14 @@
  * (`../../objects/batches.ts`).
  */
 import { isAbsent } from "../../../shared/checked.js";
+import { isPathWithin } from "../../../shared/domain/user-path.js";
 import { type Failure, invalid } from "../../../shared/error-code.js";
 import { isObjectId } from "../../../shared/wire/stored-object.js";
 import type { Caller } from "../../auth/caller.js";
 import { kindOf } from "../../body/json-value.js";
+import type { Gateway } from "../../gateway.js";
 import { successHeaders } from "../../http/limit-headers.js";
+import type { Admission } from "../../limiter/limiter.js";
 import { foreignObject } from "../../objects/object-access.js";
 import { notObject } from "../../objects/object-body.js";
 import type { RequestContext } from "../../request-context.js";
@@ -20,7 +23,7 @@ import {
   settleRequest,
 } from "../admit-and-settle.js";
 import { providersFor, providerWith } from "./able-providers.js";
-import { batchInputProblem } from "./batch-input-problem.js";
+import { readBatchInput } from "./batch-input-problem.js";
 import { type BatchOperation, readObjectBody, sendObjectRequest } from "./send-object-request.js";
 
 /** A batch counts as one request of the user path, and holds no slot. Never rejects. */
@@ -51,21 +54,63 @@ export async function submitBatch(
   });
   if (admitted === null) return;
   context.record.target = target;
+  const { admission } = admitted;
+  const isCapped = hasEnqueuedCap(context.gateway, admission);
   // After the admission, since it reads a large file, which a caller over its limit can't cause.
-  const unfit =
-    fileId === null || context.caller.isOperator
-      ? null
-      : await batchInputProblem(context, admitted.admission, { provider, fileId });
+  const input =
+    fileId === null || (context.caller.isOperator && !isCapped)
+      ? { problem: null, bytes: Buffer.isBuffer(read.body) ? read.body.length : 0 }
+      : await readBatchInput(context, admission, { provider, fileId });
+  const uncounted = isCapped && fileId === null && operation === "batches" ? noFileToCount() : null;
+  const unfit = input.problem ?? uncounted;
   if (unfit !== null || context.exchange.gone) return refuseAdmitted(context, admitted, unfit);
+  const { userPath } = admission;
+  const tokens = isCapped ? Math.ceil(input.bytes / bytesPerToken) : 0;
+  const over = isCapped ? await enqueue(context.gateway, { user_path: userPath, tokens }) : null;
+  if (over !== null) return refuseAdmitted(context, admitted, over);
   const forwarded = await sendObjectRequest(context, {
     provider,
     operation,
     body: read.body,
     headers: successHeaders(admitted.headers),
     hasFallback: false,
-    userPath: admitted.admission.userPath,
+    userPath,
   });
-  settleRequest(context, admitted.admission, forwarded);
+  const isMade = (forwarded.responseId ?? "") !== "";
+  if (isCapped && !isMade)
+    void context.gateway.limiter.call("batches.withdraw", { user_path: userPath, tokens });
+  settleRequest(context, admission, isMade ? { ...forwarded, batchTokens: tokens } : forwarded);
+}
+
+/** As for estimates. */
+const bytesPerToken = 4;
+
+/** Whether the enqueued tokens of the path have a cap (`rate_limits.max_enqueued_tokens`). */
+export function hasEnqueuedCap(
+  { config: { rateLimits, usageEnabled } }: Pick<Gateway, "config">,
+  { userPath }: Pick<Admission, "userPath">,
+): boolean {
+  const isEnforced = rateLimits.enabled && usageEnabled;
+  return isEnforced && rateLimits.enqueuedCaps.some(({ path }) => isPathWithin(userPath, path));
+}
+
+function noFileToCount(): Failure {
+  return invalid(
+    "input_blob can't be submitted here: its tokens can't be counted for rate_limits.max_enqueued_tokens",
+    "input_blob",
+  );
+}
+
+/** Null if the tokens of a batch are within the caps. */
+async function enqueue(
+  { limiter, config }: Pick<Gateway, "limiter" | "config">,
+  batch: { readonly user_path: string; readonly tokens: number },
+): Promise<Failure | null> {
+  const enqueued = await limiter.call("batches.enqueue", batch);
+  if (enqueued.ok) return null;
+  const { failure } = enqueued;
+  const isAway = failure.code === "limiter_unavailable";
+  return isAway && config.limiter.failureMode === "open" ? null : failure;
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -5,6 +5,7 @@ import {
   parseModelPatterns,
 } from "../../access/allowed-models.js";
 import { parseSubject } from "../../domain/rule.js";
+import { normalizeUserPath } from "../../domain/user-path.js";
 import { type Operation, operations } from "../../operation.js";
 import { parseNetwork } from "../ip-network.js";
 import { neverForwarded } from "../never-forwarded.js";
@@ -158,6 +159,24 @@ export const defaultModels: ValueKind<readonly DefaultModel[]> = listOf(
     const [, name, model = ""] = /^([a-z_]+)=([^\s\p{Cc}]{1,256})$/u.exec(textOf(raw) ?? "") ?? [];
     const operation = operations.find((each) => each === name);
     return operation === undefined ? undefined : { operation, model };
+  },
+  { itemsMin: 0 },
+);
+
+/** The most tokens that the unfinished batches of a path, and of paths below it, may have. */
+export interface EnqueuedCap {
+  readonly path: string;
+  readonly tokens: number;
+}
+
+/** User paths and their caps, such as `/team=2000000`. */
+export const enqueuedCaps: ValueKind<readonly EnqueuedCap[]> = listOf(
+  "must be a list of user paths with tokens, such as /team=2000000",
+  (raw) => {
+    const [, written, digits] = /^(\/.*)=(\d{1,15})$/.exec(textOf(raw) ?? "") ?? [];
+    const path = written === undefined ? null : normalizeUserPath(written);
+    const tokens = Number(digits);
+    return path?.ok === true && tokens > 0 ? { path: path.path, tokens } : undefined;
   },
   { itemsMin: 0 },
 );

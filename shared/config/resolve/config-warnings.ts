@@ -4,6 +4,7 @@ import type { RuleDefinition } from "../../domain/rule.js";
 import { closestName, didYouMean, nameHint } from "../closest-name.js";
 import type { Config, PriceConfig } from "../config.js";
 import { type Environment, variable } from "../environment.js";
+import type { EnqueuedCap } from "../kinds/list-kinds.js";
 import { budgetForm } from "../limits/budget-limits.js";
 import { ruleForm, ruleName } from "../limits/rule-limits.js";
 import {
@@ -29,6 +30,15 @@ export function tokenRuleWarnings(
     : [
         `token limits need usage.enabled: max_tokens isn't enforced for ${inert.map(ruleName).join(", ")}`,
       ];
+}
+
+export function enqueuedWarnings(
+  caps: readonly EnqueuedCap[],
+  usageEnabled: boolean,
+): readonly string[] {
+  return usageEnabled || caps.length === 0
+    ? []
+    : ["rate_limits.max_enqueued_tokens needs usage.enabled: it isn't enforced"];
 }
 
 /** Budgets are computed from usage records. One warning names all of them. */

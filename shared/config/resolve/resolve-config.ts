@@ -21,6 +21,7 @@ import { resolveAliases } from "./aliases.js";
 import {
   budgetWarnings,
   clusterWarnings,
+  enqueuedWarnings,
   providerWarnings,
   tokenRuleWarnings,
   variableWarnings,
@@ -161,6 +162,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
       enabled: values.rateLimitsEnabled,
       flushIntervalMs: values.flushIntervalMs,
       tokenWeights: values.tokenWeights,
+      enqueuedCaps: values.enqueuedCaps,
       rules,
       declaredAt,
     },
@@ -183,6 +185,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
       ...spansWarnings,
       ...warnings,
       ...tokenRuleWarnings(rules, values.usageEnabled),
+      ...enqueuedWarnings(values.enqueuedCaps, values.usageEnabled),
       ...budgetWarnings(budgets, values.usageEnabled),
       ...providerWarnings(rules, prices, [...names, ...mcpServers.map(({ name }) => name)]),
       ...clusterWarnings(config),

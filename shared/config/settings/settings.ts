@@ -18,6 +18,8 @@ import { clusterName, enginePassword, engineUrls, engineWord } from "../kinds/cl
 import {
   type DefaultModel,
   defaultModels,
+  type EnqueuedCap,
+  enqueuedCaps,
   hostNames,
   names,
   networks,
@@ -655,6 +657,15 @@ const ruleSettings = {
     example: "{ cached: 0.1, cache_write: 1.25 }",
     meaning:
       "How many tokens each kind of token counts as, for rules without token_weights of their own.",
+  }),
+  enqueuedCaps: setting<readonly EnqueuedCap[]>({
+    path: "rate_limits.max_enqueued_tokens",
+    env: "RATE_LIMITS_MAX_ENQUEUED_TOKENS",
+    kind: enqueuedCaps,
+    defaultValue: [],
+    example: "[/team=2000000]",
+    meaning:
+      "Most tokens that the unfinished batches of a user path, and of paths below it, may have. A batch that would exceed it gets 429.",
   }),
   budgetsEnabled: setting({
     path: "budgets.enabled",

@@ -402,3 +402,54 @@ t.test("what no client reads is looked up", async (t) => {
   end(id, lineOf("gpt-b", 3, 4));
   await settled("/unread", 7, url);
 });
+
+t.test(
+  "unfinished batches of a path hold their tokens, and give them back at their end",
+  async (t) => {
+    const own = makeSite(
+      t,
+      `${configured("background_lookup_seconds: 0")}rate_limits: { max_enqueued_tokens: [/cap=30] }\n`,
+      environment,
+    );
+    const ownDaemon = await own.startDaemon();
+    const { ready: url } = await own.startProxy();
+    const key = await issue("/cap/app", url);
+    // The file of each has 42 bytes, so 11 tokens.
+    const ids = [await submit(key, url), await submit(key, url)];
+    const asked = async (body: Json, headers = key.headers, path = "/v1/batches") => {
+      const response = await fetch(`${url}${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: JSON.stringify(body),
+      });
+      return { status: response.status, headers: response.headers, text: await response.text() };
+    };
+    const third = {
+      input_file_id: "file-1",
+      endpoint: "/v1/chat/completions",
+      completion_window: "24h",
+    };
+    files.set("file-1", '{"custom_id":"1","body":{"model":"gpt-b"}}');
+    const refused = await asked(third);
+    t.equal(refused.status, 429);
+    t.equal(refused.headers.get("retry-after"), "60");
+    t.match(refused.text, /30 enqueued tokens on \/cap is reached.*have 22, and this one has 11/);
+    await ownDaemon.kill("SIGKILL");
+    await own.startDaemon();
+    const asOperator = { ...byMaster, "x-sluice-user-path": "/cap/other" };
+    t.equal((await asked(third, asOperator)).status, 429, "also for the master key");
+    t.equal((await asked(third, { ...byMaster, "x-sluice-user-path": "/cape" })).status, 200);
+    const messages = { requests: [{ custom_id: "1", params: { model: "claude-b" } }] };
+    t.equal((await asked(messages, key.headers, "/v1/messages/batches")).status, 429);
+    t.match(await asked(third, key.headers, "/p/openai/v1/batches"), {
+      status: 403,
+      text: /can't be submitted by passthrough here/,
+    });
+    end(ids[0]!, null, "cancelled");
+    await get(`/v1/batches/${ids[0]}`, key.headers, url);
+    await until(
+      () => asked(third),
+      ({ status }) => status === 200,
+    );
+  },
+);

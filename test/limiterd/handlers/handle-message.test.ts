@@ -23,6 +23,8 @@ const ofCallers: readonly string[] = [
   "responses.pending",
   "responses.due",
   "responses.forget",
+  "batches.enqueue",
+  "batches.withdraw",
   "batches.settle",
   "explain",
   "usage.status",

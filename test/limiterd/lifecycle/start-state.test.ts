@@ -106,6 +106,7 @@ async function start(
         rateLimitsEnabled: enabled,
         budgetsEnabled: enabled,
         unpriced: "allow",
+        enqueuedCaps: [],
         usageEnabled,
         background: { lookMs: 60_000, waitMs: 86_400_000, max: 100 },
         quotaTemplatesEntitled: entitled,

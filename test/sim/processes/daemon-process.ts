@@ -147,6 +147,7 @@ export class DaemonProcess {
       tokenWeights: null,
       budgetsEnabled: true,
       unpriced: "allow" as const,
+      enqueuedCaps: [],
       inertReason: () => null,
       configFile: null,
       settingText: (path: string) => path,

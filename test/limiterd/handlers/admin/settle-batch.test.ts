@@ -138,3 +138,47 @@ t.test("wrong records settle nothing", async (t) => {
     t.match(await refusal(ask(daemon, "batches.settle", body)), { param });
   t.match(await pendingOf(daemon, "batch_1"), exactly([{ id: "batch_1" }]));
 });
+
+t.test("the unfinished batches of a path hold their tokens until they end", async (t) => {
+  const enqueuedCaps = [
+    { path: "/team", tokens: 250 },
+    { path: "/", tokens: 1000 },
+  ];
+  const first = startDaemon([], { enqueuedCaps });
+  const reserve = (daemon: TestDaemon, tokens: number, path = "/team/app"): Promise<unknown> =>
+    ask(daemon, "batches.enqueue", { user_path: path, tokens });
+  const over = (daemon: TestDaemon, tokens: number, path?: string): Promise<unknown> =>
+    refusal(reserve(daemon, tokens, path));
+  const atTeam = {
+    code: "rate_limit_exceeded",
+    status: 429,
+    message: /250 enqueued tokens on \/team/,
+  };
+  await reserve(first, 100, "/team");
+  t.match(await over(first, 151), atTeam, "also before the batch has an id");
+  await reserve(first, 150);
+  t.match(await over(first, 1), { message: /have 250, and this one has 1$/ });
+  await reserve(first, 700, "/team-alpha");
+  t.match(await over(first, 51, "/other"), { message: /1000 enqueued tokens on \// });
+  first.proxy("p").send(submission(1, "batch_1"));
+  await first.commit();
+  t.match(await over(first, 1), atTeam, "it is counted once");
+  await ask(first, "batches.withdraw", { user_path: "/team/app", tokens: 150 });
+  await reserve(first, 150);
+  const life = startDaemon([], { store: first.store.crash(), nowMs: first.nowMs, enqueuedCaps });
+  t.match(await over(life, 151), atTeam, "the batch is known after a crash");
+  await reserve(life, 150);
+  await asked(life, "batches.settle", { provider, id: "batch_1", records: [used("a", 1)] });
+  await reserve(life, 100);
+  life.nowMs += hourMs;
+  await reserve(life, 250);
+  for (const [body, param] of [
+    [null, "user_path"],
+    [{ user_path: "team", tokens: 1 }, "user_path"],
+    [{ user_path: "/team", tokens: -1 }, "tokens"],
+  ] as const)
+    for (const op of ["batches.enqueue", "batches.withdraw"] as const)
+      t.match(await refusal(ask(life, op, body)), { param });
+  const off = startDaemon([], { enqueuedCaps, usageEnabled: false });
+  await reserve(off, 10_000);
+});
