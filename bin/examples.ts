@@ -20,6 +20,10 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "sluice limits apply limits.yaml --dry-run --exit-code",
     "sluice limits apply limits.yaml --prune --yes",
   ],
+  "limits raise": [
+    "sluice limits raise /team --rpm 200 --for 2h --reason launch",
+    "sluice limits raise /team --period minute --end",
+  ],
   "limits delete": ["sluice limits delete /team --period minute"],
   "limits revert": ["sluice limits revert /team --period minute"],
   "limits reset": ["sluice limits reset /team --period minute", "sluice limits reset --all"],

@@ -2,6 +2,7 @@
  * Wires the daemon: store, memory, sockets, timers, and the order in which they start and stop. Not
  * here: decisions.
  */
+
 import { hash, randomInt, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { usageFlushMs as usageFlushMsDefault } from "../shared/bounds.js";
@@ -15,6 +16,7 @@ import { limiterMetrics } from "../shared/metrics/limiter-metrics.js";
 import { createProcessReading } from "../shared/metrics/process-reading.js";
 import { listen } from "../shared/socket/ipc.js";
 import { type InheritedSockets, noSockets } from "../shared/supervision/inherited-sockets.js";
+import { formatMillis } from "../shared/time.js";
 import { version } from "../shared/version.js";
 import type { Execution } from "../shared/wire/execution.js";
 import type { UnsupportedHello } from "../shared/wire/message-to-daemon.js";
@@ -23,6 +25,7 @@ import { startState } from "./lifecycle/start-state.js";
 import { startTimers } from "./lifecycle/start-timers.js";
 import { copyInProcess } from "./maintenance/copy-in-process.js";
 import { openSockets } from "./open-sockets.js";
+import type { RaiseNote } from "./raise-note.js";
 import { configuredText } from "./rules/stored-rule.js";
 import { shareWithHosts } from "./share-with-hosts.js";
 import type { DaemonState } from "./state.js";
@@ -227,6 +230,21 @@ async function openState(
         "a proxy sent an invalid usage record: the request is counted, the record dropped",
       ),
     onUnsupportedVersion: createUnsupportedVersionLog(log),
+    onRaise: ({ event, kind, limit, raise, endedBy }: RaiseNote) =>
+      log.info(
+        {
+          [kind === "rule_raises" ? "rule" : "budget"]: limit.id.replaceAll("\n", " "),
+          ...(raise.child === "" ? {} : { child: raise.child }),
+          ...(raise.maxRequests === null ? {} : { max_requests: raise.maxRequests }),
+          ...(raise.maxTokens === null ? {} : { max_tokens: raise.maxTokens }),
+          ...(raise.amountUsd === null ? {} : { amount: raise.amountUsd }),
+          until: formatMillis(raise.untilMs),
+          by: raise.by,
+          reason: raise.reason,
+          ...(endedBy === undefined ? {} : { ended_by: endedBy }),
+        },
+        raiseTexts[event],
+      ),
     onLimitsApplied: (counts: LimitCounts) => log.info({ ...counts }, "a limits file was applied"),
     measures: {
       monoMs: () => performance.now(),
@@ -257,6 +275,12 @@ async function openState(
     uptime: { boot: hostBoot(), upMs: Number(process.hrtime.bigint() / 1_000_000n) },
   });
 }
+
+const raiseTexts: Readonly<Record<RaiseNote["event"], string>> = {
+  raised: "a limit was raised",
+  ended: "a raise has ended",
+  "ended early": "a raise was ended early",
+};
 
 const fillTexts: Readonly<Record<StoreFill, string>> = {
   near: "the store holds 80 % of usage.max_store_bytes",

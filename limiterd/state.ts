@@ -28,6 +28,7 @@ import type { KeyRing } from "./keys/key-ring.js";
 import type { SessionTable } from "./keys/session-table.js";
 import type { ObjectOwners } from "./objects/object-owners.js";
 import type { PeerState, Proxies } from "./peer.js";
+import type { RaiseNote } from "./raise-note.js";
 import type { BackTests } from "./rules/back-tests/back-tests.js";
 import type { RecentRefusals } from "./rules/recent-refusals.js";
 import type { RuleBook } from "./rules/rule-book.js";
@@ -133,6 +134,8 @@ export interface DaemonState {
   readonly onUnsupportedVersion: (hello: UnsupportedHello) => void;
   /** Called when a file of limits has changed something, for the log. */
   readonly onLimitsApplied: (counts: LimitCounts) => void;
+  /** Called when a limit is raised, and when a raise ends, for the log. */
+  readonly onRaise: (note: RaiseNote) => void;
   readonly counts: DaemonCounts;
   readonly measures: DaemonMeasures;
   /** Why the store can't be written, as announced to the proxies; usually null. */

@@ -95,6 +95,12 @@ export const userPathSegmentsMax = 32;
 export const subjectBytesMax = 512;
 /** One hundred years: the bounds of a window must be printable dates. */
 export const periodSecondsMax = 3_153_600_000;
+/** 31 days: a longer raise is a change of the rule or budget. */
+export const raiseSecondsMax = 2_678_400;
+/** Raises of one rule or budget, most of them of children: each verdict on it looks at all. */
+export const raisesPerLimitMax = 100;
+/** Bytes of the reason of a raise, and of who raised it; all raises are in memory. */
+export const raiseReasonBytesMax = 256;
 /** Targets of one admission: they share one frame. */
 export const candidatesMax = 64;
 /** Items in one page of a list: 200 rules take the daemon about 2 ms. */

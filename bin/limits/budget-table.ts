@@ -7,7 +7,15 @@ import { spentElsewhereText } from "../../shared/usage/hosts-text.js";
 import { plainUsd } from "../text/number-text.js";
 import { type Column, renderTable } from "../text/table.js";
 import type { LimitList, Listed } from "./list-limits.js";
-import { isTemplate, overrideLines, sourceText, subjectText, untilReset } from "./rule-table.js";
+import {
+  isTemplate,
+  overrideLines,
+  raisedValue,
+  raiseLines,
+  sourceText,
+  subjectText,
+  untilReset,
+} from "./rule-table.js";
 
 /** The columns that every table of budgets has. */
 export function budgetColumns(nowMs: number): readonly Column<Listed>[] {
@@ -43,6 +51,7 @@ export function renderBudgets({ items, serverTime }: LimitList): string {
   const reasons = new Set(items.flatMap(({ inert }) => (typeof inert === "string" ? [inert] : [])));
   return [
     renderTable(columns, items),
+    ...raiseLines(items),
     ...spentElsewhereLines(items),
     ...[...reasons].map((reason) => `inert: ${reason}`),
     ...overrideLines(items, {
@@ -65,7 +74,9 @@ export function spentElsewhereLines(budgets: readonly Listed[]): readonly string
 }
 
 /** With what was carried over. */
-function amountText({ amount, carried_over: carried }: Listed): string {
+function amountText(budget: Listed): string {
+  const { carried_over: carried } = budget;
+  const amount = raisedValue(budget, "amount");
   return typeof carried === "number" && carried > 0 && typeof amount === "number"
     ? `${plainUsd(amount)} + ${plainUsd(carried)}`
     : plainUsd(amount);

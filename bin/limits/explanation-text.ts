@@ -7,7 +7,7 @@ import { formatDuration } from "../text/duration.js";
 import { withCurrency } from "../text/number-text.js";
 import { type Column, renderFields, renderTable } from "../text/table.js";
 import { budgetColumns, spentElsewhereLines } from "./budget-table.js";
-import { inertLines, ruleColumns } from "./rule-table.js";
+import { inertLines, raiseLines, ruleColumns } from "./rule-table.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -62,6 +62,7 @@ export function renderExplanation(explanation: Fields): string {
     met.length === 0 ? "no rule applies" : renderTable(columnsOfRules(nowMs), met),
     ...(accounts.length === 0 ? [] : [renderTable(columnsOfBudgets(nowMs), accounts)]),
     ...spentElsewhereLines(accounts),
+    ...raiseLines([...met, ...accounts]),
     ...inertLines(met),
   ].join("\n");
 }

@@ -21,6 +21,8 @@ export interface LimitKind<S extends string> extends ListOf {
   readonly ops: {
     readonly put: AdminOp;
     readonly delete: AdminOp;
+    readonly raise: AdminOp;
+    readonly endRaise: AdminOp;
     readonly resetOne: AdminOp;
     readonly resetAll: AdminOp;
   };
@@ -43,6 +45,8 @@ export const ruleKind: LimitKind<Scope> = {
   ops: {
     put: "rate-limits.put",
     delete: "rate-limits.delete",
+    raise: "rate-limits.raise",
+    endRaise: "rate-limits.end-raise",
     resetOne: "rate-limits.reset-one",
     resetAll: "rate-limits.reset",
   },
@@ -63,6 +67,8 @@ export const budgetKind: LimitKind<BudgetScope> = {
   ops: {
     put: "budgets.put",
     delete: "budgets.delete",
+    raise: "budgets.raise",
+    endRaise: "budgets.end-raise",
     resetOne: "budgets.reset-one",
     resetAll: "budgets.reset",
   },

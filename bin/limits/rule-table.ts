@@ -45,6 +45,7 @@ export function renderRules({ items, serverTime }: LimitList): string {
   ];
   return [
     renderTable(columns, items),
+    ...raiseLines(items),
     ...inertLines(items),
     ...overrideLines(items, { command: "limits", declaredText: capsText }),
   ].join("\n");
@@ -127,6 +128,37 @@ export function sourceText(item: Listed): string {
   return `${source} ${file ?? within}`;
 }
 
+/** A line for each raise: the raised values, until when, by whom and why. */
+export function raiseLines(items: readonly Listed[]): readonly string[] {
+  const lines = items.flatMap((item) =>
+    raisesOf(item).map((raise) => {
+      const { subject, max_requests: requests, max_tokens: tokens, amount } = raise;
+      const values = [
+        ...(typeof requests === "number" ? [`${requests} requests`] : []),
+        ...(typeof tokens === "number" ? [`${tokens} tokens`] : []),
+        ...(typeof amount === "number" ? [plainUsd(amount)] : []),
+      ];
+      const limit = `${String(item["scope"])} ${nameOf({ ...item, subject })} ${String(item["period_label"])}`;
+      return `raised: ${limit}: ${values.join(" and ")} until ${String(raise["until"])}, by ${String(raise["by"])}: ${String(raise["reason"])}`;
+    }),
+  );
+  return [...new Set(lines)];
+}
+
+function raisesOf({ raises }: Listed): readonly Listed[] {
+  return Array.isArray(raises) ? raises.filter(isObject) : [];
+}
+
+/** A cap or an amount, with the raises that apply to the item. */
+export function raisedValue(item: Listed, field: string): unknown {
+  const values = raisesOf(item)
+    .filter(({ subject }) => subject === item["subject"] || subject === item["template"])
+    .map((raise) => raise[field]);
+  return [item[field], ...values].reduce((a, b) =>
+    typeof a === "number" && typeof b === "number" ? Math.max(a, b) : a,
+  );
+}
+
 /** A line for each inert rule, with the reason. */
 export function inertLines(rules: readonly Listed[]): readonly string[] {
   const lines = rules.flatMap((rule) => {
@@ -172,7 +204,8 @@ function isConcurrent(rule: Listed): boolean {
 
 /** `12/100`; `banned` for a cap of 0, `-` without a cap, and `-/100` without a counter. */
 function usedOf(rule: Listed, usedField: string, capField: string): string {
-  const { [usedField]: used, [capField]: cap } = rule;
+  const used = rule[usedField];
+  const cap = raisedValue(rule, capField);
   if (typeof cap !== "number") return "-";
   if (cap === 0) return "banned";
   return `${isTemplate(rule) || typeof used !== "number" ? "-" : used}/${cap}`;

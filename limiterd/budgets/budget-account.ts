@@ -2,6 +2,7 @@
 
 import { amountSum, type BudgetDefinition } from "../../shared/domain/budget.js";
 import type { MoneySum } from "../../shared/domain/money.js";
+import { type Raise, raisedAmount } from "../../shared/domain/raise.js";
 import type { DeclaredAt, RuleSource } from "../../shared/domain/rule.js";
 import { append } from "../../shared/long-lists.js";
 import { countedFrom, type PeriodBounds, unknownBounds } from "./budget-period.js";
@@ -112,6 +113,8 @@ export interface Budget {
   previousStartMs: number;
   /** Where the configuration declares it; null if it doesn't, or if the place isn't known. */
   declaredAt: DeclaredAt | null;
+  /** Null: its amount is that of the definition. */
+  raises: readonly Raise[] | null;
 }
 
 /** The other hosts that share the budgets. Only `refresh` waits for them. */
@@ -178,9 +181,24 @@ export function newBudget(
     bounds: unknownBounds,
     previousStartMs: 0,
     declaredAt: null,
+    raises: null,
   };
   if (!definition.perChild) budget.own = newAccount(budget, "");
   return budget;
+}
+
+/** The amount that applies to an account at a moment, in US dollars. */
+export function amountUsdAt({ budget, child }: Account, nowMs: number): number {
+  const { definition, raises } = budget;
+  return raises === null
+    ? definition.amountUsd
+    : raisedAmount(definition.amountUsd, raises, child, nowMs);
+}
+
+/** As `amountUsdAt`, in the form that spend is compared with. */
+export function amountAt(account: Account, nowMs: number): MoneySum {
+  const { amount, raises } = account.budget;
+  return raises === null ? amount : amountSum(amountUsdAt(account, nowMs));
 }
 
 /** Returns the account after applying the resets of its budget. */

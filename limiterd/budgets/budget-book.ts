@@ -66,6 +66,8 @@ export class BudgetBook {
   readonly #resets = new Map<string, KnownResets>();
   /** The spend of the last two hours, for forecasts. */
   readonly recent = new RecentSpend();
+  /** The budgets with raises. */
+  readonly raised = new Set<Budget>();
   /** The ids of budgets that say `unpriced: refuse`. */
   readonly refusing = new Set<string>();
   #dirty: Account[] = [];
@@ -165,6 +167,7 @@ export class BudgetBook {
     this.#budgets.delete(budget.id);
     this.#sorted.remove(budget);
     this.refusing.delete(budget.id);
+    this.raised.delete(budget);
   }
 
   find(key: BudgetKey): Budget | null {

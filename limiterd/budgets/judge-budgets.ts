@@ -14,7 +14,7 @@ import {
 } from "../../shared/domain/money.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
-import type { Account } from "./budget-account.js";
+import { type Account, amountAt, amountUsdAt } from "./budget-account.js";
 import type { BudgetBook } from "./budget-book.js";
 import { countedFrom, countsUntil } from "./budget-period.js";
 import { findPeriod, type PeriodSpend } from "./spend.js";
@@ -184,7 +184,8 @@ function counted(
  * budget, when enough slices stop counting.
  */
 export function roomAt(book: BudgetMatching, account: Account, nowMs: number): number {
-  const { definition, amount } = account.budget;
+  const { definition } = account.budget;
+  const amount = amountAt(account, nowMs);
   const { startMs, endMs } = book.boundsOf(account.budget, nowMs);
   if (definition.rolling !== true) return endMs;
   const newestFirst = [
@@ -218,10 +219,10 @@ export function carriedOver(book: BudgetMatching, account: Account, nowMs: numbe
   };
 }
 
-/** The amount of the running period, with what was carried over. */
+/** The amount of the running period, with raises and what was carried over. */
 function amountOf(book: BudgetMatching, account: Account, nowMs: number): MoneySum {
-  const { amount, definition } = account.budget;
-  if (definition.rollover === undefined) return amount;
+  const amount = amountAt(account, nowMs);
+  if (account.budget.definition.rollover === undefined) return amount;
   const sum = { ...amount };
   addSum(sum, carriedOver(book, account, nowMs));
   return sum;
@@ -229,7 +230,8 @@ function amountOf(book: BudgetMatching, account: Account, nowMs: number): MoneyS
 
 /** As `amountOf`, in US dollars. */
 export function amountUsdOf(book: BudgetMatching, account: Account, nowMs: number): number {
-  const { amountUsd, rollover } = account.budget.definition;
+  const { rollover } = account.budget.definition;
+  const amountUsd = amountUsdAt(account, nowMs);
   return rollover === undefined ? amountUsd : amountUsd + sumUsd(carriedOver(book, account, nowMs));
 }
 

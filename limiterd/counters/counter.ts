@@ -3,6 +3,7 @@
  * the rule, or one for each direct child of a template. Not here: how rules are found
  * (`rules/rule-book.ts`) and how children are stored in memory (`children.ts`).
  */
+import { type Raise, raisedCaps } from "../../shared/domain/raise.js";
 import {
   type DeclaredAt,
   type Measure,
@@ -78,6 +79,8 @@ export class Rule {
   retired: readonly ChildCounters[] = noChildren;
   /** Where the configuration declares it; null if it doesn't, or if the place isn't known. */
   declaredAt: DeclaredAt | null = null;
+  /** Null: its caps are those of the definition. */
+  raises: readonly Raise[] | null = null;
 
   /** `id`: the rule's id if the caller has it, which avoids a new text. */
   constructor(
@@ -204,6 +207,26 @@ export class Counter {
         ? `/${this.child}`
         : `${subject}/${this.child}`;
   }
+}
+
+/** The caps that apply to a rule's own counter (empty), or to a child's, at a moment. */
+export function capsAt(
+  { definition, raises }: Pick<Rule, "definition" | "raises">,
+  child: string,
+  nowMs: number,
+): Pick<RuleDefinition, "maxRequests" | "maxTokens"> {
+  return raises === null ? definition : raisedCaps(definition, raises, child, nowMs);
+}
+
+/**
+ * The caps that apply to a counter now. Hosts that share it go by the engine's clock, so that a
+ * raise ends on all of them at the same moment.
+ */
+export function capsOf(counter: Counter, nowMs: number): ReturnType<typeof capsAt> {
+  const { rule, child } = counter;
+  return rule.raises === null
+    ? rule.definition
+    : capsAt(rule, child, shareOf(counter)?.timeMs(nowMs) ?? nowMs);
 }
 
 /** The share of a counter; null if no other host counts in it. */

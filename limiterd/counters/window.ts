@@ -28,6 +28,8 @@ export interface CounterShare {
   waitOfTokens(own: Window, cap: number, nowMs: number): number;
   /** Whether a gauge with this many requests of this host in flight is full. */
   isFull(inFlight: number, cap: number): boolean;
+  /** The engine's time; `ownNowMs` while it isn't known. */
+  timeMs(ownNowMs: number): number;
   /** Notes a counted request, with or without a granted unit. */
   counted(own: Window): void;
   /** Takes back a request that was counted in this batch of the journal. */

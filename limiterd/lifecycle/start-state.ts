@@ -21,9 +21,11 @@ import type { HashKey } from "../counters/child-name.js";
 import { DeclaredLimits } from "../declared-limits.js";
 import { findInertRules, inertOnes } from "../handlers/admin/daemon-status.js";
 import { announce, noteStoreState } from "../handlers/announcements/announce.js";
+import { restoreRaises } from "../handlers/definitions/apply-raises.js";
 import { HeldLimitFiles } from "../handlers/limit-files/held-limit-files.js";
 import { SessionTable } from "../keys/session-table.js";
 import { ObjectOwners } from "../objects/object-owners.js";
+import type { RaiseNote } from "../raise-note.js";
 import { BackTests } from "../rules/back-tests/back-tests.js";
 import { createRecentRefusals } from "../rules/recent-refusals.js";
 import {
@@ -68,6 +70,8 @@ interface StartPorts extends LaterPorts {
   onAccountsLoaded?(): void;
   /** Called for each inert rule and budget, at the start and when one is written. */
   onInert(inert: Inert): void;
+  /** Called when a limit is raised, and when a raise ends, for the log. */
+  onRaise(note: RaiseNote): void;
   /** Called with the stored templates if the entitlement for them is missing. */
   onUnentitled(templates: readonly string[]): void;
   /** Called when the store can't be read: the daemon must exit immediately. */
@@ -121,6 +125,7 @@ export async function startState(
     onDroppedRecord,
     onUnsupportedVersion,
     onLimitsApplied,
+    onRaise,
     measures: measurePorts,
     yieldToEventLoop,
     wallMs,
@@ -158,6 +163,7 @@ export async function startState(
     },
     nowMs,
   );
+  const raiseChanges = restoreRaises(store, { book: restored.book, budgets }, nowMs);
   const pending = new PendingResponses(settings.background);
   pending.restore(store, nowMs);
   const repricing = new Repricing(store);
@@ -224,6 +230,7 @@ export async function startState(
     onDroppedRecord,
     onUnsupportedVersion,
     onLimitsApplied,
+    onRaise,
     counts: newCounts(),
     measures,
     storeFailing: null,
@@ -238,6 +245,7 @@ export async function startState(
     ...identity.changes,
     ...noted.changes,
     ...budgetChanges,
+    ...raiseChanges,
     ...incomplete.map(budgetChange),
   ]);
   loadAccounts(state)

@@ -11,6 +11,7 @@ import {
 } from "../../shared/bounds.js";
 import { endReconnectGrace } from "../handlers/accept-hello.js";
 import { closeTimedOutPeers } from "../handlers/connection.js";
+import { endRaises } from "../handlers/definitions/apply-raises.js";
 import { keyChange } from "../keys/stored-key.js";
 import type { DaemonState } from "../state.js";
 import { createStoreSize, type LargestTables, type StoreFill } from "../store/store-size.js";
@@ -129,6 +130,7 @@ export function startTimers(
       // An empty commit reports the missing file even if nothing else is written.
       if (!state.store.isInPlace()) void state.writer.tryWrite([]);
       closeTimedOutPeers(state, ports.nowMs());
+      endRaises(state, ports.nowMs());
       sweepDenials(state, ports.nowMs());
       sweepObjects(state, ports.nowMs());
       flushKeyUses(state);

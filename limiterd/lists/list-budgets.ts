@@ -16,7 +16,7 @@ import { calendarBody } from "../../shared/domain/budget-calendar.js";
 import { modelsField } from "../../shared/domain/limited-models.js";
 import { firstAfter } from "../../shared/long-lists.js";
 import { formatMillis, formatSeconds } from "../../shared/time.js";
-import { type Account, type Budget, startOf } from "../budgets/budget-account.js";
+import { type Account, amountUsdAt, type Budget, startOf } from "../budgets/budget-account.js";
 import type { PeriodBounds } from "../budgets/budget-period.js";
 import {
   accountWaitSeconds,
@@ -35,6 +35,7 @@ import {
   placed,
   sources,
 } from "./list-query.js";
+import { raisesField } from "./raise-items.js";
 import { forecastField, hasUsage, money, refreshOthers } from "./spend/budget-money.js";
 
 /** The filters of the list. */
@@ -133,6 +134,7 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number): BudgetItem
     last_reset_at: resetAtMs === null ? null : formatSeconds(resetAtMs),
     ...(budget.own === null ? {} : forecastField(state, budget.own, nowMs)),
     has_usage: budget.own !== null && hasUsage(state.budgets, budget.own, nowMs),
+    ...raisesField(budget, nowMs),
     ...(inert === null ? {} : { inert }),
     source: budget.source,
     ...declared(budget, { file: state.settings.configFile, section: "budgets" }),
@@ -208,8 +210,8 @@ function met(
 }
 
 function statusOf(state: DaemonState, account: Account, nowMs: number): BudgetStatus {
-  const { scope, periodSeconds, perChild, amountUsd, unpriced, models, rolling } =
-    account.budget.definition;
+  const { budget, child } = account;
+  const { scope, periodSeconds, perChild, unpriced, models, rolling } = budget.definition;
   const { startMs, endMs } = shownBounds(state, account.budget, nowMs);
   const resetMs = roomAt(state.budgets, account, nowMs) - nowMs;
   const inert = budgetsInert(state.settings.usageEnabled);
@@ -218,7 +220,7 @@ function statusOf(state: DaemonState, account: Account, nowMs: number): BudgetSt
     subject: account.subject,
     ...(scope === "user_path" ? { user_path: account.subject } : {}),
     per_child: perChild,
-    amount: amountUsd,
+    amount: amountUsdAt(account, nowMs),
     ...(unpriced === undefined ? {} : { unpriced }),
     ...money(state, account, nowMs),
     exceeded: isExceeded(state.budgets, account, nowMs),
@@ -230,6 +232,7 @@ function statusOf(state: DaemonState, account: Account, nowMs: number): BudgetSt
     period_end: formatSeconds(endMs),
     resets_in_seconds: Math.max(1, Math.ceil(resetMs / 1000)),
     ...forecastField(state, account, nowMs),
+    ...raisesField(budget, nowMs, child),
     ...(inert === null ? {} : { inert }),
   };
 }

@@ -3,6 +3,9 @@
  * (docs/reference/admin-api.md). Reading changes nothing.
  */
 import type { ChildItem, ChildList } from "../../shared/api/rule-item.js";
+import { subjectWithModels } from "../../shared/domain/limited-models.js";
+import { periodLabel, type RuleKey } from "../../shared/domain/rule.js";
+import { type Failure, failure } from "../../shared/error-code.js";
 import { formatMillis } from "../../shared/time.js";
 import type { ChildCounters, Counter, Rule } from "../counters/counter.js";
 import { countersOf } from "../rules/rule-book.js";
@@ -61,4 +64,13 @@ function childItem(counter: Counter, nowMs: number): ChildItem {
     ...liveCounts(countersOf(counter), nowMs),
     used_ratio: usedRatio(countersOf(counter), nowMs),
   };
+}
+
+export function unknownRule(key: RuleKey): Failure {
+  return failure("rate_limit_not_found", `no ${nameOfRule(key)}`);
+}
+
+/** A rule's name in messages to clients: `minute rule on user_path /team`. */
+export function nameOfRule(key: RuleKey): string {
+  return `${periodLabel(key.periodSeconds)} rule on ${key.scope} ${subjectWithModels(key)}`;
 }

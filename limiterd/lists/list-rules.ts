@@ -17,7 +17,7 @@ import {
 } from "../../shared/domain/rule.js";
 import { firstAfter } from "../../shared/long-lists.js";
 import { formatMillis, formatSeconds } from "../../shared/time.js";
-import type { Counter, Rule } from "../counters/counter.js";
+import { type Counter, capsAt, type Rule } from "../counters/counter.js";
 import { estimateRequests, rollWindow, secondsToCaps, slidingTokens } from "../counters/window.js";
 import type { DeclaredLimits } from "../declared-limits.js";
 import { countersOf, type RuleBook, type RuleCounters } from "../rules/rule-book.js";
@@ -32,6 +32,7 @@ import {
   placed,
   sources,
 } from "./list-query.js";
+import { raisesField } from "./raise-items.js";
 
 interface ListOptions {
   readonly nowMs: number;
@@ -115,6 +116,7 @@ function listItem(book: RuleBook, rule: Rule, options: ListOptions): RuleItem {
     ...(rule.own === null
       ? { requests_used: 0, tokens_used: 0, in_flight: 0 }
       : liveCounts(countersOf(rule.own), nowMs)),
+    ...raisesField(rule, nowMs),
     ...(inert === null ? {} : { inert }),
     source: rule.source,
     ...declared(rule, { file, section: "rate_limits" }),
@@ -158,11 +160,11 @@ export function usedRatio({ counter, parts }: RuleCounters, nowMs: number): numb
 }
 
 function ratioOfCounter(counter: Counter, ownNowMs: number): number {
-  const { rule } = counter;
-  const { maxRequests, maxTokens } = rule.definition;
-  if (maxRequests === 0) return 0;
+  const { rule, child } = counter;
   rollWindow(counter.window, rule.periodMs, ownNowMs);
   const { window, inFlight, nowMs } = countsOf(counter, ownNowMs);
+  const { maxRequests, maxTokens } = capsAt(rule, child, nowMs);
+  if (maxRequests === 0) return 0;
   if (rule.periodMs === 0) return inFlight / maxRequests!;
   return Math.max(
     maxRequests === null ? 0 : estimateRequests(window, rule.periodMs, nowMs) / maxRequests,
@@ -172,10 +174,10 @@ function ratioOfCounter(counter: Counter, ownNowMs: number): number {
 
 /** The counts of a counter with the API's names. Rolls the window to now. */
 export function liveCounts({ counter, parts }: RuleCounters, ownNowMs: number): RuleCounts {
-  const { rule } = counter;
-  const { maxRequests, maxTokens } = rule.definition;
+  const { rule, child } = counter;
   rollWindow(counter.window, rule.periodMs, ownNowMs);
   const { window, inFlight, nowMs } = countsOf(counter, ownNowMs);
+  const { maxRequests, maxTokens } = capsAt(rule, child, nowMs);
   if (rule.periodMs === 0) {
     return {
       requests_used: inFlight,
@@ -206,10 +208,10 @@ export function liveCounts({ counter, parts }: RuleCounters, ownNowMs: number): 
 function secondsToFirst(counters: readonly Counter[], ownNowMs: number): number | null {
   let first: number | null = null;
   for (const counter of counters) {
-    const { periodMs, definition } = counter.rule;
+    const { rule, child } = counter;
     if (ratioOfCounter(counter, ownNowMs) >= 1) return null;
     const { window, nowMs } = countsOf(counter, ownNowMs);
-    const seconds = secondsToCaps(window, periodMs, nowMs, definition);
+    const seconds = secondsToCaps(window, rule.periodMs, nowMs, capsAt(rule, child, nowMs));
     if (seconds !== null && (first === null || seconds < first)) first = seconds;
   }
   return first;

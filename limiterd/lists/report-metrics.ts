@@ -9,6 +9,7 @@ import { measures, periodLabel } from "../../shared/domain/rule.js";
 import { limiterMetrics } from "../../shared/metrics/limiter-metrics.js";
 import type { MetricsAnswer, ReportedSeries } from "../../shared/metrics/metrics-answer.js";
 import { amountUsdOf } from "../budgets/judge-budgets.js";
+import { capsOf } from "../counters/counter.js";
 import type { ManagedKey } from "../keys/key-ring.js";
 import { countersOf } from "../rules/rule-book.js";
 import type { DaemonState } from "../state.js";
@@ -190,7 +191,8 @@ function ruleSeries({ book }: DaemonState, max: number, nowMs: number): LimitSer
     // Skip rules that are left out, because reading `own` would create their counters.
     if (listed.definition.perChild || rules++ >= max) continue;
     const { definition, own } = book.fresh(listed);
-    const { scope, periodSeconds, maxRequests, maxTokens, measureCaps } = definition;
+    const { scope, periodSeconds, measureCaps } = definition;
+    const { maxRequests, maxTokens } = capsOf(own!, nowMs);
     const names = [scope, subjectWithModels(definition), periodLabel(periodSeconds)];
     const counts = liveCounts(countersOf(own!), nowMs);
     const add = (dimension: string, used: number, limit: number | null): void => {

@@ -15,7 +15,7 @@ import {
   type Dimension,
 } from "../../shared/domain/verdict.js";
 import { type BudgetMatching, judgeBudgets, judgeTargetBudgets } from "../budgets/judge-budgets.js";
-import { type Counter, isNewChild, shareOf } from "../counters/counter.js";
+import { type Counter, capsOf, isNewChild, shareOf } from "../counters/counter.js";
 import { rollWindow, waitForRequests, waitForTokens } from "../counters/window.js";
 import { hasWindow, inOrder, type Matching } from "./rule-book.js";
 
@@ -191,7 +191,7 @@ export function longestBreach(
 ): FoundBreach | null {
   let longest: FoundBreach | null = null;
   for (const counter of counters) {
-    const { maxRequests, maxTokens } = counter.rule.definition;
+    const { maxRequests, maxTokens } = capsOf(counter, options.nowMs);
     if (maxRequests === 0) {
       if (isLonger(bannedWaitSeconds, longest))
         longest = { counter, dimension: "banned", cap: 0, waitSeconds: bannedWaitSeconds };
@@ -208,7 +208,7 @@ export function longestBreach(
       continue;
     }
     if (counter.rule.periodMs === 0) {
-      if (isFull(counter) && isLonger(1, longest))
+      if (isFull(counter, options) && isLonger(1, longest))
         longest = { counter, dimension: "concurrent", cap: maxRequests!, waitSeconds: 1 };
       continue;
     }
@@ -233,9 +233,9 @@ function isLonger(waitSeconds: number, longest: FoundBreach | null): boolean {
 }
 
 /** Whether a gauge of requests in flight has reached its cap. */
-export function isFull(counter: Counter): boolean {
-  const { rule, inFlight } = counter;
-  const cap = rule.definition.maxRequests!;
+export function isFull(counter: Counter, { nowMs }: Pick<BreachOptions, "nowMs">): boolean {
+  const { inFlight } = counter;
+  const cap = capsOf(counter, nowMs).maxRequests!;
   const share = shareOf(counter);
   return share === null ? inFlight >= cap : share.isFull(inFlight, cap);
 }
@@ -245,7 +245,7 @@ export function isFull(counter: Counter): boolean {
  */
 export function waitOfRequests(counter: Counter, { nowMs }: BreachOptions): number {
   const { rule, window } = counter;
-  const { maxRequests } = rule.definition;
+  const { maxRequests } = capsOf(counter, nowMs);
   if (maxRequests === null) return 0;
   const share = shareOf(counter);
   if (share !== null) return share.waitOfRequests(window, maxRequests, nowMs);
@@ -257,7 +257,7 @@ export function waitOfRequests(counter: Counter, { nowMs }: BreachOptions): numb
  */
 export function waitOfTokens(counter: Counter, { nowMs, tokensEnforced }: BreachOptions): number {
   const { rule, window } = counter;
-  const { maxTokens } = rule.definition;
+  const { maxTokens } = capsOf(counter, nowMs);
   if (maxTokens === null || !tokensEnforced) return 0;
   const share = shareOf(counter);
   if (share !== null) return share.waitOfTokens(window, maxTokens, nowMs);

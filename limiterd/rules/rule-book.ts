@@ -51,6 +51,8 @@ export class RuleBook {
   sharesOf = (_rule: Rule): Rule["shares"] => null;
   /** Called when a rule becomes shared or host-only. */
   shareAnew = (_rule: Rule): void => {};
+  /** The rules with raises. */
+  readonly raised = new Set<Rule>();
   #version = 0;
   /** How often all rules were reset, and the lsn of the last time. */
   #resets = 0;
@@ -330,6 +332,7 @@ export class RuleBook {
   #remove(rule: Rule): void {
     this.ruleSet.remove(rule);
     this.#index.remove(rule);
+    this.raised.delete(rule);
     this.#version++;
     this.#templates.remove(rule);
     for (const part of rule.parts) this.#removePart(part);

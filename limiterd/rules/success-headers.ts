@@ -4,7 +4,7 @@
  */
 import type { Measure } from "../../shared/domain/rule.js";
 import type { Left, SuccessHeaders } from "../../shared/domain/verdict.js";
-import type { Counter } from "../counters/counter.js";
+import { type Counter, capsAt } from "../counters/counter.js";
 import { estimateRequests, type SharedView, slidingTokens } from "../counters/window.js";
 import type { BreachOptions } from "./judge.js";
 
@@ -23,7 +23,7 @@ export function headersOfCounters(
     const { rule } = counter;
     if (rule.periodMs === 0) continue;
     const { window, nowMs } = countsOf(counter, ownNowMs);
-    const { maxRequests, maxTokens } = rule.definition;
+    const { maxRequests, maxTokens } = capsAt(rule, counter.child, nowMs);
     if (maxRequests !== null) {
       const remaining = Math.max(0, maxRequests - estimateRequests(window, rule.periodMs, nowMs));
       if (requests === null || remaining < requests.remaining)

@@ -7,7 +7,6 @@
 import { farPeriodMs, farReserveMs, renewMs } from "../bounds.js";
 import { type Halves, rollHalves } from "../cluster/halves.js";
 import type { CounterTotals } from "../cluster/shared-limits.js";
-import type { Rule } from "../counters/counter.js";
 import { estimateRequests, newWindow } from "../counters/window.js";
 
 /**
@@ -18,14 +17,15 @@ const partLeft = 1 / 4;
 
 /** The requests left of a counter according to an answer; infinite without a cap and for gauges. */
 export function requestsLeft(
-  { periodMs, definition }: Pick<Rule, "periodMs" | "definition">,
+  periodMs: number,
+  { maxRequests }: { readonly maxRequests: number | null },
   { nowMs, window, totals }: CounterTotals,
 ): number {
-  if (periodMs === 0 || definition.maxRequests === null) return Number.POSITIVE_INFINITY;
+  if (periodMs === 0 || maxRequests === null) return Number.POSITIVE_INFINITY;
   const counted = newWindow(periodMs, window * periodMs);
   counted.currentRequests = totals.requests;
   counted.previousRequests = totals.requestsBefore;
-  return definition.maxRequests - estimateRequests(counted, periodMs, nowMs);
+  return maxRequests - estimateRequests(counted, periodMs, nowMs);
 }
 
 export class CapDistance {

@@ -24,6 +24,8 @@ export class ClusterTurn<Share extends Unsure = Unsure> {
   readonly failureMode: ClusterFailureMode;
   /** On the monotonic clock. */
   monoMs = 0;
+  /** The wall clock, for raises while the engine's clock isn't known. */
+  wallMs: () => number = () => 0;
   /** The open batch of the journal. */
   lsn = 0;
   /** The number of hosts, including this one. */

@@ -15,7 +15,7 @@ import {
   tokensFreshMs,
 } from "../bounds.js";
 import type { CounterTotals, SyncQuestion, SyncReply } from "../cluster/shared-limits.js";
-import type { Rule } from "../counters/counter.js";
+import { capsAt, type Rule } from "../counters/counter.js";
 import {
   type CounterShare,
   estimateRequests,
@@ -116,8 +116,16 @@ export class Share implements CounterShare {
     return this.#capNow < this.#cap;
   }
 
+  get #caps(): ReturnType<typeof capsAt> {
+    const { rule, child } = this;
+    // Without raises the time doesn't matter.
+    return rule.raises === null
+      ? rule.definition
+      : capsAt(rule, child, this.timeMs(this.#turn.wallMs()));
+  }
+
   get #capNow(): number {
-    return this.rule.definition.maxRequests ?? never;
+    return this.#caps.maxRequests ?? never;
   }
 
   /** The rule's generation, as known to this host. */
@@ -193,6 +201,10 @@ export class Share implements CounterShare {
   /** The part of the cap that this host may use on its own. */
   #localCap(cap: number): number {
     return Math.max(1, Math.floor(cap / this.#turn.hosts));
+  }
+
+  timeMs(ownNowMs: number): number {
+    return this.units.engineMs(this.#turn.monoMs) ?? ownNowMs;
   }
 
   look(): void {
@@ -315,7 +327,7 @@ export class Share implements CounterShare {
   question({ window: own, inFlight }: OwnCounts, seq: number, isLast = false): SyncQuestion {
     const { monoMs, lsn, hosts } = this.#turn;
     const { rule, child, units } = this;
-    const { maxRequests } = rule.definition;
+    const { maxRequests } = this.#caps;
     const isGauge = rule.periodMs === 0;
     assert(this.#asked === null, "one question about a counter at a time");
     units.pass(monoMs, lsn);
@@ -373,7 +385,13 @@ export class Share implements CounterShare {
     this.slots.granted(question.slots.inUse, slotsGranted, exchange.sentMonoMs);
     this.slots.seen(reply.totals.slots, settling);
     // Other hosts have used much meanwhile and may need the units held here: give them back soon.
-    if (this.demand.isMuch(this.units.held, requestsLeft(this.rule, reply), this.#turn.hosts))
+    if (
+      this.demand.isMuch(
+        this.units.held,
+        requestsLeft(this.rule.periodMs, this.#caps, reply),
+        this.#turn.hosts,
+      )
+    )
       this.#isUrgent = true;
     return true;
   }

@@ -5,6 +5,7 @@ import type { ForecastBasis } from "../domain/forecast.js";
 import type { ResetAnchors } from "../domain/reset-anchors.js";
 import type { RuleSource } from "../domain/rule.js";
 import type { ListPage, Timed } from "./list-page.js";
+import type { WithRaises } from "./raise-item.js";
 import type { Overridden } from "./rule-item.js";
 
 interface BudgetPeriod {
@@ -76,7 +77,7 @@ interface RunningPeriod {
   readonly period_end: string;
 }
 
-interface BudgetFacts extends CalendarFields {
+interface BudgetFacts extends CalendarFields, WithRaises {
   readonly scope: BudgetScope;
   readonly subject: string;
   /** Present for the scope `user_path`: the same as `subject`. */

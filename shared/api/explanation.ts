@@ -2,6 +2,7 @@
 import type { RuleSource } from "../domain/rule.js";
 import type { BudgetStatus } from "./budget-item.js";
 import type { Timed } from "./list-page.js";
+import type { WithRaises } from "./raise-item.js";
 import type { BreachItem, RefusalItem } from "./refusal-item.js";
 import type { RuleCaps, RuleCounts, RuleHosts, RuleName } from "./rule-item.js";
 
@@ -14,7 +15,13 @@ interface ExplainedLimit {
 }
 
 /** A rule that applies to the request. For a template `subject` is the child's path. */
-export interface ExplainedRule extends RuleName, RuleCaps, RuleHosts, RuleCounts, ExplainedLimit {
+export interface ExplainedRule
+  extends RuleName,
+    RuleCaps,
+    RuleHosts,
+    RuleCounts,
+    ExplainedLimit,
+    WithRaises {
   /**
    * The caps without room for the request: `children`, `concurrent`, `requests`, `tokens`; or
    * `banned`.

@@ -5,6 +5,7 @@
 import type { CapFields, Measure, RuleSource, Scope } from "../domain/rule.js";
 import type { Dimension } from "../domain/verdict.js";
 import type { ListPage, Timed } from "./list-page.js";
+import type { WithRaises } from "./raise-item.js";
 
 /** The period of a rule, and the models that it is for. */
 export interface RulePeriod {
@@ -65,7 +66,7 @@ export interface Overridden {
   readonly per_child: boolean;
 }
 
-export interface RuleItem extends RulePeriod, RuleCaps, RuleHosts, RuleCounts {
+export interface RuleItem extends RulePeriod, RuleCaps, RuleHosts, RuleCounts, WithRaises {
   readonly scope: Scope;
   readonly subject: string;
   /** The subject used for matching: names of providers and models are in lower case. */

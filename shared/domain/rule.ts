@@ -147,7 +147,8 @@ export function periodLabel(periodSeconds: number): string {
   }
 }
 
-function checkCap(value: unknown, param: string): Checked<number | null> {
+/** Checks a cap: an integer of at least 1, or absent. */
+export function checkCap(value: unknown, param: string): Checked<number | null> {
   if (isAbsent(value)) return good(null);
   if (typeof value === "number" && Number.isFinite(value) && value <= 0)
     return bad(`${param} must be greater than 0, not ${show(value)}`, param);

@@ -2,16 +2,19 @@
  * A daemon as the command line sees it: the real socket and frames, a rule book without counters,
  * and faults on demand.
  */
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { frameBytesMaxToDaemon } from "../../shared/bounds.js";
 import { type Checked, parseConfirmation } from "../../shared/checked.js";
 import {
+  budgetGrammar,
   parseBudgetKey,
   parseBudgetResetOne,
   parseBudgetWrite,
 } from "../../shared/domain/budget.js";
+import { parseBudgetRaise, parseRaiseEnd, parseRuleRaise } from "../../shared/domain/raise.js";
 import { defaultAnchors, parseAnchors } from "../../shared/domain/reset-anchors.js";
 import {
   compareRules,
@@ -21,6 +24,7 @@ import {
   parseRuleWrite,
   periodLabel,
   type RuleDefinition,
+  ruleGrammar,
   ruleId,
 } from "../../shared/domain/rule.js";
 import { failure, type invalid, plainFailure } from "../../shared/error-code.js";
@@ -225,6 +229,10 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
         return { kind: "failed", failure: failure("rate_limit_not_found", "no such rule") };
       return whenGood(checked, () => {});
     }
+    case "rate-limits.raise":
+      return whenGood(parseRuleRaise(body), () => {});
+    case "rate-limits.end-raise":
+      return whenGood(parseRaiseEnd(ruleGrammar, body), () => {});
     case "rate-limits.reset-one":
       return whenGood(parseRuleResetOne(body), () => {});
     case "rate-limits.reset":
@@ -245,6 +253,10 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
       );
     case "budgets.delete":
       return whenGood(parseBudgetKey(body), () => {});
+    case "budgets.raise":
+      return whenGood(parseBudgetRaise(body), () => {});
+    case "budgets.end-raise":
+      return whenGood(parseRaiseEnd(budgetGrammar, body), () => {});
     case "budgets.reset-one":
       return whenGood(parseBudgetResetOne(body), () => {});
     case "budgets.reset":

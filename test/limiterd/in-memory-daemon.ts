@@ -13,6 +13,7 @@ import { DeclaredLimits } from "../../limiterd/declared-limits.js";
 import { findInertRules } from "../../limiterd/handlers/admin/daemon-status.js";
 import { noteStoreState } from "../../limiterd/handlers/announcements/announce.js";
 import { disconnect } from "../../limiterd/handlers/connection.js";
+import { restoreRaises } from "../../limiterd/handlers/definitions/apply-raises.js";
 import { handleFrame } from "../../limiterd/handlers/handle-message.js";
 import { HeldLimitFiles } from "../../limiterd/handlers/limit-files/held-limit-files.js";
 import { SessionTable } from "../../limiterd/keys/session-table.js";
@@ -23,6 +24,7 @@ import { placeDeclared } from "../../limiterd/lifecycle/start-state.js";
 import { removeStaleWindows } from "../../limiterd/lifecycle/sweep.js";
 import { ObjectOwners } from "../../limiterd/objects/object-owners.js";
 import type { PeerState } from "../../limiterd/peer.js";
+import type { RaiseNote } from "../../limiterd/raise-note.js";
 import { BackTests } from "../../limiterd/rules/back-tests/back-tests.js";
 import { createRecentRefusals } from "../../limiterd/rules/recent-refusals.js";
 import { configuredText } from "../../limiterd/rules/stored-rule.js";
@@ -83,6 +85,8 @@ export interface TestDaemon {
   readonly foreignVersions: readonly string[];
   /** What files of limits have changed, as it was reported for the log. */
   readonly appliedLimits: readonly LimitCounts[];
+  /** What has happened to raises, as it was reported for the log. */
+  readonly raiseNotes: readonly RaiseNote[];
   /** By the socket for administration, unless it is told otherwise. */
   connect(mayAdminister?: boolean): TestPeer;
   /** A proxy that has said hello, holding `leases`. */
@@ -131,6 +135,7 @@ export function startDaemon(
   const droppedRecords: string[] = [];
   const foreignVersions: string[] = [];
   const appliedLimits: LimitCounts[] = [];
+  const raiseNotes: RaiseNote[] = [];
   const inertReason = createInertReason({ usageEnabled, providers, virtualModels: [] });
   const restored = restore(store, rateLimitsEnabled ? rules : null, {
     digest: configuredText(rules),
@@ -236,6 +241,7 @@ export function startDaemon(
     onDroppedRecord: (proxyId, field, { requestId }) =>
       void droppedRecords.push(`${proxyId} ${requestId} ${field}`),
     onLimitsApplied: (counts) => void appliedLimits.push(counts),
+    onRaise: (note) => void raiseNotes.push(note),
     onUnsupportedVersion: ({ wireVersion: theirs, role }) =>
       void foreignVersions.push(`${role ?? "nobody"} ${theirs}`),
     counts: newCounts(),
@@ -251,11 +257,13 @@ export function startDaemon(
   });
   if (loads) restored.book.ruleSet.readAll();
   const backfill = beginBackfill(state, incomplete, nowMs);
+  const raiseChanges = restoreRaises(store, state, nowMs);
   void writer.write([
     ...restored.changes,
     ...identity.changes,
     ...noted.changes,
     ...budgetChanges,
+    ...raiseChanges,
     ...incomplete.map(budgetChange),
   ]);
   void removeSpends(state, loads ? loadedAccounts(state) : [])
@@ -280,6 +288,7 @@ export function startDaemon(
     droppedRecords,
     foreignVersions,
     appliedLimits,
+    raiseNotes,
     connect(mayAdminister = true) {
       const received: FromDaemon[] = [];
       const peer: PeerState = {

@@ -14,6 +14,15 @@ export interface OracleRule {
   readonly models?: string | undefined;
 }
 
+/** Higher caps of a rule until a moment: for all that it counts, or for one child. */
+export interface OracleRaise {
+  /** The rule's, or the child's path. */
+  readonly subject: string;
+  readonly untilMs: number;
+  readonly maxRequests: number | null;
+  readonly maxTokens: number | null;
+}
+
 export interface OracleRequest {
   readonly path: string;
   readonly provider: string;
@@ -88,6 +97,7 @@ export type Estimate<Rule> = (rule: Rule, who: string, kind: OracleKind, nowMs: 
 export function createJudge<Rule extends OracleRule>(
   unordered: readonly Rule[],
   estimate: Estimate<Rule>,
+  raisesOf: (rule: Rule) => readonly OracleRaise[] = () => [],
 ) {
   const key = ({ scope, subject, periodSeconds, models = "" }: OracleRule): string =>
     [
@@ -98,21 +108,40 @@ export function createJudge<Rule extends OracleRule>(
     ].join("\n");
   const rules = [...unordered].sort((a, b) => (key(a) < key(b) ? -1 : 1));
 
+  function capsNow(rule: Rule, who: string, nowMs: number) {
+    const raises = raisesOf(rule).filter(
+      ({ subject, untilMs }) => untilMs > nowMs && [rule.subject, who].includes(subject),
+    );
+    const most = (cap: number | null, raised: readonly (number | null)[]): number | null =>
+      cap === null ? null : Math.max(cap, ...raised.map((value) => value ?? 0));
+    return {
+      requests: most(
+        rule.maxRequests,
+        raises.map(({ maxRequests }) => maxRequests),
+      ),
+      tokens: most(
+        rule.maxTokens,
+        raises.map(({ maxTokens }) => maxTokens),
+      ),
+    };
+  }
+
   /** Every breach of these rules, with the seconds after which it would be none. */
   function breaches(of: OracleRequest, nowMs: number, ofTarget: boolean): OracleBreach[] {
     return rules.flatMap((rule, place): OracleBreach[] => {
       const subject = counted(rule, of);
       if (subject === null || isOfTarget(rule) !== ofTarget) return [];
       const models = rule.models === undefined ? {} : { models: rule.models };
+      const now = capsNow(rule, subject, nowMs);
       // Never: no wait is longer.
-      if (rule.maxRequests === 0)
+      if (now.requests === 0)
         return [{ place, subject, dimension: "banned", cap: 0, wait: 2 ** 53 - 1, ...models }];
       const caps: readonly (readonly [OracleKind, number | null])[] =
         rule.periodSeconds === 0
-          ? [["concurrent", rule.maxRequests]]
+          ? [["concurrent", now.requests]]
           : [
-              ["requests", rule.maxRequests],
-              ["tokens", rule.maxTokens],
+              ["requests", now.requests],
+              ["tokens", now.tokens],
             ];
       return caps.flatMap(([dimension, cap]) => {
         if (cap === null || estimate(rule, subject, dimension, nowMs) < cap) return [];
@@ -141,10 +170,8 @@ export function createJudge<Rule extends OracleRule>(
     nowMs: number,
   ): readonly [number, number, number] | null {
     const left = rules.flatMap((rule, place) => {
-      const [who, cap] = [
-        counted(rule, of),
-        kind === "requests" ? rule.maxRequests : rule.maxTokens,
-      ];
+      const who = counted(rule, of);
+      const cap = who === null ? null : capsNow(rule, who, nowMs)[kind];
       if (who === null || cap === null || rule.periodSeconds === 0) return [];
       const remaining = BigInt(cap) - estimate(rule, who, kind, nowMs);
       return [

@@ -68,6 +68,9 @@ const requests: readonly Row[] = [
   ["user path", bytes(bounds.userPathBytesMax), "400"],
   ["segments of a user path", count(bounds.userPathSegmentsMax), "400"],
   ["provider or model name", bytes(bounds.subjectBytesMax), "400"],
+  ["length of a raise", `${bounds.raiseSecondsMax / 86_400} days`, "400"],
+  ["raises of one rule or budget", count(bounds.raisesPerLimitMax), "400"],
+  ["reason of a raise", bytes(bounds.raiseReasonBytesMax), "400"],
   ["JSON values in a body", count(valuesMax), "400"],
   ["fields of a model request", count(fieldsMax), "400"],
   [

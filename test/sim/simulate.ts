@@ -3,6 +3,7 @@
  * stop, everything that is dead is started, and every request ends; at rest everything must add up,
  * and once more after a restart.
  */
+
 import type { FailureMode } from "../../shared/config/config.js";
 import type { RuleDefinition } from "../../shared/domain/rule.js";
 import { mustBeAtRest } from "./checks/at-rest.js";
@@ -19,8 +20,9 @@ import { DaemonProcess } from "./processes/daemon-process.js";
 import { Disk } from "./processes/disk.js";
 import { LeftSettles } from "./processes/left-settles.js";
 import { ProxyProcess } from "./processes/proxy-process.js";
+import { createRandom, type Random } from "./random.js";
 import { type Releases, someReleases } from "./releases.js";
-import { ledgers, someOperation, someRequest, someRules } from "./workload.js";
+import { ledgers, someOperation, someRaise, someRequest, someRules } from "./workload.js";
 import { World } from "./world.js";
 
 export interface SimulationResult {
@@ -79,6 +81,7 @@ class Simulation {
   /** The host's wall clock, less the time of the world. */
   #wallAheadMs: number;
   #requests = 0;
+  readonly #raises: Random | null;
   #healing = false;
   #daemon: DaemonProcess;
   /** By place: one that was killed is replaced. */
@@ -89,6 +92,7 @@ class Simulation {
     const { random } = world;
     this.#world = world;
     this.#releases = someReleases(seed);
+    this.#raises = seed % 4 === 3 ? createRandom(seed ^ 0x5bd1e995) : null;
     this.#left = new LeftSettles(world, () => this.#nowMs());
     this.#mix = {
       ...someFaults(random),
@@ -116,6 +120,7 @@ class Simulation {
     for (let place = 0; place < proxies; place++) this.#startProxy(place);
     this.#requestEvery(random.skewed(6, 60));
     this.#operateEvery(random.skewed(150, 3000));
+    this.#raiseEvery();
     this.#scheduleFaults();
     await this.#runUntil(faultsMs);
     this.#heal();
@@ -213,6 +218,21 @@ class Simulation {
         void client.call(op, body);
       });
       this.#operateEvery(meanMs);
+    });
+  }
+
+  /** In some seeds. Drawn by a generator of its own: the others don't depend on it. */
+  #raiseEvery(): void {
+    const random = this.#raises;
+    if (random === null || this.#rules.length === 0) return;
+    this.#world.after(-Math.log(1 - random.next()) * 250, null, () => {
+      if (this.#healing) return;
+      const { client, process } = random.pick(this.#proxies);
+      this.#world.after(0, process, () => {
+        const { op, body } = someRaise(random, this.#rules);
+        void client.call(op, body);
+      });
+      this.#raiseEvery();
     });
   }
 

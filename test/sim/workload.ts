@@ -179,6 +179,37 @@ function someExecution(random: Random, number: number, { provider, model }: Targ
   };
 }
 
+/** A raise of one of these rules, or of a child of a template, or the end of one; for seconds. */
+export function someRaise(random: Random, rules: readonly RuleDefinition[]) {
+  const raisable = rules.filter(({ periodSeconds }) => periodSeconds < ledgerSeconds / 2);
+  const { scope, subject, periodSeconds, models, maxRequests, maxTokens, perChild } = random.pick(
+    raisable.length > 0 ? raisable : rules,
+  );
+  const above = subject === "/" ? "/" : `${subject}/`;
+  const isOfChild = perChild && random.chance(0.6);
+  const key = {
+    scope,
+    subject: isOfChild ? above + random.pick(["a", "b", "x"]) : subject,
+    limit_key: { period_seconds: periodSeconds },
+    ...(models === undefined ? {} : { models: models.split(" ") }),
+  };
+  if (random.chance(0.2)) return { op: "rate-limits.end-raise", body: key } as const;
+  const raised = (cap: number | null, most: number): number | null =>
+    cap === null || random.chance(0.1) ? null : Math.max(1, cap + random.int(-1, most));
+  const requests = raised(maxRequests, 40);
+  const tokens = raised(maxTokens, 40_000);
+  return {
+    op: "rate-limits.raise",
+    body: {
+      ...key,
+      ...(requests === null ? {} : { max_requests: requests }),
+      ...(tokens === null ? {} : { max_tokens: tokens }),
+      for_seconds: random.pick([1, 1, 2, 3, 600]),
+      reason: "simulated",
+    },
+  } as const;
+}
+
 /** An operation and its body; `bare`: of a world that may have no rules at all. */
 export function someOperation(
   random: Random,

@@ -15,6 +15,7 @@ import { addLimitCommands, type LimitCommandTexts } from "./limit-commands.js";
 const texts: LimitCommandTexts = {
   list: "list the budgets with what was spent",
   set: "create a budget or replace its amount; what was spent stays",
+  raise: "raise the amount of a budget, or of one child of a template, for a time",
   delete: "remove a budget; created again in the same period, it starts with what was spent",
   revert: "replace a budget that was edited by hand by the configuration's",
   reset: "restart the running period of one budget, or of all",
@@ -39,7 +40,7 @@ const texts: LimitCommandTexts = {
 export function addBudgets(program: Command, session: Session): void {
   const budgets = program
     .command("budgets")
-    .description("list, set, delete and reset budgets in the running daemon");
+    .description("list, set, raise, delete and reset budgets in the running daemon");
   addLimitCommands(budgets, budgetKind, texts, session);
 
   const settings = budgets

@@ -8,6 +8,7 @@ import type { FlagForm, KeyFlags, SetFlags } from "../../limits/limit-flags.js";
 import type { LimitKind } from "../../limits/limit-kind.js";
 import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
 import type { Session } from "../../session/terminal.js";
+import { type RaiseFlags, raiseLimit } from "./raise-limit.js";
 import { revertLimit } from "./revert-limit.js";
 import {
   deleteLimit,
@@ -24,6 +25,7 @@ export interface LimitCommandTexts {
   readonly set: string;
   readonly delete: string;
   readonly revert: string;
+  readonly raise: string;
   readonly reset: string;
   /** The argument of `set` and `delete`, and that of `reset`. */
   readonly subject: string;
@@ -96,6 +98,26 @@ export function addLimitCommands<S extends string>(
       revertLimit(kind, session, subject, command.optsWithGlobals<CommandFlags & KeyFlags>()),
     );
 
+  const raise = parent
+    .command("raise")
+    .description(texts.raise)
+    .argument("<subject>", texts.subject);
+  addKeyOptions(raise, texts);
+  addValueOptions(raise, kind.flags, texts)
+    .option("--for <time>", "how long, such as 2h; then the declared values apply again")
+    .option("--reason <text>", "why, for the list and the log")
+    .option("--by <name>", "who (default: the name of the local user)")
+    .option("--end", "end a raise now")
+    .addOption(jsonOption("print the complete list afterwards"))
+    .action((subject: string, _options, command: Command) =>
+      raiseLimit(
+        kind,
+        session,
+        subject,
+        command.optsWithGlobals<CommandFlags & SetFlags & RaiseFlags>(),
+      ),
+    );
+
   const reset = parent
     .command("reset")
     .description(texts.reset)
@@ -112,15 +134,23 @@ export function addLimitCommands<S extends string>(
 /** The flags that say what a rule or a budget limits, and to how much. */
 export function addWriteOptions<S extends string>(
   command: Command,
-  { longFlags, shortFlags, switches }: FlagForm<S>,
+  form: FlagForm<S>,
   texts: LimitCommandTexts,
 ): Command {
   addKeyOptions(command, texts);
-  for (const { name, meaning } of longFlags)
-    command.option(`--${name} <${texts.valueName}>`, meaning);
+  addValueOptions(command, { ...form, shortFlags: [] }, texts);
   command.option("--per-child", texts.perChild);
-  for (const { flag, meaning } of switches) command.option(flag, meaning);
-  for (const { name, meaning } of shortFlags)
+  for (const { flag, meaning } of form.switches) command.option(flag, meaning);
+  return addValueOptions(command, { ...form, longFlags: [] }, texts);
+}
+
+/** The flags of the values, with the period apart and together with it. */
+function addValueOptions<S extends string>(
+  command: Command,
+  { longFlags, shortFlags }: FlagForm<S>,
+  texts: LimitCommandTexts,
+): Command {
+  for (const { name, meaning } of [...longFlags, ...shortFlags])
     command.option(`--${name} <${texts.valueName}>`, meaning);
   return command;
 }

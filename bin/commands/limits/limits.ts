@@ -16,6 +16,7 @@ const texts: LimitCommandTexts = {
   set: "create a rule or replace its caps; a cap that isn't given is removed",
   delete: "remove a rule and its counters",
   revert: "replace a rule that was edited by hand by the configuration's",
+  raise: "raise the caps of a rule, or of one child of a template, for a time",
   reset: "clear the live counters of one rule, or of all",
   subject: "user path such as /team/app; or a provider's name or a model's id, with --scope",
   resetSubject: "user path, provider or model",
@@ -38,7 +39,7 @@ export function addLimits(program: Command, session: Session): void {
   const limits = program
     .command("limits")
     .description(
-      "rules in the running daemon: list, set, test, delete, revert, reset; with budgets: export, apply",
+      "rules in the running daemon: list, set, test, raise, delete, revert, reset; with budgets: export, apply",
     );
   addLimitCommands(limits, ruleKind, texts, session);
   addTestLimits(limits, texts, session);

@@ -10,9 +10,11 @@ import type { Change } from "../../store/store.js";
 export const definitionKinds = [
   "rules",
   "rule_resets",
+  "rule_raises",
   "settings",
   "budgets",
   "budget_resets",
+  "budget_raises",
   "keys",
   "denials",
 ] as const;

@@ -11,6 +11,7 @@ import type { ClusterMember } from "../../cluster/hosts/cluster-member.js";
 import type { DaemonState } from "../../state.js";
 import type { Change } from "../../store/store.js";
 import { applyDefinitions } from "../definitions/apply-definitions.js";
+import { endedBy } from "../definitions/apply-raises.js";
 
 /** An operation with its unchecked body. */
 export interface AdminRequest<Op extends AdminOp> {
@@ -56,12 +57,19 @@ export function makeChange(
   propose: () => Proposal | null,
 ): void {
   const { sharedDefinitions } = state;
+  const proposed = (): Proposal | null => {
+    const proposal = propose();
+    const ended = proposal === null ? [] : endedBy(state, proposal.definitions);
+    return proposal === null || ended.length === 0
+      ? proposal
+      : { ...proposal, definitions: [...proposal.definitions, ...ended] };
+  };
   if (sharedDefinitions !== null)
-    return void sharedDefinitions.change(propose).then((decided) => {
+    return void sharedDefinitions.change(proposed).then((decided) => {
       if (decided.kind === "applied") answerApplied(decided, ports);
       else if (decided.kind !== "withdrawn") ports.fail(undecided(decided));
     });
-  const proposal = propose();
+  const proposal = proposed();
   if (proposal === null) return;
   answerApplied({ proposal, applied: applyDefinitions(state, proposal.definitions, nowMs) }, ports);
 }

@@ -18,9 +18,10 @@ import { type Target, targetName } from "../../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../../../shared/domain/verdict.js";
 import { formatMillis } from "../../../shared/time.js";
 import { judgeTargetBudgets } from "../../budgets/judge-budgets.js";
-import { type Counter, isNewChild } from "../../counters/counter.js";
+import { type Counter, capsOf, isNewChild } from "../../counters/counter.js";
 import { admittedAt, explainBreach, retryAfter } from "../../lists/list-refusals.js";
 import { liveCounts } from "../../lists/list-rules.js";
+import { raisesField } from "../../lists/raise-items.js";
 import {
   type AdmissionOptions,
   breachOf,
@@ -119,10 +120,11 @@ function waitsForSlot(rules: readonly ExplainedRule[]): boolean {
 function explainRule(counters: RuleCounters, options: AdmissionOptions): ExplainedRule {
   const { counter, parts } = counters;
   const { definition, periodMs, source } = counter.rule;
-  const { scope, periodSeconds, models, maxRequests, perChild, hostOnly } = definition;
+  const { scope, periodSeconds, models, perChild, hostOnly } = definition;
+  const { maxRequests, maxTokens } = capsOf(counter, options.nowMs);
   const live = liveCounts(counters, options.nowMs);
   const banned = maxRequests === 0;
-  const concurrent = !banned && periodMs === 0 && isFull(counter);
+  const concurrent = !banned && periodMs === 0 && isFull(counter, options);
   const requestsWait = banned || periodMs === 0 ? 0 : waitOfRequests(counter, options);
   const tokensWait = periodMs === 0 ? 0 : waitOfTokens(counter, options);
   const waits = parts.map((part) => ({
@@ -139,8 +141,9 @@ function explainRule(counters: RuleCounters, options: AdmissionOptions): Explain
     period_label: periodLabel(periodSeconds),
     period_seconds: periodSeconds,
     ...modelsField(models),
-    ...capFields(definition),
+    ...capFields({ ...definition, maxRequests, maxTokens }),
     ...live,
+    ...raisesField(counter.rule, options.nowMs, counter.child),
     source,
     breached: [
       ...(banned ? ["banned"] : []),

@@ -159,6 +159,8 @@ export function handleAdmin(
     case "budgets.children":
     case "budgets.put":
     case "budgets.delete":
+    case "budgets.raise":
+    case "budgets.end-raise":
     case "budgets.reset-one":
     case "budgets.reset":
     case "budgets.settings":
@@ -173,6 +175,8 @@ export function handleAdmin(
     case "rate-limits.test":
     case "rate-limits.put":
     case "rate-limits.delete":
+    case "rate-limits.raise":
+    case "rate-limits.end-raise":
     case "rate-limits.reset-one":
     case "rate-limits.reset":
       return handleRules(state, { op, body }, nowMs, ports);

@@ -46,6 +46,7 @@ import {
   failed,
   makeChange,
 } from "./admin-operation.js";
+import { endBudgetRaise, raiseBudget } from "./handle-raises.js";
 import { notOverridden } from "./handle-rules.js";
 
 type BudgetOp = Extract<AdminOp, `budgets.${string}`>;
@@ -58,6 +59,8 @@ const handlers: Readonly<Record<BudgetOp, Handler>> = {
   "budgets.children": listTop,
   "budgets.put": put,
   "budgets.delete": remove,
+  "budgets.raise": raiseBudget,
+  "budgets.end-raise": endBudgetRaise,
   "budgets.reset-one": resetOne,
   "budgets.reset": resetAll,
   "budgets.settings": (state, _body, nowMs, ports) => ports.answer(settings(state, nowMs)),

@@ -6,13 +6,10 @@
 import type { RulePage } from "../../../shared/api/rule-item.js";
 import { unreachable } from "../../../shared/assert.js";
 import { parseConfirmation } from "../../../shared/checked.js";
-import { subjectWithModels } from "../../../shared/domain/limited-models.js";
 import {
   parseRuleKey,
   parseRuleResetOne,
   parseRuleWrite,
-  periodLabel,
-  type RuleKey,
   ruleGrammar,
   ruleId,
 } from "../../../shared/domain/rule.js";
@@ -20,7 +17,7 @@ import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { allRules } from "../../cluster/definitions/definition.js";
 import type { Counter } from "../../counters/counter.js";
-import { listChildren } from "../../lists/list-children.js";
+import { listChildren, nameOfRule, unknownRule } from "../../lists/list-children.js";
 import { isByUse, parseChildrenQuery, parseListQuery } from "../../lists/list-query.js";
 import { listFullestRules, listRules, ruleChoices } from "../../lists/list-rules.js";
 import type { RuleBook } from "../../rules/rule-book.js";
@@ -40,6 +37,7 @@ import {
   makeChange,
 } from "./admin-operation.js";
 import { recordsWritten } from "./export-records.js";
+import { endRuleRaise, raiseRule } from "./handle-raises.js";
 import { answerRead, usageIsOff } from "./handle-usage.js";
 
 type RuleOp = Extract<AdminOp, `rate-limits.${string}`>;
@@ -62,6 +60,10 @@ export function handleRules(
       return put(state, body, nowMs, ports);
     case "rate-limits.delete":
       return remove(state, body, nowMs, ports);
+    case "rate-limits.raise":
+      return raiseRule(state, body, nowMs, ports);
+    case "rate-limits.end-raise":
+      return endRuleRaise(state, body, nowMs, ports);
     case "rate-limits.reset-one":
       return resetOne(state, body, nowMs, ports);
     case "rate-limits.reset":
@@ -117,7 +119,7 @@ function listTop(state: DaemonState, body: unknown, nowMs: number, ports: AdminP
   if (rule === null) return ports.fail(unknownRule(named));
   if (rule.own !== null)
     return ports.fail(
-      invalid(`the ${nameOf(named)} is no template: it has no children`, "subject"),
+      invalid(`the ${nameOfRule(named)} is no template: it has no children`, "subject"),
     );
   if (state.book.unread !== null)
     return ports.fail(
@@ -168,7 +170,10 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
     if (moved !== null && known !== null)
       return failed(
         ports,
-        invalid(`there is a ${nameOf(definition)} already: it can't replace another`, "replaces"),
+        invalid(
+          `there is a ${nameOfRule(definition)} already: it can't replace another`,
+          "replaces",
+        ),
       );
     const inert = settings.inertReason(definition);
     return {
@@ -192,21 +197,13 @@ function remove(state: DaemonState, body: unknown, nowMs: number, ports: AdminPo
     if (!removal.revert) return { definitions: ruleDeletions(key), answer: () => ({}) };
     return rule.source === "manual" && state.declared.rules.find(rule.id) !== null
       ? { definitions: [ruleReversion(rule, nowMs)], answer: () => ({}) }
-      : failed(ports, failure("rate_limit_not_found", notOverridden(nameOf(key))));
+      : failed(ports, failure("rate_limit_not_found", notOverridden(nameOfRule(key))));
   });
 }
 
 /** `name`: the name of the rule or budget to revert. */
 export function notOverridden(name: string): string {
   return `the configuration has no other ${name}`;
-}
-
-function unknownRule(key: RuleKey): Failure {
-  return failure("rate_limit_not_found", `no ${nameOf(key)}`);
-}
-
-function nameOf(key: RuleKey): string {
-  return `${periodLabel(key.periodSeconds)} rule on ${key.scope} ${subjectWithModels(key)}`;
 }
 
 function resetOne(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

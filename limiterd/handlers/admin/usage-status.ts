@@ -6,8 +6,10 @@ import type { RateLimitStatus, UsageStatus } from "../../../shared/api/usage-rep
 import { modelsField } from "../../../shared/domain/limited-models.js";
 import { capFields, type Measure, measures, periodLabel } from "../../../shared/domain/rule.js";
 import { formatMillis } from "../../../shared/time.js";
+import { capsAt } from "../../counters/counter.js";
 import { budgetStatuses, refreshStatuses } from "../../lists/list-budgets.js";
 import { liveCounts } from "../../lists/list-rules.js";
+import { raisesField } from "../../lists/raise-items.js";
 import { byRule, type RuleCounters } from "../../rules/rule-book.js";
 import { countsOf, secondsToEnd } from "../../rules/success-headers.js";
 import type { DaemonState } from "../../state.js";
@@ -70,12 +72,13 @@ function rateLimitStatus(
   { nowMs, tokensEnforced }: { readonly nowMs: number; readonly tokensEnforced: boolean },
 ): RateLimitStatus {
   const { counter } = counters;
-  const { rule } = counter;
+  const { rule, child } = counter;
   const { definition } = rule;
-  const { maxRequests, maxTokens, measureCaps, perChild, hostOnly, periodSeconds, models } =
-    definition;
+  const { measureCaps, perChild, hostOnly, periodSeconds, models } = definition;
   const live = liveCounts(counters, nowMs);
   const counted = countsOf(counter, nowMs);
+  const caps = capsAt(rule, child, counted.nowMs);
+  const { maxRequests, maxTokens } = caps;
   return {
     subject: counter.subject,
     user_path: counter.subject,
@@ -88,7 +91,7 @@ function rateLimitStatus(
     ...(rule.periodMs > 0
       ? { resets_in_seconds: secondsToEnd(counted.window.startMs + rule.periodMs, counted.nowMs) }
       : {}),
-    ...capFields(definition),
+    ...capFields({ ...definition, ...caps }),
     ...(maxRequests === null
       ? {}
       : { requests_usage_ratio: maxRequests === 0 ? 0 : live.requests_used / maxRequests }),
@@ -99,6 +102,7 @@ function rateLimitStatus(
         (live[`${measure as Measure}_used`] ?? 0) / cap,
       ]),
     ),
+    ...raisesField(rule, nowMs, child),
     exhausted:
       live.requests_remaining === 0 ||
       (tokensEnforced &&

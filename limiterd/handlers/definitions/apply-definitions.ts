@@ -14,6 +14,7 @@ import { tryWriteSlices } from "../../store/writer.js";
 import { announce, announceJwts, announceLimited } from "../announcements/announce.js";
 import { applyBudget, applyBudgetReset, applySettings } from "./apply-budgets.js";
 import { applyDenial, applyKey } from "./apply-credentials.js";
+import { applyRaises } from "./apply-raises.js";
 import { applyRule, applyRuleReset, noteOfRules } from "./apply-rules.js";
 import type { Applying } from "./applying.js";
 
@@ -116,6 +117,9 @@ function apply(state: DaemonState, definition: Definition, applying: Applying): 
       return applyBudget(state, definition, applying);
     case "budget_resets":
       return applyBudgetReset(state, definition, applying);
+    case "rule_raises":
+    case "budget_raises":
+      return applyRaises(state, definition.kind, definition, applying);
     case "keys":
       return applyKey(state, definition, applying);
     case "denials":

@@ -27,6 +27,7 @@ import type { DaemonState } from "../../state.js";
 import { anchorsDefinition, budgetDefinition } from "./apply-budgets.js";
 import { denialDefinition, keyDefinition } from "./apply-credentials.js";
 import { applyDefinitions } from "./apply-definitions.js";
+import { allRaises } from "./apply-raises.js";
 
 interface SharingPorts {
   readonly engine: EngineConnection;
@@ -126,6 +127,7 @@ function ownDefinitions({ book, budgets, keys, denials }: DaemonState): OwnDefin
     const changedAtMs = budget.updatedAtMs;
     own.push({ ...budgetDefinition(budget.definition, budget, changedAtMs), changedAtMs });
   }
+  for (const one of allRaises({ book, budgets })) own.push({ ...one, changedAtMs: 0 });
   for (const key of keys.all()) own.push({ ...keyDefinition(key), changedAtMs: 0 });
   for (const denial of denials.all())
     own.push({ ...denialDefinition(denial), changedAtMs: denial.deniedAtMs });

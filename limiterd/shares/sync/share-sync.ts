@@ -83,6 +83,7 @@ export class ShareSync {
     this.counts = counts;
     this.#ports = ports;
     this.nowMs = ports.nowMs;
+    this.turn.wallMs = ports.nowMs;
     const later = (ms: number, run: () => void): Later =>
       new Later(ports.schedule, ms, () => {
         if (this.#stopped) return;
@@ -401,6 +402,7 @@ const noRoom: CounterShare = {
   waitOfRequests: () => 1,
   waitOfTokens: () => 1,
   isFull: () => true,
+  timeMs: (ownNowMs) => ownNowMs,
   counted: () => {},
   withdrawn: () => {},
   charged: () => {},

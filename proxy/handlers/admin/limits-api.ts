@@ -50,6 +50,8 @@ function operation(method: string, endpoint: LimitsEndpoint): AdminOp {
   switch (endpoint) {
     case "rate-limits-test":
       return "rate-limits.test";
+    case "rate-limits-raise":
+      return method === "DELETE" ? "rate-limits.end-raise" : "rate-limits.raise";
     case "rate-limits-reset":
       return "rate-limits.reset";
     case "rate-limits-reset-one":
@@ -60,6 +62,8 @@ function operation(method: string, endpoint: LimitsEndpoint): AdminOp {
         : method === "DELETE"
           ? "rate-limits.delete"
           : "rate-limits.list";
+    case "budgets-raise":
+      return method === "DELETE" ? "budgets.end-raise" : "budgets.raise";
     case "budgets-reset":
       return "budgets.reset";
     case "budgets-reset-one":

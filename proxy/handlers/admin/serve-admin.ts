@@ -23,9 +23,11 @@ export function serveAdmin(
       return observe(context, endpoint);
     case "rate-limits":
     case "rate-limits-test":
+    case "rate-limits-raise":
     case "rate-limits-reset-one":
     case "rate-limits-reset":
     case "budgets":
+    case "budgets-raise":
     case "budgets-reset-one":
     case "budgets-reset":
     case "budgets-settings":

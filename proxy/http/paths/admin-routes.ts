@@ -6,10 +6,12 @@ export type AdminEndpoint =
   | "rate-limits"
   | "rate-limits-children"
   | "rate-limits-test"
+  | "rate-limits-raise"
   | "rate-limits-reset-one"
   | "rate-limits-reset"
   | "budgets"
   | "budgets-children"
+  | "budgets-raise"
   | "budgets-reset-one"
   | "budgets-reset"
   | "budgets-settings"
@@ -39,6 +41,7 @@ export const adminRoutes: readonly (readonly [path: string, methods: Methods])[]
   ["/admin/rate-limits", { GET: "rate-limits", PUT: "rate-limits", DELETE: "rate-limits" }],
   ["/admin/rate-limits/children", { GET: "rate-limits-children" }],
   ["/admin/rate-limits/test", { POST: "rate-limits-test" }],
+  ["/admin/rate-limits/raise", { POST: "rate-limits-raise", DELETE: "rate-limits-raise" }],
   ["/admin/rate-limits/reset-one", { POST: "rate-limits-reset-one" }],
   ["/admin/rate-limits/reset", { POST: "rate-limits-reset" }],
   ["/admin/limits", { GET: "limits", POST: "limits" }],
@@ -46,6 +49,7 @@ export const adminRoutes: readonly (readonly [path: string, methods: Methods])[]
   ["/admin/denied-jwts", { GET: "denied-jwts", PUT: "denied-jwts", DELETE: "denied-jwts" }],
   ["/admin/budgets", { GET: "budgets", PUT: "budgets", DELETE: "budgets" }],
   ["/admin/budgets/children", { GET: "budgets-children" }],
+  ["/admin/budgets/raise", { POST: "budgets-raise", DELETE: "budgets-raise" }],
   ["/admin/budgets/reset-one", { POST: "budgets-reset-one" }],
   ["/admin/budgets/reset", { POST: "budgets-reset" }],
   ["/admin/budgets/settings", { GET: "budgets-settings", PUT: "budgets-settings" }],

@@ -121,3 +121,25 @@ t.test("one that was edited by hand is marked, with what the configuration has",
     text,
   );
 });
+
+t.test("a raised rule is listed with its raised cap, and a line says until when and why", (t) => {
+  const raise = { from: "", until: "2026-11-21T14:00:00.000Z", by: "ann", reason: "launch" };
+  const rule = {
+    ...{ scope: "user_path", subject: "/users", period_label: "minute", period_seconds: 60 },
+    ...{ max_requests: 10, requests_used: 4, tokens_used: 0, per_child: true, source: "manual" },
+    raises: [
+      { subject: "/users/ann", max_requests: 20, ...raise },
+      { subject: "/users", max_requests: 15, max_tokens: 7, ...raise },
+    ],
+  };
+  const child = (subject: string) => ({ ...rule, subject, template: "/users" });
+  const text = renderRules({
+    items: [rule, child("/users/ann"), child("/users/bob")],
+    serverTime: "2026-11-21T12:00:00.000Z",
+  });
+  t.match(text, / -\/15 .*\n.* 4\/20 .*\n.* 4\/15 /);
+  const rest = "until 2026-11-21T14:00:00.000Z, by ann: launch";
+  t.match(text, `raised: user_path /users/ann minute: 20 requests ${rest}`);
+  t.match(text, `raised: user_path /users minute: 15 requests and 7 tokens ${rest}`);
+  t.end();
+});

@@ -51,6 +51,16 @@ const adminBodies: Readonly<Partial<Record<AdminOp, readonly object[]>>> = {
   "rate-limits.delete": [
     { scope: "user_path", subject: "/team/x", limit_key: { period: "minute" } },
   ],
+  "rate-limits.raise": [
+    {
+      user_path: "/team",
+      limit_key: { period: "minute" },
+      max_requests: 9,
+      for_seconds: 60,
+      reason: "x",
+    },
+  ],
+  "rate-limits.end-raise": [{ user_path: "/team", limit_key: { period: "minute" }, by: "ann" }],
   "rate-limits.reset-one": [{ scope: "user_path", subject: "/team", period: "minute" }],
   "rate-limits.reset": [{ confirmation: "reset" }],
   "budgets.put": [
@@ -59,6 +69,17 @@ const adminBodies: Readonly<Partial<Record<AdminOp, readonly object[]>>> = {
     { user_path: "/team", per_child: true, budget_key: { period: "daily" }, amount: 0.1 },
   ],
   "budgets.delete": [{ user_path: "/team", budget_key: { period: "monthly" } }],
+  "budgets.raise": [
+    {
+      user_path: "/team",
+      budget_key: { period: "monthly" },
+      amount: 9,
+      for_seconds: 60,
+      reason: "x",
+      by: "ann",
+    },
+  ],
+  "budgets.end-raise": [{ user_path: "/team", budget_key: { period: "monthly" } }],
   "budgets.reset-one": [{ scope: "user_path", subject: "/team", period: "monthly" }],
   "budgets.reset": [{ confirmation: "reset" }],
   "budgets.put-settings": [

@@ -36,6 +36,7 @@ function hourly(sinceMs: number): Account {
       bounds: unknownBounds,
       previousStartMs: 0,
       declaredAt: null,
+      raises: null,
     },
     "",
   );

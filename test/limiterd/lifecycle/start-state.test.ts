@@ -94,6 +94,7 @@ async function start(
       onDroppedRecord: () => {},
       onUnsupportedVersion: () => {},
       onLimitsApplied: () => {},
+      onRaise: () => {},
       beginCopy,
       yieldToEventLoop,
       wallMs: () => nowMs,

@@ -417,6 +417,7 @@ t.test("inert rules are reported once all rules are loaded", async (t) => {
       onDroppedRecord: () => {},
       onUnsupportedVersion: () => {},
       onLimitsApplied: () => {},
+      onRaise: () => {},
       beginCopy: noCopies,
       yieldToEventLoop: () => Promise.resolve(),
       wallMs: () => first.nowMs,

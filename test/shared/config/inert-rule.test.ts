@@ -178,6 +178,7 @@ t.test(
       onDroppedRecord: () => {},
       onUnsupportedVersion: () => {},
       onLimitsApplied: () => {},
+      onRaise: () => {},
       beginCopy: noCopies,
       yieldToEventLoop: () => Promise.resolve(),
       wallMs: () => first.nowMs,

@@ -4,13 +4,14 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { RuleBook } from "../../../limiterd/rules/rule-book.js";
+import { ruleId } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { SuccessHeaders } from "../../../shared/domain/verdict.js";
 import type { Admitted, FromDaemon, Refused } from "../../../shared/wire/message-from-daemon.js";
-import { createJudge } from "../../limiterd/oracle.js";
+import { createJudge, type OracleRaise } from "../../limiterd/oracle.js";
 import type { World } from "../world.js";
 import { type CompareOptions, estimateFrom } from "./compare-counters.js";
-import type { Truth } from "./truth.js";
+import type { Generation, Truth } from "./truth.js";
 
 /** An admission or a reroute, which must be answered at once. */
 export interface Question {
@@ -36,14 +37,21 @@ interface ExpectedVerdict {
 /** Judges before the daemon does; the answer is compared with it afterwards. */
 export function createExpectation(truth: Truth) {
   let estimate: ReturnType<typeof estimateFrom> = () => 0n;
+  let raisesOf = ({ raises }: Generation): readonly OracleRaise[] => raises;
   let judged = { version: -1, judge: createJudge([], () => 0n) };
 
   function judge() {
     if (judged.version !== truth.version) {
-      const definitions = [...truth.generations.values()].map(({ definition }) => definition);
+      const generations = new Map(
+        [...truth.generations.values()].map((each) => [each.definition, each]),
+      );
       judged = {
         version: truth.version,
-        judge: createJudge(definitions, (...args) => estimate(...args)),
+        judge: createJudge(
+          [...generations.keys()],
+          (...args) => estimate(...args),
+          (rule) => raisesOf(generations.get(rule)!),
+        ),
       };
     }
     return judged.judge;
@@ -54,6 +62,13 @@ export function createExpectation(truth: Truth) {
     { path, isReroute, targets, submission, nowMs, clockStepped }: Question & CompareOptions,
   ): ExpectedVerdict => {
     estimate = estimateFrom(truth, book, { nowMs, clockStepped });
+    // A raise that has ended stays ended if the clock is set back: only the daemon knows when.
+    raisesOf = ({ definition, raises }) =>
+      raises.filter(
+        ({ untilMs }) =>
+          !clockStepped ||
+          book.ruleSet.get(ruleId(definition))?.raises?.some((each) => each.untilMs === untilMs),
+      );
     const expected = submission
       ? judge().submit(path, nowMs)
       : judge().ask(path, targets, nowMs, { isReroute });

@@ -5,8 +5,10 @@
 import type { PeerState } from "../../../limiterd/peer.js";
 import { resetKey, ruleFromStored } from "../../../limiterd/rules/stored-rule.js";
 import type { DaemonState } from "../../../limiterd/state.js";
+import { raisesFromStored } from "../../../shared/domain/raise.js";
 import { type RuleDefinition, ruleId, type Scope } from "../../../shared/domain/rule.js";
 import type { Admin } from "../../../shared/wire/message-to-daemon.js";
+import type { OracleRaise } from "../../limiterd/oracle.js";
 import type { Disk } from "../processes/disk.js";
 import type { World } from "../world.js";
 import type { Generation, Truth } from "./truth.js";
@@ -21,11 +23,20 @@ interface RuleBody {
   readonly max_requests?: number;
   readonly max_tokens?: number;
   readonly per_child?: boolean;
+  readonly for_seconds?: number;
+}
+
+/** The raises of a rule after an operation. */
+interface Raising {
+  readonly generation: Generation;
+  readonly id: string;
+  readonly raises: readonly OracleRaise[];
 }
 
 /** When an operation is seen. */
 interface Seen {
   readonly tick: number;
+  readonly nowMs: number;
   readonly state: DaemonState;
 }
 
@@ -38,6 +49,8 @@ export class RuleHistory {
   readonly #sinceLsns = new Map<Generation, number>();
   /** By its peer and its id: which state an operation led to that isn't answered yet. */
   readonly #waiting = new Map<PeerState, Map<number, number>>();
+  /** Raises that aren't answered yet. */
+  readonly #raising = new Map<PeerState, Map<number, Raising>>();
   #history: string[] = ["[]"];
   #answered = 0;
   /** A start may end in the middle, with the configuration's rules written or not. */
@@ -53,8 +66,18 @@ export class RuleHistory {
   operated(peer: PeerState, message: Admin, at: Seen & { readonly answered: boolean }): void {
     const { op, id } = message;
     if (op === "status" || op === "rate-limits.list" || op === "explain") return;
-    this.#operate(message, at);
     this.#world.count(op);
+    if (op === "rate-limits.raise" || op === "rate-limits.end-raise") {
+      const raised = this.#raise(message, at);
+      if (raised !== null) {
+        const ids = this.#raising.get(peer) ?? new Map<number, Raising>();
+        this.#raising.set(peer, ids.set(id, raised));
+        this.#world.count(`${op}, done`);
+        if (at.answered) this.#raised(peer, id);
+      }
+      return;
+    }
+    this.#operate(message, at);
     const now = asText(
       [...this.#truth.generations.values()].map((generation) => [
         generation.definition,
@@ -71,6 +94,7 @@ export class RuleHistory {
   }
 
   answered(peer: PeerState, id: number): void {
+    this.#raised(peer, id);
     const at = this.#waiting.get(peer)?.get(id);
     if (at === undefined) return;
     this.#answered = Math.max(this.#answered, at);
@@ -98,11 +122,13 @@ export class RuleHistory {
       const generation = this.#truth.setRule(definition, this.#sinceTicks.get(since) ?? tick);
       this.#sinceTicks.set(since, generation.sinceTick);
       this.#sinceLsns.set(generation, sinceLsn);
+      generation.raises = this.#raisesOnDisk(definition);
     }
     this.#history.push(asText(rules.map(({ definition, sinceLsn }) => [definition, sinceLsn])));
     this.#answered = 0;
     this.#starting = false;
     this.#waiting.clear();
+    this.#raising.clear();
   }
 
   /** When each rule was made; as `restored`. */
@@ -142,6 +168,71 @@ export class RuleHistory {
       default:
         return;
     }
+  }
+
+  /** What a raise or its end leaves, or null if it is refused. */
+  #raise({ op, body }: Admin, { nowMs }: Seen): Raising | null {
+    const { for_seconds: seconds, ...key } = body as RuleBody;
+    const asked = definitionOf(key);
+    const generation = this.#raisable(asked);
+    if (generation === undefined) return null;
+    const { definition, raises } = generation;
+    const { subject, maxRequests, maxTokens } = asked;
+    const others = raises.filter((raise) => raise.untilMs > nowMs && raise.subject !== subject);
+    const ended = { generation, id: ruleId(definition), raises: others };
+    if (op === "rate-limits.end-raise") {
+      if (!raises.some((raise) => raise.untilMs > nowMs && raise.subject === subject)) return null;
+      generation.raises = others;
+      return ended;
+    }
+    const inForce = raises.filter(
+      (raise) => raise.untilMs > nowMs && [definition.subject, subject].includes(raise.subject),
+    );
+    const isHigher = (kind: "maxRequests" | "maxTokens"): boolean =>
+      asked[kind] === null ||
+      (definition[kind] !== null &&
+        asked[kind] > definition[kind] &&
+        inForce.every((raise) => asked[kind]! >= (raise[kind] ?? 0)));
+    if (maxRequests === null && maxTokens === null) return null;
+    if (!isHigher("maxRequests") || !isHigher("maxTokens")) return null;
+    const raise = { subject, untilMs: nowMs + seconds! * 1000, maxRequests, maxTokens };
+    generation.raises = [...others, raise];
+    return { ...ended, raises: generation.raises };
+  }
+
+  /** The rule of a raise, or the template above its path. */
+  #raisable(asked: RuleDefinition): Generation | undefined {
+    const { generations } = this.#truth;
+    const own = generations.get(ruleId(asked));
+    if (own !== undefined || asked.scope !== "user_path" || asked.subject === "/") return own;
+    const above = asked.subject.slice(0, asked.subject.lastIndexOf("/")) || "/";
+    const template = generations.get(ruleId({ ...asked, subject: above }));
+    return template?.definition.perChild === true ? template : undefined;
+  }
+
+  /** A raise is answered: the disk has it, unless it has changed since. */
+  #raised(peer: PeerState, id: number): void {
+    const raising = this.#raising.get(peer)?.get(id);
+    this.#raising.get(peer)?.delete(id);
+    if (raising === undefined || raising.generation.raises !== raising.raises) return;
+    const found = this.#raisesOnDisk(raising.generation.definition).map(({ untilMs }) => untilMs);
+    if (raising.raises.some(({ untilMs }) => !found.includes(untilMs)))
+      this.#world.fail(`a raise of ${raising.id} is answered, but the disk has ${found}`);
+  }
+
+  #raisesOnDisk(definition: RuleDefinition): readonly OracleRaise[] {
+    const entry = this.#disk
+      .entries("settings")
+      .find(({ key }) => key === `rule_raises\n${ruleId(definition)}`);
+    const above = definition.subject === "/" ? "/" : `${definition.subject}/`;
+    return (raisesFromStored(entry?.value ?? []) ?? [])
+      .filter(({ child }) => child === "" || definition.perChild)
+      .map(({ child, untilMs, maxRequests, maxTokens }) => ({
+        subject: child === "" ? definition.subject : above + child,
+        untilMs,
+        maxRequests,
+        maxTokens,
+      }));
   }
 
   #reset(generation: Generation, seen: Seen): void {

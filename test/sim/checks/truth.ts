@@ -6,7 +6,7 @@
 
 import { type RuleDefinition, ruleId } from "../../../shared/domain/rule.js";
 import type { Target } from "../../../shared/domain/target-name.js";
-import { counted, isOfTarget } from "../../limiterd/oracle.js";
+import { counted, isOfTarget, type OracleRaise } from "../../limiterd/oracle.js";
 
 /** Which rules count something: a path's, a target's, or both. */
 export interface Place {
@@ -47,6 +47,7 @@ export interface Generation {
    * empty.
    */
   readonly cells: Map<number, Map<string, Cell>>;
+  raises: readonly OracleRaise[];
   /** Requests in flight, by the subject that the rule counts. */
   readonly slots: Map<string, number>;
 }
@@ -123,7 +124,8 @@ export class Truth {
       known.definition = definition;
       return known;
     }
-    const generation: Generation = { definition, sinceTick, cells: new Map(), slots: new Map() };
+    const counts = { cells: new Map(), slots: new Map() };
+    const generation: Generation = { definition, sinceTick, raises: [], ...counts };
     this.#generations.set(ruleId(definition), generation);
     this.#fill(generation);
     return generation;

@@ -251,6 +251,7 @@ export class Witness {
     handle();
     this.#rules.operated(peer, message, {
       tick: this.#tick,
+      nowMs,
       state: this.#state!,
       answered: this.#replies.some((sent) => sent.kind === "answer" && sent.id === message.id),
     });

@@ -332,4 +332,25 @@ export const countingMutants: readonly Mutant[] = [
     put: "if (longest === null)",
     often: false,
   },
+  {
+    name: "a raise doesn't end",
+    file: "shared/domain/raise.js",
+    find: 'return nowMs < untilMs && (of === "" || of === child);',
+    put: 'return of === "" || of === child;',
+    often: false,
+  },
+  {
+    name: "a raise of one child is for all children",
+    file: "shared/domain/raise.js",
+    find: 'return nowMs < untilMs && (of === "" || of === child);',
+    put: "return nowMs < untilMs;",
+    often: false,
+  },
+  {
+    name: "a raise is forgotten over a restart",
+    file: "limiterd/handlers/definitions/apply-raises.js",
+    find: "if (limit !== undefined) setRaises(state, kind, limit, fitting); if (fitting.length",
+    put: "if (fitting.length",
+    often: false,
+  },
 ];

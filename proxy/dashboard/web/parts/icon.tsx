@@ -27,6 +27,7 @@ const shapes = {
   plus: "M12 5v14M5 12h14",
   providers: "M4 4h16v6H4zM4 14h16v6H4zM8 7v.01M8 17v.01",
   requests: "M4 8h15m-4-4 4 4-4 4M20 16H5m4-4-4 4 4 4",
+  raise: "M12 20V5M6 11l6-6 6 6",
   reset: "M4 4v5h5M4.5 9A8 8 0 1 1 4 13.5",
   search: "M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13M15.5 15.5 20 20",
   signOut: "M14 4h5v16h-5M4 12h10m-4-4 4 4-4 4",

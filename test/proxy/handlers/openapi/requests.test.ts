@@ -20,6 +20,11 @@ import {
 import { parseJwtDenial, parseJwtName } from "../../../../shared/domain/jwt-denial.js";
 import { parseKeyRotation } from "../../../../shared/domain/key-rotation.js";
 import { parseKeyIssue } from "../../../../shared/domain/managed-key.js";
+import {
+  parseBudgetRaise,
+  parseRaiseEnd,
+  parseRuleRaise,
+} from "../../../../shared/domain/raise.js";
 import { defaultAnchors, parseAnchors } from "../../../../shared/domain/reset-anchors.js";
 import {
   parseRuleKey,
@@ -76,6 +81,8 @@ const checks: Readonly<Record<string, Check>> = {
     return removal.ok ? parseRuleKey(removal.value.body) : removal;
   },
   applyLimits: checkLimits,
+  raiseRule: parseRuleRaise,
+  endRuleRaise: (body) => parseRaiseEnd(ruleGrammar, body),
   resetRule: parseRuleResetOne,
   resetRules: parseConfirmation,
   writeBudget: (body) => {
@@ -86,6 +93,8 @@ const checks: Readonly<Record<string, Check>> = {
     const removal = parseRemoval(body);
     return removal.ok ? parseBudgetKey(removal.value.body) : removal;
   },
+  raiseBudget: parseBudgetRaise,
+  endBudgetRaise: (body) => parseRaiseEnd(budgetGrammar, body),
   resetBudget: parseBudgetResetOne,
   resetBudgets: parseConfirmation,
   writeResetAnchors: (body) => parseAnchors(body, defaultAnchors),
@@ -121,7 +130,11 @@ const inWords =
 
 /** In the bodies of a rule or a budget null counts as left out, as the document says. */
 function asRead(id: string, body: unknown): unknown {
-  if (!/^(?:write|delete|reset|test)(?:Rule|Budget)$/.test(id) || !isObject(body)) return body;
+  if (
+    !/^(?:write|delete|reset|test|raise|end)(?:Rule|Budget)(?:Raise)?$/.test(id) ||
+    !isObject(body)
+  )
+    return body;
   const fields = Object.entries(body).filter(
     ([name, value]) => value !== null || ["replaces", "after", "days", "revision"].includes(name),
   );

@@ -63,6 +63,7 @@ export function BudgetTable({ scope, budgets, serverTime, heardMs, onOpen }: Bud
           item={item}
           words={texts}
           onChildren={item.per_child ? () => onOpen({ kind: "children", budget: item }) : null}
+          onRaise={() => onOpen({ kind: "raise", budget: item })}
           onEdit={() => onOpen({ kind: "edit", budget: item })}
           onReset={() => onOpen({ kind: "reset", budget: item })}
           onRemove={() => onOpen({ kind: "remove", budget: item })}

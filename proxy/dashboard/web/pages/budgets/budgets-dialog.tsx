@@ -4,6 +4,7 @@ import { budgetDraftOf, newBudget } from "../../logic/budget-draft.js";
 import { formatMoney } from "../../logic/numbers.js";
 import { ChildrenDialog } from "../../parts/limits/children-dialog.js";
 import { ConfirmOne, ConfirmResetAll } from "../../parts/limits/confirm-limit.js";
+import { RaiseDialog } from "../../parts/limits/raise-dialog.js";
 import { Meter } from "../../parts/meter.js";
 import type { Column } from "../../parts/table.js";
 import { budgetsTexts as texts } from "../../texts/budgets-texts.js";
@@ -15,6 +16,7 @@ const listPath = "/admin/budgets";
 export type OpenBudgetDialog =
   | { readonly kind: "add"; readonly scope: BudgetItem["scope"] }
   | { readonly kind: "edit"; readonly budget: BudgetItem }
+  | { readonly kind: "raise"; readonly budget: BudgetItem }
   | { readonly kind: "reset"; readonly budget: BudgetItem }
   | { readonly kind: "remove"; readonly budget: BudgetItem }
   | { readonly kind: "children"; readonly budget: BudgetItem }
@@ -36,6 +38,8 @@ export function BudgetsDialog({ dialog, onClose, onChanged }: BudgetsDialogProps
       return (
         <BudgetDialog first={budgetDraftOf(dialog.budget)} original={dialog.budget} {...ends} />
       );
+    case "raise":
+      return <RaiseDialog item={dialog.budget} keyField="budget_key" path={listPath} {...ends} />;
     case "children":
       return <BudgetChildren budget={dialog.budget} onClose={onClose} />;
     case "anchors":

@@ -6,6 +6,7 @@ import { usesOverTime } from "../../logic/used-share.js";
 import { CapMeters } from "../../parts/limits/cap-meters.js";
 import { ChildrenDialog } from "../../parts/limits/children-dialog.js";
 import { ConfirmOne, ConfirmResetAll } from "../../parts/limits/confirm-limit.js";
+import { RaiseDialog } from "../../parts/limits/raise-dialog.js";
 import { Meter } from "../../parts/meter.js";
 import type { Column } from "../../parts/table.js";
 import { limitsTexts, limitsTexts as texts } from "../../texts/limits-texts.js";
@@ -16,6 +17,7 @@ const listPath = "/admin/rate-limits";
 export type OpenDialog =
   | { readonly kind: "add"; readonly scope: RuleItem["scope"] }
   | { readonly kind: "edit"; readonly rule: RuleItem }
+  | { readonly kind: "raise"; readonly rule: RuleItem }
   | { readonly kind: "reset"; readonly rule: RuleItem }
   | { readonly kind: "remove"; readonly rule: RuleItem }
   | { readonly kind: "children"; readonly rule: RuleItem }
@@ -34,6 +36,8 @@ export function LimitsDialog({ dialog, onClose, onChanged }: LimitsDialogProps) 
       return <RuleDialog first={newRule(dialog.scope, "")} original={null} {...ends} />;
     case "edit":
       return <RuleDialog first={ruleDraftOf(dialog.rule)} original={dialog.rule} {...ends} />;
+    case "raise":
+      return <RaiseDialog item={dialog.rule} keyField="limit_key" path={listPath} {...ends} />;
     case "children":
       return <RuleChildren rule={dialog.rule} onClose={onClose} />;
     case "reset-all":

@@ -91,6 +91,7 @@ function RuleActions({
       item={rule}
       words={texts}
       onChildren={rule.per_child ? () => onOpen({ kind: "children", rule }) : null}
+      onRaise={() => onOpen({ kind: "raise", rule })}
       onEdit={() => onOpen({ kind: "edit", rule })}
       onReset={() => onOpen({ kind: "reset", rule })}
       onRemove={() => onOpen({ kind: "remove", rule })}

@@ -1,9 +1,12 @@
 /** What rows of rules and budgets have in common: the subject with its marks, and the buttons. */
+
+import type { RaiseItem } from "../../../../../shared/api/raise-item.js";
 import { calendarWords } from "../../../../../shared/domain/budget-calendar.js";
 import { declaredPlace } from "../../../../../shared/domain/rule.js";
-import { formatDuration } from "../../logic/numbers.js";
+import { formatDuration, formatMoment } from "../../logic/numbers.js";
 import type { TreeRow } from "../../logic/subject-tree.js";
 import { limitsTexts } from "../../texts/limits-texts.js";
+import { raiseTexts } from "../../texts/raise-texts.js";
 import { Icon, type IconName } from "../icon.js";
 
 interface LimitItem {
@@ -15,6 +18,7 @@ interface LimitItem {
   readonly time_zone?: string;
   readonly anchor_day?: number;
   readonly rollover?: number;
+  readonly raises?: readonly RaiseItem[];
   readonly inert?: string;
   readonly source: string;
   readonly declared_at?: string;
@@ -63,6 +67,15 @@ export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitI
           {words}
         </span>
       ))}
+      {item.raises?.map(({ subject, until, by, reason }) => (
+        <span
+          key={subject}
+          class="badge"
+          title={raiseTexts.present(subject, formatMoment(until), by, reason)}
+        >
+          {raiseTexts.badge(formatMoment(until))}
+        </span>
+      ))}
       {item.overrides !== undefined && (
         <span class="badge" title={limitsTexts.overrides(item.overrides.declared_at ?? null)}>
           {limitsTexts.notConfig}
@@ -103,6 +116,7 @@ interface LimitActionsProps {
   };
   /** Null if it isn't offered. */
   readonly onChildren: (() => void) | null;
+  readonly onRaise: () => void;
   readonly onEdit: () => void;
   readonly onReset: () => void;
   readonly onRemove: () => void;
@@ -116,6 +130,7 @@ export function LimitActions({ item, words, ...on }: LimitActionsProps) {
       {on.onChildren !== null && (
         <RowButton icon="children" words={words.children(subject)} onClick={on.onChildren} />
       )}
+      <RowButton icon="raise" words={raiseTexts.button(subject)} onClick={on.onRaise} />
       {item.source === "config" ? (
         <Locked declaredAt={item.declared_at} line={item.declared_line} />
       ) : (

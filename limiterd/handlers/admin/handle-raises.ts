@@ -1,0 +1,235 @@
+/**
+ * The admin operations that raise a rule or a budget for a time, and end a raise early
+ * (docs/which-limit.md). A raise of a path without a rule of its own raises that child of the
+ * template above it.
+ */
+import { raisesPerLimitMax } from "../../../shared/bounds.js";
+import type { Checked } from "../../../shared/checked.js";
+import { type BudgetKey, budgetGrammar } from "../../../shared/domain/budget.js";
+import type { LimitKey } from "../../../shared/domain/limit-key.js";
+import {
+  type AskedRaise,
+  parseBudgetRaise,
+  parseRaiseEnd,
+  parseRuleRaise,
+  type Raise,
+  raisedAmount,
+  raisedCaps,
+} from "../../../shared/domain/raise.js";
+import { type RuleKey, ruleGrammar } from "../../../shared/domain/rule.js";
+import { type Failure, failure, invalid } from "../../../shared/error-code.js";
+import { formatMillis } from "../../../shared/time.js";
+import { nameOfBudget, unknownBudget } from "../../lists/list-budget-children.js";
+import { nameOfRule, unknownRule } from "../../lists/list-children.js";
+import type { Raisable, RaiseKind } from "../../raise-note.js";
+import type { DaemonState } from "../../state.js";
+import { raisesDefinition, unended } from "../definitions/apply-raises.js";
+import { type AdminPorts, checkedValue, failed, makeChange } from "./admin-operation.js";
+
+/** How raises of rules and of budgets differ. */
+interface Raising<K extends LimitKey<string>> {
+  readonly kind: RaiseKind;
+  find(key: K): Raisable | null;
+  unknown(key: K): Failure;
+  nameOf(key: K): string;
+  /** The values that the limit has, by their fields: as declared, and now. */
+  valuesOf(limit: Raisable, child: string, nowMs: number): readonly Value[];
+}
+
+interface Value {
+  readonly field: "max_requests" | "max_tokens" | "amount";
+  readonly of: "maxRequests" | "maxTokens" | "amountUsd";
+  /** Null: the rule has no such cap. */
+  readonly declared: number | null;
+  readonly now: number | null;
+}
+
+function ruleRaising({ book }: DaemonState): Raising<RuleKey> {
+  return {
+    kind: "rule_raises",
+    find: (key) => book.find(key),
+    unknown: unknownRule,
+    nameOf: nameOfRule,
+    valuesOf({ id, raises }, child, nowMs) {
+      const { definition } = book.ruleSet.get(id)!;
+      const now = raisedCaps(definition, raises ?? [], child, nowMs);
+      return [
+        {
+          field: "max_requests",
+          of: "maxRequests",
+          ...both(definition.maxRequests, now.maxRequests),
+        },
+        { field: "max_tokens", of: "maxTokens", ...both(definition.maxTokens, now.maxTokens) },
+      ];
+    },
+  };
+}
+
+function budgetRaising({ budgets }: DaemonState): Raising<BudgetKey> {
+  return {
+    kind: "budget_raises",
+    find: (key) => budgets.find(key),
+    unknown: unknownBudget,
+    nameOf: nameOfBudget,
+    valuesOf({ id, raises }, child, nowMs) {
+      const { amountUsd } = budgets.budgets.get(id)!.definition;
+      const now = raisedAmount(amountUsd, raises ?? [], child, nowMs);
+      return [{ field: "amount", of: "amountUsd", ...both(amountUsd, now) }];
+    },
+  };
+}
+
+function both(declared: number | null, now: number | null): Pick<Value, "declared" | "now"> {
+  return { declared, now };
+}
+
+export function raiseRule(
+  state: DaemonState,
+  body: unknown,
+  nowMs: number,
+  ports: AdminPorts,
+): void {
+  raise(state, ruleRaising(state), parseRuleRaise(body), { nowMs, ports });
+}
+
+export function raiseBudget(
+  state: DaemonState,
+  body: unknown,
+  nowMs: number,
+  ports: AdminPorts,
+): void {
+  raise(state, budgetRaising(state), parseBudgetRaise(body), { nowMs, ports });
+}
+
+export function endRuleRaise(
+  state: DaemonState,
+  body: unknown,
+  nowMs: number,
+  ports: AdminPorts,
+): void {
+  end(state, ruleRaising(state), parseRaiseEnd(ruleGrammar, body), { nowMs, ports });
+}
+
+export function endBudgetRaise(
+  state: DaemonState,
+  body: unknown,
+  nowMs: number,
+  ports: AdminPorts,
+): void {
+  end(state, budgetRaising(state), parseRaiseEnd(budgetGrammar, body), { nowMs, ports });
+}
+
+interface At {
+  readonly nowMs: number;
+  readonly ports: AdminPorts;
+}
+
+function raise<S extends string>(
+  state: DaemonState,
+  raising: Raising<LimitKey<S>>,
+  checked: Checked<AskedRaise<S>>,
+  { nowMs, ports }: At,
+): void {
+  const asked = checkedValue(checked, ports);
+  if (asked === null) return;
+  makeChange(state, nowMs, ports, () => {
+    const { key, forMs, ...values } = asked;
+    const found = findRaisable(raising, key);
+    if (found === null) return failed(ports, raising.unknown(key));
+    const { limit, child } = found;
+    const problem = problemOf(raising, asked, found, nowMs);
+    if (problem !== null) return failed(ports, problem);
+    const others = unended(limit.raises, nowMs).filter((other) => other.child !== child);
+    if (others.length >= raisesPerLimitMax)
+      return failed(
+        ports,
+        invalid(`the ${raising.nameOf(key)} has ${raisesPerLimitMax} raises already`, "subject"),
+      );
+    const made: Raise = { ...values, child, fromMs: nowMs, untilMs: nowMs + forMs };
+    return {
+      definitions: [raisesDefinition(raising.kind, limit.id, [...others, made])],
+      answer: () => {
+        state.onRaise({ event: "raised", kind: raising.kind, limit, raise: made });
+        return { until: formatMillis(made.untilMs) };
+      },
+    };
+  });
+}
+
+function end<S extends string>(
+  state: DaemonState,
+  raising: Raising<LimitKey<S>>,
+  checked: Checked<{ readonly key: LimitKey<S>; readonly by: string }>,
+  { nowMs, ports }: At,
+): void {
+  const asked = checkedValue(checked, ports);
+  if (asked === null) return;
+  const { key, by } = asked;
+  makeChange(state, nowMs, ports, () => {
+    const found = findRaisable(raising, key);
+    if (found === null) return failed(ports, raising.unknown(key));
+    const { limit, child } = found;
+    const raises = unended(limit.raises, nowMs);
+    const ended = raises.find((one) => one.child === child);
+    if (ended === undefined) return failed(ports, notRaised(raising, key));
+    const left = raises.filter((one) => one !== ended);
+    return {
+      definitions: [raisesDefinition(raising.kind, limit.id, left)],
+      answer: () => {
+        const note = { event: "ended early", endedBy: by } as const;
+        state.onRaise({ ...note, kind: raising.kind, limit, raise: ended });
+        return {};
+      },
+    };
+  });
+}
+
+function notRaised<K extends LimitKey<string>>({ kind, nameOf }: Raising<K>, key: K): Failure {
+  const code = kind === "rule_raises" ? "rate_limit_not_found" : "budget_not_found";
+  return failure(code, `no raise of the ${nameOf(key)} is in force`);
+}
+
+interface Found {
+  readonly limit: Raisable;
+  /** Empty: the rule or budget itself, or each child of the template. */
+  readonly child: string;
+}
+
+/** The rule or budget of a key; else the template above its path, and the child. */
+function findRaisable<K extends LimitKey<string>>(raising: Raising<K>, key: K): Found | null {
+  const limit = raising.find(key);
+  if (limit !== null) return { limit, child: "" };
+  if (key.scope !== "user_path" || key.subject === "/") return null;
+  const slash = key.subject.lastIndexOf("/");
+  const template = raising.find({ ...key, subject: key.subject.slice(0, slash) || "/" });
+  return template?.definition.perChild === true
+    ? { limit: template, child: key.subject.slice(slash + 1) }
+    : null;
+}
+
+/** Why a limit can't be raised to these values. */
+function problemOf<S extends string>(
+  { valuesOf, nameOf }: Raising<LimitKey<S>>,
+  asked: AskedRaise<S>,
+  { limit, child }: Found,
+  nowMs: number,
+): Failure | null {
+  const name = nameOf(asked.key);
+  for (const { field, of, declared, now } of valuesOf(limit, child, nowMs)) {
+    const value = asked[of];
+    if (value === null) continue;
+    if (declared === null || now === null)
+      return invalid(`the ${name} has no ${field} to raise`, field);
+    if (value > declared && value >= now) continue;
+    return value < now && now > declared
+      ? invalid(
+          `${field} must be at least ${now}, to which the ${name} is raised already, not ${value}: end that raise first`,
+          field,
+        )
+      : invalid(
+          `${field} must be above ${declared}, which the ${name} has, not ${value}: a raise lowers nothing`,
+          field,
+        );
+  }
+  return null;
+}

@@ -1,0 +1,140 @@
+/**
+ * Definitions of raises, how they are applied and restored, and how they end. All raises of a rule
+ * or budget are one definition: table `settings`, key `rule_raises` or `budget_raises` and the id,
+ * with the value of `raisesToStored`.
+ */
+import { type Raise, raisesFromStored, raisesToStored } from "../../../shared/domain/raise.js";
+import { budgetFromStored } from "../../budgets/stored-budget.js";
+import type { Definition } from "../../cluster/definitions/definition.js";
+import type { Raisable, RaiseKind } from "../../raise-note.js";
+import { ruleFromStored } from "../../rules/stored-rule.js";
+import type { DaemonState } from "../../state.js";
+import { type Change, type Store, throwMalformed } from "../../store/store.js";
+import type { Applying } from "./applying.js";
+
+type Books = Pick<DaemonState, "book" | "budgets">;
+
+/** The definition of all raises of a rule or budget; without raises, their deletion. */
+export function raisesDefinition(
+  kind: RaiseKind,
+  id: string,
+  raises: readonly Raise[],
+): Definition {
+  return { kind, key: id, value: raises.length === 0 ? null : raisesToStored(raises) };
+}
+
+/** The raises that haven't ended. */
+export function unended(raises: readonly Raise[] | null, nowMs: number): readonly Raise[] {
+  return (raises ?? []).filter(({ untilMs }) => nowMs < untilMs);
+}
+
+/** Applies a definition. Returns null, or what is wrong with it. */
+export function applyRaises(
+  state: Books,
+  kind: RaiseKind,
+  { key: id, value }: Definition,
+  { nowMs, changes }: Applying,
+): string | null {
+  const raises = raisesFromStored(value ?? []);
+  if (raises === null) return "it is no list of raises";
+  const limit = limitOf(state, kind, id);
+  // A host whose configuration lacks the rule has nothing to raise.
+  const fitting = limit === undefined ? [] : unended(raises, nowMs).filter(fits(limit));
+  if (limit !== undefined) setRaises(state, kind, limit, fitting);
+  changes.push(raisesChange(kind, id, fitting));
+  return null;
+}
+
+/** The deletions of raises of rules and budgets that these definitions delete or make again. */
+export function endedBy(state: Books, definitions: readonly Definition[]): readonly Definition[] {
+  const { book, budgets } = state;
+  if (book.raised.size === 0 && budgets.raised.size === 0) return [];
+  return definitions.flatMap(({ kind, key, value }) => {
+    if (kind !== "rules" && kind !== "budgets") return [];
+    const ofKind = kind === "rules" ? "rule_raises" : "budget_raises";
+    const limit = limitOf(state, ofKind, key);
+    if (limit === undefined || limit.raises === null) return [];
+    const read = kind === "rules" ? ruleFromStored : budgetFromStored;
+    const perChild = value === null ? null : read(value)?.definition.perChild;
+    return perChild === limit.definition.perChild ? [] : [raisesDefinition(ofKind, key, [])];
+  });
+}
+
+/** Restores the raises of the store. Returns changes that remove those of former rules. */
+export function restoreRaises(store: Store, state: Books, nowMs: number): readonly Change[] {
+  const changes: Change[] = [];
+  for (const { key, value } of store.entries("settings")) {
+    const [kind, id] = splitKey(String(key));
+    if (kind === null) continue;
+    const raises = raisesFromStored(value) ?? throwMalformed(store, "settings", key);
+    const limit = limitOf(state, kind, id);
+    const fitting = limit === undefined ? [] : unended(raises, nowMs).filter(fits(limit));
+    if (limit !== undefined) setRaises(state, kind, limit, fitting);
+    if (fitting.length < raises.length) changes.push(raisesChange(kind, id, fitting));
+  }
+  return changes;
+}
+
+/** The definitions of all raises. */
+export function allRaises({ book, budgets }: Books): readonly Definition[] {
+  return [
+    ...[...book.raised].map(({ id, raises }) => raisesDefinition("rule_raises", id, raises ?? [])),
+    ...[...budgets.raised].map(({ id, raises }) =>
+      raisesDefinition("budget_raises", id, raises ?? []),
+    ),
+  ];
+}
+
+/**
+ * Removes raises that have ended. Verdicts need no removal: each reads the time. Call it once a
+ * second; a raise that was removed doesn't apply again if the clock is set back.
+ */
+export function endRaises(state: DaemonState, nowMs: number): void {
+  const { book, budgets, writer } = state;
+  if (book.raised.size === 0 && budgets.raised.size === 0) return;
+  const changes: Change[] = [];
+  const end = (kind: RaiseKind, limit: Raisable): void => {
+    const left = unended(limit.raises, nowMs);
+    if (left.length === limit.raises?.length) return;
+    for (const raise of limit.raises ?? [])
+      if (!left.includes(raise)) state.onRaise({ event: "ended", kind, limit, raise });
+    setRaises(state, kind, limit, left);
+    changes.push(raisesChange(kind, limit.id, left));
+  };
+  for (const rule of [...book.raised]) end("rule_raises", rule);
+  for (const budget of [...budgets.raised]) end("budget_raises", budget);
+  if (changes.length > 0) void writer.tryWrite(changes);
+}
+
+function raisesChange(kind: RaiseKind, id: string, raises: readonly Raise[]): Change {
+  const value = raises.length === 0 ? undefined : raisesToStored(raises);
+  return { table: "settings", key: `${kind}\n${id}`, value };
+}
+
+function splitKey(key: string): readonly [RaiseKind | null, string] {
+  const at = key.indexOf("\n");
+  const kind = key.slice(0, at);
+  return [kind === "rule_raises" || kind === "budget_raises" ? kind : null, key.slice(at + 1)];
+}
+
+function limitOf({ book, budgets }: Books, kind: RaiseKind, id: string): Raisable | undefined {
+  return kind === "rule_raises" ? book.ruleSet.get(id) : budgets.budgets.get(id);
+}
+
+/** Only a template has children to raise. */
+function fits({ definition }: Raisable): (raise: Raise) => boolean {
+  return ({ child }) => child === "" || definition.perChild;
+}
+
+function setRaises(
+  { book, budgets }: Books,
+  kind: RaiseKind,
+  limit: Raisable,
+  raises: readonly Raise[],
+): void {
+  limit.raises = raises.length === 0 ? null : raises;
+  const raised: Set<Raisable> =
+    kind === "rule_raises" ? (book.raised as Set<Raisable>) : (budgets.raised as Set<Raisable>);
+  if (raises.length === 0) raised.delete(limit);
+  else raised.add(limit);
+}

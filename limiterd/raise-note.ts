@@ -1,0 +1,21 @@
+/** What happens to raises of rules and budgets, for the log. */
+import type { Raise } from "../shared/domain/raise.js";
+
+export type RaiseKind = "rule_raises" | "budget_raises";
+
+/** The parts of a rule or budget that raises need. */
+export interface Raisable {
+  readonly id: string;
+  readonly definition: { readonly subject: string; readonly perChild: boolean };
+  /** Null without raises. */
+  raises: readonly Raise[] | null;
+}
+
+export interface RaiseNote {
+  readonly event: "raised" | "ended" | "ended early";
+  readonly kind: RaiseKind;
+  readonly limit: Raisable;
+  readonly raise: Raise;
+  /** Who ended it early. */
+  readonly endedBy?: string;
+}

@@ -1,0 +1,57 @@
+/** A raise being made in a dialog, and its body. Pure. */
+import type { RaiseItem } from "../../../../shared/api/raise-item.js";
+import { itemKey, type KeyItem, parseAmount } from "./limit-draft.js";
+
+type RaisedField = "max_requests" | "max_tokens" | "amount";
+
+/** A rule or a budget, as the list has it. */
+export interface RaisableItem extends KeyItem, Partial<Readonly<Record<RaisedField, number>>> {
+  readonly raises?: readonly RaiseItem[];
+}
+
+interface RaiseDraft {
+  /** For a template, the path of the child; its own path for each child. */
+  readonly subject: string;
+  /** As typed. */
+  readonly values: Readonly<Record<string, string>>;
+  readonly seconds: string;
+  readonly reason: string;
+}
+
+/** The values that it has and that can be raised. */
+export function raisedFields(item: RaisableItem): readonly RaisedField[] {
+  const fields: readonly RaisedField[] = ["max_requests", "max_tokens", "amount"];
+  return fields.filter((field) => item[field] !== undefined);
+}
+
+export function newRaise(item: RaisableItem): RaiseDraft {
+  return { subject: item.subject, values: {}, seconds: "7200", reason: "" };
+}
+
+/** A value that is no number is sent as typed: the gateway names the field. */
+export function raiseBody(
+  item: RaisableItem,
+  { subject, values, seconds, reason }: RaiseDraft,
+  keyField: string,
+): Record<string, unknown> {
+  const typed = raisedFields(item).flatMap((field): [string, unknown][] => {
+    const text = values[field]?.trim() ?? "";
+    return text === "" ? [] : [[field, parseAmount(text) ?? text]];
+  });
+  return {
+    ...itemKey({ ...item, subject: subject.trim() }, keyField),
+    ...Object.fromEntries(typed),
+    for_seconds: Number(seconds),
+    reason: reason.trim(),
+    by: "dashboard",
+  };
+}
+
+/** The body that ends a raise. */
+export function endBody(
+  item: RaisableItem,
+  { subject }: RaiseItem,
+  keyField: string,
+): Record<string, unknown> {
+  return { ...itemKey({ ...item, subject }, keyField), by: "dashboard" };
+}

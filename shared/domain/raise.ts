@@ -1,0 +1,213 @@
+/**
+ * Raises: higher caps of a rule, or a higher amount of a budget, until a moment. From then on the
+ * declared values apply again, whether or not a request arrives (`docs/which-limit.md`). Pure.
+ */
+import { raiseReasonBytesMax, raiseSecondsMax } from "../bounds.js";
+import { bad, type Checked, good, isAbsent, isCount, isObject, show } from "../checked.js";
+import { utf8Bytes } from "../text/utf8-bytes.js";
+import { isMoment } from "../time.js";
+import { amountUsdMax, type BudgetScope, budgetGrammar, parseAmount } from "./budget.js";
+import { type KeyGrammar, type LimitKey, parseKey } from "./limit-key.js";
+import { checkCap, ruleGrammar, type Scope } from "./rule.js";
+import { isPrintable } from "./target-name.js";
+
+/** The raised values; null where a value isn't raised. */
+interface RaisedValues {
+  readonly maxRequests: number | null;
+  readonly maxTokens: number | null;
+  /** US dollars. */
+  readonly amountUsd: number | null;
+}
+
+export interface Raise extends RaisedValues {
+  /** The child of a template that is raised; empty: the rule or budget itself, or each child. */
+  readonly child: string;
+  readonly fromMs: number;
+  /** The raise applies before this moment. */
+  readonly untilMs: number;
+  /** Who raised it, in their own words. */
+  readonly by: string;
+  readonly reason: string;
+}
+
+/** Whether a raise applies to a child, or to the rule itself (empty), at a moment. */
+export function appliesTo({ child: of, untilMs }: Raise, child: string, nowMs: number): boolean {
+  return nowMs < untilMs && (of === "" || of === child);
+}
+
+interface Caps {
+  readonly maxRequests: number | null;
+  readonly maxTokens: number | null;
+}
+
+/** The caps with the raises that apply. A raise neither lowers a cap nor adds one. */
+export function raisedCaps(
+  { maxRequests, maxTokens }: Caps,
+  raises: readonly Raise[],
+  child: string,
+  nowMs: number,
+): Caps {
+  const raised = { maxRequests, maxTokens };
+  for (const raise of raises) {
+    if (!appliesTo(raise, child, nowMs)) continue;
+    raised.maxRequests = higher(raised.maxRequests, raise.maxRequests);
+    raised.maxTokens = higher(raised.maxTokens, raise.maxTokens);
+  }
+  return raised;
+}
+
+/** The amount with the raises that apply. */
+export function raisedAmount(
+  amountUsd: number,
+  raises: readonly Raise[],
+  child: string,
+  nowMs: number,
+): number {
+  let raised = amountUsd;
+  for (const raise of raises)
+    if (appliesTo(raise, child, nowMs)) raised = Math.max(raised, raise.amountUsd ?? 0);
+  return raised;
+}
+
+function higher(cap: number | null, raised: number | null): number | null {
+  return cap === null || raised === null ? cap : Math.max(cap, raised);
+}
+
+/** What the body of a raise asks for. */
+export interface AskedRaise<S extends string> extends RaisedValues {
+  readonly key: LimitKey<S>;
+  readonly forMs: number;
+  readonly by: string;
+  readonly reason: string;
+}
+
+/** The body of POST /admin/rate-limits/raise: a key, and the raise. */
+export function parseRuleRaise(body: unknown): Checked<AskedRaise<Scope>> {
+  return parseRaise(ruleGrammar, ["max_requests", "max_tokens"], body, (fields) => {
+    const requests = checkCap(fields["max_requests"], "max_requests");
+    if (!requests.ok) return requests;
+    const tokens = checkCap(fields["max_tokens"], "max_tokens");
+    if (!tokens.ok) return tokens;
+    if (requests.value === null && tokens.value === null)
+      return bad("max_requests or max_tokens is required", "max_requests");
+    return good({ maxRequests: requests.value, maxTokens: tokens.value, amountUsd: null });
+  });
+}
+
+/** The body of POST /admin/budgets/raise. */
+export function parseBudgetRaise(body: unknown): Checked<AskedRaise<BudgetScope>> {
+  return parseRaise(budgetGrammar, ["amount"], body, (fields) => {
+    const amount = parseAmount(fields["amount"], "amount");
+    return amount.ok
+      ? good({ maxRequests: null, maxTokens: null, amountUsd: amount.value })
+      : amount;
+  });
+}
+
+/** The body of DELETE …/raise. */
+interface AskedEnd<S extends string> {
+  readonly key: LimitKey<S>;
+  readonly by: string;
+}
+
+export function parseRaiseEnd<S extends string>(
+  grammar: KeyGrammar<S>,
+  body: unknown,
+): Checked<AskedEnd<S>> {
+  const { own, rest } = split(body, ["by"]);
+  const key = parseKey(grammar, rest);
+  if (!key.ok) return key;
+  const by = checkText(own["by"], { param: "by", otherwise: unnamed });
+  return by.ok ? good({ key: key.value, by: by.value }) : by;
+}
+
+/** Who raises without saying who it is: the API has one kind of administrator. */
+const unnamed = "an administrator";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function parseRaise<S extends string>(
+  grammar: KeyGrammar<S>,
+  valueFields: readonly string[],
+  body: unknown,
+  parseValues: (fields: Fields) => Checked<RaisedValues>,
+): Checked<AskedRaise<S>> {
+  const { own, rest } = split(body, [...valueFields, "for_seconds", "reason", "by"]);
+  const key = parseKey(grammar, rest);
+  if (!key.ok) return key;
+  const values = parseValues(own);
+  if (!values.ok) return values;
+  const seconds = own["for_seconds"];
+  if (!isCount(seconds, 1) || seconds > raiseSecondsMax)
+    return bad(
+      `for_seconds must be an integer from 1 to ${raiseSecondsMax}, not ${show(seconds)}`,
+      "for_seconds",
+    );
+  const reason = checkText(own["reason"], { param: "reason", otherwise: null });
+  if (!reason.ok) return reason;
+  const by = checkText(own["by"], { param: "by", otherwise: unnamed });
+  if (!by.ok) return by;
+  return good({
+    key: key.value,
+    ...values.value,
+    forMs: seconds * 1000,
+    by: by.value,
+    reason: reason.value,
+  });
+}
+
+/** The fields of a raise, and the others, which are those of a key. */
+function split(body: unknown, names: readonly string[]) {
+  if (!isObject(body)) return { own: {} as Fields, rest: body };
+  const entries = Object.entries(body);
+  return {
+    own: Object.fromEntries(entries.filter(([name]) => names.includes(name))) as Fields,
+    rest: Object.fromEntries(entries.filter(([name]) => !names.includes(name))) as unknown,
+  };
+}
+
+/** `otherwise`: the value of an absent text; null if it is required. */
+function checkText(
+  value: unknown,
+  { param, otherwise }: { readonly param: string; readonly otherwise: string | null },
+): Checked<string> {
+  if (isAbsent(value) && otherwise !== null) return good(otherwise);
+  if (typeof value !== "string" || value.trim() === "")
+    return bad(`${param} must be a text, not ${show(value)}`, param);
+  const text = value.trim();
+  if (utf8Bytes(text) > raiseReasonBytesMax)
+    return bad(`${param} must be at most ${raiseReasonBytesMax} bytes`, param);
+  return isPrintable(text) ? good(text) : bad(`${param} must not hold control characters`, param);
+}
+
+/** For each raise [child, fromMs, untilMs, maxRequests, maxTokens, amountUsd, by, reason]. */
+export function raisesToStored(raises: readonly Raise[]): readonly unknown[] {
+  return raises.map(({ child, fromMs, untilMs, maxRequests, maxTokens, amountUsd, by, reason }) => [
+    ...[child, fromMs, untilMs, maxRequests, maxTokens, amountUsd],
+    ...[by, reason],
+  ]);
+}
+
+/** Null for what `raisesToStored` never wrote. */
+export function raisesFromStored(value: readonly unknown[]): Raise[] | null {
+  const raises: Raise[] = [];
+  for (const one of value) {
+    if (!Array.isArray(one)) return null;
+    const [child, fromMs, untilMs, maxRequests, maxTokens, amountUsd, by, reason]: unknown[] = one;
+    if (typeof child !== "string" || typeof by !== "string" || typeof reason !== "string")
+      return null;
+    if (!isMoment(fromMs) || !isMoment(untilMs)) return null;
+    if (!isCapOrNull(maxRequests) || !isCapOrNull(maxTokens) || !isAmountOrNull(amountUsd))
+      return null;
+    raises.push({ child, fromMs, untilMs, maxRequests, maxTokens, amountUsd, by, reason });
+  }
+  return raises;
+}
+
+function isCapOrNull(value: unknown): value is number | null {
+  return value === null || isCount(value, 1);
+}
+
+function isAmountOrNull(value: unknown): value is number | null {
+  return value === null || (typeof value === "number" && value > 0 && value <= amountUsdMax);
+}
