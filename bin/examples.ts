@@ -82,6 +82,8 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   providers: ["sluice providers list", "sluice providers check"],
   "providers list": ["sluice providers list"],
   "providers check": ["sluice providers check openai"],
+  alerts: ["sluice alerts test"],
+  "alerts test": ["sluice alerts test"],
   prices: ["sluice prices update"],
   "prices update": ["sluice prices update", "sluice prices update ./prices.json"],
   doctor: ["sluice doctor", "sluice doctor --offline --strict --bundle report.json"],

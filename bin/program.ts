@@ -3,6 +3,7 @@
  * file in `commands/`.
  */
 import type { Command } from "commander";
+import { addAlerts } from "./commands/alerts.js";
 import { addCompletion } from "./commands/completion.js";
 import { addConfig } from "./commands/config/config-check.js";
 import { addInit } from "./commands/config/init.js";
@@ -93,6 +94,7 @@ export function createProgram(session: Session): Command {
   addInFlight(program, session);
   addTail(program, session);
   addProviders(program, session);
+  addAlerts(program, session);
   addPrices(program, session);
   addBackup(program, session);
   addRestore(program, session);

@@ -204,6 +204,7 @@ async function openState(
     quotaTemplatesEntitled: config.quotaTemplatesEntitled,
     tokenWeights: config.rateLimits.tokenWeights,
     budgetsEnabled: config.budgets.enabled,
+    alerts: config.alerts,
     unpriced: config.budgets.unpriced,
     inertReason: createInertReason(config),
     configFile: config.file,

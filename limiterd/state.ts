@@ -17,6 +17,7 @@ import { newSeries, observe, type Series } from "../shared/metrics/series.js";
 import type { Execution } from "../shared/wire/execution.js";
 import type { SettledPart, UnsupportedHello } from "../shared/wire/message-to-daemon.js";
 import type { WireVersions } from "../shared/wire/wire-versions.js";
+import type { AlertBook, AlertDestination } from "./alerts/alert-book.js";
 import type { BudgetBook } from "./budgets/budget-book.js";
 import type { SpendLog } from "./budgets/spend-log.js";
 import type { SharedDefinitions } from "./cluster/definitions/shared-definitions.js";
@@ -56,6 +57,8 @@ export interface DaemonSettings {
   /** For rules without weights of their own; null: each token counts as one. */
   readonly tokenWeights: TokenWeights | null;
   readonly budgetsEnabled: boolean;
+  /** Where alerts go; none if nothing is watched. */
+  readonly alerts: readonly AlertDestination[];
   /** For budgets that don't say it. */
   readonly unpriced: Unpriced;
   /** Why a rule is inert under this configuration; null if it isn't. */
@@ -98,6 +101,7 @@ export interface DaemonState {
   readonly limitFiles: HeldLimitFiles;
   readonly followers: Followers;
   readonly spendLog: SpendLog;
+  readonly alerts: AlertBook;
   /**
    * Resolves after everything that waits for the event loop has run: called between the slices of
    * long reads.

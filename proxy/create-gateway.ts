@@ -17,6 +17,7 @@ import { proxyMetrics } from "../shared/metrics/proxy-metrics.js";
 import { familiesOfAll, reportMetrics } from "../shared/metrics/reported-metrics.js";
 import type { Family } from "../shared/metrics/series.js";
 import { version } from "../shared/version.js";
+import { createWebhook } from "./alerts/webhook.js";
 import { createJwtIssuers, digestToken } from "./auth/jose-issuers.js";
 import { createJwtVerifier } from "./auth/jwt-verifier.js";
 import { SignInAttempts } from "./auth/session/sign-in-attempts.js";
@@ -165,6 +166,7 @@ export async function createGateway({
             digest,
           },
     webSearch: config.webSearch === null ? null : createWebSearch(config.webSearch),
+    webhooks: config.alerts.map((alert) => createWebhook(alert, { nowMs: Date.now })),
     rewriters: config.rewriters.length === 0 ? null : chooseRewriters(config),
     loops: breaksLoops(config) ? new LoopBreaker(config.loops, digest) : null,
     sessions,

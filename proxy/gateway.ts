@@ -7,6 +7,7 @@ import type { Config, ProviderConfig } from "../shared/config/config.js";
 import type { NewKey } from "../shared/domain/key-secret.js";
 import type { Target } from "../shared/domain/target-name.js";
 import type { Log } from "../shared/log.js";
+import type { Webhook } from "./alerts/webhook.js";
 import type { Credentials } from "./auth/authenticate.js";
 import type { SessionKeeping } from "./auth/session/authenticate-session.js";
 import type { TrustedPages } from "./auth/web-page.js";
@@ -93,6 +94,8 @@ export interface Gateway {
   readonly responseCache: ResponseCaching | null;
   /** Null if Sluice searches for no model. */
   readonly webSearch: WebSearch | null;
+  /** The destinations of alerts. */
+  readonly webhooks: readonly Webhook[];
   /** Null without rewriters. */
   readonly rewriters: RewriterChoice | null;
   /** Null if no path has a breaker for loops. */

@@ -4,6 +4,7 @@ import type { Config } from "../shared/config/config.js";
 import { isUnlocked, OpenGatewayError, openBeyondLoopback } from "../shared/config/open-gateway.js";
 import type { Log } from "../shared/log.js";
 import { type InheritedSockets, noSockets } from "../shared/supervision/inherited-sockets.js";
+import { startDelivering } from "./alerts/deliver-alerts.js";
 import { createCapacity } from "./capacity/create-capacity.js";
 import { createGateway } from "./create-gateway.js";
 import { heldIdleMs, ProxyEnd } from "./end-proxy.js";
@@ -117,9 +118,11 @@ export async function startProxy({
     throw error;
   });
   const looking = startLooking(gateway, config.usageEnabled ? config.background.lookMs : 0);
+  const delivering = startDelivering(gateway, gateway.webhooks);
   const closeAll = async (): Promise<void> => {
     tlsFiles?.stop();
     looking.stop();
+    delivering.stop();
     capacity.files.close();
     gateway.models.stop();
     gateway.metrics.close();

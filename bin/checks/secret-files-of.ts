@@ -13,15 +13,17 @@ export function secretFilesOf(
     | "mcpServers"
     | "jwtIssuers"
     | "webSearch"
+    | "alerts"
   >,
 ): readonly string[] {
-  const { server, metrics, tracing, cluster, jwtIssuers, webSearch } = config;
+  const { server, metrics, tracing, cluster, jwtIssuers, webSearch, alerts } = config;
   const providers = [...config.providers, ...config.mcpServers];
   const paths = [
     server.masterKeyFile,
     metrics.tokenFile,
     tracing.headersFile,
     webSearch?.apiKeyFile ?? null,
+    ...alerts.map(({ secretFile }) => secretFile),
     cluster?.passwordFile ?? null,
     cluster?.sentinel?.passwordFile ?? null,
     ...jwtIssuers.map(({ keys }) => (keys.kind === "secret-file" ? keys.path : null)),

@@ -33,7 +33,7 @@ const noStart = "no proxy starts until it can";
 const noEngine = "the engine is away until it can";
 
 function namedFiles(config: Config): NamedFile[] {
-  const { server, metrics, tracing, jwtIssuers, cluster, webSearch } = config;
+  const { server, metrics, tracing, jwtIssuers, cluster, webSearch, alerts } = config;
   const providers = [...config.providers, ...config.mcpServers];
   return [
     { setting: "server.master_key_file", path: server.masterKeyFile, without: noStart },
@@ -44,6 +44,11 @@ function namedFiles(config: Config): NamedFile[] {
       path: webSearch?.apiKeyFile ?? null,
       without: noStart,
     },
+    ...alerts.map(({ url, secretFile }) => ({
+      setting: `the secret_file of the alerts to ${new URL(url).host}`,
+      path: secretFile,
+      without: noStart,
+    })),
     ...jwtIssuers.flatMap(({ issuer, keys }): NamedFile[] => {
       const of = `of the issuer ${issuer}`;
       if (keys.kind === "secret-file")

@@ -53,6 +53,8 @@ export interface BudgetBookPorts {
 export class BudgetBook {
   /** Null without a cluster. */
   others: OtherHosts | null = null;
+  /** Called after each charge of a kept account; null if nothing watches. */
+  onCharged: ((account: Account, nowMs: number) => void) | null = null;
   readonly #budgets = new Map<string, Budget>();
   readonly #index: BudgetIndex;
   readonly #periods: AccountPeriods;
@@ -267,6 +269,7 @@ export class BudgetBook {
       this.recent.add(account, record.totalCost, nowMs);
       if (!account.dirty) this.#dirty.push(account);
       account.dirty = true;
+      this.onCharged?.(account, nowMs);
     }
   }
 

@@ -4,6 +4,7 @@
  * log sequence number, a sum of usage or an account the key of the last records.
  */
 import { settledRetentionMs, windowsPerSlice } from "../../shared/bounds.js";
+import { noteWindow } from "../alerts/watch-rates.js";
 import { spendChange } from "../budgets/stored-budget.js";
 import type { DirtyWindow } from "../counters/dirty-windows.js";
 import { windowKey, windowToStored } from "../counters/window.js";
@@ -26,6 +27,7 @@ export async function snapshot(state: DaemonState, nowMs: number): Promise<void>
   // When nothing has changed, nothing is written and no lsn is used.
   const atRest = dirty === null && proxies.length === 0 && writer.journalBytes === 0;
   if (!atRest) await writeAll(state, dirty, proxies, nowMs);
+  if (state.alerts.isChanged) writer.closeContributed();
   state.lastSnapshotAtMs = nowMs;
 }
 
@@ -39,7 +41,7 @@ async function writeAll(
   const coveredLsn = writer.closeBatch();
   while (dirty !== null) {
     const lsn = writer.closeBatch();
-    const changes = windowChanges(dirty, lsn);
+    const changes = windowChanges(state, dirty, { lsn, nowMs });
     if (changes.length > 0) await writer.write([...changes, writtenChange(lsn)]);
     if (changes.length < windowsPerSlice) break;
   }
@@ -51,12 +53,18 @@ async function writeAll(
 }
 
 /** The next slice, with current values. */
-function windowChanges(dirty: Iterator<DirtyWindow>, lsn: number): Change[] {
+function windowChanges(
+  { alerts, book }: DaemonState,
+  dirty: Iterator<DirtyWindow>,
+  { lsn, nowMs }: { readonly lsn: number; readonly nowMs: number },
+): Change[] {
   const changes: Change[] = [];
+  const isWatched = alerts.lowestOfRates < Number.POSITIVE_INFINITY;
   while (changes.length < windowsPerSlice) {
     const next = dirty.next();
     if (next.done === true) break;
     const { ruleId, child, window } = next.value;
+    if (isWatched) noteWindow(alerts, book, next.value, nowMs);
     changes.push({
       table: "windows",
       key: windowKey(ruleId, child),

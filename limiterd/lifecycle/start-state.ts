@@ -12,6 +12,8 @@ import {
   ruleId,
 } from "../../shared/domain/rule.js";
 import { Turns } from "../../shared/long-lists.js";
+import { AlertBook } from "../alerts/alert-book.js";
+import { noteCharged } from "../alerts/watch-budgets.js";
 import { beginBackfill, createSpentOnDays } from "../budgets/backfill-budget.js";
 import { removeSpends } from "../budgets/remove-spends.js";
 import { restoreBudgets } from "../budgets/restore-budgets.js";
@@ -164,6 +166,11 @@ export async function startState(
     nowMs,
   );
   const raiseChanges = restoreRaises(store, { book: restored.book, budgets }, nowMs);
+  const alerts = new AlertBook(settings.alerts);
+  const alertChanges = alerts.restore(store);
+  budgets.recent.begin(nowMs);
+  if (alerts.isUsed)
+    budgets.onCharged = (account, atMs) => noteCharged(alerts, budgets, account, atMs);
   const pending = new PendingResponses(settings.background);
   pending.restore(store, nowMs);
   const repricing = new Repricing(store);
@@ -183,7 +190,7 @@ export async function startState(
       firstLsn: restored.epochs.startLsn,
       journaled: restored.journaled,
       retryMs,
-      contributors: [usage, spendLog, restored.proxies, pending, repricing],
+      contributors: [usage, spendLog, restored.proxies, pending, repricing, alerts],
     },
   );
   const state: DaemonState = {
@@ -221,6 +228,7 @@ export async function startState(
     repricing,
     followers: new Followers(identity.storeIds, options.host),
     spendLog,
+    alerts,
     yieldToEventLoop,
     wallMs,
     refusals: createRecentRefusals(),
@@ -246,6 +254,7 @@ export async function startState(
     ...noted.changes,
     ...budgetChanges,
     ...raiseChanges,
+    ...alertChanges,
     ...incomplete.map(budgetChange),
   ]);
   loadAccounts(state)

@@ -9,6 +9,7 @@ import {
   reconnectGraceMs,
   windowsPerSlice,
 } from "../../shared/bounds.js";
+import { forecastEveryMs, noteForecasts } from "../alerts/watch-budgets.js";
 import { endReconnectGrace } from "../handlers/accept-hello.js";
 import { closeTimedOutPeers } from "../handlers/connection.js";
 import { endRaises } from "../handlers/definitions/apply-raises.js";
@@ -54,6 +55,8 @@ export interface Timers {
 
 /** Interval of checks of silent peers, idle children and the journal's size, in ms. */
 const tickMs = 1000;
+/** Marks of alerts that are examined in a tick. */
+const alertMarksPerSweep = 2_000;
 /** How long a stopping daemon tries to write to its store, in ms. */
 const stopWriteMs = 5_000;
 
@@ -121,6 +124,20 @@ export function startTimers(
     if (state.writer.failing !== null) return;
     void writeSlices(state.writer, trimmer.next(nowMs, state.usage.rolledUpKey, isFull()));
   };
+  let forecastAtMs = 0;
+  const watchAlerts = (nowMs: number): void => {
+    const { alerts, budgets, writer } = state;
+    if (!alerts.isUsed || writer.failing !== null) return;
+    void writeSlices(writer, alerts.sweep(nowMs, alertMarksPerSweep));
+    const isDue = nowMs - forecastAtMs >= forecastEveryMs || nowMs < forecastAtMs;
+    if (!isDue || !alerts.hasForecasts || state.accountsLoading) return;
+    forecastAtMs = nowMs;
+    noteForecasts(alerts, budgets, { nowMs, pause: state.yieldToEventLoop })
+      .then(() => {
+        if (alerts.isChanged) writer.closeContributed();
+      })
+      .catch(ports.onBroken);
+  };
   const stops: (() => void)[] = [];
   if (flushIntervalMs > 0) stops.push(ports.every(flushIntervalMs, () => void takeSnapshot()));
   stops.push(ports.every(usageFlushMs, () => void flush()));
@@ -134,6 +151,7 @@ export function startTimers(
       sweepDenials(state, ports.nowMs());
       sweepObjects(state, ports.nowMs());
       flushKeyUses(state);
+      watchAlerts(ports.nowMs());
       state.backTests.forgetIdle(ports.nowMs());
       void sweep(async () => {
         await sweepChildren(state, () => ports.nowMs(), state.yieldToEventLoop);

@@ -37,6 +37,7 @@ export async function reportMetrics(
       ...statusSeries(state, status, nowMs),
       ...clusterSeries(state, status),
       ...followersSeries(state, status, nowMs),
+      ...alertSeries(state),
       ...(await processSeries(state)),
       ...rules.series,
       ...budgets.series,
@@ -160,6 +161,18 @@ function followersSeries(
       lag === null ? [] : [seriesOf("followerLag", [name], lag)],
     ),
     ...silent,
+  ];
+}
+
+/** Nothing without alerts. */
+function alertSeries({ alerts }: DaemonState): ReportedSeries[] {
+  if (!alerts.isUsed) return [];
+  const { delivered, failed, dropped } = alerts.counts;
+  return [
+    seriesOf("alertsWaiting", [], alerts.size),
+    seriesOf("alerts", ["delivered"], delivered),
+    seriesOf("alerts", ["failed"], failed),
+    seriesOf("alerts", ["dropped"], dropped),
   ];
 }
 

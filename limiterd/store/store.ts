@@ -24,6 +24,7 @@ export const tables = [
   "resets",
   "settings",
   "cluster",
+  "alerts",
 ] as const;
 export type Table = (typeof tables)[number];
 

@@ -4,13 +4,19 @@
  * read where they are used (`upstream/credentials/`).
  */
 import { readFile } from "node:fs/promises";
-import type { Config, JwtIssuerConfig, ProviderConfig } from "../../shared/config/config.js";
+import type {
+  AlertConfig,
+  Config,
+  JwtIssuerConfig,
+  ProviderConfig,
+} from "../../shared/config/config.js";
 import {
   apiKey,
   headerList,
   headerValue,
   keySecret,
   masterKey,
+  webhookSecret,
 } from "../../shared/config/kinds/secret-kinds.js";
 import { outboundProxy } from "../../shared/config/kinds/url-kinds.js";
 import type { ValueKind } from "../../shared/config/kinds/value-kind.js";
@@ -34,6 +40,7 @@ export async function withSecrets(config: Config): Promise<Config> {
   const jwtIssuers = await Promise.all(config.jwtIssuers.map(withSecret));
   const providers = await Promise.all(config.providers.map(withProviderFiles));
   const mcpServers = await Promise.all(config.mcpServers.map(withProviderFiles));
+  const alerts = await Promise.all(config.alerts.map(withAlertSecret));
   return {
     ...config,
     providers,
@@ -43,7 +50,15 @@ export async function withSecrets(config: Config): Promise<Config> {
     tracing: { ...tracing, headers },
     jwtIssuers,
     webSearch,
+    alerts,
   };
+}
+
+/** With the secret that is in a file. Rejects with `SecretFileError`. */
+export async function withAlertSecret(alert: AlertConfig): Promise<AlertConfig> {
+  if (alert.secretFile === null) return alert;
+  const name = `the secret_file of the alerts to ${new URL(alert.url).host}`;
+  return { ...alert, secret: await read(name, alert.secretFile, webhookSecret) };
 }
 
 async function withSearchKey(search: Config["webSearch"]): Promise<Config["webSearch"]> {

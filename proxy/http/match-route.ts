@@ -353,6 +353,8 @@ export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   "usage-reprice": daemonCallsMax,
   providers: repliesMax,
   config: repliesMax,
+  alerts: daemonCallsMax,
+  "alerts-test": fileCallsMax,
   metrics: scrapesMax,
   "metrics-limiter": scrapesMax,
 };

@@ -12,6 +12,7 @@ import { boolean } from "./kinds/choice-kinds.js";
 import { numberSchema, tokenWeights } from "./kinds/number-kinds.js";
 import { type JsonSchema, orVariable, type ValueKind, withUnit } from "./kinds/value-kind.js";
 import { presets } from "./presets.js";
+import { alertSettings, alertsMax } from "./settings/alert-settings.js";
 import { jwtSettings } from "./settings/jwt-settings.js";
 import { loopSettings } from "./settings/loop-settings.js";
 import { mcpSettings } from "./settings/mcp-settings.js";
@@ -197,6 +198,7 @@ const definitions: Readonly<Record<string, JsonSchema>> = {
   issuer: mapping(tableSchemas(jwtSettings)),
   rewriter: mapping(tableSchemas(rewriterSettings), requiredOf(rewriterSettings)),
   loops: mapping(tableSchemas(loopSettings)),
+  alert: mapping(tableSchemas(alertSettings), requiredOf(alertSettings)),
 };
 
 /** The sections whose keys the operator chooses. */
@@ -239,6 +241,10 @@ const namedEntries: Properties = {
   loops: {
     description: "When an agent that repeats itself is warned of and refused, by user path.",
     ...listOf(reference("loops")),
+  },
+  alerts: {
+    description: "Where warnings of limits are posted before they end.",
+    ...listOf(reference("alert"), { max: alertsMax }),
   },
 };
 

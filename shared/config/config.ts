@@ -165,6 +165,24 @@ export interface JwtIssuerConfig {
   readonly modelsClaim: string | null;
 }
 
+/** Where alerts are sent, and which (docs/alerts.md). */
+export interface AlertConfig {
+  /** A digest of the URL, which names the destination between daemon and proxy. */
+  readonly id: string;
+  readonly url: string;
+  /** Used shares of a limit, ascending. */
+  readonly at: readonly number[];
+  readonly forecast: boolean;
+  /** Whether rate limits are reported too. */
+  readonly rateLimits: boolean;
+  readonly format: "json" | "slack";
+  /** Null if nothing is signed, or the secret is in a file. */
+  readonly secret: string | null;
+  readonly secretFile: string | null;
+  /** The outbound proxy; null: direct. */
+  readonly proxy: string | null;
+}
+
 /** The rewriters that the proxy has; `proxy/body/rewriters/` holds what each does. */
 export type RewriterName = "collapse_white_space" | "minify_tool_json" | "drop_duplicate_system";
 
@@ -229,6 +247,7 @@ export interface Config extends TelemetryConfig, WithCluster {
   /** The price list that `sluice prices update` writes; null for the one that is shipped. */
   readonly priceListFile: string | null;
   readonly jwtIssuers: readonly JwtIssuerConfig[];
+  readonly alerts: readonly AlertConfig[];
   /** Null if the cache is off. */
   readonly cache: {
     readonly ttlMs: number;

@@ -34,6 +34,17 @@ export const limiterMetrics = metricsOf("limiter", {
     kind: "gauge",
     help: "Connected proxies.",
   },
+  alertsWaiting: {
+    name: "sluice_limiter_alerts_waiting",
+    kind: "gauge",
+    help: "Alerts that aren't delivered yet. Absent without alerts.",
+  },
+  alerts: {
+    name: "sluice_limiter_alerts_total",
+    kind: "counter",
+    labels: ["outcome"],
+    help: "Alerts: delivered, failed (an attempt) or dropped (undelivered for three days). Absent without alerts.",
+  },
   rules: {
     name: "sluice_limiter_rules",
     kind: "gauge",

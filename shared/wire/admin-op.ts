@@ -60,6 +60,9 @@ export const adminOps = [
   "usage.export",
   "usage.follow",
   "usage.adjust",
+  "alerts.list",
+  "alerts.due",
+  "alerts.report",
 ] as const;
 export type AdminOp = (typeof adminOps)[number];
 
@@ -104,6 +107,7 @@ const readOps: ReadonlySet<AdminOp> = new Set([
   "usage.records",
   "usage.export",
   "usage.follow",
+  "alerts.list",
 ]);
 
 /** Answered from memory only, immediately, whatever the state of the store and of long reads. */
@@ -117,6 +121,7 @@ const memoryOps: ReadonlySet<AdminOp> = new Set([
   "responses.due",
   "batches.enqueue",
   "batches.withdraw",
+  "alerts.due",
 ]);
 
 /** Whether an operation changes nothing and may take long. */
@@ -142,6 +147,7 @@ const repeatableChanges: ReadonlySet<AdminOp> = new Set([
   "responses.forget",
   "batches.settle",
   "usage.adjust",
+  "alerts.report",
 ]);
 
 /** Operations for requests of callers: proxies send them on any connection. */
@@ -160,6 +166,8 @@ const callerOps: ReadonlySet<AdminOp> = new Set([
   "sessions.check",
   "sessions.close",
   "targets.report",
+  "alerts.due",
+  "alerts.report",
 ]);
 
 /** Whether an operation needs a connection to the socket for administration. */

@@ -211,6 +211,9 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "batches.enqueue":
     case "batches.withdraw":
     case "batches.settle":
+    case "alerts.list":
+    case "alerts.due":
+    case "alerts.report":
     case "targets.report":
     case "sessions.open":
     case "sessions.open-admin":

@@ -2,6 +2,7 @@
  * A daemon's memory and steps without sockets and timers, for tests: peers are arrays, time is set,
  * commits run when asked.
  */
+import { AlertBook } from "../../limiterd/alerts/alert-book.js";
 import { beginBackfill, createSpentOnDays } from "../../limiterd/budgets/backfill-budget.js";
 import { removeSpends } from "../../limiterd/budgets/remove-spends.js";
 import { restoreBudgets } from "../../limiterd/budgets/restore-budgets.js";
@@ -168,6 +169,7 @@ export function startDaemon(
   const pending = new PendingResponses(background);
   pending.restore(store, nowMs);
   const repricing = new Repricing(store);
+  const alerts = new AlertBook([]);
   const writer = new Writer(
     {
       store,
@@ -179,7 +181,7 @@ export function startDaemon(
       firstLsn: restored.epochs.startLsn,
       journaled: restored.journaled,
       retryMs: 1000,
-      contributors: [usage, spendLog, restored.proxies, pending, repricing],
+      contributors: [usage, spendLog, restored.proxies, pending, repricing, alerts],
     },
   );
   const state: DaemonState = {
@@ -194,6 +196,7 @@ export function startDaemon(
       quotaTemplatesEntitled: true,
       tokenWeights,
       budgetsEnabled: true,
+      alerts: [],
       unpriced: "allow",
       enqueuedCaps,
       inertReason,
@@ -202,6 +205,7 @@ export function startDaemon(
     budgets,
     pending,
     repricing,
+    alerts,
     labelsOf,
     book: restored.book,
     shares: null,

@@ -264,6 +264,8 @@ const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string
   "usage-reprice": ["POST", "/admin/usage/reprice"],
   providers: ["GET", "/admin/providers"],
   config: ["GET", "/admin/config"],
+  alerts: ["GET", "/admin/alerts"],
+  "alerts-test": ["POST", "/admin/alerts/test"],
   metrics: ["GET", "/metrics"],
   "metrics-limiter": ["GET", "/metrics/limiter"],
 };

@@ -32,6 +32,7 @@ import {
   writeChange,
 } from "./admin-operation.js";
 import { daemonStatus } from "./daemon-status.js";
+import { handleAlerts } from "./handle-alerts.js";
 import { handleBudgets } from "./handle-budgets.js";
 import { handleExplain } from "./handle-explain.js";
 import { handleJwts } from "./handle-jwts.js";
@@ -133,6 +134,10 @@ export function handleAdmin(
         if (again !== null) ports.answer(again);
       });
     }
+    case "alerts.list":
+    case "alerts.due":
+    case "alerts.report":
+      return handleAlerts(state, { op, body }, nowMs, ports);
     case "keys.issue":
     case "keys.list":
     case "keys.rotate":

@@ -2,6 +2,7 @@
 import { unreachable } from "../../../shared/assert.js";
 import type { AdminEndpoint } from "../../http/paths/admin-routes.js";
 import type { RequestContext } from "../../request-context.js";
+import { replyAlerts, testAlerts } from "./alerts-api.js";
 import { handleAuthKeys } from "./auth-keys-api.js";
 import { handleDeniedJwts } from "./denied-jwts-api.js";
 import { explainRequest } from "./explain-request.js";
@@ -60,6 +61,10 @@ export function serveAdmin(
       return replyRecords(context);
     case "usage-reprice":
       return replyReprice(context);
+    case "alerts":
+      return replyAlerts(context);
+    case "alerts-test":
+      return testAlerts(context);
     default:
       return unreachable(endpoint);
   }

@@ -33,7 +33,9 @@ export type AdminEndpoint =
   | "usage-follow"
   | "usage-reprice"
   | "providers"
-  | "config";
+  | "config"
+  | "alerts"
+  | "alerts-test";
 
 type Methods = Readonly<Record<string, AdminEndpoint>>;
 
@@ -66,6 +68,8 @@ export const adminRoutes: readonly (readonly [path: string, methods: Methods])[]
   ["/admin/providers", { GET: "providers" }],
   ["/admin/config", { GET: "config" }],
   ["/admin/explain", { POST: "explain" }],
+  ["/admin/alerts", { GET: "alerts" }],
+  ["/admin/alerts/test", { POST: "alerts-test" }],
 ];
 
 /** Endpoints with a key's id in the path. */

@@ -7,6 +7,7 @@ import type { BudgetScope } from "../../domain/budget.js";
 import type { Scope } from "../../domain/rule.js";
 import type { Affinity, Strategy } from "../config.js";
 import type { DeclaredLimits } from "../limits/limit-form.js";
+import type { AlertFields } from "../settings/alert-settings.js";
 import type { JwtFields } from "../settings/jwt-settings.js";
 import type { LoopFields } from "../settings/loop-settings.js";
 import type { McpFields } from "../settings/mcp-settings.js";
@@ -80,6 +81,11 @@ export interface DeclaredIssuer {
   readonly fields: ReadFields<JwtFields> | null;
 }
 
+export interface DeclaredAlert {
+  readonly at: string;
+  readonly fields: ReadFields<AlertFields> | null;
+}
+
 interface DeclaredRewriter {
   readonly fields: ReadFields<RewriterFields> | null;
 }
@@ -101,4 +107,5 @@ export interface ConfigFile {
   readonly issuers: readonly DeclaredIssuer[];
   readonly rewriters: readonly DeclaredRewriter[];
   readonly loops: readonly DeclaredLoops[];
+  readonly alerts: readonly DeclaredAlert[];
 }

@@ -45,6 +45,7 @@ import type {
   DeclaredVirtualModel,
   ReadFields,
 } from "./config-file.js";
+import { readAlerts } from "./read-alerts.js";
 import {
   type FieldSchemas,
   type Located,
@@ -82,6 +83,7 @@ const topKeys = [
   "jwt",
   "rewriters",
   "loops",
+  "alerts",
 ];
 
 /** Reads a document. An empty one (null) is the default configuration. */
@@ -125,6 +127,7 @@ export function parseShape(document: unknown, problems: string[]): ConfigFile {
     loops: items("loops").map((item) => ({
       fields: readTable<LoopFields>(loopSchemas, item, problems),
     })),
+    alerts: readAlerts({ raw: top["alerts"], at: "alerts" }, problems),
   };
 }
 

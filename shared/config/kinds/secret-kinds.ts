@@ -109,6 +109,26 @@ const takenHeaders =
 
 const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 
+const webhookSecretBytes = { min: 24, max: 64 };
+
+/** A secret of the Standard Webhooks scheme. */
+export const webhookSecret: ValueKind<string> = {
+  label: "secret",
+  range: `${webhookSecretBytes.min} to ${webhookSecretBytes.max} bytes`,
+  expected: `must be whsec_ and ${webhookSecretBytes.min} to ${webhookSecretBytes.max} bytes in base64, which \`echo whsec_$(openssl rand -base64 32)\` prints`,
+  quotable: never,
+  parse: (raw) => {
+    const [, base64 = ""] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(token(raw) ?? "") ?? [];
+    const bytes = Buffer.from(base64, "base64");
+    return bytes.length >= webhookSecretBytes.min &&
+      bytes.length <= webhookSecretBytes.max &&
+      bytes.toString("base64").replace(/=+$/, "") === base64.replace(/=+$/, "")
+      ? `whsec_${base64}`
+      : undefined;
+  },
+  schema: { type: "string" },
+};
+
 /** The value of a header. */
 export const headerValue: ValueKind<string> = {
   label: "secret",

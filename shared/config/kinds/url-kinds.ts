@@ -1,7 +1,8 @@
 /** The kinds of values that are URLs with http or https. */
 import { percentDecoded } from "../../text/percent-decoded.js";
+import { isPrivateAddress, parseIpAddress } from "../ip-network.js";
 import { textOf } from "./text-kinds.js";
-import type { JsonSchema, ValueKind } from "./value-kind.js";
+import { type JsonSchema, never, type ValueKind } from "./value-kind.js";
 
 const schema: JsonSchema = { type: "string", pattern: "^[Hh][Tt][Tt][Pp][Ss]?://|\\$\\{" };
 
@@ -57,5 +58,32 @@ export const webUrl: ValueKind<string> = {
   expected: "must be an http or https URL without credentials or fragment",
   quotable: mayBeQuoted,
   parse: (raw) => parseUrl(raw)?.href,
+  schema,
+};
+
+/** Addresses at which clouds give out credentials. */
+const linkLocal = /^(?:169\.254\.|\[fe[89ab]|metadata\.google\.internal$)/;
+
+/** Whether requests to this host stay on the machine or in its network. */
+function isInside(hostname: string): boolean {
+  const address = parseIpAddress(hostname.replace(/^\[|\]$/g, ""));
+  if (address !== null) return isPrivateAddress(address);
+  return !hostname.includes(".") || /\.(?:internal|local|localhost|svc|lan)$/.test(hostname);
+}
+
+/**
+ * The URL of a webhook. What it is sent names customers and their spend, so http is only for hosts
+ * inside. Its path or query may be a secret, as with Slack.
+ */
+export const webhookUrl: ValueKind<string> = {
+  label: "URL",
+  expected:
+    "must be an https URL without credentials or fragment (http only for localhost, private addresses and names without a dot; never a link-local address)",
+  quotable: never,
+  parse: (raw) => {
+    const url = parseUrl(raw);
+    if (url === undefined || linkLocal.test(url.hostname)) return undefined;
+    return url.protocol === "https:" || isInside(url.hostname) ? url.href : undefined;
+  },
   schema,
 };

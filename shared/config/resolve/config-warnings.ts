@@ -4,6 +4,7 @@ import type { RuleDefinition } from "../../domain/rule.js";
 import { closestName, didYouMean, nameHint } from "../closest-name.js";
 import type { Config, PriceConfig } from "../config.js";
 import { type Environment, variable } from "../environment.js";
+import { alertsVariable } from "../file/read-alerts.js";
 import type { EnqueuedCap } from "../kinds/list-kinds.js";
 import { budgetForm } from "../limits/budget-limits.js";
 import { ruleForm, ruleName } from "../limits/rule-limits.js";
@@ -117,6 +118,7 @@ export function variableWarnings(env: Environment): readonly string[] {
     remoteVariables.url,
     remoteVariables.key,
     followVariables.secret,
+    alertsVariable,
     serviceVariables.workerMetrics,
   ];
   return Object.keys(env)

@@ -8,6 +8,7 @@ import type { Environment } from "../environment.js";
 import { type ConfigFile, validFields } from "../file/config-file.js";
 import { parseShape } from "../file/parse-shape.js";
 import { parseYaml } from "../file/parse-yaml.js";
+import { alertsVariable, readAlertsVariable } from "../file/read-alerts.js";
 import { substituteVariables } from "../file/substitute-variables.js";
 import { budgetForm } from "../limits/budget-limits.js";
 import { readEnvLimits } from "../limits/env-limits.js";
@@ -17,6 +18,7 @@ import { namingsOf } from "../model-name.js";
 import { fileProblem, locateProblems, noProblems, type Problem, problemList } from "../problems.js";
 import type { Flags } from "../settings/setting.js";
 import { type SettingValues, serverSettings, settings } from "../settings/settings.js";
+import { resolveAlerts } from "./alerts.js";
 import { resolveAliases } from "./aliases.js";
 import {
   budgetWarnings,
@@ -111,6 +113,11 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
   const prices = resolvePrices(shape.prices, namings, problems.file);
   const jwtIssuers = resolveIssuers(shape.issuers, { fileDirectory, proxies }, problems.file);
   const loops = resolveLoops(shape, problems.file);
+  const ofVariable = readAlertsVariable(env[alertsVariable], problems.environment);
+  const alerts =
+    ofVariable === null
+      ? resolveAlerts(shape.alerts, { directory: fileDirectory, proxies }, problems.file)
+      : resolveAlerts(ofVariable, { directory: sources.cwd, proxies }, problems.environment);
   const quotaTemplatesEntitled = values.entitlements.includes("quota_templates");
   const entitled = { perChildEntitled: quotaTemplatesEntitled };
   const fileRules = readFileLimits(ruleForm, shape.rules, entitled, problems.file);
@@ -142,6 +149,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
     prices,
     priceListFile: values.priceListFile,
     jwtIssuers,
+    alerts,
     cache: resolveCache(values),
     metrics: resolveMetrics(values),
     cluster,

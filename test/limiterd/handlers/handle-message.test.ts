@@ -32,6 +32,8 @@ const ofCallers: readonly string[] = [
   "sessions.check",
   "sessions.close",
   "targets.report",
+  "alerts.due",
+  "alerts.report",
 ];
 
 t.test("who came by the socket for requests asks what callers may know, and nothing else", (t) => {

@@ -106,6 +106,7 @@ async function start(
         pid: 1,
         rateLimitsEnabled: enabled,
         budgetsEnabled: enabled,
+        alerts: [],
         unpriced: "allow",
         enqueuedCaps: [],
         usageEnabled,

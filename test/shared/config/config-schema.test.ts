@@ -5,6 +5,7 @@ import { parse } from "yaml";
 import { configSchema } from "../../../shared/config/config-schema.js";
 import { parseShape } from "../../../shared/config/file/parse-shape.js";
 import type { JsonSchema } from "../../../shared/config/kinds/value-kind.js";
+import { alertSettings } from "../../../shared/config/settings/alert-settings.js";
 import { jwtSettings } from "../../../shared/config/settings/jwt-settings.js";
 import { loopSettings } from "../../../shared/config/settings/loop-settings.js";
 import { mcpSettings } from "../../../shared/config/settings/mcp-settings.js";
@@ -71,6 +72,8 @@ t.test("misspelt keys and wrong values are marked, variables aren't", async (t) 
     "rewriters: [{ name: shorten }]",
     "loops: [{ path: /a }]",
     "loops: [{ warn_after: 101 }]",
+    "alerts: [{ at: [0.8] }]",
+    "alerts: [{ url: https://x.example, at: [80] }]",
     "rate_limits: { user_paths: [{ path: / }] }",
     "rate_limits: { user_paths: [{ path: /, limits: [{ period: minute, max_request: 1 }] }] }",
     "rate_limits: { user_paths: [{ path: /, limits: [{ period: minute, max_requests: 0 }] }] }",
@@ -120,6 +123,7 @@ t.test("every setting is in it, with its meaning and its default", async (t) => 
     [jwtSettings, definition("issuer")],
     [rewriterSettings, definition("rewriter")],
     [loopSettings, definition("loops")],
+    [alertSettings, definition("alert")],
   ] as const)
     for (const [key, { meaning }] of Object.entries(table))
       t.ok(String(node["properties"]![key]!["description"]).startsWith(meaning), key);

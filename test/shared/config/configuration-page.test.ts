@@ -7,6 +7,7 @@ import t from "tap";
 import type { ValueKind } from "../../../shared/config/kinds/value-kind.js";
 import { problemLine } from "../../../shared/config/problems.js";
 import { resolveConfig } from "../../../shared/config/resolve/resolve-config.js";
+import { alertSettings } from "../../../shared/config/settings/alert-settings.js";
 import {
   jwtSettings,
   publicKeyAlgorithms,
@@ -65,6 +66,7 @@ t.test("every bound that an error names is on the page", async (t) => {
     jwtSettings,
     rewriterSettings,
     loopSettings,
+    alertSettings,
   ];
   let bounded = 0;
   for (const table of tables)
@@ -97,7 +99,7 @@ t.test("the example file shows every key, and is accepted", async (t) => {
     ...Object.keys(loopSettings),
   ];
   for (const key of keys) t.match(example, new RegExp(`^\\s*(?:# |- )?${key}:`, "m"), key);
-  for (const key of Object.keys(jwtSettings))
+  for (const key of [...Object.keys(jwtSettings), ...Object.keys(alertSettings)])
     t.match(example, new RegExp(`^# +(?:- )?${key}:`, "m"), key);
 });
 

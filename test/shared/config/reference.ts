@@ -5,6 +5,7 @@
  */
 import { type ValueKind, withUnit } from "../../../shared/config/kinds/value-kind.js";
 import { presets } from "../../../shared/config/presets.js";
+import { alertSettings } from "../../../shared/config/settings/alert-settings.js";
 import { jwtSettings } from "../../../shared/config/settings/jwt-settings.js";
 import { loopSettings } from "../../../shared/config/settings/loop-settings.js";
 import { mcpSettings } from "../../../shared/config/settings/mcp-settings.js";
@@ -144,6 +145,7 @@ export const pages: Readonly<Record<string, Readonly<Record<string, () => string
     jwt: () => tableOfFields(jwtSettings),
     rewriters: () => tableOfFields(rewriterSettings),
     loops: () => tableOfFields(loopSettings),
+    alerts: () => tableOfFields(alertSettings),
   },
   "reference/bounds.md": boundTables,
   "reference/command-line.md": {
@@ -345,6 +347,8 @@ ${itemLines(rewriterSettings, "  ")}`,
     `# The first entry with the caller's path applies.
 loops:
 ${itemLines(loopSettings, "  ")}`,
+    `# Where warnings are posted before a limit ends.
+${commented(`alerts:\n${itemLines(alertSettings, "  ")}`)}`,
     topLines("price_list_file"),
     topLines("entitlements"),
     section(

@@ -89,6 +89,7 @@ const elsewhere: readonly string[] = [
   "nodejs_heap_size_used_bytes",
   "process_start_time_seconds",
   "sluice_config_last_reload_success_timestamp_seconds",
+  "sluice_limiter_alerts_total",
   "sluice_limiter_journal_bytes",
   "sluice_limiter_pending_responses",
   "sluice_limiter_pending_responses_left_out_total",

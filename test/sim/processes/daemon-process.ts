@@ -146,6 +146,7 @@ export class DaemonProcess {
       quotaTemplatesEntitled: true,
       tokenWeights: null,
       budgetsEnabled: true,
+      alerts: [],
       unpriced: "allow" as const,
       enqueuedCaps: [],
       inertReason: () => null,

@@ -103,6 +103,7 @@ const builtIn: Config = {
     rules: [],
     declaredAt: [],
   },
+  alerts: [],
   budgets: { enabled: true, unpriced: "allow", budgets: [], declaredAt: [] },
   logLevel: "info",
   logging: { format: "auto", sample: 1 },

@@ -1,0 +1,403 @@
+/**
+ * Which limits have crossed which thresholds, and the alerts that wait for a proxy to deliver them
+ * (docs/alerts.md). The daemon has no network: a proxy asks for one alert per destination at a time
+ * and reports what became of it. Marks and waiting alerts are committed with the spend that caused
+ * them, so a crash loses none and makes none twice.
+ */
+
+import { isCount, isObject } from "../../shared/checked.js";
+import type { AlertConfig } from "../../shared/config/config.js";
+import { textDigest } from "../../shared/text/text-digest.js";
+import { formatMillis } from "../../shared/time.js";
+import { type Alert, isAlert } from "../../shared/wire/alert.js";
+import { type Change, type Store, throwMalformed } from "../store/store.js";
+import type { Contributor } from "../store/writer.js";
+
+/** Alerts that wait, for all destinations. Beyond it, a crossing is noticed again later. */
+const alertsWaitingMax = 10_000;
+/** Limits whose crossings are remembered, until their periods end. */
+const alertMarksMax = 200_000;
+/** A proxy that doesn't report within this time is gone: another one gets the alert. */
+export const alertLeaseMs = 30_000;
+/** An alert that can't be delivered for this long is dropped. */
+export const alertKeptMs = 3 * 86_400_000;
+/** The wait after the first failure; it doubles with each one, up to `retryMsMax`. */
+const retryMs = 5_000;
+const retryMsMax = 3_600_000;
+/** A failing destination gets its next alert after at most this time. */
+const pauseMsMax = 60_000;
+
+export type AlertDestination = Pick<AlertConfig, "id" | "at" | "forecast" | "rateLimits">;
+
+/** What was reported of one limit in one period. */
+interface Mark {
+  readonly startMs: number;
+  readonly endMs: number;
+  /** The highest threshold that was crossed. */
+  at: number;
+  forecast: boolean;
+}
+
+interface Waiting {
+  readonly key: string;
+  readonly destination: string;
+  readonly alert: Alert;
+  readonly atMs: number;
+  failures: number;
+  retryAtMs: number;
+}
+
+/** One destination's alerts, oldest first. */
+interface Queue {
+  readonly settings: AlertDestination;
+  readonly waiting: Map<string, Waiting>;
+  /** The alert that a proxy has, until when. */
+  leased: { readonly id: string; readonly untilMs: number } | null;
+  /** Failures in a row, and until when nothing is sent after them. */
+  failures: number;
+  pausedUntilMs: number;
+  reason: string | null;
+  deliveredAtMs: number | null;
+}
+
+/** A limit whose use has grown. */
+export interface Crossing {
+  /** Unique among limits and their children. */
+  readonly key: string;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly usageRatio: number;
+  readonly isRateLimit: boolean;
+  /** The alert without what the book knows. */
+  describe(): Omit<Alert, "id" | "created_at" | "usage_ratio" | "threshold">;
+}
+
+interface AlertCounts {
+  delivered: number;
+  failed: number;
+  dropped: number;
+}
+
+/** A destination as `alerts.list` shows it. */
+interface DestinationStatus {
+  readonly destination: string;
+  readonly waiting: number;
+  readonly oldest_at: string | null;
+  readonly failing: string | null;
+  readonly last_delivered_at: string | null;
+}
+
+const markPrefix = "mark ";
+const waitingPrefix = "wait ";
+
+export class AlertBook implements Contributor {
+  /** The lowest threshold of any destination; infinite if there is none. */
+  readonly lowest: number;
+  /** The lowest threshold for rate limits. */
+  readonly lowestOfRates: number;
+  readonly hasForecasts: boolean;
+  readonly counts: AlertCounts = { delivered: 0, failed: 0, dropped: 0 };
+  readonly #queues: ReadonlyMap<string, Queue>;
+  readonly #marks = new Map<string, Mark>();
+  readonly #waitingMax: number;
+  #changes: Change[] = [];
+  /** Alerts of the open batch, and of batches that aren't committed. */
+  #open: Waiting[] = [];
+  #committing: { readonly lsn: number; readonly alerts: readonly Waiting[] }[] = [];
+  /** Where `sweep` continues. */
+  #next: Iterator<[string, Mark]> | null = null;
+
+  constructor(destinations: readonly AlertDestination[], waitingMax = alertsWaitingMax) {
+    this.#waitingMax = waitingMax;
+    this.#queues = new Map(
+      destinations.map((settings) => [
+        settings.id,
+        {
+          settings,
+          waiting: new Map(),
+          leased: null,
+          failures: 0,
+          pausedUntilMs: 0,
+          reason: null,
+          deliveredAtMs: null,
+        },
+      ]),
+    );
+    this.lowest = lowestOf(destinations);
+    this.lowestOfRates = lowestOf(destinations.filter(({ rateLimits }) => rateLimits));
+    this.hasForecasts = destinations.some(({ forecast }) => forecast);
+  }
+
+  /** Whether any destination is configured. */
+  get isUsed(): boolean {
+    return this.#queues.size > 0;
+  }
+
+  /** Alerts that aren't delivered, with those that aren't committed. */
+  get size(): number {
+    let size = this.#open.length;
+    for (const { alerts } of this.#committing) size += alerts.length;
+    for (const { waiting } of this.#queues.values()) size += waiting.size;
+    return size;
+  }
+
+  /**
+   * Reads marks and waiting alerts at a start. Returns the changes that drop the alerts of
+   * destinations that are no longer configured. Throws `StoreUnreadableError`.
+   */
+  restore(store: Store): readonly Change[] {
+    const gone: Change[] = [];
+    const kept: Waiting[] = [];
+    for (const { key: rawKey, value } of store.entries("alerts")) {
+      const key = String(rawKey);
+      if (key.startsWith(markPrefix)) {
+        const mark = markFromStored(value) ?? throwMalformed(store, "alerts", key);
+        this.#marks.set(key.slice(markPrefix.length), mark);
+        continue;
+      }
+      const waiting = waitingFromStored(key, value) ?? throwMalformed(store, "alerts", key);
+      if (this.#queues.has(waiting.destination)) kept.push(waiting);
+      else gone.push({ table: "alerts", key, value: undefined });
+    }
+    kept.sort((a, b) => a.atMs - b.atMs);
+    for (const waiting of kept)
+      this.#queues.get(waiting.destination)!.waiting.set(waiting.alert.id, waiting);
+    return gone;
+  }
+
+  /**
+   * Notes how much of a limit is used: makes an alert for each threshold that is crossed and wasn't
+   * before in this period. The caller has compared the ratio with `lowest`.
+   */
+  note(crossing: Crossing, nowMs: number): void {
+    const { usageRatio, isRateLimit } = crossing;
+    const mark = this.#markOf(crossing);
+    if (mark === null) return;
+    const crossed: (readonly [Queue, number])[] = [];
+    let highest = mark.at;
+    for (const queue of this.#queues.values()) {
+      if (isRateLimit && !queue.settings.rateLimits) continue;
+      for (const threshold of queue.settings.at) {
+        if (threshold <= mark.at || !isReached(usageRatio, threshold)) continue;
+        crossed.push([queue, threshold]);
+        highest = Math.max(highest, threshold);
+      }
+    }
+    if (crossed.length === 0 || this.size + crossed.length > this.#waitingMax) return;
+    mark.at = highest;
+    const type = isRateLimit ? "rate_limit.threshold" : "budget.threshold";
+    this.#add(crossing, mark, crossed, { type, nowMs });
+  }
+
+  /** Notes that a budget runs out before its period ends, once in the period. */
+  noteForecast(crossing: Crossing, nowMs: number): void {
+    const mark = this.#markOf(crossing);
+    if (mark === null || mark.forecast) return;
+    const queues = [...this.#queues.values()].filter(({ settings }) => settings.forecast);
+    if (queues.length === 0 || this.size + queues.length > this.#waitingMax) return;
+    mark.forecast = true;
+    const crossed = queues.map((queue) => [queue, null] as const);
+    this.#add(crossing, mark, crossed, { type: "budget.forecast", nowMs });
+  }
+
+  /** Whether the forecast of this limit was reported in this period. */
+  isForecast({ key, startMs }: Pick<Crossing, "key" | "startMs">): boolean {
+    const mark = this.#marks.get(key);
+    return mark?.startMs === startMs && mark.forecast;
+  }
+
+  /** The mark of the period; null if there is no room for a new one. */
+  #markOf({ key, startMs, endMs }: Crossing): Mark | null {
+    const known = this.#marks.get(key);
+    if (known?.startMs === startMs) return known;
+    if (known === undefined && this.#marks.size >= alertMarksMax) return null;
+    return { startMs, endMs, at: 0, forecast: false };
+  }
+
+  #add(
+    crossing: Crossing,
+    mark: Mark,
+    crossed: readonly (readonly [Queue, number | null])[],
+    { type, nowMs }: { readonly type: Alert["type"]; readonly nowMs: number },
+  ): void {
+    const { key, startMs, usageRatio } = crossing;
+    this.#marks.set(key, mark);
+    this.#changes.push({
+      table: "alerts",
+      key: markPrefix + key,
+      value: [mark.startMs, mark.endMs, mark.at, mark.forecast],
+    });
+    const described = crossing.describe();
+    for (const [{ settings }, threshold] of crossed) {
+      const name = threshold ?? "forecast";
+      const alert: Alert = {
+        id: `alert_${textDigest(`${key}\n${startMs}\n${name}`)}${textDigest(`${name}\n${startMs}\n${key}`)}`,
+        ...described,
+        type,
+        created_at: formatMillis(nowMs),
+        usage_ratio: usageRatio,
+        ...(threshold === null ? {} : { threshold }),
+      };
+      const waiting: Waiting = {
+        key: `${waitingPrefix}${settings.id} ${alert.id}`,
+        destination: settings.id,
+        alert,
+        atMs: nowMs,
+        failures: 0,
+        retryAtMs: 0,
+      };
+      this.#open.push(waiting);
+      this.#changes.push({
+        table: "alerts",
+        key: waiting.key,
+        value: [settings.id, nowMs, { ...alert }],
+      });
+    }
+  }
+
+  /** Whether the open batch has changes of the book. */
+  get isChanged(): boolean {
+    return this.#changes.length > 0;
+  }
+
+  changes(lsn: number): readonly Change[] {
+    const changes = this.#changes;
+    this.#changes = [];
+    if (this.#open.length > 0) this.#committing.push({ lsn, alerts: this.#open });
+    this.#open = [];
+    return changes;
+  }
+
+  /** Alerts may be sent once they are on the disk. */
+  committed(lsn: number): void {
+    while (this.#committing.length > 0 && this.#committing[0]!.lsn <= lsn)
+      for (const waiting of this.#committing.shift()!.alerts)
+        this.#queues.get(waiting.destination)!.waiting.set(waiting.alert.id, waiting);
+  }
+
+  /**
+   * The next alert for a destination, which its proxy must report on within `alertLeaseMs`; null if
+   * none is due, or a proxy has one. `removed`: the changes that drop alerts that are too old.
+   */
+  take(
+    destination: string,
+    nowMs: number,
+  ): { readonly alert: Alert | null; readonly removed: readonly Change[] } {
+    const removed: Change[] = [];
+    const queue = this.#queues.get(destination);
+    if (queue === undefined || isAhead(queue.leased?.untilMs ?? 0, nowMs, alertLeaseMs))
+      return { alert: null, removed };
+    queue.leased = null;
+    if (isAhead(queue.pausedUntilMs, nowMs, pauseMsMax)) return { alert: null, removed };
+    for (const waiting of queue.waiting.values()) {
+      if (nowMs - waiting.atMs > alertKeptMs) {
+        queue.waiting.delete(waiting.alert.id);
+        this.counts.dropped++;
+        removed.push({ table: "alerts", key: waiting.key, value: undefined });
+        continue;
+      }
+      if (isAhead(waiting.retryAtMs, nowMs, retryMsMax)) continue;
+      queue.leased = { id: waiting.alert.id, untilMs: nowMs + alertLeaseMs };
+      return { alert: waiting.alert, removed };
+    }
+    return { alert: null, removed };
+  }
+
+  /** Notes what became of an attempt. Returns the changes; none for an alert that is gone. */
+  report(
+    { destination, id, reason }: { destination: string; id: string; reason: string | null },
+    nowMs: number,
+  ): readonly Change[] {
+    const queue = this.#queues.get(destination);
+    if (queue?.leased?.id === id) queue.leased = null;
+    const waiting = queue?.waiting.get(id);
+    if (queue === undefined || waiting === undefined) return [];
+    if (reason === null) {
+      this.counts.delivered++;
+      queue.waiting.delete(id);
+      queue.failures = 0;
+      queue.pausedUntilMs = 0;
+      queue.reason = null;
+      queue.deliveredAtMs = nowMs;
+      return [{ table: "alerts", key: waiting.key, value: undefined }];
+    }
+    this.counts.failed++;
+    queue.reason = reason;
+    waiting.retryAtMs = nowMs + backOff(waiting.failures++, retryMsMax);
+    queue.pausedUntilMs = nowMs + backOff(queue.failures++, pauseMsMax);
+    return [];
+  }
+
+  /** Removes marks of periods that are over, up to `examined` at a time. Returns the changes. */
+  sweep(nowMs: number, examined: number): readonly Change[] {
+    const gone: Change[] = [];
+    this.#next ??= this.#marks.entries();
+    for (let i = 0; i < examined; i++) {
+      const next = this.#next.next();
+      if (next.done === true) {
+        this.#next = null;
+        break;
+      }
+      const [key, { endMs }] = next.value;
+      if (endMs > nowMs) continue;
+      this.#marks.delete(key);
+      gone.push({ table: "alerts", key: markPrefix + key, value: undefined });
+    }
+    return gone;
+  }
+
+  list(): readonly DestinationStatus[] {
+    return [...this.#queues.values()].map(({ settings, waiting, reason, deliveredAtMs }) => {
+      const [oldest] = waiting.values();
+      return {
+        destination: settings.id,
+        waiting: waiting.size,
+        oldest_at: oldest === undefined ? null : formatMillis(oldest.atMs),
+        failing: reason,
+        last_delivered_at: deliveredAtMs === null ? null : formatMillis(deliveredAtMs),
+      };
+    });
+  }
+}
+
+function lowestOf(destinations: readonly AlertDestination[]): number {
+  return destinations.reduce(
+    (lowest, { at }) => at.reduce((least, each) => Math.min(least, each), lowest),
+    Number.POSITIVE_INFINITY,
+  );
+}
+
+/** A ratio of floating-point numbers reaches a threshold that it misses by rounding. */
+function isReached(ratio: number, threshold: number): boolean {
+  return ratio >= threshold * (1 - 1e-12);
+}
+
+/** Whether a time is ahead, and not further than it can be unless the clock was set back. */
+function isAhead(atMs: number, nowMs: number, aheadMsMax: number): boolean {
+  return atMs > nowMs && atMs <= nowMs + aheadMsMax;
+}
+
+function backOff(failures: number, msMax: number): number {
+  return Math.min(msMax, retryMs * 2 ** Math.min(failures, 20));
+}
+
+function markFromStored(value: readonly unknown[]): Mark | null {
+  const [startMs, endMs, at, forecast] = value;
+  return Number.isSafeInteger(startMs) &&
+    isCount(endMs) &&
+    typeof at === "number" &&
+    typeof forecast === "boolean"
+    ? { startMs: startMs as number, endMs, at, forecast }
+    : null;
+}
+
+function waitingFromStored(key: string, value: readonly unknown[]): Waiting | null {
+  const [destination, atMs, alert] = value;
+  return key.startsWith(waitingPrefix) &&
+    typeof destination === "string" &&
+    isCount(atMs) &&
+    isObject(alert) &&
+    isAlert(alert)
+    ? { key, destination, alert, atMs, failures: 0, retryAtMs: 0 }
+    : null;
+}

@@ -1,0 +1,105 @@
+/** Notices that budgets cross thresholds and will run out, for the alerts of `alert-book.ts`. */
+import { budgetPeriodLabel } from "../../shared/domain/budget.js";
+import type { Forecast } from "../../shared/domain/forecast.js";
+import { modelsField } from "../../shared/domain/limited-models.js";
+import { type MoneySum, sumUsd } from "../../shared/domain/money.js";
+import { formatSeconds } from "../../shared/time.js";
+import { accountForecast, budgetForecast } from "../budgets/account-forecast.js";
+import { type Account, startOf } from "../budgets/budget-account.js";
+import type { BudgetBook } from "../budgets/budget-book.js";
+import { amountUsdOf, spentOf } from "../budgets/judge-budgets.js";
+import { spendKey } from "../budgets/stored-budget.js";
+import type { AlertBook, Crossing } from "./alert-book.js";
+
+/** Forecasts are looked at this often. */
+export const forecastEveryMs = 300_000;
+/** A budget of which less is spent isn't reported: a few early requests would dominate. */
+const forecastRatioMin = 0.1;
+/** Accounts that are looked at in one turn of the event loop. */
+const accountsPerTurn = 500;
+
+/** Call after a charge: one comparison, unless the lowest threshold is reached. */
+export function noteCharged(
+  alerts: AlertBook,
+  book: BudgetBook,
+  account: Account,
+  nowMs: number,
+): void {
+  const found = useOf(book, account, nowMs);
+  if (found.ratio < alerts.lowest * (1 - 1e-12)) return;
+  alerts.note(crossingOf(book, account, { ...found, forecast: null }, nowMs), nowMs);
+}
+
+/** Looks at the budgets that were charged in the last two hours. */
+export async function noteForecasts(
+  alerts: AlertBook,
+  book: BudgetBook,
+  { nowMs, pause }: { readonly nowMs: number; readonly pause: () => Promise<void> },
+): Promise<void> {
+  let examined = 0;
+  for (const account of [...book.recent.active(nowMs)]) {
+    if (++examined % accountsPerTurn === 0) await pause();
+    if (!book.isCurrent(account)) continue;
+    const found = useOf(book, account, nowMs);
+    if (found.ratio < forecastRatioMin || found.ratio >= 1) continue;
+    const forecast = accountForecast(book, account, nowMs);
+    const { endMs } = book.boundsOf(account.budget, nowMs);
+    const atMs = forecast?.exhaustsAtMs ?? null;
+    if (atMs === null || atMs >= endMs) continue;
+    alerts.noteForecast(crossingOf(book, account, { ...found, forecast }, nowMs), nowMs);
+  }
+}
+
+interface Use {
+  readonly spent: MoneySum;
+  readonly amountUsd: number;
+  readonly ratio: number;
+}
+
+function useOf(book: BudgetBook, account: Account, nowMs: number): Use {
+  const spent = spentOf(book, account, nowMs);
+  const amountUsd = amountUsdOf(book, account, nowMs);
+  const spentUsd = spent.microUsd / 1e6 + spent.picoUsd / 1e12;
+  return { spent, amountUsd, ratio: spentUsd / amountUsd };
+}
+
+interface Found extends Use {
+  readonly forecast: Forecast | null;
+}
+
+function crossingOf(
+  book: BudgetBook,
+  account: Account,
+  { spent, amountUsd, ratio, forecast }: Found,
+  nowMs: number,
+): Crossing {
+  const { budget, child } = account;
+  const { scope, subject, periodSeconds, models, rolling } = budget.definition;
+  const bounds = book.boundsOf(budget, nowMs);
+  const startMs = startOf(budget, bounds, nowMs);
+  const lengthMs = periodSeconds * 1000;
+  // The period of a rolling budget moves on, but each share is reported once in its length.
+  const markedMs = rolling === true ? nowMs - (nowMs % lengthMs) : startMs;
+  return {
+    key: spendKey(budget.id, child),
+    startMs: markedMs,
+    endMs: rolling === true ? markedMs + lengthMs : bounds.endMs,
+    usageRatio: ratio,
+    isRateLimit: false,
+    describe: () => ({
+      type: "budget.threshold",
+      scope,
+      subject: account.subject,
+      ...(child === "" ? {} : { template: subject }),
+      ...modelsField(models),
+      ...(rolling === undefined ? {} : { rolling }),
+      period_label: budgetPeriodLabel(periodSeconds),
+      period_seconds: periodSeconds,
+      period_start: formatSeconds(startMs),
+      period_end: formatSeconds(bounds.endMs),
+      amount: amountUsd,
+      spent: sumUsd(spent),
+      ...(forecast === null ? {} : { forecast: budgetForecast(forecast) }),
+    }),
+  };
+}

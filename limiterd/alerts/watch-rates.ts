@@ -1,0 +1,89 @@
+/** Notices that rate limits cross thresholds, in the windows that a snapshot writes. */
+import type { RuleCounts } from "../../shared/api/rule-item.js";
+import { modelsField } from "../../shared/domain/limited-models.js";
+import { costUsd } from "../../shared/domain/money.js";
+import { periodLabel } from "../../shared/domain/rule.js";
+import { formatSeconds } from "../../shared/time.js";
+import type { Counter } from "../counters/counter.js";
+import { windowKey } from "../counters/window.js";
+import { liveCounts, usedRatio } from "../lists/list-rules.js";
+import { countersOf, type RuleBook } from "../rules/rule-book.js";
+import type { AlertBook } from "./alert-book.js";
+
+/** A limit per minute is reported at most once in this time. */
+const periodMsMin = 3_600_000;
+
+/** Call for each changed window, unless no destination has rate limits. */
+export function noteWindow(
+  alerts: AlertBook,
+  book: RuleBook,
+  { ruleId, child }: { readonly ruleId: string; readonly child: string },
+  nowMs: number,
+): void {
+  const known = book.rules.get(ruleId);
+  if (known === undefined) return;
+  const rule = book.fresh(known);
+  const counter = child === "" ? rule.own : rule.children.copy(child);
+  if (counter === null || counter === undefined) return;
+  const ratio = usedRatio(countersOf(counter), nowMs);
+  if (ratio < alerts.lowestOfRates * (1 - 1e-12)) return;
+  const periodMs = Math.max(counter.rule.periodMs, periodMsMin);
+  const startMs = nowMs - (nowMs % periodMs);
+  alerts.note(
+    {
+      // A budget's id has a scope of its own.
+      key: `rule ${windowKey(ruleId, child)}`,
+      startMs,
+      endMs: startMs + periodMs,
+      usageRatio: ratio,
+      isRateLimit: true,
+      describe: () => describe(counter, nowMs),
+    },
+    nowMs,
+  );
+}
+
+function describe(counter: Counter, nowMs: number) {
+  const { scope, subject, periodSeconds, models } = counter.rule.definition;
+  const counts = liveCounts(countersOf(counter), nowMs);
+  const fullest = usesOf(counter, counts).reduce((most, use) =>
+    use.used / use.limit > most.used / most.limit ? use : most,
+  );
+  return {
+    type: "rate_limit.threshold" as const,
+    scope,
+    subject: counter.subject,
+    ...(counter.child === "" ? {} : { template: subject }),
+    ...modelsField(models),
+    period_label: periodLabel(periodSeconds),
+    period_seconds: periodSeconds,
+    period_start: counts.window_start ?? formatSeconds(nowMs),
+    period_end: counts.window_end ?? formatSeconds(nowMs),
+    ...fullest,
+  };
+}
+
+interface Use {
+  readonly dimension: string;
+  readonly used: number;
+  readonly limit: number;
+}
+
+/** What is used of each cap; at least one. */
+function usesOf(counter: Counter, counts: RuleCounts): readonly Use[] {
+  const { maxRequests, maxTokens } = counter.rule.definition;
+  const uses: Use[] = [];
+  if (maxRequests !== null)
+    uses.push({ dimension: "requests", used: counts.requests_used, limit: maxRequests });
+  if (maxTokens !== null)
+    uses.push({ dimension: "tokens", used: counts.tokens_used, limit: maxTokens });
+  for (const { rule } of countersOf(counter).parts) {
+    const cap = rule.definition.maxTokens!;
+    uses.push({
+      dimension: rule.measure!,
+      used: Number(counts[`${rule.measure}_used` as keyof RuleCounts] ?? 0),
+      limit: rule.measure === "cost" ? costUsd(cap) : cap,
+    });
+  }
+  return uses;
+}

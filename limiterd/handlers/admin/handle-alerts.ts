@@ -1,0 +1,59 @@
+/** The operations on alerts: a proxy asks for one, delivers it and reports. */
+import { unreachable } from "../../../shared/assert.js";
+import type { AdminOp } from "../../../shared/wire/admin-op.js";
+import { type Alert, parseAlertReport, parseDestination } from "../../../shared/wire/alert.js";
+import { claimAlert } from "../../cluster/remembered/claimed-alerts.js";
+import type { DaemonState } from "../../state.js";
+import {
+  type AdminPorts,
+  type AdminRequest,
+  checkedValue,
+  writeChange,
+} from "./admin-operation.js";
+
+type AlertOp = Extract<AdminOp, `alerts.${string}`>;
+
+export function handleAlerts(
+  state: DaemonState,
+  { op, body }: AdminRequest<AlertOp>,
+  nowMs: number,
+  ports: AdminPorts,
+): void {
+  switch (op) {
+    case "alerts.list":
+      return ports.answer({ alerts: state.alerts.list() });
+    case "alerts.due": {
+      const destination = checkedValue(parseDestination(body), ports);
+      if (destination === null) return;
+      return void takeOurs(state, destination, nowMs).then((alert) => ports.answer({ alert }));
+    }
+    case "alerts.report": {
+      const report = checkedValue(parseAlertReport(body), ports);
+      if (report === null) return;
+      const changes = state.alerts.report(report, nowMs);
+      const answer = (): void => ports.answer({ status: "ok" });
+      return changes.length === 0 ? answer() : writeChange(state, changes, ports, answer);
+    }
+    default:
+      return unreachable(op);
+  }
+}
+
+/**
+ * The next alert. Of several hosts that noticed the same crossing, the first to ask sends it; if
+ * the engine is away, each does, with the same id.
+ */
+async function takeOurs(
+  state: DaemonState,
+  destination: string,
+  nowMs: number,
+): Promise<Alert | null> {
+  const { alerts, cluster, writer } = state;
+  const { alert, removed } = alerts.take(destination, nowMs);
+  if (removed.length > 0) void writer.write(removed);
+  if (alert === null || cluster === null) return alert;
+  const claim = { destination, id: alert.id, host: cluster.board.identity.id };
+  if (await claimAlert(cluster.commands, cluster.name, claim).catch(() => true)) return alert;
+  void writer.write(alerts.report({ destination, id: alert.id, reason: null }, nowMs));
+  return null;
+}
