@@ -1,22 +1,21 @@
 /** The breaker for loops through real processes: what clients, providers, logs and records get. */
 import t from "tap";
-import { until } from "../../support/client.js";
+import { admin, until } from "../../support/client.js";
 import { conversationDialects, conversationIn } from "../../support/loop-conversations.js";
 import { makeSite } from "../../support/processes/processes.js";
+import { masterKey } from "../../support/processes/sdk-site.js";
 import { startScriptedUpstream } from "../../support/providers/scripted-upstream.js";
 
 const upstream = await startScriptedUpstream();
 t.teardown(() => upstream.close());
-const site = makeSite(
-  t,
-  `
+const config = `
 providers:
   test: { type: openai, base_url: "${upstream.baseUrl}", api_key: none, models: [m] }
 loops:
   - { paths: [/evals], warn_after: 0 }
   - { paths: [/agents], warn_after: 3, refuse_after: 5 }
-`,
-);
+`;
+const site = makeSite(t, config);
 await site.startDaemon();
 const proxy = await site.startProxy();
 const url = proxy.ready;
@@ -25,13 +24,15 @@ interface Asked {
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly stream?: boolean;
+  /** The proxy, if not the first one. */
+  readonly at?: string;
 }
 
 /** Sends a conversation in which an agent lists a folder so often, with the same result. */
 async function ask(
   dialect: (typeof conversationDialects)[number],
   times: number,
-  { path = "/agents/a", headers = {}, stream = false }: Asked = {},
+  { path = "/agents/a", headers = {}, stream = false, at = url }: Asked = {},
 ) {
   const turns = Array.from({ length: times }, () => ({
     tool: "ls",
@@ -40,7 +41,7 @@ async function ask(
     result: "a.ts\n".repeat(1000),
   }));
   const google = dialect.operation === "generate_content";
-  const response = await fetch(`${url}${dialect.path}`, {
+  const response = await fetch(`${at}${dialect.path}`, {
     method: "POST",
     headers: { "content-type": "application/json", "x-sluice-user-path": path, ...headers },
     body: JSON.stringify({
@@ -150,4 +151,24 @@ t.test("the records of warned requests say how often", async (t) => {
   );
   const found = records.filter(({ loop }) => loop > 0);
   t.same(found.map(({ loop }) => loop).sort(), [3, 3, 4, 4, 4, 4]);
+});
+
+t.test("the path of a managed key decides, whatever path its caller names", async (t) => {
+  const guarded = makeSite(t, config, { SLUICE_MASTER_KEY: masterKey });
+  await guarded.startDaemon();
+  const { ready: at } = await guarded.startProxy();
+  const byMaster = { authorization: `Bearer ${masterKey}` };
+  const keyOf = async (path: string): Promise<string> => {
+    const { body } = await admin(at, "POST /auth-keys", { name: "k", user_path: path }, byMaster);
+    return String(body["value"]);
+  };
+  for (const [path, status] of [
+    ["/agents/k", 400],
+    ["/other", 200],
+  ] as const) {
+    const headers = { authorization: `Bearer ${await keyOf(path)}` };
+    t.equal((await ask(chat!, 5, { at, headers, path: "/agents" })).status, status, path);
+  }
+  const wrong = { authorization: "Bearer sk-sluice-wrong" };
+  t.equal((await ask(chat!, 5, { at, headers: wrong })).status, 401, "strangers learn nothing");
 });
