@@ -15,8 +15,15 @@ import type { JsonOperation } from "./model-body.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Whether two shortened texts are the same in the body (`BodyOutline.isSame`). */
-type SameTexts = (a: string, b: string) => boolean;
+/** The long texts of a body, which the parsed fields have shortened (`BodyOutline`). */
+export interface LongTexts {
+  isSame(a: string, b: string): boolean;
+  /** Null for a text that isn't shortened. */
+  bytesOf(text: string): Buffer | null;
+}
+
+/** Of a body in which no text is shortened. */
+export const noLongTexts: LongTexts = { isSame: () => false, bytesOf: () => null };
 
 export interface RepeatedTurns {
   /** How often the last turns are there, one after the other: at least 2. */
@@ -51,7 +58,7 @@ const depthMax = 64;
 export function conversationEnd(
   operation: JsonOperation,
   fields: Fields,
-  sameTexts: SameTexts,
+  texts: LongTexts,
   timesMax: number,
 ): ConversationEnd | null {
   const dialect = dialects[operation];
@@ -60,7 +67,7 @@ export function conversationEnd(
   const turns = new Turns(items, dialect.read);
   const last = turns.at(0);
   if (last === null) return null;
-  const most = { turns, timesMax, sameTexts };
+  const most = { turns, timesMax, texts };
   const repeatedCalls = repetition({ ...most, comparesResults: false });
   // With their results, turns repeat no more often than without.
   const repeated = repeatedCalls === null ? null : repetition({ ...most, comparesResults: true });
@@ -75,7 +82,7 @@ export function conversationEnd(
 interface Compared {
   readonly turns: Turns;
   readonly timesMax: number;
-  readonly sameTexts: SameTexts;
+  readonly texts: LongTexts;
   readonly comparesResults: boolean;
 }
 
@@ -169,31 +176,52 @@ class Turns {
 }
 
 interface Comparison {
-  readonly sameTexts: SameTexts;
+  readonly texts: LongTexts;
   readonly comparesResults: boolean;
 }
 
 function isSameTurn(a: Turn | null, b: Turn | null, how: Comparison): boolean {
   if (a === null || b === null) return false;
-  const { sameTexts, comparesResults } = how;
-  if (!isSame(a.calls, b.calls, sameTexts) || !isSame(a.given, b.given, sameTexts)) return false;
-  if (a.calls.length === 0) return a.said.length > 0 && isSame(a.said, b.said, sameTexts);
-  return !comparesResults || isSame(a.results, b.results, sameTexts);
+  const { texts, comparesResults } = how;
+  if (!isSame(a.calls, b.calls, texts) || !isSame(a.given, b.given, texts)) return false;
+  if (a.calls.length === 0) return a.said.length > 0 && isSame(a.said, b.said, texts);
+  return !comparesResults || isSame(a.results, b.results, withoutHeaders(texts));
 }
 
-function isSame(a: unknown, b: unknown, sameTexts: SameTexts, depth = 0): boolean {
+/** Compares texts as `texts` does, but for the lines that agents add to each result. */
+function withoutHeaders(texts: LongTexts): LongTexts {
+  const whole = (text: string): string => texts.bytesOf(text)?.toString("latin1") ?? text;
+  const isSame = (a: string, b: string): boolean => {
+    if (texts.isSame(a, b)) return true;
+    const [first, second] = [whole(a), whole(b)];
+    if (Math.abs(first.length - second.length) > headerCharsMax) return false;
+    return first.replace(headers, "") === second.replace(headers, "");
+  };
+  return { isSame, bytesOf: texts.bytesOf };
+}
+
+/**
+ * Of Codex's and gemini-cli's shells: an id, or how long it took. A line ends here at an escape
+ * too, since the bytes of a long text have them.
+ */
+const headers =
+  /(?:Chunk ID|Wall time|Process Group PGID|Background PIDs): [^\n\\]*|\\?"duration_seconds\\?":[\d.]+/g;
+/** How much longer the one may be than the other. */
+const headerCharsMax = 64;
+
+function isSame(a: unknown, b: unknown, texts: LongTexts, depth = 0): boolean {
   if (a === b) return true;
-  if (typeof a === "string") return typeof b === "string" && sameTexts(a, b);
+  if (typeof a === "string") return typeof b === "string" && texts.isSame(a, b);
   if (depth > depthMax) return false;
   if (Array.isArray(a)) {
     if (!Array.isArray(b) || a.length !== b.length) return false;
-    return a.every((item, i) => isSame(item, b[i], sameTexts, depth + 1));
+    return a.every((item, i) => isSame(item, b[i], texts, depth + 1));
   }
   if (!isObject(a) || !isObject(b)) return false;
   const names = Object.keys(a);
   if (names.length !== Object.keys(b).length) return false;
   return names.every(
-    (name) => Object.hasOwn(b, name) && isSame(a[name], b[name], sameTexts, depth + 1),
+    (name) => Object.hasOwn(b, name) && isSame(a[name], b[name], texts, depth + 1),
   );
 }
 

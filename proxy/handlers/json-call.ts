@@ -22,6 +22,7 @@ import {
   slicedBytesMin,
 } from "../body/model-body.js";
 import { promptBytes } from "../body/prompt-bytes.js";
+import { noLongTexts } from "../body/repeated-turns.js";
 import { type Rewritten, rewriteRequest } from "../body/rewriters/rewrite-request.js";
 import { valuesOf } from "../body/scan-json.js";
 import { CallDialects } from "../dialects/choose-dialect.js";
@@ -50,7 +51,6 @@ import { notOffered } from "../routing/not-offered.js";
 import type { RefusedPart } from "../upstream/errors/refused-part.js";
 import { LargeBody } from "../upstream/large-body.js";
 import { boundFields } from "../usage/usage-bound.js";
-import { noLongTexts } from "./loop-breaker.js";
 import {
   type CallParts,
   type ModelCall,

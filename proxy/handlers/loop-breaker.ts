@@ -13,6 +13,7 @@ import type { JsonOperation } from "../body/model-body.js";
 import {
   type ConversationEnd,
   conversationEnd,
+  type LongTexts,
   type RepeatedTurns,
 } from "../body/repeated-turns.js";
 import { repeatedRequestMs, repeatedRequestsMax } from "../bounds.js";
@@ -52,16 +53,6 @@ interface Judged {
   readonly loop: Loop;
   readonly isRefused: boolean;
 }
-
-/** The long texts of a body, which the parsed fields have shortened. */
-interface LongTexts {
-  isSame(a: string, b: string): boolean;
-  /** Null for a text that isn't shortened. */
-  bytesOf(text: string): Buffer | null;
-}
-
-/** A body in which no text is shortened. */
-export const noLongTexts: LongTexts = { isSame: () => false, bytesOf: () => null };
 
 interface Sent {
   times: number;
@@ -104,7 +95,7 @@ export class LoopBreaker {
     fields: Readonly<Record<string, unknown>>,
     texts: LongTexts,
   ): AgentTurn | null {
-    const end = conversationEnd(operation, fields, texts.isSame, this.#timesMax);
+    const end = conversationEnd(operation, fields, texts, this.#timesMax);
     if (end === null) return null;
     const { repeated, repeatedCalls, resent, hasIds } = end;
     if (resent === null || nestedDeeperThan(resent, jsonDepthMax))

@@ -124,6 +124,28 @@ export const reportedLoops: readonly ReportedLoop[] = [
     why: "without tools the model's words and the replies are the same",
   },
   {
+    id: "shell-of-codex",
+    source: ["openai/codex#13279"],
+    turns: each(["8b2c25", "b74783", "0f3a11"], (chunk) =>
+      call(
+        "exec_command",
+        { cmd: "ls" },
+        `Chunk ID: ${chunk}\nWall time: 0.0${chunk.length} seconds\nOutput:\na.txt\n`,
+      ),
+    ),
+    found: { times: 3, turns: 1 },
+    why: "Codex's shell says an id and how long it took",
+  },
+  {
+    id: "shell-of-gemini-cli",
+    source: ["google-gemini/gemini-cli#8259"],
+    turns: each(["31917", "31920", "4"], (group) =>
+      call("run_shell_command", { command: "ls" }, `Output: a.txt\nProcess Group PGID: ${group}`),
+    ),
+    found: { times: 3, turns: 1 },
+    why: "the shell of gemini-cli says the number of its process",
+  },
+  {
     id: "clock-in-the-result",
     source: ["google-gemini/gemini-cli#3919"],
     turns: each(["0.31", "0.29", "0.30", "0.33"], (s) =>

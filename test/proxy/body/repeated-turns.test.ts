@@ -1,13 +1,15 @@
 import t from "tap";
 import { outlineOf } from "../../../proxy/body/count-values.js";
 import type { JsonOperation } from "../../../proxy/body/model-body.js";
-import { conversationEnd, turnsInCycleMax } from "../../../proxy/body/repeated-turns.js";
+import {
+  conversationEnd,
+  noLongTexts,
+  turnsInCycleMax,
+} from "../../../proxy/body/repeated-turns.js";
 import { type ReportedTurn, reportedLoops } from "../../outside/loops.js";
 import { conversationDialects, conversationIn } from "../../support/loop-conversations.js";
 
 type Fields = Readonly<Record<string, unknown>>;
-
-const different = (): boolean => false;
 
 t.test(
   "reported loops are found in each dialect, and work that looks like one isn't",
@@ -17,7 +19,7 @@ t.test(
         const end = conversationEnd(
           dialect.operation,
           conversationIn(dialect, turns),
-          different,
+          noLongTexts,
           100,
         );
         t.match(end, { repeated: found, repeatedCalls: foundCalls }, `${dialect.operation} ${id}`);
@@ -32,7 +34,7 @@ t.test("a longer cycle than the longest isn't found", async (t) => {
   for (const length of [turnsInCycleMax, turnsInCycleMax + 1]) {
     const turns = [1, 2, 3].flatMap(() => cycle(length));
     const { repeated = null } =
-      conversationEnd("chat_completions", conversationIn(dialect!, turns), different, 9) ?? {};
+      conversationEnd("chat_completions", conversationIn(dialect!, turns), noLongTexts, 9) ?? {};
     t.match(repeated, length > turnsInCycleMax ? null : { times: 3, turns: length });
   }
 });
@@ -43,7 +45,7 @@ t.test("the tools of a loop are named", async (t) => {
     { tool: "b", args: {}, result: "" },
   ]);
   for (const dialect of conversationDialects) {
-    const end = conversationEnd(dialect.operation, conversationIn(dialect, turns), different, 9);
+    const end = conversationEnd(dialect.operation, conversationIn(dialect, turns), noLongTexts, 9);
     t.same(end?.repeated?.tools, ["b", "a"], dialect.operation);
   }
 });
@@ -54,13 +56,19 @@ t.test("texts that are shortened in the shape of a body are compared as they are
     for (const [first, second, times] of [
       [long("a"), long("a"), 2],
       [long("a"), long("b"), undefined],
+      [
+        `Chunk ID: 1\nWall time: 0.1 s\n${long("a")}`,
+        `Chunk ID: 22\nWall time: 12.3 s\n${long("a")}`,
+        2,
+      ],
+      [long("\nProcess Group PGID: 7\n"), long("\nProcess Group PGID: 12345\n"), 2],
     ] as const) {
       const turns = [first, second].map((result) => ({ tool: "f", args: {}, result }));
       const bytes = Buffer.from(JSON.stringify(conversationIn(dialect, turns)));
       const outline = outlineOf(bytes, false);
       t.not(outline.shape, bytes);
       const fields = JSON.parse(outline.shape.toString("latin1")) as Fields;
-      const end = conversationEnd(dialect.operation, fields, outline.isSame, 9);
+      const end = conversationEnd(dialect.operation, fields, outline, 9);
       t.equal(end?.repeated?.times, times, `${dialect.operation} ${times}`);
       t.equal(end?.repeatedCalls?.times, 2);
     }
@@ -84,7 +92,7 @@ t.test("what has no end that can be compared has none", async (t) => {
     ["count_tokens", { messages: [reply, loop, reply, loop, reply] }],
   ];
   for (const [operation, fields] of table)
-    t.equal(conversationEnd(operation, fields, different, 9), null, JSON.stringify(fields));
+    t.equal(conversationEnd(operation, fields, noLongTexts, 9), null, JSON.stringify(fields));
 });
 
 t.test("deeply nested arguments are different ones", async (t) => {
@@ -97,7 +105,7 @@ t.test("deeply nested arguments are different ones", async (t) => {
   let same: unknown = "x";
   for (let i = 0; i < 10_000; i++) same = [same];
   const fields = { messages: [...turn(deep), ...turn(same)] };
-  t.equal(conversationEnd("messages", fields, different, 9)?.repeated, null);
+  t.equal(conversationEnd("messages", fields, noLongTexts, 9)?.repeated, null);
 });
 
 t.test("a request is known again by what matters, if it ends with results of tools", async (t) => {
@@ -109,7 +117,7 @@ t.test("a request is known again by what matters, if it ends with results of too
         conversationEnd(
           dialect.operation,
           { ...conversationIn(dialect, turns), ...more },
-          different,
+          noLongTexts,
           9,
         )?.resent,
       );

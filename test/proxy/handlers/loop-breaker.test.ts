@@ -1,13 +1,9 @@
 import { createHash } from "node:crypto";
 import t from "tap";
 import type { JsonOperation } from "../../../proxy/body/model-body.js";
+import { noLongTexts } from "../../../proxy/body/repeated-turns.js";
 import { repeatedRequestMs, repeatedRequestsMax } from "../../../proxy/bounds.js";
-import {
-  LoopBreaker,
-  loopDetected,
-  loopHeader,
-  noLongTexts,
-} from "../../../proxy/handlers/loop-breaker.js";
+import { LoopBreaker, loopDetected, loopHeader } from "../../../proxy/handlers/loop-breaker.js";
 import type { LoopConfig } from "../../../shared/config/config.js";
 
 import { requestSamples } from "../../fuzz/samples/request-samples.js";
