@@ -61,6 +61,7 @@ create table if not exists sluice_usage_records (
   provider_request_id text,
   provider_key text,
   loop bigint,
+  tool_calls text[],
   primary key (store_id, record_id, time)
 ) partition by range (time);
 

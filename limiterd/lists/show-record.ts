@@ -3,6 +3,7 @@ import type { RecordItem } from "../../shared/api/record-item.js";
 import { keyNumber } from "../../shared/domain/managed-key.js";
 import { costUsd } from "../../shared/domain/money.js";
 import { formatMillis } from "../../shared/time.js";
+import { callsAsTexts } from "../../shared/usage/tool-calls.js";
 import { fieldsOfDetails, noDetailCounts } from "../../shared/usage/usage-details.js";
 import type { DaemonState } from "../state.js";
 import type { ExportPage } from "../usage/usage-query.js";
@@ -72,5 +73,6 @@ export function recordItem(
     provider_request_id: record.providerRequestId ?? null,
     provider_key: record.providerKey ?? null,
     loop: record.loop ?? 0,
+    tool_calls: callsAsTexts(record.toolCalls),
   };
 }

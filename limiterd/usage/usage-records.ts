@@ -7,6 +7,7 @@ import { isCount } from "../../shared/checked.js";
 import { costSources, isSignedPicoUsd, type PicoUsd } from "../../shared/domain/money.js";
 import { isNormalUserPath } from "../../shared/domain/user-path.js";
 import { isMoment } from "../../shared/time.js";
+import { areCalls, callsFromFlat, callsToFlat } from "../../shared/usage/tool-calls.js";
 import {
   detailsFromFlat,
   detailsToFlat,
@@ -94,6 +95,7 @@ export function recordOf(
     providerRequestId: record.providerRequestId,
     providerKey: record.providerKey,
     loop: record.loop,
+    toolCalls: record.toolCalls,
   };
 }
 
@@ -138,6 +140,7 @@ export function recordsToStored(lsn: number, records: readonly UsageRecord[]): r
       r.providerKey ?? "",
       changesToStored(r),
       r.loop ?? null,
+      callsToFlat(r.toolCalls),
     ];
     while (stored.length > fixedFields && isNothing(stored[stored.length - 1])) stored.pop();
     value.push(stored);
@@ -147,7 +150,7 @@ export function recordsToStored(lsn: number, records: readonly UsageRecord[]): r
 
 /** The fields that each stored record has. Those after them end with the last that isn't empty. */
 const fixedFields = 22;
-const storedFields = 33;
+const storedFields = 34;
 
 function isNothing(value: unknown): boolean {
   return value === "" || value === null || (Array.isArray(value) && value.length === 0);
@@ -232,10 +235,13 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     providerKey = "",
     rawChanges = null,
     loop = null,
+    rawCalls = [],
   ] = item;
   const costSource = costSources.find((source) => source === rawSource);
   const changes = changesFromStored(rawChanges);
   if (changes === null) return null;
+  const calls = callsFromFlat(rawCalls);
+  if (calls === undefined || (calls !== "none" && !areCalls(calls))) return null;
   const details = detailsFromFlat(rawDetails);
   if (
     typeof requestId !== "string" ||
@@ -312,6 +318,7 @@ function recordFromStored(item: readonly unknown[]): UsageRecord | null {
     providerRequestId: providerRequestId === "" ? undefined : providerRequestId,
     providerKey: providerKey === "" ? undefined : providerKey,
     loop: loop ?? undefined,
+    toolCalls: calls === "none" ? undefined : calls,
     ...changes,
   };
 }

@@ -262,6 +262,9 @@ function countCharge(
   execution: Execution | null,
 ): void {
   const { target, userPath } = record;
+  const { toolCalls } = execution ?? {};
+  if (toolCalls !== undefined)
+    for (const tool in toolCalls) gateway.metrics.counts.toolCalled(tool, toolCalls[tool]!);
   const cost = execution?.totalCost ?? null;
   const isUnpriced = execution !== null && cost === null;
   if (target === null || (usage === null && atMost === null && !isUnpriced)) return;

@@ -7,6 +7,7 @@
  */
 import { mcpProvider, modelNameProblem } from "../../shared/domain/target-name.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
+import { toolName } from "../../shared/usage/tool-calls.js";
 import { authorizeCaller, denialOfDense } from "../auth/authorize-caller.js";
 import { callerName, modelProblem } from "../auth/caller.js";
 import { hasMoreValues, unauthenticatedValuesMax } from "../body/count-values.js";
@@ -71,7 +72,12 @@ export async function mcpRequest(context: RequestContext): Promise<void> {
     rpcId: message.id,
     headers: [...successHeaders(admitted.headers), "x-sluice-target", targetHeader(target)],
   });
-  settleRequest(context, admitted.admission, forwarded);
+  const isCall = tool !== "" && forwarded.status === 200;
+  settleRequest(
+    context,
+    admitted.admission,
+    isCall ? { ...forwarded, toolCalls: { [toolName(record.model)]: 1 } } : forwarded,
+  );
 }
 
 /** A GET or DELETE: a stream of notifications, or the end of a session. Never rejects. */

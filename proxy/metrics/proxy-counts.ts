@@ -82,6 +82,9 @@ export interface Refused {
 const methods: readonly string[] = ["POST", "GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /** One series per text, created at its first use. */
+/** Callers choose the names of MCP servers that providers connect to. */
+const toolLabelsMax = 200;
+
 class Labelled {
   readonly #series = new Map<string, Series>();
   readonly #add: (key: string) => Series;
@@ -115,6 +118,8 @@ export class ProxyCounts {
   readonly #cache: Labelled;
   readonly #spans: Labelled;
   readonly #loops: Labelled;
+  readonly #tools: Labelled;
+  readonly #toolNames = new Set<string>();
   /** By target name. */
   readonly #circuits: Labelled;
   readonly #models: ModelLabels;
@@ -136,6 +141,7 @@ export class ProxyCounts {
     this.#cache = new Labelled((key) => table.add(proxyMetrics.cacheRequests, [key]));
     this.#spans = new Labelled((key) => table.add(proxyMetrics.spans, [key]));
     this.#loops = new Labelled((key) => table.add(proxyMetrics.loops, [key]));
+    this.#tools = new Labelled((key) => table.add(proxyMetrics.toolCalls, [key]));
     this.#circuits = new Labelled((key) => table.add(proxyMetrics.openCircuits, key.split("\n")));
     this.#admission = table.of(proxyMetrics.admission);
     this.#overhead = table.of(proxyMetrics.overhead);
@@ -236,6 +242,12 @@ export class ProxyCounts {
 
   spansEnded(result: "exported" | "failed" | "dropped", spans: number): void {
     count(this.#spans.of(result), spans);
+  }
+
+  toolCalled(tool: string, calls: number): void {
+    const { size } = this.#toolNames;
+    if (size < toolLabelsMax) this.#toolNames.add(tool);
+    count(this.#tools.of(this.#toolNames.has(tool) ? tool : other), calls);
   }
 
   loopFound(action: "warned" | "refused"): void {

@@ -4,9 +4,11 @@
  */
 import { isObject, parseJson, present } from "../../shared/checked.js";
 import type { Operation } from "../../shared/operation.js";
+import { addedCalls, type ToolCalls } from "../../shared/usage/tool-calls.js";
 import { isErrorEvent, isFailedReason } from "../body/error-body.js";
 import type { JsonPicker } from "../body/json-picker.js";
 import { stringEnd } from "../body/scan-json.js";
+import { blockPlace, itemPlace, partPlace, toolCallsInEvent } from "./answered-tools.js";
 import { findUsage, hasEscapedName, mergeUsage, modelNamedIn } from "./find-usage.js";
 import { readUsage, type UsageReading } from "./read-usage.js";
 
@@ -49,18 +51,18 @@ const placesOfInteractions = placesWith(["text", "arguments"]);
  */
 const placesOfGoogle = placesWith(["text"], {
   usage: "usageMetadata",
-  more: '(?:finishReason|blockReason)"\\s*:\\s*"|(?:functionCall|inlineData)"\\s*:\\s*\\{|',
+  more: `(?:finishReason|blockReason)"\\s*:\\s*"|(?:functionCall|inlineData)"\\s*:\\s*\\{|${partPlace}|`,
 });
 /** For Anthropic's messages, whose deltas name a text by its kind. */
 const placesOfMessages = placesWith(["text", "thinking", "partial_json"], {
-  more: 'stop_reason"\\s*:\\s*"|',
+  more: `stop_reason"\\s*:\\s*"|${blockPlace}|`,
 });
 /**
  * For responses, speech and transcriptions. Every text comes once as a delta, and again in the
  * events that repeat the complete text; those aren't counted.
  */
 const placesOfDeltas = placesWith(["delta"], {
-  more: 'type"\\s*:\\s*"(?:error"|response\\.(?:(?:completed|incomplete|failed)")?)|',
+  more: `type"\\s*:\\s*"(?:error"|response\\.(?:(?:completed|incomplete|failed)")?)|${itemPlace}|`,
 });
 
 /** The names of text in events of any dialect. */
@@ -103,6 +105,8 @@ export class EventReader {
   unread = false;
   /** The model that an event with usage named. */
   model: string | null = null;
+  /** The calls of tools so far; undefined without any. */
+  toolCalls: ToolCalls | undefined = undefined;
   /** The names of members that hold text of the answer. */
   readonly texts: ReadonlySet<string>;
   readonly #places: RegExp;
@@ -230,6 +234,7 @@ export class EventReader {
       this.errorSeen = true;
     }
     this.model ??= modelNamedIn(value);
+    this.toolCalls = addedCalls(this.toolCalls, toolCallsInEvent(value));
     this.#addUsage(findUsage(value));
     const choices = value["choices"];
     if (Array.isArray(choices) && choices.some(hasFinished)) this.finished = true;

@@ -71,6 +71,8 @@ function isWhole(place: string): boolean {
 const outputPicks: Picks = new Map<string, "all" | Picks>([
   ["type", "all"],
   ["container_id", "all"],
+  ["name", "all"],
+  ["server_label", "all"],
   ["action", new Map([["type", "all"]])],
 ]);
 const ofUsage: Picks = new Map([["usage", "all"]]);
@@ -78,6 +80,11 @@ const toolPicks: Picks = new Map<string, "all" | Picks>([
   ["type", "all"],
   ["model", "all"],
   ["container", new Map([["memory_limit", "all"]])],
+]);
+const blockPicks: Picks = new Map<string, "all" | Picks>([
+  ["type", "all"],
+  ["name", "all"],
+  ["server_name", "all"],
 ]);
 const answerPicks: readonly (readonly [string, "all" | Picks])[] = [
   ["usage", "all"],
@@ -117,6 +124,9 @@ export const usagePicks: Picks = new Map<string, "all" | Picks>([
   ["interaction", new Map(answerPicks)],
   ["message", new Map([...ofUsage, ["model", "all"]])],
   ["type", "all"],
+  ["item", outputPicks],
+  ["content", blockPicks],
+  ["content_block", blockPicks],
   ["choices", new Map([["finish_reason", "all"]])],
 ]);
 
@@ -232,7 +242,8 @@ function memoryIn(tools: unknown): number {
   return Math.max(1, Number(gigabytes));
 }
 
-const toolCallOrUsage = /(?:_search|code_interpreter)_call"|"tool_usage"/;
+const toolCallOrUsage =
+  /(?:_search|code_interpreter|image_generation|mcp)_call"|"(?:mcp|server)_tool_use"[\s]*[,}]|"tool_usage"/;
 const errorOrTier = /"(?:error|service_tier|serviceTier)"/;
 
 const escapedName = /"[A-Za-z_]*\\u00[4-7]/;

@@ -8,9 +8,11 @@
 import { heldPieceBytes } from "../../shared/bounds.js";
 import { parseJson } from "../../shared/checked.js";
 import type { Operation } from "../../shared/operation.js";
+import type { ToolCalls } from "../../shared/usage/tool-calls.js";
 import { JsonPicker } from "../body/json-picker.js";
 import type { AnswerMemory } from "../capacity/memory-ledger.js";
 import type { RequestBody } from "../upstream/upstream.js";
+import { toolCallsIn, withCountedCalls } from "./answered-tools.js";
 import {
   countUsage,
   joinedNotes,
@@ -85,6 +87,8 @@ export class ResponseMeter {
   #passing: JsonPicker | null = null;
   #bytes = 0;
   #model: string | null = null;
+  /** Of an answer that isn't a stream. */
+  #toolCalls: ToolCalls | undefined = undefined;
 
   constructor(
     request: MeteredRequest,
@@ -245,6 +249,7 @@ export class ResponseMeter {
       return this.#count(this.#reading(this.#tap.usage), this.#tap.contentChars);
     const translation = this.#translation;
     const usage = translation === null ? findUsage(answer) : translation.usage;
+    this.#toolCalls = toolCallsIn(answer);
     return this.#count(readUsage(usage), this.#textBytes());
   }
 
@@ -308,12 +313,14 @@ export class ResponseMeter {
 
   #count(reading: UsageReading, contentChars: number): MeteredUsage {
     if (this.#tap === null && this.#form === "unmetered") return unmetered;
-    const counted = countUsage(reading, {
-      operation: this.#request.operation,
-      promptBytes: this.#request.promptBytes,
-      contentChars,
-      request: this.#request.request,
-    });
+    const counted = this.#withToolCalls(
+      countUsage(reading, {
+        operation: this.#request.operation,
+        promptBytes: this.#request.promptBytes,
+        contentChars,
+        request: this.#request.request,
+      }),
+    );
     // The usage of a translated stream is read before its translation, so nothing is missing in it.
     const unread =
       this.#tap === null ? this.#unreadable : this.#translation === null ? this.#tap.note : null;
@@ -324,5 +331,13 @@ export class ResponseMeter {
           estimated: counted.estimated,
           note: joinedNotes(unread, counted.note),
         };
+  }
+
+  #withToolCalls(metered: MeteredUsage): MeteredUsage {
+    const { usage } = metered;
+    if (usage === null) return metered;
+    const seen = this.#tap === null ? this.#toolCalls : this.#tap.toolCalls;
+    const toolCalls = withCountedCalls(seen, usage.details);
+    return toolCalls === undefined ? metered : { ...metered, usage: { ...usage, toolCalls } };
   }
 }

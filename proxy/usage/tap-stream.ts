@@ -13,6 +13,7 @@
 import { streamEventBytesMax } from "../../shared/bounds.js";
 import { ByteBuffer } from "../../shared/byte-buffer.js";
 import type { Operation } from "../../shared/operation.js";
+import type { ToolCalls } from "../../shared/usage/tool-calls.js";
 import { JsonPicker } from "../body/json-picker.js";
 import { EventReader } from "./event-reader.js";
 import { usagePicks } from "./find-usage.js";
@@ -48,6 +49,8 @@ export interface StreamTap {
   readonly isComplete: boolean;
   /** The model that an event with usage names; null if none does. */
   readonly model: string | null;
+  /** The calls of tools so far; undefined without any. */
+  readonly toolCalls: ToolCalls | undefined;
   /** What may be missing in `usage`, for the log. */
   readonly note: string | null;
 }
@@ -144,6 +147,10 @@ class Tap implements StreamTap {
 
   get model(): string | null {
     return this.#reader.model;
+  }
+
+  get toolCalls(): ToolCalls | undefined {
+    return this.#reader.toolCalls;
   }
 
   get note(): string | null {

@@ -6,6 +6,7 @@ import { subjectBytesMax } from "../../shared/bounds.js";
 import type { CostSource, PicoUsd } from "../../shared/domain/money.js";
 import type { Price } from "../../shared/domain/price.js";
 import type { Target } from "../../shared/domain/target-name.js";
+import type { ToolCalls } from "../../shared/usage/tool-calls.js";
 import { detailsOf } from "../../shared/usage/usage-details.js";
 import { type Execution, interimStatus, type UsageBound } from "../../shared/wire/execution.js";
 import type { PriceSource } from "../routing/price-table.js";
@@ -31,6 +32,8 @@ export interface ProviderResult {
   readonly atMost?: Usage | null;
   /** The model that the answer names, if its target has no price; null or absent otherwise. */
   readonly servedModel?: string | null;
+  /** As in `Usage`, if there is none. */
+  readonly toolCalls?: ToolCalls;
   /** Whether the target has answered under this name; absent if `usage` says so. */
   readonly isNameKnown?: boolean;
   /** As in `Execution`. */
@@ -122,6 +125,7 @@ export function usageRecord(result: ProviderResult, what: Executed): Execution |
     providerKey: providerKey === "" ? undefined : providerKey,
     loop: what.loop,
     batchTokens,
+    toolCalls: result.toolCalls ?? usage?.toolCalls,
   };
 }
 
@@ -171,6 +175,7 @@ export function searchRecord(cost: PicoUsd, what: Answered): Execution {
     ...unadmittedRecord(interimStatus, what),
     totalCost: cost,
     details: detailsOf(null, { webSearches: 1 }),
+    toolCalls: { web_search: 1 },
   };
 }
 

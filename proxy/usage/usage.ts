@@ -1,5 +1,6 @@
 /** What one response used, and sums of usages: of a session, and of the calls behind one answer. */
 import { isPicoUsd, type PicoUsd } from "../../shared/domain/money.js";
+import { addedCalls, type ToolCalls } from "../../shared/usage/tool-calls.js";
 import { addedDetails, type UsageDetails } from "../../shared/usage/usage-details.js";
 
 /**
@@ -27,6 +28,8 @@ export interface Usage {
   readonly parts?: readonly UsagePart[];
   /** The kind of the pictures that were made, such as `high/1024x1024`. */
   readonly imageKind?: string;
+  /** The calls of tools that the provider ran; absent without any. */
+  readonly toolCalls?: ToolCalls;
 }
 
 export interface UsagePart {
@@ -57,7 +60,13 @@ export function added(a: Usage, b: Usage): Usage {
     reportedCost: reported !== null && isPicoUsd(reported) ? reported : null,
     details: addedDetails(a.details, b.details),
     ...partsOfBoth(a, b),
+    ...callsOfBoth(a, b),
   };
+}
+
+function callsOfBoth(a: Usage, b: Usage): Pick<Usage, "toolCalls"> {
+  const toolCalls = addedCalls(a.toolCalls, b.toolCalls);
+  return toolCalls === undefined ? {} : { toolCalls };
 }
 
 /** The parts of a sum are kept only if one of the usages has some. */

@@ -67,6 +67,8 @@ export interface RecordItem extends Readonly<Record<DetailField, number>> {
   readonly provider_key: string | null;
   /** How often the agent has repeated itself; 0 unless it was warned of. */
   readonly loop: number;
+  /** The calls of tools that the provider ran, such as `web_search=3`. */
+  readonly tool_calls: readonly string[];
   /** What the request costs since it was repriced; null if it wasn't. */
   readonly repriced_cost: number | null;
   /** When it was repriced, or this difference booked; null for others. */

@@ -80,6 +80,7 @@ export const recordFields = [
   ["provider_request_id", "later text"],
   ["provider_key", "later text"],
   ["loop", "later count"],
+  ["tool_calls", "later texts"],
 ] as const satisfies readonly (readonly [name: string, kind: FieldKind])[];
 
 type FieldName = (typeof recordFields)[number][0];

@@ -152,6 +152,12 @@ export const proxyMetrics = metricsOf("proxy", {
     labels: ["action"],
     help: "Requests of agents that repeat themselves: warned or refused.",
   },
+  toolCalls: {
+    name: "sluice_tool_calls_total",
+    kind: "counter",
+    labels: ["tool"],
+    help: "Calls of tools that providers and MCP servers ran.",
+  },
   realtimeSessions: {
     name: "sluice_realtime_sessions",
     kind: "gauge",

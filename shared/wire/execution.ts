@@ -12,6 +12,7 @@ import { isCount } from "../checked.js";
 import { costSources, isPicoUsd, type PicoUsd } from "../domain/money.js";
 import { isSession } from "../domain/session.js";
 import { isPrintable } from "../domain/target-name.js";
+import { areCalls, callsFromFlat, callsToFlat, type ToolCalls } from "../usage/tool-calls.js";
 import {
   detailsFromFlat,
   detailsToFlat,
@@ -43,6 +44,14 @@ const usageBound = structure({
   cost,
 });
 export type UsageBound = ValueOf<typeof usageBound>;
+
+const toolCalls: Kind<ToolCalls> = {
+  read(raw) {
+    const known = callsFromFlat(raw);
+    return known === undefined || known === "none" ? broken : known;
+  },
+  write: callsToFlat,
+};
 
 const details: Kind<UsageDetails | null> = {
   read(raw) {
@@ -118,6 +127,8 @@ const execution = structure({
   loop: optional(number),
   /** The enqueued tokens of a batch that was submitted, 0 if unknown; absent for others. */
   batchTokens: optional(number),
+  /** The calls of tools that the provider ran; absent without any. */
+  toolCalls: optional(toolCalls),
 });
 export type Execution = ValueOf<typeof execution>;
 
@@ -165,6 +176,7 @@ export function flawOf(record: Execution): string | null {
   if (record.loop !== undefined && !isCount(record.loop)) return "loop";
   const { atMost, responseId, batchTokens } = record;
   if (batchTokens !== undefined && !isCount(batchTokens)) return "batchTokens";
+  if (record.toolCalls !== undefined && !areCalls(record.toolCalls)) return "toolCalls";
   if (responseId !== "" && !isObjectId(responseId)) return "responseId";
   if (atMost !== null && !isBound(atMost)) return "atMost";
   return flawOfDetails(record.details);

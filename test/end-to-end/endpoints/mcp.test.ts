@@ -315,6 +315,15 @@ t.test("records name the server, and tools that it has", async (t) => {
     (text) => text.includes("counted") && text.includes("(unknown)"),
   );
   t.notMatch(recorded, /"unknown"/);
+  const { body } = await admin(url, "GET /usage/records?limit=2", undefined, auth);
+  const [unknown, counted] = body["records"] as readonly Record<string, unknown>[];
+  t.match(counted, { provider_type: "mcp", total_cost: 0 });
+  t.same(counted?.["tool_calls"], ["mcp:tracker/counted=1"]);
+  t.same(unknown?.["tool_calls"], ["mcp:tracker/unknown=1"]);
+  t.match(
+    await (await fetch(`${url}/metrics`, { headers: auth })).text(),
+    /sluice_tool_calls_total\{tool="mcp:tracker\/counted"\} 1/,
+  );
   t.equal((await ruleNow(url, "mcp:tracker/counted", 86_400, auth)).requests_used, 1);
 });
 
@@ -343,6 +352,10 @@ t.test("a stream outlives the daemon, and is settled with the next one", async (
   await daemon.kill("SIGKILL");
   response.write(event(progress));
   await site.startDaemon();
+  await until(
+    async () => (await admin(url, "GET /rate-limits", undefined, auth)).status,
+    (status) => status === 200,
+  );
   const held = () => ruleNow(url, "/one", 0, auth);
   await until(held, (rule) => rule.in_flight === 1);
   response.end(event(result("long")));

@@ -60,6 +60,7 @@ const shown = {
   provider_request_id: null,
   provider_key: null,
   loop: 0,
+  tool_calls: [],
   ...noDetails,
 };
 

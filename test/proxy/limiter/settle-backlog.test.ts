@@ -48,6 +48,8 @@ function settle(seq: number): QueuedSettle {
             providerRequestId: seq % 2 === 0 ? fresh(`req_${seq}`) : undefined,
             providerKey: seq % 29 === 0 ? fresh("prod") : undefined,
             loop: seq % 31 === 0 ? 7 : undefined,
+            batchTokens: seq % 41 === 0 ? 5 : undefined,
+            toolCalls: seq % 37 === 0 ? { web_search: 2 } : undefined,
           }),
   };
 }

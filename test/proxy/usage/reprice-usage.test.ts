@@ -60,6 +60,7 @@ function recordOf(changes: Partial<RecordItem> = {}): RecordItem {
     provider_request_id: null,
     provider_key: null,
     loop: 0,
+    tool_calls: [],
     repriced_cost: null,
     repriced_at: null,
     corrects: null,

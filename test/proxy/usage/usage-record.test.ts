@@ -77,6 +77,7 @@ t.test("a record has the tokens, costs and times of what was executed", async (t
     providerRequestId: undefined,
     providerKey: undefined,
     loop: undefined,
+    toolCalls: undefined,
   });
 });
 

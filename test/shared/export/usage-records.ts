@@ -65,6 +65,7 @@ export function usageRecord(changes: Partial<ExportedRecord> = {}): ExportedReco
     provider_request_id: "req_openai_1",
     provider_key: null,
     loop: 0,
+    tool_calls: [],
     estimated: false,
     latency_ms: 812,
     first_byte_ms: 97,

@@ -111,6 +111,15 @@ t.test(
       [27, "providerKey", ["x".repeat(65), "\u0000"]],
       [28, "loop", notCounts],
       [29, "batchTokens", notCounts],
+      [
+        30,
+        "toolCalls",
+        [
+          ["web_search", 0],
+          ["", 1],
+          ["a", callsPerResponseMax + 1],
+        ],
+      ],
       [20, "cacheWrite1hTokens", notTokens.map((value) => [null, null, value])],
       [20, "webSearches", [[null, null, 0, 0, 0, 0, 0, 0, 0, 0, callsPerResponseMax + 1]]],
     ];

@@ -85,6 +85,7 @@ export const execution: fc.Arbitrary<Execution> = fc
       providerKey: fc.option(fc.stringMatching(/^[\w.-]{1,64}$/), { nil: undefined }),
       loop: fc.option(fc.nat({ max: 100 }), { nil: undefined }),
       batchTokens: fc.option(fc.nat(), { nil: undefined }),
+      toolCalls: fc.constantFrom(undefined, { web_search: 3, "mcp:github/create_issue": 1 }),
       details: fc.option(
         fc.record({
           serviceTier: fc.option(fc.constantFrom("standard", "flex", "ultrafast")),
@@ -368,6 +369,7 @@ export const executed: Execution = {
   providerKey: "prod",
   loop: 7,
   batchTokens: 11,
+  toolCalls: { web_search: 3 },
 };
 
 export const executedFlat = [
@@ -401,6 +403,7 @@ export const executedFlat = [
   "prod",
   7,
   11,
+  ["web_search", 3],
 ];
 
 export const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {

@@ -581,6 +581,7 @@ t.test("an export holds every record once, page by page, in the order of recordi
       provider_request_id: null,
       provider_key: null,
       loop: 0,
+      tool_calls: [],
     },
   ]);
 });
