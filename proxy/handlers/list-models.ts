@@ -3,6 +3,10 @@
  * Anthropic's clients send their version header; Google's use /v1beta/models.
  */
 
+import { isObject } from "../../shared/checked.js";
+import { ModelFilter } from "../../shared/config/model-filter.js";
+import { namingsOf } from "../../shared/config/model-name.js";
+import { parseLimitedModels } from "../../shared/domain/limited-models.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import { googleMethods } from "../../shared/operation.js";
 import { percentDecoded } from "../../shared/text/percent-decoded.js";
@@ -30,9 +34,12 @@ export async function answerModels({
   exchange,
   caller,
   record,
-}: RequestContext<"models" | "sizeOf">): Promise<void> {
+}: RequestContext<"models" | "sizeOf" | "limiter" | "config">): Promise<void> {
+  const bans = await bansOn(gateway, caller.userPath);
   const catalog = gateway.models.current();
-  const listed = listModels(catalog).filter(({ id }) => mayUse(caller, catalog, id));
+  const listed = listModels(catalog).filter(
+    ({ id }) => mayUse(caller, catalog, id) && !isBanned(bans, catalog, id),
+  );
   const page = pageOf(listed, exchange);
   if (!page.ok) {
     record.end(page.failure.status, "refused");
@@ -52,6 +59,30 @@ export async function answerModels({
     first_id: page.items[0]?.id ?? null,
     last_id: page.items.at(-1)?.id ?? null,
   });
+}
+
+/** What the rules of a path ban; nothing while the daemon doesn't answer. */
+async function bansOn(
+  { limiter, config }: Pick<Gateway, "limiter" | "config">,
+  userPath: string,
+): Promise<readonly ModelFilter[]> {
+  if (!limiter.limited) return [];
+  const answered = await limiter.call("rate-limits.banned", { user_path: userPath });
+  const { banned = [] } = answered.ok && isObject(answered.body) ? answered.body : {};
+  const namings = namingsOf(config.providers);
+  return (Array.isArray(banned) ? banned : []).flatMap((models: unknown) => {
+    const parsed = parseLimitedModels(models, "models");
+    return parsed.ok && parsed.value !== undefined ? [new ModelFilter(parsed.value, namings)] : [];
+  });
+}
+
+/** Whether no target of a model may be called. */
+function isBanned(bans: readonly ModelFilter[], catalog: Catalog, id: string): boolean {
+  if (bans.length === 0) return false;
+  const targets = resolveModel(catalog, id)?.targets ?? [];
+  return (
+    targets.length > 0 && targets.every((target) => bans.some((filter) => filter.covers(target)))
+  );
 }
 
 type Page =

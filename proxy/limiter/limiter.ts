@@ -113,6 +113,8 @@ export interface Limiter {
   readonly unsettled: number;
   /** Settles that were dropped because too many waited. */
   readonly dropped: number;
+  /** Whether the daemon has rules or budgets, as it last reported. */
+  readonly limited: boolean;
   /** The number of inert rules as last reported by the daemon; null before its first welcome. */
   readonly inertRules: number | null;
   /** The number of inert budgets, likewise. */

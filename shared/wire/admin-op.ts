@@ -8,6 +8,7 @@ export const adminOps = [
   "rate-limits.list",
   "rate-limits.children",
   "rate-limits.test",
+  "rate-limits.banned",
   "rate-limits.put",
   "rate-limits.delete",
   "rate-limits.raise",
@@ -112,6 +113,7 @@ const readOps: ReadonlySet<AdminOp> = new Set([
 
 /** Answered from memory only, immediately, whatever the state of the store and of long reads. */
 const memoryOps: ReadonlySet<AdminOp> = new Set([
+  "rate-limits.banned",
   "sessions.open",
   "sessions.open-admin",
   "sessions.check",
@@ -152,6 +154,7 @@ const repeatableChanges: ReadonlySet<AdminOp> = new Set([
 
 /** Operations for requests of callers: proxies send them on any connection. */
 const callerOps: ReadonlySet<AdminOp> = new Set([
+  "rate-limits.banned",
   "objects.own",
   "objects.owners",
   "responses.pending",

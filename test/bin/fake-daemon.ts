@@ -203,6 +203,7 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
         },
       };
     case "metrics":
+    case "rate-limits.banned":
     case "objects.own":
     case "objects.owners":
     case "responses.pending":

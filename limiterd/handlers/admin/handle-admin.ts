@@ -178,6 +178,7 @@ export function handleAdmin(
     case "rate-limits.list":
     case "rate-limits.children":
     case "rate-limits.test":
+    case "rate-limits.banned":
     case "rate-limits.put":
     case "rate-limits.delete":
     case "rate-limits.raise":

@@ -5,7 +5,8 @@
 
 import type { RulePage } from "../../../shared/api/rule-item.js";
 import { unreachable } from "../../../shared/assert.js";
-import { parseConfirmation } from "../../../shared/checked.js";
+import { isObject, parseConfirmation } from "../../../shared/checked.js";
+import { modelsField } from "../../../shared/domain/limited-models.js";
 import {
   parseRuleKey,
   parseRuleResetOne,
@@ -13,6 +14,7 @@ import {
   ruleGrammar,
   ruleId,
 } from "../../../shared/domain/rule.js";
+import { isNormalUserPath } from "../../../shared/domain/user-path.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { allRules } from "../../cluster/definitions/definition.js";
@@ -48,6 +50,7 @@ export function handleRules(
   nowMs: number,
   ports: AdminPorts,
 ): void {
+  if (op === "rate-limits.banned") return listBanned(state, body, nowMs, ports);
   if (!state.settings.rateLimitsEnabled) return ports.fail(rulesAreDisabled(state));
   switch (op) {
     case "rate-limits.list":
@@ -71,6 +74,20 @@ export function handleRules(
     default:
       return unreachable(op);
   }
+}
+
+/** The models of each rule that bans some on a path, such as `{banned: [["claude-*"]]}`. */
+function listBanned(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
+  const userPath = isObject(body) ? body["user_path"] : undefined;
+  if (typeof userPath !== "string" || !isNormalUserPath(userPath))
+    return ports.fail(invalid("user_path must be a path such as /team/app", "user_path"));
+  const counters = state.settings.rateLimitsEnabled
+    ? state.book.copyAllOnPath(userPath, nowMs)
+    : [];
+  const banned = counters.flatMap(({ rule: { definition } }) =>
+    definition.maxRequests === 0 ? [modelsField(definition.models).models] : [],
+  );
+  ports.answer({ banned });
 }
 
 export function rulesAreDisabled({ settings }: Pick<DaemonState, "settings">): Failure {

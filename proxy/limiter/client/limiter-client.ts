@@ -93,6 +93,9 @@ export class LimiterClient implements Limiter, LimiterLink {
   get dropped(): number {
     return this.#outbox.dropped;
   }
+  get limited(): boolean {
+    return this.#notices.limited;
+  }
   get inertRules(): number | null {
     return this.#notices.inertRules;
   }

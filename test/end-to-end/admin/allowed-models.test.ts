@@ -239,3 +239,44 @@ jwt:
     );
   }
 });
+
+t.test("what a rule bans on a path isn't listed there, in any dialect", async (t) => {
+  const site = makeSite(
+    t,
+    `
+server: { master_key: ${masterKey} }
+providers:
+  test: { type: simulator, models: [small, large, largest] }
+virtual_models:
+  both: { targets: [{ model: test/small }, { model: test/large }] }
+  big: { targets: [{ model: test/large }, { model: test/largest }] }
+rate_limits:
+  user_paths:
+    - { path: /interns, limits: [{ period: day, max_requests: 0, models: ["large*"] }] }
+    - { path: /all, limits: [{ period: day, max_requests: 0, models: ["*", "!test/small"] }] }
+`,
+  );
+  await site.startDaemon();
+  const { ready: url } = await site.startProxy();
+  const all = ["big", "both", "test/large", "test/largest", "test/small"];
+  for (const [path, ids] of [
+    ["/interns/ann", ["both", "test/small"]],
+    ["/all", ["both", "test/small"]],
+    ["/team", all],
+  ] as const) {
+    const headers = { ...byMaster, "x-sluice-user-path": path };
+    const read = async (at: string, more: Record<string, string> = {}): Promise<unknown> =>
+      (await fetch(`${url}${at}`, { headers: { ...headers, ...more } })).json();
+    const anthropic = { "anthropic-version": "2023-06-01" };
+    for (const page of [await read("/v1/models"), await read("/v1/models", anthropic)]) {
+      const { data } = page as { data: readonly { id: string }[] };
+      t.same(data.map(({ id }) => id).sort(), ids, path);
+    }
+    const { models } = (await read("/v1beta/models")) as { models: readonly { name: string }[] };
+    t.same(
+      models.map(({ name }) => name.slice("models/".length)).sort(),
+      ids,
+      `${path}, for Google's clients`,
+    );
+  }
+});

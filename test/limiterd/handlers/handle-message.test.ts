@@ -18,6 +18,7 @@ import {
 const all = "admit reroute authorize hold release refusal read admin settle";
 
 const ofCallers: readonly string[] = [
+  "rate-limits.banned",
   "objects.own",
   "objects.owners",
   "responses.pending",
