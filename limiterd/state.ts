@@ -27,6 +27,7 @@ import type { HeldLimitFiles } from "./handlers/limit-files/held-limit-files.js"
 import type { JwtDenials } from "./keys/jwt-denials.js";
 import type { KeyRing } from "./keys/key-ring.js";
 import type { SessionTable } from "./keys/session-table.js";
+import type { LastRanking } from "./lists/fullest.js";
 import type { ObjectOwners } from "./objects/object-owners.js";
 import type { PeerState, Proxies } from "./peer.js";
 import type { RaiseNote } from "./raise-note.js";
@@ -98,6 +99,8 @@ export interface DaemonState {
   readonly pending: PendingResponses;
   readonly repricing: Repricing;
   readonly backTests: BackTests;
+  /** The last lists by use. */
+  readonly rankings: { readonly rules: LastRanking; readonly budgets: LastRanking };
   readonly limitFiles: HeldLimitFiles;
   readonly followers: Followers;
   readonly spendLog: SpendLog;

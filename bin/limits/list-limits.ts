@@ -26,14 +26,19 @@ export interface ListOf {
   readonly items: "rate_limits" | "budgets";
 }
 
-/** All of them in the API's order; throws `CommandFailure`. */
+/**
+ * All of them in the API's order, or by use: the fullest, children of templates included, as many
+ * as fit on a page. Throws `CommandFailure`.
+ */
 export async function listLimits(
   client: AdminClient,
   { list, items: name }: ListOf,
+  byUse = false,
 ): Promise<LimitList> {
   const all: Listed[] = [];
   for (let after: string | null = null; ; ) {
-    const body = answered(await client.call(list, { after }));
+    const query = byUse ? { order: "use" } : { after };
+    const body = answered(await client.call(list, query));
     const { [name]: items, server_time: serverTime, next = null } = isObject(body) ? body : {};
     if (!Array.isArray(items) || !items.every(isObject) || typeof serverTime !== "string")
       throw unreadableAnswer(`list of ${name}`);
@@ -100,6 +105,6 @@ function covers(item: Listed, path: string): boolean {
   const subject = item["subject"];
   if (item["scope"] !== "user_path" || typeof subject !== "string") return false;
   return path === subject
-    ? item["per_child"] !== true
+    ? item["per_child"] !== true || item["template"] !== undefined
     : path.startsWith(subject === "/" ? "/" : `${subject}/`);
 }

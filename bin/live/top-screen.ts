@@ -1,7 +1,7 @@
 /** The screen of `sluice top`: a head line, a table, a line of keys. Pure. */
 import { budgetColumns } from "../limits/budget-table.js";
 import type { Listed } from "../limits/list-limits.js";
-import { ruleColumns } from "../limits/rule-table.js";
+import { isTemplate, ruleColumns } from "../limits/rule-table.js";
 import { formatDuration } from "../text/duration.js";
 import { formatCount, formatUsd, withCurrency } from "../text/number-text.js";
 import { type Column, renderTable } from "../text/table.js";
@@ -200,7 +200,7 @@ function columnsOf(tab: Tab, nowMs: number): readonly Column<Listed>[] {
 const used: Column<Listed> = {
   title: "USED",
   align: "right",
-  text: (item) => (item["per_child"] === true ? "-" : `${Math.floor(usedShare(item) * 100)}%`),
+  text: (item) => (isTemplate(item) ? "-" : `${Math.floor(usedShare(item) * 100)}%`),
 };
 
 const usageColumns: readonly Column<Listed>[] = [

@@ -26,6 +26,7 @@ import { announce, noteStoreState } from "../handlers/announcements/announce.js"
 import { restoreRaises } from "../handlers/definitions/apply-raises.js";
 import { HeldLimitFiles } from "../handlers/limit-files/held-limit-files.js";
 import { SessionTable } from "../keys/session-table.js";
+import { LastRanking } from "../lists/fullest.js";
 import { ObjectOwners } from "../objects/object-owners.js";
 import type { RaiseNote } from "../raise-note.js";
 import { BackTests } from "../rules/back-tests/back-tests.js";
@@ -208,6 +209,7 @@ export async function startState(
     keys: restored.keys,
     denials: restored.denials,
     sessions: new SessionTable(),
+    rankings: { rules: new LastRanking(), budgets: new LastRanking() },
     backTests: new BackTests({ hashKey, providers }),
     limitFiles: new HeldLimitFiles(),
     objects: new ObjectOwners(store),

@@ -4,6 +4,8 @@
  */
 import { childrenPerSweep } from "../../shared/bounds.js";
 import { Turns } from "../../shared/long-lists.js";
+import type { ChildCounters } from "../counters/counter.js";
+import type { ListQuery } from "./list-query.js";
 
 export interface Slices {
   readonly nowMs: number;
@@ -45,6 +47,62 @@ export async function fullest(
     if (turns.isOver()) await yieldToEventLoop();
   }
   return [...firstOf(found, limit).keys()];
+}
+
+export function* childNames(children: ChildCounters): Generator<string> {
+  const walk = children.walk();
+  for (let place = walk.next(); place !== -1; place = walk.next()) yield children.name(place);
+}
+
+/** Between a template's id and its child's name; neither has it. */
+const childSeparator = "\u0000";
+
+/** A name for `fullest` of a template's child. */
+export function childRef(id: string, child: string): string {
+  return id + childSeparator + child;
+}
+
+/** The id, and the child's name; null for a rule or budget itself. */
+export function splitRef(ref: string): readonly [id: string, child: string | null] {
+  const at = ref.indexOf(childSeparator);
+  return at === -1 ? [ref, null] : [ref.slice(0, at), ref.slice(at + childSeparator.length)];
+}
+
+/** A walk over this many names is repeated once a second at most, a longer one more seldom. */
+const namesPerSecond = 50_000;
+
+/**
+ * The last ranking of rules or budgets with their children. `sluice top` and the dashboard ask each
+ * second; a ranking of a million children is reused for 20 s, with the present counts.
+ */
+export class LastRanking {
+  #key = "";
+  #refs: readonly string[] = [];
+  #fromMs = 0;
+  #untilMs = 0;
+
+  /** As `fullest`. */
+  async of(
+    query: ListQuery,
+    refs: Iterable<string>,
+    usedRatio: (ref: string) => number | null,
+    slices: Slices,
+  ): Promise<readonly string[]> {
+    const { nowMs } = slices;
+    const key = JSON.stringify(query);
+    const isFresh = nowMs >= this.#fromMs && nowMs < this.#untilMs;
+    if (key === this.#key && isFresh) return this.#refs;
+    let walked = 0;
+    const ratio = (ref: string): number | null => {
+      walked++;
+      return usedRatio(ref);
+    };
+    this.#refs = await fullest(refs, query.limit, ratio, slices);
+    this.#key = key;
+    this.#fromMs = nowMs;
+    this.#untilMs = walked < namesPerSecond ? 0 : nowMs + (1000 * walked) / namesPerSecond;
+    return this.#refs;
+  }
 }
 
 function compare(a: Ranked, b: Ranked): number {

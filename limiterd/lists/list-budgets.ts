@@ -25,11 +25,13 @@ import {
   roomAt,
 } from "../budgets/judge-budgets.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
-import { fullest } from "./fullest.js";
+import { childRef, splitRef } from "./fullest.js";
 import {
   declared,
+  hasChosen,
   isListed,
   type ListQuery,
+  matchesChild,
   orders,
   pageOf,
   placed,
@@ -71,29 +73,80 @@ function budgetsOn({ budgets }: DaemonState, query: ListQuery) {
   );
 }
 
-/** The budgets with the highest used ratio, as `listFullestRules`. */
+/** The budgets and the children of templates with the highest ratio, as `listFullestRules`. */
 export async function listFullestBudgets(
   state: DaemonState,
   query: ListQuery,
   nowMs: number,
 ): Promise<BudgetPage> {
   const { budgets } = state.budgets;
-  const ids = await fullest(
-    budgets.keys(),
-    query.limit,
-    (id) => {
-      const budget = budgets.get(id)!;
+  const ratio = (ref: string): number | null => {
+    const [id, name] = splitRef(ref);
+    const budget = budgets.get(id);
+    if (budget === undefined) return null;
+    if (name === null) {
       if (!isListed(budget, query)) return null;
       return budget.own === null ? 0 : money(state, budget.own, nowMs).usage_ratio;
-    },
-    state,
+    }
+    const account = matchesChild(query, budget, name) ? budget.children.get(name) : undefined;
+    if (account === undefined) return null;
+    const used = money(state, account, nowMs).usage_ratio;
+    return used === 0 && query.search === "" ? null : used;
+  };
+  const slices = { nowMs, yieldToEventLoop: state.yieldToEventLoop };
+  const refs = await state.rankings.budgets.of(
+    query,
+    budgetsAndChildren(budgets, query),
+    ratio,
+    slices,
   );
-  const listed = ids.flatMap((id) => budgets.get(id) ?? []);
-  await refreshOthers(state.budgets, listed);
+  const listed = refs.flatMap((ref) => {
+    const [id, name] = splitRef(ref);
+    const budget = budgets.get(id);
+    if (budget === undefined) return [];
+    const account = name === null ? null : budget.children.get(name);
+    return account === undefined ? [] : [{ budget, account }];
+  });
+  const accounts = listed.flatMap(({ budget, account }) => account ?? budget.own ?? []);
+  await state.budgets.others?.refresh(accounts);
   return {
-    budgets: listed.map((budget) => listItem(state, budget, nowMs)),
+    budgets: listed.map(({ budget, account }) =>
+      account === null
+        ? listItem(state, budget, nowMs)
+        : listedChild(state, { budget, account }, nowMs),
+    ),
     server_time: formatMillis(nowMs),
     next: null,
+  };
+}
+
+function* budgetsAndChildren(
+  budgets: ReadonlyMap<string, Budget>,
+  query: ListQuery,
+): Generator<string> {
+  for (const [id, budget] of budgets) {
+    yield id;
+    if (budget.own === null && budget.unread === null && hasChosen(budget, query))
+      for (const name of budget.children.keys()) yield childRef(id, name);
+  }
+}
+
+/** A child as an item: its template's definition with its own subject and spend. */
+function listedChild(
+  state: DaemonState,
+  { budget, account }: { readonly budget: Budget; readonly account: Account },
+  nowMs: number,
+): BudgetItem {
+  const { subject } = account;
+  return {
+    ...listItem(state, budget, nowMs),
+    subject,
+    effective_subject: subject,
+    user_path: subject,
+    template: budget.definition.subject,
+    ...money(state, account, nowMs),
+    ...forecastField(state, account, nowMs),
+    has_usage: hasUsage(state.budgets, account, nowMs),
   };
 }
 

@@ -7,9 +7,9 @@ import { subjectWithModels } from "../../shared/domain/limited-models.js";
 import { periodLabel, type RuleKey } from "../../shared/domain/rule.js";
 import { type Failure, failure } from "../../shared/error-code.js";
 import { formatMillis } from "../../shared/time.js";
-import type { ChildCounters, Counter, Rule } from "../counters/counter.js";
+import type { Counter, Rule } from "../counters/counter.js";
 import { countersOf } from "../rules/rule-book.js";
-import { fullest, type Slices } from "./fullest.js";
+import { childNames, fullest, type Slices } from "./fullest.js";
 import { type ListQuery, matches } from "./list-query.js";
 import { liveCounts, usedRatio } from "./list-rules.js";
 
@@ -26,7 +26,7 @@ export async function listChildren(
   const { nowMs } = slices;
   const total = children.size;
   const names = await fullest(
-    namesOf(children),
+    childNames(children),
     query.limit,
     (name) => (matches(query, name) ? usedRatio(countersOf(children.copy(name)!), nowMs) : null),
     slices,
@@ -50,11 +50,6 @@ export interface OtherHosts {
   readonly count: number;
   /** Reads the other hosts' counts of these counters. */
   refresh(counters: readonly Counter[]): Promise<void>;
-}
-
-function* namesOf(children: ChildCounters): Generator<string> {
-  const walk = children.walk();
-  for (let place = walk.next(); place !== -1; place = walk.next()) yield children.name(place);
 }
 
 /** The counter is a copy: its window is advanced to the current time. */

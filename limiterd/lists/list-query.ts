@@ -98,6 +98,15 @@ export function matches(query: Pick<ListQuery, "search">, name: string): boolean
   return query.search === "" || name.toLowerCase().includes(query.search);
 }
 
+/** Whether a child's path contains the query's text. */
+export function matchesChild(
+  query: Pick<ListQuery, "search">,
+  { definition: { subject } }: Listed,
+  child: string,
+): boolean {
+  return query.search === "" || matches(query, `${subject === "/" ? "" : subject}/${child}`);
+}
+
 /** A rule or a budget. */
 interface Listed {
   readonly definition: { readonly scope: string; readonly subject: string };
@@ -137,11 +146,14 @@ export function placed(
 }
 
 /** Whether a rule or a budget satisfies a query. */
-export function isListed({ definition, source }: Listed, query: ListQuery): boolean {
+export function isListed(item: Listed, query: ListQuery): boolean {
+  return hasChosen(item, query) && matches(query, item.definition.subject);
+}
+
+/** Whether it has the scope and source that the query chooses. */
+export function hasChosen({ definition, source }: Listed, query: ListQuery): boolean {
   const { scope = definition.scope, source: chosenSource = source } = query.chosen;
-  return (
-    definition.scope === scope && source === chosenSource && matches(query, definition.subject)
-  );
+  return definition.scope === scope && source === chosenSource;
 }
 
 interface Page<T> {

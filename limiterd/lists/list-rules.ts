@@ -22,11 +22,13 @@ import { estimateRequests, rollWindow, secondsToCaps, slidingTokens } from "../c
 import type { DeclaredLimits } from "../declared-limits.js";
 import { countersOf, type RuleBook, type RuleCounters } from "../rules/rule-book.js";
 import { countsOf } from "../rules/success-headers.js";
-import { fullest } from "./fullest.js";
+import { childNames, childRef, type LastRanking, type Slices, splitRef } from "./fullest.js";
 import {
   declared,
+  hasChosen,
   isListed,
   type ListQuery,
+  matchesChild,
   orders,
   pageOf,
   placed,
@@ -41,6 +43,10 @@ interface ListOptions {
   readonly configFile: string | null;
   readonly declared: Pick<DeclaredLimits<RuleDefinition>, "get">;
   readonly query: ListQuery;
+}
+
+interface RankingPorts extends Pick<Slices, "yieldToEventLoop"> {
+  readonly ranking: LastRanking;
 }
 
 /** The filters of the list. */
@@ -63,31 +69,64 @@ export function listRules(book: RuleBook, options: ListOptions): RulePage {
 }
 
 /**
- * The rules with the highest used ratio, the fullest first: one page, whose `next` is null. Rules
- * are examined in slices and then shown with their values at the end.
+ * The rules and the children of templates with the highest used ratio, the fullest first: one page,
+ * whose `next` is null. Children that use nothing are listed only if a search names them.
  */
 export async function listFullestRules(
   book: RuleBook,
   options: ListOptions,
-  yieldToEventLoop: () => Promise<void>,
+  { ranking, yieldToEventLoop }: RankingPorts,
 ): Promise<RulePage> {
   const { nowMs, query } = options;
-  const ids = await fullest(
-    book.rules.keys(),
-    query.limit,
-    (id) => {
-      const rule = book.rules.get(id)!;
-      return isListed(rule, query) ? ratioOf(book.fresh(rule), nowMs) : null;
-    },
-    { yieldToEventLoop },
-  );
+  const ratio = (ref: string): number | null => {
+    const [id, name] = splitRef(ref);
+    const rule = book.rules.get(id);
+    if (rule === undefined) return null;
+    if (name === null) return isListed(rule, query) ? ratioOf(book.fresh(rule), nowMs) : null;
+    const child = matchesChild(query, rule, name) ? rule.children.copy(name) : undefined;
+    if (child === undefined) return null;
+    const used = usedRatio(countersOf(child), nowMs);
+    return used === 0 && query.search === "" ? null : used;
+  };
+  const slices = { nowMs, yieldToEventLoop };
+  const refs = await ranking.of(query, rulesAndChildren(book, query), ratio, slices);
   return {
-    rate_limits: ids.flatMap((id) => {
+    rate_limits: refs.flatMap((ref) => {
+      const [id, name] = splitRef(ref);
       const rule = book.rules.get(id);
-      return rule === undefined ? [] : [listItem(book, book.fresh(rule), options)];
+      if (rule === undefined) return [];
+      if (name === null) return [listItem(book, book.fresh(rule), options)];
+      // A child that was removed meanwhile is no longer full.
+      const child = rule.children.copy(name);
+      return child === undefined ? [] : [listedChild(book, { rule, child }, options)];
     }),
     server_time: formatMillis(nowMs),
     next: null,
+  };
+}
+
+function* rulesAndChildren(book: RuleBook, query: ListQuery): Generator<string> {
+  for (const [id, rule] of book.rules) {
+    yield id;
+    if (rule.definition.perChild && book.unread === null && hasChosen(rule, query))
+      for (const name of childNames(rule.children)) yield childRef(id, name);
+  }
+}
+
+/** A child as an item: its template's definition with its own subject and counts. */
+function listedChild(
+  book: RuleBook,
+  { rule, child }: { readonly rule: Rule; readonly child: Counter },
+  options: ListOptions,
+): RuleItem {
+  const { subject } = child;
+  return {
+    ...listItem(book, rule, options),
+    subject,
+    effective_subject: subject,
+    user_path: subject,
+    template: rule.definition.subject,
+    ...liveCounts(countersOf(child), options.nowMs),
   };
 }
 

@@ -130,8 +130,14 @@ interface Took {
   readonly endedMonoMs: number;
 }
 
-function nameOf({ scope, subject, period_seconds, models }: RuleItem | BudgetItem): string {
-  return JSON.stringify([scope, subject, period_seconds, models]);
+function nameOf({
+  scope,
+  subject,
+  template,
+  period_seconds,
+  models,
+}: RuleItem | BudgetItem): string {
+  return JSON.stringify([scope, subject, template, period_seconds, models]);
 }
 
 /** What changes with the time alone isn't compared. */

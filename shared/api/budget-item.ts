@@ -98,6 +98,11 @@ export interface BudgetItem
     BudgetPeriod,
     RunningPeriod,
     AccountForecast {
+  /**
+   * The template's path if the item is one of its children, as order=use lists them; `subject` is
+   * the child's path then, and the spend is its own.
+   */
+  readonly template?: string;
   readonly effective_subject: string;
   /** The elapsed part of the period, from 0 to 1. */
   readonly period_ratio: number;

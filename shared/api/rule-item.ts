@@ -77,6 +77,11 @@ export interface RuleItem extends RulePeriod, RuleCaps, RuleHosts, RuleCounts, W
    * Whether the rule is a template: its children have the counts; its own are 0, without a window.
    */
   readonly per_child: boolean;
+  /**
+   * The template's path if the item is one of its children, as order=use lists them; `subject` is
+   * the child's path then, and the counts are its own.
+   */
+  readonly template?: string;
   /** The reason why the rule isn't enforced as written; present only then. */
   readonly inert?: string;
   readonly source: RuleSource;

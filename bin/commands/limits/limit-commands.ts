@@ -57,6 +57,7 @@ export function addLimitCommands<S extends string>(
     .description(texts.list)
     .option("--scope <scope>", texts.listScope)
     .option("--path <path>", texts.listPath)
+    .option("--sort <order>", "name, or used: the fullest first, children of templates too")
     .option(
       "--children [n]",
       "below each template, the n children that have used most (default: 10)",

@@ -24,6 +24,7 @@ import {
   listBody,
   listLimits,
 } from "../../limits/list-limits.js";
+import { isTemplate } from "../../limits/rule-table.js";
 import { watchDaemon } from "../../live/watch-daemon.js";
 import { type ArgumentProblem, refusal, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, pathFromFlag } from "../../session/command-flags.js";
@@ -36,6 +37,7 @@ import { readDuration } from "../../text/duration.js";
 export interface ListFlags {
   readonly scope?: string;
   readonly path?: string;
+  readonly sort?: string;
   /** True if given without a value. */
   readonly children?: string | true;
   readonly watch?: string | true;
@@ -53,11 +55,12 @@ export async function showLimits<S extends string>(
   flags: CommandFlags & ListFlags,
 ): Promise<void> {
   const filter = filterFromFlags(kind, flags);
-  const { children, everyMs } = listOptions(flags);
+  const { children, everyMs, byUse } = listOptions(flags);
   const { terminal } = session;
   const read = async (client: AdminClient): Promise<string> => {
-    const all = filterLimits(await listLimits(client, kind), filter);
-    const list = children === 0 ? all : await withChildren(client, kind, all, children);
+    const all = filterLimits(await listLimits(client, kind, byUse), filter);
+    const own = filter.path === null ? all : await onPath(client, kind, all, filter.path);
+    const list = children === 0 ? own : await withChildren(client, kind, own, children);
     return flags.json === true ? listBody(list, kind) : withNote(kind.render(list), list);
   };
   if (everyMs === null) return terminal.out(await withDaemon(session, flags, read));
@@ -76,28 +79,63 @@ export async function showLimits<S extends string>(
  */
 async function withChildren<S extends string>(
   client: AdminClient,
-  { list: listOp, flags }: LimitKind<S>,
+  kind: LimitKind<S>,
   list: LimitList,
   count: number,
 ): Promise<LimitList> {
-  const op = listOp === "budgets.list" ? "budgets.children" : "rate-limits.children";
   const items: Listed[] = [];
   let otherHosts = 0;
   for (const item of list.items) {
     items.push(item);
-    if (item["per_child"] !== true) continue;
-    const { scope, subject, period_seconds: seconds, models } = item;
-    const key = { scope, subject, period_seconds: seconds, ...(models ? { models } : {}) };
-    const body = { ...key, limit: count };
-    const answer = answered(await client.call(op, body));
-    const { children = null, other_hosts: others } = isObject(answer) ? answer : {};
-    if (typeof others === "number") otherHosts = Math.max(otherHosts, others);
-    if (!Array.isArray(children) || !children.every(isObject))
-      throw unreadableAnswer(`children of ${flags.grammar.plural}`);
-    // A child is shown without what it has of its template.
-    for (const child of children) items.push({ ...item, ...child, template: subject });
+    if (!isTemplate(item)) continue;
+    const found = await childrenOf(client, kind, item, { limit: count });
+    otherHosts = Math.max(otherHosts, found.otherHosts);
+    append(items, found.children);
   }
   return { ...list, items, otherHosts };
+}
+
+/** Each template with the counts of the child that the path is in. */
+async function onPath<S extends string>(
+  client: AdminClient,
+  kind: LimitKind<S>,
+  list: LimitList,
+  path: string,
+): Promise<LimitList> {
+  const items: Listed[] = [];
+  for (const item of list.items) {
+    const template = String(item["subject"]);
+    if (!isTemplate(item)) {
+      items.push(item);
+      continue;
+    }
+    const [name = ""] = path.slice(template === "/" ? 1 : template.length + 1).split("/");
+    const subject = `${template === "/" ? "" : template}/${name}`;
+    const { children } = await childrenOf(client, kind, item, { search: name });
+    const unused = { ...item, subject, template };
+    items.push(children.find((child) => child["subject"] === subject) ?? unused);
+  }
+  return { ...list, items };
+}
+
+/** The children of a template that have used most, with the fields of their template. */
+async function childrenOf<S extends string>(
+  client: AdminClient,
+  { list: listOp, flags }: LimitKind<S>,
+  item: Listed,
+  query: { readonly limit?: number; readonly search?: string },
+): Promise<{ readonly children: readonly Listed[]; readonly otherHosts: number }> {
+  const op = listOp === "budgets.list" ? "budgets.children" : "rate-limits.children";
+  const { scope, subject, period_seconds: seconds, models } = item;
+  const key = { scope, subject, period_seconds: seconds, ...(models ? { models } : {}) };
+  const answer = answered(await client.call(op, { ...key, ...query }));
+  const { children = null, other_hosts: others } = isObject(answer) ? answer : {};
+  if (!Array.isArray(children) || !children.every(isObject))
+    throw unreadableAnswer(`children of ${flags.grammar.plural}`);
+  return {
+    children: children.map((child) => ({ ...item, ...child, template: subject })),
+    otherHosts: typeof others === "number" ? others : 0,
+  };
 }
 
 /** The note below a table that may not list all children. */
@@ -112,9 +150,13 @@ const clearScreen = "\u001b[H\u001b[J";
 const childrenDefault = 10;
 const watchDefaultMs = 2_000;
 
-/** How many children of each template are shown, and how often the list is printed; null: once. */
-function listOptions({ children, watch }: ListFlags): {
+/**
+ * How many children of each template are shown, in which order, and how often the list is printed
+ * (null: once).
+ */
+function listOptions({ children, watch, sort }: ListFlags): {
   readonly children: number;
+  readonly byUse: boolean;
   readonly everyMs: number | null;
 } {
   const problems: ArgumentProblem[] = [];
@@ -124,6 +166,11 @@ function listOptions({ children, watch }: ListFlags): {
       message: `--children must be an integer from 1 to ${itemsPerPage}, not ${JSON.stringify(children)}`,
       param: "--children",
     });
+  if (sort !== undefined && sort !== "name" && sort !== "used")
+    problems.push({
+      message: `--sort must be name or used, not ${JSON.stringify(sort)}`,
+      param: "--sort",
+    });
   const seconds = typeof watch === "string" ? readDuration(watch) : null;
   if (typeof watch === "string" && seconds === null)
     problems.push({
@@ -132,7 +179,11 @@ function listOptions({ children, watch }: ListFlags): {
     });
   if (problems.length > 0) throw usageFailure(problems);
   const everyMs = seconds === null ? watchDefaultMs : seconds * 1000;
-  return { children: count, everyMs: watch === undefined ? null : everyMs };
+  return {
+    children: count,
+    byUse: sort === "used",
+    everyMs: watch === undefined ? null : everyMs,
+  };
 }
 
 function filterFromFlags<S extends string>(

@@ -204,6 +204,8 @@ async function reset(
 ): Promise<string> {
   const item = selectedItem(state, data);
   if (item === undefined) return "there is nothing to reset";
+  if (typeof item["template"] === "string")
+    return `a child can't be reset alone; its template is ${item["template"]}`;
   const { scope, subject, period_seconds: seconds, models } = item;
   const key = { scope, subject, period_seconds: seconds, ...(models ? { models } : {}) };
   const op = state.tab === "budgets" ? "budgets.reset-one" : "rate-limits.reset-one";

@@ -22,7 +22,7 @@ import type { Counter } from "../../counters/counter.js";
 import { listChildren, nameOfRule, unknownRule } from "../../lists/list-children.js";
 import { isByUse, parseChildrenQuery, parseListQuery } from "../../lists/list-query.js";
 import { listFullestRules, listRules, ruleChoices } from "../../lists/list-rules.js";
-import type { RuleBook } from "../../rules/rule-book.js";
+import { countersOf, type RuleBook } from "../../rules/rule-book.js";
 import type { DaemonState } from "../../state.js";
 import {
   ruleDefinitions,
@@ -101,8 +101,9 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
   const { book, settings, yieldToEventLoop, shares } = state;
   const { inertReason, configFile } = settings;
   const options = { nowMs, inertReason, configFile, declared: state.declared.rules, query };
+  const ranked = { ranking: state.rankings.rules, yieldToEventLoop };
   const make = (): Promise<RulePage> | RulePage =>
-    isByUse(query) ? listFullestRules(book, options, yieldToEventLoop) : listRules(book, options);
+    isByUse(query) ? listFullestRules(book, options, ranked) : listRules(book, options);
   // Right after a start, rules are still loaded in slices: loading all of them now would delay
   // verdicts.
   book.ruleSet.whenRead(() => {
@@ -111,18 +112,24 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
     void Promise.resolve(page)
       .then(async (first) => {
         if (shares === null) return first;
-        await shares.refresh(ownCounters(book, first));
+        await shares.refresh(pageCounters(book, first));
         return await make();
       })
       .then(ports.answer);
   });
 }
 
-/** The counters of the rules on a page. */
-function ownCounters(book: RuleBook, { rate_limits: items }: RulePage): readonly Counter[] {
-  return items.flatMap(({ scope, subject, period_seconds: periodSeconds, models }) => {
-    const rule = book.find({ scope, subject, periodSeconds, models: models?.join(" ") });
-    return rule === null ? [] : [rule, ...rule.parts].flatMap(({ own }) => own ?? []);
+/** The counters of the rules and children on a page. */
+function pageCounters(book: RuleBook, { rate_limits: items }: RulePage): readonly Counter[] {
+  return items.flatMap(({ scope, subject, template, period_seconds: periodSeconds, models }) => {
+    const key = { scope, subject: template ?? subject, periodSeconds, models: models?.join(" ") };
+    const rule = book.find(key);
+    if (rule === null) return [];
+    if (template === undefined) return [rule, ...rule.parts].flatMap(({ own }) => own ?? []);
+    const child = rule.children.copy(subject.slice(template === "/" ? 1 : template.length + 1));
+    if (child === undefined) return [];
+    const { counter, parts } = countersOf(child);
+    return [counter, ...parts];
   });
 }
 

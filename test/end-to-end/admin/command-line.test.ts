@@ -390,6 +390,17 @@ t.test("children of templates are listed below them, again and again", async (t)
   });
   t.equal(exitCode, 130);
   t.equal(out.match(/\/users\/ann \(child of \/users\) +day +1\/5/g)?.length, 2, out);
+  const listed = async (...flags: readonly string[]): Promise<string> =>
+    (await run(["limits", "list", ...flags, ...here], { env })).out;
+  t.match(await listed("--sort", "used"), /\/users\/ann \(child of \/users\) +day +1\/5/);
+  const ofAnn = await listed("--path", "/users/ann/app");
+  t.match(ofAnn, /\/users\/ann \(child of \/users\) +day +1\/5/);
+  t.notMatch(ofAnn, /each child/);
+  t.match(await listed("--path", "/users/new"), /\/users\/new \(child of \/users\) +day +0\/5/);
+  t.match(await run(["limits", "list", "--sort", "size", ...here], { env }), {
+    exitCode: 2,
+    err: /--sort must be name or used, not "size"/,
+  });
 });
 
 t.test("a key is issued with a budget for its path", async (t) => {

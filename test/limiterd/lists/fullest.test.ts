@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { fullest } from "../../../limiterd/lists/fullest.js";
+import { fullest, LastRanking } from "../../../limiterd/lists/fullest.js";
 import { exactly } from "../../support/patterns/exactly.js";
 import { budget, client, noon, spend, usd } from "../budgets/budget-fixture.js";
 import { ask, askFor, pathRule, refusal, startDaemon } from "../in-memory-daemon.js";
@@ -65,11 +65,11 @@ t.test("the rules of which most is used are listed first", async (t) => {
     const { rate_limits } = await ask(daemon, "rate-limits.list", { order: "use", ...query });
     return (rate_limits as Listed[]).map(({ subject }) => subject);
   };
-  t.same(await list({}), ["/b", "/c", "/a", "/d", "/users"]);
-  t.same(await list({ limit: 2 }), ["/b", "/c"]);
-  t.same(await list({ search: "A" }), ["/a"], "narrowed as in the order of names");
+  t.same(await list({}), ["/users/ann", "/b", "/c", "/a", "/d", "/users"]);
+  t.same(await list({ limit: 2 }), ["/users/ann", "/b"]);
+  t.same(await list({ search: "A" }), ["/users/ann", "/a"], "narrowed as in the order of names");
   t.match(
-    await ask(daemon, "rate-limits.list", { order: "use", limit: 1 }),
+    await ask(daemon, "rate-limits.list", { order: "use", limit: 1, search: "b" }),
     exactly({
       rate_limits: [{ subject: "/b", requests_used: 3, requests_remaining: 1 }],
       next: null,
@@ -122,8 +122,8 @@ t.test("the budgets of which most is spent are listed first", async (t) => {
     budgets,
     exactly([
       { subject: "/b", usage_ratio: 1.5 },
+      { subject: "/users/ann", template: "/users", usage_ratio: 1 },
       { subject: "/a", usage_ratio: 0.2 },
-      { subject: "/c", usage_ratio: 0 },
     ]),
   );
 });
@@ -162,7 +162,7 @@ t.test(
     const key = { user_path: "/users", period: "daily" };
     for (const [op, body, expected] of [
       ["budgets.list", { limit: 1 }, ["/a"]],
-      ["budgets.list", { order: "use" }, ["/a", "/b"]],
+      ["budgets.list", { order: "use" }, ["/users/ann", "/a", "/b"]],
       ["budgets.children", key, ["/users/ann"]],
       ["rate-limits.list", {}, ["/a"]],
       ["rate-limits.list", { order: "use", limit: 1 }, ["/a"]],
@@ -173,3 +173,28 @@ t.test(
     }
   },
 );
+
+t.test("a long ranking is reused for a while, a short one isn't", async (t) => {
+  const query = { after: null, limit: 2, search: "", chosen: {} };
+  const yieldToEventLoop = async (): Promise<void> => {};
+  const names = (count: number): readonly string[] =>
+    Array.from({ length: count }, (_, i) => `n${i}`);
+  let first = "n1";
+  const ratio = (name: string): number => (name === first ? 1 : 0);
+  const top = async (ranking: LastRanking, count: number, nowMs: number, search = "") => {
+    const slices = { nowMs, yieldToEventLoop };
+    return (await ranking.of({ ...query, search }, names(count), ratio, slices))[0];
+  };
+  const [short, long] = [new LastRanking(), new LastRanking()];
+  for (const ranking of [short, long])
+    t.equal(await top(ranking, ranking === long ? 100_000 : 10, 0), "n1");
+  first = "n2";
+  t.equal(await top(short, 10, 0), "n2");
+  t.equal(await top(long, 100_000, 1999), "n1");
+  t.equal(await top(long, 100_000, 1999, "n"), "n2", "another query");
+  t.equal(await top(long, 100_000, 1999), "n2");
+  first = "n3";
+  t.equal(await top(long, 100_000, 1000), "n3", "the clock went back");
+  first = "n4";
+  t.equal(await top(long, 100_000, 3000), "n4");
+});

@@ -64,6 +64,54 @@ t.test("the fullest children of a template are listed first", async (t) => {
     t.match(await refusal(ask(daemon, "rate-limits.children", body)), expected);
 });
 
+t.test("a list by use has the children of templates among rules and budgets", async (t) => {
+  const users = { ...pathRule("/users", 86_400, { requests: 10 }), perChild: true };
+  const daemon = startDaemon([users, pathRule("/team", 86_400, { requests: 10 })], {
+    nowMs: noon,
+    budgets: [budget("/users", 86_400, 10, { perChild: true }), budget("/team", 86_400, 10)],
+  });
+  const proxy = client(daemon);
+  for (const [path, times] of [
+    ["/users/ann/app", 2],
+    ["/users/bob", 7],
+    ["/team", 5],
+  ] as const)
+    for (let i = 0; i < times; i++) askFor(proxy.peer, ++proxy.id, path);
+  for (const path of ["/users/ann", "/users/ann", "/users/bob", "/team"]) spend(proxy, path, usd);
+  const listed = async (op: "rate-limits.list" | "budgets.list", query: object) => {
+    const body = await ask(daemon, op, { order: "use", ...query });
+    const items = (body["rate_limits"] ?? body["budgets"]) as Readonly<Record<string, unknown>>[];
+    t.equal(body["next"], null);
+    return items.map(({ subject, template, requests_used, spent }) => [
+      subject,
+      ...(template === undefined ? [] : [template]),
+      requests_used ?? spent,
+    ]);
+  };
+  t.same(await listed("rate-limits.list", {}), [
+    ["/users/bob", "/users", 8],
+    ["/team", 6],
+    ["/users/ann", "/users", 4],
+    ["/users", 0],
+  ]);
+  t.same(await listed("budgets.list", {}), [
+    ["/users/ann", "/users", 2],
+    ["/team", 1],
+    ["/users/bob", "/users", 1],
+    ["/users", 0],
+  ]);
+  t.same(await listed("rate-limits.list", { search: "users/BOB" }), [["/users/bob", "/users", 8]]);
+  t.same(await listed("budgets.list", { search: "ann", scope: "user_path" }), [
+    ["/users/ann", "/users", 2],
+  ]);
+  t.same(await listed("budgets.list", { search: "ann", scope: "label" }), []);
+  t.same(await listed("rate-limits.list", { limit: 1 }), [["/users/bob", "/users", 8]]);
+  const [child] = (await ask(daemon, "rate-limits.list", { order: "use", limit: 1 }))[
+    "rate_limits"
+  ] as object[];
+  t.match(child, { per_child: true, user_path: "/users/bob", max_requests: 10, source: "config" });
+});
+
 t.test("of many children, looked at in slices, the fullest are found", async (t) => {
   const users = { ...pathRule("/u", 60, { requests: 10_000 }), perChild: true };
   const daemon = startDaemon([users]);

@@ -2,7 +2,7 @@
 import type { BudgetItem } from "../../../../shared/api/budget-item.js";
 import type { RuleItem } from "../../../../shared/api/rule-item.js";
 import { amountOf } from "./budget-amount.js";
-import { type CapKind, fullestCap, shareOf } from "./used-share.js";
+import { type CapKind, fullestCap, isTemplate, shareOf } from "./used-share.js";
 
 export interface ClosestLimit {
   readonly kind: CapKind | "budget";
@@ -22,11 +22,11 @@ export function closestLimits(
 ): readonly ClosestLimit[] {
   const all: ClosestLimit[] = [];
   for (const rule of rules) {
-    const use = rule.per_child ? null : fullestCap(rule);
+    const use = isTemplate(rule) ? null : fullestCap(rule);
     if (use !== null && use.used > 0) all.push({ ...nameOf(rule), ...use });
   }
   for (const budget of budgets)
-    if (!budget.per_child && budget.spent > 0)
+    if (!isTemplate(budget) && budget.spent > 0)
       all.push({ ...nameOf(budget), kind: "budget", used: budget.spent, cap: amountOf(budget) });
   return all.sort((a, b) => shareOf(b) - shareOf(a)).slice(0, count);
 }

@@ -10,7 +10,7 @@ const rowsPerPage = 100;
  * `names`: the parameters, beside `search` and `after`, that filter this list. `fixed`: parameters
  * that the address lacks or names differently.
  */
-export function listQuery(
+function listQuery(
   query: URLSearchParams,
   names: readonly string[] = [],
   fixed: Readonly<Record<string, string>> = {},
@@ -23,6 +23,16 @@ export function listQuery(
   return asked.toString();
 }
 
+/** As `listQuery`: a search among rules or budgets finds children of templates too. */
+export function limitQuery(
+  query: URLSearchParams,
+  names: readonly string[],
+  scope: string,
+): string {
+  const isSearch = (query.get("search") ?? "") !== "";
+  return listQuery(query, names, { scope, ...(isSearch ? { order: "use" } : {}) });
+}
+
 /** The path with its query. */
 export function listPath(path: string, ...asked: Parameters<typeof listQuery>): string {
   return `${path}?${listQuery(...asked)}`;
@@ -32,6 +42,7 @@ export function listPath(path: string, ...asked: Parameters<typeof listQuery>): 
 interface Named {
   readonly scope: string;
   readonly subject: string;
+  readonly template?: string;
   readonly period_seconds: number;
   readonly models?: readonly string[];
 }
@@ -47,6 +58,6 @@ export function itemsAfter<Item extends Named>(
   return before.map((item) => changed.get(nameOf(item)) ?? item);
 }
 
-function nameOf({ scope, subject, period_seconds, models }: Named): string {
-  return JSON.stringify([scope, subject, period_seconds, models]);
+function nameOf({ scope, subject, template, period_seconds, models }: Named): string {
+  return JSON.stringify([scope, subject, template, period_seconds, models]);
 }

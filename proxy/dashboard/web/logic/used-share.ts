@@ -51,6 +51,14 @@ export function fullestCap(rule: CountedRule): CapUse | null {
   return fullest;
 }
 
+/** Whether it has no counts of its own: its children have them. */
+export function isTemplate(item: {
+  readonly per_child: boolean;
+  readonly template?: string;
+}): boolean {
+  return item.per_child && item.template === undefined;
+}
+
 /** In words, so that colour isn't the only sign. */
 type Level = "room" | "near" | "full";
 

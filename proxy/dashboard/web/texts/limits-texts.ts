@@ -31,6 +31,7 @@ export const limitsTexts = {
   atOnce: "at once",
   banned: "not allowed",
   perChild: "each child",
+  childOf: (template: string) => `child of ${template}`,
   hostOnly: "each host",
   onModels: (models: readonly string[]) => `on ${models.join(", ")}`,
   unpriced: (choice: string) =>

@@ -33,7 +33,12 @@ t.test(
       item("/team", { forecast: { exhausts_at: "2026-01-01T03:30:00Z" } }),
       item("/lasts", { forecast: { exhausts_at: null } }),
     ];
-    const { socket } = await startFakeDaemon(t, { budgets });
+    const { socket } = await startFakeDaemon(t, {
+      budgets,
+      answers: {
+        "budgets.children": () => ({ children: [{ subject: "/team/app", spent: 7 }] }),
+      },
+    });
     const list = (...flags: string[]) => run(["budgets", "list", "--socket", socket, ...flags]);
     t.equal(
       (await list()).out,
@@ -49,7 +54,9 @@ user_path  /lasts              daily        $2.50  $10.00    25%         -      
       2,
       "a template doesn't cover its own path",
     );
-    t.equal((await list("--path", "team/app/")).out.split("\n").length, 3);
+    const ofApp = (await list("--path", "team/app/")).out.split("\n");
+    t.equal(ofApp.length, 3);
+    t.match(ofApp[1], /\/team\/app \(child of \/team\) +daily +\$7\.00 +\$10\.00/);
     t.same(JSON.parse((await list("--json")).out), {
       budgets,
       server_time: "2026-01-01T00:00:00.000Z",

@@ -4,8 +4,14 @@ import { amountOf } from "../../logic/budget-amount.js";
 import { elapsedOf } from "../../logic/elapsed.js";
 import { formatDuration, formatMoney } from "../../logic/numbers.js";
 import { type TreeRow, treeRows } from "../../logic/subject-tree.js";
+import { isTemplate } from "../../logic/used-share.js";
 import { Countdown } from "../../parts/age.js";
-import { LimitActions, LimitSubject, periodText } from "../../parts/limits/limit-row.js";
+import {
+  LimitActions,
+  LimitSubject,
+  limitRowKey,
+  periodText,
+} from "../../parts/limits/limit-row.js";
 import { Meter } from "../../parts/meter.js";
 import { type Column, Table } from "../../parts/table.js";
 import { budgetsTexts as texts } from "../../texts/budgets-texts.js";
@@ -62,7 +68,7 @@ export function BudgetTable({ scope, budgets, serverTime, heardMs, onOpen }: Bud
         <LimitActions
           item={item}
           words={texts}
-          onChildren={item.per_child ? () => onOpen({ kind: "children", budget: item }) : null}
+          onChildren={isTemplate(item) ? () => onOpen({ kind: "children", budget: item }) : null}
           onRaise={() => onOpen({ kind: "raise", budget: item })}
           onEdit={() => onOpen({ kind: "edit", budget: item })}
           onReset={() => onOpen({ kind: "reset", budget: item })}
@@ -76,7 +82,7 @@ export function BudgetTable({ scope, budgets, serverTime, heardMs, onOpen }: Bud
       caption={texts.caption(texts.tabs[scope])}
       columns={columns}
       rows={rows}
-      keyOf={({ item }) => `${item.subject} ${item.period_seconds} ${item.models?.join() ?? ""}`}
+      keyOf={({ item }) => limitRowKey(item)}
       rowClass={(row) => (rows[rows.indexOf(row) + 1]?.isContinued === true ? "joined" : "")}
     />
   );
@@ -89,14 +95,14 @@ interface CellProps {
 }
 
 function Spent({ budget, now }: CellProps) {
-  const { spent, amount, per_child } = budget;
-  if (per_child) return <>{formatMoney(amount)}</>;
+  const { spent, amount } = budget;
+  if (isTemplate(budget)) return <>{formatMoney(amount)}</>;
   const pace = elapsedOf(budget, now);
   return <Meter used={spent} cap={amountOf(budget)} format={formatMoney} pace={pace} />;
 }
 
 function Pace({ budget, now }: CellProps) {
-  if (budget.per_child) return null;
+  if (isTemplate(budget)) return null;
   const { forecast, spent, amount } = budget;
   if (spent >= amount) return <span class="bad">{texts.pace.exhausted}</span>;
   if (forecast === undefined) return <span class="soft">{texts.pace.unknown}</span>;

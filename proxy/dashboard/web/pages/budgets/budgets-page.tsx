@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { BudgetItem } from "../../../../../shared/api/budget-item.js";
 import { spentElsewhereText } from "../../../../../shared/usage/hosts-text.js";
 import { hrefOf } from "../../data/router.js";
-import { listQuery } from "../../logic/list-page.js";
+import { limitQuery } from "../../logic/list-page.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
 import { useBudgets } from "../../parts/limits/use-live-list.js";
@@ -23,7 +23,7 @@ export function BudgetsPage() {
   const { query } = router.place.value;
   const scope: Scope = scopes.find((each) => each === query.get("scope")) ?? "user_path";
   const [dialog, setDialog] = useState<OpenBudgetDialog | null>(null);
-  const budgets = useBudgets(listQuery(query, [], { scope }));
+  const budgets = useBudgets(limitQuery(query, [], scope));
   const polled = budgets.polled;
   const add = (): void => setDialog({ kind: "add", scope });
   return (

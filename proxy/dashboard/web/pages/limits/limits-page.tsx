@@ -1,7 +1,7 @@
 /** Rules with what is used of them, one tab for each scope; the place to make and change them. */
 import { useState } from "preact/hooks";
 import { hrefOf } from "../../data/router.js";
-import { listQuery } from "../../logic/list-page.js";
+import { limitQuery } from "../../logic/list-page.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
 import { useRules } from "../../parts/limits/use-live-list.js";
@@ -21,7 +21,7 @@ export function LimitsPage() {
   const { query } = router.place.value;
   const scope: RuleScope = scopes.find((each) => each === query.get("scope")) ?? "user_path";
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
-  const rules = useRules(listQuery(query, ["source"], { scope }));
+  const rules = useRules(limitQuery(query, ["source"], scope));
   const polled = rules.polled;
   return (
     <>

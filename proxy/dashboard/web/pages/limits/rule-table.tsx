@@ -2,10 +2,15 @@
 import type { RuleItem } from "../../../../../shared/api/rule-item.js";
 import { formatCount } from "../../logic/numbers.js";
 import { type TreeRow, treeRows } from "../../logic/subject-tree.js";
-import { usesOverTime } from "../../logic/used-share.js";
+import { isTemplate, usesOverTime } from "../../logic/used-share.js";
 import { Countdown } from "../../parts/age.js";
 import { CapList, CapMeters } from "../../parts/limits/cap-meters.js";
-import { LimitActions, LimitSubject, periodText } from "../../parts/limits/limit-row.js";
+import {
+  LimitActions,
+  LimitSubject,
+  limitRowKey,
+  periodText,
+} from "../../parts/limits/limit-row.js";
 import { Meter } from "../../parts/meter.js";
 import { type Column, Table } from "../../parts/table.js";
 import { limitsTexts as texts } from "../../texts/limits-texts.js";
@@ -35,7 +40,7 @@ export function RuleTable({ scope, rules, serverTime, heardMs, onOpen }: RuleTab
       key: "tokens",
       head: texts.columns.tokens,
       cell: ({ item }) =>
-        item.per_child ? (
+        isTemplate(item) ? (
           <CapList uses={usesOverTime(item)} />
         ) : (
           <CapMeters uses={usesOverTime(item)} />
@@ -64,17 +69,17 @@ export function RuleTable({ scope, rules, serverTime, heardMs, onOpen }: RuleTab
       caption={texts.caption(texts.tabs[scope])}
       columns={columns}
       rows={rows}
-      keyOf={({ item }) => `${item.subject} ${item.period_seconds} ${item.models?.join() ?? ""}`}
+      keyOf={({ item }) => limitRowKey(item)}
       rowClass={(row) => (rows[rows.indexOf(row) + 1]?.isContinued === true ? "joined" : "")}
     />
   );
 }
 
 function Requests({ rule }: { readonly rule: RuleItem }) {
-  const { max_requests: cap, requests_used, in_flight, period_seconds, per_child } = rule;
+  const { max_requests: cap, requests_used, in_flight, period_seconds } = rule;
   if (cap === undefined) return null;
   if (cap === 0) return <span class="bad">{texts.banned}</span>;
-  if (per_child) return <>{formatCount(cap)}</>;
+  if (isTemplate(rule)) return <>{formatCount(cap)}</>;
   const used = period_seconds === 0 ? in_flight : requests_used;
   return <Meter used={used} cap={cap} format={formatCount} />;
 }
@@ -90,7 +95,7 @@ function RuleActions({
     <LimitActions
       item={rule}
       words={texts}
-      onChildren={rule.per_child ? () => onOpen({ kind: "children", rule }) : null}
+      onChildren={isTemplate(rule) ? () => onOpen({ kind: "children", rule }) : null}
       onRaise={() => onOpen({ kind: "raise", rule })}
       onEdit={() => onOpen({ kind: "edit", rule })}
       onReset={() => onOpen({ kind: "reset", rule })}

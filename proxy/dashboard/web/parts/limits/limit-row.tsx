@@ -5,6 +5,7 @@ import { calendarWords } from "../../../../../shared/domain/budget-calendar.js";
 import { declaredPlace } from "../../../../../shared/domain/rule.js";
 import { formatDuration, formatMoment } from "../../logic/numbers.js";
 import type { TreeRow } from "../../logic/subject-tree.js";
+import { isTemplate } from "../../logic/used-share.js";
 import { limitsTexts } from "../../texts/limits-texts.js";
 import { raiseTexts } from "../../texts/raise-texts.js";
 import { Icon, type IconName } from "../icon.js";
@@ -12,6 +13,7 @@ import { Icon, type IconName } from "../icon.js";
 interface LimitItem {
   readonly subject: string;
   readonly per_child: boolean;
+  readonly template?: string;
   readonly models?: readonly string[];
   readonly host_only?: boolean;
   readonly unpriced?: string;
@@ -31,7 +33,7 @@ interface LimitItem {
  * cards, get the whole path.
  */
 export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitItem>) {
-  const children = item.per_child && <span class="soft">/*</span>;
+  const children = isTemplate(item) && <span class="soft">/*</span>;
   return (
     <span class="subject">
       <span
@@ -52,7 +54,10 @@ export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitI
           {children}
         </span>
       </span>
-      {item.per_child && <span class="badge">{limitsTexts.perChild}</span>}
+      {isTemplate(item) && <span class="badge">{limitsTexts.perChild}</span>}
+      {item.template !== undefined && (
+        <span class="badge">{limitsTexts.childOf(item.template)}</span>
+      )}
       {item.models !== undefined && <span class="badge">{limitsTexts.onModels(item.models)}</span>}
       {item.host_only === true && (
         <span class="badge" title={limitsTexts.hostOnlyTitle}>
@@ -95,6 +100,16 @@ export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitI
   );
 }
 
+/** Unique in a list: a child of a template may have its own rule with the same period. */
+export function limitRowKey({
+  subject,
+  template,
+  period_seconds,
+  models,
+}: LimitItem & { readonly period_seconds: number }): string {
+  return JSON.stringify([subject, template, period_seconds, models]);
+}
+
 /** The word for a period, as it is in sentences too; one without a name in its own units. */
 export function periodText(
   item: { readonly period_label: string; readonly period_seconds: number },
@@ -122,9 +137,13 @@ interface LimitActionsProps {
   readonly onRemove: () => void;
 }
 
-/** One from the configuration has a lock in place of the buttons: its file is the truth. */
+/**
+ * One from the configuration has a lock in place of the buttons: its file is the truth. A child has
+ * none: its template is changed.
+ */
 export function LimitActions({ item, words, ...on }: LimitActionsProps) {
   const { subject } = item;
+  if (item.template !== undefined) return null;
   return (
     <span class="row-actions">
       {on.onChildren !== null && (
