@@ -254,10 +254,14 @@ export function estimateMark({ atMs, provider, model, requestId }: UsageRecord):
 }
 
 /**
- * The record that cancels an estimate, at the estimate's path and time. The fee per request stays
- * with the estimate: the request was made. If the estimate has units with fees of their own, which
- * its total doesn't tell from the fee per request, all of it is cancelled.
+ * Whether the fee per request stays with the estimate. If the estimate has units with fees of their
+ * own, which its total doesn't tell from the fee per request, the final record has the fee.
  */
+export function keepsFee({ details }: UsageRecord): boolean {
+  return !hasUnits(details);
+}
+
+/** The record that cancels an estimate, at the estimate's path and time (`keepsFee`). */
 export function withdrawalOf(record: UsageRecord): UsageRecord {
   const { atMost, details, inputCost, outputCost, totalCost } = record;
   const withoutFee = (inputCost ?? 0) + (outputCost ?? 0);
@@ -270,7 +274,7 @@ export function withdrawalOf(record: UsageRecord): UsageRecord {
     cacheWriteInputTokens: negative(record.cacheWriteInputTokens),
     inputCost: negativeCost(record.inputCost),
     outputCost: negativeCost(record.outputCost),
-    totalCost: negativeCost(totalCost === null || hasUnits(details) ? totalCost : withoutFee),
+    totalCost: negativeCost(totalCost === null || !keepsFee(record) ? totalCost : withoutFee),
     rewriteTokensSaved: 0,
     rewriteCostSaved: null,
     latencyMs: 0,

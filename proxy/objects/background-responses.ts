@@ -79,7 +79,7 @@ export async function settleEnded(
 
 async function settle(
   { limiter, prices, providers, monoMs }: Looking,
-  { provider, id, model }: PendingResponseName,
+  { provider, id, model, keepsFee }: PendingResponseName,
   end: ResponseEnd,
 ): Promise<void> {
   if (end.kind === "unknown")
@@ -102,8 +102,7 @@ async function settle(
       savedBytes: 0,
       price: prices.priceOf(target),
       priceSource: prices.sourceOf(target),
-      // The estimate has the fee per request.
-      isPart: true,
+      isPart: keepsFee,
       isUnmetered: false,
       priceOf: (name) => prices.priceOf({ provider, model: name }),
     },

@@ -163,6 +163,7 @@ const priceFields: Readonly<Record<keyof FiledPrice, Check>> = {
   regions: factors,
   contextTokens: one(isCount, "a number of tokens"),
   page: one(isCount, "an index of pages"),
+  audioMsMin: one(() => false, "absent"),
   reportedFactor: one(() => false, "absent"),
   ignoresReported: one(() => false, "absent"),
 };

@@ -12,12 +12,14 @@ import { findPreset, presetAt } from "../../shared/config/presets.js";
 import {
   type Price,
   rateFromUsdPerMillion,
+  scaledPrice,
   type TokenKind,
   type TokenRates,
   tokenKinds,
   type UnitName,
 } from "../../shared/domain/price.js";
 import {
+  type FiledPrice,
   filedPrice,
   type PriceFile,
   parsePriceFile,
@@ -27,7 +29,9 @@ import {
 } from "./price-file.js";
 import {
   free,
+  geographicFactor,
   type Named,
+  publishedMinimum,
   publishedPrice,
   publishedTiers,
   publishedUnits,
@@ -111,6 +115,24 @@ export async function createPriceList(source: ReadPriceFile): Promise<PriceList>
   const inFile = (providerId: string, model: string) =>
     filedPrice(filed, { providerId, model: listedModel(providerId, model) });
 
+  /** Of the model behind a geographic profile of Bedrock's that the file lacks. */
+  const ofProfile = (providerId: string, model: string): Price | null => {
+    const base = providerId === "aws" ? model.replace(geographicProfile, "") : model;
+    const price = base === model ? null : inFile(providerId, base);
+    return price === null ? null : scaledPrice(whole(price), geographicFactor(base));
+  };
+
+  const find = (providerId: string, model: string, nowMs: number): Price | null => {
+    const own = inFile(providerId, model);
+    if (own !== null) return whole(own);
+    const found = ofProfile(providerId, model);
+    if (found !== null) return found;
+    const listed = inPackage(providerId, model, nowMs);
+    return listed === null
+      ? publishedPrice(providerId, model)
+      : withPublished(readPrice(listed.model_price, { providerId, model }), providerId, model);
+  };
+
   return {
     source,
     providerId(baseUrl, name) {
@@ -123,12 +145,11 @@ export async function createPriceList(source: ReadPriceFile): Promise<PriceList>
       return findProvider({ providerId: wanted })?.id === wanted ? wanted : null;
     },
     price(providerId, model, nowMs) {
-      const own = inFile(providerId, model);
-      if (own !== null) return { tiers: [], perRequest: 0, ...own };
-      const found = inPackage(providerId, model, nowMs);
-      return found === null
-        ? publishedPrice(providerId, model)
-        : withPublished(readPrice(found.model_price, { providerId, model }), providerId, model);
+      const found = find(providerId, model, nowMs);
+      const audioMsMin = publishedMinimum(providerId);
+      return found?.perUnit?.audioMs === undefined || audioMsMin === 0
+        ? found
+        : { ...found, audioMsMin };
     },
     contextTokens(providerId, model) {
       return (
@@ -138,6 +159,12 @@ export async function createPriceList(source: ReadPriceFile): Promise<PriceList>
       );
     },
   };
+}
+
+const geographicProfile = /^(?:us|eu|apac|jp|au|ca|sa)\.(?=[\w-]+\.)/;
+
+function whole(price: FiledPrice): Price {
+  return { tiers: [], perRequest: 0, ...price };
 }
 
 /**

@@ -72,6 +72,24 @@ export function publishedUnits(named: Named): Readonly<Partial<Record<UnitName, 
   return find(units, named);
 }
 
+/** The length of sound that a provider bills at least, in milliseconds. */
+export function publishedMinimum(providerId: string): number {
+  // console.groq.com/docs/speech-to-text
+  return providerId === "groq" ? 10_000 : 0;
+}
+
+/**
+ * By how much Bedrock's geographic inference profiles (`us.…`) cost more than the model itself, in
+ * thousandths: aws.amazon.com/bedrock/pricing, for Claude from 4.5 on.
+ */
+export function geographicFactor(model: string): number {
+  return /^anthropic\.claude-(?:(?:opus|sonnet|haiku)-(?:4-[5-9]|[5-9]|\d\d)|fable|mythos)/.test(
+    model,
+  )
+    ? 1100
+    : 1000;
+}
+
 function soldBy(perUnit: Price["perUnit"], perImage: Price["perImage"] = {}): Price {
   return { rates: noRates, tiers: [], perRequest: 0, perUnit: perUnit ?? {}, perImage };
 }

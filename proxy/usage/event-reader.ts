@@ -179,6 +179,9 @@ export class EventReader {
     if (data.length > signCharsMax) this.#hasOther = true;
     else this.#readSign(data);
     let matters = false;
+    const charsBefore = this.contentChars;
+    const finishedBefore = this.finished;
+    this.finished = false;
     const places = this.#places;
     places.lastIndex = 0;
     for (let place = places.exec(data); place !== null; place = places.exec(data)) {
@@ -197,13 +200,18 @@ export class EventReader {
       else {
         const start = places.lastIndex;
         const end = stringEnd(data, start - 1);
-        if (end === -1) return false;
+        if (end === -1) {
+          this.finished ||= finishedBefore;
+          return false;
+        }
         if (letter === "r" && end - 1 > start && place[0].startsWith('"reasoning_content"'))
           this.reasoningSeen = true;
         this.contentChars += end - 1 - start;
         places.lastIndex = end;
       }
     }
+    // After the end of one choice, the text of another one begins or continues.
+    if (finishedBefore && this.contentChars === charsBefore) this.finished = true;
     // An event that isn't JSON passes; the client has to handle it.
     return (matters || hasEscapedName(data)) && this.#readValue(parseJson(data));
   }

@@ -183,12 +183,12 @@ const soldBy = ["searchUnits", "audioMs", "characters", "images", "pages"] as co
  */
 function feesOf({ details, totalTokens, imageKind }: Usage, price: Price): number | null {
   if (details === null || details.counts === noDetailCounts) return 0;
-  const { perUnit = noUnits, perImage } = price;
+  const { perUnit = noUnits, perImage, audioMsMin = 0 } = price;
   const { counts } = details;
   let fees = 0;
   for (const name of unitNames) {
     const rate = name === "images" ? imageRate(price, imageKind) : perUnit[name];
-    if (rate !== undefined) fees += costOfUnits(name, unitsIn(details, name), rate);
+    if (rate !== undefined) fees += costOfUnits(name, unitsIn(details, name, audioMsMin), rate);
   }
   if (totalTokens > 0 || price.perRequest > 0 || price.rates.input === 0) return fees;
   const isPriced = (name: (typeof soldBy)[number]): boolean =>
@@ -200,7 +200,8 @@ function feesOf({ details, totalTokens, imageKind }: Usage, price: Price): numbe
 
 const noUnits: NonNullable<Price["perUnit"]> = {};
 
-function unitsIn({ counts }: UsageDetails, name: UnitName): number {
+function unitsIn({ counts }: UsageDetails, name: UnitName, audioMsMin: number): number {
+  if (name === "audioMs" && counts.audioMs > 0) return Math.max(audioMsMin, counts.audioMs);
   return name === "searchedRequests" ? Math.min(1, counts.webSearches) : counts[name];
 }
 

@@ -47,6 +47,8 @@ export interface Price {
   readonly perRequest: number;
   /** Pico-dollars for each unit that isn't a token. */
   readonly perUnit?: Readonly<Partial<Record<UnitName, number>>>;
+  /** The length that is billed for a shorter sound. */
+  readonly audioMsMin?: number;
   /** Pico-dollars for a picture by its kind, such as `high/1024x1024`, `1024x1024` or `high`. */
   readonly perImage?: Readonly<Record<string, number>>;
   /** By which the rates of tokens are multiplied in a service tier. */

@@ -76,6 +76,8 @@ export interface PendingResponseName extends ObjectName {
   /** The model that it was charged at; empty if the request named none. */
   readonly model: string;
   readonly isBatch: boolean;
+  /** Whether the estimate keeps the fee per request when its usage replaces it. */
+  readonly keepsFee: boolean;
 }
 
 /** Usage records of one batch: fits into a frame with the longest names of models. */
@@ -98,8 +100,9 @@ export function readPendingResponses(body: unknown): readonly PendingResponseNam
 }
 
 function isPendingName(value: unknown): value is PendingResponseName {
-  const { model, isBatch } = value as Partial<Record<keyof PendingResponseName, unknown>>;
-  return isObjectName(value) && typeof model === "string" && typeof isBatch === "boolean";
+  const fields = value as Partial<Record<keyof PendingResponseName, unknown>>;
+  const areFlags = typeof fields.isBatch === "boolean" && typeof fields.keepsFee === "boolean";
+  return isObjectName(value) && typeof fields.model === "string" && areFlags;
 }
 
 /** Reads the answer to `objects.owners`: the owners of each id, at each provider that has it. */

@@ -22,7 +22,7 @@ import { parseListQuery } from "../../lists/list-query.js";
 import { listRefusals, refusalChoices } from "../../lists/list-refusals.js";
 import { reportMetrics } from "../../lists/report-metrics.js";
 import type { DaemonState } from "../../state.js";
-import type { PendingResponse } from "../../usage/pending-responses.js";
+import { keepsFee, type PendingResponse } from "../../usage/pending-responses.js";
 import {
   type AdminPorts,
   type AdminRequest,
@@ -217,7 +217,8 @@ function ownersOf(
 
 function pendingItem({ id, record, batchTokens }: PendingResponse): PendingResponseName {
   const { provider, model } = record;
-  return { id, provider, model, isBatch: batchTokens !== null };
+  const isBatch = batchTokens !== null;
+  return { id, provider, model, isBatch, keepsFee: keepsFee(record) };
 }
 
 function tooManyObjects(): Failure {

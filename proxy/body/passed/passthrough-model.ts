@@ -75,13 +75,18 @@ function withoutEnd(path: string): string {
 }
 
 /**
- * The model in Gemini's `/models/{id}:generateContent`; empty if the path names none. The ids of
- * tuned models begin with `tunedModels/`.
+ * The model in Gemini's `/models/{id}:generateContent` or in Bedrock's `/model/{id}/converse`;
+ * empty if the path names none. The ids of tuned models begin with `tunedModels/`.
  */
 export function modelInPath(path: string): string {
-  const match = /\/(?:models\/|(?=tunedModels\/))([^:]+):[^/]+$/i.exec(plainPath(path));
+  const plain = plainPath(path);
+  const match =
+    /\/(?:models\/|(?=tunedModels\/))([^:]+):[^/]+$/i.exec(plain) ?? modelOfBedrock.exec(plain);
   return match === null ? "" : usableModel(match[1]!);
 }
+
+const modelOfBedrock =
+  /\/model\/(.+)\/(?:converse|converse-stream|invoke|invoke-with-response-stream)$/;
 
 /** The deployment in Azure's `/deployments/{id}/…`; empty if the path names none. */
 export function deploymentInPath(path: string): string {

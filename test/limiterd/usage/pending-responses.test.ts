@@ -1,5 +1,9 @@
 import t from "tap";
-import { PendingResponses, withdrawalOf } from "../../../limiterd/usage/pending-responses.js";
+import {
+  keepsFee,
+  PendingResponses,
+  withdrawalOf,
+} from "../../../limiterd/usage/pending-responses.js";
 import { addRollup, emptyRollup, rollupOf } from "../../../limiterd/usage/rollup.js";
 import { recordsFromStored, recordsToStored } from "../../../limiterd/usage/usage-records.js";
 import type { RecordItem } from "../../../shared/api/record-item.js";
@@ -74,7 +78,10 @@ t.test("the counts of an estimate and of its withdrawal add up to nothing", asyn
   t.match(withdrawalOf(reasoned), { totalCost: -6 }, "the fee per request stays");
 });
 
-t.test("the fee per request stays with the estimate", async (t) => {
+t.test("the fee per request stays with the estimate, unless it has units", async (t) => {
+  t.ok(keepsFee(estimate));
+  t.ok(keepsFee({ ...estimate, details: detailsOf("flex", { reasoningTokens: 5 }) }));
+  t.notOk(keepsFee({ ...estimate, details: detailsOf(null, { webSearches: 1 }) }));
   const charged = { ...estimate, inputCost: 3, outputCost: 4, totalCost: 107 };
   t.match(withdrawalOf(charged), { inputCost: -3, outputCost: -4, totalCost: -7 });
   t.match(withdrawalOf({ ...charged, totalCost: null }), { totalCost: null });

@@ -1057,8 +1057,8 @@ const published: readonly MoneyCase[] = [
     },
   ),
   passthrough(
-    "priced/model/x/converse",
-    { model: "tokens" },
+    "priced/model/tokens/converse",
+    { messages: [] },
     {
       output: {},
       usage: {

@@ -594,8 +594,8 @@ const ofGemini = rows(google, [
 
 const nova = (usage: object, more: object, id: string, micro: number): MoneyCase =>
   passthrough(
-    "bedrock/model/x/converse",
-    { model: "amazon.nova-pro-v1:0", messages: [] },
+    "bedrock/model/amazon.nova-pro-v1:0/converse",
+    { messages: [] },
     { output: { message: {} }, stopReason: "end_turn", metrics: { latencyMs: 1 }, usage, ...more },
     { id, source: [bedrock, converse], usd: micro / 1e6 },
   );
@@ -627,8 +627,8 @@ const ofConverse: readonly MoneyCase[] = [
     100 * 0.8 + 1000 * 0.2 + 10 * 3.2,
   ),
   passthrough(
-    "bedrock/model/x/converse",
-    { model: "anthropic.claude-sonnet-4-5-20250929-v1:0", messages: [] },
+    "bedrock/model/anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse",
+    { messages: [] },
     {
       output: { message: {} },
       stopReason: "end_turn",

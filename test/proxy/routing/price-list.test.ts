@@ -7,6 +7,7 @@ import t from "tap";
 import { emptyPriceFile } from "../../../proxy/routing/price-file.js";
 import { createPriceList, loadPriceList, usdAt } from "../../../proxy/routing/price-list.js";
 import { priceUsage } from "../../../proxy/usage/price-usage.js";
+import { noUsage } from "../../../proxy/usage/usage.js";
 import { presets } from "../../../shared/config/presets.js";
 import { evenFactors } from "../../../shared/domain/price.js";
 import { detailsOf } from "../../../shared/usage/usage-details.js";
@@ -211,4 +212,34 @@ t.test("the highest tier that is reached counts, however the list orders them", 
       [1, 1, 2, 2, 4, 3],
       tiers.map(({ start }) => start).join(", "),
     );
+});
+
+t.test(
+  "a geographic profile of Bedrock's that the list lacks costs more than its model",
+  async (t) => {
+    const input = (model: string): number | null | undefined =>
+      list.price("aws", model, nowMs)?.rates.input;
+    const dated = "anthropic.claude-haiku-4-5-20251001-v1:0";
+    for (const [profile, model, thousandths] of [
+      ["apac", "anthropic.claude-sonnet-4-5-20250929-v1:0", 1100],
+      ["eu", dated, 1100],
+      ["jp", "anthropic.claude-opus-4-6-v1", 1100],
+      ["jp", "anthropic.claude-3-5-haiku-20241022-v1:0", 1000],
+      ["us", "amazon.nova-premier-v1:0", 1000],
+    ] as const)
+      t.equal(input(`${profile}.${model}`), (input(model)! * thousandths) / 1000, profile + model);
+    t.equal(input("us.acme.unknown"), undefined);
+  },
+);
+
+t.test("Groq bills ten seconds of a shorter recording, others its length", async (t) => {
+  const cost = (provider: string, model: string, audioMs: number): number | undefined => {
+    const usage = { ...noUsage, details: detailsOf(null, { audioMs }) };
+    return priceUsage(usage, list.price(provider, model, nowMs))?.totalCost;
+  };
+  const groq = (audioMs: number): number | undefined => cost("groq", "whisper-large-v3", audioMs);
+  t.ok(groq(10_000)! > 0);
+  t.equal(groq(1000), groq(10_000));
+  t.equal(groq(20_000), 2 * groq(10_000)!);
+  t.equal(cost("openai", "whisper-1", 1000)! * 10, cost("openai", "whisper-1", 10_000));
 });

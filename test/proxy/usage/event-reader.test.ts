@@ -253,3 +253,24 @@ t.test("an answer is complete at its end, with or without a reason", async (t) =
   for (const [operation, events, isComplete] of cases)
     t.equal(read(operation, ...events).isComplete, isComplete, JSON.stringify(events.at(-1)));
 });
+
+t.test("an answer isn't complete while a choice goes on after another one has ended", async (t) => {
+  const chat = (index: number, content: string, finish: string | null = null): object => ({
+    choices: [{ index, delta: { content }, finish_reason: finish }],
+  });
+  const google = (text: string): object => ({
+    candidates: [{ content: { parts: [{ text }] }, finishReason: "STOP" }],
+  });
+  for (const [operation, events, isComplete] of [
+    ["chat_completions", [chat(0, "a"), chat(0, "", "stop")], true],
+    ["chat_completions", [chat(0, "a", "stop"), chat(1, "b")], false],
+    ["chat_completions", [chat(0, "a", "stop"), chat(1, "b"), chat(1, "", "length")], true],
+    ["chat_completions", [chat(0, "a", "stop"), chat(1, "")], true],
+    ["chat_completions", [chat(0, "a", "stop"), { choices: [], usage: null }], true],
+    // Some hosts of Gemini's dialect say so in each chunk.
+    ["stream_generate_content", [google("a"), google("b")], true],
+  ] as const) {
+    const { finished } = read(operation, ...events);
+    t.equal(finished, isComplete, JSON.stringify(events));
+  }
+});

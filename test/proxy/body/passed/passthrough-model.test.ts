@@ -57,7 +57,7 @@ t.test("what Sluice has an endpoint for needs a model, however its path is writt
     t.notOk(needsModel("POST", path), path);
 });
 
-t.test("a model is found in the paths of Gemini and Azure", async (t) => {
+t.test("a model is found in the paths of Gemini, Bedrock and Azure", async (t) => {
   const ofGemini = [
     ["/v1beta/models/gemini-2.5-flash:generateContent", "gemini-2.5-flash"],
     ["/v1beta/models/gemini-2.5-flash:streamGenerateContent", "gemini-2.5-flash"],
@@ -65,6 +65,11 @@ t.test("a model is found in the paths of Gemini and Azure", async (t) => {
     ["/v1beta/models/gemini-2.5-flash:generateContent/", "gemini-2.5-flash"],
     ["/v1/publishers/acme/models/big%2Fmodel:predict", "big/model"],
     ["/v1beta/tunedModels/mine:generateContent", "tunedModels/mine"],
+    ["/model/us.anthropic.claude-sonnet-5/converse", "us.anthropic.claude-sonnet-5"],
+    ["/model/amazon.nova-lite-v1%3A0/converse-stream", "amazon.nova-lite-v1:0"],
+    ["/model/anthropic.claude-3-haiku/invoke", "anthropic.claude-3-haiku"],
+    ["/model/a%2Fb/invoke-with-response-stream/", "a/b"],
+    ["/model/amazon.nova-lite-v1:0/count-tokens", ""],
     ["/v1/models/gpt-4o", ""],
     ["/v1/chat/completions", ""],
     ["/v1beta/models/%ff:generateContent", "\ufffd"],
