@@ -39,7 +39,7 @@ Each client reads three notes with its tools, one first and then two at once, co
 
 On OpenAI and Anthropic each client also leaves in the middle of a stream (the provider's stream ends, the slot is free), meets a full concurrency limit (it waits), and a daily limit that is used up (it stops and shows the limit; Continue retries for two minutes first). [The answers that each client gets](reference/http-api.md#clients-that-need-another-answer).
 
-Each agent also has a session at a virtual model with two accounts of one maker. The first account fails every second request, so the session moves to another model at the other account, and back; neither account reads what the other one encrypted or signed. Claude Code and Codex then compact the session, and go on in another process. They also search the web with [Sluice's search](web-search.md), at a provider without one.
+Each agent also has a session at a virtual model with two accounts of one maker. The first account fails every second request, so the session moves to another model at the other account, and back; neither account reads what the other one encrypted or signed. Claude Code, Codex and gemini-cli then compact the session, and go on in another process. Claude Code and Codex also search the web with [Sluice's search](web-search.md), at a provider without one.
 
 | sign | meaning |
 |---|---|

@@ -60,7 +60,7 @@ supports_websockets = true
 
 const codex: Agent = {
   id: "codex",
-  title: "Codex 0.169",
+  title: "Codex 0.171",
   dialect: "responses",
   command: ".bin/codex",
   also: ["picture", "after", "search"],
@@ -145,18 +145,33 @@ opencode --model sluice/anthropic/claude-opus-4-8
   ],
 };
 
+/** It compacts with a model of Google's, unless another one is named. */
+const geminiModels = (model: string): object => ({
+  customAliases: { "chat-compression-default": { modelConfig: { model } } },
+});
+
 const geminiCli: Agent = {
   id: "gemini-cli",
   title: "gemini-cli 0.61",
   dialect: "google",
+  also: ["after"],
   command: ".bin/gemini",
   setUp: `\`\`\`sh
 export GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:8080
 export GEMINI_API_KEY=sk-sluice-…
 gemini --model anthropic/claude-opus-4-8
+\`\`\`
+
+It compacts long sessions with \`gemini-3-pro-preview\`. Name another model in \`~/.gemini/settings.json\`:
+
+\`\`\`json
+${JSON.stringify({ modelConfigs: geminiModels("anthropic/claude-opus-4-8") })}
 \`\`\``,
-  files: () => ({
+  files: ({ step, model }) => ({
     ".gemini/settings.json": JSON.stringify({
+      modelConfigs: geminiModels(model),
+      // It compacts when a turn begins with more than this share of a million tokens.
+      ...(step === "after" ? { model: { compressionThreshold: 0.000_01 } } : {}),
       security: { auth: { selectedType: "gemini-api-key" } },
       general: { enableAutoUpdate: false, disableAutoUpdate: true },
       privacy: { usageStatisticsEnabled: false },
