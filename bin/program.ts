@@ -163,7 +163,7 @@ function refuseElsewhere(command: Command): void {
   throw usageFailure([{ message, param: "--url" }]);
 }
 
-/** With the program's name: `sluice limits set`. */
+/** The command after the program's name: `sluice limits set`. */
 function usageName(command: Command): string {
   return command.parent === null
     ? command.name()

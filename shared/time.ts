@@ -9,7 +9,7 @@ export function isMoment(value: unknown): value is number {
   return isCount(value) && value <= lastMs;
 }
 
-/** With milliseconds, for example for `server_time`. */
+/** A time with milliseconds, for example `server_time`. */
 export function formatMillis(ms: number): string {
   return new Date(ms).toISOString();
 }

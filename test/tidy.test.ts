@@ -194,7 +194,7 @@ function importedName(written: string): string {
     .split(/\s+as\s+/)[0]!;
 }
 
-t.test("a program is one file: where a module of it lies, only these ask", async (t) => {
+t.test("a program is one file: only these modules ask for the path of a module", async (t) => {
   t.same(
     sources.filter(({ code }) => code.includes("import.meta")).map(({ path }) => path),
     [

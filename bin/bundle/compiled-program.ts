@@ -65,7 +65,7 @@ function readCode(file: string, digest: Buffer): Buffer | null {
     const isOfText = found.subarray(0, digest.length).equals(digest);
     return isOfText ? found.subarray(digest.length) : null;
   } catch {
-    // It wasn't built for this kind of processor.
+    // The code wasn't compiled for this kind of processor.
     return null;
   }
 }

@@ -86,7 +86,7 @@ function placeOf(path: string): PlaceFacts | null {
     const { mode, uid } = statSync(path);
     return { path, mode: mode & 0o777, uid };
   } catch {
-    // It doesn't exist or belongs to another user: other checks report that.
+    // The path doesn't exist or belongs to another user: other checks report that.
     return null;
   }
 }

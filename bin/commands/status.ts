@@ -112,7 +112,7 @@ async function askElsewhere(session: Session, flags: CommandFlags, url: string):
   return { where: url, daemon, health: { ...health, reason: daemon.failure?.message ?? null } };
 }
 
-/** With `--socket` the configuration may be broken: then the proxy's address is unknown. */
+/** `--socket` works with a broken configuration; the proxy's address is unknown then. */
 async function askProxy(loaded: LoadedConfiguration): Promise<Health> {
   if (!loaded.ok)
     return {

@@ -25,7 +25,7 @@ export interface SetFlags extends KeyFlags {
 }
 
 interface Switch {
-  /** With the name of its value, if it has one. */
+  /** The flag and the name of its value, if it has one. */
   readonly flag: string;
   /** Commander's name for it. */
   readonly key: string;

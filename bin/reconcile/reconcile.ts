@@ -124,7 +124,7 @@ interface Sides {
   readonly parts: Map<string, Part>;
   hasUsage: boolean;
   hasBill: boolean;
-  /** Of lines that aren't of a kind. */
+  /** The sums of lines that belong to no part. */
   tool: Pico;
   credit: Pico;
   other: Pico;

@@ -11,7 +11,7 @@ export function newCommand(name: string, session: Session): Command {
     .helpOption("-h, --help", "print this help")
     .exitOverride()
     .configureOutput({
-      // With one line break of commander's, which the terminal adds.
+      // Commander ends the text with a line break, and the terminal adds one.
       writeOut: (text) => terminal.out(text.replace(/\n$/, "")),
       writeErr: (text) => terminal.err(text.replace(/\n$/, "")),
       outputError: () => {},

@@ -72,16 +72,16 @@ export class SupervisedService {
 
   start(): void {
     const startedAtMs = performance.now();
-    // A session of its own: Ctrl-C at the terminal reaches `up` only, which stops the services in
-    // order.
+    // `detached` gives it its own session: Ctrl-C at the terminal reaches only `up`, which stops the
+    // services in order.
     const { script, args, sockets = [], env = {} } = this.#options;
     const child = fork(script, [...args], {
       detached: true,
       env: {
         ...process.env,
-        ...ownAlone,
-        ...logsJson,
-        ...oneArena,
+        ...withoutSystemd,
+        ...jsonLogs,
+        ...oneMallocArena,
         ...env,
         ...heldVariable(this.#held),
         ...handOverVariables(sockets.map(nameOf)),
@@ -109,7 +109,7 @@ export class SupervisedService {
   /** Lets a held service start. */
   release(): void {
     this.#held = false;
-    // If it has just died, its end is reported.
+    // Errors are ignored: the end of a dead process is reported elsewhere.
     this.#child?.send(begin, () => {});
   }
 
@@ -168,7 +168,7 @@ export class SupervisedService {
     if (child === null) return Promise.resolve(null);
     return new Promise((resolve) => {
       this.#onStopped.push(resolve);
-      // If it has just died, its end is reported.
+      // Errors are ignored: the end of a dead process is reported elsewhere.
       child.send({ replaced: true }, () => {});
     });
   }
@@ -238,16 +238,16 @@ export function howItEnded(exit: ServiceExit, failed: Error | null = null): stri
 }
 
 /** The process that reads the lines decides how they are printed. */
-const logsJson = { ["LOG_FORMAT"]: "json" };
+const jsonLogs = { ["LOG_FORMAT"]: "json" };
 
 /**
  * The threads of a service share one arena of the C library: one for each costs several megabytes,
  * and they allocate little. A value that the operator sets takes precedence.
  */
-const oneArena = { ["MALLOC_ARENA_MAX"]: process.env["MALLOC_ARENA_MAX"] ?? "1" };
+const oneMallocArena = { ["MALLOC_ARENA_MAX"]: process.env["MALLOC_ARENA_MAX"] ?? "1" };
 
-/** Variables for this process only, from systemd and from its parent. */
-const ownAlone = {
+/** Removes the variables by which systemd addresses the supervisor. */
+const withoutSystemd = {
   ["NOTIFY_SOCKET"]: undefined,
   ["WATCHDOG_USEC"]: undefined,
   ["WATCHDOG_PID"]: undefined,

@@ -1,5 +1,5 @@
 /**
- * Applies a settle: releases the slots that it ends, charges the usage, and acknowledges it once
+ * Applies a settle: releases its slots, charges the usage, and acknowledges it once
  * the journal has it. A settle that was applied before is only acknowledged.
  */
 
@@ -28,7 +28,7 @@ export function applySettle(
   const { counts, writer, settings } = state;
   // The lease number 0, for a request without an admission, has no lease.
   const held = peer.leases.get(message.lease);
-  if (held !== undefined && endsSlots(message)) releaseSettled(peer, held, message);
+  if (held !== undefined && releasesSlots(message)) releaseSettled(peer, held, message);
   if (message.seq <= proxy.settledSeq) {
     counts.repeatedSettles++;
     acknowledge(proxy, Math.min(proxy.durableSeq, message.seq));
@@ -47,10 +47,10 @@ export function applySettle(
 }
 
 /**
- * Whether a settle ends slots. An untried target's slot was moved by a `hold` or ends with the
- * request.
+ * Whether a settle releases slots. It doesn't for an untried target: a `hold` has moved its slot to
+ * the next target, or the slot ends with the request.
  */
-function endsSlots({ part }: Settle): boolean {
+function releasesSlots({ part }: Settle): boolean {
   return part !== "progress" && part !== "untried";
 }
 

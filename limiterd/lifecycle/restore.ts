@@ -152,7 +152,7 @@ function restoreEpochs(store: Store): StoredEpochs {
     }
     if (key === rulesKey) {
       stored.note = rulesNoteFromStored(value) ?? throwMalformed(store, "epochs", key);
-      // It may be from a rule that was deleted since.
+      // The note may be from a rule that was deleted since.
       stored.lastLsn = Math.max(stored.lastLsn, stored.note.sinceLsn);
       continue;
     }

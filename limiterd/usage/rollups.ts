@@ -97,7 +97,7 @@ export class Rollups implements RollupView {
   add(record: UsageRecord): void {
     if (record.cacheHit) return;
     const one = rollupOf(record);
-    for (const cell of this.#recordSums.of(record, false)) this.#addTo(cell, one);
+    for (const cell of this.#recordSums.of(record)) this.#addTo(cell, one);
   }
 
   /**
@@ -107,7 +107,7 @@ export class Rollups implements RollupView {
   replay(record: UsageRecord, recordKey: number): void {
     if (record.cacheHit) return;
     const one = rollupOf(record);
-    for (const cell of this.#recordSums.of(record, true))
+    for (const cell of this.#recordSums.ofReplayed(record))
       if (recordKey > cell.restoredKey) this.#addTo(cell, one);
   }
 
@@ -347,8 +347,17 @@ export class RollupsOfRecord {
     this.#groups = new Map();
   }
 
-  /** The sums of a record. `replaying`: an earlier epoch has written the record. */
-  of(record: UsageRecord, replaying: boolean): readonly Cell[] {
+  /** The sums of a new record. */
+  of(record: UsageRecord): readonly Cell[] {
+    return this.#find(record, false);
+  }
+
+  /** The sums of a record that an earlier epoch has written. */
+  ofReplayed(record: UsageRecord): readonly Cell[] {
+    return this.#find(record, true);
+  }
+
+  #find(record: UsageRecord, replaying: boolean): readonly Cell[] {
     const dayNumber = Math.floor(record.atMs / dayMs);
     if (dayNumber !== this.#dayNumber) {
       this.#dayNumber = dayNumber;

@@ -100,7 +100,7 @@ export function mustAuthorizeFirst(
   if (credential === "none") return false;
   // The client waits for 100 Continue before it sends its body.
   if (exchange.header("expect") !== undefined) return true;
-  // It may decode to much more than its Content-Length.
+  // A compressed body may decode to much more than its Content-Length.
   if (exchange.header("content-encoding") !== undefined) return true;
   const length = exchange.header("content-length");
   if (length === undefined) return exchange.header("transfer-encoding") !== undefined;

@@ -76,7 +76,9 @@ async function keyIn(
   return path === null ? given : read(name, path, masterKey);
 }
 
-/** With the headers and the proxy that are in files. Rejects with `SecretFileError`. */
+/**
+ * The provider with the headers and the proxy that are in files. Rejects with `SecretFileError`.
+ */
 export async function withProviderFiles(provider: ProviderConfig): Promise<ProviderConfig> {
   const { name: providerName, headers, headerFiles } = provider;
   const proxy = await proxyOf(provider);

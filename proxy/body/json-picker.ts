@@ -20,7 +20,7 @@ export type Picks = ReadonlyMap<string, "all" | Picks>;
  */
 const pickedDepthMax = 100;
 
-/** Of everything that is picked: a usage takes some 500 bytes. */
+/** The characters of everything that is picked: a usage takes some 500. */
 const pickedCharsMax = 1024 * 1024;
 /** The longest string that is picked by itself; a longer one becomes `longString`. */
 const stringCharsMax = 1024;

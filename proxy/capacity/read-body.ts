@@ -210,7 +210,7 @@ export class HeldBody {
   }
 
   #grow(needed: number): boolean {
-    // With an announced length fewer steps, and so fewer copies, waste nothing at the end.
+    // If the length is announced, larger steps save copies and waste nothing at the end.
     const factor = this.#announced === Infinity ? 2 : 4;
     const grown = Math.max(grownBytesMin, factor * this.#bytes.length);
     const size = Math.max(needed, Math.min(this.#announced, grown));

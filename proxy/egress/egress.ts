@@ -9,7 +9,7 @@ import * as tls from "node:tls";
 import type { ProviderConfig } from "../../shared/config/config.js";
 
 export interface Egress {
-  /** With its user and password, if it has any; null: direct. */
+  /** The proxy's address, with a user and a password if it has them; null: direct. */
   readonly proxy: URL | null;
   /** Null: Node's own. */
   readonly secureContext: tls.SecureContext | null;

@@ -155,7 +155,7 @@ function sized(gateway: Sizing, model: ListedModel): SizedModel {
   return { ...model, ...(route === null ? unknownSize : sizeOfRoute(gateway, route)) };
 }
 
-/** Of several targets the smallest, since any of them may get the request. */
+/** The smallest sizes of the targets, since any of them may get the request. */
 function sizeOfRoute({ models, sizeOf }: Sizing, { targets }: Route): ModelSize {
   return targets
     .map((target) => sizeOf(target, models.learnedSize(target)))

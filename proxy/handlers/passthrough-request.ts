@@ -180,7 +180,7 @@ interface PassthroughRoute {
   readonly passed: PassedHeaders;
   /** At the provider's origin. */
   readonly path: string;
-  /** With the question mark; may be empty. */
+  /** The query with its question mark; may be empty. */
   readonly query: string;
 }
 

@@ -95,7 +95,7 @@ const storedBesideModels = /^\/v1\/(?:chat\/completions\/.|audio\/voice)/;
 /** Gemini's API beyond the methods that Sluice offers. */
 const ofGoogle = /^\/(?:upload\/)?v1beta\//;
 
-/** With these, media flows between client and provider directly. */
+/** Sessions in which media flows between client and provider directly. */
 const besideUs =
   /^\/v1\/realtime\/(?:translations\/)?(?:client_secrets|sessions|transcription_sessions|calls)(?:\/|$)/;
 

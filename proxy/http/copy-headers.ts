@@ -156,7 +156,7 @@ export function withoutCoding(rawHeaders: readonly (Buffer | string)[]): (Buffer
   return pairsWhose(rawHeaders, (name) => !/^content-(?:encoding|length)$/i.test(name));
 }
 
-/** With this content type in place of any other. */
+/** The headers with this content type in place of any other. */
 export function withContentType(
   rawHeaders: readonly (Buffer | string)[],
   contentType: string,

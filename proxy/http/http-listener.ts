@@ -208,7 +208,7 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
   // From here on Node no longer reads the socket.
   server.on("upgrade", (request, socket, head) => {
     if (lastRequests.drops(request)) return void socket.resume();
-    // It runs as long as its socket is open.
+    // An upgraded request runs as long as its socket is open.
     connections.began(socket as Socket);
     const exchange = createUpgradeExchange(request, socket as Socket, head, context);
     socket.once("close", () => exchange.memory.answered());
@@ -261,7 +261,7 @@ class ServedRequest extends IncomingMessage {
 
   get upgrade(): boolean | null {
     if (this.wantsUpgrade !== true) return this.wantsUpgrade;
-    // It is refused in order, with a response like any other.
+    // A request with an invalid head is refused in order, with a response like any other.
     if (checkHead(this) !== null) return false;
     if (!isHandshake(this.method, this.url, (name) => this.headers[name] as string | undefined))
       return false;

@@ -88,7 +88,8 @@ type Refusal = readonly [status: number, reason: string, message: string];
 
 function refuse(socket: Socket, [status, reason, message]: Refusal): void {
   const next = (socket as Answering)._httpMessage;
-  // It would be read as part of a response, or as the response to an earlier request.
+  // The client would read a refusal as part of a response, or as the response to an earlier
+  // request.
   if (!socket.writable || next?.headersSent === true || next?.req.complete === true)
     return void socket.destroy();
   const body = JSON.stringify({

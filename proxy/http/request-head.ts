@@ -10,7 +10,7 @@ type Head = Pick<IncomingMessage, "method" | "url" | "httpVersion" | "headers" |
 /** A name or an address, optionally with a port (RFC 9110 section 7.2). */
 const validHost = /^(?:[\w.~!$&'()*+;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i;
 
-/** With an authority, as clients send it to proxies (RFC 9112 section 3.2.2). */
+/** A target with an authority, as clients send it to proxies (RFC 9112 section 3.2.2). */
 const absoluteTarget = /^https?:\/\/([^/?#]*)(.*)$/is;
 
 /**

@@ -23,7 +23,7 @@ export function isHandshake(
   header: Header,
 ): boolean {
   if (method !== "GET" || header("upgrade")?.trim().toLowerCase() !== "websocket") return false;
-  // With a body it would be unclear where the frames begin.
+  // After a body it would be unclear where the frames begin.
   if ((header("content-length") ?? "0") !== "0" || header("transfer-encoding") !== undefined)
     return false;
   const { path } = endpointAddress(url ?? "");

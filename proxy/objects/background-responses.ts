@@ -123,7 +123,7 @@ export async function settleTracked(gateway: Looking, provider: string, id: stri
 async function lookAt(gateway: Looking, pending: PendingResponseName): Promise<void> {
   if (pending.isBatch) return lookAtBatch(gateway, pending);
   const provider = gateway.providers.get(pending.provider);
-  // It may come back into the configuration.
+  // A reload may add the provider again.
   if (provider === undefined) return;
   // Google has interactions, all others have responses.
   const operation = provider.config.operations.has("responses") ? "responses" : "interactions";

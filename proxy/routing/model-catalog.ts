@@ -62,7 +62,7 @@ const retryMs = 30_000;
 const firstAnswerMs = 3_000;
 const listBytesMax = 8 * 1024 * 1024;
 const modelsMax = 20_000;
-/** Of one provider, which has a handful. */
+/** The bound of one provider; providers have a handful. */
 const movingAliasesMax = 100;
 
 /** Starts to learn at once. */

@@ -205,7 +205,7 @@ export function resolveModel(catalog: Catalog, rawName: string): Route | null {
 function restRoute(catalog: Catalog, name: string): Route | null {
   const { anyIdProvider, aliases, unlearned } = catalog;
   const to = aliases.rest?.to;
-  // That provider would also execute names on its own list.
+  // The provider of the rest alias would also execute names on its own list.
   const same = to?.kind === "target" && to.model === null ? to.provider : null;
   if (unlearned.some((provider) => provider !== same)) return null;
   if (aliases.rest !== null) return aliasRoute(catalog, aliases.rest, name);

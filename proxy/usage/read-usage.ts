@@ -275,7 +275,7 @@ function readCounts(
       return invalidCount("completion_tokens", rawOutput);
     if (input === null && output === null) return invalidCount("total_tokens", rawTotal);
   }
-  // With only a total, as for embeddings, all of it is input.
+  // If only the total is known, as for embeddings, all of it is input.
   const inputTokens = input ?? Math.max((total ?? 0) - (output ?? 0), 0);
   const outputTokens = Math.max(output ?? 0, (total ?? 0) - inputTokens);
   // The bound applies to each side, so a response may use twice as much.

@@ -144,7 +144,7 @@ function fieldsOf(body: RequestBody): Fields {
   return isObject(fields) ? fields : {};
 }
 
-/** With the tier and the region that the request names, where the answer names none. */
+/** Adds the tier and the region that the request names, if the answer names none. */
 function withRequestedTier(details: UsageDetails | null, fields: Fields): UsageDetails | null {
   const serviceTier = details?.serviceTier ?? tierIn(fields);
   const region = details?.region ?? regionIn(fields["inference_geo"]);

@@ -147,7 +147,7 @@ function costsOf(usage: Usage | null, what: Executed): Costs | null {
   return what.isPart === true ? withoutFee(costs, price) : costs;
 }
 
-/** With the fee per request, which a provider may also bill for an attempt that was lost. */
+/** Includes the fee per request, which a provider may also bill for an attempt that was lost. */
 function boundOf(atMost: Usage, costs: Costs | null, { price }: Executed): UsageBound {
   const cost = price === null ? null : priceAtMost(atMost, price);
   return {

@@ -194,7 +194,7 @@ class MessagesSearch implements SearchConversation {
     if (open === undefined) return "";
     this.#open.delete(at);
     const { block, json, index } = open;
-    // Those of an answer that was cut are incomplete.
+    // The arguments in an answer that was cut are incomplete.
     if (json !== "") block["input"] = parseJson(json) ?? {};
     this.#blocks.push(block);
     if (index === null) return this.#block(this.#forClient(block));

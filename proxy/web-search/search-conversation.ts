@@ -157,7 +157,7 @@ export function domainsIn(value: unknown): readonly string[] {
 
 /** Results of any blocked domain are left out; `search-provider.ts` sends fewer domains. */
 const domainsMax = 2000;
-/** With a path. */
+/** A domain may be followed by a path. */
 const domainCharsMax = 1000;
 
 function domainIn(address: string): string {
@@ -176,7 +176,7 @@ export function countryIn(location: unknown): string | null {
     : null;
 }
 
-/** The sum of the counts in two usages, members in objects too; other members are the later's. */
+/** Adds two usages, including the counts in nested objects. Other members are the later usage's. */
 export function summed(earlier: unknown, later: unknown): unknown {
   if (typeof earlier === "number" && typeof later === "number") return earlier + later;
   if (!isObject(earlier) || !isObject(later)) return later ?? earlier;

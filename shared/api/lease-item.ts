@@ -9,7 +9,9 @@ export interface LeaseItem {
   readonly user_path: string;
   /** `provider/model`; null between a failed target and the next one. */
   readonly target: string | null;
-  /** With milliseconds. Null, as `seconds`, for a request admitted without the daemon. */
+  /**
+   * A time with milliseconds. Null, as `seconds`, if the request was admitted without the daemon.
+   */
   readonly admitted_at: string | null;
   /** How long it has been running, in whole seconds. */
   readonly seconds: number | null;

@@ -27,7 +27,7 @@ export type BreachItem = BreachFacts &
 export type RefusalItem = BreachItem & {
   /** Null until the proxy has reported the request. */
   readonly request_id: string | null;
-  /** With milliseconds, as `admitted_at`. */
+  /** A time with milliseconds, as `admitted_at`. */
   readonly refused_at: string;
   readonly user_path: string;
   /** The id of the caller's managed key; absent if it has none. */

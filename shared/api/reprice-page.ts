@@ -18,7 +18,7 @@ export interface RepricePage extends ListPage {
   readonly models: readonly RepricedModel[];
   /** Records with another cost. */
   readonly differing: number;
-  /** Of these, the ones that are booked; 0 for a dry run. */
+  /** Records whose new cost is booked; 0 for a dry run. */
   readonly booked: number;
   /** Records that still have no price. */
   readonly unpriced: number;

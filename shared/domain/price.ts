@@ -17,7 +17,7 @@ export interface TokenRates {
   readonly cachedInput: number | null;
   /** Input tokens that were written to a cache; without a rate of its own, the input's. */
   readonly cacheWrite: number | null;
-  /** Of kinds of tokens that a few models price apart; without one `kindRate` says which. */
+  /** Rates of kinds of tokens that a few models price separately; `kindRate` has the others. */
   readonly kinds?: Readonly<Partial<Record<TokenKind, number>>>;
 }
 

@@ -14,7 +14,10 @@ const counts = [
   "unknown_cost_at_most",
 ] as const;
 
-/** With a header; `name` is empty for what isn't a key with a name. Costs are US dollars. */
+/**
+ * The groups as CSV with a header. `name` is empty unless the group is a key with a name. Costs are
+ * US dollars.
+ */
 export function summaryCsv(groups: readonly UsageGroup[]): string {
   return [
     lineOfCells(["key", "name", ...counts]),

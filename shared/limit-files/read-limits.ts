@@ -32,7 +32,7 @@ type Call = (
   { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly failure: Failure }
 >;
 
-/** With `all`, includes those that the configuration declares. Ends at the first failure. */
+/** `all`: also the limits that the configuration declares. Ends at the first failure. */
 export async function* readLimits<D>(
   { op, items: name, parse }: LimitLists<D>,
   { call, all }: { readonly call: Call; readonly all: boolean },

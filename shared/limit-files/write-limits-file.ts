@@ -80,7 +80,7 @@ interface Section {
   }[];
 }
 
-/** Of limits in their order: those on one subject are together. */
+/** The lines of limits in their order, in which those on one subject are together. */
 function sectionLines<D extends LimitKey<string> & { readonly perChild: boolean }>(
   { name, lists }: Section,
   limits: readonly D[],

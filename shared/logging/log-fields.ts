@@ -9,7 +9,7 @@ export interface LogField {
   readonly meaning: string;
 }
 
-/** Of each line. */
+/** The fields of each line. */
 export const lineFields: readonly LogField[] = [
   { name: "level", meaning: "`fatal`, `error`, `warn`, `info`, `debug` or `trace`" },
   { name: "time", meaning: "UTC, with milliseconds" },

@@ -83,7 +83,7 @@ export function chooseSocket(path: string, adminPath: string | undefined): strin
     accessSync(adminPath, constants.W_OK);
     return adminPath;
   } catch {
-    // It doesn't exist, or this user may not open it: requests use the other one.
+    // The socket doesn't exist, or this user may not open it: requests use the other one.
     return path;
   }
 }

@@ -197,7 +197,7 @@ function newIpc(): IPCModule {
   const ipc = new IPCModule();
   ipc.config.silent = true;
   ipc.config.rawBuffer = true;
-  // Of the text that node-ipc makes of a chunk, and of which it makes bytes: utf8 destroys them.
+  // node-ipc turns each chunk into text and back into bytes, which utf8 would destroy.
   ipc.config.encoding = "latin1";
   ipc.config.unlink = false;
   ipc.config.maxConnections = peersMax;

@@ -13,7 +13,7 @@ export interface CountedHosts {
   readonly oldest_seconds: number;
   /** Whether each host's part is complete as of its age. */
   readonly complete: boolean;
-  /** With `this_host`: why the others' usage is missing. */
+  /** Set for the scope `this_host`: why the others' usage is missing. */
   readonly reason?: string;
 }
 

@@ -86,7 +86,7 @@ const execution = structure({
   cacheWriteInputTokens: number,
   inputCost: cost,
   outputCost: cost,
-  /** With a fee per request, if the price has one. */
+  /** Includes the fee per request, if the price has one. */
   totalCost: cost,
   cacheHit: flag,
   /** Prompt tokens that rewriters removed before the call. */

@@ -20,7 +20,7 @@ export interface ExportFlags extends CommandFlags, WindowFlags {
   readonly format: string;
   readonly path?: string;
   readonly output?: string;
-  /** Of `sluice usage`: not for an export. */
+  /** An option of `sluice usage`, which an export refuses. */
   readonly by?: string;
 }
 

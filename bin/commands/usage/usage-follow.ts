@@ -35,7 +35,7 @@ export interface FollowFlags extends CommandFlags {
   readonly host?: string;
   readonly secretFile?: string;
   readonly createTable?: boolean;
-  /** Of `sluice usage`: not for a follower, which hands on all. */
+  /** Options of `sluice usage`, which a follower refuses: it passes on all records. */
   readonly path?: string;
   readonly by?: string;
   readonly days?: string;

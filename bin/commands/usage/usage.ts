@@ -36,7 +36,7 @@ export function addUsage(program: Command, session: Session): void {
       `a table by ${groupings.join(", ")}; path: each child of --path, and the path itself`,
     )
     .addOption(jsonOption("print the daemon's answer, with unrounded numbers"))
-    // It has no arguments: a word here is a misspelt command.
+    // The command has no arguments, so a word here is a misspelt command.
     .allowExcessArguments()
     .action((_options, command: Command) =>
       command.args.length > 0

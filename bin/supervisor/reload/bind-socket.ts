@@ -26,18 +26,18 @@ export interface BoundSocket {
 }
 
 /**
- * Binds an address. A server of our own would accept connections that no process serves; `cluster`
- * releases a socket once its last worker has ended. Rejects if the address is taken or isn't this
- * host's.
+ * Binds an address. Rejects if the address is taken or isn't this host's. Neither of Node's own
+ * ways fits: a `net.Server` accepts connections itself, and `cluster` closes a socket when its last
+ * worker ends.
  */
 export async function bindSocket(host: string, port: number): Promise<BoundSocket> {
   const { address, family } = await lookup(host);
   const bound = net._createServerHandle(address, port, family === 6 ? 6 : 4);
-  // A taken address is reported by the first call after this one.
-  const failed = typeof bound === "number" ? bound : bound.getsockname({});
-  if (typeof bound === "number" || failed !== 0) {
+  // If the address is taken, only the next call reports it.
+  const errno = typeof bound === "number" ? bound : bound.getsockname({});
+  if (typeof bound === "number" || errno !== 0) {
     if (typeof bound !== "number") bound.close();
-    throw bindError(failed, address, port);
+    throw bindError(errno, address, port);
   }
   return { fd: bound.fd, close: () => bound.close() };
 }

@@ -132,7 +132,7 @@ export function removeGone(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // It does no harm: it has no listener.
+    // A socket file without a listener does no harm.
   }
 }
 

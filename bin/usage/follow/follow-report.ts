@@ -19,13 +19,13 @@ export class FollowReport {
   #missedCommits = 0;
   #lagSeconds = 0;
   #cursor: string | null = null;
-  #saidMs: number;
+  #reportedMs: number;
   /** The current failure: its reason, and since when. */
   #failing: { readonly reason: string; readonly sinceMs: number } | null = null;
 
   constructor(ports: ReportPorts) {
     this.#ports = ports;
-    this.#saidMs = ports.monoMs();
+    this.#reportedMs = ports.monoMs();
   }
 
   /** A page was passed on, or there were no new records. */
@@ -40,7 +40,7 @@ export class FollowReport {
       this.#failing = null;
       this.notice(`it goes on after ${formatDuration(seconds)}`);
     }
-    if (monoMs() - this.#saidMs < everyMs) return;
+    if (monoMs() - this.#reportedMs < everyMs) return;
     this.progress();
   }
 
@@ -59,7 +59,7 @@ export class FollowReport {
   /** Prints the progress. */
   progress(): void {
     const { json, say, monoMs } = this.#ports;
-    this.#saidMs = monoMs();
+    this.#reportedMs = monoMs();
     say(
       json
         ? JSON.stringify({

@@ -7,7 +7,7 @@ import { readScript, restateScript, trimScript, writeScript } from "./definition
 
 /** A definition in the engine. */
 export interface Stamped extends Definition {
-  /** Of two values of one definition, the one with the later stamp applies. */
+  /** If a definition has two values, the one with the later stamp applies. */
   readonly stamp: number;
 }
 
@@ -32,6 +32,10 @@ export interface DefinitionPage extends DefinitionsState {
   readonly upTo: number;
 }
 
+/**
+ * `conflict`: another host has changed a definition after `base`. `behind`: the engine has lost
+ * changes that this host has read.
+ */
 type WriteAnswer =
   /** `before`: the order of the last change before this one. */
   | { readonly kind: "written"; readonly before: number; readonly stamp: number }
@@ -41,7 +45,7 @@ type WriteAnswer =
 export interface DefinitionEngine {
   write(base: number, definitions: readonly Definition[]): Promise<WriteAnswer>;
   read(after: number): Promise<DefinitionPage>;
-  /** Returns how many the engine refused. */
+  /** Writes this host's definitions to an engine that lost them. Returns how many it refused. */
   restate(known: KnownState, definitions: readonly Stamped[]): Promise<number>;
   trim(beforeStamp: number): Promise<number>;
 }

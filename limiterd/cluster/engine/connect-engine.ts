@@ -196,7 +196,7 @@ async function probe(link: Link, client: EngineClient): Promise<void> {
     known: link.replicationIds,
   });
   if (link.refusing !== null) {
-    // It answers but refuses writes.
+    // The engine answers but refused writes.
     if (!(await takesWrites(client, link.clusterName))) return;
     link.refusing = null;
     link.log.info("the cluster's engine takes writes again");

@@ -36,7 +36,7 @@ export async function identifyEngine(
   ]);
   let epoch = answered;
   if (epoch === null) {
-    // Of several hosts, the first sets the epoch.
+    // The first of several hosts sets the epoch.
     await client.send("SET", [key, newId(), "NX"]);
     epoch = await client.send("GET", [key]);
   } else if (!isText(epoch)) {

@@ -9,7 +9,7 @@ import { type Change, type Store, throwMalformed } from "../../store/store.js";
 
 export interface HostIdentity {
   readonly id: string;
-  /** Of two daemons with the same id, the later start has the higher number. */
+  /** If two daemons have the same id, the later start has the higher number. */
   readonly start: number;
   /** When it took this id because another host had the earlier one; null: never. */
   readonly takenAtMs: number | null;

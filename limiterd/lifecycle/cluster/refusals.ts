@@ -32,7 +32,7 @@ export function refusals({ monoMs, onRefused, onRefusing }: RefusalPorts): Refus
   return {
     refused(reason) {
       const now = monoMs();
-      // Of several recurring reasons, the first one is shown.
+      // If several reasons recur, the first one is shown.
       if (last.reason === null) {
         last.reason = reason;
         onRefusing(reason);

@@ -97,6 +97,6 @@ function numberFromBytes(stored: Buffer): number | null {
   // Bytes that were left out are zero.
   for (let i = 0; i < 8; i++) bits[i] = ((stored[i]! & 15) << 4) | (stored[i + 1]! >> 4);
   const key = bits.readDoubleBE();
-  // Of all NaNs, `keyToBytes` writes one; it writes no number below 0.
+  // `keyToBytes` writes only one of the NaNs, and no number below 0.
   return bits[0]! < 128 && (!Number.isNaN(key) || keyToBytes(key).equals(stored)) ? key : null;
 }

@@ -23,7 +23,7 @@ export function isJsonDocument(text: string): boolean {
     JSON.parse(text);
     return true;
   } catch {
-    // It only looks like JSON.
+    // The text only looks like JSON.
     return false;
   }
 }

@@ -244,7 +244,7 @@ export interface GoogleModelTraits {
   readonly budgets: readonly [number, number];
 }
 
-/** Of Gemini's own API; null for a model that isn't Gemini. */
+/** What the model accepts in Gemini's own API; null for a model that isn't Gemini. */
 export function googleModelTraits(model: string): GoogleModelTraits | null {
   const [, version] = /gemini-(\d+(?:\.\d+)?)/.exec(model.toLowerCase()) ?? [];
   if (version === undefined) return null;

@@ -92,9 +92,9 @@ const fields: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
   ["stream_options", translateStreamOptions],
   // The answer only repeats it, since responses aren't stored.
   ["metadata", (value, _chat, check, field) => void check.object(value, field)],
-  // With it Codex identifies its installation to OpenAI.
+  // Codex identifies its installation to OpenAI in this field.
   ["client_metadata", (value, _chat, check, field) => void check.object(value, field)],
-  // It limits calls of built-in tools, which chat completions don't have.
+  // The limit is for calls of built-in tools, which chat completions don't have.
   ["max_tool_calls", (value, _chat, check, field) => void check.count(value, field)],
   [
     "store",

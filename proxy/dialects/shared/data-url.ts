@@ -25,7 +25,7 @@ function decodedBase64(encoded: string): string | null {
   try {
     return Buffer.from(decodeURIComponent(encoded)).toString("base64");
   } catch {
-    // It has a percent sign that begins no character.
+    // A percent sign in it encodes no character.
     return null;
   }
 }

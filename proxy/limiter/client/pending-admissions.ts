@@ -107,7 +107,7 @@ export class PendingAdmissions {
   /** The waiting questions, ordered by id, for a daemon that has just welcomed this proxy. */
   *unsent(): Generator<ToDaemon, void> {
     for (const [id, pending] of this.#waiting.entries()) {
-      // It may have expired since.
+      // The question may have expired since.
       if (this.#waiting.get(id) !== pending) continue;
       pending.sent = true;
       yield this.#message(id, pending.request);

@@ -13,7 +13,7 @@ function sawtooth(leak: number): readonly Point[] {
   );
 }
 
-t.test("the lows of a heap that is collected each minute lie on a line", async (t) => {
+t.test("the lows of a heap that is collected each minute are on a line", async (t) => {
   t.same(
     lows(sawtooth(0), 60).map(({ value }) => value),
     new Array(25).fill(100),

@@ -5,7 +5,7 @@ import { exactly } from "../../support/patterns/exactly.js";
 
 const at = 'base_url: "http://127.0.0.1:1/v1"';
 
-t.test("a catch-all stands for no name that another provider may list", async (t) => {
+t.test("a catch-all doesn't resolve names that another provider may list", async (t) => {
   const resolve = (first: string, model: string): ReturnType<typeof resolveTargets> =>
     resolveTargets(
       accepted(`providers: { first: { ${at}${first} }, any: { ${at}, models: ["*"] } }\n`).config,

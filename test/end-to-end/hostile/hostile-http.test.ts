@@ -138,7 +138,7 @@ t.test(
   },
 );
 
-t.test("chunks that lie end the request on both sides, and give its slot back", async (t) => {
+t.test("chunks of a wrong size end the request on both sides, and free its slot", async (t) => {
   const bodies: Readonly<Record<string, string>> = {
     "a hexadecimal mark": "0x5\r\nabcde\r\n0\r\n\r\n",
     "a negative size": "-1\r\nabcde\r\n0\r\n\r\n",

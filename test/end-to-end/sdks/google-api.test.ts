@@ -140,7 +140,7 @@ t.test("no parameter of a query keeps Google from reporting usage", async (t) =>
   t.equal(chat.what, "POST /v1/chat/completions?a=1");
 });
 
-t.test("tokens are counted, models listed, and errors told in Google's form", async (t) => {
+t.test("tokens are counted, models listed, and errors have Google's form", async (t) => {
   const counted = answering({ totalTokens: 3 });
   t.same((await post("/v1beta/models/gemini-test:countTokens", { contents })).json, {
     totalTokens: 3,

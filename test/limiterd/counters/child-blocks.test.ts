@@ -28,7 +28,7 @@ function walked(blocks: RecordBlocks): number[] {
   return places;
 }
 
-t.test("records lie one behind the other, and a full block is followed by a new one", async (t) => {
+t.test("records are consecutive, and a full block is followed by a new one", async (t) => {
   const blocks = new RecordBlocks();
   const places = append(blocks, perBlock + 1);
   t.same(
@@ -119,7 +119,7 @@ t.test("an open block of which all is gone is given back when another is opened"
   t.equal(blocks.at(0), null);
 });
 
-t.test("a walk that stands in a block that was given back goes on behind it", async (t) => {
+t.test("a walk whose block was freed continues after it", async (t) => {
   const blocks = new RecordBlocks();
   const first = append(blocks, perBlock);
   const second = append(blocks, perBlock);

@@ -161,7 +161,7 @@ t.test("a counter that nothing holds is checked in with the next reclaim", async
   t.same([children.copy("b"), children.busy("b")], [undefined, null]);
 });
 
-t.test("what a removed child is still told changes nothing", async (t) => {
+t.test("marking or checking in a removed child changes nothing", async (t) => {
   const book = new RuleBook([1, 2]);
   const { children } = book.put(template, { source: "manual", nowMs: now, lsn: 1 });
   for (const others of [0, 1]) {

@@ -35,7 +35,7 @@ t.test("a start has no window in memory; a request finds those that it meets", a
   t.not(askFor(peer, 4, "/users/new"), null, "a child that the store doesn't have");
 });
 
-t.test("a look at a child finds what lies in the store", async (t) => {
+t.test("reading a child loads its windows from the store", async (t) => {
   const daemon = await restarted();
   const explained = await ask(daemon, "explain", {
     user_path: "/users/a",
@@ -55,7 +55,7 @@ t.test("a look at a child finds what lies in the store", async (t) => {
   );
 });
 
-t.test("what lies in the store from before a reset counts no more", async (t) => {
+t.test("windows in the store from before a reset don't count", async (t) => {
   for (const reset of ["rate-limits.reset", "rate-limits.reset-one"] as const) {
     const daemon = await restarted();
     const one = { user_path: "/users", limit_key: { period: "minute" } };

@@ -144,7 +144,7 @@ t.test("an entry of the store that isn't a denial stops the start", async (t) =>
   }
 });
 
-t.test("denials are for proxies: a command line isn't told of them", async (t) => {
+t.test("the daemon sends denials to proxies, not to command lines", async (t) => {
   const daemon = startDaemon([]);
   await ask(daemon, "jwts.deny", { jwt: { sub: "ann" } });
   const peer = daemon.connect();

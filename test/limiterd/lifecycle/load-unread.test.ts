@@ -27,7 +27,7 @@ async function restarted(): Promise<TestDaemon> {
   return startDaemon([template], { store, loads: false });
 }
 
-t.test("all windows are taken into memory, some in a turn, and the stale ones told", async (t) => {
+t.test("all windows are loaded, some per turn, and the stale ones are reported", async (t) => {
   const daemon = await restarted();
   const { book } = daemon.state;
   const seen: number[] = [];
@@ -71,7 +71,7 @@ async function withAccounts(): Promise<TestDaemon> {
   return startDaemon([], { nowMs: before.nowMs, budgets: [hourly], store, loads: false });
 }
 
-t.test("all accounts are taken into memory, some in a turn, and the stale ones told", async (t) => {
+t.test("all accounts are loaded, some per turn, and the stale ones are reported", async (t) => {
   const daemon = await withAccounts();
   const { budgets } = daemon.state;
   const { children } = budgets.find(hourly)!;

@@ -70,7 +70,7 @@ t.test("an account is read when a request, a look or a charge first meets it", a
   }
 });
 
-t.test("what lies in the store from before a reset counts no more", async (t) => {
+t.test("accounts in the store from before a reset don't count", async (t) => {
   const daemon = await restarted(true);
   const proxy = client(daemon);
   await admin(daemon, proxy, "budgets.reset", { confirmation: "reset" });

@@ -32,7 +32,7 @@ const list = (
     query: { ...wholeList, after },
   });
 
-t.test("an item holds what the rule is, what it counts now and how its window lies", async (t) => {
+t.test("an item has the rule, its current counts and the bounds of its window", async (t) => {
   const book = bookOf([rule("user_path", "/team", 60, { requests: 10, tokens: 1000 })]);
   const [counter] = book.matchPath("/team/app", begin);
   hold([counter!]);

@@ -286,23 +286,26 @@ t.test("admissions without a unit are reported", async (t) => {
   t.equal(played.wait(), 61 + 10, "twelve of ten");
 });
 
-t.test("an engine that lost its data grants nothing before all have told it again", async (t) => {
-  const played = new Played(tenAMinute);
-  played.sync(2);
-  played.admit();
-  played.twin.wipe();
-  played.turn.monoMs = 50;
-  played.share.restate();
-  t.ok(played.share.dueMonoMs <= 50);
-  played.sync(3);
-  t.ok(played.admit(), "what it held it may use");
-  t.notOk(played.admit());
-  t.equal(played.wait(10, "decide"), 1);
-  t.ok(played.turn.isUnsure, "it settles");
-  played.turn.monoMs += settleMs;
-  played.sync(3);
-  t.ok(played.admit());
-});
+t.test(
+  "an engine that lost its data grants nothing until all hosts have reported to it again",
+  async (t) => {
+    const played = new Played(tenAMinute);
+    played.sync(2);
+    played.admit();
+    played.twin.wipe();
+    played.turn.monoMs = 50;
+    played.share.restate();
+    t.ok(played.share.dueMonoMs <= 50);
+    played.sync(3);
+    t.ok(played.admit(), "what it held it may use");
+    t.notOk(played.admit());
+    t.equal(played.wait(10, "decide"), 1);
+    t.ok(played.turn.isUnsure, "it settles");
+    played.turn.monoMs += settleMs;
+    played.sync(3);
+    t.ok(played.admit());
+  },
+);
 
 t.test(
   "a share that nothing uses is folded and forgotten: the engine keeps its counts",

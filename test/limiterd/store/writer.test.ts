@@ -699,53 +699,56 @@ t.test("what waits is committed together, as much as fits into a slice", async (
   t.equal(commits.length, 0, "of nothing there is no commit");
 });
 
-t.test("each attempt is timed and told; a failed one is the next, until it succeeds", async (t) => {
-  const { queue, commits, events, timers } = held();
-  queue.add([change("a")], () => events.push("done"));
-  queue.pump();
-  commits[0]!.fails(new Error("no space"));
-  await settled();
-  t.equal(queue.failing?.message, "no space");
-  t.equal(queue.committing, true, "it is to be tried again");
-  queue.add([change("b")], () => {});
-  queue.pump();
-  t.equal(commits.length, 1, "nothing passes it");
-  t.same(
-    timers.map(({ ms }) => ms),
-    [1000],
-  );
-  timers[0]!.run();
-  commits[1]!.fails(new Error("still none"));
-  await settled();
-  timers[1]!.run();
-  commits[2]!.ends();
-  await settled();
-  t.equal(queue.failing, null);
-  commits[3]!.ends();
-  await settled();
-  t.equal(queue.ended, 4);
-  t.same(
-    commits.map((commit) => commit.changes.map(({ key }) => key)),
-    [["a"], ["a"], ["a"], ["b"]],
-  );
-  t.same(events, [
-    "begins",
-    "1 ended, more",
-    "state no space",
-    "begins",
-    "2 ended, more",
-    "state still none",
-    "begins",
-    "ends",
-    "state well",
-    "done",
-    "3 ended, idle",
-    "begins",
-    "ends",
-    "4 ended, idle",
-  ]);
-  t.equal(timers.length, 2);
-});
+t.test(
+  "each attempt is timed and reported; a failed one is repeated until it succeeds",
+  async (t) => {
+    const { queue, commits, events, timers } = held();
+    queue.add([change("a")], () => events.push("done"));
+    queue.pump();
+    commits[0]!.fails(new Error("no space"));
+    await settled();
+    t.equal(queue.failing?.message, "no space");
+    t.equal(queue.committing, true, "it is to be tried again");
+    queue.add([change("b")], () => {});
+    queue.pump();
+    t.equal(commits.length, 1, "nothing passes it");
+    t.same(
+      timers.map(({ ms }) => ms),
+      [1000],
+    );
+    timers[0]!.run();
+    commits[1]!.fails(new Error("still none"));
+    await settled();
+    timers[1]!.run();
+    commits[2]!.ends();
+    await settled();
+    t.equal(queue.failing, null);
+    commits[3]!.ends();
+    await settled();
+    t.equal(queue.ended, 4);
+    t.same(
+      commits.map((commit) => commit.changes.map(({ key }) => key)),
+      [["a"], ["a"], ["a"], ["b"]],
+    );
+    t.same(events, [
+      "begins",
+      "1 ended, more",
+      "state no space",
+      "begins",
+      "2 ended, more",
+      "state still none",
+      "begins",
+      "ends",
+      "state well",
+      "done",
+      "3 ended, idle",
+      "begins",
+      "ends",
+      "4 ended, idle",
+    ]);
+    t.equal(timers.length, 2);
+  },
+);
 
 t.test("a store that is broken is never tried again", async (t) => {
   const { queue, commits, events, timers } = held();

@@ -436,7 +436,7 @@ async function open(damaged: readonly string[] = []) {
   return {
     sums,
     keysOf: (changes: object = {}, path = "/a"): string[] =>
-      sums.of(recordOn(path, { ...plain, ...changes }), false).map(({ key }) => key),
+      sums.of(recordOn(path, { ...plain, ...changes })).map(({ key }) => key),
     get loads() {
       return loads;
     },
@@ -509,9 +509,7 @@ t.test("of models beyond a path's bound there is one sum by origin for each key"
   const cells = new RollupCache(store, () => {});
   const sums = new RollupsOfRecord({ store, cells, labelsOf: () => [] });
   const origins = ["a", "b"].flatMap((model) =>
-    ["", "key_1"].map(
-      (keyId) => sums.of({ ...recordOn("/", { model }), keyId }, false).at(-1)!.key,
-    ),
+    ["", "key_1"].map((keyId) => sums.of({ ...recordOn("/", { model }), keyId }).at(-1)!.key),
   );
   t.equal(new Set(origins).size, 2);
   t.match(origins[0], /\nother\nother$/);
@@ -520,10 +518,10 @@ t.test("of models beyond a path's bound there is one sum by origin for each key"
 t.test("what was kept at hand is forgotten with the sums", async (t) => {
   const { sums } = await open();
   const record = recordOn("/", plain);
-  const before = sums.of(record, false);
-  t.equal(sums.of(record, false), before);
+  const before = sums.of(record);
+  t.equal(sums.of(record), before);
   sums.forget();
-  t.not(sums.of(record, false), before);
+  t.not(sums.of(record), before);
 });
 
 t.test("how many models a total has is taken from it, or counted after a crash", async (t) => {
@@ -544,7 +542,8 @@ t.test("how many models a total has is taken from it, or counted after a crash",
     ]);
     const cells = new RollupCache(store, () => {});
     const sums = new RollupsOfRecord({ store, cells, labelsOf: () => [] });
-    sums.of(recordOn("/", plain), replaying);
+    if (replaying) sums.ofReplayed(recordOn("/", plain));
+    else sums.of(recordOn("/", plain));
     t.equal(cells.held(key)?.models, models, "and one for this record's");
   }
 });
@@ -578,7 +577,7 @@ t.test("of very many paths, what was kept at hand is forgotten at a bound", asyn
     discard: () => {},
   } as unknown as RollupCache;
   const sums = new RollupsOfRecord({ store: createMemoryStore(), cells, labelsOf: () => [] });
-  const of = (path: string) => sums.of(recordOn(path, plain), false);
+  const of = (path: string) => sums.of(recordOn(path, plain));
   const first = of("/0");
   for (let i = 1; i < rollupCellsMax; i++) of(`/${i}`);
   t.equal(of("/0"), first);

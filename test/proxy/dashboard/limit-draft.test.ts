@@ -62,7 +62,7 @@ t.test("a move is one body, with what it replaces", async (t) => {
   });
 });
 
-t.test("a template is made of a rule where it stands", async (t) => {
+t.test("a rule becomes a template in place", async (t) => {
   const made = ruleBody({ ...draft, perChild: true }, rule);
   t.match(made, { ok: true, body: { per_child: true } });
   t.notMatch(made, { body: { replaces: {} } });

@@ -93,7 +93,7 @@ t.test("a line has one point for each stretch that is over, and none that moves"
   t.same(spacedSamples([], 5_000), []);
 });
 
-t.test("the current rate spans what is asked for, and isn't told of one sample", async (t) => {
+t.test("the current rate spans the requested time, and one sample has none", async (t) => {
   t.equal(currentRate([], 10_000), null);
   t.equal(currentRate([sample(0, 1)], 10_000), null);
   const samples = [sample(0, 0), sample(5_000, 50), sample(10_000, 60), sample(15_000, 70)];

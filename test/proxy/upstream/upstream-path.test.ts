@@ -119,7 +119,7 @@ t.test(
   },
 );
 
-t.test("a model's name that stands in the path has no empty part and none of dots", async (t) => {
+t.test("a model's name in the path has no empty part and no part of dots", async (t) => {
   const plain = providerConfig({ name: "a" });
   const dated = providerConfig({ name: "azure", type: "azure", apiVersion: "2024-10-21" });
   for (const model of ["..", ".", "../files", "a/../b", "a//b", "/a", "a/", "tunedModels/.."]) {

@@ -381,7 +381,7 @@ t.test("any bytes at all are read or end the reader, and never throw", async (t)
   t.pass("10,000 streams");
 });
 
-t.test("a frame is what its own bytes say, whatever stands before and behind it", async (t) => {
+t.test("a frame is decoded from its own bytes, whatever precedes or follows it", async (t) => {
   // msgpack can hold an error, which is made where it is read.
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;

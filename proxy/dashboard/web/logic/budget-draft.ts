@@ -24,7 +24,7 @@ export const budgetPeriods = [
 export interface BudgetDraft extends KeyDraft {
   /** US dollars as typed. */
   readonly amount: string;
-  /** Of models without a price; empty: as the configuration says for all budgets. */
+  /** What happens to models without a price; empty: what the configuration says for all budgets. */
   readonly unpriced: Unpriced | "";
   /** Empty: as set for all budgets. */
   readonly timeZone: string;

@@ -1,4 +1,4 @@
-/** Questions that are asked once, and changes: whether one is under way, and how it ended. */
+/** Hooks for single requests and for changes: whether one is running, and how it ended. */
 import { useState } from "preact/hooks";
 import type { Answer, Method, Problem } from "../data/gateway-client.js";
 import { useApp } from "./app.js";
@@ -30,12 +30,12 @@ interface Change {
   readonly method: Method;
   readonly path: string;
   readonly body: unknown;
-  /** What is said once it is done. */
+  /** The notice that is shown after it. */
   readonly done: string;
 }
 
 interface Changing extends Omit<Asking, "ask"> {
-  /** Whether it was made. */
+  /** Resolves with whether the change was made. */
   run(change: Change): Promise<boolean>;
 }
 

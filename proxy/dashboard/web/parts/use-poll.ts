@@ -47,7 +47,7 @@ export function useListPoll<T>(path: string, times: ListTimes = {}): ListPoll<T>
   return useKept(usePoll<T>(path, times.everyMs ?? listEveryMs, times.news));
 }
 
-/** With the rows of another filter or page until those of this one have come. */
+/** Keeps the rows of the previous filter or page until the new rows arrive. */
 export function useKept<T>(poll: Poll<T>): ListPoll<T> {
   const before = useRef<T | null>(null);
   const polled = poll.state.value;

@@ -339,17 +339,20 @@ t.test("a new period begins with nothing, of the others too", async (t) => {
   t.equal(cluster.engine.data.hashes.size, 0, "rows end with their period, and an hour");
 });
 
-t.test("what an engine refuses is said, told again, and stops nothing else", async (t) => {
-  const other = budget("/other", 86_400, 1);
-  const cluster = clusterOf(2, [daily, other]);
-  const [a, b] = cluster.hosts;
-  cluster.engine.data.strings.set(`sluice:sluice:spend:${budgetId(daily)}\n`, "not ours");
-  spend(a!.proxy, "/team", 0.25 * usd);
-  spend(a!.proxy, "/other", 0.25 * usd);
-  await a!.spend.tick();
-  t.match(a!.refused[0], /WRONGTYPE/);
-  t.match(await listed(b!.daemon, b!.proxy), exactly([{ spent: 0.25 }, { spent: 0 }]));
-  cluster.engine.data.strings.clear();
-  await cluster.settle();
-  t.match(await listed(b!.daemon, b!.proxy), exactly([{ spent: 0.25 }, { spent: 0.25 }]));
-});
+t.test(
+  "spend that an engine refuses is logged and sent again, and delays no other spend",
+  async (t) => {
+    const other = budget("/other", 86_400, 1);
+    const cluster = clusterOf(2, [daily, other]);
+    const [a, b] = cluster.hosts;
+    cluster.engine.data.strings.set(`sluice:sluice:spend:${budgetId(daily)}\n`, "not ours");
+    spend(a!.proxy, "/team", 0.25 * usd);
+    spend(a!.proxy, "/other", 0.25 * usd);
+    await a!.spend.tick();
+    t.match(a!.refused[0], /WRONGTYPE/);
+    t.match(await listed(b!.daemon, b!.proxy), exactly([{ spent: 0.25 }, { spent: 0 }]));
+    cluster.engine.data.strings.clear();
+    await cluster.settle();
+    t.match(await listed(b!.daemon, b!.proxy), exactly([{ spent: 0.25 }, { spent: 0.25 }]));
+  },
+);

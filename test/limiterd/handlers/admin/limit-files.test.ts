@@ -548,7 +548,7 @@ t.test("what is no more as it was planned isn't carried out, and else it is", as
     }
 });
 
-t.test("a piece that comes after the plan makes it nobody's", async (t) => {
+t.test("a piece that arrives after the plan invalidates it", async (t) => {
   const daemon = startDaemon([]);
   const id = `file-${++ids}`;
   await ask(daemon, "limits.stage", { id, part: 0, rate_limits: [rule("/a", 5)] });

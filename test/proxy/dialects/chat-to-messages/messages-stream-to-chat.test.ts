@@ -65,7 +65,7 @@ t.test("a client that asks as OpenRouter's do gets details of the thinking", asy
   t.same(message["reasoning_details"], details);
 });
 
-t.test("each event of a stream gives its chunk at once, as OpenAI writes it", async (t) => {
+t.test("each event of a stream becomes a chunk immediately, as OpenAI writes it", async (t) => {
   const translator = chatToMessages.events(context);
   const given = messagesEvents.map(({ event, data }) =>
     translator

@@ -206,7 +206,7 @@ t.test("a client's imitation of a mark does no harm", async (t) => {
   t.same(read("responses", JSON.stringify(body)), { body, dropped: [] });
 });
 
-t.test("refused fields are left out, told unless they are Sluice's own", async (t) => {
+t.test("refused fields are left out, and reported unless Sluice added them", async (t) => {
   const body = Buffer.from(
     '{"seed":1, "stream_options":{}, "reasoning":{"summary":"auto","effort":"low"}, "text":{"verbosity":"low"}}',
   );

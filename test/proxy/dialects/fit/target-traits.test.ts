@@ -90,7 +90,7 @@ t.test("and for Anthropic's dialect", async (t) => {
   t.match(of({ outputTokensMax: 7 }, "glm-5"), { outputTokensMax: 7, thinking: "both" });
 });
 
-t.test("an asterisk stands for any characters", async (t) => {
+t.test("an asterisk matches any characters", async (t) => {
   const cases: readonly (readonly [string, string, boolean])[] = [
     ["gpt-5.4", "gpt-5.4", true],
     ["gpt-5.4", "gpt-5.4-mini", false],

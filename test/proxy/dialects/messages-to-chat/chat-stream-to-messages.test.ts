@@ -24,7 +24,7 @@ t.test("a streamed answer equals the complete one", async (t) => {
   t.strictSame(assembleMessages(stream(chatEvents)), chatAnswerAsMessages);
 });
 
-t.test("each event of a stream gives its events at once, as Anthropic names them", async (t) => {
+t.test("each chunk of a stream becomes events immediately, as Anthropic names them", async (t) => {
   const translator = messagesToChat.events(context);
   const given = chatEvents.map(({ event, data }) =>
     translator.push(event, data).map((one) => one.event),

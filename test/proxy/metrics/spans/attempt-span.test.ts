@@ -127,7 +127,7 @@ t.test("the attributes of an attempt", async (t) => {
     );
 });
 
-t.test("what isn't known isn't told", async (t) => {
+t.test("unknown values are left out", async (t) => {
   const unread = { ...chat, operation: null, target: { provider: "one", model: "" } };
   const simulator = { type: "simulator", address: "", port: 0 } as const;
   const ended = { forwarded: failed, startedMonoMs: 0, answeredModel: "gpt-2026" };

@@ -47,7 +47,7 @@ export function usageFigures(usage: UsageTotals): readonly Figure[] {
   ];
 }
 
-/** Of calls whose usage isn't known: what it may be at most. */
+/** The most that calls of unknown usage may have used. */
 export function unknownBound({
   unknown_tokens_at_most: tokens = 0,
   unknown_cost_at_most: cost = 0,
