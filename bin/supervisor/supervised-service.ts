@@ -72,8 +72,8 @@ export class SupervisedService {
 
   start(): void {
     const startedAtMs = performance.now();
-    // `detached` gives it its own session: Ctrl-C at the terminal reaches only `up`, which stops the
-    // services in order.
+    // `detached` gives it its own session: Ctrl-C at the terminal reaches only `up`, which stops
+    // the services in order.
     const { script, args, sockets = [], env = {} } = this.#options;
     const child = fork(script, [...args], {
       detached: true,

@@ -72,9 +72,10 @@ t.test("the page is compared if every client has run, and only then", async (t) 
 
 t.test("what differs from the page is named", async (t) => {
   const before = clientsPage({ clients, results: resultsOf([]), before: page });
+  const { title } = clients.find(({ id }) => id === "codex")!;
   t.strictSame(pageDifferences({ clients, results: resultsOf([["task", "fails"]]), before }), [
     "codex on openai/gpt-4o: the page says ✓, this run ○: task: p [1]",
-    "only this run says: - ○ `p []` *gpt-4o*: Codex 0.169.",
+    `only this run says: - ○ \`p []\` *gpt-4o*: ${title}.`,
   ]);
 });
 
