@@ -2,7 +2,9 @@
  * A daemon's memory and steps without sockets and timers, for tests: peers are arrays, time is set,
  * commits run when asked.
  */
-import { AlertBook } from "../../limiterd/alerts/alert-book.js";
+
+import { AlertBook, type AlertDestination } from "../../limiterd/alerts/alert-book.js";
+import { noteCharged } from "../../limiterd/alerts/watch-budgets.js";
 import { beginBackfill, createSpentOnDays } from "../../limiterd/budgets/backfill-budget.js";
 import { removeSpends } from "../../limiterd/budgets/remove-spends.js";
 import { restoreBudgets } from "../../limiterd/budgets/restore-budgets.js";
@@ -125,6 +127,7 @@ export function startDaemon(
     providers = [] as readonly ProviderConfig[],
     tokenWeights = null as TokenWeights | null,
     enqueuedCaps = [] as readonly EnqueuedCap[],
+    destinations = [] as readonly AlertDestination[],
     upMs = 0,
     versions = wireVersions,
     /** Whether the windows that the start has left in the store are loaded. */
@@ -170,7 +173,11 @@ export function startDaemon(
   const pending = new PendingResponses(background);
   pending.restore(store, nowMs);
   const repricing = new Repricing(store);
-  const alerts = new AlertBook([]);
+  const alerts = new AlertBook(destinations);
+  const alertChanges = alerts.restore(store);
+  budgets.recent.begin(nowMs);
+  if (alerts.isUsed)
+    budgets.onCharged = (account, atMs) => noteCharged(alerts, budgets, account, atMs);
   const writer = new Writer(
     {
       store,
@@ -270,6 +277,7 @@ export function startDaemon(
     ...noted.changes,
     ...budgetChanges,
     ...raiseChanges,
+    ...alertChanges,
     ...incomplete.map(budgetChange),
   ]);
   void removeSpends(state, loads ? loadedAccounts(state) : [])

@@ -131,8 +131,8 @@ export const durabilityMutants: readonly Mutant[] = [
   {
     name: "window claims the batch that is still open",
     file: "limiterd/lifecycle/snapshot.js",
-    find: "const changes = windowChanges(dirty, lsn);",
-    put: "const changes = windowChanges(dirty, lsn + 1);",
+    find: "const changes = windowChanges(state, dirty, { lsn, nowMs });",
+    put: "const changes = windowChanges(state, dirty, { lsn: lsn + 1, nowMs });",
     often: false,
   },
   {
@@ -281,5 +281,19 @@ export const durabilityMutants: readonly Mutant[] = [
     find: "offersOlder ? this.#offeredVersion - 1 : this.#versions.newest",
     put: "this.#versions.newest",
     often: true,
+  },
+  {
+    name: "a webhook twice: a crossing isn't marked",
+    file: "limiterd/alerts/alert-book.js",
+    find: "threshold <= mark.at || !isReached(usageRatio, threshold)",
+    put: "!isReached(usageRatio, threshold)",
+    often: true,
+  },
+  {
+    name: "a webhook twice: the mark isn't stored",
+    file: "limiterd/alerts/alert-book.js",
+    find: "value: [mark.startMs, mark.endMs, mark.at, mark.forecast],",
+    put: "value: [mark.startMs, mark.endMs, 0, mark.forecast],",
+    often: false,
   },
 ];

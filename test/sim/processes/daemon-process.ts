@@ -46,6 +46,8 @@ export class DaemonProcess {
   #state: DaemonState | null = null;
   #timers: Timers | null = null;
   #listening = false;
+  /** The ids of alerts whose delivery is on the disk. */
+  readonly #delivered = new Set<string>();
   #stopping = false;
 
   constructor(options: DaemonOptions) {
@@ -102,6 +104,24 @@ export class DaemonProcess {
     });
   }
 
+  /**
+   * Takes an alert as a proxy does and, often, reports that it was delivered: then it never comes
+   * again. A clock that is set back to an earlier period may bring its alerts again.
+   */
+  #deliverAlert(state: DaemonState): void {
+    const { world, witness, nowMs } = this.#options;
+    const { alert } = state.alerts.take("hook", nowMs());
+    if (alert === null) return;
+    world.count("alert handed out");
+    if (this.#delivered.has(alert.id) && !witness.clockStepped)
+      world.fail(`the alert ${alert.id} of ${alert.subject} was delivered and comes again`);
+    if (world.random.chance(0.1)) return;
+    const report = { destination: "hook", id: alert.id, reason: null };
+    void state.writer.write(state.alerts.report(report, nowMs())).then(() => {
+      this.#delivered.add(alert.id);
+    });
+  }
+
   /** SIGTERM. */
   stop(): void {
     const { world, disk } = this.#options;
@@ -129,6 +149,7 @@ export class DaemonProcess {
       : null;
     if (wrong !== null) world.fail(`after a start ${wrong}`);
     this.#timers = this.#startTimers(state);
+    world.every(500, this.process, () => this.#deliverAlert(state));
     this.#listening = true;
     world.trace("daemon listens");
   }
@@ -146,7 +167,7 @@ export class DaemonProcess {
       quotaTemplatesEntitled: true,
       tokenWeights: null,
       budgetsEnabled: true,
-      alerts: [],
+      alerts: [{ id: "hook", at: [0.02, 0.1, 0.5, 1], forecast: true, rateLimits: true }],
       unpriced: "allow" as const,
       enqueuedCaps: [],
       inertReason: () => null,
