@@ -50,6 +50,7 @@ import { LearnedRefusals } from "./routing/learned-refusals.js";
 import { createModelCatalog } from "./routing/model-catalog.js";
 import { createModelSizes } from "./routing/model-sizes.js";
 import { createTargetOrder } from "./routing/order-targets.js";
+import { futureProblem } from "./routing/price-file.js";
 import { loadPriceList } from "./routing/price-list.js";
 import { createPriceTable, needsPriceList, type PriceTable } from "./routing/price-table.js";
 import { createRecordedModels } from "./routing/recorded-models.js";
@@ -119,6 +120,9 @@ export async function createGateway({
     createPriceTable(config, { list: priceList, nowMs });
   const prices = pricesAt(Date.now);
   logUnpriced(config, unpricedModels(config, prices), log);
+  const { from = "", file } = priceList?.source ?? {};
+  const listProblem = file === undefined ? null : futureProblem(file.date, Date.now());
+  if (listProblem !== null) log.warn({ file: from }, `the price list ${listProblem}`);
   const sessions = new OpenSessions();
   const recordedModels = createRecordedModels(config, { models, nowMs: Date.now });
   const parts = { limiter, sessions, capacity, recordedModels, targetHealth };

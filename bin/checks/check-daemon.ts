@@ -98,6 +98,16 @@ export function checkConfiguredPrices(
   ];
 }
 
+/** `unpriced`: the models without a price that only managed keys name. */
+export function checkKeyPrices(
+  unpriced: readonly string[],
+  hasBudgets: boolean,
+): readonly Finding[] {
+  if (unpriced.length === 0) return [];
+  const text = `managed keys name models without one: ${namesOf(unpriced)}`;
+  return [hasBudgets ? warning("prices", `${text}; no budget counts them`) : ok("prices", text)];
+}
+
 const clockOffMaxMs = 5_000;
 
 /** `offsetsMs`: how far this host's clock is ahead of each provider's. */

@@ -1,7 +1,12 @@
 /** `sluice doctor`: finds problems before users notice them, and changes nothing. */
 import type { Command } from "commander";
+import { futureProblem } from "../../proxy/routing/price-file.js";
 import { loadPriceList } from "../../proxy/routing/price-list.js";
-import { createPriceTable, needsPriceList } from "../../proxy/routing/price-table.js";
+import {
+  createPriceTable,
+  needsPriceList,
+  type PriceTable,
+} from "../../proxy/routing/price-table.js";
 import { unpricedModels } from "../../proxy/routing/unpriced-notice.js";
 import { isObject } from "../../shared/checked.js";
 import type { Config } from "../../shared/config/config.js";
@@ -13,6 +18,7 @@ import {
   checkClock,
   checkConfiguredPrices,
   checkDaemon,
+  checkKeyPrices,
   checkPrices,
   checkProxy,
 } from "../checks/check-daemon.js";
@@ -24,6 +30,7 @@ import { type HostFacts, readHostFacts } from "../checks/host-facts.js";
 import { likelyMistakes } from "../checks/likely-mistakes.js";
 import { judgeProvider } from "../checks/provider-check.js";
 import { secretFilesOf } from "../checks/secret-files-of.js";
+import { listKeys } from "../keys/list-keys.js";
 import { CommandFailure } from "../session/command-failure.js";
 import { type CommandFlags, jsonOption } from "../session/command-flags.js";
 import { readConfiguration } from "../session/configuration.js";
@@ -31,7 +38,7 @@ import { answered } from "../session/daemon-answer.js";
 import { exitCodes } from "../session/exit-code.js";
 import type { Session } from "../session/terminal.js";
 import { unreadableFiles } from "../session/unreadable-files.js";
-import { withDaemon } from "../session/with-daemon.js";
+import { type AdminClient, withDaemon } from "../session/with-daemon.js";
 import { writeNewFile } from "../session/write-new-file.js";
 import { localUrl } from "../text/http-url.js";
 
@@ -92,14 +99,41 @@ function checkConfiguration(config: Config, warnings: readonly string[]): readon
   return [ok("configuration", file), ...warned.map((text) => warning("configuration", text))];
 }
 
+async function loadPrices(config: Config, nowMs: () => number): Promise<PriceTable> {
+  const list = needsPriceList(config) ? await loadPriceList(config.priceListFile) : null;
+  return createPriceTable(config, { list, nowMs });
+}
+
 async function checkListedPrices(config: Config, nowMs: () => number): Promise<readonly Finding[]> {
   try {
-    const list = needsPriceList(config) ? await loadPriceList(config.priceListFile) : null;
-    const unpriced = unpricedModels(config, createPriceTable(config, { list, nowMs }));
-    return checkConfiguredPrices(unpriced, config.budgets.budgets.length > 0);
+    const prices = await loadPrices(config, nowMs);
+    const { file, from = "" } = prices.listed ?? {};
+    const problem = file === undefined ? null : futureProblem(file.date, nowMs());
+    const unpriced = unpricedModels(config, prices);
+    return [
+      ...(problem === null ? [] : [warning("prices", `${from} ${problem}`)]),
+      ...checkConfiguredPrices(unpriced, config.budgets.budgets.length > 0),
+    ];
   } catch (error) {
     return [failed("prices", (error as Error).message)];
   }
+}
+
+/** The models that managed keys name and the configuration doesn't. */
+async function checkPricesOfKeys(
+  config: Config,
+  client: AdminClient,
+  nowMs: () => number,
+): Promise<readonly Finding[]> {
+  const names = (await listKeys(client)).flatMap(({ models }) =>
+    Array.isArray(models) ? models.map(String) : [],
+  );
+  // A list that can't be read is reported already.
+  const prices = await loadPrices(config, nowMs).catch(() => null);
+  if (prices === null) return [];
+  const configured = new Set(unpricedModels(config, prices));
+  const unpriced = unpricedModels(config, prices, names).filter((name) => !configured.has(name));
+  return checkKeyPrices(unpriced, config.budgets.budgets.length > 0);
 }
 
 async function checkServices(
@@ -127,6 +161,7 @@ async function checkServices(
       });
       if (summary.ok && isObject(summary.body))
         append(findings, checkPrices(summary.body["groups"]));
+      if (config !== null) append(findings, await checkPricesOfKeys(config, client, session.nowMs));
     });
   } catch (error) {
     if (!(error instanceof CommandFailure)) throw error;

@@ -15,7 +15,7 @@ import {
   usdPerMillionMax,
 } from "../../shared/domain/price.js";
 import { isPrintable } from "../../shared/domain/target-name.js";
-import { dayMs, parseDay } from "../../shared/time.js";
+import { dayMs, dayOf, parseDay } from "../../shared/time.js";
 
 /** A price as the file has it: without the fields that are empty. */
 export type FiledPrice = Pick<Price, "rates"> &
@@ -287,6 +287,13 @@ function renamed(
 }
 
 /** The price of a model by its id, or of the model that the id is a dated snapshot of. */
+/** Why a list from the future is a mistake; null for any other. */
+export function futureProblem(date: string, nowMs: number): string | null {
+  return date > dayOf(nowMs + dayMs)
+    ? `is of ${date}, which is in the future: it would stay in force until then`
+    : null;
+}
+
 export function filedPrice(
   { providers }: PriceFile,
   { providerId, model }: { readonly providerId: string; readonly model: string },

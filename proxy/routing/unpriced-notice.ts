@@ -10,11 +10,13 @@ import type { PriceTable } from "./price-table.js";
 
 /**
  * The models that the configuration names and that have no price, by their qualified ids: in model
- * lists, aliases and targets of virtual models. Models of a simulator cost nothing.
+ * lists, aliases and targets of virtual models; and those of `qualified`, names with a provider's,
+ * such as the models of managed keys. Models of a simulator cost nothing.
  */
 export function unpricedModels(
   { providers, aliases, virtualModels }: Pick<Config, "providers" | "aliases" | "virtualModels">,
   { priceOf }: Pick<PriceTable, "priceOf">,
+  qualified: readonly string[] = [],
 ): readonly string[] {
   const billing = providers.filter(({ type }) => type !== "simulator");
   const listed = billing.flatMap(({ name, models }) =>
@@ -23,7 +25,13 @@ export function unpricedModels(
   const aliased = aliases.flatMap(({ to }) =>
     to.kind === "target" && to.model !== null ? [{ provider: to.provider, model: to.model }] : [],
   );
-  const named = [...listed, ...aliased, ...virtualModels.flatMap(({ targets }) => targets)];
+  const further = qualified.flatMap((text): Target[] => {
+    const slash = text.indexOf("/");
+    const found = billing.find(({ name }) => name.toLowerCase() === text.slice(0, slash));
+    return found === undefined ? [] : [{ provider: found.name, model: text.slice(slash + 1) }];
+  });
+  const ofVirtual = virtualModels.flatMap(({ targets }) => targets);
+  const named = [...listed, ...aliased, ...ofVirtual, ...further];
   const names = new Set(billing.map(({ name }) => name));
   const unpriced = named.filter(
     (target) =>

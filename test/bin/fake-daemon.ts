@@ -283,8 +283,9 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
       const page = op === "usage.export" ? options.usagePage : options.followedPage;
       return { kind: "answer", body: page?.(body as Readonly<Record<string, unknown>>) ?? null };
     }
-    case "keys.issue":
     case "keys.list":
+      return { kind: "answer", body: options.explanation ?? { keys: [], next: null } };
+    case "keys.issue":
     case "keys.rotate":
     case "keys.deactivate":
     case "keys.delete":

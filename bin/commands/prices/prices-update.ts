@@ -18,6 +18,7 @@ import {
   checkPriceFile,
   comparePriceFiles,
   emptyPriceFile,
+  futureProblem,
   type PriceFile,
   type PriceFileDifference,
   priceFileBytesMax,
@@ -26,7 +27,7 @@ import { createPriceList, packageName, readPriceFile } from "../../../proxy/rout
 import { isPrivateAddress, parseIpAddress } from "../../../shared/config/ip-network.js";
 import { isLoopback } from "../../../shared/config/open-gateway.js";
 import { systemReason } from "../../../shared/text/system-reason.js";
-import { dayMs, dayOf } from "../../../shared/time.js";
+import { dayOf } from "../../../shared/time.js";
 import { CommandFailure, usageFailure } from "../../session/command-failure.js";
 import type { CommandFlags } from "../../session/command-flags.js";
 import { requireConfiguration } from "../../session/configuration.js";
@@ -72,11 +73,8 @@ async function updatePrices(session: Session, source: string, flags: UpdateFlags
   const next = await readSource(session, source).catch((error: unknown) => {
     throw failed(`${source}: ${reasonOf(error)}`);
   });
-  const tomorrow = dayOf(session.nowMs() + dayMs);
-  if (next.date > tomorrow)
-    throw failed(
-      `${source} is of ${next.date}, which is in the future: it would stay in force until then`,
-    );
+  const problem = futureProblem(next.date, session.nowMs());
+  if (problem !== null) throw failed(`${source} ${problem}`);
   if (next.date < shipped.file.date)
     throw failed(
       `${source} is of ${next.date}: the built-in list of ${shipped.file.date} is newer and stays in force`,

@@ -7,7 +7,11 @@ import { readFileSync } from "node:fs";
 import { type MatchLogic, waitForUpdate } from "@pydantic/genai-prices";
 import fc from "fast-check";
 import t from "tap";
-import { checkPriceFile, parsePriceFile } from "../../../proxy/routing/price-file.js";
+import {
+  checkPriceFile,
+  futureProblem,
+  parsePriceFile,
+} from "../../../proxy/routing/price-file.js";
 import { loadPriceList } from "../../../proxy/routing/price-list.js";
 
 const list = await loadPriceList(null);
@@ -170,3 +174,13 @@ t.test("no amount that isn't one is accepted, wherever it is", async (t) => {
   ] as const)
     t.throws(() => checkPriceFile(file), { message });
 });
+
+t.test(
+  "a list of the day after tomorrow is a mistake; one of tomorrow is another zone's",
+  async (t) => {
+    const atMs = Date.parse("2026-11-29T23:00:00Z");
+    for (const date of ["2020-01-01", "2026-11-29", "2026-11-30"])
+      t.equal(futureProblem(date, atMs), null, date);
+    t.match(futureProblem("2026-12-01", atMs), /^is of 2026-12-01, which is in the future/);
+  },
+);

@@ -32,4 +32,6 @@ virtual_models:
     "local/aliased",
     "local/target",
   ]);
+  const ofKeys = ["local/keyed", "local/priced", "local/family-*", "demo/new", "keyed", "x/keyed"];
+  t.equal(unpricedModels(config, prices, ofKeys).at(-1), "local/keyed", "and those of keys");
 });
