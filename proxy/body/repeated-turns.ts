@@ -89,7 +89,7 @@ interface Compared {
 function repetition({ turns, timesMax, ...how }: Compared): RepeatedTurns | null {
   let times = 1;
   let length = 0;
-  for (let cycle = 1; cycle <= turnsInCycleMax; cycle++) {
+  for (let cycle = 1; cycle <= turnsInCycleMax && times < timesMax; cycle++) {
     let same = 0;
     const most = cycle * (timesMax - 1);
     while (same < most && isSameTurn(turns.at(same), turns.at(same + cycle), how)) same++;
