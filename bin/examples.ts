@@ -9,7 +9,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   up: ["sluice up", "sluice up --port 9000 --verbose"],
   limits: ["sluice limits list", "sluice limits set /team --rpm 100 --concurrent 8"],
-  "limits list": ["sluice limits list --path /team/app", "sluice limits list --children 5 --watch"],
+  "limits list": ["sluice limits list --path /team/app", "sluice limits list --sort used"],
   "limits set": [
     "sluice limits set /team --rpm 100 --tpm 50000 --concurrent 8",
     "sluice limits set openai --scope provider --period-seconds 300 --requests 1000",
@@ -71,6 +71,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   status: ["sluice status", "sluice status --url https://gateway.example"],
   top: ["sluice top"],
   tail: ["sluice tail --path /team --slow 5s", "sluice tail --refused --json"],
+  tenant: ["sluice tenant /customers/acme", "sluice tenant /customers/acme --month"],
   "in-flight": ["sluice in-flight --older 10m"],
   reload: ["sluice reload"],
   backup: [

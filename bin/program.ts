@@ -24,6 +24,7 @@ import { addStatus } from "./commands/status.js";
 import { addBackup } from "./commands/store/backup.js";
 import { addRestore } from "./commands/store/restore-command.js";
 import { addVerifyStore } from "./commands/store/verify-command.js";
+import { addTenant } from "./commands/tenant.js";
 import { addUp } from "./commands/up.js";
 import { addUsage } from "./commands/usage/usage.js";
 import { addExamples } from "./examples.js";
@@ -91,6 +92,7 @@ export function createProgram(session: Session): Command {
   addReconcile(program, session);
   addStatus(program, session);
   addTop(program, session);
+  addTenant(program, session);
   addInFlight(program, session);
   addTail(program, session);
   addProviders(program, session);

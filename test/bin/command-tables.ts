@@ -17,7 +17,17 @@ const sections = {
   limits_commands: ["limits"],
   budgets_commands: ["budgets"],
   keys_commands: ["keys", "jwts"],
-  live_commands: ["explain", "status", "top", "in-flight", "tail", "providers", "alerts", "prices"],
+  live_commands: [
+    "explain",
+    "status",
+    "top",
+    "tenant",
+    "in-flight",
+    "tail",
+    "providers",
+    "alerts",
+    "prices",
+  ],
   usage_commands: ["usage", "reconcile"],
   store_commands: ["backup", "restore", "verify-store"],
 };

@@ -95,6 +95,16 @@ async function withChildren<S extends string>(
   return { ...list, items, otherHosts };
 }
 
+/** The rules or budgets that apply to a caller with this path; of templates, its own child. */
+export async function limitsOnPath<S extends string>(
+  client: AdminClient,
+  kind: LimitKind<S>,
+  path: string,
+): Promise<LimitList> {
+  const all = filterLimits(await listLimits(client, kind), { scope: null, path });
+  return onPath(client, kind, all, path);
+}
+
 /** Each template with the counts of the child that the path is in. */
 async function onPath<S extends string>(
   client: AdminClient,

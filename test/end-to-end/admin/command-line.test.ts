@@ -247,6 +247,7 @@ const withJson: Readonly<Record<string, readonly string[]>> = {
   reconcile: ["--provider", "simulator", "--bill", "bill.csv"],
   status: [],
   top: [],
+  tenant: ["/refused"],
   "in-flight": [],
   tail: [],
   "providers list": [],
@@ -401,6 +402,33 @@ t.test("children of templates are listed below them, again and again", async (t)
     exitCode: 2,
     err: /--sort must be name or used, not "size"/,
   });
+});
+
+t.test("a tenant is on one screen", async (t) => {
+  await run(["limits", "set", "/tenants", "--rpd", "1", "--per-child", ...here], { env });
+  await run(["budgets", "set", "/tenants", "--daily", "5", "--per-child", ...here], { env });
+  await run(["keys", "issue", "--path", "/tenants/acme/app", "--name", "acme app", ...here], {
+    env,
+  });
+  for (const model of ["openai/sim-fast", "openai/sim-fast", "openai/none"])
+    await chatOn("/tenants/acme/app", model);
+  for (const where of [here, ["--url", url]]) {
+    const { out, exitCode } = await run(["tenant", "/tenants/acme", ...where], { env });
+    t.equal(exitCode, 0);
+    for (const line of [
+      /^\/tenants\/acme, \d{4}-\d\d-\d\d to \d{4}-\d\d-\d\d \(UTC\): \d+ requests?, \d+ tokens, \$0\.\d\d$/m,
+      /^MODEL +REQUESTS.*\n.*sim-fast/m,
+      /^BUDGETS\n.*\n.*\/tenants\/acme \(child of \/tenants\) +daily/m,
+      /^LIMITS\n[^]*\/tenants\/acme \(child of \/tenants\) +day +1\/1/m,
+      /^KEYS\n[^]*acme app +\/tenants\/acme\/app/m,
+      /^LAST REFUSALS\n.*\n.*\/tenants\/acme\/app .*day/m,
+    ])
+      t.match(out, line);
+    t.notMatch(out, /\/refused/);
+  }
+  const { out } = await run(["tenant", "/tenants/nobody", ...here], { env });
+  t.match(out, /LAST FAILURES\nnone/);
+  t.match(await run(["tenant", "/a/../b", ...here], { env }), { exitCode: 2 });
 });
 
 t.test("a key is issued with a budget for its path", async (t) => {

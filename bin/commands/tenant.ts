@@ -1,0 +1,176 @@
+/**
+ * `sluice tenant PATH`: what an operator asks about one tenant, on one screen: its usage and spend,
+ * the limits and budgets that it meets with what it has used of them, its keys, and what was
+ * refused or failed last.
+ */
+import type { Command } from "commander";
+import { isObject } from "../../shared/checked.js";
+import { isPathWithin } from "../../shared/domain/user-path.js";
+import type { DaemonAnswer } from "../../shared/wire/daemon-client.js";
+import { renderKeys } from "../keys/key-table.js";
+import { type ListedKey, listKeys } from "../keys/list-keys.js";
+import { renderBudgets } from "../limits/budget-table.js";
+import { budgetKind, type LimitKind, ruleKind } from "../limits/limit-kind.js";
+import type { LimitList, Listed } from "../limits/list-limits.js";
+import { renderRules } from "../limits/rule-table.js";
+import { usageFailure } from "../session/command-failure.js";
+import { type CommandFlags, jsonOption, pathFromFlag } from "../session/command-flags.js";
+import { answered, unreadableAnswer } from "../session/daemon-answer.js";
+import type { Session } from "../session/terminal.js";
+import { type AdminClient, withDaemon } from "../session/with-daemon.js";
+import { formatCount, formatUsd, withCurrency } from "../text/number-text.js";
+import { type Column, renderTable } from "../text/table.js";
+import { readSummary } from "../usage/read-summary.js";
+import { renderGroups } from "../usage/usage-table.js";
+import { type WindowFlags, windowFromFlags } from "../usage/window-flags.js";
+import { limitsOnPath } from "./limits/run-limits.js";
+
+type TenantFlags = CommandFlags & Pick<WindowFlags, "days" | "month">;
+
+/** The refusals and failures that are shown, the newest. */
+const eventsMax = 5;
+
+/** Adds `tenant` to the program. */
+export function addTenant(program: Command, session: Session): void {
+  program
+    .command("tenant")
+    .description("show one tenant: usage, limits, budgets, keys, the last refusals and failures")
+    .argument("<path>", "its user path, such as /customers/acme")
+    .option("--days <n>", "usage of the last n days, at most 365 (default: 30)")
+    .option("--month [month]", "of a calendar month such as 2026-02 (default: the current one)")
+    .addOption(jsonOption("print one object with the answers of the admin API"))
+    .action((path: string, _options, command: Command) =>
+      showTenant(session, path, command.optsWithGlobals<TenantFlags>()),
+    );
+}
+
+async function showTenant(session: Session, given: string, flags: TenantFlags): Promise<void> {
+  const path = pathFromFlag(given);
+  const window = windowFromFlags(flags, session.nowMs());
+  if (!path.ok || !window.ok)
+    throw usageFailure([...(path.ok ? [] : path.problems), ...(window.ok ? [] : window.problems)]);
+  const { startDate, endDate } = window.value;
+  const tenant = await withDaemon(session, flags, (client) =>
+    readTenant(client, { path: path.value, startDate, endDate }),
+  );
+  const { terminal } = session;
+  if (flags.json === true) return terminal.out(JSON.stringify(tenant));
+  terminal.out(render(tenant, { path: path.value, startDate, endDate }));
+}
+
+interface Asked {
+  readonly path: string;
+  readonly startDate: string;
+  readonly endDate: string;
+}
+
+interface Tenant {
+  /** As GET /admin/usage/summary by model; null if usage isn't tracked. */
+  readonly usage: unknown;
+  readonly rate_limits: readonly Listed[];
+  readonly budgets: readonly Listed[];
+  readonly keys: readonly ListedKey[];
+  readonly refusals: readonly Listed[];
+  readonly failures: readonly Listed[];
+  /** Null if neither rules nor budgets are on. */
+  readonly server_time: string | null;
+}
+
+async function readTenant(
+  client: AdminClient,
+  { path, startDate, endDate }: Asked,
+): Promise<Tenant> {
+  const window = { user_path: path, start_date: startDate, end_date: endDate, by: "model" };
+  const usage = bodyIfOn(await client.call("usage.summary", window));
+  const rules = await limitsIfOn(client, ruleKind, path);
+  const budgets = await limitsIfOn(client, budgetKind, path);
+  const isOf = ({ user_path: own }: Listed): boolean =>
+    typeof own === "string" && isPathWithin(own, path);
+  const refusals = itemsOf(await client.call("refusals.list", { search: path }), "refusals");
+  const failures: Listed[] = [];
+  for (const status of ["5xx", "4xx"]) {
+    const query = { user_path: path, status, limit: eventsMax };
+    failures.push(...itemsOf(await client.call("usage.records", query), "records"));
+  }
+  return {
+    usage,
+    rate_limits: rules?.items ?? [],
+    budgets: budgets?.items ?? [],
+    keys: (await listKeys(client)).filter(isOf),
+    refusals: refusals.filter(isOf).slice(0, eventsMax),
+    failures: failures
+      .sort((a, b) => (String(a["time"]) < String(b["time"]) ? 1 : -1))
+      .slice(0, eventsMax),
+    server_time: rules?.serverTime ?? budgets?.serverTime ?? null,
+  };
+}
+
+/** The body; null if the configuration has switched the feature off. */
+function bodyIfOn(answer: DaemonAnswer): unknown {
+  const isOff = !answer.ok && answer.failure.code === "feature_unavailable";
+  return isOff ? null : answered(answer);
+}
+
+function itemsOf(answer: DaemonAnswer, name: string): readonly Listed[] {
+  const body = bodyIfOn(answer);
+  if (body === null) return [];
+  const { [name]: items } = isObject(body) ? body : {};
+  if (!Array.isArray(items) || !items.every(isObject)) throw unreadableAnswer(`list of ${name}`);
+  return items;
+}
+
+async function limitsIfOn<S extends string>(
+  client: AdminClient,
+  kind: LimitKind<S>,
+  path: string,
+): Promise<LimitList | null> {
+  const isOff = bodyIfOn(await client.call(kind.list, { limit: 1 })) === null;
+  return isOff ? null : limitsOnPath(client, kind, path);
+}
+
+function render(tenant: Tenant, { path, startDate, endDate }: Asked): string {
+  const { usage, rate_limits, budgets, keys, refusals, failures, server_time } = tenant;
+  const serverTime = server_time ?? "";
+  const part = (title: string, text: string): string => `${title}\n${text}`;
+  const summary = usage === null ? null : readSummary(usage);
+  return [
+    summary === null
+      ? part(path, "usage isn't tracked")
+      : part(
+          `${path}, ${startDate} to ${endDate} (UTC): ${formatCount(summary.usage.total_requests)} requests, ${formatCount(summary.usage.total_tokens)} tokens, ${formatUsd(summary.usage.total_cost, 2)}`,
+          summary.groups.length === 0 ? "no requests" : renderGroups(summary.groups, "model", path),
+        ),
+    part("BUDGETS", renderBudgets({ items: budgets, serverTime })),
+    part("LIMITS", renderRules({ items: rate_limits, serverTime })),
+    part("KEYS", renderKeys(keys)),
+    part("LAST REFUSALS", eventTable(refusals, refusalColumns)),
+    part("LAST FAILURES", eventTable(failures, failureColumns)),
+  ].join("\n\n");
+}
+
+function eventTable(events: readonly Listed[], columns: readonly Column<Listed>[]): string {
+  return events.length === 0 ? "none" : renderTable(columns, events);
+}
+
+const column = (title: string, field: string): Column<Listed> => ({
+  title,
+  align: "left",
+  text: (item) => String(item[field] ?? "-"),
+});
+
+const refusalColumns: readonly Column<Listed>[] = [
+  column("AT", "refused_at"),
+  column("PATH", "user_path"),
+  column("MODEL", "model"),
+  column("REQUEST", "request_id"),
+  { title: "WHY", align: "left", text: ({ message }) => withCurrency(String(message ?? "-")) },
+];
+
+const failureColumns: readonly Column<Listed>[] = [
+  column("AT", "time"),
+  column("PATH", "user_path"),
+  column("STATUS", "status"),
+  column("PROVIDER", "provider"),
+  column("MODEL", "model"),
+  column("REQUEST", "request_id"),
+];
