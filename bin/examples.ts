@@ -33,6 +33,9 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "sluice budgets set /team/app --daily 1 --monthly 20",
     "sluice budgets set research --scope label --weekly 250",
   ],
+  "budgets raise": [
+    "sluice budgets raise /team --period daily --amount 50 --for 2h --reason launch",
+  ],
   "budgets delete": ["sluice budgets delete /team/app --period daily"],
   "budgets revert": ["sluice budgets revert /team/app --period daily"],
   "budgets reset": ["sluice budgets reset /team --period daily"],

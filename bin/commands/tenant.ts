@@ -6,6 +6,7 @@
 import type { Command } from "commander";
 import { isObject } from "../../shared/checked.js";
 import { isPathWithin } from "../../shared/domain/user-path.js";
+import { append } from "../../shared/long-lists.js";
 import type { DaemonAnswer } from "../../shared/wire/daemon-client.js";
 import { renderKeys } from "../keys/key-table.js";
 import { type ListedKey, listKeys } from "../keys/list-keys.js";
@@ -90,7 +91,7 @@ async function readTenant(
   const failures: Listed[] = [];
   for (const status of ["5xx", "4xx"]) {
     const query = { user_path: path, status, limit: eventsMax };
-    failures.push(...itemsOf(await client.call("usage.records", query), "records"));
+    append(failures, itemsOf(await client.call("usage.records", query), "records"));
   }
   return {
     usage,

@@ -220,6 +220,7 @@ for (const [from, where] of [
 const withJson: Readonly<Record<string, readonly string[]>> = {
   "limits list": ["--children"],
   "limits set": ["/json", "--rpm", "5"],
+  "limits raise": ["/json", "--rpm", "9", "--for", "1h", "--reason", "r"],
   "limits reset": ["/json", "--period", "minute"],
   "limits revert": ["/json", "--period", "minute"],
   "limits test": ["/team", "--rpm", "5"],
@@ -236,6 +237,7 @@ const withJson: Readonly<Record<string, readonly string[]>> = {
   "jwts allow": ["--jti", "j", "--issuer", "https://i.example"],
   "budgets list": ["--children"],
   "budgets set": ["/json", "--daily", "5"],
+  "budgets raise": ["/json", "--period", "daily", "--amount", "9", "--for", "1h", "--reason", "r"],
   "budgets reset": ["/json", "--period", "daily"],
   "budgets revert": ["/json", "--period", "daily"],
   "budgets delete": ["/json", "--period", "daily"],
@@ -249,6 +251,7 @@ const withJson: Readonly<Record<string, readonly string[]>> = {
   top: [],
   tenant: ["/refused"],
   "in-flight": [],
+  "alerts test": [],
   tail: [],
   "providers list": [],
   "providers check": [],
@@ -416,8 +419,7 @@ t.test("a tenant is on one screen", async (t) => {
     const { out, exitCode } = await run(["tenant", "/tenants/acme", ...where], { env });
     t.equal(exitCode, 0);
     for (const line of [
-      /^\/tenants\/acme, \d{4}-\d\d-\d\d to \d{4}-\d\d-\d\d \(UTC\): \d+ requests?, \d+ tokens, \$0\.\d\d$/m,
-      /^MODEL +REQUESTS.*\n.*sim-fast/m,
+      /^\/tenants\/acme, .* \(UTC\): \d+ requests, \d+ tokens, \$\d/,
       /^BUDGETS\n.*\n.*\/tenants\/acme \(child of \/tenants\) +daily/m,
       /^LIMITS\n[^]*\/tenants\/acme \(child of \/tenants\) +day +1\/1/m,
       /^KEYS\n[^]*acme app +\/tenants\/acme\/app/m,
