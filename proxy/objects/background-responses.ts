@@ -146,15 +146,28 @@ async function lookAt(gateway: Looking, pending: PendingResponseName): Promise<v
   if (end !== null) await settle(gateway, pending, end);
 }
 
-/** Polls the responses that are due. Never rejects. */
+async function lookAtEach(
+  gateway: Looking,
+  each: readonly PendingResponseName[],
+  isStopped: () => boolean,
+): Promise<void> {
+  for (const pending of each) {
+    if (isStopped()) return;
+    await lookAt(gateway, pending);
+  }
+}
+
+/** Polls the responses and batches that are due. Never rejects. */
 async function lookAtDue(gateway: Looking, isStopped: () => boolean): Promise<void> {
   for (;;) {
     const asked = await gateway.limiter.call("responses.due", {});
     const due = asked.ok ? readPendingResponses(asked.body) : [];
-    for (const pending of due) {
-      if (isStopped()) return;
-      await lookAt(gateway, pending);
-    }
+    // Results of batches are long: responses don't wait for them.
+    const batches = due.filter(({ isBatch }) => isBatch);
+    const responses = due.filter(({ isBatch }) => !isBatch);
+    void lookAtEach(gateway, batches, isStopped);
+    await lookAtEach(gateway, responses, isStopped);
+    if (isStopped()) return;
     if (due.length < dueResponsesMax) return;
   }
 }
