@@ -39,6 +39,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "budgets delete": ["sluice budgets delete /team/app --period daily"],
   "budgets revert": ["sluice budgets revert /team/app --period daily"],
   "budgets reset": ["sluice budgets reset /team --period daily"],
+  "budgets forecast": ["sluice budgets forecast --check"],
   "budgets settings": ["sluice budgets settings --monthly-reset-day 15"],
   keys: ["sluice keys issue --path /team/app --name CI", "sluice keys list"],
   "keys issue": [

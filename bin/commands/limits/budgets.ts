@@ -10,6 +10,7 @@ import { budgetKind } from "../../limits/limit-kind.js";
 import { jsonOption } from "../../session/command-flags.js";
 import type { Session } from "../../session/terminal.js";
 import { type AnchorFlags, showOrSetAnchors } from "./budget-anchors.js";
+import { checkForecasts, type ForecastFlags } from "./budget-forecast.js";
 import { addLimitCommands, type LimitCommandTexts } from "./limit-commands.js";
 
 const texts: LimitCommandTexts = {
@@ -42,6 +43,15 @@ export function addBudgets(program: Command, session: Session): void {
     .command("budgets")
     .description("list, set, raise, delete and reset budgets in the running daemon");
   addLimitCommands(budgets, budgetKind, texts, session);
+
+  budgets
+    .command("forecast")
+    .description("say how wrong forecasts of past periods were, by this host's records")
+    .option("--check", "compare forecasts at several moments of each period with its real spend")
+    .addOption(jsonOption("print the figures as an object"))
+    .action((_options, command: Command) =>
+      checkForecasts(session, command.optsWithGlobals<ForecastFlags>()),
+    );
 
   const settings = budgets
     .command("settings")
