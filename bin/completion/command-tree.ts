@@ -102,7 +102,7 @@ type FlagWords = readonly [long: string, command: string, words: readonly string
 /** Flags with a fixed set of values, for commands whose names begin with `command`. */
 const flagWords: readonly FlagWords[] = [
   ["--scope", "limits", ["user_path", "provider", "model"]],
-  ["--scope", "budgets", ["user_path", "label"]],
+  ["--scope", "budgets", ["user_path", "label", "provider", "model"]],
   ["--period", "limits", ["minute", "hour", "day", "concurrent"]],
   ["--period", "budgets", ["hourly", "daily", "weekly", "monthly"]],
   ["--by", "usage", groupings],

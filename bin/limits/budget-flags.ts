@@ -14,7 +14,8 @@ import type { FlagForm } from "./limit-flags.js";
 
 export const budgetFlags: FlagForm<BudgetScope> = {
   grammar: budgetGrammar,
-  otherScopes: "for a label add --scope label",
+  otherScopes:
+    "for a label, a provider or a model add --scope label, --scope provider or --scope model",
   longFlags: [{ name: "amount", field: "amount", meaning: "US dollars per period" }],
   shortFlags: ["hourly", "daily", "weekly", "monthly", "quarterly", "yearly"].map((name) => ({
     name,

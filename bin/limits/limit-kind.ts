@@ -2,7 +2,11 @@
  * How the commands on rules differ from those on budgets: operations, labels, tables. What the
  * commands do is in `commands/limits/run-limits.ts`.
  */
-import { type BudgetScope, budgetPeriodLabel } from "../../shared/domain/budget.js";
+import {
+  type BudgetScope,
+  budgetPeriodLabel,
+  effectiveBudgetSubject,
+} from "../../shared/domain/budget.js";
 import { effectiveSubject, periodLabel, type Scope } from "../../shared/domain/rule.js";
 import type { ErrorCode } from "../../shared/error-code.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
@@ -61,7 +65,7 @@ export const ruleKind: LimitKind<Scope> = {
 export const budgetKind: LimitKind<BudgetScope> = {
   flags: budgetFlags,
   singular: "budget",
-  subjects: "user path or label",
+  subjects: "user path, label, provider or model",
   list: "budgets.list",
   items: "budgets",
   ops: {
@@ -73,7 +77,7 @@ export const budgetKind: LimitKind<BudgetScope> = {
     resetAll: "budgets.reset",
   },
   periodLabel: budgetPeriodLabel,
-  effectiveSubject: (_scope, subject) => subject,
+  effectiveSubject: effectiveBudgetSubject,
   notFound: "budget_not_found",
   render: renderBudgets,
   resetQuestion: "Reset what every budget has spent?",

@@ -4,6 +4,7 @@
  * from its records. Both are read in slices, so that no verdict reads the store.
  */
 import { windowsPerSlice } from "../../shared/bounds.js";
+import { budgetPath, budgetTargets } from "../../shared/domain/budget.js";
 import { addCost, emptySum } from "../../shared/domain/money.js";
 import { dayMs, dayOf } from "../../shared/time.js";
 import { type Change, StoreUnreadableError } from "../store/store.js";
@@ -42,7 +43,7 @@ function midnightFrom(ms: number): number {
 export function createSpentOnDays(usage: UsageLog, onDamaged: (error: Error) => void): SpentOnDays {
   return ({ budget, subject }, fromMs, toMs) => {
     // Its sums by model would have to be searched for.
-    if (budget.definition.models !== undefined) return null;
+    if (budgetTargets(budget.definition) !== null) return null;
     const days: string[] = [];
     for (let dayStartMs = midnightFrom(fromMs); dayStartMs <= toMs; dayStartMs += dayMs)
       days.push(dayOf(dayStartMs));
@@ -134,7 +135,8 @@ function isOver({ budgets }: BackfillPorts, { budget, generation }: Gap): boolea
 /** Adds the found spend to the accounts in memory. */
 async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before): Promise<void> {
   const { budget, fromMs, nowMs } = gap;
-  const { scope, subject } = budget.definition;
+  const { scope } = budget.definition;
+  const subject = budgetPath(budget.definition) ?? budget.definition.subject;
   const add = (child: string, { spent, requests }: FoundSpend, atMs: number): void => {
     if (isOver(ports, gap)) return;
     const account = budget.own ?? childOf(budget, child);
@@ -241,8 +243,8 @@ function childIn(
   userPath: string,
   labels: readonly string[],
 ): string | null {
-  const { scope, subject } = definition;
-  if (scope === "label") return labels.includes(subject) ? "" : null;
+  const subject = budgetPath(definition);
+  if (subject === null) return labels.includes(definition.subject) ? "" : null;
   if (own !== null && userPath === subject) return "";
   const prefix = subject === "/" ? "/" : `${subject}/`;
   if (!userPath.startsWith(prefix) || userPath.length === prefix.length)

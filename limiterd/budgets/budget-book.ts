@@ -11,6 +11,8 @@ import {
   type BudgetDefinition,
   type BudgetKey,
   budgetId,
+  budgetPath,
+  budgetTargets,
   compareBudgets,
 } from "../../shared/domain/budget.js";
 import { hasSamePeriods } from "../../shared/domain/budget-calendar.js";
@@ -379,7 +381,10 @@ export class BudgetIndex {
     user_path: new Map<string, readonly Budget[]>(),
     label: new Map<string, readonly Budget[]>(),
   };
-  /** The budgets on user paths that are for some models, by path. */
+  /**
+   * The budgets that are for some targets, by path: those on user paths that are for some models,
+   * and those on providers and models, which are for all paths.
+   */
   readonly #forModels = new Map<string, readonly Budget[]>();
   readonly #filters = new Map<Budget, ModelFilter>();
   readonly #providers: ModelNamings;
@@ -390,9 +395,10 @@ export class BudgetIndex {
   }
 
   add(budget: Budget): void {
-    const { subject, models } = budget.definition;
-    if (models !== undefined) this.#filters.set(budget, new ModelFilter(models, this.#providers));
+    const targets = budgetTargets(budget.definition);
+    if (targets !== null) this.#filters.set(budget, new ModelFilter(targets, this.#providers));
     const bySubject = this.#mapOf(budget);
+    const subject = subjectInIndex(budget);
     const budgets = [...(bySubject.get(subject) ?? noBudgets), budget];
     bySubject.set(
       subject,
@@ -402,17 +408,18 @@ export class BudgetIndex {
   }
 
   remove(budget: Budget): void {
-    const { subject, models } = budget.definition;
     const bySubject = this.#mapOf(budget);
+    const subject = subjectInIndex(budget);
     const others = bySubject.get(subject)!.filter((other) => other !== budget);
     if (others.length === 0) bySubject.delete(subject);
     else bySubject.set(subject, others);
-    if (models !== undefined) this.#filters.delete(budget);
+    if (budgetTargets(budget.definition) !== null) this.#filters.delete(budget);
     this.#size--;
   }
 
-  #mapOf({ definition: { scope, models } }: Budget): Map<string, readonly Budget[]> {
-    return models === undefined ? this.#bySubject[scope] : this.#forModels;
+  #mapOf({ definition }: Budget): Map<string, readonly Budget[]> {
+    if (budgetTargets(definition) !== null) return this.#forModels;
+    return definition.scope === "label" ? this.#bySubject.label : this.#bySubject.user_path;
   }
 
   filterOf(budget: Budget): ModelFilter | null {
@@ -462,6 +469,11 @@ export class BudgetIndex {
       end = next === -1 ? userPath.length : next;
     }
   }
+}
+
+/** The path or label under which a budget is found. */
+function subjectInIndex({ definition }: Budget): string {
+  return budgetPath(definition) ?? definition.subject;
 }
 
 /** The segment of a path that begins at `from`. */

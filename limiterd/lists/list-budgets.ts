@@ -11,6 +11,7 @@ import {
   budgetPeriodLabel,
   budgetScopes,
   compareBudgets,
+  effectiveBudgetSubject,
 } from "../../shared/domain/budget.js";
 import { calendarBody } from "../../shared/domain/budget-calendar.js";
 import { modelsField } from "../../shared/domain/limited-models.js";
@@ -154,7 +155,7 @@ function listedChild(
 function keyOf(after: string): BudgetKey {
   const [scope = "", subject = "", periodSeconds, models] = after.split("\n");
   return {
-    scope: scope === "label" ? "label" : "user_path",
+    scope: budgetScopes.find((known) => known === scope) ?? "user_path",
     subject,
     periodSeconds: Number(periodSeconds),
     models,
@@ -170,7 +171,7 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number): BudgetItem
   return {
     scope,
     subject,
-    effective_subject: subject,
+    effective_subject: effectiveBudgetSubject(scope, subject),
     ...(scope === "user_path" ? { user_path: subject } : {}),
     per_child: perChild,
     amount: amountUsd,
@@ -257,8 +258,12 @@ function met(
   nowMs: number,
 ): Account[] {
   if (!settings.budgetsEnabled) return [];
-  return [...book.copy(userPath, labels, nowMs), ...book.copyForModels(null, userPath, nowMs)].sort(
-    (a, b) => compareBudgets(a.budget.definition, b.budget.definition),
+  // Those on providers and models aren't the caller's own.
+  const ofPath = book
+    .copyForModels(null, userPath, nowMs)
+    .filter(({ budget }) => budget.definition.scope === "user_path");
+  return [...book.copy(userPath, labels, nowMs), ...ofPath].sort((a, b) =>
+    compareBudgets(a.budget.definition, b.budget.definition),
   );
 }
 

@@ -4,6 +4,7 @@
  */
 import { ModelFilter } from "../../shared/config/model-filter.js";
 import { type ModelNamings, modelSubjects } from "../../shared/config/model-name.js";
+import { modelPatterns } from "../../shared/domain/limited-models.js";
 import {
   compareRules,
   effectiveSubject,
@@ -48,7 +49,7 @@ export class RuleIndex {
   add(rule: Rule): void {
     const { models } = rule.definition;
     if (models !== undefined)
-      this.#filters.set(rule, new ModelFilter(models, this.#ports.providers));
+      this.#filters.set(rule, new ModelFilter(modelPatterns(models), this.#ports.providers));
     const bySubject = this.#ofScope(rule);
     for (const subject of this.subjectsOf(rule.definition)) {
       const others = bySubject.get(subject);

@@ -6,7 +6,7 @@
 import { isObject } from "../../shared/checked.js";
 import { ModelFilter } from "../../shared/config/model-filter.js";
 import { namingsOf } from "../../shared/config/model-name.js";
-import { parseLimitedModels } from "../../shared/domain/limited-models.js";
+import { modelPatterns, parseLimitedModels } from "../../shared/domain/limited-models.js";
 import { type Failure, invalid } from "../../shared/error-code.js";
 import { googleMethods } from "../../shared/operation.js";
 import { percentDecoded } from "../../shared/text/percent-decoded.js";
@@ -72,7 +72,9 @@ async function bansOn(
   const namings = namingsOf(config.providers);
   return (Array.isArray(banned) ? banned : []).flatMap((models: unknown) => {
     const parsed = parseLimitedModels(models, "models");
-    return parsed.ok && parsed.value !== undefined ? [new ModelFilter(parsed.value, namings)] : [];
+    return parsed.ok && parsed.value !== undefined
+      ? [new ModelFilter(modelPatterns(parsed.value), namings)]
+      : [];
   });
 }
 

@@ -85,7 +85,7 @@ export function createInertReason({
     }
     const isForTools = rule.models !== undefined && modelPatterns(rule.models).some(mayBeTool);
     if (rule.models !== undefined && !anyModel && !isForTools) {
-      const filter = new ModelFilter(rule.models, namings);
+      const filter = new ModelFilter(modelPatterns(rule.models), namings);
       if (!targets.some((target) => filter.covers(target)))
         return "no configured provider lists such a model and no virtual model targets one: only a request for it as provider/model would meet the rule";
     }

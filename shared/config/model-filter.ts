@@ -1,6 +1,5 @@
 /** Which targets a limit for some models covers. */
 import { isExcluding } from "../access/allowed-models.js";
-import { type LimitedModels, modelPatterns } from "../domain/limited-models.js";
 import { namesProvider } from "../domain/rule.js";
 import type { Target } from "../domain/target-name.js";
 import { type ModelNamings, modelSubjects } from "./model-name.js";
@@ -16,8 +15,8 @@ export class ModelFilter {
   readonly #included: Names;
   readonly #excluded: Names;
 
-  constructor(models: LimitedModels, providers: ModelNamings) {
-    const patterns = modelPatterns(models);
+  /** Patterns in lower case, as `parseLimitedModels` has them. */
+  constructor(patterns: readonly string[], providers: ModelNamings) {
     this.#providers = providers;
     this.#included = namesOf(
       patterns.filter((pattern) => !isExcluding(pattern)),

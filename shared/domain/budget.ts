@@ -27,11 +27,12 @@ import {
   parseUserPath,
   parseWrite,
 } from "./limit-key.js";
-import { subjectWithModels } from "./limited-models.js";
+import { modelPatterns, subjectWithModels } from "./limited-models.js";
 import { type MoneySum, picoFromUsd, sumFromUsd } from "./money.js";
+import { parseSubject } from "./rule.js";
 import { isPrintable } from "./target-name.js";
 
-export const budgetScopes = ["label", "user_path"] as const;
+export const budgetScopes = ["label", "model", "provider", "user_path"] as const;
 export type BudgetScope = (typeof budgetScopes)[number];
 
 /** The identity of a budget. Labels are case-sensitive. */
@@ -72,16 +73,36 @@ export function budgetPeriodLabel(periodSeconds: number, rolling = false): strin
   }
 }
 
+/** The subject used for matching: names of providers and models ignore case. */
+export function effectiveBudgetSubject(scope: BudgetScope, subject: string): string {
+  return scope === "provider" || scope === "model" ? subject.toLowerCase() : subject;
+}
+
+/** The patterns of the targets that a budget is for; null if it is for all. */
+export function budgetTargets({ scope, subject, models }: BudgetKey): readonly string[] | null {
+  if (scope === "provider") return [`${subject.toLowerCase()}/*`];
+  if (scope === "model") return [subject.toLowerCase()];
+  return models === undefined ? null : modelPatterns(models);
+}
+
+/** The user path that a budget is for; null for a label. */
+export function budgetPath({ scope, subject }: BudgetKey): string | null {
+  if (scope === "label") return null;
+  return scope === "user_path" ? subject : "/";
+}
+
 /** The identity as one text; also the key in the store. */
 export function budgetId(key: BudgetKey): string {
-  const id = `${key.scope}\n${key.subject}\n${key.periodSeconds}`;
+  const id = `${key.scope}\n${effectiveBudgetSubject(key.scope, key.subject)}\n${key.periodSeconds}`;
   return key.models === undefined ? id : `${id}\n${key.models}`;
 }
 
 /** The order of all lists and ties: scope, subject, period, models, ascending. */
 export function compareBudgets(a: BudgetKey, b: BudgetKey): number {
   if (a.scope !== b.scope) return a.scope < b.scope ? -1 : 1;
-  if (a.subject !== b.subject) return a.subject < b.subject ? -1 : 1;
+  const subjectA = effectiveBudgetSubject(a.scope, a.subject);
+  const subjectB = effectiveBudgetSubject(b.scope, b.subject);
+  if (subjectA !== subjectB) return subjectA < subjectB ? -1 : 1;
   if (a.periodSeconds !== b.periodSeconds) return a.periodSeconds - b.periodSeconds;
   const [ofA, ofB] = [a.models ?? "", b.models ?? ""];
   return ofA === ofB ? 0 : ofA < ofB ? -1 : 1;
@@ -90,7 +111,7 @@ export function compareBudgets(a: BudgetKey, b: BudgetKey): number {
 /** A budget's name in messages: `/team daily`, `label research monthly`. */
 export function budgetName(key: BudgetKey & Pick<BudgetCalendar, "rolling">): string {
   const period = budgetPeriodLabel(key.periodSeconds, key.rolling);
-  return `${key.scope === "label" ? "label " : ""}${subjectWithModels(key)} ${period}`;
+  return `${key.scope === "user_path" ? "" : `${key.scope} `}${subjectWithModels(key)} ${period}`;
 }
 
 /**
@@ -142,7 +163,7 @@ function parseLabel(raw: unknown, param: string): Checked<string> {
 export const budgetGrammar: KeyGrammar<BudgetScope> = {
   plural: "budgets",
   scopes: budgetScopes,
-  scopesExpected: "user_path or label",
+  scopesExpected: "user_path, label, provider or model",
   periodField: "budget_key",
   periodNames: {
     hourly: hourlySeconds,
@@ -169,8 +190,10 @@ export const budgetGrammar: KeyGrammar<BudgetScope> = {
   secondsExpected: "1",
   keyFields: ["models"],
   listedFields: ["per_child", "unpriced", ...calendarFields],
-  parseSubject: (scope, raw, param) =>
-    scope === "user_path" ? parseUserPath(raw, param) : parseLabel(raw, param),
+  parseSubject: (scope, raw, param) => {
+    if (scope === "user_path") return parseUserPath(raw, param);
+    return scope === "label" ? parseLabel(raw, param) : parseSubject(scope, raw, param);
+  },
 };
 
 /** Checks the body of PUT /admin/budgets. The caller decides whether `per_child` is allowed. */

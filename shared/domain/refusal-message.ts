@@ -28,7 +28,7 @@ const kinds: Readonly<Record<Dimension, string>> = {
 export function refusalMessage(breach: Breach | BudgetBreach): string {
   if (breach.dimension === "budget") {
     const period = budgetPeriodLabel(breach.periodSeconds, breach.rolling);
-    const limit = `${subjectWithModels(breach)} ${period} limit`;
+    const limit = `${budgetSubject(breach)} ${period} limit`;
     return `budget exceeded for ${limit}: spent ${breach.spentUsd} of ${breach.amountUsd}`;
   }
   const subject = limitedBy(breach);
@@ -48,7 +48,7 @@ export function refusalMessage(breach: Breach | BudgetBreach): string {
 export function limitInWords(breach: Breach | BudgetBreach): string {
   const { dimension, periodSeconds } = breach;
   if (dimension === "budget")
-    return `the ${budgetPeriodLabel(periodSeconds, breach.rolling)} budget of ${subjectWithModels(breach)}`;
+    return `the ${budgetPeriodLabel(periodSeconds, breach.rolling)} budget of ${budgetSubject(breach)}`;
   const period = dimension === "concurrent" ? "" : `${periodLabel(periodSeconds)} `;
   return `the ${period}${kinds[dimension]} limit of ${limitedBy(breach)}`;
 }
@@ -56,4 +56,11 @@ export function limitInWords(breach: Breach | BudgetBreach): string {
 function limitedBy(breach: Breach): string {
   const subject = subjectWithModels(breach);
   return breach.scope === "user_path" ? subject : `${breach.scope} ${subject}`;
+}
+
+/** The subject, with its scope if it is a provider or a model. */
+function budgetSubject(breach: BudgetBreach): string {
+  const subject = subjectWithModels(breach);
+  const { scope } = breach;
+  return scope === "provider" || scope === "model" ? `${scope} ${subject}` : subject;
 }

@@ -25,7 +25,7 @@ const texts: LimitCommandTexts = {
   listScope: "only budgets of this scope: user_path or label",
   listPath: "only budgets that apply to a caller with this user path",
   listJson: "print the response of GET /admin/budgets",
-  scope: "user_path or label (default: user_path)",
+  scope: "user_path, label, provider or model (default: user_path)",
   period: "hourly, daily, weekly, monthly, quarterly, yearly or a number of seconds",
   periodSeconds:
     "the period in seconds; 2592000, 7776000 and 31536000 are the calendar month, quarter and year",

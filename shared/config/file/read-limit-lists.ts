@@ -67,6 +67,13 @@ export const budgetSection: LimitSection<BudgetScope> = {
       subjectKey: "label",
       expected: "must be a text, in quotes if it looks like a number",
     },
+    {
+      list: "providers",
+      scope: "provider",
+      subjectKey: "name",
+      expected: "must be a provider's name",
+    },
+    { list: "models", scope: "model", subjectKey: "model", expected: "must be a model id" },
   ],
 };
 

@@ -45,7 +45,10 @@ export const budgetForm: LimitForm<BudgetScope, BudgetLimit> = {
     rollover: numberOf,
   },
   parse: parseLimit,
-  variables: [{ prefix: "SET_BUDGET_", scope: "user_path" }],
+  variables: [
+    { prefix: "SET_BUDGET_", scope: "user_path" },
+    { prefix: "SET_PROVIDER_BUDGET_", scope: "provider" },
+  ],
   example,
   parseCompact,
   id: budgetId,

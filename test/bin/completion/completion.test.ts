@@ -90,7 +90,7 @@ t.test("fish offers files where a command or a flag takes one, and nowhere else"
     `complete -c sluice -n '__sluice_at ""' -l config -r -F`,
     `complete -c sluice -n '__sluice_at "keys issue"' -l monthly -x`,
     `complete -c sluice -n '__sluice_at "completion"' -a fish`,
-    `complete -c sluice -n '__sluice_at "budgets set"' -l scope -x -a 'user_path label'`,
+    `complete -c sluice -n '__sluice_at "budgets set"' -l scope -x -a 'user_path label provider model'`,
   ])
     t.ok(out.includes(`\n${line}`), line);
 });

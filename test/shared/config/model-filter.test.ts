@@ -10,7 +10,7 @@ const providers = namingsOf([
 
 /** Which of these targets a text covers. */
 function covered(models: string): readonly string[] {
-  const filter = new ModelFilter(models, providers);
+  const filter = new ModelFilter(models.split(" "), providers);
   return targets.filter((target) => {
     const slash = target.indexOf("/");
     return filter.covers({ provider: target.slice(0, slash), model: target.slice(slash + 1) });

@@ -97,8 +97,12 @@ t.test("what is wrong is refused by its name, with the value and what was expect
     ],
     [{ ...write, unpriced: "no" }, "unpriced", 'unpriced must be allow or refuse, not "no"'],
     [{ ...write, unpriced: true }, "unpriced", "unpriced must be allow or refuse, not true"],
-    [{ ...write, scope: "provider" }, "scope", 'scope must be user_path or label, not "provider"'],
-    [{ ...write, scope: 3 }, "scope", "scope must be user_path or label, not 3"],
+    [
+      { ...write, scope: "team" },
+      "scope",
+      'scope must be user_path, label, provider or model, not "team"',
+    ],
+    [{ ...write, scope: 3 }, "scope", "scope must be user_path, label, provider or model, not 3"],
     [
       { ...write, subject: "/a/../b" },
       "subject",

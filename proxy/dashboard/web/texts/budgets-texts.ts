@@ -3,16 +3,18 @@
 export const budgetsTexts = {
   title: "Budgets",
   about:
-    "US dollars that a path or a label may spend per period. Requests without a price don't count.",
+    "US dollars that callers, providers and models may cost per period. Requests without a price don't count.",
   add: "Add budget",
   anchors: "Reset times…",
   resetAll: "Reset all…",
-  tabs: { user_path: "User paths", label: "Labels" },
+  tabs: { user_path: "User paths", label: "Labels", provider: "Providers", model: "Models" },
   tabsLabel: "What the budgets are about",
   search: "Filter by name",
   columns: {
     user_path: "User path",
     label: "Label",
+    provider: "Provider",
+    model: "Model",
     period: "Period",
     spent: "Spent",
     pace: "At this pace",
@@ -48,6 +50,8 @@ export const budgetsTexts = {
       user_path:
         "A budget on a user path counts what every request at that path and below it costs.",
       label: "A budget on a label counts what the keys with that label cost.",
+      provider: "A budget on a provider counts what every request sent to it costs.",
+      model: "A budget on a model counts what every request sent to it costs.",
     },
     found: "Nothing matches this filter",
   },
@@ -55,10 +59,17 @@ export const budgetsTexts = {
     add: "Add a budget",
     edit: "Edit the budget",
     scope: "Counts the cost of",
-    subject: { user_path: "Path", label: "Label" } as Readonly<Record<string, string>>,
+    subject: {
+      user_path: "Path",
+      label: "Label",
+      provider: "Name of the provider",
+      model: "Model",
+    } as Readonly<Record<string, string>>,
     subjectHint: {
       user_path: "It and everything below it; / is all traffic.",
       label: "As set on keys.",
+      provider: "As in the configuration, such as openai.",
+      model: "provider/model for one provider's, the model alone for every provider's.",
     } as Readonly<Record<string, string>>,
     period: "Per",
     seconds: "Seconds",

@@ -61,9 +61,9 @@ user_path  /lasts              daily        $2.50  $10.00    25%         -      
       budgets,
       server_time: "2026-01-01T00:00:00.000Z",
     });
-    t.match(await list("--scope", "provider"), {
+    t.match(await list("--scope", "team"), {
       exitCode: 2,
-      err: 'error: --scope must be user_path or label, not "provider"',
+      err: 'error: --scope must be user_path, label, provider or model, not "team"',
     });
     t.match(await list("--scope", "label", "--path", "/x"), {
       exitCode: 2,
@@ -222,9 +222,9 @@ t.test("a problem names its flag, and nothing is sent", async (t) => {
     ],
     [
       ["set", "team", "--daily", "1"],
-      'subject must be a user path such as /team/app, not "team"; for a label add --scope label',
+      'subject must be a user path such as /team/app, not "team"; for a label, a provider or a model add --scope label, --scope provider or --scope model',
     ],
-    [["set", "/team", "--scope", "model", "--daily", "1"], "subject must be"],
+    [["set", "/team", "--scope", "team", "--daily", "1"], "subject must be"],
     [
       ["set", "x", "--scope", "label", "--daily", "1", "--per-child"],
       "--per-child is for user-path budgets only",
@@ -234,7 +234,10 @@ t.test("a problem names its flag, and nothing is sent", async (t) => {
       ["delete", "/team", "--period", "minute"],
       '--period must be hourly, daily, weekly, monthly, quarterly, yearly or a number of seconds, not "minute"',
     ],
-    [["reset"], "subject is required: the budget's user path or label; or --all for every budget"],
+    [
+      ["reset"],
+      "subject is required: the budget's user path, label, provider or model; or --all for every budget",
+    ],
     [
       ["reset", "/team", "--all"],
       "--all resets every budget: give neither a subject nor --scope nor --period beside it",
@@ -249,7 +252,7 @@ t.test("a problem names its flag, and nothing is sent", async (t) => {
     const { exitCode, err } = await run(["budgets", ...words, "--socket", daemon.socket]);
     t.equal(exitCode, 2, words.join(" "));
     if (message === "subject must be")
-      t.match(err, /^error: --scope must be user_path or label, not "model"$/);
+      t.match(err, /^error: --scope must be user_path, label, provider or model, not "team"$/);
     else t.equal(err, `error: ${message}`);
   }
   t.same(daemon.calls, []);

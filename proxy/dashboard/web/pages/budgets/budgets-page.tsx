@@ -15,7 +15,7 @@ import { budgetsTexts as texts } from "../../texts/budgets-texts.js";
 import { BudgetTable } from "./budget-table.js";
 import { BudgetsDialog, type OpenBudgetDialog } from "./budgets-dialog.js";
 
-const scopes = ["user_path", "label"] as const;
+const scopes = ["user_path", "label", "provider", "model"] as const;
 type Scope = (typeof scopes)[number];
 
 export function BudgetsPage() {
