@@ -7,6 +7,7 @@ import type { Checked } from "../../shared/checked.js";
 import { numberOf } from "../../shared/config/kinds/number-kinds.js";
 import { type KeyGrammar, type LimitKey, parseKey } from "../../shared/domain/limit-key.js";
 import { modelsField } from "../../shared/domain/limited-models.js";
+import { whenField, whenOfText } from "../../shared/domain/rule-hours.js";
 import type { ArgumentProblem, FromArguments } from "../session/command-failure.js";
 
 /** The flags that name a rule or a budget beside its subject, as they were typed. */
@@ -16,6 +17,8 @@ export interface KeyFlags {
   readonly periodSeconds?: string;
   /** Separated by commas. */
   readonly models?: string;
+  /** As `whenOfText` reads it; of rules. */
+  readonly when?: string;
 }
 
 /** The flags of `set`: also those of the form, by their names. */
@@ -136,20 +139,24 @@ export function keyFromFlags<S extends string>(
   return checked.ok ? checked : { ok: false, problems: [asFlagProblem(grammar, checked, {})] };
 }
 
-function modelsFromFlags({ models }: KeyFlags): { readonly models?: readonly string[] } {
-  return models === undefined ? {} : { models: models.split(",") };
+function modelsFromFlags({ models, when }: KeyFlags): Readonly<Record<string, unknown>> {
+  return {
+    ...(models === undefined ? {} : { models: models.split(",") }),
+    ...(when === undefined ? {} : { when: whenOfText(when) }),
+  };
 }
 
 /** The body that names a rule or a budget. */
 export function keyBody<S extends string>(
   { periodField }: Pick<KeyGrammar<S>, "periodField">,
-  { scope, subject, periodSeconds, models }: LimitKey<S>,
+  { scope, subject, periodSeconds, models, when }: LimitKey<S>,
 ): Readonly<Record<string, unknown>> {
   return {
     scope,
     subject,
     [periodField]: { period_seconds: periodSeconds },
     ...modelsField(models),
+    ...whenField(when),
   };
 }
 
@@ -264,6 +271,7 @@ function asFlagProblem<S extends string>(
     ["per_child", "--per-child"],
     ["scope", "--scope"],
     ["models", "--models"],
+    ["when", "--when"],
   ];
   const { message, param } = failure;
   const named = flags.filter(([field]) => field.includes("_") || field === param);

@@ -6,6 +6,7 @@
 import { isObject } from "../../shared/checked.js";
 import type { LimitKey } from "../../shared/domain/limit-key.js";
 import type { LimitedModels } from "../../shared/domain/limited-models.js";
+import { hoursOf } from "../../shared/domain/rule-hours.js";
 import { append } from "../../shared/long-lists.js";
 import { answered, unreadableAnswer } from "../session/daemon-answer.js";
 import type { AdminClient } from "../session/with-daemon.js";
@@ -89,8 +90,10 @@ export function limitsOn(
 export function limitOf(list: LimitList, key: LimitKey<string>): LimitList {
   const onSubject = limitsOn(list, key);
   const items = onSubject.items.filter(
-    ({ period_seconds: seconds, models }) =>
-      seconds === key.periodSeconds && modelsText(models) === key.models,
+    ({ period_seconds: seconds, models, when }) =>
+      seconds === key.periodSeconds &&
+      modelsText(models) === key.models &&
+      hoursOf(when) === key.when,
   );
   return { ...onSubject, items };
 }

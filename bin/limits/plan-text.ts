@@ -77,8 +77,8 @@ function countsLine(counts: LimitCounts, done: boolean): readonly string[] {
   return all.length === 0 ? [] : [all.join(", ")];
 }
 
-function nameOfChange({ subject, models }: LimitChangeItem): string {
-  return nameOf({ subject, models });
+function nameOfChange({ subject, models, when }: LimitChangeItem): string {
+  return nameOf({ subject, models, when });
 }
 
 function limitText(item: LimitChangeItem): string {

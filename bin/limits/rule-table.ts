@@ -4,7 +4,9 @@
  */
 import { isObject } from "../../shared/checked.js";
 import { calendarWords } from "../../shared/domain/budget-calendar.js";
+import { subjectWithModels } from "../../shared/domain/limited-models.js";
 import { declaredPlace } from "../../shared/domain/rule.js";
+import { hoursOf } from "../../shared/domain/rule-hours.js";
 import { type TokenWeights, textOfWeights } from "../../shared/domain/token-weights.js";
 import { formatDuration } from "../text/duration.js";
 import { plainUsd } from "../text/number-text.js";
@@ -187,10 +189,10 @@ export function subjectText(item: Listed): string {
   return marks.length === 0 ? subject : `${subject} (${marks.join(", ")})`;
 }
 
-/** The subject of a rule or a budget, and the models that it is for. */
-export function nameOf({ subject, models }: Listed): string {
-  const text = String(subject);
-  return Array.isArray(models) ? `${text} on ${models.join(", ")}` : text;
+/** The subject of a rule or a budget, the models that it is for, and the hours of a rule. */
+export function nameOf({ subject, models, when }: Listed): string {
+  const patterns = Array.isArray(models) ? models.join(" ") : undefined;
+  return subjectWithModels({ subject: String(subject), models: patterns, when: hoursOf(when) });
 }
 
 /** Whether it is a template, which has no counters of its own: its children have them. */

@@ -11,6 +11,7 @@ import {
   type RuleSource,
   ruleId,
 } from "../../shared/domain/rule.js";
+import type { ActiveHours } from "../../shared/domain/rule-hours.js";
 import type { Walk } from "./child-blocks.js";
 import { type CounterShare, newWindow, type RuleShares, type Window } from "./window.js";
 
@@ -32,6 +33,8 @@ interface RuleMaking {
   readonly nowMs: number;
   readonly childrenOf: (rule: Rule) => ChildCounters;
   readonly measure?: Measure | null;
+  /** Null if it always applies. */
+  readonly hours?: ActiveHours | null;
 }
 
 const noChildren: readonly ChildCounters[] = [];
@@ -47,6 +50,8 @@ export class Rule {
   readonly periodMs: number;
   /** What its windows count beside requests; null: tokens. */
   readonly measure: Measure | null;
+  /** When it counts and refuses; null: always. */
+  readonly hours: ActiveHours | null;
   /**
    * How many resets of all rules have been applied to it; `ownUnread` until its own window is
    * loaded.
@@ -85,7 +90,7 @@ export class Rule {
   /** `id`: the rule's id if the caller has it, which avoids a new text. */
   constructor(
     fields: RuleFields,
-    { resets, nowMs, childrenOf, measure = null }: RuleMaking,
+    { resets, nowMs, childrenOf, measure = null, hours = null }: RuleMaking,
     id = ruleId(fields.definition),
   ) {
     const { definition, source, createdAtMs, updatedAtMs, sinceLsn } = fields;
@@ -93,6 +98,7 @@ export class Rule {
     this.definition = ownDefinition(definition);
     this.periodMs = definition.periodSeconds * 1000;
     this.measure = measure;
+    this.hours = hours;
     this.source = source;
     this.createdAtMs = createdAtMs;
     this.updatedAtMs = updatedAtMs;
@@ -149,6 +155,7 @@ function ownDefinition({
   perChild,
   hostOnly = false,
   models,
+  when,
   measureCaps,
   tokenWeights,
 }: RuleDefinition): RuleDefinition {
@@ -161,6 +168,7 @@ function ownDefinition({
     perChild,
     hostOnly,
     models,
+    when,
     measureCaps,
     tokenWeights,
   };
@@ -238,6 +246,11 @@ export function shareOf(counter: Counter): CounterShare | null {
     counter.shareFrom = shares;
   }
   return counter.share;
+}
+
+/** Whether a rule neither counts nor refuses at this time, because its hours are over. */
+export function isOff({ hours }: Rule, atMs: number): boolean {
+  return hours !== null && !hours.isActiveAt(atMs);
 }
 
 /** Whether this is a child's counter that its template doesn't keep yet. */

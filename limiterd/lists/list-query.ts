@@ -15,6 +15,7 @@ import {
 } from "../../shared/checked.js";
 import { declaredAtText, declaredLine } from "../../shared/config/limits/declared-at.js";
 import type { DeclaredAt } from "../../shared/domain/rule.js";
+import { whenOfText } from "../../shared/domain/rule-hours.js";
 
 /** The filters in addition to `search`: each field's name with its allowed values. */
 type ListChoices = Readonly<Record<string, readonly string[]>>;
@@ -75,7 +76,7 @@ export function parseListQuery(body: unknown, choices: ListChoices): Checked<Lis
 
 /**
  * Parses the body of a list of children: the template's key, and `{limit?, search?}`. A query has
- * the models as one text.
+ * the models, and the hours, as one text.
  */
 export function parseChildrenQuery(
   body: unknown,
@@ -84,7 +85,12 @@ export function parseChildrenQuery(
   const query = parseListQuery({ limit, search }, {});
   if (!query.ok) return query;
   const { models } = named;
-  const key = typeof models === "string" ? { ...named, models: models.split(",") } : named;
+  const { when } = named;
+  const key = {
+    ...named,
+    ...(typeof models === "string" ? { models: models.split(",") } : {}),
+    ...(typeof when === "string" ? { when: whenOfText(when) } : {}),
+  };
   return good({ key, query: query.value });
 }
 

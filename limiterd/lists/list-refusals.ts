@@ -8,6 +8,7 @@ import { modelsField } from "../../shared/domain/limited-models.js";
 import { costUsd } from "../../shared/domain/money.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import { periodLabel } from "../../shared/domain/rule.js";
+import { whenField } from "../../shared/domain/rule-hours.js";
 import { targetName } from "../../shared/domain/target-name.js";
 import {
   type Breach,
@@ -119,7 +120,7 @@ export function explainBreach(breach: Breach | BudgetBreach): BreachItem {
       retry_after: waitSeconds,
     };
   }
-  const { scope, subject, periodSeconds, models, dimension, cap } = breach;
+  const { scope, subject, periodSeconds, models, when, dimension, cap } = breach;
   return {
     message: refusalMessage(breach),
     rule: {
@@ -128,6 +129,7 @@ export function explainBreach(breach: Breach | BudgetBreach): BreachItem {
       period_label: periodLabel(periodSeconds),
       period_seconds: periodSeconds,
       ...modelsField(models),
+      ...whenField(when),
     },
     dimension,
     cap: dimension === "cost" ? costUsd(cap) : cap,

@@ -10,11 +10,12 @@ import { costUsd } from "../../shared/domain/money.js";
 import {
   capFields,
   compareRules,
+  keyOfId,
   periodLabel,
   type RuleDefinition,
-  type RuleKey,
   scopes,
 } from "../../shared/domain/rule.js";
+import { whenField } from "../../shared/domain/rule-hours.js";
 import { firstAfter } from "../../shared/long-lists.js";
 import { formatMillis, formatSeconds } from "../../shared/time.js";
 import { type Counter, capsAt, type Rule } from "../counters/counter.js";
@@ -59,7 +60,7 @@ export const ruleChoices = { scope: scopes, source: sources, order: orders } as 
 export function listRules(book: RuleBook, options: ListOptions): RulePage {
   const { nowMs, query } = options;
   const sorted = book.sorted();
-  const from = query.after === null ? 0 : firstAfter(sorted, keyOf(query.after), compareRules);
+  const from = query.after === null ? 0 : firstAfter(sorted, keyOfId(query.after), compareRules);
   const { items, last } = pageOf(sorted, from, query.limit, (rule) => isListed(rule, query));
   return {
     rate_limits: items.map((rule) => listItem(book, book.fresh(rule), options)),
@@ -130,15 +131,9 @@ function listedChild(
   };
 }
 
-/** The key that a page's `next` names. */
-function keyOf(after: string): RuleKey {
-  const [scope, subject = "", periodSeconds, models] = after.split("\n");
-  return { scope, subject, periodSeconds: Number(periodSeconds), models } as RuleKey;
-}
-
 function listItem(book: RuleBook, rule: Rule, options: ListOptions): RuleItem {
   const { nowMs, inertReason, configFile: file } = options;
-  const { scope, subject, periodSeconds, models, perChild } = rule.definition;
+  const { scope, subject, periodSeconds, models, when, perChild } = rule.definition;
   const hostOnly = rule.definition.hostOnly === true;
   const inert = inertReason(rule.definition);
   return {
@@ -151,6 +146,7 @@ function listItem(book: RuleBook, rule: Rule, options: ListOptions): RuleItem {
     period_label: periodLabel(periodSeconds),
     period_seconds: periodSeconds,
     ...modelsField(models),
+    ...whenField(when),
     ...capFields(rule.definition),
     ...(rule.own === null
       ? { requests_used: 0, tokens_used: 0, in_flight: 0 }

@@ -4,7 +4,7 @@
  */
 import type { Target } from "../../shared/domain/target-name.js";
 import type { BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
-import { type Counter, keepChild, shareOf } from "../counters/counter.js";
+import { type Counter, isOff, keepChild, shareOf } from "../counters/counter.js";
 import { rollWindow } from "../counters/window.js";
 import { type AdmissionOptions, type JudgedRequest, judge, type Refused } from "./judge.js";
 import { inOrder, type Matching, type RuleBook, TargetRules } from "./rule-book.js";
@@ -123,6 +123,7 @@ function countRequest(
   for (const counter of counters) {
     keepChild(counter);
     if (slots) counter.inFlight++;
+    if (counter.rule.periodMs > 0 && isOff(counter.rule, nowMs)) continue;
     shareOf(counter)?.counted(counter.window);
     if (counter.rule.periodMs === 0) continue;
     book.count(counter, Math.max(nowMs, counter.window.startMs), 1, 0);

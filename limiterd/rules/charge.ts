@@ -9,7 +9,7 @@ import { unreachable } from "../../shared/assert.js";
 import { tokensPerResponseMax } from "../../shared/bounds.js";
 import { isUnnumbered, uncountedLsn, unlimitedLsn } from "../../shared/wire/lsn.js";
 import type { Lease, Settle } from "../../shared/wire/message-to-daemon.js";
-import { type Counter, keepChild, shareOf } from "../counters/counter.js";
+import { type Counter, isOff, keepChild, shareOf } from "../counters/counter.js";
 import { rollWindow } from "../counters/window.js";
 import type { HeldLease, KnownProxy, PeerState, Recounted, RecountedAttempt } from "../peer.js";
 import { type Epochs, isLost } from "../store/epochs.js";
@@ -63,6 +63,7 @@ export function charge(
     const { rule, window } = counter;
     const { periodMs } = rule;
     if (periodMs === 0 || (appliesTo !== undefined && !appliesTo(counter))) continue;
+    if (isOff(rule, atMs)) continue;
     const before = charged === undefined ? 0 : amountOf(rule, charged.tokens, charged.use);
     const tokens = Math.max(0, amountOf(rule, all, use) - before);
     if (requests === 0 && tokens === 0) continue;

@@ -15,7 +15,14 @@ import {
   type Dimension,
 } from "../../shared/domain/verdict.js";
 import { type BudgetMatching, judgeBudgets, judgeTargetBudgets } from "../budgets/judge-budgets.js";
-import { type Counter, capsOf, isNewChild, shareOf } from "../counters/counter.js";
+import {
+  type Counter,
+  capsOf,
+  isNewChild,
+  isOff,
+  type Rule,
+  shareOf,
+} from "../counters/counter.js";
 import { rollWindow, waitForRequests, waitForTokens } from "../counters/window.js";
 import { hasWindow, inOrder, type Matching } from "./rule-book.js";
 
@@ -191,6 +198,7 @@ export function longestBreach(
 ): FoundBreach | null {
   let longest: FoundBreach | null = null;
   for (const counter of counters) {
+    if (isOff(counter.rule, options.nowMs)) continue;
     const { maxRequests, maxTokens } = capsOf(counter, options.nowMs);
     if (maxRequests === 0) {
       if (isLonger(bannedWaitSeconds, longest))
@@ -248,8 +256,11 @@ export function waitOfRequests(counter: Counter, { nowMs }: BreachOptions): numb
   const { maxRequests } = capsOf(counter, nowMs);
   if (maxRequests === null) return 0;
   const share = shareOf(counter);
-  if (share !== null) return share.waitOfRequests(window, maxRequests, nowMs);
-  return waitForRequests(window, rule.periodMs, nowMs, maxRequests);
+  const seconds =
+    share === null
+      ? waitForRequests(window, rule.periodMs, nowMs, maxRequests)
+      : share.waitOfRequests(window, maxRequests, nowMs);
+  return withinHours(rule, seconds, nowMs);
 }
 
 /**
@@ -260,8 +271,18 @@ export function waitOfTokens(counter: Counter, { nowMs, tokensEnforced }: Breach
   const { maxTokens } = capsOf(counter, nowMs);
   if (maxTokens === null || !tokensEnforced) return 0;
   const share = shareOf(counter);
-  if (share !== null) return share.waitOfTokens(window, maxTokens, nowMs);
-  return waitForTokens(window, rule.periodMs, nowMs, maxTokens);
+  const seconds =
+    share === null
+      ? waitForTokens(window, rule.periodMs, nowMs, maxTokens)
+      : share.waitOfTokens(window, maxTokens, nowMs);
+  return withinHours(rule, seconds, nowMs);
+}
+
+/** A wait is over when the rule's hours are. */
+function withinHours({ hours }: Rule, seconds: number, nowMs: number): number {
+  if (hours === null || seconds === 0) return seconds;
+  if (!hours.isActiveAt(nowMs)) return 0;
+  return Math.min(seconds, Math.ceil((hours.endAfter(nowMs) - nowMs) / 1000));
 }
 
 /** The breach with the longer wait; on a tie the earlier rule's. */
@@ -281,7 +302,7 @@ function isBefore(a: FoundBreach, b: FoundBreach): boolean {
 
 /** A breach as messages carry it. */
 function reportBreach(found: FoundBreach): Breach {
-  const { scope, periodSeconds, models } = found.counter.rule.definition;
+  const { scope, periodSeconds, models, when } = found.counter.rule.definition;
   return {
     scope,
     subject: found.counter.subject,
@@ -290,6 +311,7 @@ function reportBreach(found: FoundBreach): Breach {
     cap: found.cap,
     waitSeconds: found.waitSeconds,
     ...(models === undefined ? {} : { models }),
+    ...(when === undefined ? {} : { when }),
   };
 }
 

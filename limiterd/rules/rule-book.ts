@@ -15,7 +15,9 @@ import {
   type RuleSource,
   ruleId,
 } from "../../shared/domain/rule.js";
+import { ActiveHours } from "../../shared/domain/rule-hours.js";
 import type { Target } from "../../shared/domain/target-name.js";
+import { TimeZones } from "../../shared/domain/time-zone.js";
 import type { HashKey } from "../counters/child-name.js";
 import { Children, CounterPool } from "../counters/children.js";
 import { CountedLog } from "../counters/counted-log.js";
@@ -42,6 +44,8 @@ export class RuleBook {
   readonly #index: RuleIndex;
   readonly #counterPool: CounterPool;
   readonly #templates: Templates;
+  readonly #zones = new TimeZones();
+  readonly #hours = new Map<string, ActiveHours>();
   readonly #dirty: DirtyWindows;
   /** The counts of the open batch of the journal. */
   readonly counted = new CountedLog();
@@ -290,7 +294,7 @@ export class RuleBook {
   #make(fields: RuleFields, nowMs: number, id?: string): Rule {
     const rule = new Rule(
       fields,
-      { resets: this.#resets, nowMs, childrenOf: this.#childrenOf },
+      { resets: this.#resets, nowMs, childrenOf: this.#childrenOf, hours: this.#hoursOf(fields) },
       id,
     );
     rule.shares = this.sharesOf(rule);
@@ -306,12 +310,26 @@ export class RuleBook {
     return rule;
   }
 
+  /** Rules with the same hours share them. */
+  #hoursOf({ definition: { when } }: RuleFields): ActiveHours | null {
+    if (when === undefined) return null;
+    let hours = this.#hours.get(when);
+    if (hours === undefined) {
+      hours = new ActiveHours(when, this.#zones);
+      this.#hours.set(when, hours);
+    }
+    return hours;
+  }
+
   #makePart(rule: Rule, measure: Measure, fields: RuleFields, nowMs: number): Rule {
     const { definition, measuresSince } = fields;
     const sinceLsn = Math.max(fields.sinceLsn, measuresSince?.[measure] ?? 0);
     const part = new Rule(
       { ...fields, definition: partOf(definition, measure), sinceLsn },
-      { resets: this.#resets, nowMs, childrenOf: this.#childrenOf, measure },
+      {
+        ...{ resets: this.#resets, nowMs, childrenOf: this.#childrenOf, measure },
+        hours: rule.hours,
+      },
       measureId(rule.id, measure),
     );
     part.shares = this.sharesOf(part);

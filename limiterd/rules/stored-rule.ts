@@ -1,9 +1,9 @@
 /**
  * Rules as the store keeps them: `rules`, [scope, subject, periodSeconds, maxRequests, maxTokens,
- * perChild, source, createdAtMs, updatedAtMs, sinceLsn, hostOnly, models, measures] by rule id; the
- * last three only where the rule has them, or one of those after it. `measures` is [weights, …[cap,
- * sinceLsn] of each measure], with null for what isn't set. A reset of all rules is one further
- * entry, and so is the note that lets a start load rules lazily.
+ * perChild, source, createdAtMs, updatedAtMs, sinceLsn, hostOnly, models, measures, when] by rule
+ * id; the last four only where the rule has them, or one of those after it. `measures` is [weights,
+ * …[cap, sinceLsn] of each measure], with null for what isn't set. A reset of all rules is one
+ * further entry, and so is the note that lets a start load rules lazily.
  */
 import { periodSecondsMax } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
@@ -18,6 +18,7 @@ import {
   ruleId,
   scopes,
 } from "../../shared/domain/rule.js";
+import { isRuleHours } from "../../shared/domain/rule-hours.js";
 import { isMoment } from "../../shared/time.js";
 import type { Rule, RuleFields } from "../counters/counter.js";
 import { windowKey } from "../counters/window.js";
@@ -28,9 +29,10 @@ import type { RuleSet } from "./rule-set.js";
 export function ruleChange(
   rule: RuleFields & { readonly id: string; readonly parts?: readonly Rule[] },
 ): Change {
-  const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly, models } =
-    rule.definition;
-  const ofMeasures = measuresToStored(rule);
+  const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild } = rule.definition;
+  const { hostOnly = false, models, when } = rule.definition;
+  const optional = [hostOnly || null, models ?? null, measuresToStored(rule), when ?? null];
+  const count = 1 + optional.findLastIndex((value) => value !== null);
   return {
     table: "rules",
     key: rule.id,
@@ -45,11 +47,7 @@ export function ruleChange(
       rule.createdAtMs,
       rule.updatedAtMs,
       rule.sinceLsn,
-      ...(hostOnly === true || models !== undefined || ofMeasures !== null
-        ? [hostOnly === true]
-        : []),
-      ...(models !== undefined || ofMeasures !== null ? [models ?? null] : []),
-      ...(ofMeasures === null ? [] : [ofMeasures]),
+      ...[hostOnly, ...optional.slice(1)].slice(0, count),
     ],
   };
 }
@@ -118,10 +116,10 @@ export function ruleFromStored(value: readonly unknown[]): RuleFields | null {
     updatedAtMs,
     sinceLsn,
     hostOnly = false,
-    rawModels,
-    rawMeasures,
+    ...optional
   ] = value;
-  const models = rawMeasures !== undefined && rawModels === null ? undefined : rawModels;
+  if (optional.at(-1) === null) return null;
+  const [models, rawMeasures, when] = optional.map((each) => each ?? undefined);
   const scope = scopes.find((known) => known === rawScope);
   if (
     scope === undefined ||
@@ -140,11 +138,13 @@ export function ruleFromStored(value: readonly unknown[]): RuleFields | null {
     return null;
   if ((perChild || models !== undefined) && scope !== "user_path") return null;
   if (models !== undefined && !isLimitedModels(models)) return null;
+  if (when !== undefined && !isRuleHours(when)) return null;
   if (source !== "manual" && source !== "config") return null;
   if (!isMoment(createdAtMs) || !isMoment(updatedAtMs) || !isCount(sinceLsn)) return null;
   const definition: RuleDefinition = {
     ...{ scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly },
     ...(models === undefined ? {} : { models }),
+    ...(when === undefined ? {} : { when }),
   };
   const stored: RuleFields = { definition, source, createdAtMs, updatedAtMs, sinceLsn };
   if (rawMeasures === undefined) return stored;
@@ -164,8 +164,8 @@ export function ruleFromStored(value: readonly unknown[]): RuleFields | null {
  * Reusing the key avoids copying and hashing a new text.
  */
 export function storedRuleId(key: string | number, { definition }: RuleFields): string {
-  const { scope, subject, periodSeconds, models } = definition;
-  if (models !== undefined) return ruleId(definition);
+  const { scope, subject, periodSeconds, models, when } = definition;
+  if (models !== undefined || when !== undefined) return ruleId(definition);
   const effective = effectiveSubject(scope, subject);
   const period = `\n${periodSeconds}`;
   return typeof key === "string" &&
@@ -232,6 +232,7 @@ export function configuredText(rules: readonly RuleDefinition[]): string {
       rule;
     text += `${scope}\n${subject}\n${periodSeconds}\n${maxRequests}\n${maxTokens}\n${perChild}\n${hostOnly === true ? "host_only\n" : ""}`;
     if (models !== undefined) text += `models\n${models}\n`;
+    if (rule.when !== undefined) text += `when\n${rule.when}\n`;
     if (rule.measureCaps !== undefined || rule.tokenWeights !== undefined)
       text += `caps\n${JSON.stringify(capFields(rule))}\n`;
   }

@@ -4,7 +4,7 @@
  */
 import type { Measure } from "../../shared/domain/rule.js";
 import type { Left, SuccessHeaders } from "../../shared/domain/verdict.js";
-import { type Counter, capsAt } from "../counters/counter.js";
+import { type Counter, capsAt, isOff } from "../counters/counter.js";
 import { estimateRequests, type SharedView, slidingTokens } from "../counters/window.js";
 import type { BreachOptions } from "./judge.js";
 
@@ -21,7 +21,7 @@ export function headersOfCounters(
   let ofMeasures: Partial<Record<Measure, Left>> | undefined;
   for (const counter of counters) {
     const { rule } = counter;
-    if (rule.periodMs === 0) continue;
+    if (rule.periodMs === 0 || isOff(rule, ownNowMs)) continue;
     const { window, nowMs } = countsOf(counter, ownNowMs);
     const { maxRequests, maxTokens } = capsAt(rule, counter.child, nowMs);
     if (maxRequests !== null) {

@@ -130,14 +130,10 @@ interface Took {
   readonly endedMonoMs: number;
 }
 
-function nameOf({
-  scope,
-  subject,
-  template,
-  period_seconds,
-  models,
-}: RuleItem | BudgetItem): string {
-  return JSON.stringify([scope, subject, template, period_seconds, models]);
+function nameOf(item: RuleItem | BudgetItem): string {
+  const { scope, subject, template, period_seconds, models } = item;
+  const when = "when" in item ? item.when : undefined;
+  return JSON.stringify([scope, subject, template, period_seconds, models, when]);
 }
 
 /** What changes with the time alone isn't compared. */

@@ -3,6 +3,7 @@
  * report of what a rule would have refused (docs/reference/admin-api.md, "Rules").
  */
 import type { CapFields, Measure, RuleSource, Scope } from "../domain/rule.js";
+import type { WhenField } from "../domain/rule-hours.js";
 import type { Dimension } from "../domain/verdict.js";
 import type { ListPage, Timed } from "./list-page.js";
 import type { WithRaises } from "./raise-item.js";
@@ -15,6 +16,8 @@ export interface RulePeriod {
   readonly period_seconds: number;
   /** Patterns; absent if the rule is for all models. */
   readonly models?: readonly string[];
+  /** The hours within which it counts and refuses; absent for always. */
+  readonly when?: WhenField;
 }
 
 /** The rule of a refusal or an explanation. */

@@ -313,6 +313,24 @@ const ruleLimit = {
     period: period(["minute", "hour", "day", "concurrent"]),
     period_seconds: seconds(0),
     models: limitedModels,
+    when: {
+      description:
+        "The hours within which the rule counts and refuses. Part of what identifies it. Default: always.",
+      ...mapping({
+        days: {
+          description: "Default: every day.",
+          type: ["array", "null"],
+          minItems: 1,
+          items: { enum: ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] },
+        },
+        from: { description: "Such as 09:00. Default: 00:00.", type: ["string", "null"] },
+        to: {
+          description: "If it is before from: on the next day. Default: 24:00.",
+          type: ["string", "null"],
+        },
+        time_zone: { description: "An IANA name. Default: UTC.", type: ["string", "null"] },
+      }),
+    },
     max_requests: {
       description:
         "Requests in the period; for concurrent, requests in flight. 0 with models: they aren't allowed.",

@@ -9,6 +9,7 @@ import { asObject, bad, type Checked, good, isAbsent, isCount, present, show } f
 import { type Failure, failure } from "../error-code.js";
 import { periodAdvice } from "../text/written-number.js";
 import { type LimitedModels, parseLimitedModels } from "./limited-models.js";
+import { parseWhen, type RuleHours } from "./rule-hours.js";
 import { normalizeUserPath } from "./user-path.js";
 
 /** The subject is the body's; a user path is normalized. */
@@ -18,6 +19,8 @@ export interface LimitKey<S extends string> {
   readonly periodSeconds: number;
   /** User paths only: the models that it is for; absent for all. */
   readonly models?: LimitedModels | undefined;
+  /** Rules only: the hours within which it applies; absent for always. */
+  readonly when?: RuleHours | undefined;
 }
 
 export interface KeyGrammar<S extends string> {
@@ -33,7 +36,7 @@ export interface KeyGrammar<S extends string> {
   readonly periodsExpected: string;
   readonly secondsMin: number;
   readonly secondsExpected: string;
-  /** The fields of the key beside those of every key: `models`, or none. */
+  /** The fields of the key beside those of every key: `models` and `when`. */
   readonly keyFields: readonly string[];
   /** Fields of list items that aren't part of the key; bodies may contain them. */
   readonly listedFields: readonly string[];
@@ -177,8 +180,14 @@ function keyOf<S extends string>(
     return bad(`models is for user-path ${grammar.plural} only`, "models");
   const models = parseLimitedModels(raw, "models");
   if (!models.ok) return models;
+  const when = parseWhen(fields["when"], "when");
+  if (!when.ok) return when;
   const key = { ...target.value, periodSeconds: period.value };
-  return good(models.value === undefined ? key : { ...key, models: models.value });
+  return good({
+    ...key,
+    ...(models.value === undefined ? {} : { models: models.value }),
+    ...(when.value === undefined ? {} : { when: when.value }),
+  });
 }
 
 /** The body of a DELETE: a key. */

@@ -11,6 +11,7 @@ import {
 } from "../access/allowed-models.js";
 import { bad, type Checked, good, isAbsent, show } from "../checked.js";
 import { utf8Bytes } from "../text/utf8-bytes.js";
+import { type RuleHours, textOfWhen, whenField } from "./rule-hours.js";
 
 /**
  * Patterns in lower case, each once, in order, with a space between them. The text is part of the
@@ -79,13 +80,19 @@ export function modelsField(models: LimitedModels | undefined): {
   return models === undefined ? {} : { models: modelPatterns(models) };
 }
 
-/** A limit's subject in messages: `/team`, `/team on claude-opus-*, openai/*`. */
+/**
+ * A limit's subject in messages: `/team`, `/team on claude-opus-*, openai/*`, `/team during mon-fri
+ * 09:00-17:00 Europe/Berlin`.
+ */
 export function subjectWithModels({
   subject,
   models,
+  when,
 }: {
   readonly subject: string;
   readonly models?: LimitedModels | undefined;
+  readonly when?: RuleHours | undefined;
 }): string {
-  return models === undefined ? subject : `${subject} on ${modelPatterns(models).join(", ")}`;
+  const name = models === undefined ? subject : `${subject} on ${modelPatterns(models).join(", ")}`;
+  return when === undefined ? name : `${name} during ${textOfWhen(whenField(when).when!)}`;
 }

@@ -99,10 +99,26 @@ export function namesProvider(id: string, providers: Pick<ReadonlySet<string>, "
   return slash !== -1 && providers.has(id.slice(0, slash));
 }
 
+/** In an id with hours, in place of the models of a rule for all models. */
+const anyModels = "*";
+
+/** The key that an id names; its subject is in the form that matching uses. */
+export function keyOfId(id: string): RuleKey {
+  const [scope, subject = "", periodSeconds, models, when] = id.split("\n");
+  return {
+    scope: scope as Scope,
+    subject,
+    periodSeconds: Number(periodSeconds),
+    models: models === anyModels ? undefined : models,
+    when,
+  };
+}
+
 /** The identity as one text; also the key in the store. */
 export function ruleId(key: RuleKey): string {
-  const { models } = key;
+  const { models, when } = key;
   const id = `${key.scope}\n${effectiveSubject(key.scope, key.subject)}\n${key.periodSeconds}`;
+  if (when !== undefined) return `${id}\n${models ?? anyModels}\n${when}`;
   return models === undefined ? id : `${id}\n${models}`;
 }
 
@@ -117,13 +133,14 @@ export function idOfRule(id: string): string {
   return at === -1 ? id : id.slice(0, at);
 }
 
-/** The order of all lists and ties: scope, subject, period, models, ascending. */
+/** The order of all lists and ties: scope, subject, period, models, hours, ascending. */
 export function compareRules(a: RuleKey, b: RuleKey): number {
   return (
     compareText(a.scope, b.scope) ||
     compareText(effectiveSubject(a.scope, a.subject), effectiveSubject(b.scope, b.subject)) ||
     a.periodSeconds - b.periodSeconds ||
-    compareText(a.models ?? "", b.models ?? "")
+    compareText(a.models ?? "", b.models ?? "") ||
+    compareText(a.when ?? "", b.when ?? "")
   );
 }
 
@@ -386,7 +403,7 @@ export const ruleGrammar: KeyGrammar<Scope> = {
   periodsExpected: "minute, hour, day, concurrent",
   secondsMin: 0,
   secondsExpected: "0 (concurrent)",
-  keyFields: ["models"],
+  keyFields: ["models", "when"],
   listedFields: ["per_child", "host_only"],
   parseSubject: (scope, raw, param) =>
     scope === "user_path" ? parseUserPath(raw, param) : parseSubject(scope, raw, param),

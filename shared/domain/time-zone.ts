@@ -5,7 +5,7 @@
 import { bad, type Checked, good, show } from "../checked.js";
 
 /** How far the clocks of a zone are ahead of UTC at an instant, both in milliseconds. */
-type OffsetAt = (ms: number) => number;
+export type OffsetAt = (ms: number) => number;
 
 /** Checks the name of a zone, which is returned in its usual case. */
 export function parseTimeZone(value: unknown, param: string): Checked<string> {
@@ -87,7 +87,7 @@ export function instantOf(localMs: number, offsetAt: OffsetAt): number {
 }
 
 /** The first instant after `fromMs`, up to `toMs`, with another offset; `toMs` has another. */
-function firstChange(fromMs: number, toMs: number, offsetAt: OffsetAt): number {
+export function firstChange(fromMs: number, toMs: number, offsetAt: OffsetAt): number {
   const offsetMs = offsetAt(fromMs);
   let [before, after] = [fromMs, toMs];
   while (after - before > 1000) {

@@ -5,6 +5,7 @@
 import type { BudgetScope } from "./budget.js";
 import type { LimitedModels } from "./limited-models.js";
 import { type Measure, measures, type Scope } from "./rule.js";
+import type { RuleHours } from "./rule-hours.js";
 
 /** What is left of a cap; for `cost` in pico-dollars. */
 export interface Left {
@@ -52,6 +53,8 @@ export interface Breach {
   readonly waitSeconds: number;
   /** The models that the rule is for; absent for all. */
   readonly models?: LimitedModels | undefined;
+  /** The hours of the rule; absent for always. */
+  readonly when?: RuleHours | undefined;
 }
 
 /**

@@ -24,6 +24,7 @@ import {
   ruleGrammar,
   type Scope,
 } from "../domain/rule.js";
+import { type WhenField, whenField } from "../domain/rule-hours.js";
 
 /** A period by its name where it has one. */
 export type EntryPeriod = { readonly period: string } | { readonly period_seconds: number };
@@ -37,6 +38,7 @@ interface EntryKey<S extends string> {
 interface RuleEntry extends EntryKey<Scope>, CapFields {
   readonly limit_key: EntryPeriod;
   readonly models?: readonly string[];
+  readonly when?: WhenField;
   readonly host_only?: true;
 }
 
@@ -48,13 +50,14 @@ interface BudgetEntry extends EntryKey<BudgetScope>, CalendarFields {
 }
 
 export function ruleEntry(rule: RuleDefinition): RuleEntry {
-  const { scope, subject, periodSeconds, models, perChild, hostOnly } = rule;
+  const { scope, subject, periodSeconds, models, when, perChild, hostOnly } = rule;
   return {
     scope,
     subject,
     ...(perChild ? { per_child: true } : {}),
     limit_key: periodOf(ruleGrammar, periodSeconds, periodLabel),
     ...modelsField(models),
+    ...whenField(when),
     ...capFields(rule),
     ...(hostOnly === true ? { host_only: true } : {}),
   };
@@ -87,10 +90,10 @@ type Item = Readonly<Record<string, unknown>>;
 
 /** The rule that an item of a list is about. */
 export function ruleOfItem(item: Item): Checked<RuleDefinition> {
-  const { models, host_only } = item;
+  const { models, when, host_only } = item;
   const caps = Object.fromEntries(capFieldNames.map((name) => [name, item[name]]));
   return parseRuleWrite(
-    { ...keyOfItem(item, ruleGrammar), models, ...caps, host_only },
+    { ...keyOfItem(item, ruleGrammar), models, when, ...caps, host_only },
     { perChildEntitled: true },
   );
 }

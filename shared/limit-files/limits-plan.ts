@@ -3,6 +3,7 @@ import type { ListPage, Timed } from "../api/list-page.js";
 import type { BudgetScope, Unpriced } from "../domain/budget.js";
 import type { CalendarFields } from "../domain/budget-calendar.js";
 import type { CapFields, Scope } from "../domain/rule.js";
+import type { WhenField } from "../domain/rule-hours.js";
 
 /**
  * `take_over`: the configuration declares it, and the file overrides that. `revert`: it was made by
@@ -33,6 +34,8 @@ export interface LimitChangeItem {
   readonly period_seconds: number;
   /** The models that it is for; absent for all. */
   readonly models?: readonly string[];
+  /** The hours of a rule; absent for always. */
+  readonly when?: WhenField;
   /** Absent if it is added. */
   readonly before?: LimitValues;
   /** Absent if it is removed. */

@@ -28,10 +28,11 @@ export function writeLimitsFile({ rules, budgets }: Limits): string {
 function ruleLines(rules: readonly RuleDefinition[]): readonly string[] {
   return sectionLines(ruleSection, [...rules].sort(compareRules), (rule) => {
     const entry = ruleEntry(rule);
-    const { limit_key: key, models, host_only } = entry;
+    const { limit_key: key, models, when, host_only } = entry;
     return [
       periodText(key),
       ...modelsLine(models),
+      ...(when === undefined ? [] : [`when: ${JSON.stringify(when)}`]),
       ...capFieldNames.flatMap((name) => {
         const { [name]: value } = entry;
         if (value === undefined) return [];

@@ -138,6 +138,8 @@ const refused = message("refused", {
   key: orEmpty(keyOfCaller),
   /** The models that the rule is for, if not all. */
   models: optional(text),
+  /** The hours of the rule, if it has some. */
+  when: optional(text),
 });
 export type Refused = ValueOf<typeof refused>;
 

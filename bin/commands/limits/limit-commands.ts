@@ -37,6 +37,8 @@ export interface LimitCommandTexts {
   readonly period: string;
   readonly periodSeconds: string;
   readonly models: string;
+  /** Of rules only. */
+  readonly when?: string;
   readonly perChild: string;
   /** The unit of the values of `set`, in the help: `n`, `usd`. */
   readonly valueName: string;
@@ -158,9 +160,11 @@ function addValueOptions<S extends string>(
 
 /** The flags that name a rule or a budget beside its subject. */
 function addKeyOptions(command: Command, texts: LimitCommandTexts): Command {
-  return command
+  command
     .option("--scope <scope>", texts.scope)
     .option("--period <period>", texts.period)
     .option("--period-seconds <n>", texts.periodSeconds)
     .option("--models <models>", texts.models);
+  if (texts.when !== undefined) command.option("--when <hours>", texts.when);
+  return command;
 }

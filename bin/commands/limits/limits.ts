@@ -26,6 +26,7 @@ const texts: LimitCommandTexts = {
   scope: "user_path, provider or model (default: user_path)",
   period: "minute, hour, day, concurrent or a number of seconds",
   periodSeconds: "the period in seconds; 0 is concurrent",
+  when: "the hours within which it counts and refuses, such as 'mon-fri 09:00-17:00 Europe/Berlin'",
   models:
     "of a user path: only these models, separated by commas, such as 'claude-opus-*,openai/*', or '*,!gpt-4o-mini' for all others",
   perChild: "a template: each direct child of the path has its own counters",

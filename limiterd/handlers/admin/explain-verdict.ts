@@ -14,11 +14,12 @@ import { tokensInert } from "../../../shared/config/inert-rule.js";
 import { modelsField } from "../../../shared/domain/limited-models.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import { capFields, periodLabel } from "../../../shared/domain/rule.js";
+import { whenField } from "../../../shared/domain/rule-hours.js";
 import { type Target, targetName } from "../../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../../../shared/domain/verdict.js";
 import { formatMillis } from "../../../shared/time.js";
 import { judgeTargetBudgets } from "../../budgets/judge-budgets.js";
-import { type Counter, capsOf, isNewChild } from "../../counters/counter.js";
+import { type Counter, capsOf, isNewChild, isOff } from "../../counters/counter.js";
 import { admittedAt, explainBreach, retryAfter } from "../../lists/list-refusals.js";
 import { liveCounts } from "../../lists/list-rules.js";
 import { raisesField } from "../../lists/raise-items.js";
@@ -120,18 +121,19 @@ function waitsForSlot(rules: readonly ExplainedRule[]): boolean {
 function explainRule(counters: RuleCounters, options: AdmissionOptions): ExplainedRule {
   const { counter, parts } = counters;
   const { definition, periodMs, source } = counter.rule;
-  const { scope, periodSeconds, models, perChild, hostOnly } = definition;
+  const { scope, periodSeconds, models, when, perChild, hostOnly } = definition;
   const { maxRequests, maxTokens } = capsOf(counter, options.nowMs);
   const live = liveCounts(counters, options.nowMs);
-  const banned = maxRequests === 0;
-  const concurrent = !banned && periodMs === 0 && isFull(counter, options);
-  const requestsWait = banned || periodMs === 0 ? 0 : waitOfRequests(counter, options);
+  const off = isOff(counter.rule, options.nowMs);
+  const banned = maxRequests === 0 && !off;
+  const concurrent = !banned && !off && periodMs === 0 && isFull(counter, options);
+  const requestsWait = maxRequests === 0 || periodMs === 0 ? 0 : waitOfRequests(counter, options);
   const tokensWait = periodMs === 0 ? 0 : waitOfTokens(counter, options);
   const waits = parts.map((part) => ({
     measure: part.rule.measure!,
     wait: waitOfTokens(part, options),
   }));
-  const hasNoRoom = !banned && isNewChild(counter) && counter.rule.children.isFull;
+  const hasNoRoom = !banned && !off && isNewChild(counter) && counter.rule.children.isFull;
   const inert = tokensInert(definition, options.tokensEnforced);
   return {
     scope,
@@ -141,6 +143,7 @@ function explainRule(counters: RuleCounters, options: AdmissionOptions): Explain
     period_label: periodLabel(periodSeconds),
     period_seconds: periodSeconds,
     ...modelsField(models),
+    ...whenField(when),
     ...capFields({ ...definition, maxRequests, maxTokens }),
     ...live,
     ...raisesField(counter.rule, options.nowMs, counter.child),

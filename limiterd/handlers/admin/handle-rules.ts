@@ -14,6 +14,7 @@ import {
   ruleGrammar,
   ruleId,
 } from "../../../shared/domain/rule.js";
+import { hoursOf } from "../../../shared/domain/rule-hours.js";
 import { isNormalUserPath } from "../../../shared/domain/user-path.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
@@ -121,9 +122,12 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
 
 /** The counters of the rules and children on a page. */
 function pageCounters(book: RuleBook, { rate_limits: items }: RulePage): readonly Counter[] {
-  return items.flatMap(({ scope, subject, template, period_seconds: periodSeconds, models }) => {
-    const key = { scope, subject: template ?? subject, periodSeconds, models: models?.join(" ") };
-    const rule = book.find(key);
+  return items.flatMap(({ scope, subject, template, period_seconds: periodSeconds, ...rest }) => {
+    const { models, when } = rest;
+    const rule = book.find({
+      ...{ scope, subject: template ?? subject, periodSeconds },
+      ...{ models: models?.join(" "), when: hoursOf(when) },
+    });
     if (rule === null) return [];
     if (template === undefined) return [rule, ...rule.parts].flatMap(({ own }) => own ?? []);
     const child = rule.children.copy(subject.slice(template === "/" ? 1 : template.length + 1));

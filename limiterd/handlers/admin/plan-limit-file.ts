@@ -21,6 +21,7 @@ import {
   type RuleDefinition,
   ruleId,
 } from "../../../shared/domain/rule.js";
+import { whenField } from "../../../shared/domain/rule-hours.js";
 import {
   type LimitAction,
   type LimitChangeItem,
@@ -174,7 +175,7 @@ function ruleItem(
   { book, declared, settings }: DaemonState,
   { action, id, before, after }: LimitChange<RuleDefinition>,
 ): LimitChangeItem {
-  const { scope, subject, periodSeconds, models } = (after ?? before)!;
+  const { scope, subject, periodSeconds, models, when } = (after ?? before)!;
   const inert = after === null ? null : settings.inertReason(after);
   const at = action === "revert" ? declared.rules.find(id)?.at : book.rules.get(id)?.declaredAt;
   return {
@@ -185,6 +186,7 @@ function ruleItem(
     period_label: periodLabel(periodSeconds),
     period_seconds: periodSeconds,
     ...modelsField(models),
+    ...whenField(when),
     ...(before === null ? {} : { before: ruleValues(before) }),
     ...(after === null ? {} : { after: ruleValues(after) }),
     ...(concernsConfiguration(action)

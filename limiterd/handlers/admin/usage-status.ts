@@ -5,8 +5,9 @@
 import type { RateLimitStatus, UsageStatus } from "../../../shared/api/usage-report.js";
 import { modelsField } from "../../../shared/domain/limited-models.js";
 import { capFields, type Measure, measures, periodLabel } from "../../../shared/domain/rule.js";
+import { whenField } from "../../../shared/domain/rule-hours.js";
 import { formatMillis } from "../../../shared/time.js";
-import { capsAt } from "../../counters/counter.js";
+import { capsAt, isOff } from "../../counters/counter.js";
 import { budgetStatuses, refreshStatuses } from "../../lists/list-budgets.js";
 import { liveCounts } from "../../lists/list-rules.js";
 import { raisesField } from "../../lists/raise-items.js";
@@ -74,7 +75,7 @@ function rateLimitStatus(
   const { counter } = counters;
   const { rule, child } = counter;
   const { definition } = rule;
-  const { measureCaps, perChild, hostOnly, periodSeconds, models } = definition;
+  const { measureCaps, perChild, hostOnly, periodSeconds, models, when } = definition;
   const live = liveCounts(counters, nowMs);
   const counted = countsOf(counter, nowMs);
   const caps = capsAt(rule, child, counted.nowMs);
@@ -87,6 +88,7 @@ function rateLimitStatus(
     period_label: periodLabel(periodSeconds),
     period_seconds: periodSeconds,
     ...modelsField(models),
+    ...whenField(when),
     ...live,
     ...(rule.periodMs > 0
       ? { resets_in_seconds: secondsToEnd(counted.window.startMs + rule.periodMs, counted.nowMs) }
@@ -104,9 +106,10 @@ function rateLimitStatus(
     ),
     ...raisesField(rule, nowMs, child),
     exhausted:
-      live.requests_remaining === 0 ||
-      (tokensEnforced &&
-        (live.tokens_remaining === 0 ||
-          measures.some((measure) => live[`${measure}_remaining`] === 0))),
+      !isOff(rule, nowMs) &&
+      (live.requests_remaining === 0 ||
+        (tokensEnforced &&
+          (live.tokens_remaining === 0 ||
+            measures.some((measure) => live[`${measure}_remaining`] === 0)))),
   };
 }

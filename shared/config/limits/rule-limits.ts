@@ -23,6 +23,7 @@ import {
   ruleId,
   type Scope,
 } from "../../domain/rule.js";
+import { parseWhen, type RuleHours } from "../../domain/rule-hours.js";
 import { boolean } from "../kinds/choice-kinds.js";
 import { amountOf, numberOf, weightsOf } from "../kinds/number-kinds.js";
 import type { Mapping } from "../read-mapping.js";
@@ -31,6 +32,7 @@ import { checkedValue, type LimitForm, readPairs } from "./limit-form.js";
 export interface RuleLimit extends MeasureCaps {
   readonly periodSeconds: number;
   readonly models?: LimitedModels | undefined;
+  readonly when?: RuleHours | undefined;
   readonly maxRequests: number | null;
   readonly maxTokens: number | null;
   readonly hostOnly?: boolean;
@@ -43,6 +45,7 @@ export const ruleForm: LimitForm<Scope, RuleLimit> = {
     period: null,
     period_seconds: numberOf,
     models: null,
+    when: null,
     max_requests: numberOf,
     max_tokens: numberOf,
     max_input_tokens: numberOf,
@@ -75,10 +78,16 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): RuleLimit 
       );
   }
   const models = checkedValue(parseLimitedModels(fields["models"], `${at}.models`), problems);
+  const when = checkedValue(parseWhen(fields["when"], `${at}.when`), problems);
   if (problems.length > before || periodSeconds === null) return null;
   const values = checkedValue(parseRuleValues(fields, periodSeconds, `${at}.`), problems);
   if (values === null) return null;
-  return { periodSeconds, ...(typeof models === "string" ? { models } : {}), ...values };
+  return {
+    periodSeconds,
+    ...(typeof models === "string" ? { models } : {}),
+    ...(typeof when === "string" ? { when } : {}),
+    ...values,
+  };
 }
 
 /** A rule's name in messages: `/team minute`, `/team on gpt-4o minute`, `provider openai day`. */

@@ -255,6 +255,8 @@ export const fromDaemon: {
     cap: count,
     waitSeconds: count.map((n) => Math.max(1, n)),
     key,
+    models: fc.option(fc.constant("gpt-4o o3"), { nil: undefined }),
+    when: fc.option(fc.constant("mon 00:00-24:00 UTC"), { nil: undefined }),
   }),
   denied: fc.record({
     kind: fc.constant("denied"),

@@ -259,7 +259,7 @@ t.test(
     for (const frame of [
       ["welcome", 1, "0.1.0", 0, true, 0, 0, false, 0],
       ["admitted", 3, 0, 7, 8, [1, 0, 5, 0, 0, 0], ["/team", "key_7"], true],
-      ["refused", 1, "user_path", "/team", 60, "requests", 10, 61, [], "gpt-4o o3"],
+      ["refused", 1, "user_path", "/team", 60, "requests", 10, 61, [], "gpt-4o o3", "mon 00:00-24:00 UTC"],
       ["exceeded", 1, "user_path", "/team", 3600, 2, 1, 61, [], [], "gpt-4o o3", true],
       ["denied", 1, []],
       ["authorized", 1, "/team", "key_7", ["gpt-4o"]],

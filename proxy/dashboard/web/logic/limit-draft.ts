@@ -3,6 +3,13 @@
  * effect of saving on the counters, and the field of an error. Pure.
  */
 
+import {
+  hoursOf,
+  textOfWhen,
+  type WhenField,
+  whenOfText,
+} from "../../../../shared/domain/rule-hours.js";
+
 export interface KeyDraft {
   readonly scope: string;
   readonly subject: string;
@@ -13,6 +20,8 @@ export interface KeyDraft {
   readonly perChild: boolean;
   /** As typed, separated by commas; empty for all models. */
   readonly models?: string;
+  /** The hours of a rule, as typed; empty for always. */
+  readonly when?: string;
 }
 
 /** The key of an existing rule or budget. */
@@ -23,6 +32,7 @@ export interface KeyItem {
   readonly period_seconds: number;
   readonly per_child: boolean;
   readonly models?: readonly string[];
+  readonly when?: WhenField;
 }
 
 /** The named period of a rule or a budget, or `other`. */
@@ -35,6 +45,7 @@ export function keyDraftOf(item: KeyItem, periods: readonly string[]): KeyDraft 
     seconds: isNamed ? "" : String(item.period_seconds),
     perChild: item.per_child,
     models: (item.models ?? []).join(", "),
+    when: item.when === undefined ? "" : textOfWhen(item.when),
   };
 }
 
@@ -46,6 +57,7 @@ export function keyBody(draft: KeyDraft, periodField: string): Record<string, un
     [periodField]: { period: draft.period === "other" ? draft.seconds.trim() : draft.period },
     ...(draft.perChild && draft.scope === "user_path" ? { per_child: true } : {}),
     ...(modelsOf(draft).length === 0 ? {} : { models: modelsOf(draft) }),
+    ...(hasHours(draft) ? { when: whenOfText(draft.when!) } : {}),
   };
 }
 
@@ -56,7 +68,12 @@ export function itemKey(item: KeyItem, periodField: string): Record<string, unkn
     subject: item.subject,
     [periodField]: { period_seconds: item.period_seconds },
     ...(item.models === undefined ? {} : { models: item.models }),
+    ...(item.when === undefined ? {} : { when: item.when }),
   };
+}
+
+function hasHours({ when = "" }: KeyDraft): boolean {
+  return when.trim() !== "";
 }
 
 /** The models in the form that a body has; none for other scopes than user paths. */
@@ -85,7 +102,10 @@ export function saveEffect(draft: KeyDraft, original: KeyItem | null): SaveEffec
       ? Number(draft.seconds) === original.period_seconds
       : draft.period === original.period_label;
   const sameModels = setText(modelsOf(draft)) === setText(original.models ?? []);
-  const same = draft.scope === original.scope && sameSubject && samePeriod && sameModels;
+  const sameHours =
+    hoursOf(hasHours(draft) ? whenOfText(draft.when!) : null) === hoursOf(original.when);
+  const sameKey = sameSubject && samePeriod && sameModels && sameHours;
+  const same = draft.scope === original.scope && sameKey;
   return same && draft.perChild === original.per_child ? "keeps" : "moves";
 }
 
@@ -117,6 +137,7 @@ export function fieldOf(param: string | null): string | null {
   if (param === "user_path" || param === "subject" || param === "scope") return "subject";
   if (/^(?:limit_key|budget_key)/.test(param)) return "period";
   if (param.startsWith("models")) return "models";
+  if (/^when\b/.test(param)) return "when";
   if (param.startsWith("token_weights")) return "token_weights";
   return param.startsWith("replaces") ? null : param;
 }

@@ -31,7 +31,15 @@ export interface RuleDraft extends KeyDraft {
 }
 
 export function newRule(scope: string, subject: string): RuleDraft {
-  const key = { scope, subject, period: "minute", seconds: "", perChild: false, models: "" };
+  const key = {
+    scope,
+    subject,
+    period: "minute",
+    seconds: "",
+    perChild: false,
+    models: "",
+    when: "",
+  };
   return {
     ...key,
     maxRequests: "",

@@ -71,6 +71,14 @@ export function RuleDialog({ first, original, onClose, onDone }: RuleDialogProps
         <ModelsField draft={draft} onChange={change} error={errorOf("models")} />
         <Period draft={draft} onChange={change} error={errorOf("period")} />
         <Caps draft={draft} onChange={change} errorOf={errorOf} />
+        <TextField
+          label={texts.when}
+          hint={texts.whenHint}
+          placeholder={texts.always}
+          error={errorOf("when")}
+          value={draft.when ?? ""}
+          onInput={(when) => change({ when })}
+        />
         <HostOnly draft={draft} onChange={change} />
         {problem !== null && notNumber === null && !hasField(wrong) && (
           <Failed>{problem.message}</Failed>
@@ -93,7 +101,7 @@ function testedBody(draft: RuleDraft): Readonly<Record<string, unknown>> | null 
 function hasField(name: string | null): boolean {
   return (
     name !== null &&
-    (/^(?:subject|models|period|token_weights)$/.test(name) ||
+    (/^(?:subject|models|when|period|token_weights)$/.test(name) ||
       capFields.some((field) => field === name))
   );
 }

@@ -1,5 +1,6 @@
 /** The children of a template with what each has used, the fullest first. */
 import { useState } from "preact/hooks";
+import { textOfWhen, type WhenField } from "../../../../../shared/domain/rule-hours.js";
 import { formatCount } from "../../logic/numbers.js";
 import { limitsTexts } from "../../texts/limits-texts.js";
 import { Dialog } from "../dialog.js";
@@ -24,6 +25,7 @@ interface ChildrenDialogProps<Child> {
     readonly subject: string;
     readonly period_seconds: number;
     readonly models?: readonly string[];
+    readonly when?: WhenField;
   };
   /** Of the list: its `children` is below it. */
   readonly path: string;
@@ -45,6 +47,7 @@ export function ChildrenDialog<Child extends { readonly subject: string }>({
     period: String(template.period_seconds),
     limit: String(rowsMax),
     ...(template.models === undefined ? {} : { models: template.models.join(",") }),
+    ...(template.when === undefined ? {} : { when: textOfWhen(template.when) }),
     ...(search === "" ? {} : { search }),
   });
   const news = ({ admitted, settled }: { admitted: number; settled: number }): number =>

@@ -3,6 +3,7 @@
 import type { RaiseItem } from "../../../../../shared/api/raise-item.js";
 import { calendarWords } from "../../../../../shared/domain/budget-calendar.js";
 import { declaredPlace } from "../../../../../shared/domain/rule.js";
+import { textOfWhen, type WhenField } from "../../../../../shared/domain/rule-hours.js";
 import { formatDuration, formatMoment } from "../../logic/numbers.js";
 import type { TreeRow } from "../../logic/subject-tree.js";
 import { isTemplate } from "../../logic/used-share.js";
@@ -15,6 +16,7 @@ interface LimitItem {
   readonly per_child: boolean;
   readonly template?: string;
   readonly models?: readonly string[];
+  readonly when?: WhenField;
   readonly host_only?: boolean;
   readonly unpriced?: string;
   readonly time_zone?: string;
@@ -59,6 +61,7 @@ export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitI
         <span class="badge">{limitsTexts.childOf(item.template)}</span>
       )}
       {item.models !== undefined && <span class="badge">{limitsTexts.onModels(item.models)}</span>}
+      {item.when !== undefined && <span class="badge">{textOfWhen(item.when)}</span>}
       {item.host_only === true && (
         <span class="badge" title={limitsTexts.hostOnlyTitle}>
           {limitsTexts.hostOnly}
@@ -106,8 +109,9 @@ export function limitRowKey({
   template,
   period_seconds,
   models,
+  when,
 }: LimitItem & { readonly period_seconds: number }): string {
-  return JSON.stringify([subject, template, period_seconds, models]);
+  return JSON.stringify([subject, template, period_seconds, models, when]);
 }
 
 /** The word for a period, as it is in sentences too; one without a name in its own units. */
