@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import t from "tap";
 import { outlineOf } from "../../../proxy/body/count-values.js";
 import type { JsonOperation } from "../../../proxy/body/model-body.js";
@@ -129,4 +130,49 @@ t.test("a request is known again by what matters, if it ends with results of too
     t.not(resent([words, results], { previous_response_id: "resp_1" }), once);
     t.equal(resent([results, words]), "null", "a user may say the same twice");
   }
+});
+
+t.test("turns repeat as often as the end of their sequence says", async () => {
+  const turn = fc.constantFrom("a", "b", "c");
+  const property = fc.property(fc.array(turn, { minLength: 1, maxLength: 14 }), (names) => {
+    const turns = names.map((tool) => ({ tool, args: {}, result: "" }));
+    let most = { times: 1, turns: 0 };
+    for (let length = 1; length <= turnsInCycleMax; length++) {
+      const cycle = names.slice(-length).join("");
+      const text = names.join("");
+      let times = 0;
+      while (text.endsWith(cycle.repeat(times + 1)) && (times + 1) * length <= names.length)
+        times++;
+      if (times > most.times) most = { times, turns: length };
+    }
+    for (const dialect of conversationDialects) {
+      const fields = conversationIn(dialect, turns);
+      const { repeated = null } =
+        conversationEnd(dialect.operation, fields, noLongTexts, 100) ?? {};
+      const { times = 1, turns: length = 0 } = repeated ?? {};
+      if (times !== most.times || length !== most.turns) return false;
+    }
+    return true;
+  });
+  fc.assert(property, { numRuns: 300 });
+});
+
+t.test("whatever a body has in place of a conversation, nothing fails", async () => {
+  const item = fc.oneof(
+    fc.jsonValue({ maxDepth: 3 }),
+    fc.record({
+      role: fc.constantFrom("user", "assistant", "model", "tool", "system"),
+      type: fc.constantFrom("message", "function_call", "function_call_output", "reasoning"),
+      content: fc.jsonValue({ maxDepth: 3 }),
+      parts: fc.jsonValue({ maxDepth: 3 }),
+      tool_calls: fc.jsonValue({ maxDepth: 3 }),
+      output: fc.jsonValue({ maxDepth: 2 }),
+    }),
+  );
+  fc.assert(
+    fc.property(fc.array(item, { maxLength: 6 }), (items) => {
+      for (const { operation, list } of conversationDialects)
+        conversationEnd(operation, { [list]: [...items, ...items] }, noLongTexts, 9);
+    }),
+  );
 });
