@@ -106,3 +106,14 @@ export const systemTexts = {
   failedCommits: "Failed commits",
   notYet: "not since the start",
 } as const;
+
+export const alertsTexts = {
+  title: "Alerts",
+  caption: "Where alerts are posted, and what waits for delivery",
+  columns: { host: "Host", at: "At", waiting: "Waiting", state: "Last attempt" },
+  forecast: "forecast",
+  well: "ok",
+  test: "Send a test",
+  delivered: (host: string) => `${host} took the test.`,
+  failed: (reason: string) => `The test wasn't delivered: ${reason}.`,
+} as const;

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import type { AlertDestinationList } from "../../../../../shared/api/alert-item.js";
 import type {
   ClusterHost,
   ClusterStatus,
@@ -16,12 +17,14 @@ import type { Column } from "../../parts/table.js";
 import { useListPoll } from "../../parts/use-poll.js";
 import { hostsTexts, systemTexts as texts } from "../../texts/setup-texts.js";
 import { shellTexts } from "../../texts/shell-texts.js";
+import { AlertsCard } from "./alerts-card.js";
 
 const settingsEveryMs = 60_000;
 
 export function SystemPage() {
   const status = useListPoll<DaemonStatus>("/admin/status");
   const settings = useListPoll<SettingsList>("/admin/config", { everyMs: settingsEveryMs });
+  const alerts = useListPoll<AlertDestinationList>("/admin/alerts", { everyMs: settingsEveryMs });
   return (
     <>
       <PageHead title={shellTexts.pages.system}>{texts.about}</PageHead>
@@ -37,6 +40,9 @@ export function SystemPage() {
               <Inert of={daemon.inert} />
             </>
           )}
+        </WhenReady>
+        <WhenReady polled={alerts.polled} onRetry={alerts.refresh}>
+          {(list) => <AlertsCard alerts={list.alerts} onTested={alerts.refresh} />}
         </WhenReady>
         <WhenReady polled={settings.polled} onRetry={settings.refresh}>
           {(list) => <SettingsTable list={list} />}
