@@ -144,10 +144,11 @@ export const modelReports: readonly OutsideCase[] = [
       ...messages({ model: "openrouter/anthropic/claude-opus-4.8", safeguards: {} }),
       headers: { "anthropic-version": "2023-06-01" },
     },
-    status: 200,
-    right: "Claude Code's field that a host refuses is left out in a second try",
-    lacks: ["safeguards"],
-    dropped: "safeguards",
+    status: 400,
+    result:
+      "decided: a client that is refused safeguards runs a safety check of its own, as Anthropic's page on gateways says",
+    right: "the refusal reaches Claude Code, with the field's name",
+    receives: { error: { message: /^safeguards: / } },
   },
   ...[
     [

@@ -62,6 +62,7 @@ export const messagesRequestFields: FieldTable = fieldTable({
   safeguards: refused("which has no safety check of agents: clients then run their own"),
   inference_geo: refused("which doesn't promise a place"),
   container: refused("which has no containers"),
+  thread: refused("which keeps no conversations"),
   mcp_servers: refused("which can't call MCP servers", "must be empty", isEmptyList),
 });
 

@@ -5,8 +5,8 @@
  *
  * Sources of the wordings: langgenius/dify-official-plugins#3728 (Azure), BerriAI/litellm#23847,
  * pydantic/pydantic-ai#4621 and can1357/oh-my-pi#11928 (encrypted reasoning),
- * anthropics/claude-code#63231 (thinking), decolua/9router#4190 (safeguards), the error pages of
- * OpenAI, Anthropic, Google, Groq and Mistral, as of November 2026.
+ * anthropics/claude-code#63231 (thinking), the error pages of OpenAI, Anthropic, Google, Groq and
+ * Mistral, as of November 2026.
  */
 import type { Failure } from "../../../shared/error-code.js";
 
@@ -119,7 +119,6 @@ const optional: ReadonlySet<string> = new Set([
   "reasoning",
   "reasoning_effort",
   "repetition_penalty",
-  "safeguards",
   "safety_identifier",
   "seed",
   "service_tier",

@@ -46,7 +46,7 @@ t.test("optional fields that hosts and models refuse, in their own words", async
     ],
     ["Unknown parameter: 'prompt_cache_key'.", "prompt_cache_key", { code: "unknown_parameter" }],
     ["temperature: Extra inputs are not permitted", "temperature"],
-    ["safeguards: Extra inputs are not permitted", "safeguards"],
+    ["safeguards: Extra inputs are not permitted", null],
     ["output_config: Extra inputs are not permitted", "output_config.effort"],
     ["thinking.adaptive.display: Extra inputs are not permitted", "thinking.display"],
     ["`temperature` is deprecated for this model.", "temperature"],
