@@ -238,6 +238,8 @@ const adminRequests: readonly (readonly [method: string, path: string, body?: un
   ["GET", "/admin/providers"],
   ["GET", "/admin/config"],
   ["POST", "/admin/explain", { user_path: "/team/b", model: "test/model" }],
+  ["GET", "/admin/alerts"],
+  ["POST", "/admin/alerts/test"],
 ];
 
 t.test(
