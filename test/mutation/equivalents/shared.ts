@@ -10,7 +10,7 @@ export const sharedEquivalents: readonly Equivalent[] = [
   },
   {
     file: "shared/domain/budget.ts",
-    line: "return a.subject < b.subject ? -1 : 1;",
+    line: "return subjectA < subjectB ? -1 : 1;",
     what: "< becomes <=",
     why: "the subjects differ",
   },
