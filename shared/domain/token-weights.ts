@@ -12,7 +12,7 @@ type TokenKind = (typeof tokenKinds)[number];
 export type TokenWeights = Readonly<Partial<Record<TokenKind, number>>>;
 
 export const tokenWeightMax = 100;
-/** Weights are counted in thousandths, so that sums are exact. */
+/** Weights are rounded to thousandths, so that sums are exact. */
 const parts = 1000;
 
 /** The tokens of one response. */
@@ -45,10 +45,10 @@ export function parseTokenWeights(raw: unknown, param: string): Checked<TokenWei
       );
     if (!isWeight(value))
       return bad(
-        `${param}.${name} must be a number from 0 to ${tokenWeightMax} with at most three decimals, not ${show(value)}`,
+        `${param}.${name} must be a number from 0 to ${tokenWeightMax}, not ${show(value)}`,
         `${param}.${name}`,
       );
-    weights[kind] = value;
+    weights[kind] = partsOf(value) / parts;
   }
   return good(inOrder(weights));
 }
@@ -61,8 +61,7 @@ function inOrder(weights: TokenWeights): TokenWeights {
 }
 
 function isWeight(value: unknown): value is number {
-  if (typeof value !== "number" || !(value >= 0 && value <= tokenWeightMax)) return false;
-  return Math.round(value * parts) / parts === value;
+  return typeof value === "number" && value >= 0 && value <= tokenWeightMax;
 }
 
 /**

@@ -120,7 +120,7 @@ const weightSchema = numberSchema("number", { min: 0, max: tokenWeightMax });
 export const tokenWeights: ValueKind<TokenWeights> = {
   label: "mapping",
   range: `weights from 0 to ${tokenWeightMax}`,
-  expected: `must be a mapping of ${tokenKinds.join(", ")} to weights from 0 to ${tokenWeightMax} with at most three decimals, such as cached=0.1,cache_write=1.25`,
+  expected: `must be a mapping of ${tokenKinds.join(", ")} to weights from 0 to ${tokenWeightMax}, such as cached=0.1,cache_write=1.25`,
   quotable: always,
   parse: (raw) => {
     const weights = parseTokenWeights(weightsOf(raw), "");

@@ -87,9 +87,8 @@ t.test("what isn't a weight is named, with what was expected", (t) => {
     [{}, /^token_weights must be a mapping/],
     [[], /^token_weights must be a mapping/],
     [{ cach: 1 }, /^unknown field token_weights\.cach: expected input, cached, cache_write/],
-    [{ cached: -1 }, /^token_weights\.cached must be a number from 0 to 100 .* not -1$/],
+    [{ cached: -1 }, /^token_weights\.cached must be a number from 0 to 100, not -1$/],
     [{ cached: 101 }, /^token_weights\.cached must be a number from 0 to 100/],
-    [{ cached: 0.1234 }, /at most three decimals, not 0\.1234$/],
     [{ output: "5" }, /^token_weights\.output must be a number/],
     ["cached=0.1;", /^token_weights must be a mapping/],
   ] as const) {
@@ -97,6 +96,7 @@ t.test("what isn't a weight is named, with what was expected", (t) => {
     t.match(parsed, { ok: false, failure: { message } });
   }
   t.same(parseTokenWeights(undefined, "x"), { ok: true, value: undefined });
+  t.same(parseTokenWeights({ cached: 0.12345 }, "x"), { ok: true, value: { cached: 0.123 } });
   t.end();
 });
 
