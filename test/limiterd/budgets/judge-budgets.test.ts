@@ -91,7 +91,11 @@ t.test(
     const met = (subject: string, endMs: number) => ({
       subject,
       endMs,
-      budget: { definition: budget(subject, 86_400, 1), amount: { microUsd: 1, picoUsd: 0 } },
+      budget: {
+        definition: budget(subject, 86_400, 1),
+        amount: { microUsd: 1, picoUsd: 0 },
+        raises: null,
+      },
     });
     const spent = { spent: { microUsd: 5, picoUsd: 0 } };
     const [a, b, late] = [met("/a", noon + 1000), met("/b", noon + 1000), met("/c", noon + 2000)];

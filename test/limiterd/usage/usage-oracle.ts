@@ -3,6 +3,7 @@
  * form of their keys.
  */
 
+import type { BudgetDefinition } from "../../../shared/domain/budget.js";
 import { interimStatus } from "../../../shared/wire/execution.js";
 import { isForModel } from "../oracle.js";
 
@@ -104,9 +105,34 @@ export function rollupsOf(
   return sums;
 }
 
+/** Whether what ended at a time counts for a daily or a rolling budget now. */
+function countsNow(
+  {
+    periodSeconds,
+    timeZone,
+    rolling,
+  }: Pick<BudgetDefinition, "periodSeconds" | "timeZone" | "rolling">,
+  atMs: number,
+  nowMs: number,
+): boolean {
+  if (rolling === true) {
+    const sliceMs = Math.ceil(periodSeconds / 30) * 1000;
+    return Math.floor(atMs / sliceMs) * sliceMs + periodSeconds * 1000 + sliceMs > nowMs;
+  }
+  if (timeZone === undefined)
+    return Math.floor(atMs / 86_400_000) === Math.floor(nowMs / 86_400_000);
+  const days = formats.get(timeZone) ?? new Intl.DateTimeFormat("sv-SE", { timeZone });
+  formats.set(timeZone, days);
+  return days.format(atMs) === days.format(nowMs);
+}
+
+/** Local days as texts, by time zone. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
 /**
- * What daily budgets have spent on the day of a moment, by scope, subject, account and models:
- * what ended on it, and not before their last reset. Accounts that spent nothing aren't there.
+ * What daily and rolling budgets have spent at a moment, by scope, subject, account and models:
+ * what ended in the running period, and not before their last reset. Accounts that spent nothing
+ * aren't there.
  */
 export function accountsOf(
   records: readonly RecordedUsage[],
@@ -116,24 +142,21 @@ export function accountsOf(
       readonly subject: string;
       readonly perChild: boolean;
       readonly models?: string | undefined;
-    };
+    } & Pick<BudgetDefinition, "periodSeconds" | "timeZone" | "rolling">;
     readonly resetAtMs: number | null;
   }[],
   labelsOf: (keyId: string) => readonly string[],
   nowMs: number,
 ): Map<string, bigint> {
   const spent = new Map<string, bigint>();
-  const dayOf = (ms: number): number => Math.floor(ms / 86_400_000);
-  for (const {
-    definition: { scope, subject, perChild, models },
-    resetAtMs,
-  } of budgets) {
+  for (const { definition, resetAtMs } of budgets) {
+    const { scope, subject, perChild, models } = definition;
     for (const { atMs, userPath, keyId, provider, model, cacheHit, totalCost } of records) {
       if (
         cacheHit ||
         (models !== undefined && !isForModel(models, provider, model)) ||
         !totalCost ||
-        dayOf(atMs) !== dayOf(nowMs) ||
+        !countsNow(definition, atMs, nowMs) ||
         (resetAtMs !== null && atMs < resetAtMs)
       )
         continue;

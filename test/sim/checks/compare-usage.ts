@@ -4,6 +4,7 @@
  * and at rest.
  */
 
+import { spentOf } from "../../../limiterd/budgets/judge-budgets.js";
 import type { DaemonState } from "../../../limiterd/state.js";
 import { rollupFromStored } from "../../../limiterd/usage/rollup.js";
 import { recordsFromStored, type UsageRecord } from "../../../limiterd/usage/usage-records.js";
@@ -24,6 +25,14 @@ export const simulatedBudgets: readonly BudgetDefinition[] = [
   {
     ...{ scope: "user_path", subject: "/a", periodSeconds: 86_400, amountUsd: 1e6 },
     ...{ perChild: true, models: "* !openai/*" },
+  },
+  {
+    ...{ scope: "user_path", subject: "/b", periodSeconds: 60, amountUsd: 1e6, perChild: false },
+    rolling: true,
+  },
+  {
+    ...{ scope: "user_path", subject: "/ab", periodSeconds: 86_400, amountUsd: 1e6 },
+    ...{ perChild: false, timeZone: "Asia/Kathmandu", rollover: 0.5 },
   },
 ];
 
@@ -71,7 +80,7 @@ export function usageDifference(
   ]);
   for (const account of new Set(all)) {
     const { scope, subject, models } = account.budget.definition;
-    const spent = picosOf(budgets.running(account, nowMs).spent);
+    const spent = picosOf(spentOf(budgets, account, nowMs));
     const key = `${scope} ${subject} ${account.subject}`;
     const right = owed.get(models === undefined ? key : `${key} ${models}`) ?? 0n;
     if (spent !== right)

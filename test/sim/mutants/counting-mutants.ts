@@ -31,6 +31,13 @@ export const countingMutants: readonly Mutant[] = [
     often: true,
   },
   {
+    name: "rolling budget counts its running slice alone",
+    file: "limiterd/budgets/budget-period.js",
+    find: "startMs - earlierMs(periodSeconds) : startMs",
+    put: "startMs : startMs",
+    often: true,
+  },
+  {
     name: "failed target keeps its slot of a rule for some models",
     file: releaseSlots,
     find: "release(held.counters.filter(isOfTarget));",
@@ -258,8 +265,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "refused request leaves a gauge raised",
     file: "limiterd/rules/judge.js",
-    find: "const { scope, periodSeconds, models } = found.counter.rule.definition;",
-    put: "found.counter.inFlight++; const { scope, periodSeconds, models } = found.counter.rule.definition;",
+    find: "const { scope, periodSeconds, models, when } = found.counter.rule.definition;",
+    put: "found.counter.inFlight++; const { scope, periodSeconds, models, when } = found.counter.rule.definition;",
     often: true,
   },
   {
