@@ -21,7 +21,14 @@ t.test("a screen reader", { skip: noBrowser }, async (t) => {
     t.equal(all.match(/- heading .*\[level=1\]/g)?.length, 1);
     const table = await snapshot("main table");
     t.match(table, /- table "Limits of user paths and their use":/);
-    for (const head of ["User path", "Period", "Requests", "Tokens", "Resets in", "Actions"])
+    for (const head of [
+      "User path",
+      "Period",
+      "Requests",
+      "Tokens and cost",
+      "Resets in",
+      "Actions",
+    ])
       t.ok(table.includes(`- columnheader "${head}"`), head);
     t.match(table, /- cell "\/support\/triage"/, "the whole path, not its place in the tree");
     t.match(table, /in sluice\.yaml:\d+ user_paths\[0\]\.limits\[0\]/, "why there are no buttons");
