@@ -14,4 +14,6 @@ export interface RequestContext<Needs extends keyof Gateway = keyof Gateway> {
   /** On limited endpoints the daemon checks the caller later, with the admission. */
   readonly caller: Caller;
   readonly record: RequestRecord;
+  /** Whether Sluice searches the web for the model: the request carries that tool. */
+  readonly searches?: boolean;
 }

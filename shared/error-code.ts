@@ -29,6 +29,7 @@ export type ErrorCode =
   | "usage_status_failed"
   | "model_not_found"
   | "model_not_allowed"
+  | "tool_not_allowed"
   | "model_unpriced"
   | "loop_detected"
   | "provider_unavailable"
@@ -117,6 +118,11 @@ export const errorCodes: Readonly<
     status: 403,
     type: "permission_error",
     meaning: "The key or token may not use this model, or a rule bans it.",
+  },
+  tool_not_allowed: {
+    status: 403,
+    type: "permission_error",
+    meaning: "A rule bans a tool that the request carries.",
   },
   model_unpriced: {
     status: 403,

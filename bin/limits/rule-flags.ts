@@ -25,6 +25,11 @@ export const ruleFlags: FlagForm<Scope> = {
     { name: "input-tokens", field: "max_input_tokens", meaning: "input tokens per period" },
     { name: "output-tokens", field: "max_output_tokens", meaning: "output tokens per period" },
     { name: "cost", field: "max_cost", meaning: "US dollars per period" },
+    {
+      name: "tool-calls",
+      field: "max_tool_calls",
+      meaning: "tool calls per period; needs --models such as tool:web_search",
+    },
   ],
   shortFlags: [
     {

@@ -85,10 +85,12 @@ export function capWords(
 ): readonly string[] {
   const { max_cost: cost, token_weights: weights } = caps;
   return [
-    ...(["requests", "tokens", "input_tokens", "output_tokens"] as const).flatMap((name) => {
-      const cap = caps[`max_${name}`];
-      return typeof cap === "number" ? [`${format(cap)} ${name.replace("_", " ")}`] : [];
-    }),
+    ...(["requests", "tokens", "input_tokens", "output_tokens", "tool_calls"] as const).flatMap(
+      (name) => {
+        const cap = caps[`max_${name}`];
+        return typeof cap === "number" ? [`${format(cap)} ${name.replace("_", " ")}`] : [];
+      },
+    ),
     ...(typeof cost === "number" ? [plainUsd(cost)] : []),
     ...(isObject(weights) ? [`weights ${textOfWeights(weights as TokenWeights)}`] : []),
   ];
@@ -111,6 +113,7 @@ function tokensText(rule: Listed): string {
 const measureWords = [
   ["input_tokens", "in"],
   ["output_tokens", "out"],
+  ["tool_calls", "calls"],
 ] as const;
 
 function costOf(rule: Listed): string {

@@ -158,6 +158,7 @@ function usedShare(item: Listed): number {
     share(item["input_tokens_used"], item["max_input_tokens"]),
     share(item["output_tokens_used"], item["max_output_tokens"]),
     share(item["cost_used"], item["max_cost"]),
+    share(item["tool_calls_used"], item["max_tool_calls"]),
     share(item["spent"], item["amount"]),
   );
 }

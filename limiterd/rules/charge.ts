@@ -7,6 +7,8 @@
 
 import { unreachable } from "../../shared/assert.js";
 import { tokensPerResponseMax } from "../../shared/bounds.js";
+import type { Target } from "../../shared/domain/target-name.js";
+import type { ToolCalls } from "../../shared/usage/tool-calls.js";
 import { isUnnumbered, uncountedLsn, unlimitedLsn } from "../../shared/wire/lsn.js";
 import type { Lease, Settle } from "../../shared/wire/message-to-daemon.js";
 import { type Counter, isOff, keepChild, shareOf } from "../counters/counter.js";
@@ -167,6 +169,7 @@ export function countSettle(
   const { lease, part } = message;
   switch (part) {
     case "cached":
+      return chargeToolCalls(ledger.book, arrived, facts, nowMs);
     case "final":
       return;
     case "progress":
@@ -200,9 +203,34 @@ function chargeTokens(
   // What has no tokens may have a cost.
   if (tokens === 0 && facts.recorded === null) return;
   const isThere = held !== undefined && isSameTarget(held.target, target);
+  const calls = facts.recorded?.toolCalls;
+  // A provider may run tools that the request didn't name, such as those of a stored prompt.
   const counters =
-    stillMet(isThere ? held : undefined, book) ?? matchAll(book, userPath, target, nowMs);
+    (calls === undefined ? stillMet(isThere ? held : undefined, book) : null) ??
+    matchAll(book, userPath, withTools(target, calls), nowMs);
   charge(book, counters, { atMs: endedAtMs, requests: 0, tokens, use: facts }, nowMs);
+}
+
+/** Charges the calls of a request that no rule counts, such as a web search of Sluice's own. */
+function chargeToolCalls(
+  book: RuleBook,
+  { message: { userPath, record } }: ArrivedSettle,
+  facts: SettleFacts,
+  nowMs: number,
+): void {
+  const calls = facts.recorded?.toolCalls;
+  if (record === null || calls === undefined) return;
+  const { provider, model } = record;
+  const target = { provider, model, tools: Object.keys(calls) };
+  const counters = matchTarget(book, target, userPath, nowMs).filter(
+    ({ rule }) => rule.measure === "tool_calls",
+  );
+  charge(book, counters, { atMs: facts.endedAtMs, requests: 0, tokens: 0, use: facts }, nowMs);
+}
+
+function withTools(target: Target | null, calls: ToolCalls | undefined): Target | null {
+  if (target === null || calls === undefined) return target;
+  return { ...target, tools: Object.keys(calls) };
 }
 
 /** Takes back the attempt at a target that was never sent a request. */

@@ -2,9 +2,8 @@
  * Finds the rules that cover a path or a target, and their counters: a rule's own, or that of the
  * child on the path. The cost depends on the depth of the path, not on the number of rules.
  */
-import { ModelFilter } from "../../shared/config/model-filter.js";
+import { type LimitFilter, limitFilter } from "../../shared/config/model-filter.js";
 import { type ModelNamings, modelSubjects } from "../../shared/config/model-name.js";
-import { modelPatterns } from "../../shared/domain/limited-models.js";
 import {
   compareRules,
   effectiveSubject,
@@ -40,7 +39,7 @@ export class RuleIndex {
   readonly #byModel = new Map<string, Rule[]>();
   /** The rules on user paths that are for some models, by path. */
   readonly #forModels = new Map<string, Rule[]>();
-  readonly #filters = new Map<Rule, ModelFilter>();
+  readonly #filters = new Map<Rule, LimitFilter>();
 
   constructor(ports: RuleIndexPorts) {
     this.#ports = ports;
@@ -48,8 +47,7 @@ export class RuleIndex {
 
   add(rule: Rule): void {
     const { models } = rule.definition;
-    if (models !== undefined)
-      this.#filters.set(rule, new ModelFilter(modelPatterns(models), this.#ports.providers));
+    if (models !== undefined) this.#filters.set(rule, limitFilter(models, this.#ports.providers));
     const bySubject = this.#ofScope(rule);
     for (const subject of this.subjectsOf(rule.definition)) {
       const others = bySubject.get(subject);

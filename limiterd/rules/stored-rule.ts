@@ -7,7 +7,7 @@
  */
 import { periodSecondsMax } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
-import { isLimitedModels } from "../../shared/domain/limited-models.js";
+import { isLimitedModels, modelsField } from "../../shared/domain/limited-models.js";
 import {
   capFields,
   effectiveSubject,
@@ -80,7 +80,7 @@ function measuresFromStored(value: unknown): {
   const fields: Record<string, unknown> = { token_weights: weights };
   const since: Partial<Record<Measure, number>> = {};
   for (const [i, measure] of measures.entries()) {
-    const [cap, sinceLsn] = caps.slice(2 * i, 2 * i + 2);
+    const [cap = null, sinceLsn = 0] = caps.slice(2 * i, 2 * i + 2);
     if (!isCount(sinceLsn)) return null;
     fields[`max_${measure}`] = cap;
     if (cap !== null) since[measure] = sinceLsn;
@@ -150,7 +150,10 @@ export function ruleFromStored(value: readonly unknown[]): RuleFields | null {
   if (rawMeasures === undefined) return stored;
   const ofMeasures = measuresFromStored(rawMeasures);
   if (ofMeasures === null) return null;
-  const caps = parseCaps({ ...capFields(definition), ...ofMeasures.fields }, periodSeconds);
+  const caps = parseCaps(
+    { ...capFields(definition), ...modelsField(models), ...ofMeasures.fields },
+    periodSeconds,
+  );
   if (!caps.ok) return null;
   return {
     ...stored,

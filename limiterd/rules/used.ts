@@ -4,8 +4,10 @@
  */
 import { tokensPerResponseMax } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
+import { ToolFilter } from "../../shared/config/model-filter.js";
 import { isPicoUsd } from "../../shared/domain/money.js";
 import { type TokenWeights, weighTokens } from "../../shared/domain/token-weights.js";
+import { areCalls } from "../../shared/usage/tool-calls.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { Rule } from "../counters/counter.js";
 
@@ -18,6 +20,7 @@ export type RecordedUse = Pick<
   | "cacheWriteInputTokens"
   | "totalCost"
   | "details"
+  | "toolCalls"
 >;
 
 /** The details of what a response used, beside its number of tokens. */
@@ -35,12 +38,22 @@ export function amountOf({ measure, definition }: Rule, tokens: number, use?: Us
   const given = use?.recorded ?? null;
   const recorded = given !== null && isValid(given) ? given : null;
   if (measure === "cost") return recorded?.totalCost ?? 0;
+  if (measure === "tool_calls") return toolCallsOf(definition, recorded);
   if (recorded === null) return tokens;
   if (weights === null)
     return measure === "input_tokens" ? recorded.inputTokens : recorded.outputTokens;
   const reasoningTokens = recorded.details?.counts.reasoningTokens ?? 0;
   const part = measure === null ? "all" : measure === "input_tokens" ? "input" : "output";
   return weighTokens(weights, part, { ...recorded, reasoningTokens });
+}
+
+/** The calls of the rule's tools. */
+function toolCallsOf(
+  { models }: Rule["definition"],
+  recorded: Pick<RecordedUse, "toolCalls"> | null,
+): number {
+  const calls = recorded?.toolCalls;
+  return calls === undefined || models === undefined ? 0 : new ToolFilter(models).callsIn(calls);
 }
 
 /** A settle with an invalid record counts nevertheless (`shared/wire/execution.ts`). */
@@ -53,7 +66,8 @@ function isValid(recorded: RecordedUse): boolean {
     isCount(cachedInputTokens) &&
     isCount(cacheWriteInputTokens) &&
     cachedInputTokens + cacheWriteInputTokens <= inputTokens &&
-    (totalCost === null || isPicoUsd(totalCost))
+    (totalCost === null || isPicoUsd(totalCost)) &&
+    (recorded.toolCalls === undefined || areCalls(recorded.toolCalls))
   );
 }
 

@@ -21,6 +21,7 @@ import {
   requestedReasoning,
   responsesNeeds,
 } from "./call-needs.js";
+import { carriedTools } from "./carried-tools.js";
 import {
   type BodyOutline,
   fieldsMax,
@@ -50,6 +51,8 @@ export interface ModelBody {
   readonly responsesNeeds: ResponsesNeeds;
   /** Whether the provider may also run other models. */
   readonly mayRunOthers: boolean;
+  /** See `carriedTools`. */
+  readonly carriedTools: readonly string[] | null;
   /** Whether the client requested the usage chunk of a stream. */
   readonly includeUsage: boolean;
   /** The positions of the top-level members, for `editModelBody`. */
@@ -141,6 +144,7 @@ export function parseModelBody(
       reasoning: requestedReasoning(operation, value),
       responsesNeeds: responsesNeeds(operation, value),
       mayRunOthers: mayRunOthers(value) || hasRepeatedKind(bytes, value, members),
+      carriedTools: carriedTools(value),
       includeUsage: options?.["include_usage"] === true,
       members,
     },

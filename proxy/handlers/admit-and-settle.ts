@@ -40,6 +40,8 @@ interface LimitedRequest {
   readonly modelNames: readonly string[];
   /** See `Limiter.admit`. */
   readonly submission?: boolean;
+  /** The tools that the request carries; null or absent without any. */
+  readonly tools?: readonly string[] | null;
 }
 
 /**
@@ -48,7 +50,7 @@ interface LimitedRequest {
  */
 export async function admitRequest(
   context: RequestContext<"limiter" | "config" | "metrics" | "monoMs" | "nowMs" | "prices">,
-  { targets, model, modelNames, submission = false }: LimitedRequest,
+  { targets, model, modelNames, submission = false, tools = null }: LimitedRequest,
 ): Promise<AdmittedRequest | null> {
   const { gateway, exchange, caller, record } = context;
   const { limiter, monoMs } = gateway;
@@ -58,7 +60,8 @@ export async function admitRequest(
     return null;
   }
   const askedMonoMs = monoMs();
-  const marked = submission ? targets : withUnpriced(gateway, targets);
+  const priced = submission ? targets : withUnpriced(gateway, targets);
+  const marked = tools === null ? priced : priced.map((target) => ({ ...target, tools }));
   const outcome = await limiter.admit(caller, marked, submission, modelNames);
   const waitedMs = monoMs() - askedMonoMs;
   record.waited(waitedMs);

@@ -124,6 +124,7 @@ class JsonCall implements ModelCall {
   readonly isDefaultModel: boolean;
   readonly stream: boolean;
   readonly mayRunOthers: boolean;
+  readonly carriedTools: readonly string[] | null;
   readonly isAgent: boolean;
   readonly repeatable = true;
   readonly naming: ModelCall["naming"];
@@ -166,6 +167,7 @@ class JsonCall implements ModelCall {
     this.isDefaultModel = body.writtenModel === null && exchange.modelInPath === null;
     this.stream = body.stream;
     this.mayRunOthers = body.mayRunOthers;
+    this.carriedTools = body.carriedTools;
     this.isAgent = body.modelField === "agent";
     this.#bytes = bytes;
     this.#shape = shape;

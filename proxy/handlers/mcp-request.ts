@@ -65,6 +65,7 @@ export async function mcpRequest(context: RequestContext): Promise<void> {
     targets: [target],
     model: record.model,
     modelNames: [record.model],
+    tools: tool === "" ? null : [toolName(record.model)],
   });
   if (admitted === null) return;
   const forwarded = await relayMcp(exchange, {

@@ -38,6 +38,8 @@ export interface ModelCall {
   readonly stream: boolean;
   /** Whether its provider may run models other than the named one. */
   readonly mayRunOthers: boolean;
+  /** The tools that the provider is to run; null without any. */
+  readonly carriedTools: readonly string[] | null;
   /** Whether `model` is the name of an agent, which no provider's list of models has. */
   readonly isAgent: boolean;
   /** For the estimate when the provider reports no usage. */

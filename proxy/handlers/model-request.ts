@@ -125,7 +125,12 @@ export async function modelRequest(
     }
     const context = cached.kind === "miss" ? cached.context : incoming;
     const { targets, all } = gateway.targetHealth.candidates(able);
-    const admitted = await admitRequest(context, { targets, model: call.model, modelNames });
+    const admitted = await admitRequest(context, {
+      targets,
+      model: call.model,
+      modelNames,
+      tools: received.searches === true ? ["web_search"] : call.carriedTools,
+    });
     if (admitted === null) return;
     const { admission } = admitted;
     keptAlive?.keepAlive(successHeaders(admitted.headers));

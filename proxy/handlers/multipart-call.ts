@@ -196,6 +196,7 @@ class MultipartCall implements ModelCall {
   readonly stream = false;
   readonly isAgent = false;
   readonly mayRunOthers = false;
+  readonly carriedTools = null;
   readonly operation: Operation;
   readonly model: string;
   readonly body = null;

@@ -5,6 +5,7 @@
  * Not here: the headers of limits (`limit-headers.ts`).
  */
 import type { AdminError } from "../../shared/api/admin-error.js";
+import { namesTools } from "../../shared/domain/limited-models.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
@@ -210,7 +211,9 @@ export function replyRefused(
 ): number {
   const { breach } = answer;
   if (breach.dimension === "banned") {
-    const banned = failure("model_not_allowed", refusalMessage(breach), "model");
+    const banned = namesTools(breach.models)
+      ? failure("tool_not_allowed", refusalMessage(breach), "tools")
+      : failure("model_not_allowed", refusalMessage(breach), "model");
     replyFailure(exchange, "model", banned);
     return banned.status;
   }

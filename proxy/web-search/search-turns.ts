@@ -185,7 +185,7 @@ class SearchTurns {
       for (const event of events) text += conversation.event(event);
       return text;
     });
-    await modelRequest({ ...this.#context, exchange: turn }, this.#operation);
+    await modelRequest({ ...this.#context, exchange: turn, searches: true }, this.#operation);
     if (exchange.gone || turn.isCut) return null;
     exchange.onGone(() => turn.left());
     await turn.ended;

@@ -343,6 +343,10 @@ const ruleLimit = {
       description: "US dollars in the period.",
       ...numberSchema("number", { min: 1e-12, max: costCapMax }),
     },
+    max_tool_calls: {
+      description: "Calls of the tools that models names, such as tool:web_search, in the period.",
+      ...cap,
+    },
     token_weights: {
       description:
         "How many tokens each kind of token counts as. Default: rate_limits.token_weights.",

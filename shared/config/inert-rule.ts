@@ -3,7 +3,7 @@
  * see these. It depends on the configuration only: a rule that no request has met yet isn't inert.
  */
 import { type BudgetKey, budgetPeriodLabel } from "../domain/budget.js";
-import { modelPatterns, subjectWithModels } from "../domain/limited-models.js";
+import { modelPatterns, namesTools, subjectWithModels } from "../domain/limited-models.js";
 import { namesProvider, periodLabel, type RuleDefinition } from "../domain/rule.js";
 import type { Target } from "../domain/target-name.js";
 import type { Config } from "./config.js";
@@ -83,7 +83,9 @@ export function createInertReason({
       if (!anyModel)
         return "no configured provider lists this model and no virtual model targets it: only a request for it as provider/model would meet the rule";
     }
-    const isForTools = rule.models !== undefined && modelPatterns(rule.models).some(mayBeTool);
+    const isForTools =
+      namesTools(rule.models) ||
+      (rule.models !== undefined && modelPatterns(rule.models).some(mayBeTool));
     if (rule.models !== undefined && !anyModel && !isForTools) {
       const filter = new ModelFilter(modelPatterns(rule.models), namings);
       if (!targets.some((target) => filter.covers(target)))

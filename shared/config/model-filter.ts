@@ -1,13 +1,79 @@
 /** Which targets a limit for some models covers. */
 import { isExcluding } from "../access/allowed-models.js";
+import {
+  type LimitedModels,
+  modelPatterns,
+  namesTools,
+  toolPatterns,
+} from "../domain/limited-models.js";
 import { namesProvider } from "../domain/rule.js";
 import type { Target } from "../domain/target-name.js";
+import { type ToolCalls, toolName } from "../usage/tool-calls.js";
 import { type ModelNamings, modelSubjects } from "./model-name.js";
 
 /** Names and beginnings of names, in lower case. */
 interface Names {
   readonly whole: ReadonlySet<string>;
   readonly beginnings: readonly string[];
+}
+
+/** What a limit for some models, or for some tools, covers. */
+export interface LimitFilter {
+  covers(target: Target): boolean;
+}
+
+export function limitFilter(models: LimitedModels, providers: ModelNamings): LimitFilter {
+  return namesTools(models)
+    ? new ToolFilter(models)
+    : new ModelFilter(modelPatterns(models), providers);
+}
+
+/** Covers the requests that carry one of these tools. */
+export class ToolFilter {
+  readonly #included: readonly string[];
+  readonly #excluded: readonly string[];
+
+  constructor(models: LimitedModels) {
+    const patterns = toolPatterns(models).map(usualPattern);
+    this.#included = patterns.filter((pattern) => !isExcluding(pattern));
+    this.#excluded = patterns.filter(isExcluding).map((pattern) => pattern.slice(1));
+  }
+
+  covers({ tools }: Pick<Target, "tools">): boolean {
+    return tools?.some((tool) => this.#has(tool)) === true;
+  }
+
+  /** The calls of these tools. */
+  callsIn(calls: ToolCalls): number {
+    let sum = 0;
+    for (const name in calls) if (this.#has(name)) sum += calls[name]!;
+    return sum;
+  }
+
+  /** `tool`: a name, or the tools of an MCP server that may be called: `mcp:github/*`. */
+  #has(tool: string): boolean {
+    return (
+      this.#included.some((pattern) => meets(pattern, tool)) &&
+      !this.#excluded.some((pattern) => contains(pattern, tool))
+    );
+  }
+}
+
+/** With the common name of the tool. */
+function usualPattern(pattern: string): string {
+  if (pattern.endsWith("*")) return pattern;
+  return isExcluding(pattern) ? `!${toolName(pattern.slice(1))}` : toolName(pattern);
+}
+
+/** Whether there may be a tool that both mean. */
+function meets(pattern: string, tool: string): boolean {
+  if (contains(pattern, tool)) return true;
+  return tool.endsWith("*") && pattern.startsWith(tool.slice(0, -1));
+}
+
+/** Whether the pattern covers all that the other means. */
+function contains(pattern: string, tool: string): boolean {
+  return pattern.endsWith("*") ? tool.startsWith(pattern.slice(0, -1)) : tool === pattern;
 }
 
 export class ModelFilter {

@@ -27,7 +27,7 @@ import {
   parseUserPath,
   parseWrite,
 } from "./limit-key.js";
-import { modelPatterns, subjectWithModels } from "./limited-models.js";
+import { modelPatterns, parseBudgetModels, subjectWithModels } from "./limited-models.js";
 import { type MoneySum, picoFromUsd, sumFromUsd } from "./money.js";
 import { parseSubject } from "./rule.js";
 import { isPrintable } from "./target-name.js";
@@ -189,6 +189,7 @@ export const budgetGrammar: KeyGrammar<BudgetScope> = {
   secondsMin: 1,
   secondsExpected: "1",
   keyFields: ["models"],
+  parseModels: parseBudgetModels,
   listedFields: ["per_child", "unpriced", ...calendarFields],
   parseSubject: (scope, raw, param) => {
     if (scope === "user_path") return parseUserPath(raw, param);

@@ -8,7 +8,7 @@ import { periodSecondsMax } from "../bounds.js";
 import { asObject, bad, type Checked, good, isAbsent, isCount, present, show } from "../checked.js";
 import { type Failure, failure } from "../error-code.js";
 import { periodAdvice } from "../text/written-number.js";
-import { type LimitedModels, parseLimitedModels } from "./limited-models.js";
+import type { LimitedModels } from "./limited-models.js";
 import { parseWhen, type RuleHours } from "./rule-hours.js";
 import { normalizeUserPath } from "./user-path.js";
 
@@ -38,6 +38,8 @@ export interface KeyGrammar<S extends string> {
   readonly secondsExpected: string;
   /** The fields of the key beside those of every key: `models` and `when`. */
   readonly keyFields: readonly string[];
+  /** Checks `models`. */
+  readonly parseModels: (raw: unknown, param: string) => Checked<LimitedModels | undefined>;
   /** Fields of list items that aren't part of the key; bodies may contain them. */
   readonly listedFields: readonly string[];
   readonly parseSubject: (scope: S, raw: unknown, param: string) => Checked<string>;
@@ -178,7 +180,7 @@ function keyOf<S extends string>(
   const { models: raw } = fields;
   if (!isAbsent(raw) && target.value.scope !== "user_path")
     return bad(`models is for user-path ${grammar.plural} only`, "models");
-  const models = parseLimitedModels(raw, "models");
+  const models = grammar.parseModels(raw, "models");
   if (!models.ok) return models;
   const when = parseWhen(fields["when"], "when");
   if (!when.ok) return when;

@@ -46,6 +46,9 @@ export function parseLimitedModels(
       return bad(`${at} must be ${expected}, not ${show(item)}`, at);
     patterns.add(pattern);
   }
+  const ofTools = [...patterns].filter(isToolPattern);
+  if (ofTools.length > 0 && ofTools.length < patterns.size)
+    return bad(`${param} names tools and models: make a limit for each`, param);
   if (leavesOutOnly([...patterns]))
     return bad(`${param} names only models to leave out: add "*" for all others`, param);
   if (patterns.has("*") && patterns.size === 1) return good(undefined);
@@ -53,6 +56,31 @@ export function parseLimitedModels(
   return utf8Bytes(text) > limitedModelsBytesMax
     ? bad(`${param} must be at most ${limitedModelsBytesMax} bytes together`, param)
     : good(text);
+}
+
+/** Begins a pattern for tools (`../usage/tool-calls.ts`). */
+const toolPrefix = /^!?tool:/;
+
+function isToolPattern(pattern: string): boolean {
+  return toolPrefix.test(pattern);
+}
+
+/** Whether a limit is for the requests that carry certain tools, whatever their models. */
+export function namesTools(models: LimitedModels | undefined): boolean {
+  return models !== undefined && isToolPattern(models);
+}
+
+/** Checks the list of a budget, whose cost is of models alone. */
+export function parseBudgetModels(raw: unknown, param: string): Checked<LimitedModels | undefined> {
+  const models = parseLimitedModels(raw, param);
+  return models.ok && namesTools(models.value)
+    ? bad(`${param} of a budget can't name tools, as ${show(raw)} does`, param)
+    : models;
+}
+
+/** The patterns of a limit for tools, without the prefix. */
+export function toolPatterns(models: LimitedModels): readonly string[] {
+  return modelPatterns(models).map((pattern) => pattern.replace("tool:", ""));
 }
 
 /** Whether a value from the store is what `parseLimitedModels` returns. */

@@ -4,7 +4,7 @@
  */
 
 import { budgetPeriodLabel } from "./budget.js";
-import { subjectWithModels } from "./limited-models.js";
+import { namesTools, subjectWithModels } from "./limited-models.js";
 import { usdText } from "./money.js";
 import { periodLabel } from "./rule.js";
 import type { Breach, BudgetBreach, Dimension } from "./verdict.js";
@@ -18,6 +18,7 @@ const kinds: Readonly<Record<Dimension, string>> = {
   input_tokens: "input token",
   output_tokens: "output token",
   cost: "cost",
+  tool_calls: "tool call",
 };
 
 /**
@@ -33,7 +34,7 @@ export function refusalMessage(breach: Breach | BudgetBreach): string {
   }
   const subject = limitedBy(breach);
   if (breach.dimension === "banned")
-    return `model not allowed for ${subject}: ${periodLabel(breach.periodSeconds)} rule with max_requests 0`;
+    return `${namesTools(breach.models) ? "tool" : "model"} not allowed for ${subject}: ${periodLabel(breach.periodSeconds)} rule with max_requests 0`;
   if (breach.dimension === "children")
     return `rate limit exceeded for ${subject}: the ${periodLabel(breach.periodSeconds)} template has ${breach.cap} children already`;
   const limit =

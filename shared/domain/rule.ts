@@ -16,7 +16,7 @@ import {
   parseUserPath,
   parseWrite,
 } from "./limit-key.js";
-import { parseLimitedModels } from "./limited-models.js";
+import { namesTools, parseLimitedModels } from "./limited-models.js";
 import { picoFromUsd } from "./money.js";
 import { isPrintable } from "./target-name.js";
 import { parseTokenWeights, type TokenWeights } from "./token-weights.js";
@@ -24,7 +24,7 @@ import { parseTokenWeights, type TokenWeights } from "./token-weights.js";
 /**
  * What a rule caps over time beside requests and all tokens. Each such cap has a window of its own.
  */
-export const measures = ["input_tokens", "output_tokens", "cost"] as const;
+export const measures = ["input_tokens", "output_tokens", "cost", "tool_calls"] as const;
 export type Measure = (typeof measures)[number];
 
 /** The caps of measures; `cost` is in US dollars. Weights apply to tokens of every kind. */
@@ -219,7 +219,7 @@ export function parseCaps(
       return bad(`${at}max_requests is required for the period concurrent`, `${at}max_requests`);
   } else if (maxRequests === null && first === undefined) {
     return bad(
-      `${at}max_requests is required, or another cap: max_tokens, max_input_tokens, max_output_tokens or max_cost`,
+      `${at}max_requests is required, or another cap: max_tokens, max_input_tokens, max_output_tokens, max_cost or max_tool_calls`,
       `${at}max_requests`,
     );
   }
@@ -257,6 +257,11 @@ function parseMeasures(
     if (!cap.ok) return cap;
     if (cap.value !== null) caps[measure] = cap.value;
   }
+  if (caps.tool_calls !== undefined && !isForTools(fields["models"]))
+    return bad(
+      `${at}max_tool_calls needs ${at}models that name tools, such as tool:web_search or tool:*`,
+      `${at}max_tool_calls`,
+    );
   const weights = parseTokenWeights(fields["token_weights"], `${at}token_weights`);
   if (!weights.ok) return weights;
   const hasTokens =
@@ -280,6 +285,7 @@ export interface CapFields {
   readonly max_output_tokens?: number;
   /** US dollars. */
   readonly max_cost?: number;
+  readonly max_tool_calls?: number;
   readonly token_weights?: TokenWeights;
 }
 
@@ -289,6 +295,7 @@ export const capFieldNames = [
   "max_input_tokens",
   "max_output_tokens",
   "max_cost",
+  "max_tool_calls",
   "token_weights",
 ] as const satisfies readonly (keyof CapFields)[];
 
@@ -308,11 +315,12 @@ export function capFields({
 
 function measureFields(caps: MeasureCaps["measureCaps"]): CapFields {
   if (caps === undefined) return {};
-  const { input_tokens: input, output_tokens: output, cost } = caps;
+  const { input_tokens: input, output_tokens: output, cost, tool_calls: calls } = caps;
   return {
     ...(input === undefined ? {} : { max_input_tokens: input }),
     ...(output === undefined ? {} : { max_output_tokens: output }),
     ...(cost === undefined ? {} : { max_cost: cost }),
+    ...(calls === undefined ? {} : { max_tool_calls: calls }),
   };
 }
 
@@ -326,6 +334,12 @@ export function hasSameCaps(a: RuleDefinition, b: RuleDefinition): boolean {
     (a.tokenWeights === b.tokenWeights ||
       JSON.stringify(a.tokenWeights) === JSON.stringify(b.tokenWeights))
   );
+}
+
+/** Whether a list names tools. */
+function isForTools(raw: unknown): boolean {
+  const models = parseLimitedModels(raw, "models");
+  return models.ok && namesTools(models.value);
 }
 
 /** Not `["*"]`, which is for all models. */
@@ -404,6 +418,7 @@ export const ruleGrammar: KeyGrammar<Scope> = {
   secondsMin: 0,
   secondsExpected: "0 (concurrent)",
   keyFields: ["models", "when"],
+  parseModels: parseLimitedModels,
   listedFields: ["per_child", "host_only"],
   parseSubject: (scope, raw, param) =>
     scope === "user_path" ? parseUserPath(raw, param) : parseSubject(scope, raw, param),

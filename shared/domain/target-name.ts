@@ -16,6 +16,8 @@ export interface Target {
    * Whether it has no price, so that callers under a budget may not use it (`budgets.unpriced`).
    */
   readonly unpriced?: boolean;
+  /** The tools that the request carries for the provider to run; absent without any. */
+  readonly tools?: readonly string[];
 }
 
 /** The provider of an MCP server's tools; no configured provider has a colon in its name. */

@@ -37,6 +37,7 @@ import { isCount } from "../checked.js";
 import { isKeyHash } from "../domain/managed-key.js";
 import type { Target } from "../domain/target-name.js";
 import { isNormalUserPath } from "../domain/user-path.js";
+import { toolNamesMax } from "../usage/tool-calls.js";
 import { type AdminOp, adminOps, isOperationName } from "./admin-op.js";
 import { recordKind } from "./execution.js";
 import {
@@ -81,18 +82,31 @@ const isProxyId = (value: unknown): value is string =>
 const modelName = kindOf(isModelName);
 const target = structure({ provider: kindOf(isName), model: modelName });
 
-/** `[provider, model]`, or `[provider, model, true]` if it has no price. */
+/** Tools that a request carries. */
+const toolNames = listOf(modelName, toolNamesMax, 1);
+
+/**
+ * `[provider, model]`, or `[provider, model, true]` if it has no price; a list of tools follows.
+ */
 const pricedTarget: Kind<Target> = {
   read(raw) {
     const known = target.read(raw);
-    const unpriced: unknown = Array.isArray(raw) ? raw[2] : undefined;
+    const [, , unpriced, rawTools]: readonly unknown[] = Array.isArray(raw) ? raw : [];
     if (known === broken || !(unpriced === undefined || typeof unpriced === "boolean"))
       return broken;
+    const { provider, model } = known;
+    if (rawTools !== undefined) {
+      const tools = toolNames.read(rawTools);
+      if (tools === broken) return broken;
+      return { provider, model, tools, ...(unpriced === true ? { unpriced } : {}) };
+    }
     // A spread takes V8 a microsecond.
-    return unpriced === true ? { provider: known.provider, model: known.model, unpriced } : known;
+    return unpriced === true ? { provider, model, unpriced } : known;
   },
-  write: ({ provider, model, unpriced }) =>
-    unpriced === true ? [provider, model, true] : [provider, model],
+  write({ provider, model, unpriced, tools }) {
+    if (tools !== undefined) return [provider, model, unpriced === true, tools];
+    return unpriced === true ? [provider, model, true] : [provider, model];
+  },
 };
 
 /** The fields of both a lease and a settle. */

@@ -48,6 +48,7 @@ export class BackTestSums {
     input_tokens: 0,
     output_tokens: 0,
     cost: 0,
+    tool_calls: 0,
   };
 
   constructor(definition: RuleDefinition) {
@@ -120,6 +121,9 @@ export class BackTestSums {
         ? {}
         : { max_output_tokens: this.#most.output_tokens + 1 }),
       ...(measureCaps?.cost === undefined ? {} : { max_cost: costUsd(cost + 1) }),
+      ...(measureCaps?.tool_calls === undefined
+        ? {}
+        : { max_tool_calls: this.#most.tool_calls + 1 }),
     };
   }
 

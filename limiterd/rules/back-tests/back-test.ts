@@ -164,7 +164,10 @@ function pastRequest(record: UsageRecord, tokenWeights: TokenWeights | null): Pa
     startMs: Math.max(0, atMs - latencyMs),
     endMs: atMs,
     userPath,
-    target: { provider, model },
+    target: {
+      ...{ provider, model },
+      ...(record.toolCalls === undefined ? {} : { tools: Object.keys(record.toolCalls) }),
+    },
     tokens: record.inputTokens + record.outputTokens,
     use: { recorded: record, tokenWeights },
     kind: status === interimStatus ? "part" : submissions.has(endpoint) ? "submission" : "request",

@@ -15,7 +15,7 @@ import {
 } from "../../domain/budget.js";
 import { type BudgetCalendar, parseCalendar } from "../../domain/budget-calendar.js";
 import { namedPeriod, parsePeriod } from "../../domain/limit-key.js";
-import { type LimitedModels, parseLimitedModels } from "../../domain/limited-models.js";
+import { type LimitedModels, parseBudgetModels } from "../../domain/limited-models.js";
 import { boolean } from "../kinds/choice-kinds.js";
 import { amountOf, numberOf } from "../kinds/number-kinds.js";
 import type { Mapping } from "../read-mapping.js";
@@ -60,7 +60,7 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): BudgetLimi
   const amountUsd = checkedValue(parseAmount(fields["amount"], `${at}.amount`), problems);
   const unpriced = checkedValue(parseUnpriced(fields["unpriced"], `${at}.unpriced`), problems);
   const before = problems.length;
-  const models = checkedValue(parseLimitedModels(fields["models"], `${at}.models`), problems);
+  const models = checkedValue(parseBudgetModels(fields["models"], `${at}.models`), problems);
   const calendar =
     periodSeconds === null
       ? null

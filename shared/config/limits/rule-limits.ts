@@ -51,6 +51,7 @@ export const ruleForm: LimitForm<Scope, RuleLimit> = {
     max_input_tokens: numberOf,
     max_output_tokens: numberOf,
     max_cost: amountOf,
+    max_tool_calls: numberOf,
     token_weights: weightsOf,
     host_only: (raw) => boolean.parse(raw),
   },

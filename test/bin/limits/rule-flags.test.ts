@@ -132,19 +132,19 @@ t.test("a problem is reported in terms of the flags: name, expectation, value", 
     {
       flags: { period: "minute" },
       problems: [
-        "--requests is required, or another cap: --tokens, --input-tokens, --output-tokens or --cost",
+        "--requests is required, or another cap: --tokens, --input-tokens, --output-tokens, --cost or --tool-calls",
       ],
     },
     {
       flags: { period: "minute", rpm: "5", tpd: "7" },
       problems: [
-        "--period goes with one of --requests, --tokens, --input-tokens, --output-tokens, --cost: leave it out beside --rpm, --tpd",
+        "--period goes with one of --requests, --tokens, --input-tokens, --output-tokens, --cost, --tool-calls: leave it out beside --rpm, --tpd",
       ],
     },
     {
       flags: { periodSeconds: "60", rpm: "5" },
       problems: [
-        "--period-seconds goes with one of --requests, --tokens, --input-tokens, --output-tokens, --cost: leave it out beside --rpm",
+        "--period-seconds goes with one of --requests, --tokens, --input-tokens, --output-tokens, --cost, --tool-calls: leave it out beside --rpm",
       ],
     },
     {
@@ -154,13 +154,13 @@ t.test("a problem is reported in terms of the flags: name, expectation, value", 
     {
       flags: { requests: "1" },
       problems: [
-        "--period or --period-seconds is required beside --requests, --tokens, --input-tokens, --output-tokens, --cost",
+        "--period or --period-seconds is required beside --requests, --tokens, --input-tokens, --output-tokens, --cost, --tool-calls",
       ],
     },
     {
       flags: {},
       problems: [
-        "nothing to set: give --period with one of --requests, --tokens, --input-tokens, --output-tokens, --cost, or one of --rpm, --tpm, --rph, --tph, --rpd, --tpd, --itpm, --itph, --itpd, --otpm, --otph, --otpd, --concurrent",
+        "nothing to set: give --period with one of --requests, --tokens, --input-tokens, --output-tokens, --cost, --tool-calls, or one of --rpm, --tpm, --rph, --tph, --rpd, --tpd, --itpm, --itph, --itpd, --otpm, --otph, --otpd, --concurrent",
       ],
     },
     {

@@ -347,7 +347,7 @@ t.test("what can't mean anything is refused by name", async (t) => {
     [{ max_cost: 1, token_weights: { cached: 1 } }, "token_weights", /needs max_tokens/],
     [{ max_tokens: 1, token_weights: { cachd: 1 } }, "token_weights.cachd", /unknown field/],
     [{ max_requests: 0, models: ["x"], max_cost: 1 }, "max_cost", /can't be combined/],
-    [{}, "max_requests", /max_requests is required, or another cap: .* or max_cost$/],
+    [{}, "max_requests", /max_requests is required, or another cap: .* or max_tool_calls$/],
   ] as const)
     t.match(
       await refusal(

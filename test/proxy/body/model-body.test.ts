@@ -12,7 +12,13 @@ import { subjectBytesMax } from "../../../shared/bounds.js";
 
 type Read = Omit<
   ModelBody,
-  "members" | "reasoning" | "responsesNeeds" | "writtenModel" | "modelField" | "mayRunOthers"
+  | "members"
+  | "reasoning"
+  | "responsesNeeds"
+  | "writtenModel"
+  | "modelField"
+  | "mayRunOthers"
+  | "carriedTools"
 >;
 
 const parsed = (
@@ -31,6 +37,7 @@ function accepted(text: string): Read {
     reasoning: __,
     responsesNeeds: ____,
     mayRunOthers: ___,
+    carriedTools: ______,
     writtenModel,
     modelField: _____,
     ...body

@@ -209,6 +209,7 @@ t.test("the lowest caps are those that the rule has", async (t) => {
     tokens: "tokens",
     input_tokens: "input tokens",
     output_tokens: "output tokens",
+    tool_calls: "tool calls",
   };
   t.equal(lowestCaps(report, words), "1,087 requests");
   const both = { max_requests: 2, max_tokens: 1001 };

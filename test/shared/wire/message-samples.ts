@@ -152,6 +152,8 @@ export const toDaemon: {
       fc.oneof(
         target,
         target.map((each) => ({ ...each, unpriced: true })),
+        target.map((each) => ({ ...each, tools: ["web_search", "mcp:github/*"] })),
+        target.map((each) => ({ ...each, tools: ["*"], unpriced: true })),
       ),
       { maxLength: 5 },
     ),

@@ -180,9 +180,19 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
   for (const [priced, targets] of [
     [["p", "m", true], [{ provider: "p", model: "m", unpriced: true }]],
     [["p", "m", false], [{ provider: "p", model: "m" }]],
-    [["p", "m", true, "later"], [{ provider: "p", model: "m", unpriced: true }]],
+    [
+      ["p", "m", true, ["web_search"]],
+      [{ provider: "p", model: "m", unpriced: true, tools: ["web_search"] }],
+    ],
+    [["p", "m", false, ["a", "b"], "later"], [{ provider: "p", model: "m", tools: ["a", "b"] }]],
   ] as const)
     t.match(parseToDaemon(good.admit.with(4, [priced])), exactly({ targets }));
+  for (const tools of ["a", [], [7], ["x".repeat(subjectBytesMax + 1)], Array(65).fill("a"), null])
+    t.equal(
+      parseToDaemon(good.admit.with(4, [["p", "m", true, tools]])),
+      null,
+      String(tools).slice(0, 20),
+    );
   for (const unpriced of [7, null, "true", []])
     t.equal(parseToDaemon(good.admit.with(4, [["p", "m", unpriced]])), null, String(unpriced));
   const cached = ["settle", 1, "cached", 0, "/team", 0, 0, [], 0, 0, 9, 2, 0, true, executedFlat];

@@ -24,6 +24,7 @@ export interface RuleDraft extends KeyDraft {
   readonly maxOutputTokens: string;
   /** US dollars. */
   readonly maxCost: string;
+  readonly maxToolCalls: string;
   /** As typed: `cached=0.1, cache_write=1.25`. */
   readonly tokenWeights: string;
   /** Whether each host counts for itself. */
@@ -47,6 +48,7 @@ export function newRule(scope: string, subject: string): RuleDraft {
     maxInputTokens: "",
     maxOutputTokens: "",
     maxCost: "",
+    maxToolCalls: "",
     tokenWeights: "",
     hostOnly: false,
   };
@@ -60,6 +62,7 @@ export function ruleDraftOf(rule: RuleItem): RuleDraft {
     maxInputTokens: typed(rule.max_input_tokens),
     maxOutputTokens: typed(rule.max_output_tokens),
     maxCost: typed(rule.max_cost),
+    maxToolCalls: typed(rule.max_tool_calls),
     tokenWeights: rule.token_weights === undefined ? "" : textOfWeights(rule.token_weights),
     hostOnly: rule.host_only === true,
   };
@@ -86,6 +89,7 @@ export function ruleBody(draft: RuleDraft, original: RuleItem | null): RuleBody 
           ["max_input_tokens", draft.maxInputTokens],
           ["max_output_tokens", draft.maxOutputTokens],
           ["max_cost", draft.maxCost],
+          ["max_tool_calls", draft.maxToolCalls],
         ] as const);
   if (overTime.length > 0 && draft.tokenWeights.trim() !== "")
     body["token_weights"] = weightsOfText(draft.tokenWeights);
@@ -131,7 +135,7 @@ export function dayBars({ start, end, days }: BackTestReport): readonly DayBar[]
   });
 }
 
-const countedUnits = ["requests", "tokens", "input_tokens", "output_tokens"] as const;
+const countedUnits = ["requests", "tokens", "input_tokens", "output_tokens", "tool_calls"] as const;
 
 /** `87 requests, 12,001 tokens`; null if unknown. */
 export function lowestCaps(

@@ -58,6 +58,7 @@ export const explainTexts = {
     input_tokens: "input tokens",
     output_tokens: "output tokens",
     cost: "cost",
+    tool_calls: "tool calls",
     concurrent: "slots",
     children: "places for children",
   } as Readonly<Record<string, string>>,

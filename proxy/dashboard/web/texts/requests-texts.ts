@@ -52,9 +52,10 @@ export const requestsTexts = {
       input_tokens: "Input tokens",
       output_tokens: "Output tokens",
       cost: "Cost",
+      tool_calls: "Tool calls",
       concurrent: "Requests at once",
       children: "Children of a template",
-      banned: "Models that aren't allowed",
+      banned: "Models or tools that aren't allowed",
       budget: "Budget",
     },
     columns: {

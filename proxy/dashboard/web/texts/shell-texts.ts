@@ -75,6 +75,7 @@ export const shellTexts = {
     input_tokens: "input tokens",
     output_tokens: "output tokens",
     cost: "cost",
+    tool_calls: "tool calls",
     concurrent: "at once",
   },
   typeWord: (word: string) => `Type ${word} to confirm`,

@@ -25,6 +25,7 @@ const capFields = [
   "max_input_tokens",
   "max_output_tokens",
   "max_cost",
+  "max_tool_calls",
 ] as const;
 
 interface RuleDialogProps {
@@ -159,6 +160,7 @@ const measureFields = [
   { key: "maxInputTokens", field: "max_input_tokens" },
   { key: "maxOutputTokens", field: "max_output_tokens" },
   { key: "maxCost", field: "max_cost" },
+  { key: "maxToolCalls", field: "max_tool_calls" },
 ] as const;
 
 function MeasureCaps({

@@ -13,7 +13,7 @@ export function CapMeters({ uses }: { readonly uses: readonly CapUse[] }) {
           used={used}
           cap={cap}
           format={formatOf(kind)}
-          {...(kind === "input_tokens" || kind === "output_tokens"
+          {...(kind === "input_tokens" || kind === "output_tokens" || kind === "tool_calls"
             ? { unit: shellTexts.units[kind] }
             : {})}
         />

@@ -1,0 +1,78 @@
+/**
+ * The tools that a request carries for its provider to run: searches, code, MCP servers that the
+ * provider connects to. Functions that the client runs aren't among them.
+ */
+import { isAbsent, isObject } from "../../shared/checked.js";
+import { mcpTool, toolName, toolNamesMax } from "../../shared/usage/tool-calls.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const ofProviders: ReadonlySet<string> = new Set([
+  "web_search",
+  "web_fetch",
+  "x_search",
+  "file_search",
+  "maps_search",
+  "code_execution",
+  "image_generation",
+]);
+
+/** OpenAI's and Anthropic's types end in dates. */
+const date = /_(?:\d{8}|\d{4}_\d\d_\d\d)$/;
+
+/** Stands for any tools. */
+const anyTool: readonly string[] = ["*"];
+
+/**
+ * Their names, as in `shared/usage/tool-calls.ts`; those of an MCP server may end in an asterisk.
+ * Null without any. `fields`: of the body, in their Latin-1 reading.
+ */
+export function carriedTools(fields: Fields): readonly string[] | null {
+  const { tools, mcp_servers: servers, plugins, web_search_options: options } = fields;
+  const search = fields["search_parameters"];
+  if (tools === undefined && servers === undefined && plugins === undefined)
+    if (isAbsent(options) && isAbsent(search)) return null;
+  const names = new Set<string>();
+  for (const tool of objects(tools)) for (const name of namesOf(tool)) names.add(name);
+  for (const server of objects(servers)) addServer(names, server["name"], server);
+  if (objects(plugins).some(({ id }) => id === "web")) names.add("web_search");
+  const isSearching = isObject(search) && search["mode"] !== "off";
+  if (isObject(options) || isSearching) names.add("web_search");
+  if (names.size > toolNamesMax) return anyTool;
+  return names.size === 0 ? null : [...names];
+}
+
+function objects(list: unknown): readonly Fields[] {
+  return Array.isArray(list) ? (list as unknown[]).filter(isObject) : [];
+}
+
+function namesOf(tool: Fields): ReadonlySet<string> {
+  const names = new Set<string>();
+  const { type } = tool;
+  if (type === "mcp") addServer(names, tool["server_label"], tool);
+  else if (type === "mcp_server") addServer(names, tool["name"], tool);
+  else if (typeof type === "string") addKnown(names, type.replace(date, ""));
+  // Gemini's tools are named by their members.
+  else for (const key in tool) addKnown(names, key.replace(/[A-Z]/g, "_$&"));
+  return names;
+}
+
+function addKnown(names: Set<string>, written: string): void {
+  const name = toolName(written);
+  if (ofProviders.has(name)) names.add(name);
+}
+
+/** The tools that may be called, if the client lists them. */
+function addServer(names: Set<string>, label: unknown, server: Fields): void {
+  const { allowed_tools: allowed, tool_configuration: configuration } = server;
+  const listed = isObject(configuration) ? configuration["allowed_tools"] : allowed;
+  const list = isObject(listed) ? listed["tool_names"] : listed;
+  const name = utf8(String(label));
+  if (Array.isArray(list) && list.every((each) => typeof each === "string"))
+    for (const each of list as readonly string[]) names.add(mcpTool(name, utf8(each)));
+  else names.add(`${mcpTool(name, "")}*`);
+}
+
+function utf8(latin1: string): string {
+  return /[\u0080-\u00ff]/.test(latin1) ? Buffer.from(latin1, "latin1").toString("utf8") : latin1;
+}
