@@ -9,7 +9,7 @@ export function daemonNeedsRestart(before: Config, after: Config): boolean {
 function daemonPart(config: Config): object {
   const { limiter, cluster, rateLimits, budgets, providers, virtualModels, aliases } = config;
   const { usageEnabled, usageRetentionDays, storeBytesMax, background } = config;
-  const { quotaTemplatesEntitled, logLevel } = config;
+  const { quotaTemplatesEntitled, logLevel, alerts, mcpServers } = config;
   return {
     limiter,
     cluster,
@@ -21,8 +21,13 @@ function daemonPart(config: Config): object {
     background,
     quotaTemplatesEntitled,
     logLevel,
+    alerts,
     // To know which rules are inert.
-    providers: providers.map(({ name, type, models }) => ({ name, type, models })),
+    providers: [...providers, ...mcpServers].map(({ name, type, models }) => ({
+      name,
+      type,
+      models,
+    })),
     virtualModels,
     aliases,
   };

@@ -20,7 +20,10 @@ const own = [
 ];
 
 const named = (directory: string): string => `
-server: { host: 127.0.0.1, master_key_file: ${directory}/master_key_file }
+server:
+  host: 127.0.0.1
+  master_key_file: ${directory}/master_key_file
+  tls: { cert_file: ${directory}/cert_file, key_file: ${directory}/key_file, client_ca_file: ${directory}/client_ca_file }
 metrics: { token_file: ${directory}/token_file }
 tracing: { endpoint: "http://localhost:4318", headers_file: ${directory}/headers_file }
 tools:
@@ -59,8 +62,11 @@ t.test(
       writeFileSync(join(directory, name), "");
     for (const name of [
       "api_key_file",
+      "cert_file",
+      "client_ca_file",
       "headers_file",
       "jwks_file",
+      "key_file",
       "proxy_file",
       "secret_file",
       "sentinel_password_file",

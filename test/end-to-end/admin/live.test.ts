@@ -166,7 +166,7 @@ t.test("wrong parameters are refused as on the list, and so is who may not see i
     ["?rules=true&colour=red", byMaster, 400],
     ["?rules=maybe", byMaster, 400],
     ["?rules=true&budgets=yes", byMaster, 400],
-    ["?budgets=true&scope=provider", byMaster, 400],
+    ["?budgets=true&scope=team", byMaster, 400],
     ["?rules=true&order=use&after=x", byMaster, 400],
     ["?limit=5", byMaster, 400],
     ["?rules=true&rules=true", byMaster, 400],
