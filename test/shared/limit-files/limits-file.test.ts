@@ -110,7 +110,9 @@ const wrong: readonly (readonly [name: string, text: string, problems: readonly 
   [
     "a section without a value, which would be no limits",
     "budgets:\n",
-    ["limits.yaml:1:1: budgets must be a mapping of user_paths, labels; {} for none"],
+    [
+      "limits.yaml:1:1: budgets must be a mapping of user_paths, labels, providers, models; {} for none",
+    ],
   ],
   [
     "a whole configuration",

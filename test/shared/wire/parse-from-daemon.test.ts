@@ -238,7 +238,7 @@ t.test(
     const exceeded = ["exceeded", 1, "user_path", "/team", 3600, 2, 1, 61, [], []];
     t.match(parseFromDaemon(exceeded), { kind: "exceeded", spentUsd: 2, amountUsd: 1, key: null });
     for (const [at, values] of [
-      [2, ["team", "model", 5]],
+      [2, ["team", "all", 5]],
       [3, [5, null]],
       [4, [0, -60, 0.5, "60"]],
       [5, [-1, "2", null, Number.NaN]],
