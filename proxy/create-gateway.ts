@@ -139,6 +139,7 @@ export async function createGateway({
       adminOpen: open && isLoopback((config.server.admin ?? config.server).host),
       metricsToken: config.metrics.token,
       metricsOpen: open && isLoopback(config.server.host),
+      importedKeysMayExist: () => limiter.importedKeysExist ?? !open,
       hashKey,
       isHashOf,
     },

@@ -346,6 +346,10 @@ export const rotationOverlapSeconds = 86_400;
 export const oldSecretsMax = 2;
 /** Bytes of a key's name, which is for people; all keys are in memory. */
 export const keyNameBytesMax = 128;
+/** Characters of an imported key: those of other gateways have 20 to 60. */
+export const importedKeyCharsMax = 512;
+/** The fewest characters of a key that is imported by its value: a shorter one can be guessed. */
+export const importedKeyCharsMin = 16;
 /** Labels of one key: a request's usage is added to one sum per label. */
 export const labelsPerKeyMax = 8;
 /** Bytes of one label; all keys are in memory. */

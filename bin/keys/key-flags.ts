@@ -1,8 +1,19 @@
 /** The flags of `sluice keys issue`, as the request to the daemon. Pure. */
+
+import { importedKeyCharsMax, importedKeyCharsMin } from "../../shared/bounds.js";
 import { amountOf } from "../../shared/config/kinds/number-kinds.js";
 import { parseAmount } from "../../shared/domain/budget.js";
 import { parseKeyRotation } from "../../shared/domain/key-rotation.js";
-import { parseKeyIssue } from "../../shared/domain/managed-key.js";
+import { hashKey } from "../../shared/domain/key-secret.js";
+import {
+  couldBeImportedKey,
+  hashExpected,
+  type ImportedKey,
+  importedHash,
+  parseKeyIssue,
+  redactKey,
+  unknownRedacted,
+} from "../../shared/domain/managed-key.js";
 import type { Failure } from "../../shared/error-code.js";
 import { parseTimestamp } from "../../shared/time.js";
 import type { ArgumentProblem, FromArguments } from "../session/command-failure.js";
@@ -14,6 +25,35 @@ export interface KeyIssueFlags {
   readonly label?: readonly string[];
   readonly model?: readonly string[];
   readonly expires?: string;
+  readonly hash?: string;
+  readonly valueFile?: string;
+}
+
+/** An existing key of which only the hash is known; null without `--hash`. */
+export function keyOfHash(given: string | undefined): FromArguments<ImportedKey | null> {
+  if (given === undefined) return { ok: true, value: null };
+  const hash = importedHash(given.trim());
+  return hash === null
+    ? { ok: false, problems: [{ message: `--hash must be ${hashExpected}`, param: "--hash" }] }
+    : { ok: true, value: { hash, redacted: unknownRedacted } };
+}
+
+/** The existing key in a file. A short key could be guessed. */
+export function keyOfValue(text: string): FromArguments<ImportedKey> {
+  const value = text.trim();
+  return value.length >= importedKeyCharsMin && couldBeImportedKey(value)
+    ? { ok: true, value: { hash: hashKey(value), redacted: redactKey(value) } }
+    : {
+        ok: false,
+        problems: [
+          {
+            message:
+              `--value-file must hold one key of ${importedKeyCharsMin} to ${importedKeyCharsMax} ` +
+              "visible characters that isn't a JWT",
+            param: "--value-file",
+          },
+        ],
+      };
 }
 
 /** `key` is the body of POST /admin/auth-keys; the daemon's clock counts `expires_in_seconds`. */

@@ -59,9 +59,14 @@ const routes: { readonly [Op in AdminOp]?: readonly [RemoteRequest["method"], st
 export function remoteRequest(op: AdminOp, body: unknown, nowMs: number): RemoteRequest | Failure {
   const fields = isObject(body) ? body : {};
   switch (op) {
-    case "keys.issue":
+    case "keys.issue": {
+      // The gateway generates the key, unless it is imported.
+      const { key_hash: hash, redacted_value, imported } = fields;
+      const key = withExpiry(fields["key"], fields, nowMs);
+      return to(op, imported === true ? { ...key, hash, redacted_value } : key);
+    }
     case "jwts.deny":
-      return to(op, withExpiry(fields[op === "keys.issue" ? "key" : "jwt"], fields, nowMs));
+      return to(op, withExpiry(fields["jwt"], fields, nowMs));
     case "keys.rotate":
       return ofKey("POST", fields, { tail: "/rotate", body: fields["rotation"] });
     case "keys.deactivate":

@@ -175,6 +175,7 @@ function welcomePeer(state: DaemonState, peer: PeerState): void {
     inertBudgets: countInertBudgets(state),
     keysExist: state.keys.size > 0,
     deniedJwts: state.denials.size,
+    importedKeysExist: state.keys.imported > 0 ? true : undefined,
   });
   sendJwts(state, peer);
   sendNotices(state, peer);

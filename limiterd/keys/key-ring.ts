@@ -5,7 +5,12 @@
  * flight are still charged.
  */
 import { keyUseWrittenMs } from "../../shared/bounds.js";
-import { type KeyDefinition, type KeyStatus, keyId } from "../../shared/domain/managed-key.js";
+import {
+  isImported,
+  type KeyDefinition,
+  type KeyStatus,
+  keyId,
+} from "../../shared/domain/managed-key.js";
 
 export interface ManagedKey extends Omit<KeyDefinition, "models"> {
   readonly number: number;
@@ -54,6 +59,7 @@ export class KeyRing {
   /** The keys whose last use the other hosts don't know yet; null without a cluster. */
   #unsentUses: Set<ManagedKey> | null = null;
   #deleted = 0;
+  #imported = 0;
 
   /** The number of keys, deleted ones included. */
   get size(): number {
@@ -63,6 +69,11 @@ export class KeyRing {
   /** The number of deleted keys. */
   get deleted(): number {
     return this.#deleted;
+  }
+
+  /** The number of keys that are imported, or were before a rotation; without deleted ones. */
+  get imported(): number {
+    return this.#imported;
   }
 
   /** The number that the next key gets. */
@@ -110,6 +121,7 @@ export class KeyRing {
   #note(key: ManagedKey): void {
     if (key.deletedAtMs === null) this.#byHash.set(key.hash, key);
     else this.#deleted++;
+    if (wasImported(key)) this.#imported++;
     for (const old of key.oldSecrets) this.#byHash.set(old.hash, key);
   }
 
@@ -125,6 +137,7 @@ export class KeyRing {
       for (const { hash } of [known, ...known.oldSecrets]) this.#byHash.delete(hash);
       this.#used.delete(known);
       if (known.deletedAtMs !== null) this.#deleted--;
+      if (wasImported(known)) this.#imported--;
       if (key.deletedAtMs === null) keepUses(key, known);
       this.#ordered[at] = key;
       this.#unsentUses?.delete(known);
@@ -205,6 +218,10 @@ export class KeyRing {
     }
     return low;
   }
+}
+
+function wasImported({ redacted, oldSecrets }: ManagedKey): boolean {
+  return isImported(redacted) || oldSecrets.some((old) => isImported(old.redacted));
 }
 
 function newManagedKey(fields: KeyFields): ManagedKey {

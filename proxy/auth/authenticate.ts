@@ -4,7 +4,11 @@
  * managed keys, and whether calls without credentials are allowed (`authorize-caller.ts`, or the
  * admission).
  */
-import { looksLikeManagedKey, setMasterKey } from "../../shared/domain/managed-key.js";
+import {
+  couldBeImportedKey,
+  looksLikeManagedKey,
+  setMasterKey,
+} from "../../shared/domain/managed-key.js";
 import { normalizeUserPath } from "../../shared/domain/user-path.js";
 import { type Failure, invalid, plainFailure } from "../../shared/error-code.js";
 import { remembered } from "../../shared/text/remembered.js";
@@ -38,6 +42,11 @@ export interface Credentials {
   readonly metricsToken: string | null;
   /** Whether `open` includes /metrics on the port for models: on loopback only. */
   readonly metricsOpen: boolean;
+  /**
+   * Whether a token of any form may be a key, because keys were imported. True before the first
+   * welcome, so that a valid key gets no 401, except on a gateway that may be open.
+   */
+  importedKeysMayExist(): boolean;
   /** The SHA-256 by which the daemon knows a managed key. */
   hashKey(key: string): string;
   /** Whether a key with this hash is the configured secret; compares in constant time. */
@@ -82,6 +91,15 @@ export function authenticate(
   const certified = request.tls?.userPath ?? null;
   if (area !== "admin" && certified !== null)
     return { ok: true, caller: authenticatedCaller(certified) };
+  if (
+    typeof token === "string" &&
+    area !== "admin" &&
+    credentials.importedKeysMayExist() &&
+    couldBeImportedKey(token)
+  ) {
+    const path = requestedPath(credentials, area, headers);
+    return { ok: true, caller: headerCaller(credentials.hashKey(token), path, wrong) };
+  }
   if (masterKey !== null || jwt !== null) return { ok: false, failure: wrong };
   if (area === "admin" && !credentials.adminOpen) return { ok: false, failure: needsMasterKey };
   if (!credentials.open) return { ok: false, failure: wrong };

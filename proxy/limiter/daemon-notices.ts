@@ -16,6 +16,8 @@ export interface DaemonNotices {
    * Whether a managed key exists, so that callers need credentials; null before the first welcome.
    */
   keysExist: boolean | null;
+  /** Whether a managed key is imported, and thus of any form; null before the first welcome. */
+  importedKeysExist: boolean | null;
   readonly deniedJwts: DeniedJwts;
   /** Why the daemon can't write its store; null if it can, and before the first welcome. */
   storeFailing: string | null;
@@ -31,6 +33,7 @@ export function createNotices(): DaemonNotices {
     inertRules: null,
     inertBudgets: null,
     keysExist: null,
+    importedKeysExist: null,
     deniedJwts: new DeniedJwts(),
     storeFailing: null,
     clusterFailing: null,
@@ -40,12 +43,19 @@ export function createNotices(): DaemonNotices {
 
 export function applyWelcome(
   notices: DaemonNotices,
-  { limited, inertRules, inertBudgets, keysExist, deniedJwts }: Welcome,
+  { limited, inertRules, inertBudgets, keysExist, deniedJwts, importedKeysExist = false }: Welcome,
 ): void {
   notices.deniedJwts.welcomed(deniedJwts);
   // An event after the welcome reports any of them that differs.
   const noFailure = { storeFailing: null, clusterFailing: null, lastBackupMs: null };
-  Object.assign(notices, { limited, inertRules, inertBudgets, keysExist, ...noFailure });
+  Object.assign(notices, {
+    limited,
+    inertRules,
+    inertBudgets,
+    keysExist,
+    importedKeysExist,
+    ...noFailure,
+  });
 }
 
 export function applyEvent(notices: DaemonNotices, event: DaemonEvent): void {
@@ -61,6 +71,9 @@ export function applyEvent(notices: DaemonNotices, event: DaemonEvent): void {
       return;
     case "keys_exist":
       notices.keysExist = event.value;
+      return;
+    case "imported_keys_exist":
+      notices.importedKeysExist = event.value;
       return;
     case "jwts_denied":
       notices.deniedJwts.apply(event.value);

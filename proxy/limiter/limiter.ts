@@ -127,6 +127,8 @@ export interface Limiter {
   readonly lastBackupMs: number | null;
   /** Whether a managed key exists; null before the first welcome. */
   readonly keysExist: boolean | null;
+  /** Whether a managed key is imported, and thus of any form; null before the first welcome. */
+  readonly importedKeysExist: boolean | null;
   /**
    * Whether a JWT with these claims is denied, as the daemon last reported; false before the first
    * welcome.

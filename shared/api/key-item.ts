@@ -21,7 +21,7 @@ export interface KeyItem {
   readonly labels: readonly string[];
   /** The models that the key may use, in lower case; null for any. */
   readonly models: readonly string[] | null;
-  /** The beginning of the key, by which its owner recognizes it. */
+  /** The beginning of the key, by which its owner recognizes it; `…` if only its hash is known. */
   readonly redacted_value: string;
   /** By the daemon's clock. */
   readonly status: KeyStatus;
@@ -36,7 +36,7 @@ export interface KeyItem {
   readonly old_secrets: readonly OldSecretItem[];
 }
 
-/** The answer when a key is issued or gets a new secret. */
+/** The answer when a key is issued or gets a new secret; for an imported key without `value`. */
 export interface IssuedKey extends KeyItem {
   /** The secret, which only this answer shows. */
   readonly value: string;

@@ -5,8 +5,8 @@
  */
 
 import { type ModelPatterns, parseModelPatterns } from "../access/allowed-models.js";
-import { keyNameBytesMax, labelBytesMax, labelsPerKeyMax } from "../bounds.js";
-import { asObject, bad, type Checked, isCount, show } from "../checked.js";
+import { importedKeyCharsMax, keyNameBytesMax, labelBytesMax, labelsPerKeyMax } from "../bounds.js";
+import { asObject, bad, type Checked, isCount, isObject, show } from "../checked.js";
 import { utf8Bytes } from "../text/utf8-bytes.js";
 import { parseTimestamp } from "../time.js";
 import { parseUserPath } from "./limit-key.js";
@@ -17,6 +17,11 @@ const keyShape = /^sk-sluice-[\w-]{43}$/;
 const hashShape = /^[\w-]{43}$/;
 const redactedShape = /^sk-sluice-[\w-]{4}…$/;
 const shownChars = 4;
+const tokenShape = new RegExp(`^[!-~]{1,${importedKeyCharsMax}}$`);
+const jwtShape = /^[\w-]+\.[\w-]+\.[\w-]*$/;
+const hexHashShape = /^[0-9a-f]{64}$/i;
+const redactedImportShape = /^[!-~]{0,6}…$/;
+const importShownChars = 6;
 
 /** Whether a token has the form of a managed key, which no other kind of token has. */
 export function looksLikeManagedKey(token: string): boolean {
@@ -34,11 +39,33 @@ export function isKeyHash(value: unknown): value is string {
 }
 
 /**
- * The part of a key that may be shown: its first four characters, by which its owner recognizes it.
- * 232 bits remain unknown.
+ * Whether a token can be an imported key: one that another gateway issued, of any form but that of
+ * a JWT.
+ */
+export function couldBeImportedKey(token: string): boolean {
+  return tokenShape.test(token) && !jwtShape.test(token);
+}
+
+/** The SHA-256 of a key in base64url, from one in hex or base64url; null for anything else. */
+export function importedHash(value: unknown): string | null {
+  if (typeof value !== "string") return null;
+  const text = value.replace(/=$/, "");
+  if (hexHashShape.test(text)) return Buffer.from(text, "hex").toString("base64url");
+  return isKeyHash(text) ? text : null;
+}
+
+/** What is shown of an imported key of which only the hash is known. */
+export const unknownRedacted = "…";
+
+/**
+ * The part of a key that may be shown: its first characters, by which its owner recognizes it. 232
+ * bits of a key that Sluice has generated remain unknown.
  */
 export function redactKey(key: string): string {
-  return `${key.slice(0, managedKeyPrefix.length + shownChars)}…`;
+  const shown = key.startsWith(managedKeyPrefix)
+    ? managedKeyPrefix.length + shownChars
+    : importShownChars;
+  return `${key.slice(0, shown)}…`;
 }
 
 /**
@@ -46,15 +73,22 @@ export function redactKey(key: string): string {
  * wrong place.
  */
 export function redactKeys(text: string): string {
-  return text.includes(managedKeyPrefix) ? text.replace(/sk-sluice-[\w-]{43}/g, redactKey) : text;
+  return text.includes("sk-")
+    ? text.replace(/sk-sluice-[\w-]{43}|(?<![\w-])sk-[\w-]{16,}/g, redactKey)
+    : text;
 }
 
 /** The end of a refusal where managed keys have closed a gateway without a master key. */
 export const setMasterKey = "set SLUICE_MASTER_KEY";
 
-/** Whether a value from outside has the form that `redactKey` returns. */
+/** Whether a value from outside has the form that `redactKey` returns, or is `unknownRedacted`. */
 export function isRedactedKey(value: unknown): value is string {
-  return typeof value === "string" && redactedShape.test(value);
+  return typeof value === "string" && (redactedShape.test(value) || isImported(value));
+}
+
+/** Whether a redacted key is of a form that Sluice doesn't generate. */
+export function isImported(redacted: string): boolean {
+  return redactedImportShape.test(redacted);
 }
 
 /** The public id of a key, such as `key_7`: its number in the order of issue. */
@@ -97,6 +131,38 @@ export interface KeyDefinition {
   /** The key is refused from this time on; null for never. */
   readonly expiresAtMs: number | null;
 }
+
+/** A key that another gateway issued. */
+export interface ImportedKey {
+  readonly hash: string;
+  readonly redacted: string;
+}
+
+/**
+ * The imported key that the body of POST /admin/auth-keys names, null if it names none, and the
+ * other fields, which `parseKeyIssue` checks.
+ */
+export function takeImportedKey(
+  body: unknown,
+): Checked<{ readonly imported: ImportedKey | null; readonly key: unknown }> {
+  if (!isObject(body)) return { ok: true, value: { imported: null, key: body } };
+  const { hash: given = null, redacted_value: redacted = null, ...key } = body;
+  if (redacted !== null && !isRedactedKey(redacted))
+    return bad(
+      "redacted_value must be up to 6 first characters of the key and …",
+      "redacted_value",
+    );
+  if (given === null)
+    return redacted === null
+      ? { ok: true, value: { imported: null, key } }
+      : bad("hash is required for redacted_value", "hash");
+  const hash = importedHash(given);
+  // It isn't repeated: it could be the key.
+  if (hash === null) return bad(`hash must be ${hashExpected}`, "hash");
+  return { ok: true, value: { imported: { hash, redacted: redacted ?? unknownRedacted }, key } };
+}
+
+export const hashExpected = "the SHA-256 of a key: 64 hex digits, or 43 characters of base64url";
 
 const issueFields = ["name", "user_path", "labels", "models", "expires_at"];
 

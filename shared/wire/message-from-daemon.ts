@@ -107,6 +107,8 @@ const welcome = message("welcome", {
   keysExist: flag,
   /** The number of denied JWTs; if any, events with their list follow. */
   deniedJwts: count(),
+  /** True if a managed key is imported, and thus of any form; undefined otherwise. */
+  importedKeysExist: optional(flag),
 });
 export type Welcome = ValueOf<typeof welcome>;
 
@@ -245,6 +247,8 @@ const eventValues = {
   last_backup: moment,
   /** A managed key exists, so that callers without credentials are denied. */
   keys_exist: kindOf((value): value is true => value === true),
+  /** Whether a managed key is imported, and thus of any form. */
+  imported_keys_exist: flag,
   /** The whole list follows a welcome, unless it is empty. */
   jwts_denied: jwtChange,
   /** Why the store can't be written, null once it can; after a welcome only if it can't. */

@@ -244,6 +244,7 @@ export function fakeGateway(yaml: string): FakeGateway {
       },
       noteRefusal() {},
       keysExist: true,
+      importedKeysExist: false,
       reachable: true,
       call(op: AdminOp, body: unknown): Promise<CallOutcome> {
         if (op === "objects.owners") {

@@ -62,6 +62,7 @@ async function ask({
       adminOpen: masterKey === null,
       metricsToken: "token-of-the-test",
       metricsOpen: false,
+      importedKeysMayExist: () => false,
       hashKey: (key: string) => `hash of ${key}`,
       isHashOf: (hash: string, secret: string) => hash === `hash of ${secret}`,
     },

@@ -1,20 +1,27 @@
 /** `sluice keys …`: issues, lists, rotates, deactivates and deletes managed keys. */
 import type { Command } from "commander";
 import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
-import { keyNumber, looksLikeManagedKey } from "../../../shared/domain/managed-key.js";
+import {
+  type ImportedKey,
+  keyNumber,
+  looksLikeManagedKey,
+} from "../../../shared/domain/managed-key.js";
 import { confirmFirstKey } from "../../keys/confirm-first-key.js";
 import {
   asFlagProblem,
   type KeyIssueFlags,
   type KeyRotateFlags,
   keyIssueFromFlags,
+  keyOfHash,
+  keyOfValue,
   keyRotationFromFlags,
   monthlyBudget,
   notAKey,
 } from "../../keys/key-flags.js";
 import { oldSecretsText, renderKeys } from "../../keys/key-table.js";
 import { type ListedKey, listKeys } from "../../keys/list-keys.js";
-import { usageFailure } from "../../session/command-failure.js";
+import { readInput } from "../../limits/read-input.js";
+import { type FromArguments, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
 import { answered } from "../../session/daemon-answer.js";
 import type { Session } from "../../session/terminal.js";
@@ -28,7 +35,7 @@ export function addKeys(program: Command, session: Session): void {
     .description("issue, list, rotate, deactivate and delete managed keys");
   keys
     .command("issue")
-    .description("issue a key and print it; it is never shown again")
+    .description("issue a key and print it; it is never shown again. Or import an existing key")
     .option(
       "--path <path>",
       "the user path that the key is bound to; by default the caller names its path",
@@ -43,6 +50,11 @@ export function addKeys(program: Command, session: Session): void {
       "--expires <when>",
       "after this time, such as 30d or 12h, or at a timestamp such as 2030-01-31T12:00:00Z",
     )
+    .option(
+      "--hash <sha256>",
+      "import an existing key by its SHA-256, in hex or base64url, so that its client keeps it",
+    )
+    .option("--value-file <file>", "import the existing key in this file; - reads standard input")
     .option("--monthly <usd>", "give the path of --path this monthly budget, in US dollars")
     .option("--yes", "don't ask before the first key closes an open gateway")
     .addOption(jsonOption("print the response of POST /admin/auth-keys"))
@@ -104,19 +116,24 @@ interface IssueFlags extends CommandFlags, KeyIssueFlags {
 async function issueKey(session: Session, flags: IssueFlags): Promise<void> {
   const issue = keyIssueFromFlags(flags);
   const budget = monthlyBudget(flags);
-  if (!issue.ok || !budget.ok)
+  const existing = await existingKey(session, flags);
+  if (!issue.ok || !budget.ok || !existing.ok)
     throw usageFailure([
       ...(issue.ok ? [] : issue.problems),
       ...(budget.ok ? [] : budget.problems),
+      ...(existing.ok ? [] : existing.problems),
     ]);
+  const imported = existing.value;
   if (flags.yes !== true) await confirmFirstKey(session, flags);
-  const { value: made, hash, redacted } = newKey();
+  const made = imported === null ? newKey() : null;
+  const { hash, redacted } = imported ?? made!;
   const key = await withDaemon(session, flags, async (client) => {
     // The budget first: without it, the key could spend immediately.
     if (budget.value !== null) answered(await client.call("budgets.put", budget.value));
     const answer = await client.call("keys.issue", {
       key_hash: hash,
       redacted_value: redacted,
+      ...(imported === null ? {} : { imported: true }),
       ...issue.value,
     });
     // The daemon's clock decides whether an expiry is in the future.
@@ -126,7 +143,7 @@ async function issueKey(session: Session, flags: IssueFlags): Promise<void> {
         : { ok: false, failure: { ...answer.failure, ...asFlagProblem(answer.failure) } },
     ) as ListedKey;
   });
-  const value = madeElsewhere(key) ?? made;
+  const value = made === null ? undefined : (madeElsewhere(key) ?? made.value);
   if (flags.json === true) return session.terminal.out(JSON.stringify({ ...key, value }));
   if (typeof key["notice"] === "string") session.terminal.err(`note: ${key["notice"]}`);
   const { id, user_path: path, expires_at: expires } = key;
@@ -135,8 +152,23 @@ async function issueKey(session: Session, flags: IssueFlags): Promise<void> {
   const only = Array.isArray(key["models"]) ? `, only for ${key["models"].join(", ")}` : "";
   if (budget.value !== null)
     session.terminal.err(`budget of ${String(path)}: ${formatUsd(budget.value.amount, 2)} a month`);
+  if (value === undefined) {
+    session.terminal.err(`imported ${String(id)}, ${bound}${only}, ${until}`);
+    return session.terminal.out(String(id));
+  }
   session.terminal.err(`issued ${String(id)}, ${bound}${only}, ${until}; it is shown only once:`);
   session.terminal.out(value);
+}
+
+/** The key of `--hash` or `--value-file`; null without them. */
+async function existingKey(
+  { cwd }: Pick<Session, "cwd">,
+  { hash, valueFile }: KeyIssueFlags,
+): Promise<FromArguments<ImportedKey | null>> {
+  if (valueFile === undefined) return keyOfHash(hash);
+  if (hash === undefined) return keyOfValue((await readInput(valueFile, cwd)).text);
+  const message = "--hash can't be combined with --value-file: one of them names the key";
+  return { ok: false, problems: [{ message, param: "--hash" }] };
 }
 
 async function printKeys(session: Session, flags: CommandFlags): Promise<void> {

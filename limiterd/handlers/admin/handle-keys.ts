@@ -1,6 +1,6 @@
 /**
- * The admin operations on managed keys. The process that issues a key generates it and sends only
- * its hash. A deactivation applies immediately. Both are answered once they are committed.
+ * The admin operations on managed keys. The process that issues or imports a key sends only its
+ * hash. A deactivation applies immediately. Both are answered once they are committed.
  */
 import type { KeyItem, ListedKeys } from "../../../shared/api/key-item.js";
 import { keysMax, periodSecondsMax } from "../../../shared/bounds.js";
@@ -39,9 +39,9 @@ type KeyOp = Extract<AdminOp, `keys.${string}`>;
 
 /**
  * The bodies: `keys.issue` {key_hash, redacted_value, expires_in_seconds?, key: what POST
- * /admin/auth-keys takes}; `keys.list` as in `list-query.ts`; `keys.rotate` {new_hash,
- * redacted_value, rotation: what POST /admin/auth-keys/{id}/rotate takes}, with {id} or {key_hash}
- * as `keys.deactivate` and `keys.delete`.
+ * /admin/auth-keys takes, without an imported key}; `keys.list` as in `list-query.ts`;
+ * `keys.rotate` {new_hash, redacted_value, rotation: what POST /admin/auth-keys/{id}/rotate takes},
+ * with {id} or {key_hash} as `keys.deactivate` and `keys.delete`.
  */
 export function handleKeys(
   state: DaemonState,
@@ -77,9 +77,7 @@ function issue(
     key: issued,
   } = fields;
   if (!isKeyHash(hash) || !isRedactedKey(redacted))
-    return ports.fail(
-      invalid("key_hash and redacted_value must be those of a new key", "key_hash"),
-    );
+    return ports.fail(invalid("key_hash and redacted_value must be those of a key", "key_hash"));
   const definition = parseKeyIssue(issued, nowMs);
   if (!definition.ok) return ports.fail(definition.failure);
   if (
@@ -102,7 +100,7 @@ function issue(
   const { keys, writer } = state;
   makeChange(state, nowMs, ports, () => {
     if (keys.find(hash) !== undefined)
-      return failed(ports, invalid("this key exists already", "key_hash"));
+      return failed(ports, invalid(`this key exists already, as ${keys.find(hash)!.id}`, "hash"));
     if (writer.failing !== null)
       return failed(ports, secretLost("no key is issued", writer.failing));
     if (keys.size >= keysMax) return failed(ports, tooManyKeys(keys.size));

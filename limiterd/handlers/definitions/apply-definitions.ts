@@ -133,6 +133,7 @@ interface Situation {
   readonly inertRules: number;
   readonly inertBudgets: number;
   readonly keys: number;
+  readonly importedKeysExist: boolean;
 }
 
 function situation(state: DaemonState): Situation {
@@ -142,6 +143,7 @@ function situation(state: DaemonState): Situation {
     inertRules: inertRules.size,
     inertBudgets: budgetsInert(settings.usageEnabled) === null ? 0 : budgets.budgets.size,
     keys: keys.size,
+    importedKeysExist: keys.imported > 0,
   };
 }
 
@@ -150,7 +152,7 @@ function announceSituation(
   before: Situation,
   { denied, allowed }: Applying,
 ): void {
-  const { inertRules, inertBudgets, keys } = situation(state);
+  const { inertRules, inertBudgets, keys, importedKeysExist } = situation(state);
   announceLimited(state, before.limited);
   if (inertRules !== before.inertRules)
     announce(state, { kind: "event", name: "inert_rules", value: inertRules });
@@ -158,6 +160,8 @@ function announceSituation(
     announce(state, { kind: "event", name: "inert_budgets", value: inertBudgets });
   if (keys > 0 && before.keys === 0)
     announce(state, { kind: "event", name: "keys_exist", value: true });
+  if (importedKeysExist !== before.importedKeysExist)
+    announce(state, { kind: "event", name: "imported_keys_exist", value: importedKeysExist });
   if (denied.length > 0 || allowed.length > 0)
     announceJwts(state, { denied, allowed, complete: false });
 }

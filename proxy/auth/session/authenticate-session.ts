@@ -7,7 +7,7 @@
 import type { JwtIssuerConfig } from "../../../shared/config/config.js";
 import type { Network } from "../../../shared/config/ip-network.js";
 import { namesOfToken } from "../../../shared/domain/jwt-denial.js";
-import { looksLikeManagedKey } from "../../../shared/domain/managed-key.js";
+import { couldBeImportedKey, looksLikeManagedKey } from "../../../shared/domain/managed-key.js";
 import { type Failure, plainFailure } from "../../../shared/error-code.js";
 import { lastMs } from "../../../shared/time.js";
 import { nameCharsMax, type SessionAnswer } from "../../../shared/wire/dashboard-session.js";
@@ -142,7 +142,10 @@ function markOf(
 }
 
 type OpeningGateway = SessionGateway & {
-  readonly credentials: Pick<Credentials, "masterKey" | "jwt" | "hashKey" | "isHashOf">;
+  readonly credentials: Pick<
+    Credentials,
+    "masterKey" | "jwt" | "hashKey" | "isHashOf" | "importedKeysMayExist"
+  >;
 };
 
 type OpenedSession = { readonly ok: true; readonly session: OpenSession } | RefusedCaller;
@@ -163,7 +166,7 @@ export async function openSession(
     const mark = markOf(gateway, token, { kind: "admin" });
     return opened(await limiter.call("sessions.open-admin", { ...hash, mark }));
   }
-  if (looksLikeManagedKey(key)) {
+  if (looksLikeManagedKey(key) || (credentials.importedKeysMayExist() && couldBeImportedKey(key))) {
     const opening = { ...hash, key_hash: keyHash };
     return opened(await limiter.call("sessions.open", opening));
   }

@@ -1,11 +1,12 @@
 /**
- * The /admin/auth-keys endpoints (docs/reference/admin-api.md). The proxy generates a key and
- * returns it once; the daemon gets its hash. The daemon validates bodies, also for the command
- * line.
+ * The /admin/auth-keys endpoints (docs/reference/admin-api.md). The proxy generates a key, unless
+ * the body names an existing one, and returns it once; the daemon gets its hash. The daemon
+ * validates bodies, also for the command line.
  */
 
 import type { IssuedKey, KeyItem } from "../../../shared/api/key-item.js";
-import { firstKeyNotice, isFirstKey } from "../../../shared/domain/managed-key.js";
+import { firstKeyNotice, isFirstKey, takeImportedKey } from "../../../shared/domain/managed-key.js";
+import { invalid } from "../../../shared/error-code.js";
 import { type AdminEndpoint, keyInPath } from "../../http/paths/admin-routes.js";
 import { replyJson, replyNothing } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
@@ -42,19 +43,30 @@ async function issue(
   const { gateway, exchange, record } = context;
   const body = await readJson(context);
   if (!body.ok) return failAdmin(context, body.failure);
-  const { value, hash, redacted } = gateway.newKey();
+  const taken = takeImportedKey(body.value);
+  if (!taken.ok) return failAdmin(context, taken.failure);
+  const { imported } = taken.value;
+  const { masterKey, isHashOf } = gateway.credentials;
+  if (imported !== null && masterKey !== null && isHashOf(imported.hash, masterKey))
+    return failAdmin(context, invalid("hash must not be that of the master key", "hash"));
+  const made = imported === null ? gateway.newKey() : null;
+  const { hash, redacted } = imported ?? made!;
   const issued = await gateway.limiter.call("keys.issue", {
     key_hash: hash,
     redacted_value: redacted,
-    key: body.value,
+    key: taken.value.key,
   });
   if (!issued.ok) return failAdmin(context, issued.failure);
   const key = issued.body as KeyItem;
-  record.note = `issued ${key.id}`;
+  record.note = `${made === null ? "imported" : "issued"} ${key.id}`;
   record.end(201, "answered");
   const closes = gateway.credentials.open && isFirstKey(key.id);
   const notice = closes ? { notice: firstKeyNotice } : {};
-  const answer: IssuedKey = { ...key, value, ...notice };
+  const answer: KeyItem & Partial<IssuedKey> = {
+    ...key,
+    ...(made === null ? {} : { value: made.value }),
+    ...notice,
+  };
   replyJson(exchange, 201, answer, noStore);
 }
 

@@ -114,6 +114,9 @@ export class LimiterClient implements Limiter, LimiterLink {
   get keysExist(): boolean | null {
     return this.#notices.keysExist;
   }
+  get importedKeysExist(): boolean | null {
+    return this.#notices.importedKeysExist;
+  }
 
   isDeniedJwt(claims: Readonly<Record<string, unknown>>, nowMs: number): boolean {
     return this.#notices.deniedJwts.has(claims, nowMs);

@@ -258,6 +258,7 @@ t.test("a proxy's welcome has the daemon's problems, a command line's hasn't", a
         inertBudgets: 0,
         keysExist: false,
         deniedJwts: 0,
+        importedKeysExist: undefined,
       },
       ...(role === "cli"
         ? []

@@ -347,3 +347,40 @@ t.test(
     t.match(await issue(daemon, peer, {}), { id: "key_3" });
   },
 );
+
+t.test(
+  "proxies learn whether imported keys exist, on their connection and by events",
+  async (t) => {
+    const daemon = startDaemon([]);
+    const peer = daemon.proxy("p1");
+    const imported = (): readonly unknown[] =>
+      peer.received.flatMap((message) =>
+        message.kind === "event" && message.name === "imported_keys_exist" ? [message.value] : [],
+      );
+    await issue(daemon, peer);
+    t.match(daemon.proxy("p2").received[0], { kind: "welcome", importedKeysExist: undefined });
+    const { hash } = newKey();
+    const answer = await call(daemon, peer, "keys.issue", {
+      key_hash: hash,
+      redacted_value: "…",
+      key: { user_path: "/team" },
+    });
+    t.match(answer, { kind: "answer", body: { id: "key_2", redacted_value: "…" } });
+    t.match(admit(peer, 7, hash), { kind: "admitted" });
+    t.same(imported(), [true]);
+    t.match(daemon.proxy("p3").received[0], { kind: "welcome", importedKeysExist: true });
+    const restarted = startDaemon([], { store: daemon.store.crash() });
+    t.equal(restarted.state.keys.imported, 1);
+    const made = newKey();
+    await call(daemon, peer, "keys.rotate", {
+      id: "key_2",
+      new_hash: made.hash,
+      redacted_value: made.redacted,
+      rotation: {},
+    });
+    t.equal(daemon.state.keys.imported, 1, "its old secret works");
+    await call(daemon, peer, "keys.delete", { id: "key_2" });
+    t.same(imported(), [true, false]);
+    t.equal(daemon.state.keys.imported, 0);
+  },
+);

@@ -16,7 +16,7 @@ export const sharedEquivalents: readonly Equivalent[] = [
   },
   {
     file: "shared/domain/managed-key.ts",
-    line: "return text.includes(managedKeyPrefix) ? text.replace(/sk-sluice-[\\w-]{43}/g, redactKey) : text;",
+    line: 'return text.includes("sk-")',
     what: "the condition is always true",
     why: "in a text without a key nothing is replaced, which takes longer",
   },

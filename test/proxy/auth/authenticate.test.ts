@@ -23,6 +23,7 @@ const closed: Credentials = {
   adminOpen: false,
   metricsToken: null,
   metricsOpen: false,
+  importedKeysMayExist: () => false,
   hashKey: (token) => `hash of ${token}`,
   isHashOf(hash, secret) {
     compared.push([hash, secret]);
@@ -503,9 +504,40 @@ const locked: Credentials = {
   adminOpen: false,
   metricsToken: null,
   metricsOpen: false,
+  importedKeysMayExist: () => false,
   hashKey: (key) => key,
   isHashOf: (hash, secret) => hash === secret,
 };
+t.test("a token of any form is a key while imported keys may exist", async (t) => {
+  const credentials: Credentials = { ...closed, importedKeysMayExist: () => true };
+  const jwt: Credentials = {
+    ...credentials,
+    jwt: { verify: () => Promise.resolve({ ok: false, failure: wrongToken }) } as never,
+  };
+  const token = "sk-1234567890abcdefghij";
+  const asKey = { ok: true, caller: { credential: `hash of ${token}`, isOperator: false } };
+  t.match(await ask(credentials, { authorization: `Bearer ${token}` }), asKey);
+  t.match(await ask(credentials, { "x-api-key": token }), asKey);
+  t.match(await ask({ ...open, importedKeysMayExist: () => true }, { "api-key": token }), asKey);
+  t.match(await ask(jwt, { "x-goog-api-key": token }), asKey);
+  t.match(await ask(credentials, { authorization: `Bearer ${key}` }), {
+    caller: { credential: "authenticated" },
+  });
+  for (const [given, area, accepts] of [
+    [token, "admin", credentials],
+    ["x".repeat(513), "model", credentials],
+    ["schl\u00fcssel-0123456789", "model", credentials],
+    ["aaaa.bbbb.cccc", "model", credentials],
+    ["aaaa.bbbb.cccc", "model", jwt],
+    [token, "model", closed],
+  ] as const)
+    t.match(
+      await ask(accepts, { "x-api-key": given }, area),
+      { ok: false },
+      `${given.slice(0, 30)} ${area}`,
+    );
+});
+
 const withToken: Credentials = { ...locked, metricsToken: "mt" };
 const openGateway: Credentials = { ...locked, masterKey: null, open: true, metricsOpen: true };
 const openBeyond: Credentials = { ...openGateway, metricsOpen: false };

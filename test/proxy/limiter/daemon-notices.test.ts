@@ -95,6 +95,8 @@ t.test("each event changes what it is about, and no more", async (t) => {
     [{ name: "inert_rules", value: 3 }, { inertRules: 3 }],
     [{ name: "inert_budgets", value: 4 }, { inertBudgets: 4 }],
     [{ name: "keys_exist", value: true }, { keysExist: true }],
+    [{ name: "imported_keys_exist", value: true }, { importedKeysExist: true }],
+    [{ name: "imported_keys_exist", value: false }, { importedKeysExist: false }],
     [{ name: "store_failing", value: "disk full" }, { storeFailing: "disk full" }],
     [{ name: "cluster_failing", value: "refused" }, { clusterFailing: "refused" }],
     [{ name: "last_backup", value: 5 }, { lastBackupMs: 5 }],

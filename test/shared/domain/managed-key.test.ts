@@ -3,6 +3,8 @@ import t from "tap";
 import { keyNameBytesMax, labelBytesMax } from "../../../shared/bounds.js";
 import { hashKey, newKey } from "../../../shared/domain/key-secret.js";
 import {
+  couldBeImportedKey,
+  importedHash,
   isFirstKey,
   isKeyHash,
   isRedactedKey,
@@ -12,6 +14,7 @@ import {
   parseKeyIssue,
   redactKey,
   redactKeys,
+  takeImportedKey,
 } from "../../../shared/domain/managed-key.js";
 import { parseTimestamp } from "../../../shared/time.js";
 
@@ -62,6 +65,8 @@ t.test("a key in a text for the log is cut to what may be shown", async (t) => {
     `/admin/auth-keys/${redactKey(value)}/deactivate?${redactKey(value)}`,
   );
   t.equal(redactKeys("/v1/sk-sluice-models"), "/v1/sk-sluice-models");
+  t.equal(redactKeys("/keys/sk-1234567890abcdef/x"), "/keys/sk-123…/x");
+  t.equal(redactKeys("/task-runner-0123456789abcdef"), "/task-runner-0123456789abcdef");
   t.equal(redactKeys(""), "");
   for (const [shown, expected] of [
     [redactKey(value), true],
@@ -240,4 +245,42 @@ t.test("what may be shown of a key, and its hash, have a shape of their own", as
   for (const other of [value, redacted, `${hash}x`, hash.slice(1), null, [hash]])
     t.notOk(isKeyHash(other));
   t.same([keyId(1), keyId(2), keyId(11), ""].map(isFirstKey), [true, false, false, false]);
+});
+
+t.test("an imported key is named by its hash, in hex or base64url", async (t) => {
+  const value = "sk-1234567890abcdef";
+  const hash = hashKey(value);
+  const hex = Buffer.from(hash, "base64url").toString("hex");
+  for (const given of [hash, `${hash}=`, hex, hex.toUpperCase()])
+    t.same(takeImportedKey({ hash: given, name: "a" }), {
+      ok: true,
+      value: { imported: { hash, redacted: "…" }, key: { name: "a" } },
+    });
+  t.match(takeImportedKey({ hash, redacted_value: redactKey(value) }), {
+    value: { imported: { redacted: "sk-123…" }, key: {} },
+  });
+  t.same(takeImportedKey({ name: "a", hash: null }), {
+    ok: true,
+    value: { imported: null, key: { name: "a" } },
+  });
+  t.same(takeImportedKey([]), { ok: true, value: { imported: null, key: [] } });
+  for (const other of [value, "", 7, hex.slice(1), `${hex}0`, hash.slice(1), `${hash}==`, [hash]]) {
+    t.equal(importedHash(other), null, String(other));
+    const refused = takeImportedKey({ hash: other });
+    t.match(refused, { ok: false, failure: { param: "hash" } });
+    t.notOk(JSON.stringify(refused).includes(value), "what may be a key isn't repeated");
+  }
+  for (const [body, param] of [
+    [{ redacted_value: "sk-1…" }, "hash"],
+    [{ hash, redacted_value: value }, "redacted_value"],
+    [{ hash, redacted_value: "1234567…" }, "redacted_value"],
+  ] as const)
+    t.match(takeImportedKey(body), { ok: false, failure: { param } });
+});
+
+t.test("an imported key may have any form but that of a JWT", async (t) => {
+  for (const token of ["sk-1234567890abcdef", "x", "a.b", "k".repeat(512), newKey().value])
+    t.ok(couldBeImportedKey(token), token.slice(0, 20));
+  for (const token of ["", "a b", "\u00fc", "aa.bb.cc", "aa.bb.", "k".repeat(513), "a\nb"])
+    t.notOk(couldBeImportedKey(token), token.slice(0, 20));
 });

@@ -237,6 +237,7 @@ export const fromDaemon: {
     inertBudgets: count,
     keysExist: fc.boolean(),
     deniedJwts: count,
+    importedKeysExist: fc.option(fc.constant(true), { nil: undefined }),
   }),
   admitted: fc.record({
     kind: fc.constant("admitted"),
@@ -323,6 +324,11 @@ export const fromDaemon: {
       kind: fc.constant("event" as const),
       name: fc.constant("keys_exist" as const),
       value: fc.constant(true as const),
+    }),
+    fc.record({
+      kind: fc.constant("event" as const),
+      name: fc.constant("imported_keys_exist" as const),
+      value: fc.boolean(),
     }),
     fc.record({
       kind: fc.constant("event" as const),

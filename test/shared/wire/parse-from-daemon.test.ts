@@ -116,6 +116,7 @@ t.test("each field of a frame from a daemon is checked, whatever the others hold
       [["event", "inert_budgets", 2], [], counts],
       [["event", "last_backup", lastMs], [], [lastMs + 1, ...counts]],
       [["event", "keys_exist", true], [], [false, 1]],
+      [["event", "imported_keys_exist", false], [], [null, 1]],
       [["event", "cluster_failing", null], [], [false, 5]],
     ];
   for (const [frame, ...wrong] of table) {
@@ -257,7 +258,7 @@ t.test(
   async (t) => {
     t.same(parseFromDaemon(["event", "clock_stepped", { ms: 5 }]), { kind: "unknown event" });
     for (const frame of [
-      ["welcome", 1, "0.1.0", 0, true, 0, 0, false, 0],
+      ["welcome", 1, "0.1.0", 0, true, 0, 0, false, 0, true],
       ["admitted", 3, 0, 7, 8, [1, 0, 5, 0, 0, 0], ["/team", "key_7"], true],
       [
         "refused",

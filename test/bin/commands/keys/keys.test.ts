@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import t from "tap";
 import { hashKey, newKey } from "../../../../shared/domain/key-secret.js";
 import { run } from "../../command-session.js";
@@ -194,5 +195,44 @@ t.test(
       t.equal(exitCode, 0);
       t.notMatch(err, /closes/, argv.join(" "));
     }
+  },
+);
+
+t.test(
+  "an existing key is imported by its hash or from a file, and its id is printed",
+  async (t) => {
+    const daemon = await startFakeDaemon(t, {
+      explanation: { id: "key_1", user_path: null, expires_at: null },
+    });
+    const value = "sk-1234567890abcdef";
+    const file = join(t.testdir({ "old.key": `${value}\n`, "short.key": "sk-1234" }), "old.key");
+    for (const [flags, redacted_value] of [
+      [["--hash", hashKey(value)], "…"],
+      [["--hash", Buffer.from(hashKey(value), "base64url").toString("hex")], "…"],
+      [["--value-file", file], "sk-123…"],
+    ] as const) {
+      t.same(await run(["keys", "issue", ...flags, "--socket", daemon.socket]), {
+        exitCode: 0,
+        out: "key_1",
+        err: "imported key_1, for a path that the caller names, without expiry",
+      });
+      const { body } = daemon.calls.at(-1) as { body: unknown };
+      t.match(body, { key_hash: hashKey(value), redacted_value, imported: true });
+    }
+    daemon.calls.length = 0;
+    for (const [flags, err] of [
+      [["--hash", value], /--hash must be the SHA-256/],
+      [
+        ["--value-file", file.replace("old", "short")],
+        /--value-file must hold one key of 16 to 512/,
+      ],
+      [["--value-file", file.replace("old", "no")], /can't be read/],
+      [["--hash", hashKey(value), "--value-file", file], /can't be combined/],
+    ] as const) {
+      const wrong = await run(["keys", "issue", ...flags, "--socket", daemon.socket]);
+      t.match(wrong, { exitCode: 2, out: "", err });
+      t.notOk(wrong.err.includes(value), "what may be a key isn't repeated");
+    }
+    t.same(daemon.calls, []);
   },
 );

@@ -19,7 +19,7 @@ import {
 } from "../../../../shared/domain/budget.js";
 import { parseJwtDenial, parseJwtName } from "../../../../shared/domain/jwt-denial.js";
 import { parseKeyRotation } from "../../../../shared/domain/key-rotation.js";
-import { parseKeyIssue } from "../../../../shared/domain/managed-key.js";
+import { parseKeyIssue, takeImportedKey } from "../../../../shared/domain/managed-key.js";
 import {
   parseBudgetRaise,
   parseRaiseEnd,
@@ -98,7 +98,10 @@ const checks: Readonly<Record<string, Check>> = {
   resetBudget: parseBudgetResetOne,
   resetBudgets: parseConfirmation,
   writeResetAnchors: (body) => parseAnchors(body, defaultAnchors),
-  issueKey: (body) => parseKeyIssue(body, 0),
+  issueKey: (body) => {
+    const taken = takeImportedKey(body);
+    return taken.ok ? parseKeyIssue(taken.value.key, 0) : taken;
+  },
   rotateKey: parseKeyRotation,
   denyJwt: (body) => parseJwtDenial(body, 0),
   allowJwt: parseJwtName,

@@ -1,0 +1,133 @@
+/** Keys that another gateway issued, through real processes. */
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import t from "tap";
+import { hashKey } from "../../../shared/domain/key-secret.js";
+import { admin } from "../../support/client.js";
+import { exactly } from "../../support/patterns/exactly.js";
+import { makeSite, type Site } from "../../support/processes/processes.js";
+import { programPath } from "../../support/processes/program-path.js";
+
+const masterKey = "sk-master-key-of-the-test";
+const byMaster = { authorization: `Bearer ${masterKey}` };
+const closed = `
+server: { master_key: ${masterKey} }
+rate_limits:
+  user_paths: [{ path: /team, limits: [{ period: day, max_requests: 100 }] }]
+`;
+const hexOf = (key: string): string => Buffer.from(hashKey(key), "base64url").toString("hex");
+
+async function chat(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<readonly [status: number, limit: string | null]> {
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ model: "sim-fast", messages: [{ role: "user", content: "hi" }] }),
+  });
+  await response.text();
+  return [response.status, response.headers.get("x-ratelimit-limit-requests")];
+}
+
+async function cli(site: Site, ...argv: string[]): Promise<{ stdout: string; stderr: string }> {
+  const run = [programPath("sluice"), "--socket", site.socket, ...argv];
+  return await promisify(execFile)(process.execPath, run, {
+    cwd: site.directory,
+    env: { PATH: process.env["PATH"] },
+  });
+}
+
+t.test(
+  "an imported key works in every proxy until it is deleted, also after restarts",
+  async (t) => {
+    const site = makeSite(t, closed);
+    const daemon = await site.startDaemon();
+    const [first, second] = await Promise.all([site.startProxy(), site.startProxy()]);
+    const known = "sk-1234567890abcdefghijkl";
+    const bearer = { authorization: `Bearer ${known}` };
+    for (const { ready } of [first, second]) t.same(await chat(ready, bearer), [401, null]);
+
+    writeFileSync(join(site.directory, "old.key"), `${known}\n`);
+    t.match(await cli(site, "keys", "issue", "--value-file", "old.key", "--path", "/team"), {
+      stdout: "key_1\n",
+      stderr: /^imported key_1, for \/team, without expiry$/m,
+    });
+    for (const { ready } of [first, second])
+      for (const headers of [bearer, { "x-api-key": known }, { "api-key": known }])
+        t.same(await chat(ready, headers), [200, "100"]);
+    const gemini = await fetch(`${first.ready}/v1beta/models?key=${known}`);
+    t.equal(gemini.status, 200);
+
+    const hidden = "another-gateway's.key/of+any=form";
+    const issued = await admin(
+      first.ready,
+      "POST /auth-keys",
+      { hash: hexOf(hidden), user_path: "/team" },
+      byMaster,
+    );
+    t.match(issued, { status: 201, body: { id: "key_2", redacted_value: "…" } });
+    t.notOk("value" in issued.body);
+    t.same(await chat(second.ready, { "x-api-key": hidden }), [200, "100"]);
+    t.match(
+      (await admin(first.ready, "GET /auth-keys", undefined, byMaster)).body,
+      exactly([{ redacted_value: "…" }, { redacted_value: "sk-123…" }]),
+    );
+    for (const [body, message] of [
+      [{ hash: hashKey(known) }, "this key exists already, as key_1"],
+      [{ hash: hexOf(masterKey) }, "hash must not be that of the master key"],
+      [{ hash: known }, /^hash must be the SHA-256 of a key/],
+    ] as const)
+      t.match(await admin(first.ready, "POST /auth-keys", body, byMaster), {
+        status: 400,
+        body: { message, param: "hash" },
+      });
+
+    // Other tokens are refused as before, and the master key stays what it is.
+    for (const token of ["sk-1234567890abcdefghijkm", "x".repeat(513), "a.b.c", hashKey(known)])
+      t.same(await chat(first.ready, { "x-api-key": token }), [401, null], token.slice(0, 30));
+    t.same(await chat(first.ready, byMaster), [200, null]);
+    for (const [token, status] of [
+      [known, 401],
+      [masterKey, 200],
+    ] as const)
+      t.match(
+        await admin(first.ready, "GET /auth-keys", undefined, { authorization: `Bearer ${token}` }),
+        { status },
+      );
+
+    await daemon.kill("SIGTERM");
+    t.same(await chat(first.ready, bearer), [503, null], "no proxy can check it");
+    const again = await site.startDaemon();
+    const { ready: third } = await site.startProxy();
+    t.same(await chat(third, bearer), [200, "100"]);
+
+    const { stdout: rotated } = await cli(site, "keys", "rotate", "key_1", "--overlap", "1h");
+    t.match(rotated, /^sk-sluice-/);
+    for (const token of [known, rotated.trim()])
+      t.same(await chat(third, { "x-api-key": token }), [200, "100"]);
+    await cli(site, "keys", "delete", "key_2");
+    t.same(await chat(third, { "x-api-key": hidden }), [401, null]);
+    await cli(site, "keys", "rotate", "key_1", "--overlap", "0");
+    t.same(await chat(third, bearer), [401, null]);
+    await cli(site, "keys", "issue", "--hash", hashKey(hidden), "--path", "/team");
+    t.same(await chat(third, { "x-api-key": hidden }), [200, "100"], "imported again");
+    for (const secret of [known, hidden])
+      for (const { output } of [daemon, again, first, second])
+        t.notOk(output().includes(secret), "a key is in no log line");
+  },
+);
+
+t.test("the first imported key closes an open gateway", async (t) => {
+  const site = makeSite(t, "{}");
+  await site.startDaemon();
+  const { ready } = await site.startProxy();
+  const old = "sk-1234567890abcdefghijkl";
+  t.same(await chat(ready, { "x-api-key": old }), [200, null]);
+  await cli(site, "keys", "issue", "--hash", hexOf(old));
+  t.same(await chat(ready, { "x-api-key": old }), [200, null]);
+  t.same(await chat(ready, { "x-api-key": "anything" }), [401, null]);
+  t.same(await chat(ready, {}), [401, null]);
+});
