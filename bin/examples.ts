@@ -45,6 +45,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "keys issue": [
     "sluice keys issue --path /team/app --name CI --expires 90d > ci.key",
     "sluice keys issue --path /users/ann --monthly 20",
+    "sluice keys issue --path /team/app --value-file old.key",
   ],
   "keys list": ["sluice keys list"],
   "keys rotate": ["sluice keys rotate key_1 --overlap 1h > ci.key"],
@@ -97,6 +98,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "config show": ["sluice config show --changed"],
   "config schema": ["sluice config schema > sluice.schema.json"],
   init: ["sluice init"],
+  import: ["sluice import litellm config.yaml --output sluice.yaml"],
+  "import litellm": [
+    "sluice import litellm config.yaml --output sluice.yaml",
+    "sluice import litellm --keys keys.csv --apply",
+  ],
   completion: ["source <(sluice completion bash)", "sluice completion fish | source"],
   man: ["sluice man | man -l -"],
   "exit-codes": ["sluice exit-codes"],

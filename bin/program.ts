@@ -9,6 +9,7 @@ import { addConfig } from "./commands/config/config-check.js";
 import { addInit } from "./commands/config/init.js";
 import { addDoctor } from "./commands/doctor.js";
 import { addExplain } from "./commands/explain.js";
+import { addImport } from "./commands/import.js";
 import { addJwts } from "./commands/keys/jwts.js";
 import { addKeys } from "./commands/keys/keys.js";
 import { addBudgets } from "./commands/limits/budgets.js";
@@ -104,6 +105,7 @@ export function createProgram(session: Session): Command {
   addDoctor(program, session);
   addConfig(program, session);
   addInit(program, session);
+  addImport(program, session);
   addCompletion(program, session);
   addExamples(program);
   addAliases(program);

@@ -131,3 +131,34 @@ t.test("the first imported key closes an open gateway", async (t) => {
   t.same(await chat(ready, { "x-api-key": "anything" }), [401, null]);
   t.same(await chat(ready, {}), [401, null]);
 });
+
+t.test(
+  "LiteLLM's keys work unchanged after an import, with their limits and budgets",
+  async (t) => {
+    const site = makeSite(t, `server: { master_key: ${masterKey} }`);
+    await site.startDaemon();
+    const { ready } = await site.startProxy();
+    const [ann, bob] = ["sk-1234567890abcdefghijkl", "sk-abcdefghijkl1234567890"];
+    const head = "token,key_alias,models,max_budget,budget_duration,rpm_limit,team_id,user_id";
+    writeFileSync(
+      join(site.directory, "keys.csv"),
+      `${head}\n${hexOf(ann)},ann,{sim-fast},5,7d,2,red,ann\n${hexOf(bob)},bob,{gpt-4o},,,,red,bob\n`,
+    );
+    const { stdout: commands } = await cli(site, "import", "litellm", "--keys", "keys.csv");
+    t.match(commands, /^sluice limits set \/red\/ann --rpm 2\nsluice budgets set \/red\/ann /);
+    t.same(await chat(ready, { "x-api-key": ann }), [401, null], "the commands are only printed");
+    const apply = ["import", "litellm", "--keys", "keys.csv", "--apply"];
+    t.match(await cli(site, ...apply), {
+      stdout: "imported: key_1, for /red/ann\nimported: key_2, for /red/bob\n",
+    });
+    t.match(await cli(site, ...apply), {
+      stdout: /^\/red\/ann: this key exists already, as key_1$/m,
+    });
+    for (const status of [200, 200, 429])
+      t.same(await chat(ready, { authorization: `Bearer ${ann}` }), [status, "2"]);
+    t.same(await chat(ready, { authorization: `Bearer ${bob}` }), [403, null], "another model");
+    t.match((await admin(ready, "GET /budgets", undefined, byMaster)).body, {
+      budgets: exactly([{ subject: "/red/ann", amount: 5 }]),
+    });
+  },
+);

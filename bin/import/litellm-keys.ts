@@ -1,0 +1,209 @@
+/**
+ * Reads an export of LiteLLM's table `LiteLLM_VerificationToken`, JSON or CSV, and says which keys,
+ * rules and budgets it becomes (docs/coming-from-litellm.md). Pure.
+ */
+import { isObject } from "../../shared/checked.js";
+import { importedHash } from "../../shared/domain/managed-key.js";
+import { parseTimestamp } from "../../shared/time.js";
+import { budgetPeriod } from "./budget-duration.js";
+
+type Row = Readonly<Record<string, unknown>>;
+
+export interface KeyToImport {
+  readonly hash: string;
+  /** The body of POST /admin/auth-keys, without the hash. */
+  readonly key: Readonly<Record<string, unknown>> & { readonly user_path: string };
+  /** The bodies of PUT /admin/rate-limits. */
+  readonly rules: readonly Row[];
+  /** The bodies of PUT /admin/budgets. */
+  readonly budgets: readonly Row[];
+}
+
+interface KeysRead {
+  readonly keys: readonly KeyToImport[];
+  readonly notes: readonly string[];
+}
+
+/** Null if the text is neither JSON nor CSV of such a table. */
+export function readLitellmKeys(text: string, nowMs: number): KeysRead | null {
+  const rows = rowsOf(text);
+  if (rows === null) return null;
+  const notes: string[] = [];
+  const taken: { readonly row: Row; readonly hash: string }[] = [];
+  for (const [i, row] of rows.entries()) {
+    const hash = importedHash(row["token"]);
+    const named = nameOf(row) ?? `row ${i + 1}`;
+    const expires = timeOf(row["expires"]);
+    if (hash === null) notes.push(`${named}: its token is no SHA-256: left out`);
+    else if (isTrue(row["blocked"])) notes.push(`${named}: it is blocked: left out`);
+    else if (expires !== null && expires <= nowMs) notes.push(`${named}: it has expired: left out`);
+    else taken.push({ row, hash });
+  }
+  const paths = taken.map(({ row }) => pathOf(row));
+  const keys = taken.map(({ row, hash }, i) => {
+    const base = paths[i]!;
+    // Limits of a key, not of all keys of its team or user.
+    const isShared =
+      base === "" || paths.some((other, j) => j !== i && `${other}/`.startsWith(`${base}/`));
+    const own = segmentOf(nameOf(row) ?? `key-${hash.slice(0, 8)}`);
+    const userPath = isShared ? `${base}/${own}` : base;
+    return keyOf(row, { hash, userPath }, notes);
+  });
+  if (rows.some((row) => Number(row["spend"]) > 0))
+    notes.push("spend: budgets begin at 0, without what was spent before");
+  return { keys, notes };
+}
+
+function keyOf(
+  row: Row,
+  { hash, userPath }: { readonly hash: string; readonly userPath: string },
+  notes: string[],
+): KeyToImport {
+  const subject = { scope: "user_path", subject: userPath };
+  const [rpm, tpm, parallel, amount] = [
+    "rpm_limit",
+    "tpm_limit",
+    "max_parallel_requests",
+    "max_budget",
+  ].map((name) => positive(row[name]));
+  const name = nameOf(row);
+  const models = modelsOf(row["models"]);
+  const expires = timeOf(row["expires"]);
+  const rules = [
+    ...(rpm === null && tpm === null
+      ? []
+      : [
+          {
+            ...subject,
+            limit_key: { period: "minute" },
+            ...(rpm === null ? {} : { max_requests: rpm }),
+            ...(tpm === null ? {} : { max_tokens: tpm }),
+          },
+        ]),
+    ...(parallel === null
+      ? []
+      : [{ ...subject, limit_key: { period: "concurrent" }, max_requests: parallel }]),
+  ];
+  const period = budgetPeriod(row["budget_duration"]);
+  if (amount !== null && period.note !== null) notes.push(`${userPath}: ${period.note}`);
+  return {
+    hash,
+    key: {
+      user_path: userPath,
+      ...(name === null ? {} : { name: name.slice(0, 60) }),
+      ...(models === null ? {} : { models }),
+      ...(expires === null ? {} : { expires_at: new Date(expires).toISOString() }),
+    },
+    rules,
+    budgets: amount === null ? [] : [{ ...subject, budget_key: period.period, amount }],
+  };
+}
+
+/** The command lines that do the same, without the program's name. */
+export function commandsOf({ hash, key, rules, budgets }: KeyToImport): readonly string[][] {
+  const { user_path: path, name, models, expires_at: expires } = key;
+  const flags = rules.flatMap(({ max_requests, max_tokens, limit_key }) =>
+    (limit_key as { readonly period: string }).period === "concurrent"
+      ? ["--concurrent", String(max_requests)]
+      : [
+          ...(max_requests === undefined ? [] : ["--rpm", String(max_requests)]),
+          ...(max_tokens === undefined ? [] : ["--tpm", String(max_tokens)]),
+        ],
+  );
+  return [
+    ...(flags.length === 0 ? [] : [["limits", "set", path, ...flags]]),
+    ...budgets.map(({ budget_key, amount }) => {
+      const { period, period_seconds } = budget_key as Row;
+      const of = period === undefined ? "--period-seconds" : "--period";
+      return [
+        ...["budgets", "set", path, of, String(period ?? period_seconds)],
+        ...["--amount", String(amount)],
+      ];
+    }),
+    [
+      ...["keys", "issue", "--hash", hash, "--path", path],
+      ...(typeof name === "string" ? ["--name", name] : []),
+      ...(Array.isArray(models) ? ["--model", ...(models as string[])] : []),
+      ...(typeof expires === "string" ? ["--expires", expires] : []),
+    ],
+  ];
+}
+
+function rowsOf(text: string): readonly Row[] | null {
+  if (!/^\s*[[{]/.test(text)) return csvRows(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const list = isObject(value) ? (value["keys"] ?? value["data"]) : value;
+  return Array.isArray(list) ? (list as unknown[]).filter(isObject) : null;
+}
+
+/** As PostgreSQL's `COPY … WITH CSV HEADER` writes it. */
+function csvRows(text: string): readonly Row[] | null {
+  const records: string[][] = [[]];
+  for (const [, quoted, plain, end] of text.matchAll(
+    /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g,
+  )) {
+    records.at(-1)!.push(quoted?.replaceAll('""', '"') ?? plain ?? "");
+    if (end !== ",") records.push([]);
+  }
+  const [head, ...rows] = records.filter((record) => record.some((field) => field !== ""));
+  if (head?.includes("token") !== true) return null;
+  return rows.map((row) => Object.fromEntries(head.map((name, i) => [name, row[i] ?? ""])));
+}
+
+function nameOf(row: Row): string | null {
+  const { key_alias: alias } = row;
+  return typeof alias === "string" && alias.trim() !== "" ? alias.trim() : null;
+}
+
+function pathOf({ team_id: team, user_id: user }: Row): string {
+  return [team, user]
+    .filter((id): id is string => typeof id === "string" && id.trim() !== "")
+    .map((id) => `/${segmentOf(id)}`)
+    .join("");
+}
+
+function segmentOf(text: string): string {
+  const segment = text.trim().replace(/[^\w.@+-]+/g, "-");
+  return /^\.*$/.test(segment) ? "-" : segment.slice(0, 100);
+}
+
+/** A list in JSON, or as PostgreSQL writes an array; null for any model. */
+function modelsOf(value: unknown): readonly string[] | null {
+  const list = typeof value === "string" ? listOfText(value) : value;
+  if (!Array.isArray(list)) return null;
+  const models = (list as unknown[]).filter(
+    (one): one is string =>
+      typeof one === "string" &&
+      one !== "" &&
+      !/^(?:all-team|all-proxy|no-default)-models$/.test(one),
+  );
+  return models.length === 0 ? null : models;
+}
+
+function listOfText(text: string): readonly string[] {
+  return text
+    .replace(/^\s*[[{]|[\]}]\s*$/g, "")
+    .split(",")
+    .map((item) => item.trim().replace(/^"(.*)"$/, "$1"));
+}
+
+function positive(value: unknown): number | null {
+  const number = value === "" || value === null ? Number.NaN : Number(value);
+  return Number.isFinite(number) && number > 0 ? number : null;
+}
+
+function isTrue(value: unknown): boolean {
+  return value === true || value === "t" || value === "true";
+}
+
+/** Without an offset it is UTC, as PostgreSQL's column has none. */
+function timeOf(value: unknown): number | null {
+  if (typeof value !== "string" || value.trim() === "") return null;
+  const text = value.trim().replace(" ", "T").replace(/\+00$/, "Z");
+  return parseTimestamp(/(?:Z|[+-]\d\d:\d\d)$/.test(text) ? text : `${text}Z`);
+}
