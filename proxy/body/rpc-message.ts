@@ -22,7 +22,9 @@ export type RpcMessage =
   | { readonly kind: "other"; readonly method: string; readonly name: null }
   | { readonly kind: "invalid"; readonly problem: string };
 
-export function readRpcMessage(bytes: Buffer): RpcMessage {
+/** `isUtf8`: of node:buffer, or as good. */
+export function readRpcMessage(bytes: Buffer, isUtf8: (bytes: Buffer) => boolean): RpcMessage {
+  if (!isUtf8(bytes)) return invalid("it is not valid UTF-8");
   const text = bytes.toString("utf8");
   if (hasMoreValues(text, valuesMax)) return invalid(`it has more than ${valuesMax} values`);
   let value: unknown;
@@ -42,7 +44,11 @@ export function readRpcMessage(bytes: Buffer): RpcMessage {
       ? invalid("method is required")
       : { kind: "other", method: "", name: null };
   if (typeof method !== "string") return invalid("method must be a text");
-  if (!Object.hasOwn(value, "id")) return { kind: "other", method, name: null };
+  // A lax server would run any other method without an id, too.
+  if (!Object.hasOwn(value, "id"))
+    return method.startsWith("notifications/")
+      ? { kind: "other", method, name: null }
+      : invalid("id is required");
   if (typeof id !== "string" && typeof id !== "number")
     return invalid("id must be a text or a number");
   if (!isObject(params))

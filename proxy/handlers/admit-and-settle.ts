@@ -3,9 +3,10 @@ import { assert } from "../../shared/assert.js";
 import { isCount } from "../../shared/checked.js";
 import type { Price } from "../../shared/domain/price.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
-import { isOfMcp, type Target } from "../../shared/domain/target-name.js";
+import { isOfMcp, type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
 import type { Failure } from "../../shared/error-code.js";
+import { toolName } from "../../shared/usage/tool-calls.js";
 import { type Execution, interimStatus } from "../../shared/wire/execution.js";
 import { isUnnumbered } from "../../shared/wire/lsn.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
@@ -265,9 +266,12 @@ function countCharge(
   execution: Execution | null,
 ): void {
   const { target, userPath } = record;
-  const { toolCalls } = execution ?? {};
-  if (toolCalls !== undefined)
-    for (const tool in toolCalls) gateway.metrics.counts.toolCalled(tool, toolCalls[tool]!);
+  if (execution?.toolCalls !== undefined)
+    for (const tool in execution.toolCalls) {
+      // A caller may make up names; the record's model is one that the server has.
+      const label = isOfMcp(execution) ? toolName(targetName(execution)) : tool;
+      gateway.metrics.counts.toolCalled(label, execution.toolCalls[tool]!);
+    }
   const cost = execution?.totalCost ?? null;
   const isUnpriced = execution !== null && cost === null;
   if (target === null || (usage === null && atMost === null && !isUnpriced)) return;

@@ -45,7 +45,7 @@ export async function mcpRequest(context: RequestContext): Promise<void> {
   const isDense = (): boolean => hasMoreValues(bytes, unauthenticatedValuesMax);
   const denied = await denialOfDense(gateway.limiter, caller, isDense);
   if (denied !== null) return refuseUnadmitted(context, denied);
-  const message = readRpcMessage(bytes);
+  const message = readRpcMessage(bytes, gateway.isUtf8);
   if (message.kind === "invalid")
     return refuseUnadmitted(
       context,

@@ -55,7 +55,7 @@ function post(body: unknown, headers: Record<string, string> = {}, signal?: Abor
       ...auth,
       ...headers,
     },
-    body: typeof body === "string" ? body : JSON.stringify(body),
+    body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body),
     ...(signal === undefined ? {} : { signal }),
   });
 }
@@ -271,6 +271,18 @@ t.test("what the server could read otherwise than Sluice is refused", async (t) 
     ['{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","name":"y"}}'],
     ['{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}'],
     ['{"jsonrpc":"2.0","id":{},"method":"tools/list"}'],
+    ['{"jsonrpc":"2.0","method":"tools/list"}'],
+    ['{"jsonrpc":"2.0","method":"tools/call","params":{"name":"x"}}'],
+    ['{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"x"}}'],
+    ['{"jsonrpc":"2.0","method":"resources/read","params":{"uri":"file:///x"}}'],
+    ['{"jsonrpc":"2.0","method":"prompts/get","params":{"name":"x"}}'],
+    [Buffer.from(JSON.stringify(call("delete_repo\xff")), "latin1")],
+    [
+      Buffer.from(
+        '{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"\xff"}}',
+        "latin1",
+      ),
+    ],
     ["no json"],
     ["7"],
     [call("x"), { "mcp-name": "y" }],
@@ -324,6 +336,10 @@ t.test("records name the server, and tools that it has", async (t) => {
     await (await fetch(`${url}/metrics`, { headers: auth })).text(),
     /sluice_tool_calls_total\{tool="mcp:tracker\/counted"\} 1/,
   );
+  for (let i = 0; i < 3; i++) t.equal((await post(call("unknown"))).status, 200);
+  const metrics = await (await fetch(`${url}/metrics`, { headers: auth })).text();
+  t.match(metrics, /sluice_tool_calls_total\{tool="mcp:tracker\/\(unknown\)"\} 4/);
+  t.notMatch(metrics, /tool="mcp:tracker\/unknown"/);
   t.equal((await ruleNow(url, "mcp:tracker/counted", 86_400, auth)).requests_used, 1);
 });
 

@@ -1,7 +1,8 @@
+import { isUtf8 } from "node:buffer";
 import t from "tap";
 import { readRpcMessage } from "../../../proxy/body/rpc-message.js";
 
-const read = (text: string) => readRpcMessage(Buffer.from(text));
+const read = (text: string) => readRpcMessage(Buffer.from(text), isUtf8);
 
 t.test("a request, and the tool, prompt or resource that it names", async (t) => {
   for (const [text, id, method, name] of [
@@ -39,6 +40,12 @@ t.test("what another parser could read otherwise is invalid", async (t) => {
     ["{}", /method is required/],
     ['{"id":1,"method":1}', /method must be a text/],
     ['{"id":null,"method":"x"}', /id must be/],
+    ['{"id":null,"method":"notifications/x"}', /id must be/],
+    ['{"method":"tools/call","params":{"name":"x"}}', /id is required/],
+    ['{"method":"resources/read","params":{"uri":"file:///x"}}', /id is required/],
+    ['{"method":"prompts/get","params":{"name":"x"}}', /id is required/],
+    ['{"method":"Notifications/x"}', /id is required/],
+    ['{"method":"notifications"}', /id is required/],
     ['{"id":1,"id":2,"method":"x"}', /id is given/],
     ['{"id":1,"method":"x","Method":"y"}', /method is given/],
     ['{"id":1,"METHOD":"y","result":1}', /method is given/],
@@ -51,6 +58,8 @@ t.test("what another parser could read otherwise is invalid", async (t) => {
     t.equal(message.kind, "invalid", text);
     t.match(message.kind === "invalid" ? message.problem : "", problem, text);
   }
+  const latin = Buffer.from('{"id":1,"method":"tools/call","params":{"name":"x\xff"}}', "latin1");
+  t.match(readRpcMessage(latin, isUtf8), { kind: "invalid", problem: /not valid UTF-8/ });
   t.match(read(`[${"1,".repeat(300_000)}1]`), {
     kind: "invalid",
     problem: /more than 250000 values/,
