@@ -40,7 +40,7 @@ import type { Session } from "../session/terminal.js";
 import { unreadableFiles } from "../session/unreadable-files.js";
 import { type AdminClient, withDaemon } from "../session/with-daemon.js";
 import { writeNewFile } from "../session/write-new-file.js";
-import { localUrl } from "../text/http-url.js";
+import { healthUrl } from "../text/http-url.js";
 
 interface DoctorFlags extends CommandFlags {
   readonly offline?: boolean;
@@ -170,10 +170,10 @@ async function checkServices(
       findings.push(warning("daemon", "not asked: the configuration says where, or --socket does"));
     else findings.push(failed("daemon", error.message.replace(/^error: /, "")));
   }
-  if (config !== null && config.server.port !== 0) {
-    const { host, port } = config.server;
+  const url = config === null ? null : healthUrl(config);
+  if (config !== null && url !== null) {
     const { askHealth, operatorKey } = await import("../session/ask-health.js");
-    const health = await askHealth(localUrl(host, port), healthDeadlineMs, operatorKey(config));
+    const health = await askHealth(url, healthDeadlineMs, operatorKey(config));
     append(findings, checkProxy(health.body, health.reason, version));
   }
   return findings;

@@ -13,7 +13,7 @@ import { answered } from "../session/daemon-answer.js";
 import { exitCodes } from "../session/exit-code.js";
 import type { Session } from "../session/terminal.js";
 import { remotePlace, withDaemon } from "../session/with-daemon.js";
-import { localUrl } from "../text/http-url.js";
+import { healthUrl } from "../text/http-url.js";
 import { statusFields } from "../text/status-fields.js";
 import { renderFields } from "../text/table.js";
 
@@ -122,8 +122,8 @@ async function askProxy(loaded: LoadedConfiguration): Promise<Health> {
       body: null,
       reason: "unknown: the configuration is wrong, see `sluice config check`",
     };
-  const { host, port } = loaded.config.server;
-  if (port === 0)
+  const url = healthUrl(loaded.config);
+  if (url === null)
     return {
       url: null,
       reachable: false,
@@ -133,7 +133,7 @@ async function askProxy(loaded: LoadedConfiguration): Promise<Health> {
     };
   // The help of other commands doesn't load node:http.
   const { askHealth, operatorKey } = await import("../session/ask-health.js");
-  return askHealth(localUrl(host, port), healthDeadlineMs, operatorKey(loaded.config));
+  return askHealth(url, healthDeadlineMs, operatorKey(loaded.config));
 }
 
 function renderHealth(health: Health): string {

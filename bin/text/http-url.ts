@@ -1,12 +1,27 @@
-/** The URLs of a proxy by its host and port. Pure. */
+/** The URLs of a proxy by its configuration. Pure. */
+import type { Config } from "../../shared/config/config.js";
+
+type Listening = Pick<Config, "server" | "metrics">;
 
 /** The URL of a host and port, with the brackets of an IPv6 address and no trailing slash. */
-export function httpUrl(host: string, port: number): string {
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+export function httpUrl(
+  { host, port }: { readonly host: string; readonly port: number },
+  { server: { tls } }: Pick<Config, "server">,
+): string {
+  const scheme = tls === null ? "http" : "https";
+  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** The URL at which this machine reaches a proxy that listens on `host`: loopback for "any". */
-export function localUrl(host: string, port: number): string {
-  if (host === "0.0.0.0" || host === "") return httpUrl("127.0.0.1", port);
-  return httpUrl(host === "::" ? "::1" : host, port);
+/**
+ * The URL at which this machine reaches /health of a proxy: its port for metrics if it has one,
+ * which has no TLS; loopback for "any". Null if the proxy chooses the port when it starts.
+ */
+export function healthUrl({ server, metrics }: Listening): string | null {
+  const { listen } = metrics;
+  const isPlain = listen !== null && listen.port !== 0;
+  const { host, port } = isPlain ? listen : server;
+  if (port === 0) return null;
+  const reached = host === "0.0.0.0" || host === "" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  const tls = isPlain ? null : server.tls;
+  return httpUrl({ host: reached, port }, { server: { ...server, tls } });
 }

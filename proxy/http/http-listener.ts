@@ -216,6 +216,8 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
   });
   server.on("clientError", (error, client) => {
     const socket = client as Socket;
+    // Without a handshake, nothing can be sent; Node leaves closing to this handler.
+    if (tls !== null && !tlsConnections.has(socket)) return void socket.destroy();
     const last = answeredBehind(socket);
     if (last === null && !lastRequests.isComplete(socket))
       return refuseUnreadable(error, socket, lingering);

@@ -75,10 +75,8 @@ function summarize(
   const { server, limiter, rateLimits } = config;
   return {
     file: config.file,
-    address: httpUrl(server.host, server.port),
-    ...(server.admin === null
-      ? {}
-      : { admin_address: httpUrl(server.admin.host, server.admin.port) }),
+    address: httpUrl(server, config),
+    ...(server.admin === null ? {} : { admin_address: httpUrl(server.admin, config) }),
     master_key: server.masterKey !== null || server.masterKeyFile !== null,
     socket: limiter.socket,
     data_dir: limiter.dataDir,

@@ -3,6 +3,7 @@
 import { itemsPerPage } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";
 import { subjectWithModels } from "../../../shared/domain/limited-models.js";
+import { textOfWhen, type WhenField } from "../../../shared/domain/rule-hours.js";
 import { failure } from "../../../shared/error-code.js";
 import { escapeControls } from "../../../shared/logging/escape-controls.js";
 import { append } from "../../../shared/long-lists.js";
@@ -136,8 +137,14 @@ async function childrenOf<S extends string>(
   query: { readonly limit?: number; readonly search?: string },
 ): Promise<{ readonly children: readonly Listed[]; readonly otherHosts: number }> {
   const op = listOp === "budgets.list" ? "budgets.children" : "rate-limits.children";
-  const { scope, subject, period_seconds: seconds, models } = item;
-  const key = { scope, subject, period_seconds: seconds, ...(models ? { models } : {}) };
+  const { scope, subject, period_seconds: seconds, models, when } = item;
+  const key = {
+    scope,
+    subject,
+    period_seconds: seconds,
+    ...(models ? { models } : {}),
+    ...(when ? { when: textOfWhen(when as WhenField) } : {}),
+  };
   const answer = answered(await client.call(op, { ...key, ...query }));
   const { children = null, other_hosts: others } = isObject(answer) ? answer : {};
   if (!Array.isArray(children) || !children.every(isObject))

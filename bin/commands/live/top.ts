@@ -206,8 +206,14 @@ async function reset(
   if (item === undefined) return "there is nothing to reset";
   if (typeof item["template"] === "string")
     return `a child can't be reset alone; its template is ${item["template"]}`;
-  const { scope, subject, period_seconds: seconds, models } = item;
-  const key = { scope, subject, period_seconds: seconds, ...(models ? { models } : {}) };
+  const { scope, subject, period_seconds: seconds, models, when } = item;
+  const key = {
+    scope,
+    subject,
+    period_seconds: seconds,
+    ...(models ? { models } : {}),
+    ...(when ? { when } : {}),
+  };
   const op = state.tab === "budgets" ? "budgets.reset-one" : "rate-limits.reset-one";
   try {
     await withDaemon(session, flags, async (client) => answered(await client.call(op, key)));

@@ -46,7 +46,17 @@ const cases = {
     central: { kind: "Deployment", autoscaling: { enabled: true, targetInFlight: 200 } },
     config: { cluster: { url: "valkeys://engine:6379" } },
   },
-  node: { mode: "node" },
+  node: { mode: "node", secret: { files: ["engine-password"] } },
+  "central with TLS": {
+    config: {
+      server: {
+        tls: { cert_file: "/etc/sluice/secrets/tls.crt", key_file: "/etc/sluice/secrets/tls.key" },
+      },
+      metrics: { host: "0.0.0.0", port: 9464 },
+    },
+    secret: { files: ["tls.crt", "tls.key"] },
+    metrics: { podMonitor: { enabled: true } },
+  },
   sidecar: {
     mode: "sidecar",
     sidecar: { namespaces: ["apps"] },
@@ -100,6 +110,12 @@ t.test("values that contradict each other are refused with the reason", { skip }
     [{ central: { replicas: 3 } }, /central\.replicas is 3, but config\.cluster\.url isn't set/],
     [{ central: { autoscaling: { enabled: true } } }, /autoscaling\.enabled is true, but config/],
     [{ config: { server: { drain_seconds: 60 } } }, /terminationGracePeriodSeconds is 45, but/],
+    [{ config: { server: { tls: { cert_file: "/a" } } } }, /config\.metrics\.port isn't/],
+    [
+      { mode: "sidecar", config: { rate_limits: {} } },
+      /config\.rate_limits is set, but mode sidecar/,
+    ],
+    [{ mode: "sidecar", secret: { files: ["a"] } }, /mode sidecar mounts no files/],
     [{ mode: "sidekick" }, /mode.*must be one of/],
     [{ replicas: 3 }, /replicas.*not allowed/],
     [{ central: { replicas: "3" } }, /got string, want integer/],

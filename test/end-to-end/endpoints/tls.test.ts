@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, type TLSSocket } from "node:tls";
 import t, { type Test } from "tap";
+import { askHealth } from "../../../bin/session/ask-health.js";
 import { makeSite } from "../../support/processes/processes.js";
 
 const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
@@ -156,6 +157,9 @@ providers: { sim: { type: simulator } }
   const [, metricsUrl = ""] = /"metrics_url":"([^"]+)"/.exec(proxy.output()) ?? [];
   t.equal((await fetch(`${metricsUrl}/health`)).status, 200, "probes need no TLS");
   await t.rejects(fetch(proxy.ready.replace("https", "http")), "plain HTTP gets no answer");
+  const port = Number(new URL(proxy.ready).port);
+  const health = await askHealth(`https://127.0.0.1:${port}`, 5000, masterKey);
+  t.match(health, { reachable: true, status: 200 });
 
   // A certificate without its key changes nothing.
   replace("second", "crt");

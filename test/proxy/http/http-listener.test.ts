@@ -1,14 +1,20 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import net from "node:net";
+import { join } from "node:path";
 import t, { type Test } from "tap";
 import { bindSocket } from "../../../bin/supervisor/reload/bind-socket.js";
 import { ConnectionRoom } from "../../../proxy/capacity/connection-room.js";
 import { MemoryLedger } from "../../../proxy/capacity/memory-ledger.js";
 import { Lingering, lingeringBounds } from "../../../proxy/http/drain/lingering.js";
 import type { Exchange } from "../../../proxy/http/exchange.js";
-import { type HttpListener, listenHttp } from "../../../proxy/http/http-listener.js";
+import {
+  type HttpListener,
+  type ListenerTls,
+  listenHttp,
+} from "../../../proxy/http/http-listener.js";
 import { refuseUnreadable } from "../../../proxy/http/refuse-unreadable.js";
 import { beginsPerTurn, requestIdCharsMax } from "../../../shared/bounds.js";
 
@@ -38,6 +44,7 @@ async function listening(
     connections = new ConnectionRoom(10_000),
     memory = new MemoryLedger(1e9),
     listen = { host: "127.0.0.1", port: 0 },
+    tls = null,
   }: {
     handle?: (exchange: Exchange) => void;
     stalledClientMs?: number;
@@ -45,6 +52,7 @@ async function listening(
     connections?: ConnectionRoom<net.Socket>;
     memory?: MemoryLedger;
     listen?: { host: string; port: number } | { fd: number };
+    tls?: ListenerTls | null;
   } = {},
 ): Promise<Listening> {
   const arrived: Exchange[] = [];
@@ -54,6 +62,7 @@ async function listening(
     connections,
     memory,
     stalledClientMs,
+    tls,
     ...(timeouts === undefined ? {} : { timeouts }),
     handle:
       handle ??
@@ -1440,4 +1449,37 @@ t.test("a burst of requests on kept connections begins in slices, in several tur
   // The first few, a slice, and the next slice at the end of the turn.
   const most = Math.max(...begun.values());
   t.ok(most <= 3 * beginsPerTurn, `${most} began in one turn`);
+});
+
+t.test("a client that doesn't finish its TLS handshake is disconnected", async (t) => {
+  const directory = t.testdir();
+  const [key, cert] = [join(directory, "key.pem"), join(directory, "cert.pem")];
+  const words = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost -keyout ${key} -out ${cert}`;
+  if (spawnSync("openssl", words.split(" "), { stdio: "ignore" }).status !== 0) {
+    t.comment("needs openssl");
+    return;
+  }
+  const context = { key: readFileSync(key), cert: readFileSync(cert) };
+  const connections = new ConnectionRoom<net.Socket>(100);
+  const { port } = await listening(t, {
+    connections,
+    timeouts: { headersMs: 50, requestMs: 100, everyMs: 20 },
+    tls: {
+      files: { context, onRenewed: () => {}, stop: () => {} },
+      needsCertificate: false,
+      pathOf: () => null,
+    },
+  });
+  // Nothing, and the beginning of a ClientHello.
+  for (const begun of [[], [0x16, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]]) {
+    const socket = net.connect(port, "127.0.0.1");
+    socket.on("error", () => {});
+    socket.write(Buffer.from(begun));
+    socket.resume();
+    await once(socket, "close");
+  }
+  // The other side's event comes in a turn of its own.
+  for (let turn = 0; turn < 1000 && connections.open > 0; turn++)
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  t.equal(connections.open, 0);
 });

@@ -38,6 +38,11 @@ capabilities: { drop: [ALL] }
 seccompProfile: { type: RuntimeDefault }
 {{- end }}
 
+{{/* The port of probes and Prometheus: the one without TLS, if there is one. */}}
+{{- define "sluice.probedPort" -}}
+{{- if dig "metrics" "port" "" .Values.config }}metrics{{ else }}http{{ end }}
+{{- end }}
+
 {{/* The variables of the container: those of the Secret, the metrics' token, and `env`. */}}
 {{- define "sluice.env" -}}
 {{- $secret := .Values.secret.name -}}
@@ -58,6 +63,12 @@ seccompProfile: { type: RuntimeDefault }
 
 {{/* Refuses values that contradict each other. */}}
 {{- define "sluice.check" -}}
+{{- if and (eq .Values.mode "sidecar") (omit .Values.config "server" "providers") }}
+{{- fail (printf "config.%s is set, but mode sidecar has no configuration file: set variables in env, such as SET_RATE_LIMIT_APP or SLUICE_CLUSTER_URL" (keys (omit .Values.config "server" "providers") | sortAlpha | first)) }}
+{{- end }}
+{{- if and (eq .Values.mode "sidecar") .Values.secret.files }}
+{{- fail "secret.files is set, but mode sidecar mounts no files: name the keys in secret.env" }}
+{{- end }}
 {{- if and (eq .Values.mode "central") (not (dig "cluster" "url" "" .Values.config)) }}
 {{- if gt (int .Values.central.replicas) 1 }}
 {{- fail (printf "central.replicas is %d, but config.cluster.url isn't set: each pod would have limits and keys of its own. Set config.cluster.url to a Valkey or Redis, or central.replicas to 1" (int .Values.central.replicas)) }}
@@ -66,6 +77,9 @@ seccompProfile: { type: RuntimeDefault }
 {{- fail "central.autoscaling.enabled is true, but config.cluster.url isn't set: each pod would have limits and keys of its own. Set config.cluster.url to a Valkey or Redis" }}
 {{- end }}
 {{- end }}
+{{- if and (dig "server" "tls" "" .Values.config) (not (dig "metrics" "port" "" .Values.config)) }}
+{{- fail "config.server.tls is set, but config.metrics.port isn't: probes and Prometheus need a port without TLS. Set config.metrics to { host: 0.0.0.0, port: 9464 }" }}
+{{- end }}
 {{- with .Values.central.autoscaling }}
 {{- if and .enabled (gt (int .minReplicas) (int .maxReplicas)) }}
 {{- fail (printf "central.autoscaling.minReplicas is %d, more than maxReplicas, %d" (int .minReplicas) (int .maxReplicas)) }}
@@ -73,7 +87,7 @@ seccompProfile: { type: RuntimeDefault }
 {{- end }}
 {{- $server := .Values.config.server | default dict }}
 {{- $drain := add (int (get $server "drain_grace_seconds" | default 2)) (int (get $server "drain_seconds" | default 25)) 5 }}
-{{- if le (int .Values.terminationGracePeriodSeconds) (int $drain) }}
+{{- if and (ne .Values.mode "sidecar") (le (int .Values.terminationGracePeriodSeconds) (int $drain)) }}
 {{- fail (printf "terminationGracePeriodSeconds is %d, but a drain takes up to %d seconds (config.server.drain_grace_seconds + drain_seconds + 5): running requests would be cut" (int .Values.terminationGracePeriodSeconds) (int $drain)) }}
 {{- end }}
 {{- end }}
@@ -117,6 +131,9 @@ spec:
   affinity:
     {{- toYaml . | nindent 4 }}
   {{- end }}
+  securityContext:
+    # For the files of the Secret, and a central gateway's volumes.
+    fsGroup: 65532
   {{- if eq .Values.mode "central" }}
   topologySpreadConstraints:
     {{- with .Values.topologySpreadConstraints }}
@@ -129,8 +146,6 @@ spec:
         matchLabels:
           {{- include "sluice.selector" . | nindent 10 }}
     {{- end }}
-  securityContext:
-    fsGroup: 65532
   {{- else }}
   initContainers:
     # The directories of the node belong to root when Kubernetes makes them.
@@ -155,15 +170,19 @@ spec:
         {{- include "sluice.env" . | trim | nindent 8 }}
       ports:
         - { name: http, containerPort: 8080 }
+        {{- with dig "metrics" "port" "" .Values.config }}
+        - { name: metrics, containerPort: {{ . }} }
+        {{- end }}
+      {{- $probed := include "sluice.probedPort" . }}
       startupProbe:
-        httpGet: { path: /ready, port: http }
+        httpGet: { path: /ready, port: {{ $probed }} }
         periodSeconds: 1
         failureThreshold: 60
       livenessProbe:
-        httpGet: { path: /health, port: http }
+        httpGet: { path: /health, port: {{ $probed }} }
         periodSeconds: 20
       readinessProbe:
-        httpGet: { path: /ready, port: http }
+        httpGet: { path: /ready, port: {{ $probed }} }
         periodSeconds: 2
       securityContext:
         {{- include "sluice.securityContext" . | nindent 8 }}

@@ -1,6 +1,7 @@
 /** The limits and budgets with the highest used share. Pure. */
 import type { BudgetItem } from "../../../../shared/api/budget-item.js";
 import type { RuleItem } from "../../../../shared/api/rule-item.js";
+import type { WhenField } from "../../../../shared/domain/rule-hours.js";
 import { amountOf } from "./budget-amount.js";
 import { type CapKind, fullestCap, isTemplate, shareOf } from "./used-share.js";
 
@@ -10,7 +11,10 @@ export interface ClosestLimit {
   readonly subject: string;
   readonly period_label: string;
   readonly period_seconds: number;
+  /** The template's path if it is one of its children. */
+  readonly template?: string;
   readonly models?: readonly string[];
+  readonly when?: WhenField;
   readonly used: number;
   readonly cap: number;
 }
@@ -31,7 +35,16 @@ export function closestLimits(
   return all.sort((a, b) => shareOf(b) - shareOf(a)).slice(0, count);
 }
 
-function nameOf({ scope, subject, period_label, period_seconds, models }: RuleItem | BudgetItem) {
-  const name = { scope, subject, period_label, period_seconds };
-  return models === undefined ? name : { ...name, models };
+function nameOf(item: RuleItem | BudgetItem) {
+  const { scope, subject, template, period_label, period_seconds, models } = item;
+  const when = "when" in item ? item.when : undefined;
+  return {
+    scope,
+    subject,
+    period_label,
+    period_seconds,
+    ...(template === undefined ? {} : { template }),
+    ...(models === undefined ? {} : { models }),
+    ...(when === undefined ? {} : { when }),
+  };
 }

@@ -45,6 +45,7 @@ interface Named {
   readonly template?: string;
   readonly period_seconds: number;
   readonly models?: readonly string[];
+  readonly when?: object;
 }
 
 /** The items after an event: all of its items, or the previous items with its changes. */
@@ -58,6 +59,6 @@ export function itemsAfter<Item extends Named>(
   return before.map((item) => changed.get(nameOf(item)) ?? item);
 }
 
-function nameOf({ scope, subject, template, period_seconds, models }: Named): string {
-  return JSON.stringify([scope, subject, template, period_seconds, models]);
+function nameOf({ scope, subject, template, period_seconds, models, when }: Named): string {
+  return JSON.stringify([scope, subject, template, period_seconds, models, when]);
 }

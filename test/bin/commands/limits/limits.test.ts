@@ -1,4 +1,5 @@
 import t from "tap";
+import { textOfWhen, type WhenField } from "../../../../shared/domain/rule-hours.js";
 import { exactly } from "../../../support/patterns/exactly.js";
 import { programPath } from "../../../support/processes/program-path.js";
 import { run } from "../../command-session.js";
@@ -395,6 +396,34 @@ t.test("a list with children says that other hosts may have met more", async (t)
     const { out } = await run(["limits", "list", "--children", "5", "--socket", socket]);
     t.match(out, /\/users\/ann/);
     t.match(out, note);
+  }
+});
+
+t.test("children of a template with hours are asked for by its hours", async (t) => {
+  const ann = { subject: "/users/ann", requests_used: 3, tokens_used: 0, in_flight: 0 };
+  const when: WhenField = {
+    days: ["mon", "tue"],
+    from: "09:00",
+    to: "17:00",
+    time_zone: "Europe/Berlin",
+  };
+  const template = { ...listed(team), subject: "/users", per_child: true, when };
+  const { socket, calls } = await startFakeDaemon(t, {
+    answers: {
+      "rate-limits.list": () => ({
+        rate_limits: [template],
+        server_time: fakeServerTime,
+        next: null,
+      }),
+      "rate-limits.children": () => ({ children: [ann] }),
+    },
+  });
+  for (const flags of [["--children"], ["--path", "/users/ann"]]) {
+    calls.length = 0;
+    const { out } = await run(["limits", "list", ...flags, "--socket", socket]);
+    t.match(out, /\/users\/ann/);
+    const asked = calls.find(({ op }) => op === "rate-limits.children");
+    t.match(asked?.body, { subject: "/users", when: textOfWhen(when) });
   }
 });
 

@@ -1,4 +1,5 @@
 /** The limits and budgets of which most is used. */
+import { textOfWhen } from "../../../../../shared/domain/rule-hours.js";
 import { hrefOf } from "../../data/router.js";
 import { type ClosestLimit, closestLimits } from "../../logic/closest-limits.js";
 import { formatMoney } from "../../logic/numbers.js";
@@ -77,12 +78,12 @@ export function ClosestList() {
   );
 }
 
-function keyOf({ kind, scope, subject, period_seconds, models }: ClosestLimit): string {
-  return `${kind} ${scope} ${subject} ${period_seconds} ${models?.join() ?? ""}`;
+function keyOf({ kind, scope, subject, template, period_seconds, models, when }: ClosestLimit) {
+  return JSON.stringify([kind, scope, subject, template, period_seconds, models, when]);
 }
 
 function ClosestLine({ limit }: { readonly limit: ClosestLimit }) {
-  const { kind, scope, subject, models, used, cap } = limit;
+  const { kind, scope, subject, models, when, used, cap } = limit;
   const isBudget = kind === "budget";
   const page = isBudget ? "budgets" : "limits";
   const what = isBudget ? texts.budget : shellTexts.units[kind];
@@ -95,6 +96,7 @@ function ClosestLine({ limit }: { readonly limit: ClosestLimit }) {
         </a>
         <div class="soft small">
           {models !== undefined && `${limitsTexts.onModels(models)} · `}
+          {when !== undefined && `${textOfWhen(when)} · `}
           {periodText(limit, words)}
           {kind !== "concurrent" && ` · ${what}`}
         </div>
