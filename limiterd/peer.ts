@@ -167,7 +167,10 @@ export class UnreadVerdicts {
     return taken;
   }
 
-  /** `unread`: the fields of all verdicts, by proxy id. */
+  /**
+   * `unread`: the fields of all verdicts, by proxy id. The tools that a request carries follow the
+   * model, in a list.
+   */
   toStored(): readonly unknown[] {
     const fields: unknown[] = [];
     for (let i = this.#first; i < this.#verdicts.length; i++) {
@@ -178,7 +181,7 @@ export class UnreadVerdicts {
         userPath,
         atPath,
         target?.provider ?? null,
-        target?.model ?? null,
+        target?.tools === undefined ? (target?.model ?? null) : [target.model, ...target.tools],
         lsn,
         atMs,
       );
@@ -198,12 +201,19 @@ export function verdictsFromStored(fields: readonly unknown[]): CountedVerdict[]
     if (!isCount(connection, 1) || !isCount(number, 1) || !isCount(lsn) || !isCount(atMs))
       return null;
     if (typeof userPath !== "string" || typeof atPath !== "boolean") return null;
-    const isTarget = typeof provider === "string" && typeof model === "string";
-    if (!isTarget && (provider !== null || model !== null)) return null;
-    const target = isTarget ? { provider, model } : null;
+    const target = targetFromStored(provider, model);
+    if (target === null && (provider !== null || model !== null)) return null;
     verdicts.push({ connection, number, userPath, atPath, target, lsn, atMs });
   }
   return verdicts;
+}
+
+function targetFromStored(provider: unknown, model: unknown): Target | null {
+  if (typeof provider !== "string") return null;
+  if (typeof model === "string") return { provider, model };
+  const [named, ...tools] = Array.isArray(model) ? (model as unknown[]) : [];
+  if (typeof named !== "string" || !tools.every((tool) => typeof tool === "string")) return null;
+  return { provider, model: named, tools };
 }
 
 /**

@@ -8,7 +8,14 @@ import { type Target, unknownModelName } from "../../shared/domain/target-name.j
 import { flawOf } from "../../shared/wire/execution.js";
 import type { Settle } from "../../shared/wire/message-to-daemon.js";
 import { acknowledge, type HeldLease, type PeerState } from "../peer.js";
-import { charge, countSettle, releaseLease, releaseTarget, settleFacts } from "../rules/charge.js";
+import {
+  charge,
+  countSettle,
+  releaseLease,
+  releaseTarget,
+  settleFacts,
+  withTools,
+} from "../rules/charge.js";
 import { isSameTarget, matchAll } from "../rules/rule-book.js";
 import type { RecordedUse, Use } from "../rules/used.js";
 import type { DaemonState } from "../state.js";
@@ -113,7 +120,8 @@ function recordFinal(
   const { rateLimitsEnabled, tokenWeights } = state.settings;
   if (!rateLimitsEnabled) return;
   const { userPath, model } = charged;
-  const counters = matchAll(state.book, userPath, { provider, model }, nowMs);
+  const target = withTools({ provider, model }, final.toolCalls);
+  const counters = matchAll(state.book, userPath, target, nowMs);
   const used = (recorded: RecordedUse): { readonly tokens: number; readonly use: Use } => ({
     tokens: recorded.inputTokens + recorded.outputTokens,
     use: { recorded, tokenWeights },
@@ -126,7 +134,12 @@ function recordFinal(
       atMs: final.atMs,
       requests: 0,
       ...used(final),
-      charged: used({ ...charged, totalCost: 0 - (withdrawal.totalCost ?? 0) }),
+      charged: used({
+        ...charged,
+        totalCost: 0 - (withdrawal.totalCost ?? 0),
+        // The final record has only the calls beyond those of the estimate.
+        toolCalls: undefined,
+      }),
     },
     nowMs,
   );

@@ -66,8 +66,11 @@ export function charge(
     const { periodMs } = rule;
     if (periodMs === 0 || (appliesTo !== undefined && !appliesTo(counter))) continue;
     if (isOff(rule, atMs)) continue;
-    const before = charged === undefined ? 0 : amountOf(rule, charged.tokens, charged.use);
-    const tokens = Math.max(0, amountOf(rule, all, use) - before);
+    const amount = amountOf(rule, all, use);
+    const tokens =
+      charged === undefined
+        ? amount
+        : Math.max(0, amount - amountOf(rule, charged.tokens, charged.use));
     if (requests === 0 && tokens === 0) continue;
     // A child that isn't kept has no counts to take back.
     if (requests >= 0) keepChild(counter);
@@ -228,9 +231,10 @@ function chargeToolCalls(
   charge(book, counters, { atMs: facts.endedAtMs, requests: 0, tokens: 0, use: facts }, nowMs);
 }
 
-function withTools(target: Target | null, calls: ToolCalls | undefined): Target | null {
+/** The target with the tools that the request carries, and those that the provider called. */
+export function withTools(target: Target | null, calls: ToolCalls | undefined): Target | null {
   if (target === null || calls === undefined) return target;
-  return { ...target, tools: Object.keys(calls) };
+  return { ...target, tools: [...(target.tools ?? []), ...Object.keys(calls)] };
 }
 
 /** Takes back the attempt at a target that was never sent a request. */

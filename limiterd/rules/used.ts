@@ -29,10 +29,17 @@ export interface Use {
   readonly recorded: RecordedUse | null;
   /** For rules without weights of their own; null: each token counts as one. */
   readonly tokenWeights: TokenWeights | null;
+  /** Whether a window that counted this takes it back. */
+  readonly isWithdrawn?: boolean;
 }
 
 /** What the window of a rule, or of a part of one, counts. Absent `use`: only tokens are known. */
-export function amountOf({ measure, definition }: Rule, tokens: number, use?: Use): number {
+export function amountOf(rule: Rule, tokens: number, use?: Use): number {
+  const amount = amountUsed(rule, tokens, use);
+  return use?.isWithdrawn === true ? 0 - amount : amount;
+}
+
+function amountUsed({ measure, definition }: Rule, tokens: number, use?: Use): number {
   const weights = definition.tokenWeights ?? use?.tokenWeights ?? null;
   if (measure === null && weights === null) return tokens;
   const given = use?.recorded ?? null;

@@ -10,6 +10,7 @@ import type { BackgroundConfig } from "../../shared/config/config.js";
 import type { EnqueuedCap } from "../../shared/config/kinds/list-kinds.js";
 import { isPathWithin } from "../../shared/domain/user-path.js";
 import { isMoment } from "../../shared/time.js";
+import { callsBeyond } from "../../shared/usage/tool-calls.js";
 import { hasUnits, negatedDetails } from "../../shared/usage/usage-details.js";
 import { interimStatus } from "../../shared/wire/execution.js";
 import type { Change, Store } from "../store/store.js";
@@ -261,7 +262,10 @@ export function keepsFee({ details }: UsageRecord): boolean {
   return !hasUnits(details);
 }
 
-/** The record that cancels an estimate, at the estimate's path and time (`keepsFee`). */
+/**
+ * The record that cancels an estimate, at the estimate's path and time (`keepsFee`). The estimate's
+ * calls of tools stay: the final record has those beyond.
+ */
 export function withdrawalOf(record: UsageRecord): UsageRecord {
   const { atMost, details, inputCost, outputCost, totalCost } = record;
   const withoutFee = (inputCost ?? 0) + (outputCost ?? 0);
@@ -280,9 +284,15 @@ export function withdrawalOf(record: UsageRecord): UsageRecord {
     latencyMs: 0,
     firstByteMs: null,
     details: negatedDetails(details),
+    toolCalls: undefined,
     atMost:
       atMost === null ? null : { tokens: negative(atMost.tokens), cost: negativeCost(atMost.cost) },
   };
+}
+
+/** Whether a record is one of `withdrawalOf`. */
+export function cancelsEstimate({ inputTokens, outputTokens, totalCost }: UsageRecord): boolean {
+  return inputTokens < 0 || outputTokens < 0 || (totalCost ?? 0) < 0;
 }
 
 /** The record of the reported usage, with the estimate's path and key. */
@@ -304,6 +314,7 @@ export function finalOf(charged: UsageRecord, reported: UsageRecord): UsageRecor
     estimated: false,
     cacheHit: false,
     atMost: null,
+    toolCalls: callsBeyond(reported.toolCalls, charged.toolCalls),
   };
 }
 

@@ -41,8 +41,6 @@ interface LimitedRequest {
   readonly modelNames: readonly string[];
   /** See `Limiter.admit`. */
   readonly submission?: boolean;
-  /** The tools that the request carries; null or absent without any. */
-  readonly tools?: readonly string[] | null;
 }
 
 /**
@@ -51,7 +49,7 @@ interface LimitedRequest {
  */
 export async function admitRequest(
   context: RequestContext<"limiter" | "config" | "metrics" | "monoMs" | "nowMs" | "prices">,
-  { targets, model, modelNames, submission = false, tools = null }: LimitedRequest,
+  { targets, model, modelNames, submission = false }: LimitedRequest,
 ): Promise<AdmittedRequest | null> {
   const { gateway, exchange, caller, record } = context;
   const { limiter, monoMs } = gateway;
@@ -61,8 +59,7 @@ export async function admitRequest(
     return null;
   }
   const askedMonoMs = monoMs();
-  const priced = submission ? targets : withUnpriced(gateway, targets);
-  const marked = tools === null ? priced : priced.map((target) => ({ ...target, tools }));
+  const marked = submission ? targets : withUnpriced(gateway, targets);
   const outcome = await limiter.admit(caller, marked, submission, modelNames);
   const waitedMs = monoMs() - askedMonoMs;
   record.waited(waitedMs);
@@ -145,7 +142,7 @@ function withUnpriced(
     const target = targets[i]!;
     if (target.model === "" || isOfMcp(target) || prices.priceOf(target) !== null) continue;
     marked ??= [...targets];
-    marked[i] = { provider: target.provider, model: target.model, unpriced: true };
+    marked[i] = { ...target, unpriced: true };
   }
   return marked ?? targets;
 }

@@ -59,13 +59,13 @@ export async function mcpRequest(context: RequestContext): Promise<void> {
   const problem = modelNameProblem(tool);
   if (problem !== null) return refuseUnadmitted(context, invalid(problem, "params.name"));
   const { name: provider } = server.config;
-  const target = { provider, model: tool };
   record.model = `${provider}/${tool}`;
+  const carried = tool === "" ? {} : { tools: [toolName(record.model)] };
+  const target = { provider, model: tool, ...carried };
   const admitted = await admitRequest(context, {
     targets: [target],
     model: record.model,
     modelNames: [record.model],
-    tools: tool === "" ? null : [toolName(record.model)],
   });
   if (admitted === null) return;
   const forwarded = await relayMcp(exchange, {

@@ -124,13 +124,10 @@ export async function modelRequest(
         : await refuseUnadmitted(incoming, problem);
     }
     const context = cached.kind === "miss" ? cached.context : incoming;
-    const { targets, all } = gateway.targetHealth.candidates(able);
-    const admitted = await admitRequest(context, {
-      targets,
-      model: call.model,
-      modelNames,
-      tools: received.searches === true ? ["web_search"] : call.carriedTools,
-    });
+    const tools = received.searches === true ? ["web_search"] : call.carriedTools;
+    const carrying = tools === null ? able : able.map((target) => ({ ...target, tools }));
+    const { targets, all } = gateway.targetHealth.candidates(carrying);
+    const admitted = await admitRequest(context, { targets, model: call.model, modelNames });
     if (admitted === null) return;
     const { admission } = admitted;
     keptAlive?.keepAlive(successHeaders(admitted.headers));

@@ -128,6 +128,7 @@ function toBytes(settles: readonly QueuedSettle[]): Buffer {
       settle.estimated,
       recordKind.write(settle.record),
       settle.targetStartedMonoMs ?? null,
+      ...(settle.target?.tools ?? []),
     ]),
   );
   return Buffer.from(text);
@@ -138,7 +139,7 @@ function fromBytes(bytes: Buffer): QueuedSettle[] {
   return (JSON.parse(bytes.toString()) as unknown[][]).map((fields) => {
     const [seq, part, lease, userPath, admittedAtMs, lsn, provider, model, ...others] = fields;
     const [targetAtMs, targetLsn, startedMonoMs, endedMonoMs, tokens, estimated, ...last] = others;
-    const [record, targetStartedMonoMs] = last;
+    const [record, targetStartedMonoMs, ...tools] = last;
     return {
       seq,
       part,
@@ -146,7 +147,8 @@ function fromBytes(bytes: Buffer): QueuedSettle[] {
       userPath,
       admittedAtMs,
       lsn,
-      target: provider === null ? null : { provider, model },
+      target:
+        provider === null ? null : { provider, model, ...(tools.length === 0 ? {} : { tools }) },
       targetAtMs,
       targetLsn,
       startedMonoMs,

@@ -16,6 +16,7 @@ import {
 } from "../../shared/wire/stored-object.js";
 import { type Gateway, providerOf } from "../gateway.js";
 import { upstreamPath } from "../upstream/upstream-path.js";
+import { toolCallsIn, withCountedCalls } from "../usage/answered-tools.js";
 import { findUsage } from "../usage/find-usage.js";
 import { readUsage } from "../usage/read-usage.js";
 import type { Usage } from "../usage/usage.js";
@@ -56,7 +57,9 @@ export type ResponseEnd =
 export function endOf(answer: unknown): ResponseEnd | null {
   if (!isObject(answer) || !finished.has(answer["status"])) return null;
   const usage = readUsage(findUsage(answer));
-  return usage.kind === "usage" ? { kind: "used", usage } : { kind: "unknown" };
+  if (usage.kind !== "usage") return { kind: "unknown" };
+  const toolCalls = withCountedCalls(toolCallsIn(answer), usage.details);
+  return { kind: "used", usage: toolCalls === undefined ? usage : { ...usage, toolCalls } };
 }
 
 type Looking = BatchParts & Pick<Gateway, "monoMs">;

@@ -60,6 +60,21 @@ export function addedCalls(
   return Object.entries(b).reduce((sum, [name, count]) => withCalls(sum, name, count), a);
 }
 
+/** The calls that `counted` lacks; undefined if there are none. */
+export function callsBeyond(
+  calls: ToolCalls | undefined,
+  counted: ToolCalls | undefined,
+): ToolCalls | undefined {
+  if (calls === undefined || counted === undefined) return calls;
+  const more = Object.entries(calls)
+    .map(
+      ([name, count]) =>
+        [name, count - (Object.hasOwn(counted, name) ? counted[name]! : 0)] as const,
+    )
+    .filter(([, count]) => count > 0);
+  return more.length === 0 ? undefined : Object.fromEntries(more);
+}
+
 /** Names and counts in turn, for the wire and the store. */
 export function callsToFlat(calls: ToolCalls | undefined): readonly (string | number)[] {
   return calls === undefined ? [] : Object.entries(calls).flat();

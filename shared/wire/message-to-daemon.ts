@@ -80,7 +80,7 @@ const requestId = kindOf(
 const isProxyId = (value: unknown): value is string =>
   typeof value === "string" && /^[\w-]{1,64}$/.test(value);
 const modelName = kindOf(isModelName);
-const target = structure({ provider: kindOf(isName), model: modelName });
+const namedTarget = structure({ provider: kindOf(isName), model: modelName });
 
 /** Tools that a request carries. */
 const toolNames = listOf(modelName, toolNamesMax, 1);
@@ -88,20 +88,22 @@ const toolNames = listOf(modelName, toolNamesMax, 1);
 /**
  * `[provider, model]`, or `[provider, model, true]` if it has no price; a list of tools follows.
  */
-const pricedTarget: Kind<Target> = {
+const target: Kind<Target> = {
   read(raw) {
-    const known = target.read(raw);
-    const [, , unpriced, rawTools]: readonly unknown[] = Array.isArray(raw) ? raw : [];
-    if (known === broken || !(unpriced === undefined || typeof unpriced === "boolean"))
-      return broken;
-    const { provider, model } = known;
-    if (rawTools !== undefined) {
-      const tools = toolNames.read(rawTools);
+    const named = namedTarget.read(raw);
+    if (named === broken) return broken;
+    const fields = raw as readonly unknown[];
+    if (fields.length === 2) return named;
+    const unpriced = fields[2];
+    if (typeof unpriced !== "boolean") return broken;
+    const { provider, model } = named;
+    if (fields.length > 3) {
+      const tools = toolNames.read(fields[3]);
       if (tools === broken) return broken;
-      return { provider, model, tools, ...(unpriced === true ? { unpriced } : {}) };
+      return { provider, model, tools, ...(unpriced ? { unpriced } : {}) };
     }
     // A spread takes V8 a microsecond.
-    return unpriced === true ? { provider, model, unpriced } : known;
+    return unpriced ? { provider, model, unpriced } : named;
   },
   write({ provider, model, unpriced, tools }) {
     if (tools !== undefined) return [provider, model, unpriced === true, tools];
@@ -192,7 +194,7 @@ const admit = message("admit", {
    * In order of preference. Empty to judge the path's rules and budgets before the request is read:
    * this counts nothing, and the answer is `authorized` unless they refuse.
    */
-  targets: listOf(pricedTarget, candidatesMax),
+  targets: listOf(target, candidatesMax),
   /** Only the user path's rules and the budgets apply; `targets` says where it goes. */
   submission: flag,
   /** How many admitting verdicts the proxy has read on this connection. */

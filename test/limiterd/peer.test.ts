@@ -51,6 +51,7 @@ t.test("verdicts come back from the store as they went in, and nothing else does
     verdict(1),
     verdict(2, { atPath: false, target: { provider: "local", model: "" } }),
     verdict(3, { target: null }),
+    verdict(4, { target: { provider: "local", model: "", tools: ["web_search", "mcp:a/*"] } }),
   ];
   const unread = new UnreadVerdicts();
   for (const one of verdicts) unread.add(one);
@@ -71,6 +72,8 @@ t.test("verdicts come back from the store as they went in, and nothing else does
     change(5, null),
     change(6, -1),
     change(7, 0.5),
+    change(5, []),
+    change(5, ["gpt-4o", 7]),
   ])
     t.equal(verdictsFromStored(wrong), null);
 });

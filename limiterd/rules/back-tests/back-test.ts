@@ -9,6 +9,7 @@ import { Turns } from "../../../shared/long-lists.js";
 import { dayMs, formatMillis } from "../../../shared/time.js";
 import { interimStatus } from "../../../shared/wire/execution.js";
 import { recordsPerCall, recordsPerStep } from "../../bounds.js";
+import { cancelsEstimate, withdrawalOf } from "../../usage/pending-responses.js";
 import type { RecordKeys } from "../../usage/record-days.js";
 import { batchesIn, type UsageReader } from "../../usage/usage-reader.js";
 import type { UsageRecord } from "../../usage/usage-records.js";
@@ -160,6 +161,8 @@ const submissions: ReadonlySet<string> = new Set(["/v1/batches", "/v1/messages/b
 
 function pastRequest(record: UsageRecord, tokenWeights: TokenWeights | null): PastRequest {
   const { atMs, latencyMs, userPath, provider, model, endpoint, status } = record;
+  const isWithdrawn = cancelsEstimate(record);
+  const recorded = isWithdrawn ? withdrawalOf(record) : record;
   return {
     startMs: Math.max(0, atMs - latencyMs),
     endMs: atMs,
@@ -168,8 +171,8 @@ function pastRequest(record: UsageRecord, tokenWeights: TokenWeights | null): Pa
       ...{ provider, model },
       ...(record.toolCalls === undefined ? {} : { tools: Object.keys(record.toolCalls) }),
     },
-    tokens: record.inputTokens + record.outputTokens,
-    use: { recorded: record, tokenWeights },
+    tokens: recorded.inputTokens + recorded.outputTokens,
+    use: { recorded, tokenWeights, isWithdrawn },
     kind: status === interimStatus ? "part" : submissions.has(endpoint) ? "submission" : "request",
   };
 }

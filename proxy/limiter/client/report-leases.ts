@@ -3,6 +3,7 @@
  * of requests that run without a verdict (failure mode `open`).
  */
 import { frameBytesMaxToDaemon, leasesPerHello, leasesPerPeerMax } from "../../../shared/bounds.js";
+import type { Target } from "../../../shared/domain/target-name.js";
 import type { IdMap } from "../../../shared/id-map.js";
 import { uncountedLsn } from "../../../shared/wire/lsn.js";
 import type { Hello, Lease } from "../../../shared/wire/message-to-daemon.js";
@@ -56,13 +57,19 @@ export function fittingLeases(
   let bytes = 0;
   for (let i = 0; start + i < leases.length && i < leasesPerHello; i++) {
     const { userPath, target } = leases[start + i]!;
-    bytes +=
-      leaseOverheadBytes +
-      Buffer.byteLength(userPath) +
-      (target === null ? 0 : Buffer.byteLength(target.provider) + Buffer.byteLength(target.model));
+    bytes += leaseOverheadBytes + Buffer.byteLength(userPath) + targetBytes(target);
     if (bytes > frameBytesMaxToDaemon - leaseOverheadBytes * 2) return i;
   }
   return leasesPerHello;
+}
+
+function targetBytes(target: Target | null): number {
+  if (target === null) return 0;
+  const { provider, model, tools = [] } = target;
+  let bytes = Buffer.byteLength(provider) + Buffer.byteLength(model);
+  // A name is up to 1 kB, so its length takes up to 3 bytes.
+  for (const tool of tools) bytes += Buffer.byteLength(tool) + 3;
+  return bytes;
 }
 
 interface UnreportedContext {

@@ -26,10 +26,11 @@ rate_limits:
     - { path: /stream, limits: [{ period: day, models: ["tool:web_search"], max_tool_calls: 2 }] }
     - { path: /claude, limits: [{ period: day, models: ["tool:mcp:*"], max_tool_calls: 1 }] }
     - { path: /direct, limits: [{ period: day, models: ["tool:mcp:github/*"], max_tool_calls: 2 }] }
+    - { path: /held, limits: [{ period: concurrent, models: ["tool:web_search"], max_requests: 1 }] }
     - { path: /ban, limits: [{ period: day, models: ["tool:web_search", "tool:mcp:*"], max_requests: 0 }] }
 `,
 );
-await site.startDaemon();
+const daemon = await site.startDaemon();
 const { ready: url } = await site.startProxy();
 
 const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
@@ -154,4 +155,30 @@ t.test("a ban has words of its own, and reaches no provider", async (t) => {
     t.match(text, /"code":"tool_not_allowed"/);
   }
   t.equal(upstream.received.length, before);
+});
+
+t.test("a request in flight holds its slot over a crash of the daemon", async (t) => {
+  let end = (): void => {};
+  const answered = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  let calls = 0;
+  upstream.answer = (received) => {
+    calls++;
+    void answered.then(() => answer(received, [message], false));
+  };
+  const running = ask("/held", [{ type: "web_search" }]);
+  await until(
+    () => Promise.resolve(calls),
+    (count) => count === 1,
+  );
+  await daemon.kill("SIGKILL");
+  await site.startDaemon();
+  await until(
+    () => ruleNow(url, "/held", 0),
+    (rule) => rule["in_flight"] === 1,
+  );
+  t.equal((await ask("/held", [{ type: "web_search" }])).status, 429);
+  end();
+  t.equal((await running).status, 200);
 });

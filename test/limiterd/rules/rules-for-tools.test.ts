@@ -10,6 +10,7 @@ import type { ToolCalls } from "../../../shared/usage/tool-calls.js";
 import type { Admitted, Refused } from "../../../shared/wire/message-from-daemon.js";
 import {
   ask,
+  counts,
   executed,
   leaseOf,
   pathRule,
@@ -104,6 +105,103 @@ t.test(
     t.same(await used(daemon), { "tool:*": 2 });
   },
 );
+
+const searching = { ...target, tools: ["web_search"] };
+
+const requestRule = (periodSeconds: number, caps: { requests?: number; tokens?: number }) => ({
+  ...pathRule("/team", periodSeconds, caps),
+  models: "tool:web_search",
+});
+
+t.test("after a crash, requests in flight hold their slots and count as before", async (t) => {
+  const gauge = requestRule(0, { requests: 5 });
+  const hour = requestRule(3600, { requests: 100 });
+  const rules = [gauge, hour];
+  const daemon = startDaemon(rules);
+  const peer = daemon.proxy("p");
+  await daemon.snapshot();
+  const leases = [1, 2, 3, 4, 5].map((id) =>
+    leaseOf(admit(peer, id, ["web_search"]) as Admitted, userPath, searching),
+  );
+  const after = startDaemon(rules, { store: daemon.store.crash(), nowMs: daemon.nowMs + 300 });
+  t.equal(counts(after, hour).requests, 0, "the crash lost them");
+  const back = after.proxy("p", leases.slice(1));
+  t.match(counts(after, gauge), { inFlight: 4 });
+  t.equal(counts(after, hour).requests, 4);
+  t.match(admit(back, 6, ["web_search"]), { kind: "admitted" });
+  t.match(admit(back, 7, ["web_search"]), { kind: "refused", dimension: "concurrent" });
+  t.match(admit(back, 8, null), { kind: "admitted" }, "without the tool");
+  back.send(settleOf(leases[0]!, 1, 0));
+  t.equal(counts(after, hour).requests, 6, "the one that ended meanwhile counts with its settle");
+  back.send(settleOf(leases[1]!, 2, 0));
+  t.match(counts(after, hour), { requests: 6 }, "a lease's count isn't repeated");
+  t.match(counts(after, gauge), { inFlight: 4 });
+});
+
+t.test("what was counted for a target is taken back, whoever takes it back", async (t) => {
+  const hour = requestRule(3600, { requests: 100 });
+  const daemon = startDaemon([hour]);
+  const peer = daemon.proxy("p");
+  const lease = leaseOf(admit(peer, 1, ["web_search"]) as Admitted, userPath, searching);
+  const reroute = { kind: "reroute", lease: 1, read: 0 } as const;
+  peer.send({ ...reroute, id: 2, targets: [{ ...searching, model: "gpt-5-mini" }] });
+  t.equal(counts(daemon, hour).requests, 2, "the next target counts the tool too");
+  const { lsn, admittedAtMs: targetAtMs } = peer.received.at(-1) as Admitted;
+  const next = { target: { ...searching, model: "gpt-5-mini" }, targetAtMs, targetLsn: lsn };
+  peer.send({ ...settleOf({ ...lease, ...next }, 1, 0), part: "untried" });
+  t.equal(counts(daemon, hour).requests, 1, "an untried target");
+  const late = leaseOf(admit(peer, 3, ["web_search"]) as Admitted, userPath, searching);
+  daemon.state.book.put(
+    { ...hour, periodSeconds: 86_400 },
+    { source: "manual", nowMs: daemon.nowMs, lsn: 0 },
+  );
+  peer.send({ ...settleOf(late, 2, 0), part: "withdrawn" });
+  t.equal(counts(daemon, hour).requests, 1, "an admission that arrived too late");
+  t.end();
+});
+
+t.test("other caps count requests that carry the tool, whatever was called", async (t) => {
+  const hour = requestRule(3600, { tokens: 1000 });
+  const carried = { ...target, tools: ["web_search", "code_execution"] };
+  const daemon = startDaemon([hour]);
+  const peer = daemon.proxy("p");
+  let seq = 0;
+  const spend = (toolCalls: ToolCalls | undefined, between = (): void => {}): number => {
+    const admitted = admit(peer, ++seq, carried.tools) as Admitted;
+    between();
+    const calls = toolCalls === undefined ? {} : { toolCalls };
+    peer.send({
+      ...settleOf(leaseOf(admitted, userPath, carried), seq, 10),
+      record: executed({ requestId: `r${seq}`, ...target, ...calls }),
+    });
+    return counts(daemon, hour).tokens;
+  };
+  const change = (): void => {
+    const other = { ...hour, periodSeconds: 60 * seq };
+    daemon.state.book.put(other, { source: "manual", nowMs: daemon.nowMs, lsn: 0 });
+  };
+  t.equal(spend({ web_search: 1 }), 10);
+  t.equal(spend({ code_execution: 1 }), 20, "another tool was called");
+  t.equal(spend(undefined), 30, "none was called");
+  t.equal(spend(undefined, change), 40, "the rules have changed meanwhile");
+  t.equal(spend({ code_execution: 2 }, change), 50);
+});
+
+t.test("the calls of a background response count when it has ended, once", async (t) => {
+  const calls = toolRule("tool:web_search", 100);
+  const daemon = startDaemon([calls]);
+  const peer = daemon.proxy("p");
+  const lease = leaseOf(admit(peer, 1, ["web_search"]) as Admitted, userPath, searching);
+  const record = (toolCalls: ToolCalls) =>
+    executed({ ...target, requestId: "r", responseId: "resp_1", toolCalls });
+  peer.send({ ...settleOf(lease, 1, 10), record: record({ web_search: 1 }) });
+  t.same(await used(daemon), { "tool:web_search": 1 }, "those that its stream showed");
+  const ended = { ...settleOf({ ...lease, lease: 0, lsn: 0 }, 2, 0), part: "final" } as const;
+  const none = { target: null, targetAtMs: 0, targetLsn: 0, userPath: "/" };
+  for (const seq of [2, 3])
+    peer.send({ ...ended, ...none, seq, record: record({ web_search: 3, web_fetch: 1 }) });
+  t.same(await used(daemon), { "tool:web_search": 3 });
+});
 
 t.test("a cap of 0 bans the tools of a connector, whether listed or not", async (t) => {
   const ban = { ...pathRule("/team", 60, { requests: 0 }), models: "tool:mcp:github/delete_*" };

@@ -14,7 +14,9 @@ import { executed } from "../../limiterd/in-memory-daemon.js";
 /** No two are alike, and all kinds are among them. Texts are as fresh as those of requests. */
 function settle(seq: number): QueuedSettle {
   const fresh = (text: string): string => Buffer.from(text).toString();
-  const target = seq % 3 === 0 ? null : { provider: "openai", model: fresh("gpt-4o-mini") };
+  const tools = seq % 43 === 0 ? { tools: [fresh("web_search"), "mcp:github/*"] } : {};
+  const target =
+    seq % 3 === 0 ? null : { provider: "openai", model: fresh("gpt-4o-mini"), ...tools };
   const cached = seq % 7 === 0;
   const final = !cached && seq % 29 === 0;
   return {

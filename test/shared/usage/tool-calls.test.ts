@@ -3,6 +3,7 @@ import {
   addedCalls,
   areCalls,
   callsAsTexts,
+  callsBeyond,
   callsFromFlat,
   callsToFlat,
   mcpTool,
@@ -26,6 +27,9 @@ t.test("calls add up, and names are bounded", async (t) => {
   t.same(addedCalls({ a: 1, b: 2 }, { b: 3, c: 1 }), { a: 1, b: 5, c: 1 });
   t.equal(addedCalls(undefined, undefined), undefined);
   t.same(addedCalls(undefined, { a: 1 }), { a: 1 });
+  t.same(callsBeyond({ a: 3, b: 1, constructor: 2 }, { a: 1, b: 1 }), { a: 2, constructor: 2 });
+  t.equal(callsBeyond({ a: 1 }, { a: 1 }), undefined);
+  t.same(callsBeyond({ a: 1 }, undefined), { a: 1 });
   let calls = withCalls(null, "a");
   for (let i = 0; i < 100; i++) calls = withCalls(calls, `t${i}`);
   t.equal(Object.keys(calls).length, toolNamesMax);

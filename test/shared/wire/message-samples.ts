@@ -36,10 +36,16 @@ export const key = fc.option(fc.record({ userPath, keyId: fc.constant("key_7") }
 
 export const target = fc.record({ provider: name, model: fc.oneof(name, fc.constant("")) });
 
+/** With the tools that a request carries. */
+const carrying = fc.oneof(
+  target,
+  target.map((each) => ({ ...each, tools: ["web_search", "mcp:github/*"] })),
+);
+
 export const lease: fc.Arbitrary<Lease> = fc
   .tuple(
     fc.record({ lease: count, userPath, admittedAtMs: count, lsn: count }),
-    fc.option(fc.record({ target, targetAtMs: count, targetLsn: count })),
+    fc.option(fc.record({ target: carrying, targetAtMs: count, targetLsn: count })),
     fc.boolean(),
   )
   .map(([admitted, attempt, submission]) => ({
@@ -150,9 +156,8 @@ export const toDaemon: {
     credential,
     targets: fc.array(
       fc.oneof(
-        target,
+        carrying,
         target.map((each) => ({ ...each, unpriced: true })),
-        target.map((each) => ({ ...each, tools: ["web_search", "mcp:github/*"] })),
         target.map((each) => ({ ...each, tools: ["*"], unpriced: true })),
       ),
       { maxLength: 5 },
@@ -166,7 +171,7 @@ export const toDaemon: {
     kind: fc.constant("reroute"),
     id: count,
     lease: count.map((n) => Math.max(1, n)),
-    targets: fc.array(target, { minLength: 1, maxLength: 5 }),
+    targets: fc.array(carrying, { minLength: 1, maxLength: 5 }),
     read: count,
   }),
   settle: fc

@@ -305,9 +305,10 @@ t.test("of a hello of another version its role and its proxy are read", async (t
 });
 
 t.test("a settle means the same whatever is added behind any of its fields", async (t) => {
-  const known = parseToDaemon(good.settle);
+  const settle = good.settle.with(7, ["openai", "gpt-4o", false, ["web_search"]]);
+  const known = parseToDaemon(settle);
   t.match(known, { kind: "settle" });
-  const longer = good.settle.map((item) =>
+  const longer = settle.map((item) =>
     Array.isArray(item) && item.length > 0 ? [...item, "later"] : item,
   );
   t.same(parseToDaemon([...longer, 5, null]), { ...known, targetStartedAgoMs: 5 });

@@ -70,6 +70,30 @@ t.test("a rule is judged by what was recorded, and nothing is changed", async (t
   );
 });
 
+t.test("a background response counts with its final usage, not with its estimate", async (t) => {
+  const daemon = startDaemon([], { nowMs: start });
+  const peer = daemon.proxy("p1");
+  const recorded = { responseId: "resp_1", requestId: "r" };
+  spend(peer, 1, "/team/app", { ...recorded, inputTokens: 400, outputTokens: 600 });
+  daemon.nowMs += 1000;
+  peer.send({
+    ...spending(2, "/", { ...recorded, inputTokens: 10, outputTokens: 20 }),
+    ...{ part: "final", target: null, tokens: 0 },
+  });
+  daemon.nowMs += 1000;
+  spend(peer, 3, "/team/app", { inputTokens: 1, outputTokens: 1 });
+  await daemon.commit();
+  const hour = { user_path: "/team", limit_key: { period: "hour" } };
+  for (const [caps, lowest] of [
+    [{ max_tokens: 500 }, { max_tokens: 31 }],
+    [{ max_input_tokens: 500 }, { max_input_tokens: 11 }],
+    [{ max_output_tokens: 500 }, { max_output_tokens: 21 }],
+  ] as const)
+    t.match(await backTest(daemon, { ...hour, ...caps }), { refused: 0, lowest_caps: lowest });
+  const { lowest_caps: costs } = await backTest(daemon, { ...hour, max_cost: 1 });
+  t.match(costs, { max_cost: 91e-12 });
+});
+
 t.test("a rule that was in force refuses nothing of what it let through", async (t) => {
   const enforced = pathRule("/team", 60, { requests: 3, tokens: 100 });
   const daemon = startDaemon([enforced], { nowMs: start });
