@@ -117,12 +117,21 @@ export interface Budget {
   raises: readonly Raise[] | null;
 }
 
-/** The other hosts that share the budgets. Only `refresh` waits for them. */
-export interface OtherHosts {
-  /** The known spend of the other hosts in the period that began at `startMs`, or null. */
+/** What is known of the spend of the other hosts. */
+export interface KnownSpend {
+  /** Their spend in the period that began at `startMs`, or null. */
   spentIn(account: Account, startMs: number): PeriodSpend | null;
-  /** The known spend of the other hosts by period. */
+  /** Their spend by period. */
   periodsOf(account: Account): readonly PeriodSpend[];
+}
+
+/**
+ * The other hosts that share the budgets. Only `refresh` waits for them. An account whose spend is
+ * read is followed for a while.
+ */
+export interface OtherHosts extends KnownSpend {
+  /** Follows no account: for lists that compare all of them. */
+  readonly peek: KnownSpend;
   /** The age of what is known in ms; null: never read. */
   seenAgeMs(account: Account): number | null;
   /** Reads the spend again; resolves within half a second even if the engine doesn't answer. */

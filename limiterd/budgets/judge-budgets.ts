@@ -14,16 +14,16 @@ import {
 } from "../../shared/domain/money.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
-import { type Account, amountAt, amountUsdAt } from "./budget-account.js";
+import { type Account, amountAt, amountUsdAt, type KnownSpend } from "./budget-account.js";
 import type { BudgetBook } from "./budget-book.js";
 import { countedFrom, countsUntil } from "./budget-period.js";
 import { findPeriod, type PeriodSpend } from "./spend.js";
 
 /** Finds the accounts of a request: the book, or copies. */
-export type BudgetMatching = Pick<
-  BudgetBook,
-  "match" | "matchTarget" | "running" | "boundsOf" | "hasNoRoom" | "others"
->;
+export interface BudgetMatching
+  extends Pick<BudgetBook, "match" | "matchTarget" | "running" | "boundsOf" | "hasNoRoom"> {
+  readonly others: KnownSpend | null;
+}
 
 /** Finds copies, for a verdict that changes nothing. */
 export function matchCopies(book: BudgetBook): BudgetMatching {

@@ -16,7 +16,7 @@ import type { Budget } from "../budgets/budget-account.js";
 import type { DaemonState } from "../state.js";
 import { fullest } from "./fullest.js";
 import { type ListQuery, matches, parseChildrenQuery } from "./list-query.js";
-import { forecastField, money } from "./spend/budget-money.js";
+import { forecastField, money, peekedBook, usageRatio } from "./spend/budget-money.js";
 
 /** The body has the fields of `budgets.reset-one`, and `limit` and `search`. */
 export function listBudgetChildren(
@@ -60,12 +60,12 @@ async function fullestOf(
           ...forecastField(state, account, nowMs),
         };
   };
-  const names = await fullest(
-    children.keys(),
-    query.limit,
-    (name) => (matches(query, name) ? (moneyOf(name)?.usage_ratio ?? null) : null),
-    state,
-  );
+  const book = peekedBook(state.budgets);
+  const ratio = (name: string): number | null => {
+    const account = matches(query, name) ? children.get(name) : undefined;
+    return account === undefined ? null : usageRatio(book, account, nowMs);
+  };
+  const names = await fullest(children.keys(), query.limit, ratio, state);
   const { others } = state.budgets;
   if (others !== null) await others.refresh(names.flatMap((name) => children.get(name) ?? []));
   return {

@@ -39,7 +39,14 @@ import {
   sources,
 } from "./list-query.js";
 import { raisesField } from "./raise-items.js";
-import { forecastField, hasUsage, money, refreshOthers } from "./spend/budget-money.js";
+import {
+  forecastField,
+  hasUsage,
+  money,
+  peekedBook,
+  refreshOthers,
+  usageRatio,
+} from "./spend/budget-money.js";
 
 /** The filters of the list. */
 export const budgetChoices = { scope: budgetScopes, source: sources, order: orders } as const;
@@ -81,17 +88,18 @@ export async function listFullestBudgets(
   nowMs: number,
 ): Promise<BudgetPage> {
   const { budgets } = state.budgets;
+  const book = peekedBook(state.budgets);
   const ratio = (ref: string): number | null => {
     const [id, name] = splitRef(ref);
     const budget = budgets.get(id);
     if (budget === undefined) return null;
     if (name === null) {
       if (!isListed(budget, query)) return null;
-      return budget.own === null ? 0 : money(state, budget.own, nowMs).usage_ratio;
+      return budget.own === null ? 0 : usageRatio(book, budget.own, nowMs);
     }
     const account = matchesChild(query, budget, name) ? budget.children.get(name) : undefined;
     if (account === undefined) return null;
-    const used = money(state, account, nowMs).usage_ratio;
+    const used = usageRatio(book, account, nowMs);
     return used === 0 && query.search === "" ? null : used;
   };
   const slices = { nowMs, yieldToEventLoop: state.yieldToEventLoop };
@@ -140,7 +148,7 @@ function listedChild(
 ): BudgetItem {
   const { subject } = account;
   return {
-    ...listItem(state, budget, nowMs),
+    ...listItem(state, budget, nowMs, account.child),
     subject,
     effective_subject: subject,
     user_path: subject,
@@ -162,7 +170,8 @@ function keyOf(after: string): BudgetKey {
   };
 }
 
-function listItem(state: DaemonState, budget: Budget, nowMs: number): BudgetItem {
+/** `child`: lists only the raises that apply to it. */
+function listItem(state: DaemonState, budget: Budget, nowMs: number, child?: string): BudgetItem {
   const { scope, subject, periodSeconds, amountUsd, perChild, unpriced, models, rolling } =
     budget.definition;
   const { resetAtMs } = budget;
@@ -188,7 +197,7 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number): BudgetItem
     last_reset_at: resetAtMs === null ? null : formatSeconds(resetAtMs),
     ...(budget.own === null ? {} : forecastField(state, budget.own, nowMs)),
     has_usage: budget.own !== null && hasUsage(state.budgets, budget.own, nowMs),
-    ...raisesField(budget, nowMs),
+    ...raisesField(budget, nowMs, child),
     ...(inert === null ? {} : { inert }),
     source: budget.source,
     ...declared(budget, { file: state.settings.configFile, section: "budgets" }),

@@ -122,7 +122,7 @@ function listedChild(
 ): RuleItem {
   const { subject } = child;
   return {
-    ...listItem(book, rule, options),
+    ...listItem(book, rule, options, child.child),
     subject,
     effective_subject: subject,
     user_path: subject,
@@ -131,7 +131,8 @@ function listedChild(
   };
 }
 
-function listItem(book: RuleBook, rule: Rule, options: ListOptions): RuleItem {
+/** `child`: lists only the raises that apply to it. */
+function listItem(book: RuleBook, rule: Rule, options: ListOptions, child?: string): RuleItem {
   const { nowMs, inertReason, configFile: file } = options;
   const { scope, subject, periodSeconds, models, when, perChild } = rule.definition;
   const hostOnly = rule.definition.hostOnly === true;
@@ -151,7 +152,7 @@ function listItem(book: RuleBook, rule: Rule, options: ListOptions): RuleItem {
     ...(rule.own === null
       ? { requests_used: 0, tokens_used: 0, in_flight: 0 }
       : liveCounts(countersOf(rule.own), nowMs)),
-    ...raisesField(rule, nowMs),
+    ...raisesField(rule, nowMs, child),
     ...(inert === null ? {} : { inert }),
     source: rule.source,
     ...declared(rule, { file, section: "rate_limits" }),

@@ -9,6 +9,7 @@ import {
   type Account,
   type Budget,
   freshAccount,
+  type KnownSpend,
   type OtherHosts,
 } from "../../budgets/budget-account.js";
 import type { BudgetBook } from "../../budgets/budget-book.js";
@@ -102,13 +103,18 @@ export class SpendExchange implements OtherHosts {
   }
 
   spentIn(account: Account, startMs: number): PeriodSpend | null {
-    return this.periodsOf(account).find((period) => period.startMs === startMs) ?? null;
+    return periodAt(this.periodsOf(account), startMs);
   }
 
   periodsOf(account: Account): readonly PeriodSpend[] {
-    const known = this.#accounts.need(account);
-    return known.generation === account.budget.generation ? known.periods : [];
+    return countedPeriods(account, this.#accounts.need(account));
   }
+
+  readonly peek: KnownSpend = {
+    spentIn: (account, startMs) => periodAt(this.peek.periodsOf(account), startMs),
+    periodsOf: (account) =>
+      countedPeriods(account, this.#accounts.find(spendKey(account.budget.id, account.child))),
+  };
 
   seenAgeMs(account: Account): number | null {
     const { readAtMs } = this.#accounts.need(account);
@@ -230,6 +236,15 @@ export class SpendExchange implements OtherHosts {
     }
     return true;
   }
+}
+
+function periodAt(periods: readonly PeriodSpend[], startMs: number): PeriodSpend | null {
+  return periods.find((period) => period.startMs === startMs) ?? null;
+}
+
+/** Without the figures from before the budget's last reset. */
+function countedPeriods({ budget }: Account, known: Known | null): readonly PeriodSpend[] {
+  return known !== null && known.generation === budget.generation ? known.periods : [];
 }
 
 function* allAccounts({ budgets }: BudgetBook): Generator<Account> {

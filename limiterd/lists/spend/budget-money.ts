@@ -6,7 +6,9 @@ import type { Account, Budget } from "../../budgets/budget-account.js";
 import type { BudgetBook } from "../../budgets/budget-book.js";
 import {
   amountUsdOf,
+  type BudgetMatching,
   carriedOver,
+  matchCopies,
   otherSpend,
   ownRequests,
   spentOf,
@@ -36,6 +38,19 @@ export function money(
       : { carried_over: sumUsd(carriedOver(book, account, nowMs)) }),
     ...otherHosts(book, account, nowMs),
   };
+}
+
+/**
+ * As `usage_ratio` of `money`, for comparing all accounts: without following the other hosts' spend
+ * on each.
+ */
+export function usageRatio(book: BudgetMatching, account: Account, nowMs: number): number {
+  return sumUsd(spentOf(book, account, nowMs)) / amountUsdOf(book, account, nowMs);
+}
+
+/** The book for `usageRatio`. */
+export function peekedBook(book: BudgetBook): BudgetMatching {
+  return { ...matchCopies(book), others: book.others?.peek ?? null };
 }
 
 /** The other hosts' spend and its age; empty without a cluster. */

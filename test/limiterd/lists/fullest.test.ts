@@ -144,13 +144,20 @@ t.test(
         ],
       },
     );
-    spend(client(daemon), "/users/ann", 0.5 * usd);
+    const proxy = client(daemon);
+    spend(proxy, "/users/ann", 0.5 * usd);
+    spend(proxy, "/users/bob", 0.25 * usd);
     const asked: (readonly string[])[] = [];
     const refresh = async (accounts: Iterable<{ readonly subject: string }>): Promise<void> =>
       void asked.push(Array.from(accounts, ({ subject }) => subject));
+    const followed = new Set<string>();
     daemon.state.budgets.others = {
-      spentIn: () => null,
+      spentIn: ({ subject }) => {
+        followed.add(subject);
+        return null;
+      },
       periodsOf: () => [],
+      peek: { spentIn: () => null, periodsOf: () => [] },
       seenAgeMs: () => null,
       refresh,
       charged: () => {},
@@ -162,14 +169,18 @@ t.test(
     const key = { user_path: "/users", period: "daily" };
     for (const [op, body, expected] of [
       ["budgets.list", { limit: 1 }, ["/a"]],
-      ["budgets.list", { order: "use" }, ["/users/ann", "/a", "/b"]],
-      ["budgets.children", key, ["/users/ann"]],
+      ["budgets.list", { order: "use" }, ["/users/ann", "/users/bob", "/a", "/b"]],
+      ["budgets.list", { order: "use", limit: 1 }, ["/users/ann"]],
+      ["budgets.children", { ...key, limit: 1 }, ["/users/ann"]],
       ["rate-limits.list", {}, ["/a"]],
       ["rate-limits.list", { order: "use", limit: 1 }, ["/a"]],
     ] as const) {
       asked.length = 0;
+      followed.clear();
       await ask(daemon, op, body);
-      t.same(asked, [expected], `${op} ${JSON.stringify(body)}`);
+      const name = `${op} ${JSON.stringify(body)}`;
+      t.same(asked, [expected], name);
+      if (op.startsWith("budgets")) t.same([...followed], expected, `followed by ${name}`);
     }
   },
 );

@@ -204,6 +204,26 @@ t.test("a list reads the other hosts' spend again, and has its age", async (t) =
   t.match(explained, exactly({ budgets: [{}, { other_hosts: { spent: 0.25 } }] }));
 });
 
+t.test("a ranking uses what is known of the other hosts' spend", async (t) => {
+  const cluster = clusterOf(2, [budget("/", 86_400, 1, { perChild: true })]);
+  const [a, b] = cluster.hosts;
+  spend(a!.proxy, "/x", 0.1 * usd);
+  spend(a!.proxy, "/y", 0.2 * usd);
+  spend(b!.proxy, "/x", 0.5 * usd);
+  ask(a!.proxy, "/x");
+  await cluster.settle();
+  const top = { order: "use", limit: 1 };
+  t.match(
+    await admin(a!.daemon, a!.proxy, "budgets.list", top),
+    exactly({ budgets: [{ subject: "/x", spent: 0.6 }] }),
+  );
+  const named = { scope: "user_path", user_path: "/", period: "daily", limit: 1 };
+  t.match(
+    await admin(a!.daemon, a!.proxy, "budgets.children", named),
+    exactly({ children: [{ subject: "/x", spent: 0.6 }] }),
+  );
+});
+
 t.test("an account that is needed for the first time is read in a moment", async (t) => {
   const cluster = clusterOf(2, [budget("/", 86_400, 1, { perChild: true })]);
   const [a, b] = cluster.hosts;
