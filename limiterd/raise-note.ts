@@ -9,6 +9,8 @@ export interface Raisable {
   readonly definition: { readonly subject: string; readonly perChild: boolean };
   /** Null without raises. */
   raises: readonly Raise[] | null;
+  /** Of a rule: null unless other hosts count in it. */
+  readonly shares?: object | null;
 }
 
 export interface RaiseNote {

@@ -110,7 +110,7 @@ export class BudgetBook {
 
   /**
    * Creates a budget, or edits the one with this identity. An edit keeps the spend unless
-   * `perChild` or the periods change.
+   * `perChild` or the periods change, and the raises unless `perChild` changes.
    */
   put(
     definition: BudgetDefinition,
@@ -141,6 +141,14 @@ export class BudgetBook {
       sinceKey: this.#lastRecordKey(),
       backfill: false,
     });
+    if (
+      known !== undefined &&
+      known.raises !== null &&
+      known.definition.perChild === definition.perChild
+    ) {
+      budget.raises = known.raises;
+      this.raised.add(budget);
+    }
     return { budget, made: true };
   }
 

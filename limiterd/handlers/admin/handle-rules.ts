@@ -19,7 +19,7 @@ import { isNormalUserPath } from "../../../shared/domain/user-path.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { allRules } from "../../cluster/definitions/definition.js";
-import type { Counter } from "../../counters/counter.js";
+import { type Counter, capsOf, isOff } from "../../counters/counter.js";
 import { listChildren, nameOfRule, unknownRule } from "../../lists/list-children.js";
 import { isByUse, parseChildrenQuery, parseListQuery } from "../../lists/list-query.js";
 import { listFullestRules, listRules, ruleChoices } from "../../lists/list-rules.js";
@@ -77,7 +77,7 @@ export function handleRules(
   }
 }
 
-/** The models of each rule that bans some on a path, such as `{banned: [["claude-*"]]}`. */
+/** The models of each rule that bans some on a path now, such as `{banned: [["claude-*"]]}`. */
 function listBanned(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {
   const userPath = isObject(body) ? body["user_path"] : undefined;
   if (typeof userPath !== "string" || !isNormalUserPath(userPath))
@@ -85,9 +85,11 @@ function listBanned(state: DaemonState, body: unknown, nowMs: number, ports: Adm
   const counters = state.settings.rateLimitsEnabled
     ? state.book.copyAllOnPath(userPath, nowMs)
     : [];
-  const banned = counters.flatMap(({ rule: { definition } }) =>
-    definition.maxRequests === 0 ? [modelsField(definition.models).models] : [],
-  );
+  const banned = counters.flatMap((counter) => {
+    const { rule } = counter;
+    const isBan = capsOf(counter, nowMs).maxRequests === 0 && !isOff(rule, nowMs);
+    return isBan ? [modelsField(rule.definition.models).models] : [];
+  });
   ports.answer({ banned });
 }
 

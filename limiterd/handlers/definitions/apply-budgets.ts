@@ -15,6 +15,7 @@ import {
 } from "../../budgets/stored-budget.js";
 import { type Definition, definitionOf } from "../../cluster/definitions/definition.js";
 import type { DaemonState } from "../../state.js";
+import { dropRaises } from "./apply-raises.js";
 import type { Applying } from "./applying.js";
 
 /** The definition of a budget that an operation makes or edits; it replaces `known`. */
@@ -59,6 +60,17 @@ export function anchorsDefinition(anchors: ResetAnchors): Definition {
 export function applyBudget(
   state: DaemonState,
   { key: id, value }: Definition,
+  applying: Applying,
+): string | null {
+  const before = state.budgets.budgets.get(id);
+  const flaw = putBudget(state, { id, value }, applying);
+  dropRaises(state, "budget_raises", before, applying);
+  return flaw;
+}
+
+function putBudget(
+  state: DaemonState,
+  { id, value }: { readonly id: string; readonly value: Definition["value"] },
   applying: Applying,
 ): string | null {
   const { budgets } = state;

@@ -39,15 +39,19 @@ export function applyRaises(
   if (raises === null) return "it is no list of raises";
   const limit = limitOf(state, kind, id);
   // A host whose configuration lacks the rule has nothing to raise.
-  const fitting = limit === undefined ? [] : unended(raises, nowMs).filter(fits(limit));
+  const pastMs = nowMs - graceMs(limit);
+  const fitting = limit === undefined ? [] : unended(raises, pastMs).filter(fits(limit));
   if (limit !== undefined) setRaises(state, kind, limit, fitting);
   changes.push(raisesChange(kind, id, fitting));
   return null;
 }
 
 /** The deletions of raises of rules and budgets that these definitions delete or make again. */
-export function endedBy(state: Books, definitions: readonly Definition[]): readonly Definition[] {
-  const { book, budgets } = state;
+export function endedBy(
+  state: Books & Pick<DaemonState, "declared">,
+  definitions: readonly Definition[],
+): readonly Definition[] {
+  const { book, budgets, declared } = state;
   if (book.raised.size === 0 && budgets.raised.size === 0) return [];
   return definitions.flatMap(({ kind, key, value }) => {
     if (kind !== "rules" && kind !== "budgets") return [];
@@ -55,9 +59,28 @@ export function endedBy(state: Books, definitions: readonly Definition[]): reado
     const limit = limitOf(state, ofKind, key);
     if (limit === undefined || limit.raises === null) return [];
     const read = kind === "rules" ? ruleFromStored : budgetFromStored;
-    const perChild = value === null ? null : read(value)?.definition.perChild;
+    const stored = value === null ? null : read(value);
+    // A reversion puts back the configuration's definition, not the one that it carries.
+    const ofConfig = kind === "rules" ? declared.rules : declared.budgets;
+    const theirs = stored?.source === "config" ? ofConfig.find(key) : stored;
+    const perChild = theirs?.definition.perChild;
     return perChild === limit.definition.perChild ? [] : [raisesDefinition(ofKind, key, [])];
   });
+}
+
+/**
+ * Removes the raises of a rule or budget from the store if a definition has deleted it or made it
+ * again without them. `before`: the rule or budget before the definition was applied.
+ */
+export function dropRaises(
+  state: Books,
+  kind: RaiseKind,
+  before: Raisable | undefined,
+  { changes }: Pick<Applying, "changes">,
+): void {
+  if (before === undefined || before.raises === null) return;
+  if ((limitOf(state, kind, before.id)?.raises ?? null) === null)
+    changes.push(raisesChange(kind, before.id, []));
 }
 
 /** Restores the raises of the store. Returns changes that remove those of former rules. */
@@ -87,14 +110,15 @@ export function allRaises({ book, budgets }: Books): readonly Definition[] {
 
 /**
  * Removes raises that have ended. Verdicts need no removal: each reads the time. Call it once a
- * second; a raise that was removed doesn't apply again if the clock is set back.
+ * second; a raise that was removed doesn't apply again if the clock is set back. Shared rules keep
+ * theirs for `sharedGraceMs` longer.
  */
 export function endRaises(state: DaemonState, nowMs: number): void {
   const { book, budgets, writer } = state;
   if (book.raised.size === 0 && budgets.raised.size === 0) return;
   const changes: Change[] = [];
   const end = (kind: RaiseKind, limit: Raisable): void => {
-    const left = unended(limit.raises, nowMs);
+    const left = unended(limit.raises, nowMs - graceMs(limit));
     if (left.length === limit.raises?.length) return;
     for (const raise of limit.raises ?? [])
       if (!left.includes(raise)) state.onRaise({ event: "ended", kind, limit, raise });
@@ -104,6 +128,13 @@ export function endRaises(state: DaemonState, nowMs: number): void {
   for (const rule of [...book.raised]) end("rule_raises", rule);
   for (const budget of [...budgets.raised]) end("budget_raises", budget);
   if (changes.length > 0) void writer.tryWrite(changes);
+}
+
+/** Hosts that share a rule go by the engine's clock, which may be behind this host's. */
+const sharedGraceMs = 60_000;
+
+function graceMs(limit: Raisable | undefined): number {
+  return (limit?.shares ?? null) === null ? 0 : sharedGraceMs;
 }
 
 function raisesChange(kind: RaiseKind, id: string, raises: readonly Raise[]): Change {

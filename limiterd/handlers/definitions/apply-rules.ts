@@ -12,6 +12,7 @@ import {
 } from "../../rules/stored-rule.js";
 import type { DaemonState } from "../../state.js";
 import type { Change } from "../../store/store.js";
+import { dropRaises } from "./apply-raises.js";
 import type { Applying } from "./applying.js";
 
 /**
@@ -53,6 +54,17 @@ export function ruleReset(key: string, nowMs: number): Definition {
 export function applyRule(
   state: DaemonState,
   { key: id, value }: Definition,
+  applying: Applying,
+): string | null {
+  const before = state.book.ruleSet.get(id);
+  const flaw = putRule(state, { id, value }, applying);
+  dropRaises(state, "rule_raises", before, applying);
+  return flaw;
+}
+
+function putRule(
+  state: DaemonState,
+  { id, value }: { readonly id: string; readonly value: Definition["value"] },
   applying: Applying,
 ): string | null {
   const { book } = state;

@@ -1,6 +1,10 @@
 /** Raises of rules and budgets: how they apply, end, and are refused. Time is set. */
 import t from "tap";
-import { endRaises } from "../../../../limiterd/handlers/definitions/apply-raises.js";
+import {
+  applyRaises,
+  endRaises,
+  raisesDefinition,
+} from "../../../../limiterd/handlers/definitions/apply-raises.js";
 import type { BudgetPage } from "../../../../shared/api/budget-item.js";
 import type { Explanation } from "../../../../shared/api/explanation.js";
 import type { RulePage } from "../../../../shared/api/rule-item.js";
@@ -320,4 +324,114 @@ t.test("the log has who raised what, and that it has ended", async (t) => {
   t.notOk((await rules(daemon))[0]!.raises, "a clock that is set back doesn't bring it back");
   await daemon.commit();
   t.same([...daemon.store.entries("settings")], []);
+});
+
+t.test("a budget whose calendar is edited keeps its raise, over a restart too", async (t) => {
+  const daemon = startDaemon([], { nowMs: noon });
+  const put = { user_path: "/team", budget_key: { period: "daily" }, amount: 1 };
+  const listed = async (of: TestDaemon) =>
+    ((await ask(of, "budgets.list", null)) as unknown as BudgetPage).budgets[0];
+  await ask(daemon, "budgets.put", put);
+  await ask(daemon, "budgets.raise", { ...put, amount: 5, ...raised });
+  await ask(daemon, "budgets.put", { ...put, time_zone: "Asia/Tokyo" });
+  t.match(await listed(daemon), exactly({ remaining: 5, raises: [{ amount: 5 }] }));
+  await daemon.commit();
+  const again = startDaemon([], { nowMs: noon, store: daemon.store.crash() });
+  t.match(await listed(again), exactly({ remaining: 5, raises: [{ amount: 5 }] }));
+  await ask(again, "budgets.put", { ...put, per_child: true });
+  t.notOk((await listed(again))!.raises, "another kind of budget");
+  again.nowMs += 3 * hourMs;
+  endRaises(again.state, again.nowMs);
+  await again.commit();
+  t.same([...again.store.entries("settings")], []);
+});
+
+t.test("a reversion that makes another kind of limit ends its raise", async (t) => {
+  const daemon = startDaemon([pathRule("/team", 60, { requests: 2 })], {
+    nowMs: noon,
+    budgets: [budget("/team", 86_400, 1)],
+  });
+  const spent = { user_path: "/team", budget_key: { period: "daily" } };
+  await ask(daemon, "rate-limits.put", { ...rule, max_requests: 2, per_child: true });
+  await ask(daemon, "budgets.put", { ...spent, amount: 1, per_child: true });
+  await ask(daemon, "rate-limits.raise", { ...rule, max_requests: 5, ...raised });
+  await ask(daemon, "budgets.raise", { ...spent, amount: 5, ...raised });
+  await daemon.commit();
+  t.equal([...daemon.store.entries("settings")].length, 2);
+  await ask(daemon, "rate-limits.delete", { ...rule, revert: true });
+  await ask(daemon, "budgets.delete", { ...spent, revert: true });
+  await daemon.commit();
+  t.same([...daemon.store.entries("settings")], []);
+  t.notOk((await rules(daemon))[0]!.raises);
+});
+
+t.test("a ban that is raised, or whose hours are over, isn't listed as one", async (t) => {
+  const ban = { ...pathRule("/team", 60, { requests: 0 }), models: "gpt-4o" };
+  const night = { ...ban, models: "o3", when: "mon,tue,wed,thu,fri,sat,sun 22:00-06:00 UTC" };
+  const daemon = startDaemon([ban, night], { nowMs: noon });
+  const banned = async (): Promise<unknown> =>
+    (await ask(daemon, "rate-limits.banned", { user_path: "/team/app" }))["banned"];
+  t.same(await banned(), [["gpt-4o"]]);
+  await ask(daemon, "rate-limits.raise", {
+    ...rule,
+    models: ["gpt-4o"],
+    max_requests: 9,
+    ...raised,
+  });
+  t.same(await banned(), []);
+  daemon.nowMs += 11 * hourMs;
+  t.same(await banned(), [["gpt-4o"], ["o3"]]);
+});
+
+t.test("a child in the order of use has its own raises, not those of the others", async (t) => {
+  const template = { ...pathRule("/users", 60, { requests: 2 }), perChild: true };
+  const daemon = startDaemon([template], {
+    nowMs: noon,
+    budgets: [budget("/users", 86_400, 1, { perChild: true })],
+  });
+  const peer = daemon.proxy("p");
+  const ann = { user_path: "/users/ann" };
+  await ask(daemon, "rate-limits.raise", {
+    ...{ ...ann, limit_key: { period: "minute" }, max_requests: 3 },
+    ...raised,
+  });
+  await ask(daemon, "budgets.raise", {
+    ...{ ...ann, budget_key: { period: "daily" }, amount: 5 },
+    ...raised,
+  });
+  for (const path of ["/users/ann", "/users/bob"]) {
+    const id = ++sequence;
+    const cost = { inputCost: usd, outputCost: 0, totalCost: usd };
+    const record = executed({ requestId: path, ...cost });
+    peer.send({ ...settleOf(askFor(peer, id, path)!, ++settles, 1), record });
+  }
+  for (const [op, list] of [
+    ["rate-limits.list", "rate_limits"],
+    ["budgets.list", "budgets"],
+  ] as const) {
+    const page = await ask(daemon, op, { order: "use" });
+    const items = page[list] as readonly { readonly subject: string; readonly raises?: unknown }[];
+    const raisesOf = (subject: string) => items.find((item) => item.subject === subject)!.raises;
+    t.match(raisesOf("/users/ann"), exactly([{ subject: "/users/ann" }]), op);
+    t.equal(raisesOf("/users/bob"), undefined, op);
+    t.match(raisesOf("/users"), exactly([{ subject: "/users/ann" }]), op);
+  }
+});
+
+t.test("a shared rule keeps its raise while the engine's clock may be behind", async (t) => {
+  const daemon = startDaemon([pathRule("/team", 60, { requests: 2 })], { nowMs: noon });
+  await ask(daemon, "rate-limits.raise", { ...rule, max_requests: 5, ...raised });
+  const { book } = daemon.state;
+  const [limit] = book.raised;
+  const { id, raises } = limit!;
+  Object.assign(limit!, { shares: {} });
+  const definition = raisesDefinition("rule_raises", id, raises!);
+  daemon.nowMs += 2 * hourMs + 59_999;
+  const { nowMs } = daemon;
+  const applying = { lsn: 0, stale: [], incomplete: [], denied: [], allowed: [], changes: [] };
+  applyRaises(daemon.state, "rule_raises", definition, { ...applying, nowMs });
+  endRaises(daemon.state, nowMs);
+  t.equal(book.raised.size, 1);
+  endRaises(daemon.state, nowMs + 1);
+  t.equal(book.raised.size, 0);
 });
