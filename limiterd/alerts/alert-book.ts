@@ -45,6 +45,8 @@ interface Waiting {
   readonly atMs: number;
   failures: number;
   retryAtMs: number;
+  /** Whether `postpone` has put it off. */
+  isPostponed: boolean;
 }
 
 /** One destination's alerts, oldest first. */
@@ -245,6 +247,7 @@ export class AlertBook implements Contributor {
         atMs: nowMs,
         failures: 0,
         retryAtMs: 0,
+        isPostponed: false,
       };
       this.#open.push(waiting);
       this.#changes.push({
@@ -301,6 +304,27 @@ export class AlertBook implements Contributor {
       return { alert: waiting.alert, removed };
     }
     return { alert: null, removed };
+  }
+
+  /** Drops an alert that was taken, because another host sends it. Returns the changes. */
+  dropClaimed(destination: string, id: string): readonly Change[] {
+    const queue = this.#queues.get(destination);
+    if (queue?.leased?.id === id) queue.leased = null;
+    const waiting = queue?.waiting.get(id);
+    if (waiting === undefined) return [];
+    queue!.waiting.delete(id);
+    return [{ table: "alerts", key: waiting.key, value: undefined }];
+  }
+
+  /** Puts off an alert that was taken; false if it was put off before. */
+  postpone(destination: string, id: string, nowMs: number): boolean {
+    const queue = this.#queues.get(destination);
+    const waiting = queue?.waiting.get(id);
+    if (waiting === undefined || waiting.isPostponed) return false;
+    if (queue?.leased?.id === id) queue.leased = null;
+    waiting.isPostponed = true;
+    waiting.retryAtMs = nowMs + retryMs;
+    return true;
   }
 
   /** Notes what became of an attempt. Returns the changes; none for an alert that is gone. */
@@ -398,6 +422,6 @@ function waitingFromStored(key: string, value: readonly unknown[]): Waiting | nu
     isCount(atMs) &&
     isObject(alert) &&
     isAlert(alert)
-    ? { key, destination, alert, atMs, failures: 0, retryAtMs: 0 }
+    ? { key, destination, alert, atMs, failures: 0, retryAtMs: 0, isPostponed: false }
     : null;
 }

@@ -2,9 +2,9 @@
 import type { RuleCounts } from "../../shared/api/rule-item.js";
 import { modelsField } from "../../shared/domain/limited-models.js";
 import { costUsd } from "../../shared/domain/money.js";
-import { periodLabel } from "../../shared/domain/rule.js";
+import { idOfRule, periodLabel } from "../../shared/domain/rule.js";
 import { formatSeconds } from "../../shared/time.js";
-import type { Counter } from "../counters/counter.js";
+import { type Counter, capsOf } from "../counters/counter.js";
 import { windowKey } from "../counters/window.js";
 import { liveCounts, usedRatio } from "../lists/list-rules.js";
 import { countersOf, type RuleBook } from "../rules/rule-book.js";
@@ -13,14 +13,14 @@ import type { AlertBook } from "./alert-book.js";
 /** A limit per minute is reported at most once in this time. */
 const periodMsMin = 3_600_000;
 
-/** Call for each changed window, unless no destination has rate limits. */
+/** Call for each changed window of a rule or its parts, unless no destination has rate limits. */
 export function noteWindow(
   alerts: AlertBook,
   book: RuleBook,
   { ruleId, child }: { readonly ruleId: string; readonly child: string },
   nowMs: number,
 ): void {
-  const known = book.rules.get(ruleId);
+  const known = book.ruleSet.get(idOfRule(ruleId));
   if (known === undefined) return;
   const rule = book.fresh(known);
   const counter = child === "" ? rule.own : rule.children.copy(child);
@@ -32,7 +32,7 @@ export function noteWindow(
   alerts.note(
     {
       // A budget's id has a scope of its own.
-      key: `rule ${windowKey(ruleId, child)}`,
+      key: `rule ${windowKey(rule.id, child)}`,
       startMs,
       endMs: startMs + periodMs,
       usageRatio: ratio,
@@ -46,7 +46,7 @@ export function noteWindow(
 function describe(counter: Counter, nowMs: number) {
   const { scope, subject, periodSeconds, models } = counter.rule.definition;
   const counts = liveCounts(countersOf(counter), nowMs);
-  const fullest = usesOf(counter, counts).reduce((most, use) =>
+  const fullest = usesOf(counter, counts, nowMs).reduce((most, use) =>
     use.used / use.limit > most.used / most.limit ? use : most,
   );
   return {
@@ -69,9 +69,9 @@ interface Use {
   readonly limit: number;
 }
 
-/** What is used of each cap; at least one. */
-function usesOf(counter: Counter, counts: RuleCounts): readonly Use[] {
-  const { maxRequests, maxTokens } = counter.rule.definition;
+/** What is used of each cap, as raised; at least one. */
+function usesOf(counter: Counter, counts: RuleCounts, nowMs: number): readonly Use[] {
+  const { maxRequests, maxTokens } = capsOf(counter, nowMs);
   const uses: Use[] = [];
   if (maxRequests !== null)
     uses.push({ dimension: "requests", used: counts.requests_used, limit: maxRequests });

@@ -13,20 +13,34 @@ interface Claim {
   readonly host: string;
 }
 
+type ClaimCommands = Pick<EngineCommands, "hget" | "hset" | "pexpire">;
+
 /**
- * Whether this host sends it: it is the first, or has claimed it before. If the first host ended
- * between its two commands, the next one sends it. Rejects as the commands.
+ * The host that sends it: this one if it is the first, or has claimed it before; null while the
+ * first host hasn't written its id. Rejects as the commands.
  */
 export async function claimAlert(
-  commands: Pick<EngineCommands, "hget" | "hset" | "pexpire">,
+  commands: ClaimCommands,
   clusterName: string,
-  { destination, id, host }: Claim,
-): Promise<boolean> {
-  const key = `sluice:${clusterName}:alert:{${id} ${destination}}`;
-  const isFirst = (await commands.hset(key, { claimed: "1" })) === 1;
-  const owner = isFirst ? null : await commands.hget(key, "host");
-  if (owner !== null) return owner === host;
-  await commands.hset(key, { host });
+  claim: Claim,
+): Promise<string | null> {
+  const key = keyOf(clusterName, claim);
+  if ((await commands.hset(key, { claimed: "1" })) !== 1) return commands.hget(key, "host");
+  await takeOver(commands, clusterName, claim);
+  return claim.host;
+}
+
+/** Makes this host the one that sends it, if the first one ended before it wrote its id. */
+export async function takeOver(
+  commands: ClaimCommands,
+  clusterName: string,
+  claim: Claim,
+): Promise<void> {
+  const key = keyOf(clusterName, claim);
+  await commands.hset(key, { host: claim.host });
   await commands.pexpire(key, keptMs);
-  return true;
+}
+
+function keyOf(clusterName: string, { destination, id }: Claim): string {
+  return `sluice:${clusterName}:alert:{${id} ${destination}}`;
 }

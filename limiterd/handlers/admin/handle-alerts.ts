@@ -2,7 +2,7 @@
 import { unreachable } from "../../../shared/assert.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { type Alert, parseAlertReport, parseDestination } from "../../../shared/wire/alert.js";
-import { claimAlert } from "../../cluster/remembered/claimed-alerts.js";
+import { claimAlert, takeOver } from "../../cluster/remembered/claimed-alerts.js";
 import type { DaemonState } from "../../state.js";
 import {
   type AdminPorts,
@@ -52,8 +52,20 @@ async function takeOurs(
   const { alert, removed } = alerts.take(destination, nowMs);
   if (removed.length > 0) void writer.write(removed);
   if (alert === null || cluster === null) return alert;
-  const claim = { destination, id: alert.id, host: cluster.board.identity.id };
-  if (await claimAlert(cluster.commands, cluster.name, claim).catch(() => true)) return alert;
-  void writer.write(alerts.report({ destination, id: alert.id, reason: null }, nowMs));
-  return null;
+  const { id } = alert;
+  const { commands, name, board } = cluster;
+  const claim = { destination, id, host: board.identity.id };
+  try {
+    const owner = await claimAlert(commands, name, claim);
+    if (owner === claim.host) return alert;
+    if (owner !== null) {
+      void writer.write(alerts.dropClaimed(destination, id));
+      return null;
+    }
+    if (alerts.postpone(destination, id, nowMs)) return null;
+    await takeOver(commands, name, claim);
+  } catch {
+    // The engine is away.
+  }
+  return alert;
 }

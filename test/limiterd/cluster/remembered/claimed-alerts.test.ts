@@ -1,6 +1,6 @@
 /** Of several hosts that notice a crossing, one sends it. */
 import t from "tap";
-import { claimAlert } from "../../../../limiterd/cluster/remembered/claimed-alerts.js";
+import { claimAlert, takeOver } from "../../../../limiterd/cluster/remembered/claimed-alerts.js";
 
 function engine() {
   const hashes = new Map<string, Map<string, string>>();
@@ -24,14 +24,17 @@ t.test("the first host sends it, again after a restart too; the others don't", a
   const commands = engine();
   const claim = (host: string, id = "x") =>
     claimAlert(commands, "c", { destination: "d", id, host });
-  t.equal(await claim("one"), true);
-  t.equal(await claim("two"), false);
-  t.equal(await claim("one"), true);
-  t.equal(await claim("two", "y"), true);
+  t.equal(await claim("one"), "one");
+  t.equal(await claim("two"), "one");
+  t.equal(await claim("one"), "one");
+  t.equal(await claim("two", "y"), "two");
 });
 
-t.test("a claim that was cut between its two commands is the next host's", async (t) => {
+t.test("a claim that was cut between its two commands can be taken over", async (t) => {
   const commands = engine();
   await commands.hset("sluice:c:alert:{x d}", { claimed: "1" });
-  t.equal(await claimAlert(commands, "c", { destination: "d", id: "x", host: "two" }), true);
+  const claim = { destination: "d", id: "x", host: "two" };
+  t.equal(await claimAlert(commands, "c", claim), null, "the first host may be about to write it");
+  await takeOver(commands, "c", claim);
+  t.equal(await claimAlert(commands, "c", { ...claim, host: "three" }), "two");
 });

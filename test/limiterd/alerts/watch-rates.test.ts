@@ -1,0 +1,55 @@
+/** Rate limits that cross thresholds. */
+import t from "tap";
+import { noteWindow } from "../../../limiterd/alerts/watch-rates.js";
+import { measureId, ruleId } from "../../../shared/domain/rule.js";
+import type { Alert } from "../../../shared/wire/alert.js";
+import { exactly } from "../../support/patterns/exactly.js";
+import { noon } from "../budgets/budget-fixture.js";
+import { ask, askFor, pathRule, startDaemon, type TestDaemon } from "../in-memory-daemon.js";
+
+const team = pathRule("/team", 60, { requests: 2 });
+const destinations = [{ id: "a", at: [0.5, 1], forecast: false, rateLimits: true }];
+
+/** Notes the window, and returns the alerts. */
+async function alertsOf(daemon: TestDaemon, ruleIds: readonly string[]): Promise<Alert[]> {
+  const { alerts, book } = daemon.state;
+  for (const each of ruleIds) noteWindow(alerts, book, { ruleId: each, child: "" }, daemon.nowMs);
+  const found: Alert[] = [];
+  for (;;) {
+    await daemon.commit();
+    const alert = (await ask(daemon, "alerts.due", { destination: "a" }))["alert"] as Alert | null;
+    if (alert === null) return found;
+    found.push(alert);
+    const report = ask(daemon, "alerts.report", { destination: "a", id: alert.id, reason: null });
+    await daemon.commit();
+    await report;
+  }
+}
+
+t.test("the alert of a raised rule has the raised cap", async (t) => {
+  const daemon = startDaemon([team], { nowMs: noon, destinations });
+  const raise = { for_seconds: 7200, reason: "launch day", max_requests: 8 };
+  await ask(daemon, "rate-limits.raise", {
+    user_path: "/team",
+    limit_key: { period: "minute" },
+    ...raise,
+  });
+  const peer = daemon.proxy("p");
+  for (let id = 2; id < 6; id++) t.ok(askFor(peer, id, "/team"));
+  t.match(
+    await alertsOf(daemon, [ruleId(team)]),
+    exactly([{ threshold: 0.5, usage_ratio: 0.5, dimension: "requests", used: 4, limit: 8 }]),
+  );
+});
+
+t.test("a part's window reports its rule once, without reading all rules", async (t) => {
+  const rule = { ...team, measureCaps: { input_tokens: 1000 } };
+  const daemon = startDaemon([rule], { nowMs: noon, destinations });
+  t.ok(askFor(daemon.proxy("p"), 2, "/team"));
+  Object.defineProperty(daemon.state.book.ruleSet, "all", {
+    get: () => t.fail("it reads all rules"),
+  });
+  const id = ruleId(rule);
+  const found = await alertsOf(daemon, [measureId(id, "input_tokens"), id]);
+  t.match(found, exactly([{ threshold: 0.5, used: 1, limit: 2 }]));
+});
