@@ -201,12 +201,16 @@ export class BudgetBook {
     this.#resets.set(id, { atMs, resets });
   }
 
-  /** Resets the running period; each account applies the reset when it is next used. */
+  /**
+   * Resets the running period; each account applies the reset when it is next used. The last reset
+   * of a period clears what its earlier ones did.
+   */
   reset(budget: Budget, nowMs: number): void {
     const { startMs } = this.boundsOf(budget, nowMs);
     const generation = ++budget.generation;
     const reset = { startMs, recordKey: this.#lastRecordKey(), generation };
-    budget.resets = [...budget.resets, reset].slice(-periodsMax);
+    const others = budget.resets.filter((other) => other.startMs !== startMs);
+    budget.resets = [...others, reset].slice(-periodsMax);
     budget.resetAtMs = nowMs;
     budget.backfill = false;
     this.#resets.set(budget.id, { atMs: nowMs, resets: budget.resets });

@@ -207,6 +207,23 @@ t.test(
   },
 );
 
+t.test("what a reset cleared stays cleared, however many resets follow", async (t) => {
+  const carrying = budget("/customers", monthly, 10, { rollover: 1, perChild: true });
+  const daemon = startDaemon([], { nowMs: at("2026-10-05T00:00:00Z"), budgets: [carrying] });
+  await daemon.commit();
+  const to = client(daemon);
+  const { budgets } = daemon.state;
+  const reset = (): void => budgets.reset(budgets.find(carrying)!, daemon.nowMs);
+  spend(to, "/customers/acme", 10 * usd);
+  reset();
+  daemon.nowMs = at("2026-11-05T00:00:00Z");
+  for (let i = 0; i < 3; i++) reset();
+  spend(to, "/customers/acme", 15 * usd);
+  t.equal(ask(to, "/customers/acme"), "admitted", "October left all of its amount");
+  spend(to, "/customers/acme", 5 * usd);
+  t.match(ask(to, "/customers/acme"), /20 of 20/);
+});
+
 t.test("hosts agree on a rolling budget and on what is carried over", async (t) => {
   const cluster = clusterOf(2, [
     budget("/team", monthly, 10, { rolling: true }),
