@@ -101,6 +101,8 @@ export const raiseSecondsMax = 2_678_400;
 export const raisesPerLimitMax = 100;
 /** Bytes of the reason of a raise, and of who raised it; all raises are in memory. */
 export const raiseReasonBytesMax = 256;
+/** How often a request may go to another model because a rule or budget is exhausted. */
+export const usesMax = 4;
 /** Targets of one admission: they share one frame. */
 export const candidatesMax = 64;
 /** Items in one page of a list: 200 rules take the daemon about 2 ms. */

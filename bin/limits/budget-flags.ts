@@ -1,7 +1,9 @@
 /** The flags of `sluice budgets set` and `settings`. Pure. */
+
 import { boolean } from "../../shared/config/kinds/choice-kinds.js";
 import { amountOf, numberOf } from "../../shared/config/kinds/number-kinds.js";
 import { type BudgetScope, budgetGrammar, parseBudgetWrite } from "../../shared/domain/budget.js";
+import { onExhaustedOfText } from "../../shared/domain/on-exhausted.js";
 import {
   type AnchorField,
   anchorFields,
@@ -58,6 +60,13 @@ export const budgetFlags: FlagForm<BudgetScope> = {
       field: "rollover",
       meaning: "the share of what a period leaves that the next one has in addition, 0 to 1",
       read: numberOf,
+    },
+    {
+      flag: "--on-exhausted <what>",
+      key: "onExhausted",
+      field: "on_exhausted",
+      meaning: "when exhausted: refuse, warn, or use=MODEL for another model (default: refuse)",
+      read: onExhaustedOfText,
     },
   ],
   readNumber: amountOf,

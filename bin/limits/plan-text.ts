@@ -1,6 +1,7 @@
 /** The changes of a file of limits as text: a table and notes. Pure. */
 
 import { calendarWords } from "../../shared/domain/budget-calendar.js";
+import { exhaustedWords } from "../../shared/domain/on-exhausted.js";
 import type {
   LimitAction,
   LimitChangeItem,
@@ -118,8 +119,10 @@ function valuesText({
   ...others
 }: NonNullable<LimitChangeItem["after"]>): string {
   const values = [...capWords(others), ...(amount === undefined ? [] : [plainUsd(amount)])];
+  const exhausted = exhaustedWords(others.on_exhausted);
   const more = [
     ...(unpriced === undefined ? [] : [`unpriced: ${unpriced}`]),
+    ...(exhausted === null ? [] : [exhausted]),
     ...(others.rolling === true ? ["rolling"] : []),
     ...calendarWords({ ...others }),
   ];

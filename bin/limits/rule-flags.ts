@@ -1,5 +1,7 @@
 /** The flags of `sluice limits set`. Pure. */
+
 import { amountOf } from "../../shared/config/kinds/number-kinds.js";
+import { onExhaustedOfText } from "../../shared/domain/on-exhausted.js";
 import { parseRuleWrite, ruleGrammar, type Scope } from "../../shared/domain/rule.js";
 import { weightsOfText } from "../../shared/domain/token-weights.js";
 import type { FlagForm } from "./limit-flags.js";
@@ -97,6 +99,13 @@ export const ruleFlags: FlagForm<Scope> = {
       meaning:
         "how many tokens a token of each kind counts as, such as 'cached=0.1,cache_write=1.25'",
       read: weightsOfText,
+    },
+    {
+      flag: "--on-exhausted <what>",
+      key: "onExhausted",
+      field: "on_exhausted",
+      meaning: "when exhausted: refuse, warn, or use=MODEL for another model (default: refuse)",
+      read: onExhaustedOfText,
     },
   ],
   readNumber: amountOf,

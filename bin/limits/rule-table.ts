@@ -2,9 +2,11 @@
  * The tables of rules, in a list and in an explanation. Pure; the rules are the objects of the
  * admin API.
  */
+
 import { isObject } from "../../shared/checked.js";
 import { calendarWords } from "../../shared/domain/budget-calendar.js";
 import { subjectWithModels } from "../../shared/domain/limited-models.js";
+import { exhaustedWords } from "../../shared/domain/on-exhausted.js";
 import { declaredPlace } from "../../shared/domain/rule.js";
 import { hoursOf } from "../../shared/domain/rule-hours.js";
 import { type TokenWeights, textOfWeights } from "../../shared/domain/token-weights.js";
@@ -181,12 +183,14 @@ export function inertLines(rules: readonly Listed[]): readonly string[] {
  */
 export function subjectText(item: Listed): string {
   const { template, per_child: perChild, host_only: hostOnly, unpriced } = item;
+  const exhausted = exhaustedWords(item["on_exhausted"]);
   const subject = nameOf(item);
   const marks = [
     ...(typeof template === "string" ? [`child of ${template}`] : []),
     ...(perChild === true && typeof template !== "string" ? ["each child"] : []),
     ...(hostOnly === true ? ["each host"] : []),
     ...(typeof unpriced === "string" ? [`unpriced: ${unpriced}`] : []),
+    ...(exhausted === null ? [] : [exhausted]),
     ...calendarWords(item),
   ];
   return marks.length === 0 ? subject : `${subject} (${marks.join(", ")})`;

@@ -74,6 +74,8 @@ export class BudgetBook {
   readonly raised = new Set<Budget>();
   /** The ids of budgets that say `unpriced: refuse`. */
   readonly refusing = new Set<string>();
+  /** The ids of budgets with `on_exhausted`. */
+  readonly lenient = new Set<string>();
   #dirty: Account[] = [];
   readonly #sorted = new SortedList<BudgetKey, Budget>(compareBudgets);
   /** Where `forgetIdle` continues. */
@@ -166,6 +168,8 @@ export class BudgetBook {
   #noteUnpriced({ id, definition }: Budget): void {
     if (definition.unpriced === "refuse") this.refusing.add(id);
     else this.refusing.delete(id);
+    if (definition.onExhausted !== undefined) this.lenient.add(id);
+    else this.lenient.delete(id);
   }
 
   delete(key: BudgetKey): Budget | null {
@@ -179,6 +183,7 @@ export class BudgetBook {
     this.#budgets.delete(budget.id);
     this.#sorted.remove(budget);
     this.refusing.delete(budget.id);
+    this.lenient.delete(budget.id);
     this.raised.delete(budget);
   }
 

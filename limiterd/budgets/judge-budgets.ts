@@ -2,6 +2,7 @@
  * Judges a request by its budgets (docs/budgets.md): each must have something left in its running
  * period and room for an account of the request's path. The cost of the request isn't known yet.
  */
+
 import { secondsToSweepAll } from "../../shared/bounds.js";
 import { compareBudgets } from "../../shared/domain/budget.js";
 import {
@@ -12,6 +13,7 @@ import {
   type MoneySum,
   sumUsd,
 } from "../../shared/domain/money.js";
+import { isLenient, useField } from "../../shared/domain/on-exhausted.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 import { type Account, amountAt, amountUsdAt, type KnownSpend } from "./budget-account.js";
@@ -37,27 +39,56 @@ export function matchCopies(book: BudgetBook): BudgetMatching {
   };
 }
 
+interface OfCaller {
+  readonly userPath: string;
+  readonly labels: readonly string[];
+  /** See `isLenient`. */
+  readonly uses?: readonly string[] | undefined;
+}
+
+interface OfTarget extends Omit<OfCaller, "labels"> {
+  readonly target: Target;
+}
+
+/** The exceeded budgets that don't refuse a request to this target. */
+export function exhaustedBudgets(
+  book: BudgetMatching,
+  { userPath, labels, target, uses }: OfCaller & { readonly target: Target | null },
+  nowMs: number,
+): BudgetBreach[] {
+  const accounts = [
+    ...book.match(userPath, labels, nowMs),
+    ...(target === null ? [] : book.matchTarget(target, userPath, nowMs)),
+  ];
+  return accounts
+    .filter(
+      (account) =>
+        isLenient(account.budget.definition, uses) &&
+        !book.hasNoRoom(account) &&
+        isExceeded(book, account, nowMs),
+    )
+    .map((account) => breachOfAccount(book, account, nowMs));
+}
+
 /**
  * The breach of the budgets of a caller for all models; null if none refuses the request. See
  * `judgeAccounts`.
  */
 export function judgeBudgets(
   book: BudgetMatching,
-  userPath: string,
-  labels: readonly string[],
+  { userPath, labels, uses }: OfCaller,
   nowMs: number,
 ): BudgetBreach | Breach | null {
-  return judgeAccounts(book, book.match(userPath, labels, nowMs), nowMs);
+  return judgeAccounts(book, book.match(userPath, labels, nowMs), nowMs, uses);
 }
 
 /** As `judgeBudgets`, of the budgets for some models that cover a target. */
 export function judgeTargetBudgets(
   book: BudgetMatching,
-  target: Target,
-  userPath: string,
+  { target, userPath, uses }: OfTarget,
   nowMs: number,
 ): BudgetBreach | Breach | null {
-  return judgeAccounts(book, book.matchTarget(target, userPath, nowMs), nowMs);
+  return judgeAccounts(book, book.matchTarget(target, userPath, nowMs), nowMs, uses);
 }
 
 /**
@@ -68,6 +99,7 @@ function judgeAccounts(
   book: BudgetMatching,
   accounts: readonly Account[],
   nowMs: number,
+  uses: readonly string[] | undefined,
 ): BudgetBreach | Breach | null {
   let worst: Account | null = null;
   let worstEndMs = 0;
@@ -77,7 +109,7 @@ function judgeAccounts(
       full ??= account;
       continue;
     }
-    if (!isExceeded(book, account, nowMs)) continue;
+    if (isLenient(account.budget.definition, uses) || !isExceeded(book, account, nowMs)) continue;
     const endMs = roomAt(book, account, nowMs);
     if (
       worst !== null &&
@@ -257,5 +289,6 @@ export function breachOfAccount(
     waitSeconds: Math.max(1, Math.ceil((roomAt(book, account, nowMs) - nowMs) / 1000)),
     ...(models === undefined ? {} : { models }),
     ...(rolling === undefined ? {} : { rolling }),
+    ...useField(account.budget.definition),
   };
 }

@@ -2,11 +2,13 @@
  * Restores the budgets with their spend, and applies the configuration's budgets (docs/budgets.md).
  * An account's own entry may be stale; the log has its latest spend.
  */
+
 import { childrenPerTemplateMax } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
 import type { ModelNamings } from "../../shared/config/model-name.js";
 import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
 import { isSameCalendar } from "../../shared/domain/budget-calendar.js";
+import { isSameOnExhausted } from "../../shared/domain/on-exhausted.js";
 import { anchorsFromStored, defaultAnchors } from "../../shared/domain/reset-anchors.js";
 import { type Change, type Store, throwMalformed } from "../store/store.js";
 import { type Account, type Budget, childOf, fill, type StoredSpend } from "./budget-account.js";
@@ -149,6 +151,7 @@ function applyConfigured(
       known.definition.amountUsd === definition.amountUsd &&
       known.definition.perChild === definition.perChild &&
       known.definition.unpriced === definition.unpriced &&
+      isSameOnExhausted(known.definition, definition) &&
       isSameCalendar(known.definition, definition)
     )
       continue;

@@ -3,6 +3,7 @@
  * anchors. An account's own entry is written periodically (`flushUsage`); later spend is in the
  * log of spends (`spend-log.ts`).
  */
+
 import { periodSecondsMax } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
 import {
@@ -13,6 +14,7 @@ import {
 } from "../../shared/domain/budget.js";
 import { calendarFromStored, calendarToStored } from "../../shared/domain/budget-calendar.js";
 import { isLimitedModels } from "../../shared/domain/limited-models.js";
+import { parseOnExhausted } from "../../shared/domain/on-exhausted.js";
 import { anchorsToStored, type ResetAnchors } from "../../shared/domain/reset-anchors.js";
 import { isMoment } from "../../shared/time.js";
 import type { Change } from "../store/store.js";
@@ -28,8 +30,8 @@ import { periodsMax, spendsFromStored, spendsToStored } from "./spend.js";
 
 /**
  * `budgets`: [scope, subject, periodSeconds, amountUsd, perChild, source, createdAtMs, updatedAtMs,
- * sinceMs, sinceKey, backfill, unpriced, models, calendar] by budget id; of the last three, the
- * trailing ones that aren't set are left out, and others that aren't set are null.
+ * sinceMs, sinceKey, backfill, unpriced, models, calendar, onExhausted] by budget id; of the last
+ * four, the trailing ones that aren't set are left out, and others that aren't set are null.
  */
 export function budgetChange({
   id,
@@ -42,7 +44,7 @@ export function budgetChange({
   backfill,
 }: RestoredBudget & { readonly id: string }): Change {
   const { scope, subject, periodSeconds, amountUsd, perChild, unpriced, models } = definition;
-  const optional = [unpriced, models, calendarToStored(definition)];
+  const optional = [unpriced, models, calendarToStored(definition), definition.onExhausted];
   return {
     table: "budgets",
     key: id,
@@ -82,7 +84,9 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
     ...optional
   ] = value;
   if (optional.at(-1) === null) return null;
-  const [rawUnpriced, models, rawCalendar] = optional.map((each) => each ?? undefined);
+  const [rawUnpriced, models, rawCalendar, rawExhausted] = optional.map(
+    (each) => each ?? undefined,
+  );
   const unpriced = unpricedChoices.find((choice) => choice === rawUnpriced);
   const scope = budgetScopes.find((known) => known === rawScope);
   if (
@@ -108,12 +112,14 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
   if ((perChild || models !== undefined) && scope !== "user_path") return null;
   if (models !== undefined && !isLimitedModels(models)) return null;
   const calendar = calendarFromStored(rawCalendar, periodSeconds);
-  if (calendar === null) return null;
+  const exhausted = parseOnExhausted(rawExhausted, "on_exhausted");
+  if (calendar === null || !exhausted.ok) return null;
   const definition: BudgetDefinition = {
     ...{ scope, subject, periodSeconds, amountUsd, perChild },
     ...(unpriced === undefined ? {} : { unpriced }),
     ...(models === undefined ? {} : { models }),
     ...calendar,
+    ...exhausted.value,
   };
   return { definition, source, createdAtMs, updatedAtMs, sinceMs, sinceKey, backfill };
 }

@@ -158,6 +158,7 @@ function ownDefinition({
   when,
   measureCaps,
   tokenWeights,
+  onExhausted,
 }: RuleDefinition): RuleDefinition {
   return {
     scope,
@@ -171,6 +172,7 @@ function ownDefinition({
     when,
     measureCaps,
     tokenWeights,
+    onExhausted,
   };
 }
 

@@ -3,14 +3,17 @@
  * lease, which it holds until its settle arrives or its connection ends. The decision itself is in
  * `rules/judge.ts`.
  */
-import { leasesPerPeerMax } from "../../shared/bounds.js";
+import { leasesPerPeerMax, usesMax } from "../../shared/bounds.js";
 import { type BudgetDefinition, budgetName, type Unpriced } from "../../shared/domain/budget.js";
+import { limitInWords } from "../../shared/domain/refusal-message.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
+import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 import { type Failure, failure } from "../../shared/error-code.js";
 import { uncountedLsn } from "../../shared/wire/lsn.js";
 import type { KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
 import type { Admit } from "../../shared/wire/message-to-daemon.js";
 import type { Account } from "../budgets/budget-account.js";
+import { exhaustedBudgets } from "../budgets/judge-budgets.js";
 import { identifyCaller, keyOf, modelProblem } from "../keys/identify-caller.js";
 import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
 import { type AdmittedVerdict, admit, type Verdict } from "../rules/admit.js";
@@ -85,6 +88,7 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, final: boo
     tokensEnforced: settings.usageEnabled,
     budgets: budgets === null ? null : { book: budgets, labels },
     turn,
+    uses: message.uses,
   });
   if (verdict.kind === "unsure") return waitForHosts(state, peer, id, answerAgain(state, asked));
   turn?.end();
@@ -107,9 +111,12 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, final: boo
       headers,
       key,
       pricedOnly: targets === message.targets ? undefined : true,
+      exhausted: exhaustedText(state, asked, { request, labels, verdict }, nowMs),
     });
     return state.writer.counted();
   }
+  // The proxy asks again with another model, so this is no refusal of the request yet.
+  if (mayUseAnother(message, verdict.breach)) return sendRefusal(peer, id, verdict, key);
   counts.refused++;
   if (verdict.kind === "exceeded") counts.overBudget++;
   state.refusals.add({
@@ -122,7 +129,51 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, final: boo
     submission,
     breach: verdict.breach,
   });
-  return sendRefusal(peer, id, verdict, key);
+  return sendRefusal(peer, id, withoutUse(verdict), key);
+}
+
+/** Whether the refusing rule or budget names a model to which the request can still go. */
+function mayUseAnother(
+  { uses = [], fixed, submission }: Admit,
+  { use }: Breach | BudgetBreach,
+): boolean {
+  return (
+    use !== undefined &&
+    fixed !== true &&
+    !submission &&
+    uses.length < usesMax &&
+    !uses.includes(use)
+  );
+}
+
+function withoutUse<V extends Exclude<Verdict, AdmittedVerdict>>(verdict: V): V {
+  const { use: _, ...breach } = verdict.breach;
+  return { ...verdict, breach } as V;
+}
+
+interface AdmittedRequest {
+  readonly request: JudgedRequest;
+  readonly labels: readonly string[];
+  readonly verdict: AdmittedVerdict;
+}
+
+/** The exhausted rules and budgets that don't refuse a request, in words. */
+function exhaustedText(
+  state: DaemonState,
+  { message: { uses } }: Asked,
+  { request, labels, verdict }: AdmittedRequest,
+  nowMs: number,
+): string | undefined {
+  const budgets = enforcedBudgets(state);
+  const hasLenient = budgets !== null && budgets.lenient.size > 0;
+  if (verdict.exhausted.length === 0 && !hasLenient) return undefined;
+  const target = request.submission ? null : request.targets[verdict.target]!;
+  const of = { userPath: request.userPath, labels, target, uses };
+  const breaches = [
+    ...verdict.exhausted,
+    ...(hasLenient ? exhaustedBudgets(budgets, of, nowMs) : []),
+  ];
+  return breaches.length === 0 ? undefined : breaches.map(limitInWords).join("; ");
 }
 
 interface AskedTargets {

@@ -17,7 +17,7 @@ import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
 export function rerouteLease(
   state: DaemonState,
   peer: PeerState,
-  { id, lease, targets, read }: Reroute,
+  { id, lease, targets, read, uses }: Reroute,
   nowMs: number,
 ): boolean {
   const { proxy } = peer;
@@ -29,7 +29,7 @@ export function rerouteLease(
   if (held === undefined || held.submission) return false;
   const onPath = releaseTarget(held);
   peer.leases.set(lease, onPath);
-  moveLease(state, { peer, proxy, id, lease, onPath, targets }, nowMs, false);
+  moveLease(state, { peer, proxy, id, lease, onPath, targets, uses }, nowMs, false);
   return true;
 }
 
@@ -41,11 +41,13 @@ interface AskedReroute {
   /** The lease without a target. */
   readonly onPath: HeldLease;
   readonly targets: readonly Target[];
+  /** As in `Admit`. */
+  readonly uses: readonly string[] | undefined;
 }
 
 /** `final`: the reroute has waited for other hosts' counts and can't wait again. */
 function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final: boolean): void {
-  const { peer, proxy, id, lease, onPath, targets } = asked;
+  const { peer, proxy, id, lease, onPath, targets, uses } = asked;
   const { book, settings } = state;
   const budgets = enforcedBudgets(state);
   const turn = state.shares === null ? null : beginTurn(state.shares, final);
@@ -54,6 +56,7 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
     tokensEnforced: settings.usageEnabled,
     budgets: budgets === null ? null : { book: budgets, labels: null },
     turn,
+    uses,
   });
   if (verdict.kind === "unsure")
     return waitForHosts(state, peer, id, (laterMs, final) => {

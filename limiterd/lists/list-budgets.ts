@@ -15,6 +15,7 @@ import {
 } from "../../shared/domain/budget.js";
 import { calendarBody } from "../../shared/domain/budget-calendar.js";
 import { modelsField } from "../../shared/domain/limited-models.js";
+import { exhaustedField } from "../../shared/domain/on-exhausted.js";
 import { firstAfter } from "../../shared/long-lists.js";
 import { formatMillis, formatSeconds } from "../../shared/time.js";
 import { type Account, amountUsdAt, type Budget, startOf } from "../budgets/budget-account.js";
@@ -185,6 +186,7 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number, child?: str
     per_child: perChild,
     amount: amountUsd,
     ...(unpriced === undefined ? {} : { unpriced }),
+    ...exhaustedField(budget.definition),
     // A template has no account of its own, only a period.
     ...(budget.own === null ? { spent: 0, usage_ratio: 0 } : money(state, budget.own, nowMs)),
     period_ratio: Math.min(1, Math.max(0, (nowMs - startMs) / Math.max(1, endMs - startMs))),
@@ -231,6 +233,7 @@ function overridden(
       per_child: perChild,
       amount: amountUsd,
       ...(unpriced === undefined ? {} : { unpriced }),
+      ...exhaustedField(theirs.definition),
       ...calendarBody(theirs.definition),
     },
   };
@@ -289,6 +292,7 @@ function statusOf(state: DaemonState, account: Account, nowMs: number): BudgetSt
     per_child: perChild,
     amount: amountUsdAt(account, nowMs),
     ...(unpriced === undefined ? {} : { unpriced }),
+    ...exhaustedField(budget.definition),
     ...money(state, account, nowMs),
     exceeded: isExceeded(state.budgets, account, nowMs),
     period_label: budgetPeriodLabel(periodSeconds, rolling),

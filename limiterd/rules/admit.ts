@@ -3,10 +3,16 @@
  * one synchronous step; the clock is an argument. Not here: the decision itself (`judge.ts`).
  */
 import type { Target } from "../../shared/domain/target-name.js";
-import type { BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
+import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
 import { type Counter, isOff, keepChild, shareOf } from "../counters/counter.js";
 import { rollWindow } from "../counters/window.js";
-import { type AdmissionOptions, type JudgedRequest, judge, type Refused } from "./judge.js";
+import {
+  type AdmissionOptions,
+  exhaustedRules,
+  type JudgedRequest,
+  judge,
+  type Refused,
+} from "./judge.js";
 import { inOrder, type Matching, type RuleBook, TargetRules } from "./rule-book.js";
 import { headersOfCounters } from "./success-headers.js";
 
@@ -15,6 +21,8 @@ export interface AdmittedVerdict {
   readonly target: number;
   readonly counters: readonly Counter[];
   readonly headers: SuccessHeaders | null;
+  /** The exhausted rules that don't refuse it. */
+  readonly exhausted: readonly Breach[];
 }
 
 /** A budget refuses the request; the headers are those of the rules, which would admit it. */
@@ -63,6 +71,7 @@ export function admit(
       breach: judgement.breach,
       headers: headersOfCounters(counters, options),
     };
+  const exhausted = exhaustedRules(counters, options);
   if (request.targets.length > 0)
     countRequest(book, counters, { slots: !request.submission, nowMs: options.nowMs });
   return {
@@ -70,6 +79,7 @@ export function admit(
     target: judgement.target,
     counters,
     headers: headersOfCounters(counters, options),
+    exhausted,
   };
 }
 
@@ -92,6 +102,7 @@ export function readmit(
     {
       nowMs: options.nowMs,
       tokensEnforced: options.tokensEnforced,
+      uses: options.uses,
       budgets: budgets === null ? null : { book: budgets.book, labels: null },
     },
   );
@@ -108,6 +119,7 @@ export function readmit(
     target,
     counters,
     headers: headersOfCounters(inOrder(counters, ofPath), options),
+    exhausted: [],
   };
 }
 

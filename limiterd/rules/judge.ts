@@ -6,6 +6,7 @@
  */
 
 import { secondsToSweepAll } from "../../shared/bounds.js";
+import { isLenient, useField } from "../../shared/domain/on-exhausted.js";
 import { compareRules } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import {
@@ -129,9 +130,11 @@ interface OverBudget {
 function judgeByTargetBudgets(
   target: Target,
   { userPath }: JudgedRequest,
-  { budgets = null, nowMs }: AdmissionOptions,
+  { budgets = null, nowMs, uses }: AdmissionOptions,
 ): BudgetBreach | Breach | null {
-  return budgets === null ? null : judgeTargetBudgets(budgets.book, target, userPath, nowMs);
+  return budgets === null
+    ? null
+    : judgeTargetBudgets(budgets.book, { target, userPath, uses }, nowMs);
 }
 
 /** A submission is judged without gauges. */
@@ -152,13 +155,13 @@ function judgeByBudgets(
   target: number,
   counters: readonly Counter[],
   { userPath }: JudgedRequest,
-  { budgets = null, nowMs }: AdmissionOptions,
+  { budgets = null, nowMs, uses }: AdmissionOptions,
 ): Judgement {
   const labels = budgets?.labels ?? null;
   const breach =
     budgets === null || labels === null
       ? null
-      : judgeBudgets(budgets.book, userPath, labels, nowMs);
+      : judgeBudgets(budgets.book, { userPath, labels, uses }, nowMs);
   return breach === null ? { kind: "admitted", target, counters } : judgementOf(breach, counters);
 }
 
@@ -173,6 +176,10 @@ export interface BreachOptions {
   readonly nowMs: number;
   /** Token limits need usage tracking; without it they are inert. */
   readonly tokensEnforced: boolean;
+  /** See `isLenient`. */
+  readonly uses?: readonly string[] | undefined;
+  /** Whether lenient rules are judged like the others. */
+  readonly isStrict?: boolean;
 }
 
 /**
@@ -215,6 +222,7 @@ export function longestBreach(
         };
       continue;
     }
+    if (options.isStrict !== true && isLenient(counter.rule.definition, options.uses)) continue;
     if (counter.rule.periodMs === 0) {
       if (isFull(counter, options) && isLonger(1, longest))
         longest = { counter, dimension: "concurrent", cap: maxRequests!, waitSeconds: 1 };
@@ -302,7 +310,9 @@ function isBefore(a: FoundBreach, b: FoundBreach): boolean {
 
 /** A breach as messages carry it. */
 function reportBreach(found: FoundBreach): Breach {
-  const { scope, periodSeconds, models, when } = found.counter.rule.definition;
+  const { definition } = found.counter.rule;
+  const { scope, periodSeconds, models, when } = definition;
+  const isExhausted = found.dimension !== "children" && found.dimension !== "banned";
   return {
     scope,
     subject: found.counter.subject,
@@ -312,6 +322,7 @@ function reportBreach(found: FoundBreach): Breach {
     waitSeconds: found.waitSeconds,
     ...(models === undefined ? {} : { models }),
     ...(when === undefined ? {} : { when }),
+    ...(isExhausted ? useField(definition) : {}),
   };
 }
 
@@ -321,4 +332,20 @@ function reportBreach(found: FoundBreach): Breach {
 export function breachOf(counters: readonly Counter[], options: BreachOptions): Breach | null {
   const found = longestBreach(counters, options);
   return found === null ? null : reportBreach(found);
+}
+
+const noBreaches: readonly Breach[] = [];
+
+/** Why lenient rules would refuse a request with these counters. */
+export function exhaustedRules(
+  counters: readonly Counter[],
+  { nowMs, tokensEnforced, uses }: BreachOptions,
+): readonly Breach[] {
+  let breaches = noBreaches;
+  for (const counter of counters) {
+    if (!isLenient(counter.rule.definition, uses)) continue;
+    const breach = breachOf([counter], { nowMs, tokensEnforced, isStrict: true });
+    if (breach !== null) breaches = [...breaches, breach];
+  }
+  return breaches;
 }

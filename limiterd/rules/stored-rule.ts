@@ -1,13 +1,15 @@
 /**
  * Rules as the store keeps them: `rules`, [scope, subject, periodSeconds, maxRequests, maxTokens,
- * perChild, source, createdAtMs, updatedAtMs, sinceLsn, hostOnly, models, measures, when] by rule
- * id; the last four only where the rule has them, or one of those after it. `measures` is [weights,
- * …[cap, sinceLsn] of each measure], with null for what isn't set. A reset of all rules is one
- * further entry, and so is the note that lets a start load rules lazily.
+ * perChild, source, createdAtMs, updatedAtMs, sinceLsn, hostOnly, models, measures, when,
+ * onExhausted] by rule id; the last five only where the rule has them, or one of those after it.
+ * `measures` is [weights, …[cap, sinceLsn] of each measure], with null for what isn't set. A reset
+ * of all rules is one further entry, and so is the note that lets a start load rules lazily.
  */
+
 import { periodSecondsMax } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
 import { isLimitedModels, modelsField } from "../../shared/domain/limited-models.js";
+import { parseOnExhausted } from "../../shared/domain/on-exhausted.js";
 import {
   capFields,
   effectiveSubject,
@@ -30,8 +32,14 @@ export function ruleChange(
   rule: RuleFields & { readonly id: string; readonly parts?: readonly Rule[] },
 ): Change {
   const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild } = rule.definition;
-  const { hostOnly = false, models, when } = rule.definition;
-  const optional = [hostOnly || null, models ?? null, measuresToStored(rule), when ?? null];
+  const { hostOnly = false, models, when, onExhausted } = rule.definition;
+  const optional = [
+    hostOnly || null,
+    models ?? null,
+    measuresToStored(rule),
+    when ?? null,
+    onExhausted ?? null,
+  ];
   const count = 1 + optional.findLastIndex((value) => value !== null);
   return {
     table: "rules",
@@ -119,7 +127,9 @@ export function ruleFromStored(value: readonly unknown[]): RuleFields | null {
     ...optional
   ] = value;
   if (optional.at(-1) === null) return null;
-  const [models, rawMeasures, when] = optional.map((each) => each ?? undefined);
+  const [models, rawMeasures, when, rawExhausted] = optional.map((each) => each ?? undefined);
+  const exhausted = parseOnExhausted(rawExhausted, "on_exhausted");
+  if (!exhausted.ok) return null;
   const scope = scopes.find((known) => known === rawScope);
   if (
     scope === undefined ||
@@ -145,6 +155,7 @@ export function ruleFromStored(value: readonly unknown[]): RuleFields | null {
     ...{ scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly },
     ...(models === undefined ? {} : { models }),
     ...(when === undefined ? {} : { when }),
+    ...exhausted.value,
   };
   const stored: RuleFields = { definition, source, createdAtMs, updatedAtMs, sinceLsn };
   if (rawMeasures === undefined) return stored;
@@ -236,7 +247,8 @@ export function configuredText(rules: readonly RuleDefinition[]): string {
     text += `${scope}\n${subject}\n${periodSeconds}\n${maxRequests}\n${maxTokens}\n${perChild}\n${hostOnly === true ? "host_only\n" : ""}`;
     if (models !== undefined) text += `models\n${models}\n`;
     if (rule.when !== undefined) text += `when\n${rule.when}\n`;
-    if (rule.measureCaps !== undefined || rule.tokenWeights !== undefined)
+    const { measureCaps, tokenWeights, onExhausted } = rule;
+    if (measureCaps !== undefined || tokenWeights !== undefined || onExhausted !== undefined)
       text += `caps\n${JSON.stringify(capFields(rule))}\n`;
   }
   return text;

@@ -31,6 +31,8 @@ const exposed = [
   "x-sluice-dropped",
   "x-sluice-loop",
   "x-sluice-estimated",
+  "x-sluice-fallback",
+  "x-sluice-exhausted",
   "x-cache",
 ].join(", ");
 

@@ -12,7 +12,7 @@ import { isUnnumbered } from "../../shared/wire/lsn.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
 import { deniedCaller, modelProblem } from "../auth/caller.js";
 import { type Gateway, providerOf } from "../gateway.js";
-import { successHeaders } from "../http/limit-headers.js";
+import { admittedHeaders } from "../http/limit-headers.js";
 import { areaOf } from "../http/match-route.js";
 import { replyFailure, replyInternalError, replyRefused } from "../http/respond.js";
 import { limiterUnavailable } from "../limiter/daemon-calls.js";
@@ -41,16 +41,40 @@ interface LimitedRequest {
   readonly modelNames: readonly string[];
   /** See `Limiter.admit`. */
   readonly submission?: boolean;
+  /** Whether the request can go to another model, which `Exhausted` names. */
+  readonly switches?: boolean;
+  /** As in `Admit`. */
+  readonly uses?: readonly string[] | undefined;
+  readonly fixed?: true | undefined;
 }
+
+/** A rule or budget refuses the request, and names the model that may serve it instead. */
+export interface Exhausted {
+  readonly use: string;
+  readonly breach: Breach | BudgetBreach;
+}
+
+type AdmitContext = RequestContext<
+  "limiter" | "config" | "metrics" | "monoMs" | "nowMs" | "prices"
+>;
 
 /**
  * Asks the daemon to admit the request. Null if the request was refused and answered, or the client
  * disconnected; then nothing is left to settle.
  */
 export async function admitRequest(
-  context: RequestContext<"limiter" | "config" | "metrics" | "monoMs" | "nowMs" | "prices">,
-  { targets, model, modelNames, submission = false }: LimitedRequest,
-): Promise<AdmittedRequest | null> {
+  context: AdmitContext,
+  limited: LimitedRequest & { readonly switches?: false },
+): Promise<AdmittedRequest | null>;
+export async function admitRequest(
+  context: AdmitContext,
+  limited: LimitedRequest,
+): Promise<AdmittedRequest | Exhausted | null>;
+export async function admitRequest(
+  context: AdmitContext,
+  limited: LimitedRequest,
+): Promise<AdmittedRequest | Exhausted | null> {
+  const { targets, model, modelNames, submission = false, uses, fixed } = limited;
   const { gateway, exchange, caller, record } = context;
   const { limiter, monoMs } = gateway;
   const notAllowed = modelProblem(caller, modelNames);
@@ -60,11 +84,16 @@ export async function admitRequest(
   }
   const askedMonoMs = monoMs();
   const marked = submission ? targets : withUnpriced(gateway, targets);
-  const outcome = await limiter.admit(caller, marked, submission, modelNames);
+  const outcome = await limiter.admit(caller, marked, submission, { modelNames, uses, fixed });
   const waitedMs = monoMs() - askedMonoMs;
   record.waited(waitedMs);
   if (isVerdict(outcome)) gateway.metrics.counts.judged(waitedMs);
   record.trace?.judged(outcome.kind, waitedMs);
+  const exhausted = exhaustedIn(outcome);
+  if (exhausted !== null)
+    return limited.switches === true
+      ? exhausted
+      : await admitRequest(context, { ...limited, fixed: true });
   if (outcome.kind !== "admitted") {
     replyUnadmitted(context, outcome, model);
     return null;
@@ -128,8 +157,16 @@ export async function isRefusedUnread(
   const askedMonoMs = gateway.monoMs();
   const refusal = await gateway.limiter.refusal(caller, submission);
   record.waited(gateway.monoMs() - askedMonoMs);
-  if (refusal !== null) replyUnadmitted(context, refusal, "");
-  return refusal !== null;
+  // The admission decides on another model, or is refused.
+  const isRefused = refusal !== null && exhaustedIn(refusal) === null;
+  if (isRefused) replyUnadmitted(context, refusal, "");
+  return isRefused;
+}
+
+function exhaustedIn(outcome: AdmissionOutcome): Exhausted | null {
+  if (outcome.kind !== "refused" && outcome.kind !== "exceeded") return null;
+  const { breach } = outcome;
+  return breach.use === undefined ? null : { use: breach.use, breach };
 }
 
 /** The targets, with a mark on those without a price, which a budget may refuse. */
@@ -351,7 +388,10 @@ export function refuseAdmitted(
   gateway.limiter.settle(admission, nothingSpent, () =>
     finishRequest({ gateway, exchange }, () => {
       if (failure !== null && !exchange.gone)
-        replyFailure(exchange, "model", failure, [...successHeaders(headers), ...wait(failure)]);
+        replyFailure(exchange, "model", failure, [
+          ...admittedHeaders({ admission, headers }),
+          ...wait(failure),
+        ]);
     }),
   );
 }

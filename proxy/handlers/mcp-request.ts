@@ -16,7 +16,7 @@ import type { Gateway, Provider } from "../gateway.js";
 import { unreadBody } from "../http/body-spool.js";
 import { describeJson, forwardRequestHeaders } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
-import { successHeaders } from "../http/limit-headers.js";
+import { admittedHeaders } from "../http/limit-headers.js";
 import { freePlacesMax } from "../http/match-route.js";
 import { targetHeader } from "../http/respond.js";
 import type { RequestContext } from "../request-context.js";
@@ -71,7 +71,7 @@ export async function mcpRequest(context: RequestContext): Promise<void> {
   const forwarded = await relayMcp(exchange, {
     ...callOf(context, server, bytes),
     rpcId: message.id,
-    headers: [...successHeaders(admitted.headers), "x-sluice-target", targetHeader(target)],
+    headers: [...admittedHeaders(admitted), "x-sluice-target", targetHeader(target)],
   });
   const isCall = tool !== "" && forwarded.status === 200;
   settleRequest(

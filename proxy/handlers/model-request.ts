@@ -2,11 +2,14 @@
  * A request to a model, in the order of its steps: read, resolve, ask the cache, admit, forward,
  * fail over, settle.
  */
+
 import { assert } from "../../shared/assert.js";
+import { refusalMessage } from "../../shared/domain/refusal-message.js";
 import { sentModel, type Target, targetName } from "../../shared/domain/target-name.js";
 import { invalid } from "../../shared/error-code.js";
 import { isNativeToGoogle, type Operation } from "../../shared/operation.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
+import { modelProblem } from "../auth/caller.js";
 import type { NamedValues } from "../body/scan-json.js";
 import { reasonsByDefault, showsReasoning } from "../dialects/fit/model-families.js";
 import { namedLike, outputTokensMaxOf } from "../dialects/fit/target-traits.js";
@@ -18,7 +21,7 @@ import { type Gateway, providerOf } from "../gateway.js";
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { keptAliveExchange } from "../http/exchanges/kept-alive-exchange.js";
-import { successHeaders } from "../http/limit-headers.js";
+import { admittedHeaders } from "../http/limit-headers.js";
 import type { ModelOperation } from "../http/match-route.js";
 import { droppedHeaders, targetHeader } from "../http/respond.js";
 import type { AttemptTrace } from "../metrics/spans/request-trace.js";
@@ -52,6 +55,7 @@ import { upstreamPath } from "../upstream/upstream-path.js";
 import {
   type AdmittedRequest,
   admitRequest,
+  type Exhausted,
   isRefusedUnread,
   refuseUnadmitted,
   refuseUnknownModel,
@@ -125,18 +129,27 @@ export async function modelRequest(
     }
     const context = cached.kind === "miss" ? cached.context : incoming;
     const tools = received.searches === true ? ["web_search"] : call.carriedTools;
-    const carrying = tools === null ? able : able.map((target) => ({ ...target, tools }));
-    const { targets, all } = gateway.targetHealth.candidates(carrying);
-    const admitted = await admitRequest(context, { targets, model: call.model, modelNames });
-    if (admitted === null) return;
+    const { targets, all } = gateway.targetHealth.candidates(withTools(able, tools));
+    const asked = { targets, model: call.model, modelNames, switches: true };
+    const outcome = await admitRequest(context, asked);
+    if (outcome === null) return;
+    const switched =
+      "use" in outcome
+        ? await admitElsewhere(context, { call, tools, route, all, asked, exhausted: outcome })
+        : null;
+    if (switched === null && "use" in outcome) return;
+    const sending = switched ?? { admitted: outcome as AdmittedRequest, call, route, all };
+    const { admitted } = sending;
     const { admission } = admitted;
-    keptAlive?.keepAlive(successHeaders(admitted.headers));
-    const forwarded = await sendAdmitted(context, { admitted, call, route, all });
+    keptAlive?.keepAlive(admittedHeaders(admitted));
+    const forwarded = await sendAdmitted(context, sending);
     if (watched !== null) noteAnswered(received, watched, forwarded);
     settleRequest(
       context,
       admission,
-      cached.kind === "miss" ? cached.keepAfter(forwarded, admission.target) : forwarded,
+      cached.kind === "miss" && sending.route === route
+        ? cached.keepAfter(forwarded, admission.target)
+        : forwarded,
     );
   } finally {
     call.close();
@@ -212,6 +225,72 @@ function readCall(context: RequestContext, operation: ModelOperation): Promise<R
   }
 }
 
+/** The targets, with the tools that the request carries. */
+function withTools(targets: readonly Target[], tools: readonly string[] | null): readonly Target[] {
+  return tools === null ? targets : targets.map((target) => ({ ...target, tools }));
+}
+
+interface ExhaustedCall extends Omit<AdmittedCall, "admitted"> {
+  readonly tools: readonly string[] | null;
+  readonly asked: Parameters<typeof admitRequest>[1];
+  readonly exhausted: Exhausted;
+}
+
+/**
+ * Admits a call to the model that an exhausted rule or budget names, or to the one that a rule or
+ * budget names for that, unless the caller forbids it or no target can take the call. Null if it
+ * was refused and answered.
+ */
+async function admitElsewhere(
+  context: RequestContext,
+  { call, tools, asked: first, exhausted: refusing, ...original }: ExhaustedCall,
+): Promise<AdmittedCall | null> {
+  const { exchange, record } = context;
+  const isForbidden = exchange.header("x-sluice-fallback")?.trim().toLowerCase() === "none";
+  let served = original;
+  let asked = first;
+  let { use, breach } = refusing;
+  const uses: string[] = [];
+  for (;;) {
+    const other = isForbidden ? null : await elsewhere(context, { call, tools, name: use });
+    if (other === null) {
+      const admitted = await admitRequest(context, { ...asked, switches: false, fixed: true });
+      return admitted === null ? null : { ...served, admitted, call };
+    }
+    uses.push(use);
+    const { targets, modelNames } = other;
+    served = other;
+    asked = { ...first, targets, modelNames, uses: [...uses] };
+    const outcome = await admitRequest(context, asked);
+    if (outcome === null) return null;
+    if (!("use" in outcome)) {
+      if (record.requestedModel === "") record.requestedModel = call.model;
+      record.note = `${refusalMessage(breach)}; ${use} served the request`;
+      return { ...other, admitted: outcome, call };
+    }
+    ({ use, breach } = outcome);
+  }
+}
+
+/** The targets of another model that can take a call, or null. */
+async function elsewhere(
+  context: RequestContext,
+  { call, tools, name }: Pick<ExhaustedCall, "call" | "tools"> & { readonly name: string },
+) {
+  const { gateway, caller } = context;
+  const route =
+    resolveModel(gateway.models.current(), name) ?? (await resolveOnceLearned(gateway, name));
+  if (route === null) return null;
+  const modelNames = namesOf(gateway, call, route);
+  if (modelProblem(caller, modelNames) !== null) return null;
+  const inOrder = orderedTargets(context, call, route);
+  const ordered = mayContinue(call) ? await makerOnly(gateway, call, inOrder) : inOrder;
+  const able = withoutProblem(context, call, ordered);
+  if (able.length === 0) return null;
+  const { targets, all } = gateway.targetHealth.candidates(withTools(able, tools));
+  return { route, targets, all, modelNames };
+}
+
 interface AdmittedCall {
   readonly admitted: AdmittedRequest;
   readonly call: ModelCall;
@@ -223,12 +302,13 @@ interface AdmittedCall {
 /** Sends the call to the target that the daemon chose, and to others if that fails. */
 function sendAdmitted(
   context: RequestContext,
-  { admitted: { admission, headers: limits }, call, route, all }: AdmittedCall,
+  { admitted, call, route, all }: AdmittedCall,
 ): Promise<Forwarded> {
+  const { admission } = admitted;
   const { target } = admission;
   assert(target !== null, "an admitted request has a target");
   const hasFallback = all.length > 1 && call.repeatable;
-  const headers = successHeaders(limits);
+  const headers = admittedHeaders(admitted);
   const first = sendCall(context, { target, call, route, headers, hasFallback });
   if (!hasFallback) return first;
   const sendNext: FailOver["send"] = (next, itsHeaders, hasNext) =>

@@ -29,7 +29,7 @@ import {
 } from "../http/body-spool.js";
 import { forwardRequestHeaders } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
-import { successHeaders } from "../http/limit-headers.js";
+import { admittedHeaders } from "../http/limit-headers.js";
 import type { PassedHeaders } from "../http/passed-headers.js";
 import { targetHeader } from "../http/respond.js";
 import { endOf, settleEnded, settleTracked } from "../objects/background-responses.js";
@@ -98,7 +98,7 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
       baseUrl: route.provider.baseUrl,
       place: `${ownOrigin(exchange, gateway.config.server)}/p/${target.provider}`,
     },
-    limits: successHeaders(admitted.headers),
+    limits: admittedHeaders(admitted),
     headers: ["x-sluice-target", targetHeader(target)],
     operation,
     promptBytes: () => body?.bytes ?? 0,

@@ -11,7 +11,7 @@ import { deploymentInPath, modelInPath, modelsInQuery } from "../body/passed/pas
 import { outputTokensMaxOf } from "../dialects/fit/target-traits.js";
 import { providerOf } from "../gateway.js";
 import type { ClientSocket } from "../http/exchange.js";
-import { successHeaders } from "../http/limit-headers.js";
+import { admittedHeaders } from "../http/limit-headers.js";
 import { targetHeader } from "../http/respond.js";
 import { handshakeHeaders } from "../http/web-socket-handshake.js";
 import type { RequestContext } from "../request-context.js";
@@ -167,7 +167,7 @@ async function runSession(
       providerOf(gateway, target).passed,
       trace,
     ),
-    limits: successHeaders(admitted.headers),
+    limits: admittedHeaders(admitted),
     headers: ["x-sluice-target", targetHeader(target)],
     asIs,
     sessions: gateway.sessions,

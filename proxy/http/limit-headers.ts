@@ -5,6 +5,7 @@
 import { usdText } from "../../shared/domain/money.js";
 import type { Measure } from "../../shared/domain/rule.js";
 import type { Breach, Dimension, Left, SuccessHeaders } from "../../shared/domain/verdict.js";
+import { headerText } from "./copy-headers.js";
 
 /** The official SDKs ignore waits over a minute and retry at once, unless a header forbids it. */
 const retryableSecondsMax = 60;
@@ -50,7 +51,27 @@ export function waitHeaders(waitSeconds: number): string[] {
   return headers;
 }
 
-/** The headers of the most constrained rule, for every response to an admitted request. */
+interface Admitted {
+  readonly admission: {
+    readonly uses?: readonly string[] | undefined;
+    readonly exhausted?: string | undefined;
+  };
+  readonly headers: SuccessHeaders | null;
+}
+
+/**
+ * The limits' headers of every response to an admitted request: what is left, and, if a rule or a
+ * budget is exhausted, which one and the model that serves instead.
+ */
+export function admittedHeaders({ admission: { uses, exhausted }, headers }: Admitted): string[] {
+  const flat = successHeaders(headers);
+  const use = uses?.at(-1);
+  if (use !== undefined) flat.push("x-sluice-fallback", headerText(use));
+  if (exhausted !== undefined) flat.push("x-sluice-exhausted", headerText(exhausted));
+  return flat;
+}
+
+/** The headers of the most constrained rule. */
 export function successHeaders(headers: SuccessHeaders | null): string[] {
   if (headers === null) return [];
   const { requests, tokens, measures } = headers;

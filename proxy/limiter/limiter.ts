@@ -37,6 +37,17 @@ export interface Admission {
   readonly pricedOnly?: boolean;
   readonly startedMonoMs: number;
   settled: boolean;
+  /** As in `Admit`, for a request that went to another model. */
+  readonly uses?: readonly string[] | undefined;
+  /** As in `Admitted`. */
+  readonly exhausted?: string | undefined;
+}
+
+/** What an admission says beside its targets; see `Admit`. */
+export interface Asked {
+  readonly modelNames?: readonly string[];
+  readonly uses?: readonly string[] | undefined;
+  readonly fixed?: true | undefined;
 }
 
 export type AdmissionOutcome =
@@ -143,13 +154,14 @@ export interface Limiter {
    * rules and budgets. It holds no slot and counts in no target's rules: `targets` serves only to
    * explain a refusal, and the admission has no target.
    *
-   * `modelNames`: see `Admit`.
+   * `asked`: see `Admit`. A refusal with `use` isn't recorded, because another admission follows:
+   * with another model, or `fixed`.
    */
   admit(
     caller: Claimed,
     targets: readonly Target[],
     submission?: boolean,
-    modelNames?: readonly string[],
+    asked?: Asked,
   ): Promise<AdmissionOutcome>;
   /**
    * Why the user path's rules and budgets refuse a request that isn't read yet; null if they don't,

@@ -1,7 +1,9 @@
 /** Budgets and their spend, as GET /admin/budgets lists them (docs/budgets.md). */
+
 import type { BudgetScope, Unpriced } from "../domain/budget.js";
 import type { CalendarFields } from "../domain/budget-calendar.js";
 import type { ForecastBasis } from "../domain/forecast.js";
+import type { ExhaustedField } from "../domain/on-exhausted.js";
 import type { ResetAnchors } from "../domain/reset-anchors.js";
 import type { RuleSource } from "../domain/rule.js";
 import type { ListPage, Timed } from "./list-page.js";
@@ -77,7 +79,7 @@ interface RunningPeriod {
   readonly period_end: string;
 }
 
-interface BudgetFacts extends CalendarFields, WithRaises {
+interface BudgetFacts extends CalendarFields, WithRaises, ExhaustedField {
   readonly scope: BudgetScope;
   readonly subject: string;
   /** Present for the scope `user_path`: the same as `subject`. */
@@ -120,7 +122,8 @@ export interface BudgetItem
   readonly declared_line?: number;
   /** What the configuration declares, if a change by hand overrides it. */
   readonly overrides?: Overridden &
-    CalendarFields & { readonly amount: number; readonly unpriced?: Unpriced };
+    CalendarFields &
+    ExhaustedField & { readonly amount: number; readonly unpriced?: Unpriced };
   /** In whole seconds, as `updated_at`. */
   readonly created_at: string;
   readonly updated_at: string;

@@ -308,6 +308,21 @@ const limitedModels: JsonSchema = {
   ...listOf({ type: "string" }, { min: 1, max: modelPatternsMax }),
 };
 
+const onExhausted: JsonSchema = {
+  description:
+    "What happens when it is exhausted: refuse, warn (it counts and refuses nothing), or use with another model. Default: refuse.",
+  default: "refuse",
+  anyOf: [
+    orVariable({ enum: ["refuse", "warn"] }),
+    {
+      type: "object",
+      properties: { use: { description: "The model that serves instead.", type: "string" } },
+      required: ["use"],
+      additionalProperties: false,
+    },
+  ],
+};
+
 const ruleLimit = {
   ...mapping({
     period: period(["minute", "hour", "day", "concurrent"]),
@@ -358,6 +373,7 @@ const ruleLimit = {
       default: false,
       ...boolean.schema,
     },
+    on_exhausted: onExhausted,
   }),
   anyOf: [{ required: ["models"] }, { properties: { max_requests: { not: { const: 0 } } } }],
 };
@@ -399,6 +415,7 @@ const budgetLimit = mapping(
         "The share of what a period leaves of its amount that the next period has in addition.",
       ...numberSchema("number", { min: 0, max: 1 }),
     },
+    on_exhausted: onExhausted,
   },
   ["amount"],
 );

@@ -29,6 +29,7 @@ import {
 } from "./limit-key.js";
 import { modelPatterns, parseBudgetModels, subjectWithModels } from "./limited-models.js";
 import { type MoneySum, picoFromUsd, sumFromUsd } from "./money.js";
+import { type Exhaustible, parseOnExhausted } from "./on-exhausted.js";
 import { parseSubject } from "./rule.js";
 import { isPrintable } from "./target-name.js";
 
@@ -38,7 +39,7 @@ export type BudgetScope = (typeof budgetScopes)[number];
 /** The identity of a budget. Labels are case-sensitive. */
 export type BudgetKey = LimitKey<BudgetScope>;
 
-export interface BudgetDefinition extends BudgetKey, BudgetCalendar {
+export interface BudgetDefinition extends BudgetKey, BudgetCalendar, Exhaustible {
   /** US dollars as in the body: at least one pico-dollar, at most 10^15. */
   readonly amountUsd: number;
   /** User-path budgets only: each direct child of the path has the amount for itself. */
@@ -204,7 +205,7 @@ export function parseBudgetWrite(
 ): Checked<BudgetDefinition> {
   return parseWrite(
     budgetGrammar,
-    { fields: ["amount", "unpriced", ...calendarFields], parse: parseBudgetValues },
+    { fields: ["amount", "unpriced", ...calendarFields, "on_exhausted"], parse: parseBudgetValues },
     body,
     options,
   );
@@ -213,15 +214,17 @@ export function parseBudgetWrite(
 function parseBudgetValues(
   fields: Readonly<Record<string, unknown>>,
   periodSeconds: number,
-): Checked<{ amountUsd: number; unpriced?: Unpriced } & BudgetCalendar> {
+): Checked<{ amountUsd: number; unpriced?: Unpriced } & BudgetCalendar & Exhaustible> {
   const amount = parseAmount(fields["amount"], "amount");
   if (!amount.ok) return amount;
   const unpriced = parseUnpriced(fields["unpriced"], "unpriced");
   if (!unpriced.ok) return unpriced;
   const calendar = parseCalendar(fields, periodSeconds);
-  return calendar.ok
-    ? good({ amountUsd: amount.value, ...unpriced.value, ...calendar.value })
-    : calendar;
+  if (!calendar.ok) return calendar;
+  const exhausted = parseOnExhausted(fields["on_exhausted"], "on_exhausted");
+  return exhausted.ok
+    ? good({ amountUsd: amount.value, ...unpriced.value, ...calendar.value, ...exhausted.value })
+    : exhausted;
 }
 
 /** Checks `unpriced`, which may be absent. */

@@ -18,6 +18,13 @@ import {
 } from "./limit-key.js";
 import { namesTools, parseLimitedModels } from "./limited-models.js";
 import { picoFromUsd } from "./money.js";
+import {
+  type ExhaustedField,
+  type Exhaustible,
+  exhaustedField,
+  isSameOnExhausted,
+  parseOnExhausted,
+} from "./on-exhausted.js";
 import { isPrintable } from "./target-name.js";
 import { parseTokenWeights, type TokenWeights } from "./token-weights.js";
 
@@ -46,7 +53,7 @@ export type RuleKey = LimitKey<Scope>;
  * bans these models. For `concurrent`, `maxRequests` caps the
  * requests in flight.
  */
-interface RuleCaps extends MeasureCaps {
+interface RuleCaps extends MeasureCaps, Exhaustible {
   readonly maxRequests: number | null;
   readonly maxTokens: number | null;
   readonly perChild: boolean;
@@ -223,7 +230,14 @@ export function parseCaps(
       `${at}max_requests`,
     );
   }
-  return good({ maxRequests, maxTokens, ...others.value });
+  const exhausted = parseOnExhausted(fields["on_exhausted"], `${at}on_exhausted`);
+  if (!exhausted.ok) return exhausted;
+  if (isBan && exhausted.value.onExhausted !== undefined)
+    return bad(
+      `${at}on_exhausted can't be combined with max_requests 0, which allows no request`,
+      `${at}on_exhausted`,
+    );
+  return good({ maxRequests, maxTokens, ...others.value, ...exhausted.value });
 }
 
 /** The largest `max_cost`, in US dollars: a window counts pico-dollars in a safe integer. */
@@ -278,7 +292,7 @@ function parseMeasures(
 }
 
 /** The fields of bodies and lists that hold a rule's caps and weights; absent ones are unset. */
-export interface CapFields {
+export interface CapFields extends ExhaustedField {
   readonly max_requests?: number;
   readonly max_tokens?: number;
   readonly max_input_tokens?: number;
@@ -297,6 +311,7 @@ export const capFieldNames = [
   "max_cost",
   "max_tool_calls",
   "token_weights",
+  "on_exhausted",
 ] as const satisfies readonly (keyof CapFields)[];
 
 export function capFields({
@@ -304,12 +319,14 @@ export function capFields({
   maxTokens,
   measureCaps,
   tokenWeights,
-}: Pick<RuleDefinition, "maxRequests" | "maxTokens"> & MeasureCaps): CapFields {
+  onExhausted,
+}: Pick<RuleDefinition, "maxRequests" | "maxTokens"> & MeasureCaps & Exhaustible): CapFields {
   return {
     ...(maxRequests === null ? {} : { max_requests: maxRequests }),
     ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
     ...measureFields(measureCaps),
     ...(tokenWeights === undefined ? {} : { token_weights: tokenWeights }),
+    ...exhaustedField({ onExhausted }),
   };
 }
 
@@ -332,7 +349,8 @@ export function hasSameCaps(a: RuleDefinition, b: RuleDefinition): boolean {
     (a.measureCaps === b.measureCaps ||
       measures.every((measure) => a.measureCaps?.[measure] === b.measureCaps?.[measure])) &&
     (a.tokenWeights === b.tokenWeights ||
-      JSON.stringify(a.tokenWeights) === JSON.stringify(b.tokenWeights))
+      JSON.stringify(a.tokenWeights) === JSON.stringify(b.tokenWeights)) &&
+    isSameOnExhausted(a, b)
   );
 }
 

@@ -55,6 +55,8 @@ export interface Breach {
   readonly models?: LimitedModels | undefined;
   /** The hours of the rule; absent for always. */
   readonly when?: RuleHours | undefined;
+  /** The model that may serve the request instead; absent if none. */
+  readonly use?: string | undefined;
 }
 
 /**
@@ -73,5 +75,7 @@ export interface BudgetBreach {
   readonly waitSeconds: number;
   /** The models that the budget is for; absent for all. */
   readonly models?: LimitedModels | undefined;
+  /** As in `Breach`. */
+  readonly use?: string | undefined;
   readonly rolling?: true | undefined;
 }

@@ -2,6 +2,7 @@
  * Rules and budgets as bodies of the admin API have them (docs/reference/admin-api.md, "PUT"):
  * without counters, and without what doesn't apply.
  */
+
 import type { Checked } from "../checked.js";
 import {
   type BudgetDefinition,
@@ -14,6 +15,7 @@ import {
 import { type CalendarFields, calendarBody, calendarFields } from "../domain/budget-calendar.js";
 import type { KeyGrammar } from "../domain/limit-key.js";
 import { modelsField } from "../domain/limited-models.js";
+import { type ExhaustedField, exhaustedField } from "../domain/on-exhausted.js";
 import {
   type CapFields,
   capFieldNames,
@@ -42,7 +44,7 @@ interface RuleEntry extends EntryKey<Scope>, CapFields {
   readonly host_only?: true;
 }
 
-interface BudgetEntry extends EntryKey<BudgetScope>, CalendarFields {
+interface BudgetEntry extends EntryKey<BudgetScope>, CalendarFields, ExhaustedField {
   readonly budget_key: EntryPeriod;
   readonly models?: readonly string[];
   readonly amount: number;
@@ -74,6 +76,7 @@ export function budgetEntry(budget: BudgetDefinition): BudgetEntry {
     amount: amountUsd,
     ...(unpriced === undefined ? {} : { unpriced }),
     ...calendarBody(budget),
+    ...exhaustedField(budget),
   };
 }
 
@@ -100,10 +103,10 @@ export function ruleOfItem(item: Item): Checked<RuleDefinition> {
 
 /** The same of a budget. */
 export function budgetOfItem(item: Item): Checked<BudgetDefinition> {
-  const { models, amount, unpriced } = item;
+  const { models, amount, unpriced, on_exhausted } = item;
   const calendar = Object.fromEntries(calendarFields.map((name) => [name, item[name]]));
   return parseBudgetWrite(
-    { ...keyOfItem(item, budgetGrammar), models, amount, unpriced, ...calendar },
+    { ...keyOfItem(item, budgetGrammar), models, amount, unpriced, ...calendar, on_exhausted },
     { perChildEntitled: true },
   );
 }

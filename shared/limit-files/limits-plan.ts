@@ -1,7 +1,9 @@
 /** The changes of a file of limits, as POST /admin/limits answers (docs/reference/admin-api.md). */
+
 import type { ListPage, Timed } from "../api/list-page.js";
 import type { BudgetScope, Unpriced } from "../domain/budget.js";
 import type { CalendarFields } from "../domain/budget-calendar.js";
+import type { OnExhausted } from "../domain/on-exhausted.js";
 import type { CapFields, Scope } from "../domain/rule.js";
 import type { WhenField } from "../domain/rule-hours.js";
 
@@ -19,6 +21,7 @@ interface LimitValues extends CapFields, CalendarFields {
   readonly amount?: number;
   /** For a budget that doesn't leave it to `budgets.unpriced`. */
   readonly unpriced?: Unpriced;
+  readonly on_exhausted?: OnExhausted;
   readonly per_child: boolean;
   /** True for a rule that each host counts for itself; otherwise absent. */
   readonly host_only?: true;

@@ -1,10 +1,12 @@
 /** Rules and budgets as a file that `read-limits-file.ts` reads. Pure. */
+
 import { plainScalar } from "../config/file/parse-yaml.js";
 import { budgetSection, ruleSection } from "../config/file/read-limit-lists.js";
 import { limitsPerEntryMax } from "../config/limits/declared-at.js";
 import { type BudgetDefinition, compareBudgets } from "../domain/budget.js";
 import { calendarFields } from "../domain/budget-calendar.js";
 import type { LimitKey } from "../domain/limit-key.js";
+import type { ExhaustedField } from "../domain/on-exhausted.js";
 import { capFieldNames, compareRules, type RuleDefinition } from "../domain/rule.js";
 import type { TokenWeights } from "../domain/token-weights.js";
 import { budgetEntry, type EntryPeriod, ruleEntry } from "./limit-entry.js";
@@ -34,6 +36,7 @@ function ruleLines(rules: readonly RuleDefinition[]): readonly string[] {
       ...modelsLine(models),
       ...(when === undefined ? [] : [`when: ${JSON.stringify(when)}`]),
       ...capFieldNames.flatMap((name) => {
+        if (name === "on_exhausted") return exhaustedLine(entry);
         const { [name]: value } = entry;
         if (value === undefined) return [];
         return [`${name}: ${typeof value === "number" ? value : weightsText(value)}`];
@@ -41,6 +44,11 @@ function ruleLines(rules: readonly RuleDefinition[]): readonly string[] {
       ...(host_only === undefined ? [] : ["host_only: true"]),
     ];
   });
+}
+
+function exhaustedLine({ on_exhausted: value }: ExhaustedField): readonly string[] {
+  if (value === undefined) return [];
+  return [`on_exhausted: ${value === "warn" ? value : `{ use: ${JSON.stringify(value.use)} }`}`];
 }
 
 function budgetLines(budgets: readonly BudgetDefinition[]): readonly string[] {
@@ -55,6 +63,7 @@ function budgetLines(budgets: readonly BudgetDefinition[]): readonly string[] {
       ...calendarFields.flatMap((name) =>
         entry[name] === undefined ? [] : [`${name}: ${entry[name]}`],
       ),
+      ...exhaustedLine(entry),
     ];
   });
 }

@@ -124,6 +124,8 @@ const admitted = message("admitted", {
   key: orEmpty(keyOfCaller),
   /** True if a budget refuses models without a price, and the question has some. */
   pricedOnly: optional(flag),
+  /** The exhausted rules and budgets that don't refuse it, in words; absent if there are none. */
+  exhausted: optional(text),
 });
 export type Admitted = ValueOf<typeof admitted>;
 
@@ -142,6 +144,8 @@ const refused = message("refused", {
   models: optional(text),
   /** The hours of the rule, if it has some. */
   when: optional(text),
+  /** As in `Breach`. */
+  use: optional(text),
 });
 export type Refused = ValueOf<typeof refused>;
 
@@ -162,6 +166,8 @@ const exceeded = message("exceeded", {
   /** The models that the budget is for, if not all. */
   models: optional(text),
   rolling: optional(kindOf((value): value is true => value === true)),
+  /** As in `Breach`. */
+  use: optional(text),
 });
 export type Exceeded = ValueOf<typeof exceeded>;
 

@@ -32,6 +32,7 @@ import {
   leasesPerHello,
   requestIdCharsMax,
   subjectBytesMax,
+  usesMax,
 } from "../bounds.js";
 import { isCount } from "../checked.js";
 import { isKeyHash } from "../domain/managed-key.js";
@@ -204,6 +205,10 @@ const admit = message("admit", {
    * model; undefined without a key.
    */
   modelNames: optional(listOf(modelName, modelNamesMax)),
+  /** The models to which exhausted rules and budgets have sent the request so far. */
+  uses: optional(listOf(modelName, usesMax)),
+  /** True if the request can't go to another model. */
+  fixed: optional(kindOf((value): value is true => value === true)),
 });
 export type Admit = ValueOf<typeof admit>;
 
@@ -225,6 +230,8 @@ const reroute = message("reroute", {
   targets: listOf(target, candidatesMax, 1),
   /** As in `Admit`. */
   read: count(),
+  /** As in `Admit`. */
+  uses: optional(listOf(modelName, usesMax)),
 });
 export type Reroute = ValueOf<typeof reroute>;
 

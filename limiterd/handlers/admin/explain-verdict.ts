@@ -77,7 +77,7 @@ function budgetBreachOf(
   { userPath }: JudgedRequest,
   { budgets = null, nowMs }: AdmissionOptions,
 ): Breach | BudgetBreach | null {
-  return budgets === null ? null : judgeTargetBudgets(budgets.book, target, userPath, nowMs);
+  return budgets === null ? null : judgeTargetBudgets(budgets.book, { target, userPath }, nowMs);
 }
 
 function describeJudgement(

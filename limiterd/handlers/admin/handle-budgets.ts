@@ -16,6 +16,7 @@ import {
   parseBudgetWrite,
 } from "../../../shared/domain/budget.js";
 import { calendarBody } from "../../../shared/domain/budget-calendar.js";
+import { exhaustedField } from "../../../shared/domain/on-exhausted.js";
 import { parseAnchors } from "../../../shared/domain/reset-anchors.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import { formatMillis } from "../../../shared/time.js";
@@ -149,7 +150,11 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
 /** The fields of an edited budget that stay unless the body has them. */
 function kept({ definition }: Budget): object {
   const { unpriced } = definition;
-  return { ...(unpriced === undefined ? {} : { unpriced }), ...calendarBody(definition) };
+  return {
+    ...(unpriced === undefined ? {} : { unpriced }),
+    ...calendarBody(definition),
+    ...exhaustedField(definition),
+  };
 }
 
 function remove(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

@@ -7,10 +7,12 @@ import type { RulePage } from "../../../shared/api/rule-item.js";
 import { unreachable } from "../../../shared/assert.js";
 import { isObject, parseConfirmation } from "../../../shared/checked.js";
 import { modelsField } from "../../../shared/domain/limited-models.js";
+import type { Exhaustible } from "../../../shared/domain/on-exhausted.js";
 import {
   parseRuleKey,
   parseRuleResetOne,
   parseRuleWrite,
+  type RuleDefinition,
   ruleGrammar,
   ruleId,
 } from "../../../shared/domain/rule.js";
@@ -19,7 +21,7 @@ import { isNormalUserPath } from "../../../shared/domain/user-path.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { allRules } from "../../cluster/definitions/definition.js";
-import { type Counter, capsOf, isOff } from "../../counters/counter.js";
+import { type Counter, capsOf, isOff, type Rule } from "../../counters/counter.js";
 import { listChildren, nameOfRule, unknownRule } from "../../lists/list-children.js";
 import { isByUse, parseChildrenQuery, parseListQuery } from "../../lists/list-query.js";
 import { listFullestRules, listRules, ruleChoices } from "../../lists/list-rules.js";
@@ -206,14 +208,28 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
         ),
       );
     const inert = settings.inertReason(definition);
+    const edited = moved === null ? known : book.find(moved);
     return {
       definitions: [
-        ...ruleDefinitions(definition, known, nowMs),
+        ...ruleDefinitions(
+          { ...keptOf(move.body, edited, definition), ...definition },
+          known,
+          nowMs,
+        ),
         ...(moved === null ? [] : ruleDeletions(moved)),
       ],
       answer: () => (inert === null ? {} : { inert }),
     };
   });
+}
+
+/** What an edited rule does when it is exhausted, unless the body says it or bans models. */
+function keptOf(body: unknown, edited: Rule | null, written: RuleDefinition): Exhaustible {
+  const onExhausted = edited?.definition.onExhausted;
+  const isLeftOut = isObject(body) && !Object.hasOwn(body, "on_exhausted");
+  return onExhausted === undefined || !isLeftOut || written.maxRequests === 0
+    ? {}
+    : { onExhausted };
 }
 
 function remove(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

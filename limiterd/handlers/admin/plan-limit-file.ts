@@ -13,6 +13,7 @@ import {
 } from "../../../shared/domain/budget.js";
 import { calendarBody, isSameCalendar } from "../../../shared/domain/budget-calendar.js";
 import { modelsField } from "../../../shared/domain/limited-models.js";
+import { exhaustedField, isSameOnExhausted } from "../../../shared/domain/on-exhausted.js";
 import {
   capFields,
   compareRules,
@@ -52,6 +53,7 @@ const budgetSort = {
     a.amountUsd === b.amountUsd &&
     a.perChild === b.perChild &&
     a.unpriced === b.unpriced &&
+    isSameOnExhausted(a, b) &&
     isSameCalendar(a, b),
   compare: compareBudgets,
 };
@@ -242,6 +244,7 @@ function budgetValues(budget: BudgetDefinition): NonNullable<LimitChangeItem["af
     amount: amountUsd,
     per_child: perChild,
     ...(unpriced === undefined ? {} : { unpriced }),
+    ...exhaustedField(budget),
     ...calendarBody(budget),
   };
 }

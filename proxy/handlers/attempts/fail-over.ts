@@ -7,7 +7,7 @@ import { assert } from "../../../shared/assert.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { Gateway } from "../../gateway.js";
-import { successHeaders } from "../../http/limit-headers.js";
+import { admittedHeaders } from "../../http/limit-headers.js";
 import type { Admission, AdmissionOutcome } from "../../limiter/limiter.js";
 import type { RequestContext } from "../../request-context.js";
 import { isMoreUseful } from "../../upstream/errors/failover-reason.js";
@@ -60,7 +60,7 @@ export async function failOver(
     record.target = admission.target;
     const { answered, status } = last.failed;
     gateway.metrics.counts.failedOver(target, answered ? String(status) : "no_answer");
-    last = await send(admission.target!, successHeaders(outcome.headers), untried.length > 1);
+    last = await send(admission.target!, admittedHeaders(outcome), untried.length > 1);
     if (last.failed === null) return last;
   }
 }

@@ -10,7 +10,7 @@ import { isObjectId } from "../../../shared/wire/stored-object.js";
 import type { Caller } from "../../auth/caller.js";
 import { kindOf } from "../../body/json-value.js";
 import type { Gateway } from "../../gateway.js";
-import { successHeaders } from "../../http/limit-headers.js";
+import { admittedHeaders } from "../../http/limit-headers.js";
 import type { Admission } from "../../limiter/limiter.js";
 import { foreignObject } from "../../objects/object-access.js";
 import { notObject } from "../../objects/object-body.js";
@@ -72,7 +72,7 @@ export async function submitBatch(
     provider,
     operation,
     body: read.body,
-    headers: successHeaders(admitted.headers),
+    headers: admittedHeaders(admitted),
     hasFallback: false,
     userPath,
   });

@@ -24,6 +24,7 @@ import { applyEvent, applyWelcome, createNotices } from "../daemon-notices.js";
 import type {
   Admission,
   AdmissionOutcome,
+  Asked,
   AuthorizeOutcome,
   CallOutcome,
   Limiter,
@@ -39,8 +40,10 @@ import type {
 } from "../limiter-link.js";
 import type { UnacknowledgedSettles } from "../settle-backlog.js";
 import { noTarget, nothingSpent, SettleOutbox } from "../settle-outbox.js";
-import { PendingAdmissions } from "./pending-admissions.js";
+import { type AdmissionRequest, PendingAdmissions } from "./pending-admissions.js";
 import { helloMessages, UnreportedAdmissions } from "./report-leases.js";
+
+const nothingAsked: Asked = {};
 
 export class LimiterClient implements Limiter, LimiterLink {
   readonly #ports: LimiterClientPorts;
@@ -126,11 +129,20 @@ export class LimiterClient implements Limiter, LimiterLink {
     caller: Claimed,
     targets: readonly Target[],
     submission = false,
-    modelNames?: readonly string[],
+    { modelNames, uses, fixed }: Asked = nothingAsked,
   ): Promise<AdmissionOutcome> {
     assertLimiter(targets.length > 0, "an admission has a target");
     const startedMonoMs = this.#ports.monoMs();
-    const asked = { caller, targets, rerouted: null, submission, startedMonoMs, modelNames };
+    const asked: AdmissionRequest = {
+      caller,
+      targets,
+      rerouted: null,
+      submission,
+      startedMonoMs,
+      modelNames,
+      uses,
+      fixed,
+    };
     return this.#inTime(this.#pending.ask(asked));
   }
 

@@ -34,6 +34,9 @@ export interface AdmissionRequest {
   readonly startedMonoMs: number;
   /** As in `Admit`. */
   readonly modelNames?: readonly string[] | undefined;
+  /** As in `Admit`, as is `fixed`. */
+  readonly uses?: readonly string[] | undefined;
+  readonly fixed?: true | undefined;
 }
 
 /** Stands for the target of an admission that has been forgotten. */
@@ -203,7 +206,7 @@ export class PendingAdmissions {
 /** `read`: the number of admitting verdicts read on this connection. */
 export function admissionMessage(
   id: number,
-  { caller, targets, rerouted, submission, modelNames }: AdmissionRequest,
+  { caller, targets, rerouted, submission, modelNames, uses, fixed }: AdmissionRequest,
   read: number,
 ): ToDaemon {
   return rerouted === null
@@ -217,14 +220,16 @@ export function admissionMessage(
         read,
         // The daemon has model lists for keys only.
         modelNames: isKeyHash(caller.credential) ? modelNames : undefined,
+        uses,
+        fixed,
       }
-    : { kind: "reroute", id, lease: rerouted.lease, targets, read };
+    : { kind: "reroute", id, lease: rerouted.lease, targets, read, uses: rerouted.uses };
 }
 
 /** The admission that the daemon granted or rerouted. */
 export function grantedAdmission(
-  { caller, targets, rerouted, submission, startedMonoMs }: AdmissionRequest,
-  { id, target: index, admittedAtMs, lsn, key, pricedOnly = false }: Admitted,
+  { caller, targets, rerouted, submission, startedMonoMs, uses }: AdmissionRequest,
+  { id, target: index, admittedAtMs, lsn, key, pricedOnly = false, exhausted }: Admitted,
 ): Admission {
   const target = targets[index];
   assertLimiter(target !== undefined, "the daemon chose one of the targets");
@@ -248,6 +253,8 @@ export function grantedAdmission(
     pricedOnly,
     startedMonoMs,
     settled: false,
+    uses,
+    exhausted,
   };
 }
 
@@ -256,7 +263,7 @@ export function grantedAdmission(
  * `unlimitedLsn` if there is no rule.
  */
 export function failOpenAdmission(
-  { caller, targets, rerouted, submission, startedMonoMs }: AdmissionRequest,
+  { caller, targets, rerouted, submission, startedMonoMs, uses }: AdmissionRequest,
   lsn: number,
 ): Admission {
   const target = submission ? null : (targets[0] ?? null);
@@ -280,6 +287,8 @@ export function failOpenAdmission(
     pricedOnly: false,
     startedMonoMs,
     settled: false,
+    uses,
+    exhausted: undefined,
   };
 }
 

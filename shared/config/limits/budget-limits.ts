@@ -4,6 +4,7 @@
  * (docs/reference/configuration.md). `../../domain/budget.ts` checks single values, as for the
  * admin API.
  */
+
 import {
   type BudgetScope,
   budgetGrammar,
@@ -16,6 +17,7 @@ import {
 import { type BudgetCalendar, parseCalendar } from "../../domain/budget-calendar.js";
 import { namedPeriod, parsePeriod } from "../../domain/limit-key.js";
 import { type LimitedModels, parseBudgetModels } from "../../domain/limited-models.js";
+import { type Exhaustible, parseOnExhausted } from "../../domain/on-exhausted.js";
 import { boolean } from "../kinds/choice-kinds.js";
 import { amountOf, numberOf } from "../kinds/number-kinds.js";
 import type { Mapping } from "../read-mapping.js";
@@ -26,6 +28,7 @@ interface BudgetLimit extends BudgetCalendar {
   readonly models?: LimitedModels | undefined;
   readonly amountUsd: number;
   readonly unpriced?: Unpriced;
+  readonly onExhausted?: Exhaustible["onExhausted"];
 }
 
 const example = "daily=10";
@@ -43,6 +46,7 @@ export const budgetForm: LimitForm<BudgetScope, BudgetLimit> = {
     anchor_day: numberOf,
     rolling: (raw) => boolean.parse(raw),
     rollover: numberOf,
+    on_exhausted: null,
   },
   parse: parseLimit,
   variables: [
@@ -65,7 +69,12 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): BudgetLimi
     periodSeconds === null
       ? null
       : checkedValue(parseCalendar(fields, periodSeconds, `${at}.`), problems);
+  const exhausted = checkedValue(
+    parseOnExhausted(fields["on_exhausted"], `${at}.on_exhausted`),
+    problems,
+  );
   return periodSeconds === null ||
+    exhausted === null ||
     amountUsd === null ||
     unpriced === null ||
     calendar === null ||
@@ -77,6 +86,7 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): BudgetLimi
         ...unpriced,
         ...(typeof models === "string" ? { models } : {}),
         ...calendar,
+        ...exhausted,
       };
 }
 

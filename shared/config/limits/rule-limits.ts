@@ -4,6 +4,7 @@
  * (docs/reference/configuration.md). `../../domain/rule.ts` checks single values, as for the admin
  * API.
  */
+
 import { isAbsent, show } from "../../checked.js";
 import { parsePeriod } from "../../domain/limit-key.js";
 import {
@@ -11,6 +12,7 @@ import {
   parseLimitedModels,
   subjectWithModels,
 } from "../../domain/limited-models.js";
+import type { Exhaustible } from "../../domain/on-exhausted.js";
 import {
   capFieldNames,
   type Measure,
@@ -29,7 +31,7 @@ import { amountOf, numberOf, weightsOf } from "../kinds/number-kinds.js";
 import type { Mapping } from "../read-mapping.js";
 import { checkedValue, type LimitForm, readPairs } from "./limit-form.js";
 
-export interface RuleLimit extends MeasureCaps {
+export interface RuleLimit extends MeasureCaps, Exhaustible {
   readonly periodSeconds: number;
   readonly models?: LimitedModels | undefined;
   readonly when?: RuleHours | undefined;
@@ -54,6 +56,7 @@ export const ruleForm: LimitForm<Scope, RuleLimit> = {
     max_tool_calls: numberOf,
     token_weights: weightsOf,
     host_only: (raw) => boolean.parse(raw),
+    on_exhausted: null,
   },
   parse: parseLimit,
   variables: [
@@ -72,7 +75,7 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): RuleLimit 
   // First each cap separately, with a period that allows both, so that a wrong cap doesn't hide the
   // other.
   for (const cap of capFieldNames) {
-    if (cap !== "token_weights" && !isAbsent(fields[cap]))
+    if (cap !== "token_weights" && cap !== "on_exhausted" && !isAbsent(fields[cap]))
       checkedValue(
         parseCaps({ [cap]: fields[cap], models: fields["models"] }, 60, `${at}.`),
         problems,

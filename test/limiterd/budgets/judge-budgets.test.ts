@@ -111,7 +111,7 @@ t.test(
         hasNoRoom: () => false,
         boundsOf: (of: unknown) => accounts.find(({ budget }) => budget === of),
       } as unknown as BudgetMatching;
-      t.equal(judgeBudgets(book, "/", [], noon)?.subject, subject);
+      t.equal(judgeBudgets(book, { userPath: "/", labels: [] }, noon)?.subject, subject);
     }
   },
 );

@@ -45,6 +45,16 @@ t.test("a budget comes back as it went in, unless its amount is beyond the bound
     t.equal(budgetFromStored(value.with(-1, wrong)), null, String(wrong));
 });
 
+t.test("what an exhausted budget does is kept", async (t) => {
+  for (const onExhausted of ["warn", { use: "cheap" }] as const) {
+    const exhaustible = { ...fields, definition: { ...fields.definition, onExhausted } };
+    const value = budgetChange({ id: budget.id, ...exhaustible }).value!;
+    t.strictSame(budgetFromStored(value), exhaustible);
+    for (const wrong of ["stop", 5, true, [], {}, { use: " " }, { use: "a", then: "b" }])
+      t.equal(budgetFromStored(value.with(-1, wrong)), null, JSON.stringify(wrong));
+  }
+});
+
 t.test("nothing is taken for a budget but what was written as such", async (t) => {
   const { text, flag, count } = never;
   const moment = [...count, Number.MAX_SAFE_INTEGER];

@@ -91,6 +91,22 @@ t.test("a rule of each host is kept as one, and others as earlier releases wrote
   t.end();
 });
 
+t.test("what an exhausted rule does is kept", (t) => {
+  const plain = { ...rule("user_path", "/team", 60, { requests: 1 }), hostOnly: false };
+  for (const onExhausted of ["warn", { use: "cheap" }] as const)
+    for (const definition of [
+      { ...plain, onExhausted },
+      { ...plain, hostOnly: true, models: "o3", onExhausted },
+    ]) {
+      const value = ruleChange({ id: ruleId(definition), ...stored(definition) }).value!;
+      t.same(ruleFromStored(value), stored(definition));
+      for (const wrong of ["stop", "", 5, true, [], {}, { use: "" }, { use: "a", then: "b" }])
+        t.equal(ruleFromStored(value.with(-1, wrong)), null, JSON.stringify(wrong));
+    }
+  t.not(configuredText([plain]), configuredText([{ ...plain, onExhausted: "warn" }]));
+  t.end();
+});
+
 t.test("the models that a rule is for are kept, in the one form that they have", (t) => {
   const definition = { ...rule("user_path", "/team", 60, { requests: 1 }), models: "gpt-4o o3" };
   const id = "user_path\n/team\n60\ngpt-4o o3";

@@ -165,6 +165,8 @@ export const toDaemon: {
     submission: fc.boolean(),
     read: count,
     modelNames: fc.option(fc.array(name, { maxLength: 5 }), { nil: undefined }),
+    uses: fc.option(fc.array(name, { maxLength: 4 }), { nil: undefined }),
+    fixed: fc.option(fc.constant(true as const), { nil: undefined }),
   }),
   authorize: fc.record({ kind: fc.constant("authorize"), id: count, credential }),
   reroute: fc.record({
@@ -173,6 +175,7 @@ export const toDaemon: {
     lease: count.map((n) => Math.max(1, n)),
     targets: fc.array(carrying, { minLength: 1, maxLength: 5 }),
     read: count,
+    uses: fc.option(fc.array(name, { maxLength: 4 }), { nil: undefined }),
   }),
   settle: fc
     .tuple(
@@ -252,6 +255,7 @@ export const fromDaemon: {
     lsn: count,
     headers: fc.option(fc.record({ requests: triple, tokens: triple })),
     key,
+    exhausted: fc.option(name, { nil: undefined }),
   }),
   refused: fc.record({
     kind: fc.constant("refused"),
@@ -265,6 +269,7 @@ export const fromDaemon: {
     key,
     models: fc.option(fc.constant("gpt-4o o3"), { nil: undefined }),
     when: fc.option(fc.constant("mon 00:00-24:00 UTC"), { nil: undefined }),
+    use: fc.option(name, { nil: undefined }),
   }),
   denied: fc.record({
     kind: fc.constant("denied"),
@@ -297,6 +302,7 @@ export const fromDaemon: {
     key,
     models: fc.option(fc.constant("gpt-4o o3"), { nil: undefined }),
     rolling: fc.option(fc.constant(true as const), { nil: undefined }),
+    use: fc.option(name, { nil: undefined }),
   }),
   settled: fc.record({ kind: fc.constant("settled"), seq: count }),
   answer: fc.record({ kind: fc.constant("answer"), id: count, body: json }),

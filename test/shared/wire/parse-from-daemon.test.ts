@@ -259,7 +259,17 @@ t.test(
     t.same(parseFromDaemon(["event", "clock_stepped", { ms: 5 }]), { kind: "unknown event" });
     for (const frame of [
       ["welcome", 1, "0.1.0", 0, true, 0, 0, false, 0, true],
-      ["admitted", 3, 0, 7, 8, [1, 0, 5, 0, 0, 0], ["/team", "key_7"], true],
+      [
+        "admitted",
+        3,
+        0,
+        7,
+        8,
+        [1, 0, 5, 0, 0, 0],
+        ["/team", "key_7"],
+        true,
+        "the day request limit of /team",
+      ],
       [
         "refused",
         1,
@@ -272,8 +282,9 @@ t.test(
         [],
         "gpt-4o o3",
         "mon 00:00-24:00 UTC",
+        "cheap",
       ],
-      ["exceeded", 1, "user_path", "/team", 3600, 2, 1, 61, [], [], "gpt-4o o3", true],
+      ["exceeded", 1, "user_path", "/team", 3600, 2, 1, 61, [], [], "gpt-4o o3", true, "cheap"],
       ["denied", 1, []],
       ["authorized", 1, "/team", "key_7", ["gpt-4o"]],
       ["settled", 1],

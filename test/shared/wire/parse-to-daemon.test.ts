@@ -177,6 +177,14 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
     Array(modelNamesMax + 1).fill("a"),
   ])
     t.equal(parseToDaemon([...good.admit, names]), null, JSON.stringify(names));
+  const switched = [...good.admit, null, ["cheap", "cheaper"], true];
+  t.match(parseToDaemon(switched), exactly({ uses: ["cheap", "cheaper"], fixed: true }));
+  for (const uses of ["cheap", {}, [7], ["x".repeat(subjectBytesMax + 1)], Array(5).fill("a")]) {
+    t.equal(parseToDaemon(switched.with(8, uses)), null, JSON.stringify(uses));
+    t.equal(parseToDaemon([...good.reroute, uses]), null, `reroute: ${JSON.stringify(uses)}`);
+  }
+  for (const fixed of [false, 1, "true", []])
+    t.equal(parseToDaemon(switched.with(9, fixed)), null, JSON.stringify(fixed));
   for (const [priced, targets] of [
     [["p", "m", true], [{ provider: "p", model: "m", unpriced: true }]],
     [["p", "m", false], [{ provider: "p", model: "m" }]],
@@ -279,8 +287,8 @@ t.test("a part of a request has a target, or a record, as its kind says", async 
 
 /** Whether a value holds all of `known`, and nothing else but fields behind those of an array. */
 function startsWith(value: unknown, known: unknown): boolean {
-  // What a frame says as -0 may be read as 0.
-  if (!Array.isArray(known)) return value === known || Object.is(value, known);
+  // What a frame says as -0 may be read as 0; undefined is null in msgpack.
+  if (!Array.isArray(known)) return (value ?? null) === (known ?? null) || Object.is(value, known);
   return Array.isArray(value) && known.every((item, i) => startsWith(value[i], item));
 }
 

@@ -2,6 +2,7 @@
 
 import type { RaiseItem } from "../../../../../shared/api/raise-item.js";
 import { calendarWords } from "../../../../../shared/domain/budget-calendar.js";
+import { exhaustedWords, type OnExhausted } from "../../../../../shared/domain/on-exhausted.js";
 import { declaredPlace } from "../../../../../shared/domain/rule.js";
 import { textOfWhen, type WhenField } from "../../../../../shared/domain/rule-hours.js";
 import { formatDuration, formatMoment } from "../../logic/numbers.js";
@@ -19,6 +20,7 @@ interface LimitItem {
   readonly when?: WhenField;
   readonly host_only?: boolean;
   readonly unpriced?: string;
+  readonly on_exhausted?: OnExhausted;
   readonly time_zone?: string;
   readonly anchor_day?: number;
   readonly rollover?: number;
@@ -35,6 +37,7 @@ interface LimitItem {
  * cards, get the whole path.
  */
 export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitItem>) {
+  const exhausted = exhaustedWords(item.on_exhausted);
   const children = isTemplate(item) && <span class="soft">/*</span>;
   return (
     <span class="subject">
@@ -70,6 +73,7 @@ export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitI
       {item.unpriced !== undefined && (
         <span class="badge">{limitsTexts.unpriced(item.unpriced)}</span>
       )}
+      {exhausted !== null && <span class="badge">{exhausted}</span>}
       {calendarWords({ ...item }).map((words) => (
         <span class="badge" key={words}>
           {words}
