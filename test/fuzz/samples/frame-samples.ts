@@ -136,6 +136,10 @@ export const toDaemonSamples: readonly ToDaemon[] = [
   { ...plainAdmit, id: 5, submission: true, targets: [{ provider: "openai", model: "" }] },
   { kind: "authorize", id: 6, credential: "none" },
   { read: 0, kind: "reroute", id: 7, lease: 2, targets: [{ provider: "local", model: "llama-3" }] },
+  {
+    ...{ read: 0, kind: "reroute", id: 9, lease: 2 },
+    targets: [{ ...target, tools: ["web_search", "mcp:github/*"] }],
+  },
   settle,
   { ...settle, seq: 2, record: executed() },
   { ...settle, seq: 3, lease: 0, lsn: 0, record: executed({ model: "m2", keyId: "key_1" }) },
