@@ -124,6 +124,52 @@ t.test("values that contradict each other are refused with the reason", { skip }
   t.end();
 });
 
+const noGo = spawnSync("go", ["version"]).status === 0 ? false : "Go isn't installed";
+
+t.test("Kubernetes' own code adds the sidecar to a pod", { skip: skip || noGo }, (t) => {
+  const program = join(folder, "policy");
+  // With the versions and hashes of go.mod and go.sum.
+  run("go", ["build", "-mod=readonly", "-buildvcs=false", "-o", program, "."], {
+    cwd: join(repository, "test/artefacts/policy"),
+  });
+  const policy = rendered(cases.sidecar)
+    .text.split(/^---$/m)
+    .find((document) => /^kind: MutatingAdmissionPolicy$/m.test(document))!;
+  for (const [before, own] of [
+    [[], []],
+    [[{ name: "migrate", image: "app" }], [{ name: "own", emptyDir: {} }]],
+  ] as const) {
+    const pod = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "app", namespace: "apps", labels: { "sluice.dev/inject": "true" } },
+      spec: {
+        ...(before.length === 0 ? {} : { initContainers: before }),
+        containers: [{ name: "app", image: "app" }],
+        ...(own.length === 0 ? {} : { volumes: own }),
+      },
+    };
+    const input = `${policy}\n---\n${JSON.stringify(pod)}\n`;
+    const { stdout, stderr } = spawnSync(program, { input, encoding: "utf8" });
+    t.equal(stderr, "");
+    const { spec } = parse(stdout) as { readonly spec: Pod };
+    const [sluice, ...others] = spec.initContainers as readonly Readonly<Record<string, unknown>>[];
+    t.match(sluice, { name: "sluice", restartPolicy: "Always", image: /^sluice:/ });
+    t.same(
+      others.map(({ name }) => name),
+      before.map(({ name }) => name),
+      "before the pod's own",
+    );
+    const mounted = (sluice!["volumeMounts"] as readonly { readonly name: string }[]).map(
+      ({ name }) => name,
+    );
+    const volumes = (spec.volumes as readonly { readonly name: string }[]).map(({ name }) => name);
+    t.same([...own.map(({ name }) => name), ...mounted].sort(), [...volumes].sort());
+    t.match(spec.containers, [{ name: "app" }]);
+  }
+  t.end();
+});
+
 interface Pod {
   readonly containers: readonly Readonly<Record<string, unknown>>[];
   readonly volumes: readonly unknown[];
