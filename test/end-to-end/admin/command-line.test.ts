@@ -61,7 +61,7 @@ interface Shown {
  * or a budget of the configuration, or ends with the code for differences or findings.
  */
 const leftOut =
-  /^sluice (?:up|init|config check|top|tail|backup|restore|verify-store|reload|prices update|usage follow|reconcile|doctor|budgets revert)\b|--(?:url|watch|exit-code)/;
+  /^sluice (?:up|init|config check|top|tail|backup|restore|verify-store|reload|prices update|usage follow|reconcile|doctor|budgets revert|import)\b|--(?:url|watch|exit-code|value-file)/;
 
 function commandsOn(text: string): readonly Shown[] {
   const lines = text.split("\n");
@@ -237,6 +237,7 @@ const withJson: Readonly<Record<string, readonly string[]>> = {
   "jwts allow": ["--jti", "j", "--issuer", "https://i.example"],
   "budgets list": ["--children"],
   "budgets set": ["/json", "--daily", "5"],
+  "budgets forecast": [],
   "budgets raise": ["/json", "--period", "daily", "--amount", "9", "--for", "1h", "--reason", "r"],
   "budgets reset": ["/json", "--period", "daily"],
   "budgets revert": ["/json", "--period", "daily"],
