@@ -159,7 +159,7 @@ export async function createGateway({
     sizeOf: createModelSizes(config.providers, priceList),
     noticeUnpriced: createUnpricedNotice(config.providers, log),
     recordedModels,
-    batchReads: new Set(),
+    batchReads: new Map(),
     metrics,
     tracing: await createTracing(config, { counts: metrics.counts, log, name }),
     responseCache:

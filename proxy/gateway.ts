@@ -85,8 +85,8 @@ export interface Gateway {
   /** A request has used a target without a price. */
   readonly noticeUnpriced: (target: Target) => void;
   readonly recordedModels: RecordedModels;
-  /** The batches whose results are being read, by provider and id. */
-  readonly batchReads: Set<string>;
+  /** The running reads of batches and their results, by provider and id. */
+  readonly batchReads: Map<string, Promise<void>>;
   readonly metrics: Metrics;
   /** Null when tracing is off. */
   readonly tracing: Tracing | null;

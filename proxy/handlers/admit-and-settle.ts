@@ -429,8 +429,10 @@ function outcomeOf({ code }: Failure): Outcome {
   return code === "overloaded" || code === "limiter_unavailable" ? code : "refused";
 }
 
-function wait({ code }: Failure): readonly string[] {
+function wait({ code, status }: Failure): readonly string[] {
   if (code === "limiter_unavailable") return ["retry-after", "1"];
+  // A batch whose results Sluice reads.
+  if (status === 409) return ["retry-after", "10"];
   // Enqueued tokens: Sluice asks at most this often whether a batch has ended.
   return code === "rate_limit_exceeded" ? ["retry-after", "60"] : [];
 }

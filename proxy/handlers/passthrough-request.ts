@@ -32,7 +32,12 @@ import type { Exchange } from "../http/exchange.js";
 import { admittedHeaders } from "../http/limit-headers.js";
 import type { PassedHeaders } from "../http/passed-headers.js";
 import { targetHeader } from "../http/respond.js";
-import { endOf, settleEnded, settleTracked } from "../objects/background-responses.js";
+import {
+  endOf,
+  settleBeforeDeletion,
+  settleEnded,
+  settleTracked,
+} from "../objects/background-responses.js";
 import { batchEndIn, batchReadAt, submitsBatch, submittedBatch } from "../objects/batches.js";
 import type { RequestContext } from "../request-context.js";
 import { targetAt } from "../routing/resolve-model.js";
@@ -73,14 +78,18 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   const isSubmission = submitsBatch(exchange.method, route.path);
   if (isSubmission && hasEnqueuedCap(gateway, admitted.admission))
     return refuseAdmitted(context, admitted, notCounted());
+  const response = responseAt(exchange.method, route.path);
+  const batch = batchReadAt(exchange.method, route.path);
+  for (const one of [response, batch]) {
+    if (!one?.isDeleted) continue;
+    const deletion = { provider: target.provider, id: one.id, isOfBatch: one === batch };
+    const early = await settleBeforeDeletion(gateway, deletion);
+    if (early !== null) return refuseAdmitted(context, admitted, early);
+  }
   const startedMonoMs = gateway.monoMs();
   const operation = operationAt(exchange.method, route.path);
   const what = { target, operation, stream: false, resent: 0 };
   const trace = record.trace?.attempt(what, startedMonoMs) ?? null;
-  const response = responseAt(exchange.method, route.path);
-  const batch = batchReadAt(exchange.method, route.path);
-  for (const one of [response, batch])
-    if (one?.isDeleted) await settleTracked(gateway, target.provider, one.id);
   let shown = "";
   const showEnd = (text: string): void => {
     shown = text;

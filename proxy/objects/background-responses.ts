@@ -6,6 +6,7 @@
  */
 import { readableResponseBytesMax } from "../../shared/bounds.js";
 import { isObject, parseJson } from "../../shared/checked.js";
+import { type Failure, plainFailure } from "../../shared/error-code.js";
 import { isNativeToGoogle, type Operation } from "../../shared/operation.js";
 import { interimStatus } from "../../shared/wire/execution.js";
 import {
@@ -21,7 +22,7 @@ import { findUsage } from "../usage/find-usage.js";
 import { readUsage } from "../usage/read-usage.js";
 import type { Usage } from "../usage/usage.js";
 import { usageRecord } from "../usage/usage-record.js";
-import { type BatchParts, lookAtBatch } from "./batches.js";
+import { type BatchParts, lookAtBatch, lookBeforeDeletion } from "./batches.js";
 import { fetchAnswer } from "./fetch-answer.js";
 
 /** The timeout of a poll. */
@@ -113,14 +114,46 @@ async function settle(
   if (record !== null) limiter.settleFinal({ ...record, responseId: id });
 }
 
-/**
- * Looks at a response or a batch if the daemon tracks it: before its deletion, or when a client has
- * read that the batch has ended. Never rejects.
- */
+/** Looks at a batch if the daemon tracks it: a client has read that it has ended. Never rejects. */
 export async function settleTracked(gateway: Looking, provider: string, id: string): Promise<void> {
   const asked = await gateway.limiter.call("responses.pending", { provider, id });
   const [pending] = asked.ok ? readPendingResponses(asked.body) : [];
   if (pending !== undefined) await lookAt(gateway, pending);
+}
+
+interface Deletion {
+  readonly provider: string;
+  readonly id: string;
+  /** Whether the path is that of a batch. */
+  readonly isOfBatch: boolean;
+}
+
+/**
+ * Settles a tracked response or batch before its deletion. Why a batch can't be deleted yet: its
+ * usage would be lost; null if it can. Never rejects.
+ */
+export async function settleBeforeDeletion(
+  gateway: Looking,
+  { provider, id, isOfBatch }: Deletion,
+): Promise<Failure | null> {
+  const asked = await gateway.limiter.call("responses.pending", { provider, id });
+  if (!asked.ok)
+    return isOfBatch && asked.failure.code === "limiter_unavailable" ? asked.failure : null;
+  const [pending] = readPendingResponses(asked.body);
+  if (pending === undefined) return null;
+  if (!pending.isBatch) {
+    await lookAt(gateway, pending);
+    return null;
+  }
+  await lookBeforeDeletion(gateway, pending);
+  const again = await gateway.limiter.call("responses.pending", { provider, id });
+  return again.ok && readPendingResponses(again.body).length === 0
+    ? null
+    : plainFailure(
+        409,
+        "invalid_request_error",
+        `the usage of batch ${id} isn't recorded yet: retry, or cancel the batch first if it runs`,
+      );
 }
 
 async function lookAt(gateway: Looking, pending: PendingResponseName): Promise<void> {

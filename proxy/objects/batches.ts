@@ -127,12 +127,32 @@ export async function lookAtBatch(
   pending: PendingResponseName,
 ): Promise<void> {
   const provider = gateway.providers.get(pending.provider);
-  const name = `${pending.provider} ${pending.id}`;
+  const name = nameOf(pending);
   const { batchReads } = gateway;
   // A provider without an entry may come back into the configuration.
   if (provider === undefined || batchReads.has(name) || batchReads.size >= batchReadsMax) return;
-  batchReads.add(name);
-  await settleEnded(gateway, provider, pending).finally(() => batchReads.delete(name));
+  const read = settleEnded(gateway, provider, pending).finally(() => batchReads.delete(name));
+  batchReads.set(name, read);
+  await read;
+}
+
+function nameOf({ provider, id }: Pick<PendingResponseName, "provider" | "id">): string {
+  return `${provider} ${id}`;
+}
+
+/** Waits for the running look at a batch, or for one of its own, but not for long. */
+export function lookBeforeDeletion(
+  gateway: BatchParts,
+  pending: PendingResponseName,
+): Promise<void> {
+  const read = gateway.batchReads.get(nameOf(pending)) ?? lookAtBatch(gateway, pending);
+  return new Promise((resolve) => {
+    const cancel = gateway.setTimer(lookMs, resolve);
+    void read.finally(() => {
+      cancel();
+      resolve();
+    });
+  });
 }
 
 async function settleEnded(
@@ -151,22 +171,40 @@ async function settleEnded(
     },
   });
   cancel();
-  if (answer.kind === "failed") return;
+  const sums = new BatchSums({ provider: name, providerType: config.type, model }, gateway.prices);
+  if (answer.kind === "failed") {
+    if (!answer.isTooLarge) return;
+    gateway.log.warn(
+      { provider: name, batch: id },
+      "a batch has more than 32 MiB of results in its answer, which Sluice doesn't read: it is recorded without a price",
+    );
+    sums.add({});
+    return settle(gateway, { provider: name, id, sums });
+  }
   if (answer.status === 404)
     return void (await gateway.limiter.call("responses.forget", { provider: name, id }));
   const end = answer.status < 300 ? batchEndIn(parseJson(answer.body.toString("utf8"))) : null;
   if (end === null) return;
-  const sums = new BatchSums({ provider: name, providerType: config.type, model }, gateway.prices);
   for (const line of end.inline) sums.addLine(line);
   const place = resultsPlace(config, id, end);
   const read = place === null ? "none" : await readResults(gateway, provider, place, sums);
   if (read === "failed") return;
   if (read === "gone" && isObject(end.sum["usage"])) sums.add(end.sum);
+  await settle(gateway, { provider: name, id, sums });
+}
+
+interface Settling {
+  readonly provider: string;
+  readonly id: string;
+  readonly sums: BatchSums;
+}
+
+async function settle(gateway: BatchParts, { provider, id, sums }: Settling): Promise<void> {
   const records = sums.records().map((record) => recordKind.write!(record));
-  const settled = await gateway.limiter.call("batches.settle", { provider: name, id, records });
+  const settled = await gateway.limiter.call("batches.settle", { provider, id, records });
   if (!settled.ok)
     gateway.log.warn(
-      { provider: name, batch: id, reason: settled.failure.message },
+      { provider, batch: id, reason: settled.failure.message },
       "the usage of a batch isn't recorded yet: Sluice reads its results again",
     );
 }

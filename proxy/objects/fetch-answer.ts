@@ -4,7 +4,12 @@ import type { Upstream, UpstreamCall } from "../upstream/upstream.js";
 
 type FetchedAnswer =
   | { readonly kind: "answered"; readonly status: number; readonly body: Buffer }
-  | { readonly kind: "failed"; readonly failure: UpstreamFailure };
+  | {
+      readonly kind: "failed";
+      readonly failure: UpstreamFailure;
+      /** Whether it succeeded, but is larger than `bytesMax`. */
+      readonly isTooLarge: boolean;
+    };
 
 interface Fetch {
   readonly path: string;
@@ -26,9 +31,9 @@ export function fetchAnswer(
     let bytes = 0;
     let status = 0;
     let call: UpstreamCall | null = null;
-    const fail = (reason: string): void => {
+    const fail = (reason: string, isTooLarge = false): void => {
       call?.abort();
-      resolve({ kind: "failed", failure: { kind: "broken", reason } });
+      resolve({ kind: "failed", failure: { kind: "broken", reason }, isTooLarge });
     };
     call = upstream.send(
       { method: "GET", path, isNative, headers, body: null, isRepeatable: true },
@@ -39,14 +44,14 @@ export function fetchAnswer(
         onData(piece) {
           bytes += piece.length;
           pieces.push(piece);
-          if (bytes > bytesMax) fail(`its answer is larger than ${bytesMax} bytes`);
+          if (bytes > bytesMax) fail(`its answer is larger than ${bytesMax} bytes`, status < 300);
         },
         onEnd() {
           const body = Buffer.concat(pieces);
           const clean = status < 300 ? body : withoutKeys(upstream, body);
           resolve({ kind: "answered", status, body: clean });
         },
-        onFailure: (failure) => resolve({ kind: "failed", failure }),
+        onFailure: (failure) => resolve({ kind: "failed", failure, isTooLarge: false }),
         onBug: (error) => fail(String(error)),
       },
     );

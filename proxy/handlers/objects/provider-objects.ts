@@ -10,7 +10,10 @@
 
 import { assert } from "../../../shared/assert.js";
 import type { Target } from "../../../shared/domain/target-name.js";
+import type { Failure } from "../../../shared/error-code.js";
 import type { Provider } from "../../gateway.js";
+import { settleBeforeDeletion } from "../../objects/background-responses.js";
+import { batchReadAt } from "../../objects/batches.js";
 import { foreignObject } from "../../objects/object-access.js";
 import type { RequestContext } from "../../request-context.js";
 import type { Forwarded } from "../../upstream/forwarded.js";
@@ -40,6 +43,8 @@ export async function providerObjectRequest(
   if (!read.ok) return refuseUnadmitted(context, read.failure);
   const foreign = await foreignObject(gateway, caller, read.named);
   if (foreign !== null) return refuseUnadmitted(context, foreign);
+  const early = exchange.method === "DELETE" ? await earlyDeletion(context, operation, able) : null;
+  if (early !== null) return refuseUnadmitted(context, early);
   // A streamed upload can't be sent to a second provider.
   const isRepeatable = read.body === null || Buffer.isBuffer(read.body);
   const providers =
@@ -70,6 +75,28 @@ export async function providerObjectRequest(
   record.note = result.note;
   record.bug = result.bug;
   result.finish();
+}
+
+/** Why the object can't be deleted yet; null if it can. */
+async function earlyDeletion(
+  { gateway, exchange }: RequestContext,
+  operation: StoredOperation,
+  { providers }: { readonly providers: readonly Provider[] },
+): Promise<Failure | null> {
+  const isOfBatch = operation === "batches" || operation === "message_batches";
+  const isOfResponse = operation === "responses" || operation === "interactions";
+  const id = isOfBatch
+    ? batchReadAt(exchange.method, exchange.path)?.id
+    : isOfResponse
+      ? idInPath(exchange.path, operation)
+      : null;
+  if (id === null || id === undefined) return null;
+  for (const { config } of providers) {
+    const deletion = { provider: config.name, id, isOfBatch };
+    const failure = await settleBeforeDeletion(gateway, deletion);
+    if (failure !== null) return failure;
+  }
+  return null;
 }
 
 /** Stored objects belong to no model. */

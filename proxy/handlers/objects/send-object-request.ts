@@ -127,8 +127,6 @@ export async function sendObjectRequest(
   const at = { provider: provider.config.name, id: id ?? "" };
   const isOfBatches = operation === "batches" || operation === "message_batches";
   const read = isOfBatches ? batchReadAt(exchange.method, exchange.path) : null;
-  const deleted = exchange.method === "DELETE" ? (id ?? read?.id ?? null) : null;
-  if (deleted !== null) await settleTracked(gateway, at.provider, deleted);
   const isMaking = userPath !== null && remembersOwners(gateway) && mayMake(operation, exchange);
   let shown: unknown;
   const show = (answer: unknown): void => {

@@ -18,6 +18,8 @@ const batches = new Map<string, Json>();
 const files = new Map<string, string>();
 /** Files whose download breaks off, and how often. */
 const cuts = new Map<string, number>();
+/** Files whose download waits. */
+const holds = new Map<string, Promise<void>>();
 const calls: string[] = [];
 let made = 0;
 
@@ -46,6 +48,8 @@ function answer(
     if (text === undefined) return send(404, { error: { message: "no such file" } });
     response.writeHead(200, { "content-type": "application/octet-stream" });
     const left = cuts.get(file) ?? 0;
+    const held = holds.get(file);
+    if (held !== undefined) return void held.then(() => response.end(text));
     if (left === 0) return response.end(text);
     cuts.set(file, left - 1);
     response.write(text.slice(0, text.length / 2));
@@ -167,6 +171,15 @@ function end(id: string, results: string | null, status = "completed", more: Jso
 const get = async (path: string, headers: Record<string, string>, url = proxy.ready) => {
   const response = await fetch(`${url}${path}`, { headers });
   return { status: response.status, text: await response.text() };
+};
+
+const remove = async (path: string, headers: Record<string, string>, url = proxy.ready) => {
+  const response = await fetch(`${url}${path}`, { method: "DELETE", headers });
+  return {
+    status: response.status,
+    wait: response.headers.get("retry-after"),
+    text: await response.text(),
+  };
 };
 
 interface Usage {
@@ -387,6 +400,99 @@ t.test("once, whatever is killed in between", async (t) => {
     byMaster,
   );
   t.match(body["records"], exactly([{ total_tokens: 42 }, { total_tokens: 0 }]));
+});
+
+const removed = (id: string): boolean =>
+  calls.some((call) => call.startsWith("DELETE") && call.endsWith(`/${id}`));
+
+async function submitMessages(key: Key, total: number): Promise<string> {
+  const response = await fetch(`${proxy.ready}/v1/messages/batches`, {
+    method: "POST",
+    headers: { ...key.headers, "anthropic-version": "2023-06-01" },
+    body: JSON.stringify({ requests: [{ custom_id: "1", params: { model: "claude-b" } }] }),
+  });
+  const { id } = (await response.json()) as { id: string };
+  const message = {
+    type: "message",
+    model: "claude-b",
+    usage: { input_tokens: total - 1, output_tokens: 1 },
+  };
+  files.set(id, `${JSON.stringify({ custom_id: "1", result: { type: "succeeded", message } })}\n`);
+  batches.set(id, { id, type: "message_batch", processing_status: "ended" });
+  return id;
+}
+
+t.test("a batch is deleted only when its usage is recorded", async (t) => {
+  const fay = await issue("/fay");
+  const ids: string[] = [];
+  for (let i = 0; i < 5; i++) ids.push(await submitMessages(fay, 10));
+  const [first = "", , , , last = ""] = ids;
+  const release: (() => void)[] = [];
+  for (const id of ids.slice(0, 4))
+    holds.set(id, new Promise((resolve) => release.push(() => resolve())));
+  for (const id of ids.slice(0, 4)) {
+    await get(`/v1/messages/batches/${id}`, fay.headers);
+    await until(
+      () => Promise.resolve(calls),
+      (all) => all.includes(`GET /v1/messages/batches/${id}/results`),
+    );
+  }
+  // As many as Sluice reads at a time.
+  const full = await remove(`/v1/messages/batches/${last}`, fay.headers);
+  t.match(full, { status: 409, wait: "10", text: /isn't recorded yet/ });
+  t.equal((await remove(`/v1/messages/batches/${last}`, byMaster)).status, 409);
+  t.equal(removed(last), false);
+  const removing = remove(`/v1/messages/batches/${first}`, fay.headers);
+  await get(`/v1/messages/batches/${first}`, fay.headers);
+  t.equal(removed(first), false, "it waits for the results");
+  for (const free of release) free();
+  t.equal((await removing).status, 200);
+  t.equal(removed(first), true);
+  await until(
+    () => remove(`/v1/messages/batches/${last}`, fay.headers),
+    ({ status }) => status === 200,
+  );
+  await settled("/fay", 50);
+});
+
+t.test("by passthrough, too; and results that are too large are unpriced", async (t) => {
+  const gil = await issue("/gil");
+  const response = await fetch(
+    `${proxy.ready}/p/gemini/v1beta/models/gemini-b:batchGenerateContent`,
+    { method: "POST", headers: gil.headers, body: JSON.stringify({ batch: {} }) },
+  );
+  const { name } = (await response.json()) as { name: string };
+  const id = name.slice("batches/".length);
+  const path = `/p/gemini/v1beta/batches/${id}`;
+  // The submission is settled behind its answer.
+  await until(
+    () => usageOf("/gil"),
+    ({ usage }) => usage?.["total_requests"] === 1,
+  );
+  t.match(await remove(path, gil.headers), { status: 409, wait: "10" }, "it runs");
+  t.equal(removed(id), false);
+  const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: 1 };
+  const text = "x".repeat(33 * 1024 * 1024);
+  const answers = [{ response: { usageMetadata, text } }];
+  batches.set(id, {
+    name,
+    metadata: { state: "BATCH_STATE_SUCCEEDED" },
+    done: true,
+    response: { inlinedResponses: { inlinedResponses: answers } },
+  });
+  t.equal((await remove(path, gil.headers)).status, 200);
+  t.equal(removed(id), true);
+  const { body } = await admin(
+    proxy.ready,
+    "GET /usage/records?user_path=/gil",
+    undefined,
+    byMaster,
+  );
+  t.match(
+    (body["records"] as Json[]).find(({ status }) => status === 102),
+    { key_id: gil.id, model: "gemini-b", total_tokens: 0, total_cost: null },
+  );
+  await proxy.printed(/more than 32 MiB of results/);
 });
 
 t.test("what no client reads is looked up", async (t) => {

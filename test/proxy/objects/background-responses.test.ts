@@ -1,5 +1,12 @@
 import t from "tap";
-import { endOf } from "../../../proxy/objects/background-responses.js";
+import type { Gateway } from "../../../proxy/gateway.js";
+import { endOf, settleBeforeDeletion } from "../../../proxy/objects/background-responses.js";
+import { type ErrorCode, failure } from "../../../shared/error-code.js";
+
+const without = (code: ErrorCode): Gateway =>
+  ({
+    limiter: { call: () => Promise.resolve({ ok: false, failure: failure(code, "away") }) },
+  }) as unknown as Gateway;
 
 t.test("the end of a response has its usage, with the calls of tools", (t) => {
   const usage = { input_tokens: 9, output_tokens: 3, total_tokens: 12 };
@@ -16,4 +23,12 @@ t.test("the end of a response has its usage, with the calls of tools", (t) => {
   t.same(endOf({ status: "failed", output: [] }), { kind: "unknown" });
   t.equal(endOf({ status: "in_progress", usage, output }), null);
   t.end();
+});
+
+t.test("while the daemon is away, responses can be deleted, and batches can't", async (t) => {
+  const deletion = { provider: "a", id: "b", isOfBatch: true };
+  const away = without("limiter_unavailable");
+  t.match(await settleBeforeDeletion(away, deletion), { status: 503 });
+  t.equal(await settleBeforeDeletion(away, { ...deletion, isOfBatch: false }), null);
+  t.equal(await settleBeforeDeletion(without("feature_unavailable"), deletion), null, "no daemon");
 });
