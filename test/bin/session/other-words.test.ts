@@ -6,7 +6,6 @@ t.test("an unknown word is answered with the likely one", async (t) => {
     ["limits set /a --rmp 5", "--rpm"],
     ["lmits", "limits"],
     ["apply limits.yaml", "limits apply"],
-    ["import limits.yaml", "limits import"],
     ["rotate key_1", "keys rotate"],
     ["config init", "sluice init"],
     ["config check sluice.yaml", "--config sluice.yaml"],
