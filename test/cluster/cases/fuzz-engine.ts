@@ -458,5 +458,7 @@ t.test("damaged data in the engine, and a daemon", { skip, timeout: 600_000 }, a
     90_000,
   );
   await host.restartDaemon();
+  // Until the proxy has the new daemon, a managed key gets 503.
+  await untilSo(async () => (await host.statusWith(value)) !== 503, "the proxy is linked again");
   t.equal(await host.statusWith(value), 200, "after a start too");
 });
