@@ -40,7 +40,8 @@ export function listPath(path: string, ...asked: Parameters<typeof listQuery>): 
 
 /** The identity of a rule or budget. */
 interface Named {
-  readonly scope: string;
+  /** Absent in a list of one scope. */
+  readonly scope?: string;
   readonly subject: string;
   readonly template?: string;
   readonly period_seconds: number;
@@ -55,10 +56,11 @@ export function itemsAfter<Item extends Named>(
   received: readonly Item[],
 ): readonly Item[] {
   if (isWhole) return received;
-  const changed = new Map(received.map((item) => [nameOf(item), item]));
-  return before.map((item) => changed.get(nameOf(item)) ?? item);
+  const changed = new Map(received.map((item) => [itemKey(item), item]));
+  return before.map((item) => changed.get(itemKey(item)) ?? item);
 }
 
-function nameOf({ scope, subject, template, period_seconds, models, when }: Named): string {
+/** The identity of a rule, a budget or a template's child: unique in a list, as a text. */
+export function itemKey({ scope, subject, template, period_seconds, models, when }: Named): string {
   return JSON.stringify([scope, subject, template, period_seconds, models, when]);
 }

@@ -2,16 +2,12 @@
 import type { BudgetItem } from "../../../../../shared/api/budget-item.js";
 import { amountOf } from "../../logic/budget-amount.js";
 import { elapsedOf } from "../../logic/elapsed.js";
+import { itemKey } from "../../logic/list-page.js";
 import { formatDuration, formatMoney } from "../../logic/numbers.js";
 import { type TreeRow, treeRows } from "../../logic/subject-tree.js";
 import { isTemplate } from "../../logic/used-share.js";
 import { Countdown } from "../../parts/age.js";
-import {
-  LimitActions,
-  LimitSubject,
-  limitRowKey,
-  periodText,
-} from "../../parts/limits/limit-row.js";
+import { LimitActions, LimitSubject, periodText } from "../../parts/limits/limit-row.js";
 import { Meter } from "../../parts/meter.js";
 import { type Column, Table } from "../../parts/table.js";
 import { budgetsTexts as texts } from "../../texts/budgets-texts.js";
@@ -82,7 +78,7 @@ export function BudgetTable({ scope, budgets, serverTime, heardMs, onOpen }: Bud
       caption={texts.caption(texts.tabs[scope])}
       columns={columns}
       rows={rows}
-      keyOf={({ item }) => limitRowKey(item)}
+      keyOf={({ item }) => itemKey(item)}
       rowClass={(row) => (rows[rows.indexOf(row) + 1]?.isContinued === true ? "joined" : "")}
     />
   );

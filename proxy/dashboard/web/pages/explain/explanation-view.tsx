@@ -8,6 +8,7 @@ import type {
   Explanation,
 } from "../../../../../shared/api/explanation.js";
 import type { RefusalItem } from "../../../../../shared/api/refusal-item.js";
+import { itemKey } from "../../logic/list-page.js";
 import {
   formatCount,
   formatDuration,
@@ -212,16 +213,7 @@ function ExplainedRules({ rules, caption, subject }: ExplainedRulesProps) {
     { key: "tokens", head: ruleTexts.tokens, cell: (rule) => <Use rule={rule} isOfTokens /> },
     { key: "verdict", head: ruleTexts.verdict, cell: (rule) => <RuleVerdict rule={rule} /> },
   ];
-  return (
-    <Table
-      caption={caption}
-      columns={columns}
-      rows={rules}
-      keyOf={({ scope, subject, period_seconds, models }) =>
-        `${scope} ${subject} ${period_seconds} ${models?.join() ?? ""}`
-      }
-    />
-  );
+  return <Table caption={caption} columns={columns} rows={rules} keyOf={itemKey} />;
 }
 
 function Use({ rule, isOfTokens }: { readonly rule: ExplainedRule; readonly isOfTokens: boolean }) {
@@ -297,14 +289,5 @@ const columns: readonly Column<ExplainedBudget>[] = [
 ];
 
 function ExplainedBudgets({ budgets }: { readonly budgets: readonly ExplainedBudget[] }) {
-  return (
-    <Table
-      caption={budgetTexts.caption}
-      columns={columns}
-      rows={budgets}
-      keyOf={({ scope, subject, period_seconds, models }) =>
-        `${scope} ${subject} ${period_seconds} ${models?.join() ?? ""}`
-      }
-    />
-  );
+  return <Table caption={budgetTexts.caption} columns={columns} rows={budgets} keyOf={itemKey} />;
 }

@@ -1,16 +1,12 @@
 /** Rules as rows: user paths as a tree, each cap with a bar. */
 import type { RuleItem } from "../../../../../shared/api/rule-item.js";
+import { itemKey } from "../../logic/list-page.js";
 import { formatCount } from "../../logic/numbers.js";
 import { type TreeRow, treeRows } from "../../logic/subject-tree.js";
 import { isTemplate, usesOverTime } from "../../logic/used-share.js";
 import { Countdown } from "../../parts/age.js";
 import { CapList, CapMeters } from "../../parts/limits/cap-meters.js";
-import {
-  LimitActions,
-  LimitSubject,
-  limitRowKey,
-  periodText,
-} from "../../parts/limits/limit-row.js";
+import { LimitActions, LimitSubject, periodText } from "../../parts/limits/limit-row.js";
 import { Meter } from "../../parts/meter.js";
 import { type Column, Table } from "../../parts/table.js";
 import { limitsTexts as texts } from "../../texts/limits-texts.js";
@@ -69,7 +65,7 @@ export function RuleTable({ scope, rules, serverTime, heardMs, onOpen }: RuleTab
       caption={texts.caption(texts.tabs[scope])}
       columns={columns}
       rows={rows}
-      keyOf={({ item }) => limitRowKey(item)}
+      keyOf={({ item }) => itemKey(item)}
       rowClass={(row) => (rows[rows.indexOf(row) + 1]?.isContinued === true ? "joined" : "")}
     />
   );

@@ -2,6 +2,7 @@
 import { textOfWhen } from "../../../../../shared/domain/rule-hours.js";
 import { hrefOf } from "../../data/router.js";
 import { type ClosestLimit, closestLimits } from "../../logic/closest-limits.js";
+import { itemKey } from "../../logic/list-page.js";
 import { formatMoney } from "../../logic/numbers.js";
 import { formatOf } from "../../logic/used-share.js";
 import { useApp } from "../../parts/app.js";
@@ -51,7 +52,7 @@ export function ClosestList() {
             return (
               <ul class="lines">
                 {closest.map((limit) => (
-                  <ClosestLine key={keyOf(limit)} limit={limit} />
+                  <ClosestLine key={limit.kind + itemKey(limit)} limit={limit} />
                 ))}
               </ul>
             );
@@ -76,10 +77,6 @@ export function ClosestList() {
       </WhenReady>
     </Card>
   );
-}
-
-function keyOf({ kind, scope, subject, template, period_seconds, models, when }: ClosestLimit) {
-  return JSON.stringify([kind, scope, subject, template, period_seconds, models, when]);
 }
 
 function ClosestLine({ limit }: { readonly limit: ClosestLimit }) {

@@ -3,6 +3,7 @@ import type { BudgetStatus } from "../../../../../shared/api/budget-item.js";
 import type { RateLimitStatus, UsageStatus } from "../../../../../shared/api/usage-report.js";
 import { hostsText } from "../../../../../shared/usage/hosts-text.js";
 import { amountOf } from "../../logic/budget-amount.js";
+import { itemKey } from "../../logic/list-page.js";
 import { formatDuration, formatMoney } from "../../logic/numbers.js";
 import { capUses, formatOf } from "../../logic/used-share.js";
 import { useApp } from "../../parts/app.js";
@@ -69,9 +70,7 @@ function Limits({ rules }: { readonly rules: readonly RateLimitStatus[] }) {
       <TableOrEmpty
         caption={texts.limits}
         rows={rules}
-        keyOf={({ subject, period_seconds, models }) =>
-          `${subject} ${period_seconds} ${models?.join() ?? ""}`
-        }
+        keyOf={itemKey}
         columns={limitColumns}
         icon="limits"
         none={texts.noLimits}
@@ -131,9 +130,7 @@ function Budgets({ budgets }: { readonly budgets: readonly BudgetStatus[] }) {
       <TableOrEmpty
         caption={texts.budgets}
         rows={budgets}
-        keyOf={({ scope, subject, period_seconds, models }) =>
-          `${scope} ${subject} ${period_seconds} ${models?.join() ?? ""}`
-        }
+        keyOf={itemKey}
         columns={budgetColumns}
         icon="budgets"
         none={texts.noBudgets}

@@ -107,17 +107,6 @@ export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitI
   );
 }
 
-/** Unique in a list: a child of a template may have its own rule with the same period. */
-export function limitRowKey({
-  subject,
-  template,
-  period_seconds,
-  models,
-  when,
-}: LimitItem & { readonly period_seconds: number }): string {
-  return JSON.stringify([subject, template, period_seconds, models, when]);
-}
-
 /** The word for a period, as it is in sentences too; one without a name in its own units. */
 export function periodText(
   item: { readonly period_label: string; readonly period_seconds: number },
