@@ -140,7 +140,8 @@ export async function settleBeforeDeletion(
   if (!asked.ok)
     return isOfBatch && asked.failure.code === "limiter_unavailable" ? asked.failure : null;
   const [pending] = readPendingResponses(asked.body);
-  if (pending === undefined) return null;
+  // An id may be that of a batch and of a response.
+  if (pending === undefined || pending.isBatch !== isOfBatch) return null;
   if (!pending.isBatch) {
     await lookAt(gateway, pending);
     return null;
