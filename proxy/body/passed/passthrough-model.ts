@@ -80,13 +80,18 @@ function withoutEnd(path: string): string {
  */
 export function modelInPath(path: string): string {
   const plain = plainPath(path);
-  const match =
-    /\/(?:models\/|(?=tunedModels\/))([^:]+):[^/]+$/i.exec(plain) ?? modelOfBedrock.exec(plain);
-  return match === null ? "" : usableModel(match[1]!);
+  const match = /\/(?:models\/|(?=tunedModels\/))([^:]+):[^/]+$/i.exec(plain);
+  const model = match === null ? bedrockModelIn(plain) : match[1]!;
+  return model === "" ? "" : usableModel(model);
 }
 
-const modelOfBedrock =
-  /\/model\/(.+)\/(?:converse|converse-stream|invoke|invoke-with-response-stream)$/;
+/** An id may hold slashes; empty if the path has none. */
+function bedrockModelIn(plain: string): string {
+  const begin = plain.indexOf("/model/");
+  const verb = /\/(?:converse|invoke)(?:-stream|-with-response-stream)?$/.exec(plain);
+  if (begin === -1 || verb === null) return "";
+  return plain.slice(begin + "/model/".length, verb.index);
+}
 
 /** The deployment in Azure's `/deployments/{id}/…`; empty if the path names none. */
 export function deploymentInPath(path: string): string {
