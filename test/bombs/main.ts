@@ -269,7 +269,7 @@ async function costOf(count: number, sending: Sending): Promise<number> {
 
 /** The statuses that a caller may get (docs/reference/http-api.md, "Errors"). */
 function statusesOf(caller: Caller, { kind, path }: Endpoint): readonly number[] {
-  if (path === "/dashboard/session") return [400, 415];
+  if (path === "/dashboard/session") return [400, 413, 415];
   if (caller === "wrong" || caller === "unknown") return [401];
   if (kind === "admin") return caller === "master" ? [400, 413, 415] : [401, 403];
   if (kind === "limited" && (caller === "spent" || caller === "tokens")) return [429];
