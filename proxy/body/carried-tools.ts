@@ -46,9 +46,14 @@ function objects(list: unknown): readonly Fields[] {
   return Array.isArray(list) ? (list as unknown[]).filter(isObject) : [];
 }
 
+const noNames: ReadonlySet<string> = new Set();
+
 function namesOf(tool: Fields): ReadonlySet<string> {
-  const names = new Set<string>();
   const { type } = tool;
+  // A function of the client, of which agents send dozens.
+  const isFunction = type === undefined && tool["input_schema"] !== undefined;
+  if (isFunction || type === "function" || type === "custom") return noNames;
+  const names = new Set<string>();
   if (type === "mcp") addServer(names, tool["server_label"], tool);
   else if (type === "mcp_server") addServer(names, tool["name"], tool);
   else if (typeof type === "string") addKnown(names, type.replace(date, ""));

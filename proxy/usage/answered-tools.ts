@@ -36,6 +36,8 @@ export function toolCallsIn(answer: unknown): ToolCalls | undefined {
       .reduce<ToolCalls | undefined>(addedCalls, undefined);
   if (!isObject(answer)) return undefined;
   const { output, content, candidates } = answer;
+  // As in answers of chat completions.
+  if (output === undefined && content === undefined && candidates === undefined) return undefined;
   const names = [
     ...items(output).map(nameOfItem),
     ...items(content).map(nameOfBlock),
