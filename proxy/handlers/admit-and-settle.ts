@@ -179,7 +179,10 @@ function withUnpriced(
     const target = targets[i]!;
     if (target.model === "" || isOfMcp(target) || prices.priceOf(target) !== null) continue;
     marked ??= [...targets];
-    marked[i] = { ...target, unpriced: true };
+    const { provider, model, tools } = target;
+    // The literal is much faster than a spread.
+    marked[i] =
+      tools === undefined ? { provider, model, unpriced: true } : { ...target, unpriced: true };
   }
   return marked ?? targets;
 }
