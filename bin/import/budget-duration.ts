@@ -1,5 +1,6 @@
 /** LiteLLM's lengths of time, such as 30d, as the period of a budget. Pure. */
 import { periodSecondsMax } from "../../shared/bounds.js";
+import { readDuration } from "../text/duration.js";
 
 interface BudgetPeriod {
   /** The fields of a budget in the configuration and the API. */
@@ -8,13 +9,6 @@ interface BudgetPeriod {
   readonly note: string | null;
 }
 
-const unitSeconds: Readonly<Record<string, number>> = {
-  s: 1,
-  m: 60,
-  h: 3600,
-  d: 86_400,
-  w: 604_800,
-};
 const named = new Map([
   [3600, "hourly"],
   [86_400, "daily"],
@@ -33,9 +27,8 @@ export function budgetPeriod(given: unknown): BudgetPeriod {
       period: { period: "monthly" },
       note: text === "30d" ? "30 days become a calendar month" : null,
     };
-  const [, digits = "", unit = ""] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
-  const seconds = Number(digits) * (unitSeconds[unit] ?? 0);
-  if (seconds < 1 || seconds > periodSecondsMax)
+  const seconds = readDuration(text);
+  if (seconds === null)
     return { period: { period: "monthly" }, note: `${text} isn't known: monthly in its place` };
   const name = named.get(seconds);
   return {

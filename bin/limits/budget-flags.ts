@@ -3,7 +3,6 @@
 import { boolean } from "../../shared/config/kinds/choice-kinds.js";
 import { amountOf, numberOf } from "../../shared/config/kinds/number-kinds.js";
 import { type BudgetScope, budgetGrammar, parseBudgetWrite } from "../../shared/domain/budget.js";
-import { onExhaustedOfText } from "../../shared/domain/on-exhausted.js";
 import {
   type AnchorField,
   anchorFields,
@@ -12,7 +11,7 @@ import {
 } from "../../shared/domain/reset-anchors.js";
 import { parseTimeZone } from "../../shared/domain/time-zone.js";
 import type { ArgumentProblem, FromArguments } from "../session/command-failure.js";
-import type { FlagForm } from "./limit-flags.js";
+import { type FlagForm, onExhaustedFlag } from "./limit-flags.js";
 
 export const budgetFlags: FlagForm<BudgetScope> = {
   grammar: budgetGrammar,
@@ -61,13 +60,7 @@ export const budgetFlags: FlagForm<BudgetScope> = {
       meaning: "the share of what a period leaves that the next one has in addition, 0 to 1",
       read: numberOf,
     },
-    {
-      flag: "--on-exhausted <what>",
-      key: "onExhausted",
-      field: "on_exhausted",
-      meaning: "when exhausted: refuse, warn, or use=MODEL for another model (default: refuse)",
-      read: onExhaustedOfText,
-    },
+    onExhaustedFlag,
   ],
   readNumber: amountOf,
   parse: parseBudgetWrite,

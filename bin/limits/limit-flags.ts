@@ -7,6 +7,7 @@ import type { Checked } from "../../shared/checked.js";
 import { numberOf } from "../../shared/config/kinds/number-kinds.js";
 import { type KeyGrammar, type LimitKey, parseKey } from "../../shared/domain/limit-key.js";
 import { modelsField } from "../../shared/domain/limited-models.js";
+import { onExhaustedOfText } from "../../shared/domain/on-exhausted.js";
 import { whenField, whenOfText } from "../../shared/domain/rule-hours.js";
 import type { ArgumentProblem, FromArguments } from "../session/command-failure.js";
 
@@ -63,6 +64,14 @@ export interface FlagForm<S extends string> {
     options: { readonly perChildEntitled: boolean },
   ) => Checked<LimitKey<S>>;
 }
+
+export const onExhaustedFlag: Switch = {
+  flag: "--on-exhausted <what>",
+  key: "onExhausted",
+  field: "on_exhausted",
+  meaning: "when exhausted: refuse, warn, or use=MODEL for another model (default: refuse)",
+  read: onExhaustedOfText,
+};
 
 /** A rule or a budget to write: the body of a PUT, and the key that it names. */
 interface Write<S extends string> {

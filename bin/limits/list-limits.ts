@@ -86,6 +86,17 @@ export function limitsOn(
   };
 }
 
+/** The key of an item, in the names of the API. */
+export function keyOfItem({ scope, subject, period_seconds, models, when }: Listed): Listed {
+  return {
+    scope,
+    subject,
+    period_seconds,
+    ...(models ? { models } : {}),
+    ...(when ? { when } : {}),
+  };
+}
+
 /** The item of a key, whose subject has the form that matching uses; or none. */
 export function limitOf(list: LimitList, key: LimitKey<string>): LimitList {
   const onSubject = limitsOn(list, key);

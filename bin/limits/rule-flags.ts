@@ -1,10 +1,9 @@
 /** The flags of `sluice limits set`. Pure. */
 
 import { amountOf } from "../../shared/config/kinds/number-kinds.js";
-import { onExhaustedOfText } from "../../shared/domain/on-exhausted.js";
 import { parseRuleWrite, ruleGrammar, type Scope } from "../../shared/domain/rule.js";
 import { weightsOfText } from "../../shared/domain/token-weights.js";
-import type { FlagForm } from "./limit-flags.js";
+import { type FlagForm, onExhaustedFlag } from "./limit-flags.js";
 
 const periods = [
   { letter: "m", seconds: 60, word: "minute" },
@@ -100,13 +99,7 @@ export const ruleFlags: FlagForm<Scope> = {
         "how many tokens a token of each kind counts as, such as 'cached=0.1,cache_write=1.25'",
       read: weightsOfText,
     },
-    {
-      flag: "--on-exhausted <what>",
-      key: "onExhausted",
-      field: "on_exhausted",
-      meaning: "when exhausted: refuse, warn, or use=MODEL for another model (default: refuse)",
-      read: onExhaustedOfText,
-    },
+    onExhaustedFlag,
   ],
   readNumber: amountOf,
   parse: parseRuleWrite,

@@ -36,18 +36,11 @@ function namedFiles(config: Config): NamedFile[] {
   const { server, metrics, tracing, jwtIssuers, cluster, webSearch, alerts } = config;
   const providers = [...config.providers, ...config.mcpServers];
   const { tls } = server;
-  const tlsFiles = {
-    cert_file: tls?.certFile ?? null,
-    key_file: tls?.keyFile ?? null,
-    client_ca_file: tls?.clientCaFile ?? null,
-  };
   return [
     { setting: "server.master_key_file", path: server.masterKeyFile, without: noStart },
-    ...(["cert_file", "key_file", "client_ca_file"] as const).map((name) => ({
-      setting: `server.tls.${name}`,
-      path: tlsFiles[name],
-      without: noStart,
-    })),
+    { setting: "server.tls.cert_file", path: tls?.certFile ?? null, without: noStart },
+    { setting: "server.tls.key_file", path: tls?.keyFile ?? null, without: noStart },
+    { setting: "server.tls.client_ca_file", path: tls?.clientCaFile ?? null, without: noStart },
     { setting: "metrics.token_file", path: metrics.tokenFile, without: noStart },
     { setting: "tracing.headers_file", path: tracing.headersFile, without: noStart },
     {

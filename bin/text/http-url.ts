@@ -1,13 +1,16 @@
 /** The URLs of a proxy by its configuration. Pure. */
 import type { Config } from "../../shared/config/config.js";
 
-type Listening = Pick<Config, "server" | "metrics">;
+interface Place {
+  readonly host: string;
+  readonly port: number;
+}
 
-/** The URL of a host and port, with the brackets of an IPv6 address and no trailing slash. */
-export function httpUrl(
-  { host, port }: { readonly host: string; readonly port: number },
-  { server: { tls } }: Pick<Config, "server">,
-): string {
+/**
+ * The URL of a host and port, with the brackets of an IPv6 address and no trailing slash. `tls`: as
+ * in the configuration; null for plain HTTP.
+ */
+export function httpUrl({ host, port }: Place, tls: Config["server"]["tls"]): string {
   const scheme = tls === null ? "http" : "https";
   return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
@@ -16,12 +19,11 @@ export function httpUrl(
  * The URL at which this machine reaches /health of a proxy: its port for metrics if it has one,
  * which has no TLS; loopback for "any". Null if the proxy chooses the port when it starts.
  */
-export function healthUrl({ server, metrics }: Listening): string | null {
+export function healthUrl({ server, metrics }: Pick<Config, "server" | "metrics">): string | null {
   const { listen } = metrics;
   const isPlain = listen !== null && listen.port !== 0;
   const { host, port } = isPlain ? listen : server;
   if (port === 0) return null;
   const reached = host === "0.0.0.0" || host === "" ? "127.0.0.1" : host === "::" ? "::1" : host;
-  const tls = isPlain ? null : server.tls;
-  return httpUrl({ host: reached, port }, { server: { ...server, tls } });
+  return httpUrl({ host: reached, port }, isPlain ? null : server.tls);
 }

@@ -3,9 +3,11 @@
  * also for all children of a template. Whole days come from the sums of usage, a partial first day
  * from its records. Both are read in slices, so that no verdict reads the store.
  */
+
 import { windowsPerSlice } from "../../shared/bounds.js";
 import { budgetPath, budgetTargets } from "../../shared/domain/budget.js";
 import { addCost, emptySum } from "../../shared/domain/money.js";
+import { childPath } from "../../shared/domain/user-path.js";
 import { dayMs, dayOf } from "../../shared/time.js";
 import { type Change, StoreUnreadableError } from "../store/store.js";
 import type { Writer } from "../store/writer.js";
@@ -153,7 +155,7 @@ async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before)
       await readModelDays(
         ports,
         view,
-        { path: pathOf(subject, child), span },
+        { path: childPath(subject, child), span },
         (target, sum, day) => {
           if (filter.covers(target)) add(child, ofSum(sum), endOf(day));
         },
@@ -175,11 +177,6 @@ async function lookUp(ports: BackfillPorts, gap: Gap, { view, lastKey }: Before)
     if (record.totalCost !== null) addCost(spent, record.totalCost);
     add(child, { spent, requests: 1 }, record.atMs);
   });
-}
-
-function pathOf(subject: string, child: string): string {
-  if (child === "") return subject;
-  return subject === "/" ? `/${child}` : `${subject}/${child}`;
 }
 
 /** The direct children of a path that have usage on these days. */

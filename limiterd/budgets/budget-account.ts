@@ -4,6 +4,7 @@ import { amountSum, type BudgetDefinition } from "../../shared/domain/budget.js"
 import type { MoneySum } from "../../shared/domain/money.js";
 import { type Raise, raisedAmount } from "../../shared/domain/raise.js";
 import type { DeclaredAt, RuleSource } from "../../shared/domain/rule.js";
+import { childPath } from "../../shared/domain/user-path.js";
 import { append } from "../../shared/long-lists.js";
 import { countedFrom, type PeriodBounds, unknownBounds } from "./budget-period.js";
 import { type AccountsByName, ChildAccounts } from "./child-accounts.js";
@@ -234,7 +235,7 @@ export function newAccount(budget: Budget, child: string): Account {
   const { subject } = budget.definition;
   return {
     budget,
-    subject: child === "" ? subject : subject === "/" ? `/${child}` : `${subject}/${child}`,
+    subject: childPath(subject, child),
     child,
     spends: [],
     dirty: false,

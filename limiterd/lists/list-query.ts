@@ -2,6 +2,7 @@
  * The query of a list of rules, budgets or keys: where to begin, how many items, and which filters
  * (docs/reference/admin-api.md, "Lists"); and the page of a sorted list that answers it.
  */
+
 import { itemsPerPage } from "../../shared/bounds.js";
 import {
   asQuery,
@@ -16,6 +17,7 @@ import {
 import { declaredAtText, declaredLine } from "../../shared/config/limits/declared-at.js";
 import type { DeclaredAt } from "../../shared/domain/rule.js";
 import { whenOfText } from "../../shared/domain/rule-hours.js";
+import { childPath } from "../../shared/domain/user-path.js";
 
 /** The filters in addition to `search`: each field's name with its allowed values. */
 type ListChoices = Readonly<Record<string, readonly string[]>>;
@@ -110,7 +112,7 @@ export function matchesChild(
   { definition: { subject } }: Listed,
   child: string,
 ): boolean {
-  return query.search === "" || matches(query, `${subject === "/" ? "" : subject}/${child}`);
+  return query.search === "" || matches(query, childPath(subject, child));
 }
 
 /** A rule or a budget. */

@@ -1,6 +1,8 @@
 /** The raises of rules and budgets as the API shows them. */
+
 import type { RaiseItem, WithRaises } from "../../shared/api/raise-item.js";
 import { appliesTo, type Raise } from "../../shared/domain/raise.js";
+import { childPath } from "../../shared/domain/user-path.js";
 import { formatMillis } from "../../shared/time.js";
 
 interface Raised {
@@ -27,7 +29,7 @@ export function raisesField(
 function itemOf(subject: string, raise: Raise): RaiseItem {
   const { child, maxRequests, maxTokens, amountUsd, fromMs, untilMs, by, reason } = raise;
   return {
-    subject: child === "" ? subject : `${subject === "/" ? "" : subject}/${child}`,
+    subject: childPath(subject, child),
     ...(maxRequests === null ? {} : { max_requests: maxRequests }),
     ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
     ...(amountUsd === null ? {} : { amount: amountUsd }),

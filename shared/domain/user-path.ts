@@ -48,6 +48,12 @@ export function isNormalUserPath(path: string): boolean {
   return result.ok && result.path === path;
 }
 
+/** The path of a direct child by its name; for an empty name the path itself. */
+export function childPath(path: string, name: string): string {
+  if (name === "") return path;
+  return path === "/" ? `/${name}` : `${path}/${name}`;
+}
+
 /** Whether a path is this one or below it. */
 export function isPathWithin(userPath: string, path: string): boolean {
   return path === "/" || userPath === path || userPath.startsWith(`${path}/`);

@@ -75,8 +75,8 @@ function summarize(
   const { server, limiter, rateLimits } = config;
   return {
     file: config.file,
-    address: httpUrl(server, config),
-    ...(server.admin === null ? {} : { admin_address: httpUrl(server.admin, config) }),
+    address: httpUrl(server, server.tls),
+    ...(server.admin === null ? {} : { admin_address: httpUrl(server.admin, server.tls) }),
     master_key: server.masterKey !== null || server.masterKeyFile !== null,
     socket: limiter.socket,
     data_dir: limiter.dataDir,

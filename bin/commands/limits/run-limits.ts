@@ -4,6 +4,7 @@ import { itemsPerPage } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";
 import { subjectWithModels } from "../../../shared/domain/limited-models.js";
 import { textOfWhen, type WhenField } from "../../../shared/domain/rule-hours.js";
+import { childPath } from "../../../shared/domain/user-path.js";
 import { failure } from "../../../shared/error-code.js";
 import { escapeControls } from "../../../shared/logging/escape-controls.js";
 import { append } from "../../../shared/long-lists.js";
@@ -17,6 +18,7 @@ import {
 import type { LimitKind } from "../../limits/limit-kind.js";
 import {
   filterLimits,
+  keyOfItem,
   type LimitList,
   type Listed,
   type ListFilter,
@@ -121,7 +123,7 @@ async function onPath<S extends string>(
       continue;
     }
     const [name = ""] = path.slice(template === "/" ? 1 : template.length + 1).split("/");
-    const subject = `${template === "/" ? "" : template}/${name}`;
+    const subject = childPath(template, name);
     const { children } = await childrenOf(client, kind, item, { search: name });
     const unused = { ...item, subject, template };
     items.push(children.find((child) => child["subject"] === subject) ?? unused);
@@ -137,15 +139,10 @@ async function childrenOf<S extends string>(
   query: { readonly limit?: number; readonly search?: string },
 ): Promise<{ readonly children: readonly Listed[]; readonly otherHosts: number }> {
   const op = listOp === "budgets.list" ? "budgets.children" : "rate-limits.children";
-  const { scope, subject, period_seconds: seconds, models, when } = item;
-  const key = {
-    scope,
-    subject,
-    period_seconds: seconds,
-    ...(models ? { models } : {}),
-    ...(when ? { when: textOfWhen(when as WhenField) } : {}),
-  };
-  const answer = answered(await client.call(op, { ...key, ...query }));
+  const { subject, when } = item;
+  // A query has the hours as one text.
+  const hours = when === undefined ? {} : { when: textOfWhen(when as WhenField) };
+  const answer = answered(await client.call(op, { ...keyOfItem(item), ...hours, ...query }));
   const { children = null, other_hosts: others } = isObject(answer) ? answer : {};
   if (!Array.isArray(children) || !children.every(isObject))
     throw unreadableAnswer(`children of ${flags.grammar.plural}`);

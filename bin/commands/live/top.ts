@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { isObject } from "../../../shared/checked.js";
 import { dayOf, formatMillis } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
-import type { Listed } from "../../limits/list-limits.js";
+import { keyOfItem, type Listed } from "../../limits/list-limits.js";
 import {
   type Counts,
   countLines,
@@ -206,18 +206,12 @@ async function reset(
   if (item === undefined) return "there is nothing to reset";
   if (typeof item["template"] === "string")
     return `a child can't be reset alone; its template is ${item["template"]}`;
-  const { scope, subject, period_seconds: seconds, models, when } = item;
-  const key = {
-    scope,
-    subject,
-    period_seconds: seconds,
-    ...(models ? { models } : {}),
-    ...(when ? { when } : {}),
-  };
   const op = state.tab === "budgets" ? "budgets.reset-one" : "rate-limits.reset-one";
   try {
-    await withDaemon(session, flags, async (client) => answered(await client.call(op, key)));
-    return `reset: ${String(subject)} ${String(item["period_label"])}`;
+    await withDaemon(session, flags, async (client) =>
+      answered(await client.call(op, keyOfItem(item))),
+    );
+    return `reset: ${String(item["subject"])} ${String(item["period_label"])}`;
   } catch (error) {
     if (error instanceof CommandFailure) return error.message;
     throw error;

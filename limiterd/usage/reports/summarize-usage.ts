@@ -2,10 +2,12 @@
  * The usage of a path, split by day, model, provider, direct child or origin. It reads only sums,
  * in slices, with their values when the operation began.
  */
+
 import type { UsageGroup, UsageSummary } from "../../../shared/api/usage-report.js";
 import { recordsPerTurn, usageGroupsMax } from "../../../shared/bounds.js";
 import { keyNumber } from "../../../shared/domain/managed-key.js";
 import { targetName } from "../../../shared/domain/target-name.js";
+import { childPath } from "../../../shared/domain/user-path.js";
 import { Turns } from "../../../shared/long-lists.js";
 import { dayMs, dayOf, formatMillis, parseDay } from "../../../shared/time.js";
 import type { Grouping } from "../../../shared/wire/admin-op.js";
@@ -226,7 +228,7 @@ async function children(
   const add = (name: string, sum: Rollup): void => {
     if (isEmptyRollup(sum)) return;
     addRollup(below, sum);
-    largest.push([`${userPath === "/" ? "" : userPath}/${name}`, sum]);
+    largest.push([childPath(userPath, name), sum]);
     keepLargest(largest, rest, 2 * usageGroupsMax);
   };
   /** The children's sums that this host's store doesn't have. */
