@@ -28,14 +28,17 @@ export function whyNotJson(error: unknown): string {
  * Whether a value has more than `levels` levels of objects and arrays. A number or a text has none.
  */
 export function nestedDeeperThan(value: unknown, levels: number): boolean {
-  let level: object[] = isNested(value) ? [value] : [];
-  for (let depth = 1; level.length > 0; depth++) {
-    if (depth > levels) return true;
-    const below: object[] = [];
-    for (const outer of level)
-      for (const inner of Object.values(outer)) if (isNested(inner)) below.push(inner);
-    level = below;
+  if (!isNested(value)) return false;
+  if (levels === 0) return true;
+  if (Array.isArray(value)) {
+    for (const inner of value as unknown[])
+      if (isNested(inner) && nestedDeeperThan(inner, levels - 1)) return true;
+    return false;
   }
+  // Parsed JSON inherits no member that a loop would meet.
+  for (const key in value)
+    if (nestedDeeperThan((value as Readonly<Record<string, unknown>>)[key], levels - 1))
+      return true;
   return false;
 }
 

@@ -14,6 +14,29 @@ import {
 /** The parts of a provider's configuration that determine what its models accept. */
 type ModelHost = Pick<ProviderConfig, "chat" | "modelTraits">;
 
+/** Clients choose the names, so there may be any number of them. */
+const modelsRemembered = 1000;
+
+/** Remembers what `find` returned for a model of a host: its patterns take several microseconds. */
+function remembered<H extends object, T>(
+  find: (host: H, model: string) => T,
+): (host: H, model: string) => T {
+  const ofHosts = new WeakMap<H, Map<string, T>>();
+  return (host, model) => {
+    let known = ofHosts.get(host);
+    if (known === undefined) {
+      known = new Map();
+      ofHosts.set(host, known);
+    }
+    let traits = known.get(model);
+    if (traits !== undefined) return traits;
+    traits = find(host, model);
+    if (known.size >= modelsRemembered) known.clear();
+    known.set(model, traits);
+    return traits;
+  };
+}
+
 /** The traits to which the requests of every dialect are fitted. */
 interface AnyModelTraits {
   readonly takesImages: boolean;
@@ -26,7 +49,13 @@ export interface ChatTargetTraits extends ChatModelTraits, AnyModelTraits {
   readonly takesOutputSchema: boolean;
 }
 
-export function chatTraitsOf({ chat, modelTraits }: ModelHost, model: string): ChatTargetTraits {
+const chatTraits = remembered(findChatTraits);
+
+export function chatTraitsOf(host: ModelHost, model: string): ChatTargetTraits {
+  return chatTraits(host, model);
+}
+
+function findChatTraits({ chat, modelTraits }: ModelHost, model: string): ChatTargetTraits {
   const { reasoningWithTools, takesOutputSchema } = chat;
   const own = ownTraits(modelTraits, model);
   const family = chatModelTraits(own?.like ?? model);
@@ -81,8 +110,17 @@ const unknownModel: MessagesModelTraits = {
   takesSystemTurns: true,
 };
 
+const messagesTraits = remembered(findMessagesTraits);
+
 /** Null for another maker's model for which the operator configures nothing. */
 export function messagesTraitsOf(
+  host: Pick<ModelHost, "modelTraits">,
+  model: string,
+): MessagesTargetTraits | null {
+  return messagesTraits(host, model);
+}
+
+function findMessagesTraits(
   { modelTraits }: Pick<ModelHost, "modelTraits">,
   model: string,
 ): MessagesTargetTraits | null {

@@ -50,19 +50,16 @@ function hasEmptyList(text: string): boolean {
   return false;
 }
 
-/** Where the text of a chat completion begins, as in nearly all of them. One search finds both. */
-const contentInChoices = /"choices":\s*\[[^]*?"content":\s*"[^"]/;
-
 /**
- * OpenRouter has sent it, with the answer in a field that no client reads. V8 searches for a
- * pattern in less time than for a text that begins with a quote.
+ * The choices of a chat completion up to where its text begins, as in nearly all of them; or null,
+ * as OpenRouter has sent it, with the answer in a field that no client reads.
  */
-const nullChoices = /"choices":\s*null/;
+const choicesBegin = /"choices":\s*(?:(null)|\[[^]*?"content":\s*"[^"])/;
 
 /** A cheap test, for each answer: most are seen not to be empty without parsing. */
 function maybeEmpty(text: string): boolean {
-  if (nullChoices.test(text)) return true;
-  if (contentInChoices.test(text)) return false;
+  const choices = choicesBegin.exec(text);
+  if (choices !== null) return choices[1] !== undefined;
   return (
     hasEmptyList(text) ||
     text.includes("finishReason") ||
