@@ -220,6 +220,16 @@ export function isLimited(state: DaemonState): boolean {
   );
 }
 
+/** Whether any rule or budget is a hard cap, so that proxies meter the output as it flows. */
+export function isHard(state: DaemonState): boolean {
+  const { settings, book } = state;
+  if (!settings.usageEnabled) return false;
+  return (
+    (settings.rateLimitsEnabled && book.ruleSet.hasHard) ||
+    (enforcedBudgets(state)?.hard.size ?? 0) > 0
+  );
+}
+
 /** The budgets if there are any and they are enforced, which needs usage. */
 export function enforcedBudgets({ settings, budgets }: DaemonState): BudgetBook | null {
   const { budgetsEnabled, usageEnabled } = settings;

@@ -11,7 +11,7 @@ import {
 } from "../../shared/domain/reset-anchors.js";
 import { parseTimeZone } from "../../shared/domain/time-zone.js";
 import type { ArgumentProblem, FromArguments } from "../session/command-failure.js";
-import { type FlagForm, onExhaustedFlag } from "./limit-flags.js";
+import { type FlagForm, holdFlag, onExhaustedFlag } from "./limit-flags.js";
 
 export const budgetFlags: FlagForm<BudgetScope> = {
   grammar: budgetGrammar,
@@ -61,6 +61,7 @@ export const budgetFlags: FlagForm<BudgetScope> = {
       read: numberOf,
     },
     onExhaustedFlag,
+    holdFlag,
   ],
   readNumber: amountOf,
   parse: parseBudgetWrite,

@@ -73,6 +73,14 @@ export const onExhaustedFlag: Switch = {
   read: onExhaustedOfText,
 };
 
+export const holdFlag: Switch = {
+  flag: "--hold <how>",
+  key: "hold",
+  field: "hold",
+  meaning: "hard: a stream ends at the cap; soft: running requests end normally (default: soft)",
+  read: (text) => text,
+};
+
 /** A rule or a budget to write: the body of a PUT, and the key that it names. */
 interface Write<S extends string> {
   readonly body: Readonly<Record<string, unknown>>;

@@ -1,6 +1,7 @@
 /** The changes of a file of limits as text: a table and notes. Pure. */
 
 import { calendarWords } from "../../shared/domain/budget-calendar.js";
+import { holdWords } from "../../shared/domain/hold.js";
 import { exhaustedWords } from "../../shared/domain/on-exhausted.js";
 import type {
   LimitAction,
@@ -120,9 +121,11 @@ function valuesText({
 }: NonNullable<LimitChangeItem["after"]>): string {
   const values = [...capWords(others), ...(amount === undefined ? [] : [plainUsd(amount)])];
   const exhausted = exhaustedWords(others.on_exhausted);
+  const hold = holdWords(others.hold);
   const more = [
     ...(unpriced === undefined ? [] : [`unpriced: ${unpriced}`]),
     ...(exhausted === null ? [] : [exhausted]),
+    ...(hold === null ? [] : [hold]),
     ...(others.rolling === true ? ["rolling"] : []),
     ...calendarWords({ ...others }),
   ];

@@ -3,7 +3,7 @@
 import { amountOf } from "../../shared/config/kinds/number-kinds.js";
 import { parseRuleWrite, ruleGrammar, type Scope } from "../../shared/domain/rule.js";
 import { weightsOfText } from "../../shared/domain/token-weights.js";
-import { type FlagForm, onExhaustedFlag } from "./limit-flags.js";
+import { type FlagForm, holdFlag, onExhaustedFlag } from "./limit-flags.js";
 
 const periods = [
   { letter: "m", seconds: 60, word: "minute" },
@@ -100,6 +100,7 @@ export const ruleFlags: FlagForm<Scope> = {
       read: weightsOfText,
     },
     onExhaustedFlag,
+    holdFlag,
   ],
   readNumber: amountOf,
   parse: parseRuleWrite,

@@ -5,6 +5,7 @@
 
 import { isObject } from "../../shared/checked.js";
 import { calendarWords } from "../../shared/domain/budget-calendar.js";
+import { holdWords } from "../../shared/domain/hold.js";
 import { subjectWithModels } from "../../shared/domain/limited-models.js";
 import { exhaustedWords } from "../../shared/domain/on-exhausted.js";
 import { declaredPlace } from "../../shared/domain/rule.js";
@@ -184,6 +185,7 @@ export function inertLines(rules: readonly Listed[]): readonly string[] {
 export function subjectText(item: Listed): string {
   const { template, per_child: perChild, host_only: hostOnly, unpriced } = item;
   const exhausted = exhaustedWords(item["on_exhausted"]);
+  const hold = holdWords(item["hold"]);
   const subject = nameOf(item);
   const marks = [
     ...(typeof template === "string" ? [`child of ${template}`] : []),
@@ -191,6 +193,7 @@ export function subjectText(item: Listed): string {
     ...(hostOnly === true ? ["each host"] : []),
     ...(typeof unpriced === "string" ? [`unpriced: ${unpriced}`] : []),
     ...(exhausted === null ? [] : [exhausted]),
+    ...(hold === null ? [] : [hold]),
     ...calendarWords(item),
   ];
   return marks.length === 0 ? subject : `${subject} (${marks.join(", ")})`;

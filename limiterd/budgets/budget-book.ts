@@ -76,6 +76,8 @@ export class BudgetBook {
   readonly refusing = new Set<string>();
   /** The ids of budgets with `on_exhausted`. */
   readonly lenient = new Set<string>();
+  /** The ids of budgets that are hard caps. */
+  readonly hard = new Set<string>();
   #dirty: Account[] = [];
   readonly #sorted = new SortedList<BudgetKey, Budget>(compareBudgets);
   /** Where `forgetIdle` continues. */
@@ -170,6 +172,8 @@ export class BudgetBook {
     else this.refusing.delete(id);
     if (definition.onExhausted !== undefined) this.lenient.add(id);
     else this.lenient.delete(id);
+    if (definition.hold === "hard") this.hard.add(id);
+    else this.hard.delete(id);
   }
 
   delete(key: BudgetKey): Budget | null {
@@ -184,6 +188,7 @@ export class BudgetBook {
     this.#sorted.remove(budget);
     this.refusing.delete(budget.id);
     this.lenient.delete(budget.id);
+    this.hard.delete(budget.id);
     this.raised.delete(budget);
   }
 

@@ -152,6 +152,7 @@ function applyConfigured(
       known.definition.perChild === definition.perChild &&
       known.definition.unpriced === definition.unpriced &&
       isSameOnExhausted(known.definition, definition) &&
+      known.definition.hold === definition.hold &&
       isSameCalendar(known.definition, definition)
     )
       continue;

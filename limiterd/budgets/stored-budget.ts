@@ -13,6 +13,7 @@ import {
   unpricedChoices,
 } from "../../shared/domain/budget.js";
 import { calendarFromStored, calendarToStored } from "../../shared/domain/budget-calendar.js";
+import { parseHold } from "../../shared/domain/hold.js";
 import { isLimitedModels } from "../../shared/domain/limited-models.js";
 import { parseOnExhausted } from "../../shared/domain/on-exhausted.js";
 import { anchorsToStored, type ResetAnchors } from "../../shared/domain/reset-anchors.js";
@@ -30,8 +31,8 @@ import { periodsMax, spendsFromStored, spendsToStored } from "./spend.js";
 
 /**
  * `budgets`: [scope, subject, periodSeconds, amountUsd, perChild, source, createdAtMs, updatedAtMs,
- * sinceMs, sinceKey, backfill, unpriced, models, calendar, onExhausted] by budget id; of the last
- * four, the trailing ones that aren't set are left out, and others that aren't set are null.
+ * sinceMs, sinceKey, backfill, unpriced, models, calendar, onExhausted, hold] by budget id; of the
+ * last five, the trailing ones that aren't set are left out, and others that aren't set are null.
  */
 export function budgetChange({
   id,
@@ -44,7 +45,8 @@ export function budgetChange({
   backfill,
 }: RestoredBudget & { readonly id: string }): Change {
   const { scope, subject, periodSeconds, amountUsd, perChild, unpriced, models } = definition;
-  const optional = [unpriced, models, calendarToStored(definition), definition.onExhausted];
+  const { onExhausted, hold } = definition;
+  const optional = [unpriced, models, calendarToStored(definition), onExhausted, hold];
   return {
     table: "budgets",
     key: id,
@@ -84,7 +86,7 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
     ...optional
   ] = value;
   if (optional.at(-1) === null) return null;
-  const [rawUnpriced, models, rawCalendar, rawExhausted] = optional.map(
+  const [rawUnpriced, models, rawCalendar, rawExhausted, rawHold] = optional.map(
     (each) => each ?? undefined,
   );
   const unpriced = unpricedChoices.find((choice) => choice === rawUnpriced);
@@ -113,13 +115,15 @@ export function budgetFromStored(value: readonly unknown[]): RestoredBudget | nu
   if (models !== undefined && !isLimitedModels(models)) return null;
   const calendar = calendarFromStored(rawCalendar, periodSeconds);
   const exhausted = parseOnExhausted(rawExhausted, "on_exhausted");
-  if (calendar === null || !exhausted.ok) return null;
+  const hold = parseHold(rawHold, "hold");
+  if (calendar === null || !exhausted.ok || !hold.ok) return null;
   const definition: BudgetDefinition = {
     ...{ scope, subject, periodSeconds, amountUsd, perChild },
     ...(unpriced === undefined ? {} : { unpriced }),
     ...(models === undefined ? {} : { models }),
     ...calendar,
     ...exhausted.value,
+    ...hold.value,
   };
   return { definition, source, createdAtMs, updatedAtMs, sinceMs, sinceKey, backfill };
 }

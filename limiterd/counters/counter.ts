@@ -159,6 +159,7 @@ function ownDefinition({
   measureCaps,
   tokenWeights,
   onExhausted,
+  hold,
 }: RuleDefinition): RuleDefinition {
   return {
     scope,
@@ -173,6 +174,7 @@ function ownDefinition({
     measureCaps,
     tokenWeights,
     onExhausted,
+    hold,
   };
 }
 

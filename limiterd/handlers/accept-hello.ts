@@ -11,7 +11,7 @@ import { describeVersions } from "../../shared/wire/wire-versions.js";
 import { type KnownProxy, type PeerState, proxyChange } from "../peer.js";
 import { hold, recountLease, releaseAllLeases, releaseLease } from "../rules/charge.js";
 import { inOrder, matchTarget } from "../rules/rule-book.js";
-import { type DaemonState, isLimited } from "../state.js";
+import { type DaemonState, isHard, isLimited } from "../state.js";
 import { countInertBudgets } from "./admin/daemon-status.js";
 import { sendJwts, sendNotices } from "./announcements/announce.js";
 
@@ -176,6 +176,7 @@ function welcomePeer(state: DaemonState, peer: PeerState): void {
     keysExist: state.keys.size > 0,
     deniedJwts: state.denials.size,
     importedKeysExist: state.keys.imported > 0 ? true : undefined,
+    hardLimits: isHard(state) ? true : undefined,
   });
   sendJwts(state, peer);
   sendNotices(state, peer);

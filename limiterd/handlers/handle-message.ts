@@ -25,6 +25,7 @@ import { handleAdmin } from "./admin/handle-admin.js";
 import { applySettle } from "./apply-settle.js";
 import { authorize } from "./authorize.js";
 import { backUp } from "./back-up.js";
+import { drawMore } from "./draw-more.js";
 import { handleAdmit } from "./handle-admit.js";
 import { rerouteLease } from "./reroute-lease.js";
 import { takeBackUnread } from "./take-back-unread.js";
@@ -69,6 +70,8 @@ function handleMessage(
       return holdLeases(state, peer, message, nowMs);
     case "release":
       return releaseEnded(peer, message);
+    case "draw":
+      return drawMore(peer, message);
     case "refusal":
       return nameRefusal(state, peer, message);
     case "admin":

@@ -46,7 +46,10 @@ export function restoreRules(
   }
   if (note === null) return areNamed;
   const left = note.count - book.ruleSet.size;
-  book.ruleSet.leave({ store, left, restore: make }, { ms: note.sinceMs, lsn: note.sinceLsn });
+  book.ruleSet.leave(
+    { store, left, restore: make, hasHard: note.hasHard },
+    { ms: note.sinceMs, lsn: note.sinceLsn },
+  );
   return true;
 }
 

@@ -14,6 +14,7 @@ import {
   effectiveBudgetSubject,
 } from "../../shared/domain/budget.js";
 import { calendarBody } from "../../shared/domain/budget-calendar.js";
+import { holdField } from "../../shared/domain/hold.js";
 import { modelsField } from "../../shared/domain/limited-models.js";
 import { exhaustedField } from "../../shared/domain/on-exhausted.js";
 import { firstAfter } from "../../shared/long-lists.js";
@@ -187,6 +188,7 @@ function listItem(state: DaemonState, budget: Budget, nowMs: number, child?: str
     amount: amountUsd,
     ...(unpriced === undefined ? {} : { unpriced }),
     ...exhaustedField(budget.definition),
+    ...holdField(budget.definition),
     // A template has no account of its own, only a period.
     ...(budget.own === null ? { spent: 0, usage_ratio: 0 } : money(state, budget.own, nowMs)),
     period_ratio: Math.min(1, Math.max(0, (nowMs - startMs) / Math.max(1, endMs - startMs))),
@@ -234,6 +236,7 @@ function overridden(
       amount: amountUsd,
       ...(unpriced === undefined ? {} : { unpriced }),
       ...exhaustedField(theirs.definition),
+      ...holdField(theirs.definition),
       ...calendarBody(theirs.definition),
     },
   };
@@ -293,6 +296,7 @@ function statusOf(state: DaemonState, account: Account, nowMs: number): BudgetSt
     amount: amountUsdAt(account, nowMs),
     ...(unpriced === undefined ? {} : { unpriced }),
     ...exhaustedField(budget.definition),
+    ...holdField(budget.definition),
     ...money(state, account, nowMs),
     exceeded: isExceeded(state.budgets, account, nowMs),
     period_label: budgetPeriodLabel(periodSeconds, rolling),

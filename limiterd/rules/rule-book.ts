@@ -121,6 +121,7 @@ export class RuleBook {
     if (known === null) return this.#make({ definition, source, createdAtMs, ...times }, nowMs);
     if (known.definition.perChild === definition.perChild) {
       const isElsewhere = known.edit(definition, source, nowMs);
+      this.ruleSet.noteHold(known);
       if (isElsewhere) this.shareAnew(known);
       this.#editParts(known, { nowMs, lsn, isElsewhere });
       return known;

@@ -23,6 +23,8 @@ interface UnreadRules {
   readonly store: Pick<Store, "get" | "range" | "entries">;
   /** How many rules aren't in memory yet. */
   left: number;
+  /** Whether a rule of the store was a hard cap. */
+  readonly hasHard: boolean;
   /** Makes and adds the rule of an entry. */
   readonly restore: (entry: Entry) => void;
 }
@@ -35,10 +37,23 @@ export class RuleSet {
   #unread: UnreadRules | null = null;
   /** Ids removed since the start, which the store may still have. */
   readonly #removed = new Set<string>();
+  /** The ids of rules that are hard caps. */
+  readonly #hard = new Set<string>();
   #whenRead: (() => void)[] = [];
   /** Null: the oldest rule was removed, and the new oldest isn't known yet. */
   #sinceMs: number | null = Number.POSITIVE_INFINITY;
   #sinceLsn = 0;
+
+  /** Whether any rule is a hard cap, in memory or in the store. */
+  get hasHard(): boolean {
+    return this.#hard.size > 0 || this.#unread?.hasHard === true;
+  }
+
+  /** Call it when the rule is added or edited. */
+  noteHold({ id, definition }: Rule): void {
+    if (definition.hold === "hard") this.#hard.add(id);
+    else this.#hard.delete(id);
+  }
 
   /** The number of rules, in memory or in the store. */
   get size(): number {
@@ -99,12 +114,14 @@ export class RuleSet {
     if (this.#sinceMs !== null) this.#sinceMs = Math.min(this.#sinceMs, rule.createdAtMs);
     this.#rules.set(rule.id, rule);
     this.#sorted.add(rule);
+    this.noteHold(rule);
     this.noteReset(rule.sinceLsn);
   }
 
   remove(rule: Rule): void {
     this.#rules.delete(rule.id);
     this.#sorted.remove(rule);
+    this.#hard.delete(rule.id);
     // Rules in the store may be as old, so `sinceMs` stays.
     if (this.#unread !== null) this.#removed.add(rule.id);
     // Computed on demand, because all rules of one file may be equally old.

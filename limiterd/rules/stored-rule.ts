@@ -1,13 +1,14 @@
 /**
  * Rules as the store keeps them: `rules`, [scope, subject, periodSeconds, maxRequests, maxTokens,
  * perChild, source, createdAtMs, updatedAtMs, sinceLsn, hostOnly, models, measures, when,
- * onExhausted] by rule id; the last five only where the rule has them, or one of those after it.
- * `measures` is [weights, …[cap, sinceLsn] of each measure], with null for what isn't set. A reset
- * of all rules is one further entry, and so is the note that lets a start load rules lazily.
+ * onExhausted, hold] by rule id; the last six only where the rule has them, or one of those after
+ * it. `measures` is [weights, …[cap, sinceLsn] of each measure], with null for what isn't set. A
+ * reset of all rules is one further entry, and so is the note that lets a start load rules lazily.
  */
 
 import { periodSecondsMax } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
+import { parseHold } from "../../shared/domain/hold.js";
 import { isLimitedModels, modelsField } from "../../shared/domain/limited-models.js";
 import { parseOnExhausted } from "../../shared/domain/on-exhausted.js";
 import {
@@ -32,13 +33,14 @@ export function ruleChange(
   rule: RuleFields & { readonly id: string; readonly parts?: readonly Rule[] },
 ): Change {
   const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild } = rule.definition;
-  const { hostOnly = false, models, when, onExhausted } = rule.definition;
+  const { hostOnly = false, models, when, onExhausted, hold } = rule.definition;
   const optional = [
     hostOnly || null,
     models ?? null,
     measuresToStored(rule),
     when ?? null,
     onExhausted ?? null,
+    hold ?? null,
   ];
   const count = 1 + optional.findLastIndex((value) => value !== null);
   return {
@@ -127,9 +129,12 @@ export function ruleFromStored(value: readonly unknown[]): RuleFields | null {
     ...optional
   ] = value;
   if (optional.at(-1) === null) return null;
-  const [models, rawMeasures, when, rawExhausted] = optional.map((each) => each ?? undefined);
+  const [models, rawMeasures, when, rawExhausted, rawHold] = optional.map(
+    (each) => each ?? undefined,
+  );
   const exhausted = parseOnExhausted(rawExhausted, "on_exhausted");
-  if (!exhausted.ok) return null;
+  const hold = parseHold(rawHold, "hold");
+  if (!exhausted.ok || !hold.ok) return null;
   const scope = scopes.find((known) => known === rawScope);
   if (
     scope === undefined ||
@@ -156,6 +161,7 @@ export function ruleFromStored(value: readonly unknown[]): RuleFields | null {
     ...(models === undefined ? {} : { models }),
     ...(when === undefined ? {} : { when }),
     ...exhausted.value,
+    ...hold.value,
   };
   const stored: RuleFields = { definition, source, createdAtMs, updatedAtMs, sinceLsn };
   if (rawMeasures === undefined) return stored;
@@ -199,7 +205,10 @@ export function resetAllChange(lsn: number): Change {
   return { table: "epochs", key: resetKey, value: [lsn] };
 }
 
-/** In `epochs`, [startLsn, configured, count, sinceMs, sinceLsn]: the note on all rules. */
+/**
+ * In `epochs`, [startLsn, configured, count, sinceMs, sinceLsn, hasHard]: the note on all rules;
+ * the last only if it is true.
+ */
 export const rulesKey = "rules";
 
 /** Facts about the rules in the store, valid if the last epoch has written them. */
@@ -215,24 +224,26 @@ export interface RulesNote {
   /** As in `RuleSet`. */
   readonly sinceMs: number;
   readonly sinceLsn: number;
+  readonly hasHard: boolean;
 }
 
 /** The change that writes the note for the next start; commit it with every change of a rule. */
 export function rulesNoteChange(
-  { size, sinceMs, sinceLsn }: Pick<RuleSet, "size" | "sinceMs" | "sinceLsn">,
+  { size, sinceMs, sinceLsn, hasHard }: Pick<RuleSet, "size" | "sinceMs" | "sinceLsn" | "hasHard">,
   { startLsn, configured }: Pick<RulesNote, "startLsn" | "configured">,
 ): Change {
   // Without rules, `sinceMs` is infinite, so there is no note.
-  const value = size === 0 ? undefined : [startLsn, configured, size, sinceMs, sinceLsn];
+  const facts = [startLsn, configured, size, sinceMs, sinceLsn, ...(hasHard ? [true] : [])];
+  const value = size === 0 ? undefined : facts;
   return { table: "epochs", key: rulesKey, value };
 }
 
 /** Null for what `rulesNoteChange` never wrote. */
 export function rulesNoteFromStored(value: readonly unknown[]): RulesNote | null {
-  const [startLsn, configured, count, sinceMs, sinceLsn] = value;
+  const [startLsn, configured, count, sinceMs, sinceLsn, hasHard = false] = value;
   if (!isCount(startLsn) || typeof configured !== "string" || !isCount(count, 1)) return null;
-  if (!isMoment(sinceMs) || !isCount(sinceLsn)) return null;
-  return { startLsn, configured, count, sinceMs, sinceLsn };
+  if (!isMoment(sinceMs) || !isCount(sinceLsn) || typeof hasHard !== "boolean") return null;
+  return { startLsn, configured, count, sinceMs, sinceLsn, hasHard };
 }
 
 /**
@@ -247,8 +258,8 @@ export function configuredText(rules: readonly RuleDefinition[]): string {
     text += `${scope}\n${subject}\n${periodSeconds}\n${maxRequests}\n${maxTokens}\n${perChild}\n${hostOnly === true ? "host_only\n" : ""}`;
     if (models !== undefined) text += `models\n${models}\n`;
     if (rule.when !== undefined) text += `when\n${rule.when}\n`;
-    const { measureCaps, tokenWeights, onExhausted } = rule;
-    if (measureCaps !== undefined || tokenWeights !== undefined || onExhausted !== undefined)
+    const { measureCaps, tokenWeights, onExhausted, hold } = rule;
+    if ([measureCaps, tokenWeights, onExhausted, hold].some((value) => value !== undefined))
       text += `caps\n${JSON.stringify(capFields(rule))}\n`;
   }
   return text;

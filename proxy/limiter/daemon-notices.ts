@@ -18,6 +18,8 @@ export interface DaemonNotices {
   keysExist: boolean | null;
   /** Whether a managed key is imported, and thus of any form; null before the first welcome. */
   importedKeysExist: boolean | null;
+  /** Whether any rule or budget is a hard cap; false before the first welcome. */
+  hardLimits: boolean;
   readonly deniedJwts: DeniedJwts;
   /** Why the daemon can't write its store; null if it can, and before the first welcome. */
   storeFailing: string | null;
@@ -34,6 +36,7 @@ export function createNotices(): DaemonNotices {
     inertBudgets: null,
     keysExist: null,
     importedKeysExist: null,
+    hardLimits: false,
     deniedJwts: new DeniedJwts(),
     storeFailing: null,
     clusterFailing: null,
@@ -43,7 +46,15 @@ export function createNotices(): DaemonNotices {
 
 export function applyWelcome(
   notices: DaemonNotices,
-  { limited, inertRules, inertBudgets, keysExist, deniedJwts, importedKeysExist = false }: Welcome,
+  {
+    limited,
+    inertRules,
+    inertBudgets,
+    keysExist,
+    deniedJwts,
+    importedKeysExist = false,
+    hardLimits = false,
+  }: Welcome,
 ): void {
   notices.deniedJwts.welcomed(deniedJwts);
   // An event after the welcome reports any of them that differs.
@@ -54,6 +65,7 @@ export function applyWelcome(
     inertBudgets,
     keysExist,
     importedKeysExist,
+    hardLimits,
     ...noFailure,
   });
 }
@@ -74,6 +86,9 @@ export function applyEvent(notices: DaemonNotices, event: DaemonEvent): void {
       return;
     case "imported_keys_exist":
       notices.importedKeysExist = event.value;
+      return;
+    case "hard_limits":
+      notices.hardLimits = event.value;
       return;
     case "jwts_denied":
       notices.deniedJwts.apply(event.value);

@@ -3,6 +3,7 @@
 import type { BudgetScope, Unpriced } from "../domain/budget.js";
 import type { CalendarFields } from "../domain/budget-calendar.js";
 import type { ForecastBasis } from "../domain/forecast.js";
+import type { HoldField } from "../domain/hold.js";
 import type { ExhaustedField } from "../domain/on-exhausted.js";
 import type { ResetAnchors } from "../domain/reset-anchors.js";
 import type { RuleSource } from "../domain/rule.js";
@@ -79,7 +80,7 @@ interface RunningPeriod {
   readonly period_end: string;
 }
 
-interface BudgetFacts extends CalendarFields, WithRaises, ExhaustedField {
+interface BudgetFacts extends CalendarFields, WithRaises, ExhaustedField, HoldField {
   readonly scope: BudgetScope;
   readonly subject: string;
   /** Present for the scope `user_path`: the same as `subject`. */
@@ -123,7 +124,8 @@ export interface BudgetItem
   /** What the configuration declares, if a change by hand overrides it. */
   readonly overrides?: Overridden &
     CalendarFields &
-    ExhaustedField & { readonly amount: number; readonly unpriced?: Unpriced };
+    ExhaustedField &
+    HoldField & { readonly amount: number; readonly unpriced?: Unpriced };
   /** In whole seconds, as `updated_at`. */
   readonly created_at: string;
   readonly updated_at: string;

@@ -323,6 +323,13 @@ const onExhausted: JsonSchema = {
   ],
 };
 
+const hold: JsonSchema = {
+  description:
+    "hard: running requests count with what they may still use, and a stream ends at the cap. soft: requests that are running when it is reached end normally. Default: soft.",
+  default: "soft",
+  ...orVariable({ enum: ["soft", "hard"] }),
+};
+
 const ruleLimit = {
   ...mapping({
     period: period(["minute", "hour", "day", "concurrent"]),
@@ -374,6 +381,7 @@ const ruleLimit = {
       ...boolean.schema,
     },
     on_exhausted: onExhausted,
+    hold,
   }),
   anyOf: [{ required: ["models"] }, { properties: { max_requests: { not: { const: 0 } } } }],
 };
@@ -416,6 +424,7 @@ const budgetLimit = mapping(
       ...numberSchema("number", { min: 0, max: 1 }),
     },
     on_exhausted: onExhausted,
+    hold,
   },
   ["amount"],
 );

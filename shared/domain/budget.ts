@@ -19,6 +19,7 @@ import {
   weeklySeconds,
   yearlySeconds,
 } from "./budget-calendar.js";
+import { checkHold, type Holdable } from "./hold.js";
 import {
   type KeyGrammar,
   type LimitKey,
@@ -39,7 +40,7 @@ export type BudgetScope = (typeof budgetScopes)[number];
 /** The identity of a budget. Labels are case-sensitive. */
 export type BudgetKey = LimitKey<BudgetScope>;
 
-export interface BudgetDefinition extends BudgetKey, BudgetCalendar, Exhaustible {
+export interface BudgetDefinition extends BudgetKey, BudgetCalendar, Exhaustible, Holdable {
   /** US dollars as in the body: at least one pico-dollar, at most 10^15. */
   readonly amountUsd: number;
   /** User-path budgets only: each direct child of the path has the amount for itself. */
@@ -205,7 +206,10 @@ export function parseBudgetWrite(
 ): Checked<BudgetDefinition> {
   return parseWrite(
     budgetGrammar,
-    { fields: ["amount", "unpriced", ...calendarFields, "on_exhausted"], parse: parseBudgetValues },
+    {
+      fields: ["amount", "unpriced", ...calendarFields, "on_exhausted", "hold"],
+      parse: parseBudgetValues,
+    },
     body,
     options,
   );
@@ -214,7 +218,7 @@ export function parseBudgetWrite(
 function parseBudgetValues(
   fields: Readonly<Record<string, unknown>>,
   periodSeconds: number,
-): Checked<{ amountUsd: number; unpriced?: Unpriced } & BudgetCalendar & Exhaustible> {
+): Checked<{ amountUsd: number; unpriced?: Unpriced } & BudgetCalendar & Exhaustible & Holdable> {
   const amount = parseAmount(fields["amount"], "amount");
   if (!amount.ok) return amount;
   const unpriced = parseUnpriced(fields["unpriced"], "unpriced");
@@ -222,9 +226,16 @@ function parseBudgetValues(
   const calendar = parseCalendar(fields, periodSeconds);
   if (!calendar.ok) return calendar;
   const exhausted = parseOnExhausted(fields["on_exhausted"], "on_exhausted");
-  return exhausted.ok
-    ? good({ amountUsd: amount.value, ...unpriced.value, ...calendar.value, ...exhausted.value })
-    : exhausted;
+  if (!exhausted.ok) return exhausted;
+  const hold = checkHold(fields["hold"], exhausted.value, "hold");
+  if (!hold.ok) return hold;
+  return good({
+    amountUsd: amount.value,
+    ...unpriced.value,
+    ...calendar.value,
+    ...exhausted.value,
+    ...hold.value,
+  });
 }
 
 /** Checks `unpriced`, which may be absent. */

@@ -8,6 +8,7 @@ import { subjectBytesMax } from "../bounds.js";
 import { bad, type Checked, good, isAbsent, isCount, show } from "../checked.js";
 import { utf8Bytes } from "../text/utf8-bytes.js";
 import { numberAdvice } from "../text/written-number.js";
+import { checkHold, type Holdable, type HoldField, holdField } from "./hold.js";
 import {
   type KeyGrammar,
   type LimitKey,
@@ -53,7 +54,7 @@ export type RuleKey = LimitKey<Scope>;
  * bans these models. For `concurrent`, `maxRequests` caps the
  * requests in flight.
  */
-interface RuleCaps extends MeasureCaps, Exhaustible {
+interface RuleCaps extends MeasureCaps, Exhaustible, Holdable {
   readonly maxRequests: number | null;
   readonly maxTokens: number | null;
   readonly perChild: boolean;
@@ -185,7 +186,7 @@ export function checkCap(value: unknown, param: string): Checked<number | null> 
 }
 
 /** What `parseCaps` returns. */
-interface ParsedCaps extends MeasureCaps {
+interface ParsedCaps extends MeasureCaps, Exhaustible, Holdable {
   readonly maxRequests: number | null;
   readonly maxTokens: number | null;
 }
@@ -237,7 +238,23 @@ export function parseCaps(
       `${at}on_exhausted can't be combined with max_requests 0, which allows no request`,
       `${at}on_exhausted`,
     );
-  return good({ maxRequests, maxTokens, ...others.value, ...exhausted.value });
+  const hold = checkHold(fields["hold"], exhausted.value, `${at}hold`);
+  if (!hold.ok) return hold;
+  if (hold.value.hold === "hard" && !hasHeldCap({ maxTokens, measureCaps }))
+    return bad(
+      `${at}hold hard needs ${at}max_tokens, ${at}max_input_tokens, ${at}max_output_tokens or ${at}max_cost`,
+      `${at}hold`,
+    );
+  return good({ maxRequests, maxTokens, ...others.value, ...exhausted.value, ...hold.value });
+}
+
+/** Whether a rule has a cap that may be hard: calls of tools aren't known beforehand. */
+export function hasHeldCap({
+  maxTokens,
+  measureCaps = {},
+}: Pick<RuleDefinition, "maxTokens" | "measureCaps">): boolean {
+  const { input_tokens: input, output_tokens: output, cost } = measureCaps;
+  return maxTokens !== null || input !== undefined || output !== undefined || cost !== undefined;
 }
 
 /** The largest `max_cost`, in US dollars: a window counts pico-dollars in a safe integer. */
@@ -292,7 +309,7 @@ function parseMeasures(
 }
 
 /** The fields of bodies and lists that hold a rule's caps and weights; absent ones are unset. */
-export interface CapFields extends ExhaustedField {
+export interface CapFields extends ExhaustedField, HoldField {
   readonly max_requests?: number;
   readonly max_tokens?: number;
   readonly max_input_tokens?: number;
@@ -312,6 +329,7 @@ export const capFieldNames = [
   "max_tool_calls",
   "token_weights",
   "on_exhausted",
+  "hold",
 ] as const satisfies readonly (keyof CapFields)[];
 
 export function capFields({
@@ -320,13 +338,18 @@ export function capFields({
   measureCaps,
   tokenWeights,
   onExhausted,
-}: Pick<RuleDefinition, "maxRequests" | "maxTokens"> & MeasureCaps & Exhaustible): CapFields {
+  hold,
+}: Pick<RuleDefinition, "maxRequests" | "maxTokens"> &
+  MeasureCaps &
+  Exhaustible &
+  Holdable): CapFields {
   return {
     ...(maxRequests === null ? {} : { max_requests: maxRequests }),
     ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
     ...measureFields(measureCaps),
     ...(tokenWeights === undefined ? {} : { token_weights: tokenWeights }),
     ...exhaustedField({ onExhausted }),
+    ...holdField({ hold }),
   };
 }
 
@@ -350,7 +373,8 @@ export function hasSameCaps(a: RuleDefinition, b: RuleDefinition): boolean {
       measures.every((measure) => a.measureCaps?.[measure] === b.measureCaps?.[measure])) &&
     (a.tokenWeights === b.tokenWeights ||
       JSON.stringify(a.tokenWeights) === JSON.stringify(b.tokenWeights)) &&
-    isSameOnExhausted(a, b)
+    isSameOnExhausted(a, b) &&
+    a.hold === b.hold
   );
 }
 

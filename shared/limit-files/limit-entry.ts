@@ -13,6 +13,7 @@ import {
   type Unpriced,
 } from "../domain/budget.js";
 import { type CalendarFields, calendarBody, calendarFields } from "../domain/budget-calendar.js";
+import { type HoldField, holdField } from "../domain/hold.js";
 import type { KeyGrammar } from "../domain/limit-key.js";
 import { modelsField } from "../domain/limited-models.js";
 import { type ExhaustedField, exhaustedField } from "../domain/on-exhausted.js";
@@ -44,7 +45,7 @@ interface RuleEntry extends EntryKey<Scope>, CapFields {
   readonly host_only?: true;
 }
 
-interface BudgetEntry extends EntryKey<BudgetScope>, CalendarFields, ExhaustedField {
+interface BudgetEntry extends EntryKey<BudgetScope>, CalendarFields, ExhaustedField, HoldField {
   readonly budget_key: EntryPeriod;
   readonly models?: readonly string[];
   readonly amount: number;
@@ -77,6 +78,7 @@ export function budgetEntry(budget: BudgetDefinition): BudgetEntry {
     ...(unpriced === undefined ? {} : { unpriced }),
     ...calendarBody(budget),
     ...exhaustedField(budget),
+    ...holdField(budget),
   };
 }
 
@@ -103,10 +105,13 @@ export function ruleOfItem(item: Item): Checked<RuleDefinition> {
 
 /** The same of a budget. */
 export function budgetOfItem(item: Item): Checked<BudgetDefinition> {
-  const { models, amount, unpriced, on_exhausted } = item;
+  const { models, amount, unpriced, on_exhausted, hold } = item;
   const calendar = Object.fromEntries(calendarFields.map((name) => [name, item[name]]));
   return parseBudgetWrite(
-    { ...keyOfItem(item, budgetGrammar), models, amount, unpriced, ...calendar, on_exhausted },
+    {
+      ...{ ...keyOfItem(item, budgetGrammar), models, amount, unpriced, ...calendar },
+      ...{ on_exhausted, hold },
+    },
     { perChildEntitled: true },
   );
 }

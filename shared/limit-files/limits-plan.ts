@@ -22,6 +22,7 @@ interface LimitValues extends CapFields, CalendarFields {
   /** For a budget that doesn't leave it to `budgets.unpriced`. */
   readonly unpriced?: Unpriced;
   readonly on_exhausted?: OnExhausted;
+  readonly hold?: "hard";
   readonly per_child: boolean;
   /** True for a rule that each host counts for itself; otherwise absent. */
   readonly host_only?: true;

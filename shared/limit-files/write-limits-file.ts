@@ -39,7 +39,7 @@ function ruleLines(rules: readonly RuleDefinition[]): readonly string[] {
         if (name === "on_exhausted") return exhaustedLine(entry);
         const { [name]: value } = entry;
         if (value === undefined) return [];
-        return [`${name}: ${typeof value === "number" ? value : weightsText(value)}`];
+        return [`${name}: ${typeof value === "object" ? weightsText(value) : value}`];
       }),
       ...(host_only === undefined ? [] : ["host_only: true"]),
     ];
@@ -64,6 +64,7 @@ function budgetLines(budgets: readonly BudgetDefinition[]): readonly string[] {
         entry[name] === undefined ? [] : [`${name}: ${entry[name]}`],
       ),
       ...exhaustedLine(entry),
+      ...(entry.hold === undefined ? [] : [`hold: ${entry.hold}`]),
     ];
   });
 }

@@ -109,6 +109,8 @@ const welcome = message("welcome", {
   deniedJwts: count(),
   /** True if a managed key is imported, and thus of any form; undefined otherwise. */
   importedKeysExist: optional(flag),
+  /** True if a rule or budget is a hard cap, so that requests say what they may use. */
+  hardLimits: optional(flag),
 });
 export type Welcome = ValueOf<typeof welcome>;
 
@@ -126,6 +128,8 @@ const admitted = message("admitted", {
   pricedOnly: optional(flag),
   /** The exhausted rules and budgets that don't refuse it, in words; absent if there are none. */
   exhausted: optional(text),
+  /** The tokens of output that the request may use so far; absent if no hard cap counts it. */
+  allowance: optional(count()),
 });
 export type Admitted = ValueOf<typeof admitted>;
 
@@ -199,6 +203,16 @@ const authorized = message("authorized", {
 });
 export type Authorized = ValueOf<typeof authorized>;
 
+/** Answers `draw`. */
+const drawn = message("drawn", {
+  /** The lease. */
+  id: count(1),
+  /** The tokens of output that the request may use so far; no draw lowers them. */
+  total: count(),
+  /** The hard cap that ends the request, in words: it gets no more than `total`. */
+  cap: optional(text),
+});
+
 /** All settles up to `seq` are durable. */
 const settled = message("settled", { seq: count() });
 
@@ -255,6 +269,8 @@ const eventValues = {
   keys_exist: kindOf((value): value is true => value === true),
   /** Whether a managed key is imported, and thus of any form. */
   imported_keys_exist: flag,
+  /** Whether any rule or budget is a hard cap. */
+  hard_limits: flag,
   /** The whole list follows a welcome, unless it is empty. */
   jwts_denied: jwtChange,
   /** Why the store can't be written, null once it can; after a welcome only if it can't. */
@@ -304,6 +320,7 @@ const fromDaemon = messages([
   answer,
   failed,
   event,
+  drawn,
 ]);
 export type FromDaemon = ValueOf<typeof fromDaemon>;
 

@@ -51,6 +51,7 @@ import {
   listOf,
   message,
   messages,
+  nullable,
   oneOf,
   optional,
   orEmpty,
@@ -112,6 +113,29 @@ const target: Kind<Target> = {
   },
 };
 
+/** Pico-dollars per token, of the dearest kind that the request may use. */
+const rates = structure({ input: count(), output: count() });
+/** What a request may use, for hard caps. */
+const metered = structure({
+  /** At least the tokens of its prompt. */
+  promptTokens: count(),
+  /** The client's own maximum of output tokens; null without one. */
+  outputMax: nullable(count()),
+  /** False: the output can't be cut while it flows, so the allowance is its maximum. */
+  isStreamed: flag,
+  /** One for each target; null without a price. */
+  rates: listOf(nullable(rates), candidatesMax),
+});
+
+/** What a running request holds of hard caps. */
+const holding = structure({
+  promptTokens: count(),
+  /** The tokens of output that it may use so far. */
+  output: count(),
+  /** Those of its target; null without a price. */
+  rates: nullable(rates),
+});
+
 /** The fields of both a lease and a settle. */
 const leaseFields = {
   lease: count(),
@@ -130,6 +154,8 @@ const lease = structure(
     ...leaseFields,
     /** A submission holds no slot and counts in no target's rules. */
     submission: flag,
+    /** Absent if no hard cap counts it. */
+    holding: optional(holding),
   },
   (value) => value.lease !== 0 && !(value.submission && value.target !== null),
 );
@@ -209,6 +235,8 @@ const admit = message("admit", {
   uses: optional(listOf(modelName, usesMax)),
   /** True if the request can't go to another model. */
   fixed: optional(kindOf((value): value is true => value === true)),
+  /** Only if hard caps exist (`hard_limits`). */
+  metered: optional(metered),
 });
 export type Admit = ValueOf<typeof admit>;
 
@@ -232,6 +260,8 @@ const reroute = message("reroute", {
   read: count(),
   /** As in `Admit`. */
   uses: optional(listOf(modelName, usesMax)),
+  /** As in `Admit`, for these targets. */
+  metered: optional(metered),
 });
 export type Reroute = ValueOf<typeof reroute>;
 
@@ -309,6 +339,20 @@ const release = message("release", {
 });
 export type Release = ValueOf<typeof release>;
 
+/**
+ * Asks for more output of a running request that a hard cap counts. Totals, not differences: a
+ * repeat takes nothing twice. Answered with `drawn`.
+ */
+const draw = message("draw", {
+  /** The lease. */
+  id: count(1),
+  /** The tokens of output that it wants to be allowed in all. */
+  total: count(),
+  /** The tokens of the prompt, once the provider has reported them. */
+  promptTokens: optional(count()),
+});
+export type Draw = ValueOf<typeof draw>;
+
 /** Follows a `refused`, so that the daemon can explain the refusal by its request id. No answer. */
 const refusal = message("refusal", {
   /** The id of the refused `admit`. */
@@ -339,6 +383,7 @@ const toDaemon = messages([
   release,
   refusal,
   admin,
+  draw,
 ]);
 export type ToDaemon = ValueOf<typeof toDaemon>;
 

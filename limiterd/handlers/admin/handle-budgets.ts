@@ -16,6 +16,7 @@ import {
   parseBudgetWrite,
 } from "../../../shared/domain/budget.js";
 import { calendarBody } from "../../../shared/domain/budget-calendar.js";
+import { holdField } from "../../../shared/domain/hold.js";
 import { exhaustedField } from "../../../shared/domain/on-exhausted.js";
 import { parseAnchors } from "../../../shared/domain/reset-anchors.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
@@ -154,6 +155,7 @@ function kept({ definition }: Budget): object {
     ...(unpriced === undefined ? {} : { unpriced }),
     ...calendarBody(definition),
     ...exhaustedField(definition),
+    ...holdField(definition),
   };
 }
 

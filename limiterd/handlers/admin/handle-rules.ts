@@ -6,9 +6,11 @@
 import type { RulePage } from "../../../shared/api/rule-item.js";
 import { unreachable } from "../../../shared/assert.js";
 import { isObject, parseConfirmation } from "../../../shared/checked.js";
+import type { Holdable } from "../../../shared/domain/hold.js";
 import { modelsField } from "../../../shared/domain/limited-models.js";
 import type { Exhaustible } from "../../../shared/domain/on-exhausted.js";
 import {
+  hasHeldCap,
   parseRuleKey,
   parseRuleResetOne,
   parseRuleWrite,
@@ -223,13 +225,28 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
   });
 }
 
-/** What an edited rule does when it is exhausted, unless the body says it or bans models. */
-function keptOf(body: unknown, edited: Rule | null, written: RuleDefinition): Exhaustible {
-  const onExhausted = edited?.definition.onExhausted;
-  const isLeftOut = isObject(body) && !Object.hasOwn(body, "on_exhausted");
-  return onExhausted === undefined || !isLeftOut || written.maxRequests === 0
-    ? {}
-    : { onExhausted };
+/**
+ * What an edited rule does when it is exhausted, and whether it is hard, unless the body says it or
+ * the new caps can't have it.
+ */
+function keptOf(
+  body: unknown,
+  edited: Rule | null,
+  written: RuleDefinition,
+): Exhaustible & Holdable {
+  if (edited === null || !isObject(body) || written.maxRequests === 0) return {};
+  const isLeftOut = (field: string): boolean => !Object.hasOwn(body, field);
+  const { onExhausted, hold } = edited.definition;
+  const keepsExhausted = onExhausted !== undefined && isLeftOut("on_exhausted");
+  const exhausted = keepsExhausted ? onExhausted : written.onExhausted;
+  const keepsHold =
+    hold !== undefined && isLeftOut("hold") && exhausted !== "warn" && hasHeldCap(written);
+  return {
+    ...(keepsExhausted && !(onExhausted === "warn" && written.hold !== undefined)
+      ? { onExhausted }
+      : {}),
+    ...(keepsHold ? { hold } : {}),
+  };
 }
 
 function remove(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts): void {

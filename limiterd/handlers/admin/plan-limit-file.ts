@@ -12,6 +12,7 @@ import {
   compareBudgets,
 } from "../../../shared/domain/budget.js";
 import { calendarBody, isSameCalendar } from "../../../shared/domain/budget-calendar.js";
+import { holdField } from "../../../shared/domain/hold.js";
 import { modelsField } from "../../../shared/domain/limited-models.js";
 import { exhaustedField, isSameOnExhausted } from "../../../shared/domain/on-exhausted.js";
 import {
@@ -54,6 +55,7 @@ const budgetSort = {
     a.perChild === b.perChild &&
     a.unpriced === b.unpriced &&
     isSameOnExhausted(a, b) &&
+    a.hold === b.hold &&
     isSameCalendar(a, b),
   compare: compareBudgets,
 };
@@ -245,6 +247,7 @@ function budgetValues(budget: BudgetDefinition): NonNullable<LimitChangeItem["af
     per_child: perChild,
     ...(unpriced === undefined ? {} : { unpriced }),
     ...exhaustedField(budget),
+    ...holdField(budget),
     ...calendarBody(budget),
   };
 }

@@ -8,7 +8,7 @@ import { beginBackfill } from "../../budgets/backfill-budget.js";
 import { removeSpends } from "../../budgets/remove-spends.js";
 import { budgetChange } from "../../budgets/stored-budget.js";
 import { type Definition, definitionKinds } from "../../cluster/definitions/definition.js";
-import { type DaemonState, isLimited } from "../../state.js";
+import { type DaemonState, isHard, isLimited } from "../../state.js";
 import type { Change } from "../../store/store.js";
 import { tryWriteSlices } from "../../store/writer.js";
 import { announce, announceJwts, announceLimited } from "../announcements/announce.js";
@@ -130,6 +130,7 @@ function apply(state: DaemonState, definition: Definition, applying: Applying): 
 /** The facts that are announced to proxies. */
 interface Situation {
   readonly limited: boolean;
+  readonly hard: boolean;
   readonly inertRules: number;
   readonly inertBudgets: number;
   readonly keys: number;
@@ -140,6 +141,7 @@ function situation(state: DaemonState): Situation {
   const { settings, budgets, inertRules, keys } = state;
   return {
     limited: isLimited(state),
+    hard: isHard(state),
     inertRules: inertRules.size,
     inertBudgets: budgetsInert(settings.usageEnabled) === null ? 0 : budgets.budgets.size,
     keys: keys.size,
@@ -152,8 +154,9 @@ function announceSituation(
   before: Situation,
   { denied, allowed }: Applying,
 ): void {
-  const { inertRules, inertBudgets, keys, importedKeysExist } = situation(state);
+  const { hard, inertRules, inertBudgets, keys, importedKeysExist } = situation(state);
   announceLimited(state, before.limited);
+  if (hard !== before.hard) announce(state, { kind: "event", name: "hard_limits", value: hard });
   if (inertRules !== before.inertRules)
     announce(state, { kind: "event", name: "inert_rules", value: inertRules });
   if (inertBudgets !== before.inertBudgets)

@@ -15,6 +15,7 @@ import {
   type Unpriced,
 } from "../../domain/budget.js";
 import { type BudgetCalendar, parseCalendar } from "../../domain/budget-calendar.js";
+import { checkHold, type Holdable } from "../../domain/hold.js";
 import { namedPeriod, parsePeriod } from "../../domain/limit-key.js";
 import { type LimitedModels, parseBudgetModels } from "../../domain/limited-models.js";
 import { type Exhaustible, parseOnExhausted } from "../../domain/on-exhausted.js";
@@ -23,7 +24,7 @@ import { amountOf, numberOf } from "../kinds/number-kinds.js";
 import type { Mapping } from "../read-mapping.js";
 import { checkedValue, type LimitForm, readPairs } from "./limit-form.js";
 
-interface BudgetLimit extends BudgetCalendar {
+interface BudgetLimit extends BudgetCalendar, Holdable {
   readonly periodSeconds: number;
   readonly models?: LimitedModels | undefined;
   readonly amountUsd: number;
@@ -47,6 +48,7 @@ export const budgetForm: LimitForm<BudgetScope, BudgetLimit> = {
     rolling: (raw) => boolean.parse(raw),
     rollover: numberOf,
     on_exhausted: null,
+    hold: null,
   },
   parse: parseLimit,
   variables: [
@@ -73,8 +75,13 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): BudgetLimi
     parseOnExhausted(fields["on_exhausted"], `${at}.on_exhausted`),
     problems,
   );
+  const hold =
+    exhausted === null
+      ? null
+      : checkedValue(checkHold(fields["hold"], exhausted, `${at}.hold`), problems);
   return periodSeconds === null ||
     exhausted === null ||
+    hold === null ||
     amountUsd === null ||
     unpriced === null ||
     calendar === null ||
@@ -87,6 +94,7 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): BudgetLimi
         ...(typeof models === "string" ? { models } : {}),
         ...calendar,
         ...exhausted,
+        ...hold,
       };
 }
 

@@ -6,6 +6,7 @@
  */
 
 import { isAbsent, show } from "../../checked.js";
+import type { Holdable } from "../../domain/hold.js";
 import { parsePeriod } from "../../domain/limit-key.js";
 import {
   type LimitedModels,
@@ -31,7 +32,7 @@ import { amountOf, numberOf, weightsOf } from "../kinds/number-kinds.js";
 import type { Mapping } from "../read-mapping.js";
 import { checkedValue, type LimitForm, readPairs } from "./limit-form.js";
 
-export interface RuleLimit extends MeasureCaps, Exhaustible {
+export interface RuleLimit extends MeasureCaps, Exhaustible, Holdable {
   readonly periodSeconds: number;
   readonly models?: LimitedModels | undefined;
   readonly when?: RuleHours | undefined;
@@ -57,6 +58,7 @@ export const ruleForm: LimitForm<Scope, RuleLimit> = {
     token_weights: weightsOf,
     host_only: (raw) => boolean.parse(raw),
     on_exhausted: null,
+    hold: null,
   },
   parse: parseLimit,
   variables: [
@@ -75,7 +77,7 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): RuleLimit 
   // First each cap separately, with a period that allows both, so that a wrong cap doesn't hide the
   // other.
   for (const cap of capFieldNames) {
-    if (cap !== "token_weights" && cap !== "on_exhausted" && !isAbsent(fields[cap]))
+    if (!isNoCap(cap) && !isAbsent(fields[cap]))
       checkedValue(
         parseCaps({ [cap]: fields[cap], models: fields["models"] }, 60, `${at}.`),
         problems,
@@ -92,6 +94,10 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): RuleLimit 
     ...(typeof when === "string" ? { when } : {}),
     ...values,
   };
+}
+
+function isNoCap(field: (typeof capFieldNames)[number]): boolean {
+  return field === "token_weights" || field === "on_exhausted" || field === "hold";
 }
 
 /** A rule's name in messages: `/team minute`, `/team on gpt-4o minute`, `provider openai day`. */

@@ -128,6 +128,8 @@ export const hello: Hello = {
 
 const settle = settleOf(lease, 1, 30, { started: 50, ended: 2 });
 
+const holdingRates = { input: 3_000_000, output: 15_000_000 };
+
 export const toDaemonSamples: readonly ToDaemon[] = [
   plainAdmit,
   plainAdmit,
@@ -155,6 +157,17 @@ export const toDaemonSamples: readonly ToDaemon[] = [
     record: executed({ cacheHit: true, inputCost: 0, outputCost: 0, totalCost: 0 }),
   },
   { kind: "refusal", id: 2, requestId: "req_1", model: "gpt-4o" },
+  {
+    ...plainAdmit,
+    id: 10,
+    metered: { promptTokens: 900, outputMax: null, isStreamed: true, rates: [holdingRates, null] },
+  },
+  { kind: "draw", id: 10, total: 192 },
+  { kind: "draw", id: 2, total: 4096, promptTokens: 300 },
+  {
+    ...hello,
+    leases: [{ ...lease, holding: { promptTokens: 900, output: 192, rates: holdingRates } }],
+  },
   { ...hello, leases: [lease, { ...lease, lease: 9, target: null, targetAtMs: 0, targetLsn: 0 }] },
   { ...hello, role: "cli", proxyId: "cli" },
   ...adminOps.flatMap((op) =>
@@ -216,6 +229,8 @@ export const fromDaemonSamples: readonly FromDaemon[] = [
   { kind: "denied", id: 6, ended: null },
   { kind: "authorized", id: 7, userPath: "/team", keyId: "key_1" },
   { kind: "settled", seq: 3 },
+  { kind: "drawn", id: 3, total: 192 },
+  { kind: "drawn", id: 3, total: 192, cap: "the daily budget of /team" },
   { kind: "answer", id: 8, body: { rate_limits: [], server_time: "2026-01-01T00:00:00Z" } },
   {
     kind: "failed",

@@ -259,6 +259,7 @@ t.test("a proxy's welcome has the daemon's problems, a command line's hasn't", a
         keysExist: false,
         deniedJwts: 0,
         importedKeysExist: undefined,
+        hardLimits: undefined,
       },
       ...(role === "cli"
         ? []

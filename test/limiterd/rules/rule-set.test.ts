@@ -188,10 +188,17 @@ t.test("a request reads the rules that cover its path, and no others", async (t)
   t.equal(ruleSet.size, 4);
   const read: string[] = [];
   ruleSet.leave(
-    { store: daemon.store, left: 2, restore: ({ key: id }) => void read.push(String(id)) },
+    {
+      store: daemon.store,
+      left: 2,
+      hasHard: true,
+      restore: ({ key: id }) => void read.push(String(id)),
+    },
     { ms: daemon.nowMs, lsn: 0 },
   );
+  t.ok(ruleSet.hasHard, "one of those that were left");
   ruleSet.readAll();
+  t.notOk(ruleSet.hasHard);
   t.same(read, ["user_path\n/a/b\n60", "user_path\n/other\n60"], "those that were left");
   t.ok(ruleSet.isRead);
 });

@@ -142,7 +142,8 @@ t.test("a rule is known by what it limits, whatever it was written under", (t) =
 });
 
 t.test("what a start must know of all rules comes back, and nothing else is taken for it", (t) => {
-  const note = { startLsn: 0, configured: "text", count: 1, sinceMs: now, sinceLsn: 0 };
+  const facts = { startLsn: 0, configured: "text", count: 1, sinceMs: now, sinceLsn: 0 };
+  const note = { ...facts, hasHard: false };
   const { count: size, ...rest } = note;
   const { key, value } = rulesNoteChange({ size, ...rest }, rest);
   t.equal(key, rulesKey);
@@ -152,6 +153,8 @@ t.test("what a start must know of all rules comes back, and nothing else is take
     undefined,
     "without rules there is none",
   );
+  const hard = rulesNoteChange({ size, ...rest, hasHard: true }, rest).value;
+  t.strictSame(rulesNoteFromStored(hard!), { ...note, hasHard: true });
   // By their places: the epoch's beginning, the configuration, how many, since when.
   const wrong: readonly (readonly unknown[])[] = [
     [-1, 0.5, "0", null],

@@ -93,7 +93,7 @@ t.test("what is wrong is refused by its name, with the value and what was expect
     [
       { ...write, ammount: 3 },
       "ammount",
-      "unknown field ammount: expected user_path, scope, subject, models, per_child, budget_key, amount, unpriced, time_zone, anchor_day, rolling, rollover, on_exhausted",
+      "unknown field ammount: expected user_path, scope, subject, models, per_child, budget_key, amount, unpriced, time_zone, anchor_day, rolling, rollover, on_exhausted, hold",
     ],
     [{ ...write, unpriced: "no" }, "unpriced", 'unpriced must be allow or refuse, not "no"'],
     [{ ...write, unpriced: true }, "unpriced", "unpriced must be allow or refuse, not true"],

@@ -42,16 +42,34 @@ const carrying = fc.oneof(
   target.map((each) => ({ ...each, tools: ["web_search", "mcp:github/*"] })),
 );
 
+const rates = fc.option(fc.record({ input: count, output: count }));
+
+const metered = fc.option(
+  fc.record({
+    promptTokens: count,
+    outputMax: fc.option(count),
+    isStreamed: fc.boolean(),
+    rates: fc.array(rates, { maxLength: 5 }),
+  }),
+  { nil: undefined },
+);
+
+const holding = fc.option(fc.record({ promptTokens: count, output: count, rates }), {
+  nil: undefined,
+});
+
 export const lease: fc.Arbitrary<Lease> = fc
   .tuple(
     fc.record({ lease: count, userPath, admittedAtMs: count, lsn: count }),
     fc.option(fc.record({ target: carrying, targetAtMs: count, targetLsn: count })),
     fc.boolean(),
+    holding,
   )
-  .map(([admitted, attempt, submission]) => ({
+  .map(([admitted, attempt, submission, holding]) => ({
     ...admitted,
     ...(attempt ?? { target: null, targetAtMs: 0, targetLsn: 0 }),
     submission: attempt === null && submission,
+    holding,
   }));
 
 /** msgpackr gives the key `__proto__` another name, which is what it should do. */
@@ -167,6 +185,7 @@ export const toDaemon: {
     modelNames: fc.option(fc.array(name, { maxLength: 5 }), { nil: undefined }),
     uses: fc.option(fc.array(name, { maxLength: 4 }), { nil: undefined }),
     fixed: fc.option(fc.constant(true as const), { nil: undefined }),
+    metered,
   }),
   authorize: fc.record({ kind: fc.constant("authorize"), id: count, credential }),
   reroute: fc.record({
@@ -176,6 +195,7 @@ export const toDaemon: {
     targets: fc.array(carrying, { minLength: 1, maxLength: 5 }),
     read: count,
     uses: fc.option(fc.array(name, { maxLength: 4 }), { nil: undefined }),
+    metered,
   }),
   settle: fc
     .tuple(
@@ -192,7 +212,7 @@ export const toDaemon: {
         targetStartedAgoMs: fc.option(count, { nil: undefined }),
       }),
     )
-    .map(([{ submission: _, ...held }, rest]) => {
+    .map(([{ submission: _, holding: _holding, ...held }, rest]) => {
       const part =
         held.target === null && ["attempt", "untried", "progress"].includes(rest.part)
           ? ("request" as const)
@@ -211,6 +231,12 @@ export const toDaemon: {
       return { ...held, ...rest, part, record: part === "request" ? rest.record : null };
     }),
   release: fc.record({ kind: fc.constant("release"), id: fc.integer({ min: 1 }) }),
+  draw: fc.record({
+    kind: fc.constant("draw"),
+    id: fc.integer({ min: 1 }),
+    total: count,
+    promptTokens: fc.option(count, { nil: undefined }),
+  }),
   refusal: fc.record({
     kind: fc.constant("refusal"),
     id: count,
@@ -246,6 +272,7 @@ export const fromDaemon: {
     keysExist: fc.boolean(),
     deniedJwts: count,
     importedKeysExist: fc.option(fc.constant(true), { nil: undefined }),
+    hardLimits: fc.option(fc.constant(true), { nil: undefined }),
   }),
   admitted: fc.record({
     kind: fc.constant("admitted"),
@@ -256,6 +283,7 @@ export const fromDaemon: {
     headers: fc.option(fc.record({ requests: triple, tokens: triple })),
     key,
     exhausted: fc.option(name, { nil: undefined }),
+    allowance: fc.option(count, { nil: undefined }),
   }),
   refused: fc.record({
     kind: fc.constant("refused"),
@@ -305,6 +333,12 @@ export const fromDaemon: {
     use: fc.option(name, { nil: undefined }),
   }),
   settled: fc.record({ kind: fc.constant("settled"), seq: count }),
+  drawn: fc.record({
+    kind: fc.constant("drawn"),
+    id: fc.integer({ min: 1 }),
+    total: count,
+    cap: fc.option(name, { nil: undefined }),
+  }),
   answer: fc.record({ kind: fc.constant("answer"), id: count, body: json }),
   failed: fc.record({
     kind: fc.constant("failed"),
@@ -339,6 +373,11 @@ export const fromDaemon: {
     fc.record({
       kind: fc.constant("event" as const),
       name: fc.constant("imported_keys_exist" as const),
+      value: fc.boolean(),
+    }),
+    fc.record({
+      kind: fc.constant("event" as const),
+      name: fc.constant("hard_limits" as const),
       value: fc.boolean(),
     }),
     fc.record({
@@ -467,6 +506,7 @@ export const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {
     [],
   ],
   release: ["release", 3],
+  draw: ["draw", 3, 640],
   refusal: ["refusal", 3, "req_1", "gpt-4o"],
   admin: ["admin", 4, "status", null],
 };

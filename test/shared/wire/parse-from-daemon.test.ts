@@ -117,6 +117,8 @@ t.test("each field of a frame from a daemon is checked, whatever the others hold
       [["event", "last_backup", lastMs], [], [lastMs + 1, ...counts]],
       [["event", "keys_exist", true], [], [false, 1]],
       [["event", "imported_keys_exist", false], [], [null, 1]],
+      [["event", "hard_limits", false], [], [null, 1]],
+      [["drawn", 3, 64, "the daily budget of /team"], [0, ...counts], counts, [7, {}]],
       [["event", "cluster_failing", null], [], [false, 5]],
     ];
   for (const [frame, ...wrong] of table) {
@@ -269,6 +271,7 @@ t.test(
         ["/team", "key_7"],
         true,
         "the day request limit of /team",
+        64,
       ],
       [
         "refused",
@@ -288,6 +291,7 @@ t.test(
       ["denied", 1, []],
       ["authorized", 1, "/team", "key_7", ["gpt-4o"]],
       ["settled", 1],
+      ["drawn", 3, 64, "the daily budget of /team"],
       ["answer", 1, {}],
       ["failed", 1, invalid("period is required", "period")],
       ["event", "limited", true],

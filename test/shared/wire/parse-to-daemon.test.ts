@@ -102,6 +102,8 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
     ["authorize", 1, notCounts],
     ["authorize", 2, notCredentials],
     ["release", 1, [0, ...notCounts]],
+    ["draw", 1, [0, ...notCounts]],
+    ["draw", 2, notCounts],
     ["reroute", 1, notCounts],
     ["reroute", 2, [0, ...notCounts]],
     ["reroute", 3, [[], ...notTargets]],
@@ -163,7 +165,8 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
   for (const kind of Object.keys(good) as ToDaemon["kind"][]) {
     t.equal(parseToDaemon(good[kind])?.kind, kind);
     // The optional field, and one that isn't known yet.
-    const last = kind === "settle" || kind === "admit" ? [undefined, null] : [null];
+    const last =
+      kind === "settle" || kind === "admit" || kind === "draw" ? [undefined, null] : [null];
     t.same(parseToDaemon([...good[kind], ...last]), parseToDaemon(good[kind]), `${kind}: one more`);
     t.equal(parseToDaemon(good[kind].slice(0, -1)), null, `${kind}: one less`);
   }
@@ -185,6 +188,27 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
   }
   for (const fixed of [false, 1, "true", []])
     t.equal(parseToDaemon(switched.with(9, fixed)), null, JSON.stringify(fixed));
+  const metered = [900, null, true, [[3, 15], null]];
+  const expected = {
+    metered: {
+      promptTokens: 900,
+      outputMax: null,
+      isStreamed: true,
+      rates: [{ input: 3, output: 15 }, null],
+    },
+  };
+  t.match(parseToDaemon([...switched, metered]), exactly(expected));
+  t.match(parseToDaemon([...good.reroute, null, metered]), exactly(expected));
+  for (const wrong of [7, [], [-1, null, true, []], [1, "2", true, []], [1, 2, true, [[3]]]]) {
+    t.equal(parseToDaemon([...switched, wrong]), null, JSON.stringify(wrong));
+    t.equal(parseToDaemon([...good.reroute, null, wrong]), null, JSON.stringify(wrong));
+  }
+  const [ofLease] = good.hold[1] as readonly (readonly unknown[])[];
+  const holding = { promptTokens: 900, output: 192, rates: null };
+  const reported = parseToDaemon(["hold", [[...ofLease!, [900, 192, null]]]]);
+  t.same(reported?.kind === "hold" && reported.leases.map((each) => each.holding), [holding]);
+  t.equal(parseToDaemon(["hold", [[...ofLease!, [900, -1, null]]]]), null);
+  t.match(parseToDaemon([...good.draw, 300]), exactly({ total: 640, promptTokens: 300 }));
   for (const [priced, targets] of [
     [["p", "m", true], [{ provider: "p", model: "m", unpriced: true }]],
     [["p", "m", false], [{ provider: "p", model: "m" }]],

@@ -209,7 +209,7 @@ t.test("one bad entry is named, and nothing is changed", async (t) => {
     ],
     [
       { budgets: [budget("/", 1), { ...budget("/x", 1), currency: "EUR" }] },
-      "budgets[1]: unknown field currency: expected user_path, scope, subject, models, per_child, budget_key, amount, unpriced, time_zone, anchor_day, rolling, rollover, on_exhausted",
+      "budgets[1]: unknown field currency: expected user_path, scope, subject, models, per_child, budget_key, amount, unpriced, time_zone, anchor_day, rolling, rollover, on_exhausted, hold",
       "budgets[1].currency",
     ],
     [{ rate_limits: {} }, "rate_limits must be a list", "rate_limits"],

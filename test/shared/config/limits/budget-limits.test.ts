@@ -94,7 +94,7 @@ budgets:
     - { label: x, per_child: true, limits: [ { period: daily, period_seconds: 3, amount: 1 } ] }
 `;
   t.same(refused(text), [
-    "budgets.user_paths[2].limits[2].max_requests is not a known key: expected period, period_seconds, models, amount, unpriced, time_zone, anchor_day, rolling, rollover, on_exhausted",
+    "budgets.user_paths[2].limits[2].max_requests is not a known key: expected period, period_seconds, models, amount, unpriced, time_zone, anchor_day, rolling, rollover, on_exhausted, hold",
     "budgets.user_paths[3].limits is required",
     "budgets.labels[2].per_child is not a known key: expected label, limits",
     "budgets.user_paths[0]: per_child on /a requires the entitlement quota_templates: add the line entitlements: [quota_templates]",
@@ -133,7 +133,7 @@ budgets:
     ],
     [
       { SET_BUDGET_A: "[1]" },
-      "SET_BUDGET_A[0] must be a mapping of period, period_seconds, models, amount, unpriced, time_zone, anchor_day, rolling, rollover, on_exhausted, per_child, not 1",
+      "SET_BUDGET_A[0] must be a mapping of period, period_seconds, models, amount, unpriced, time_zone, anchor_day, rolling, rollover, on_exhausted, hold, per_child, not 1",
     ],
     [
       { SET_BUDGET_A: '{"period":"daily"}' },
