@@ -269,6 +269,14 @@ export const readableResponseBytesMax = 32 * 1024 * 1024;
 export const heldHeadBytesMax = 16 * 1024;
 /** How long they are buffered: after this time a client may need a keep-alive. */
 export const heldHeadMs = 10_000;
+/**
+ * Output tokens that a stream under hard limits asks for at a time: what a fast model gives in two
+ * round trips to the daemon, with a margin. A stream that had to wait asks for twice as many.
+ */
+export const outputChunkTokensMin = 64;
+export const outputChunkTokensMax = 4096;
+/** Targets whose bytes per token a proxy has learned; others count as English. */
+export const learnedRatiosMax = 4096;
 /** A stream event that is buffered to be read; a larger one is read as it passes. */
 export const streamEventBytesMax = 1024 * 1024;
 /**

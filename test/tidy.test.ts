@@ -30,6 +30,7 @@ const pureFolders = [
   "proxy/body",
   "proxy/dialects",
   "proxy/handlers",
+  "proxy/hard-caps",
   "proxy/limiter",
   "proxy/metrics",
   "proxy/objects",

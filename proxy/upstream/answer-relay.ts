@@ -10,12 +10,14 @@
  */
 
 import { requestIdCharsMax } from "../../shared/bounds.js";
+import type { StreamCap } from "../hard-caps/output-allowance.js";
 import { beginsWith } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { replyInternalError } from "../http/respond.js";
 import { type CallEnd, chargeFor, type EndedCall } from "../usage/charge.js";
 import type { MeteredUsage } from "../usage/count-usage.js";
 import type { ResponseMeter } from "../usage/response-meter.js";
+import { noUsage } from "../usage/usage.js";
 import { type SentRequest, type SentRequestParts, sentRequestOf } from "../usage/usage-bound.js";
 import type { TargetFailure } from "./errors/failover-reason.js";
 import type { RefusedPart } from "./errors/refused-part.js";
@@ -39,6 +41,8 @@ const nothingElse: Ended = {};
 
 /** What is relayed. */
 interface Relayed extends SentRequestParts {
+  /** The hard limits on a stream; null or absent if none counts the request. */
+  readonly cap?: StreamCap | null;
   readonly monoMs: () => number;
 }
 
@@ -54,6 +58,11 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
   #sentMonoMs = 0;
   #sent: SentRequest | null = null;
   #call: UpstreamCall | null = null;
+  /** Why nothing more is read from the provider. */
+  #waitsForClient = false;
+  #waitsForGrant = false;
+  /** The charge of a stream that a hard limit has cut. */
+  #capped: MeteredUsage | null = null;
   readonly #resolve: (forwarded: Forwarded) => void;
 
   constructor(
@@ -184,7 +193,7 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
 
   /** As `chargeFor`. */
   protected charge(end: CallEnd, note: string | null = null, answer?: unknown): MeteredUsage {
-    return chargeFor(this, end, note, answer);
+    return this.#capped ?? chargeFor(this, end, note, answer);
   }
 
   protected abortCall(): void {
@@ -193,8 +202,68 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
 
   protected write(chunk: Buffer): void {
     if (this.exchange.write(chunk)) return;
+    this.#waitsForClient = true;
     this.#call?.pause();
-    this.exchange.onDrain(() => this.#call?.resume());
+    this.exchange.onDrain(() => {
+      this.#waitsForClient = false;
+      this.#resume();
+    });
+  }
+
+  #resume(): void {
+    if (!this.#waitsForClient && !this.#waitsForGrant) this.#call?.resume();
+  }
+
+  /**
+   * Counts the events of a stream that hard limits count, after they were passed on, and lets the
+   * stream flow, wait or end.
+   */
+  protected capEvents(cap: StreamCap, events: Buffer | readonly Buffer[] | null): void {
+    if (this.#capped !== null || this.ended) return;
+    if (Buffer.isBuffer(events)) cap.stop?.see(events);
+    else if (events !== null) for (const each of events) cap.stop?.see(each);
+    this.#flowOrEnd(cap);
+  }
+
+  #flowOrEnd(cap: StreamCap): void {
+    const { meter } = this;
+    const flows = cap.allowance.use(meter.outputSeen(cap.bytesPerToken), () => {
+      this.#waitsForGrant = false;
+      if (this.ended) return;
+      try {
+        this.#flowOrEnd(cap);
+      } catch (error) {
+        return this.onBug(error);
+      }
+      if (!this.ended) this.#resume();
+    });
+    // What follows the end of the answer, or ends an event that has begun, costs nothing more.
+    if (flows || meter.isFinished || meter.errorSeen || !meter.isBetweenEvents) return;
+    const words = cap.allowance.cap;
+    if (words !== null) return this.#endAtCap(cap, words);
+    this.#waitsForGrant = true;
+    this.#call?.pause();
+  }
+
+  #endAtCap({ stop }: StreamCap, words: string): void {
+    this.abortCall();
+    const charged = this.charge("capped", `cut at a hard cap: ${words}`);
+    this.#capped = charged;
+    if (stop === null)
+      return this.end(charged, {
+        status: this.status,
+        outcome: "complete",
+        finish: () => this.exchange.cut(),
+      });
+    this.meter.dropIncomplete();
+    this.passed(stop.end(charged.usage ?? noUsage, words));
+    if (!this.ended) this.completed();
+  }
+
+  /** A stream that hard limits count has ended. */
+  #endCap(cap: StreamCap, { usage, estimated }: MeteredUsage): void {
+    cap.allowance.end();
+    if (usage !== null && !estimated) cap.learn(this.meter.textBytes, usage.outputTokens);
   }
 
   /** The client disconnected or was cut off. Not called after `end`. */
@@ -237,6 +306,8 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
     }: Ended = nothingElse,
   ): void {
     this.ended = true;
+    const { cap = null } = this.what;
+    if (cap !== null) this.#endCap(cap, { usage, estimated, note });
     const executed = this.status !== 0 || this.isSent || this.isResent;
     this.#resolve({
       status,

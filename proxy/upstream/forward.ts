@@ -79,7 +79,7 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
     for (const own of [requestIdHeaders(this.exchange), this.what.headers]) append(headers, own);
     this.#headers = headers;
     if (status < 300 && contentType.startsWith("text/event-stream")) {
-      this.meter.beginStream(hideUsageChunk);
+      this.meter.beginStream(hideUsageChunk, this.what.cap != null);
       if (holdsHead) this.#head = new StreamHead();
       else this.#begin();
       return;
@@ -119,7 +119,12 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
 
   #onEvents(chunk: Buffer): void {
     const out = this.meter.push(chunk);
-    if (out === null) return;
+    if (out !== null) this.#passEvents(out);
+    const { cap = null } = this.what;
+    if (cap !== null) this.capEvents(cap, out);
+  }
+
+  #passEvents(out: Buffer | readonly Buffer[]): void {
     if (this.#head !== null) return this.#holdHead(this.#head, out);
     if (Buffer.isBuffer(out)) this.write(out);
     else for (const piece of out) this.write(piece);

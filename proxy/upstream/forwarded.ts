@@ -3,6 +3,7 @@
  * are made from the result, also for passthrough requests and WebSocket sessions.
  */
 import type { Operation } from "../../shared/operation.js";
+import type { StreamCap } from "../hard-caps/output-allowance.js";
 import type { Exchange } from "../http/exchange.js";
 import type { TranslationReport } from "../usage/response-meter.js";
 import type { ProviderResult } from "../usage/usage-record.js";
@@ -41,6 +42,8 @@ export interface ForwardRequest {
    * take over.
    */
   readonly holdsHead: boolean;
+  /** The hard limits on a stream; null or absent if none counts the request. */
+  readonly cap?: StreamCap | null;
   /** Called when the answer starts to be sent. After that the request isn't repeated. */
   readonly onBegun?: () => void;
   readonly monoMs: () => number;

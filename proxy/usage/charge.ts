@@ -20,6 +20,7 @@
  * | cut | nothing; the request wasn't sent whole | | |
  * | cut | nothing | estimate of the prompt and hidden reasoning | request |
  * | cut | part of an answer | what came, and hidden reasoning unless it is shown | request |
+ * | capped | part of an answer | what came, and hidden reasoning unless it is shown | request |
  * | cut | the status of an error, or a stream that begins with an error | as for an error | |
  *
  * A request that was lost and sent again adds its own bound in each row.
@@ -45,7 +46,9 @@ export type CallEnd =
   /** The answer can't be translated to the client's dialect. */
   | "untranslatable"
   /** The provider, the client or a deadline ended the call before the answer was complete. */
-  | "cut";
+  | "cut"
+  /** A hard limit ended the stream. */
+  | "capped";
 
 /** A call that ends. */
 export interface EndedCall {
@@ -115,6 +118,8 @@ function chargeForAnswer(
         return withNote(chargeForAnswer(call, "complete", note, answer), note);
       if (status === 0 && !call.isSent) return { ...unmetered, note };
       return chargeForCut(call, status === 0 ? meter.usageOfPrompt(note) : meter.usageSeen(note));
+    case "capped":
+      return chargeForCut(call, meter.usageSeen(note));
   }
 }
 

@@ -132,6 +132,11 @@ export class EventReader {
     return readUsage(this.#usage);
   }
 
+  /** As in `StreamTap`. */
+  get reported(): unknown {
+    return this.#usage;
+  }
+
   get contentCharsSinceUsage(): number {
     return this.contentChars - this.#charsAtUsage;
   }

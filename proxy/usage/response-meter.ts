@@ -86,6 +86,12 @@ export class ResponseMeter {
   /** Reads JSON that isn't held. */
   #passing: JsonPicker | null = null;
   #bytes = 0;
+  /** The last usage that `outputSeen` read, with the text until then. */
+  #counted: { readonly usage: unknown; readonly tokens: number; readonly chars: number } = {
+    usage: null,
+    tokens: 0,
+    chars: 0,
+  };
   #model: string | null = null;
   /** Of an answer that isn't a stream. */
   #toolCalls: ToolCalls | undefined = undefined;
@@ -100,11 +106,12 @@ export class ResponseMeter {
     this.#memory = memory;
   }
 
-  /** Starts metering a stream of events. */
-  beginStream(hideUsageChunk: boolean): void {
+  /** Starts metering a stream of events. `wholeEvents`: as in `createStreamTap`. */
+  beginStream(hideUsageChunk: boolean, wholeEvents = false): void {
     this.#tap = createStreamTap({
       operation: this.#request.operation ?? "chat_completions",
       hideUsageChunk,
+      wholeEvents,
     });
   }
 
@@ -158,6 +165,40 @@ export class ResponseMeter {
     return tap.contentCharsSinceUsage === 0 && tap.usage.kind === "usage";
   }
 
+  /** Whether the answer has ended, although its last events may be missing. */
+  get isFinished(): boolean {
+    return this.#tap?.finished === true;
+  }
+
+  /** As in `StreamTap`. */
+  get isBetweenEvents(): boolean {
+    return this.#tap?.isBetweenEvents === true;
+  }
+
+  /** How much text the stream has had. */
+  get textBytes(): number {
+    return this.#tap?.contentChars ?? 0;
+  }
+
+  /**
+   * The output of a stream so far: the tokens that the provider has reported, and the text since
+   * then at so many bytes a token.
+   */
+  outputSeen(bytesPerToken: number): number {
+    const tap = this.#tap!;
+    const chars = tap.contentChars;
+    const usage = this.#translation === null ? tap.reported : this.#translation.usage;
+    if (usage !== this.#counted.usage) {
+      const reading = readUsage(usage);
+      const isCount = reading.kind === "usage" && reading.outputTokens > placeholderTokens;
+      const { tokens, chars: earlier } = this.#counted;
+      this.#counted = isCount
+        ? { usage, tokens: reading.outputTokens, chars }
+        : { usage, tokens, chars: earlier };
+    }
+    return this.#counted.tokens + Math.ceil((chars - this.#counted.chars) / bytesPerToken);
+  }
+
   /** Whether a stream that has ended holds a complete answer. */
   get isComplete(): boolean {
     return this.#tap?.isComplete === true;
@@ -167,6 +208,11 @@ export class ResponseMeter {
   push(chunk: Buffer): Buffer | readonly Buffer[] | null {
     this.#bytes += chunk.length;
     return this.#tap!.push(chunk);
+  }
+
+  /** As in `StreamTap`. */
+  dropIncomplete(): void {
+    this.#tap!.dropIncomplete();
   }
 
   /** Ends the stream. Returns held bytes that must still go out. */

@@ -4,8 +4,9 @@
  *
  * Bytes pass immediately, in the Buffers in which they came, even one byte of a line. Events are
  * held until they are complete only if the usage chunk must be hidden, and only after a
- * `finish_reason`. At most one event, and at most `streamEventBytesMax` bytes, are held: a larger
- * event passes immediately, is read as it passes, and is never hidden.
+ * `finish_reason`; or all along, if the stream may be cut. At most one event, and at most
+ * `streamEventBytesMax` bytes, are held: a larger event passes immediately, is read as it passes,
+ * and is never hidden.
  *
  * Not here: sockets, back-pressure, and what is charged. Lines end in LF, CRLF or a lone CR. After
  * a CR at the end of a chunk, the next byte shows whether it was a CRLF.
@@ -25,6 +26,8 @@ export interface StreamTap {
    * yet.
    */
   push(chunk: Buffer): Buffer | readonly Buffer[] | null;
+  /** Drops the bytes of an event that isn't complete, so that another event may follow. */
+  dropIncomplete(): void;
   /** Ends the stream. Returns held bytes that must still be sent. */
   end(): Buffer | null;
   /** The last usage that the events reported, merged if it came in several parts. */
@@ -37,6 +40,10 @@ export interface StreamTap {
   readonly contentChars: number;
   /** The text after the last usage. */
   readonly contentCharsSinceUsage: number;
+  /** The last usage as it was reported; another object after each report. */
+  readonly reported: unknown;
+  /** With `wholeEvents`: whether all bytes that went out are of complete events. */
+  readonly isBetweenEvents: boolean;
   /** Whether an event was an error; see `isErrorEvent`. */
   readonly errorSeen: boolean;
   /** As in `EventReader`. */
@@ -58,6 +65,8 @@ export interface StreamTap {
 interface StreamTapOptions {
   readonly operation: Operation;
   readonly hideUsageChunk: boolean;
+  /** Whether each event is held until it is complete. */
+  readonly wholeEvents?: boolean;
   readonly eventBytesMax?: number;
 }
 
@@ -68,9 +77,10 @@ interface StreamTapOptions {
 export function createStreamTap({
   operation,
   hideUsageChunk,
+  wholeEvents = false,
   eventBytesMax = streamEventBytesMax,
 }: StreamTapOptions): StreamTap {
-  return new Tap(new EventReader(operation), hideUsageChunk, eventBytesMax);
+  return new Tap(new EventReader(operation), { hideUsageChunk, wholeEvents, eventBytesMax });
 }
 
 /** The state of the last, incomplete line: whether it may still turn out to be blank. */
@@ -97,11 +107,21 @@ class Tap implements StreamTap {
   #hasLoneCr = false;
   /** Lines of the open event that aren't blank. */
   #lines = 0;
-  #holding = false;
+  #holding: boolean;
+  /** A `finish_reason` has passed. */
+  #hasFinished = false;
 
-  constructor(reader: EventReader, hide: boolean, eventBytesMax: number) {
+  constructor(
+    reader: EventReader,
+    {
+      hideUsageChunk,
+      wholeEvents,
+      eventBytesMax,
+    }: Required<Pick<StreamTapOptions, "hideUsageChunk" | "wholeEvents" | "eventBytesMax">>,
+  ) {
     this.#reader = reader;
-    this.#hide = hide;
+    this.#hide = hideUsageChunk;
+    this.#holding = wholeEvents;
     this.#eventBytesMax = eventBytesMax;
   }
 
@@ -115,6 +135,14 @@ class Tap implements StreamTap {
 
   get contentCharsSinceUsage(): number {
     return this.#reader.contentCharsSinceUsage + this.#largeChars;
+  }
+
+  get reported(): unknown {
+    return this.#reader.reported;
+  }
+
+  get isBetweenEvents(): boolean {
+    return this.#large === null;
   }
 
   get #largeChars(): number {
@@ -165,6 +193,13 @@ class Tap implements StreamTap {
     return this.#holding ? this.#hold(chunk, text) : this.#pass(chunk, text);
   }
 
+  dropIncomplete(): void {
+    this.#open.clear();
+    this.#openLine = "empty";
+    this.#afterCr = false;
+    this.#lines = 0;
+  }
+
   end(): Buffer | null {
     if (this.#openLine !== "empty") this.#lines++;
     if (this.#large !== null) {
@@ -173,8 +208,9 @@ class Tap implements StreamTap {
     }
     if (this.#open.length === 0) return null;
     const holding = this.#holding;
-    const usageOnly = this.#reader.readRest(this.#open.text(), this.#lines);
-    return holding && !usageOnly ? this.#open.take() : null;
+    const isUsageOnly = this.#reader.readRest(this.#open.text(), this.#lines);
+    const isHidden = isUsageOnly && this.#hide && this.#hasFinished;
+    return holding && !isHidden ? this.#open.take() : null;
   }
 
   /** Passes everything on, and reads the events on the way. */
@@ -200,7 +236,7 @@ class Tap implements StreamTap {
     return chunk;
   }
 
-  /** Passes on complete events except usage chunks. A large event passes as it comes. */
+  /** Passes on complete events except a hidden usage chunk. A large event passes as it comes. */
   #hold(chunk: Buffer, text: string): Buffer | readonly Buffer[] | null {
     const out: Buffer[] = [];
     let start = 0;
@@ -313,12 +349,17 @@ class Tap implements StreamTap {
     this.#lines = 0;
     this.#large = null;
     this.#reader.readPicked(json);
+    this.#hasFinished ||= this.#reader.finished;
   }
 
+  /** True if the event isn't for the client. */
   #read(event: string): boolean {
     const lines = this.#lines;
     this.#lines = 0;
-    return this.#reader.read(event, lines);
+    const isUsageOnly = this.#reader.read(event, lines);
+    const isHidden = isUsageOnly && this.#hide && this.#hasFinished;
+    this.#hasFinished ||= this.#reader.finished;
+    return isHidden;
   }
 }
 

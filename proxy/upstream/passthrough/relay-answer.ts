@@ -7,6 +7,7 @@
 import { heldResponseBytesMax, readableResponseBytesMax } from "../../../shared/bounds.js";
 import { append } from "../../../shared/long-lists.js";
 import type { Operation } from "../../../shared/operation.js";
+import type { StreamCap } from "../../hard-caps/output-allowance.js";
 import { headerOf, passResponseHeaders } from "../../http/copy-headers.js";
 import type { Exchange } from "../../http/exchange.js";
 import { replyFailure } from "../../http/respond.js";
@@ -43,6 +44,8 @@ export interface RelayRequest {
   readonly showsReasoning?: () => boolean;
   /** As in `MeteredRequest`. */
   readonly readsModel?: boolean;
+  /** The hard limits on a stream; null or absent if none counts the request. */
+  readonly cap?: StreamCap | null;
   /**
    * For a request about an earlier response. Receives the answer in Latin-1, if all of it was held.
    */
@@ -89,7 +92,8 @@ class Relaying extends AnswerRelay<RelayRequest> {
     if (relinked === null) return this.#refuseRedirect();
     append(this.#headers, relinked);
     const length = headerOf(rawHeaders, "content-length");
-    this.#announcedBytes = length === "" ? null : Number(length);
+    // A stream may be cut before that.
+    this.#announcedBytes = length === "" || what.cap != null ? null : Number(length);
     const contentType = headerOf(rawHeaders, "content-type").toLowerCase();
     const coding = headerOf(rawHeaders, "content-encoding");
     const isReadable = /^(?:identity)?$/i.test(coding);
@@ -100,7 +104,7 @@ class Relaying extends AnswerRelay<RelayRequest> {
     const isNew = what.request.method === "POST" && what.onAnswer === undefined;
     const mayReportUsage = status < 300 && isNew;
     if (mayReportUsage && isReadable && isStream) {
-      this.meter.beginStream(false);
+      this.meter.beginStream(false, what.cap != null);
       return this.#begin();
     }
     this.#mayHaveLinks =
@@ -139,11 +143,20 @@ class Relaying extends AnswerRelay<RelayRequest> {
 
   protected passed(chunk: Buffer): void {
     const meter = this.meter;
+    const { cap = null } = this.what;
+    if (meter.isStream && cap !== null) return this.#passEvents(meter.push(chunk), cap);
     if (meter.isStream) meter.push(chunk);
     else meter.keep(chunk);
     if (!this.exchange.begun) this.#hold();
     else if (meter.bytes === this.#announcedBytes) this.#last = chunk;
     else this.write(chunk);
+  }
+
+  /** Passes only whole events, since the stream may be cut after any of them. */
+  #passEvents(events: Buffer | readonly Buffer[] | null, cap: StreamCap): void {
+    if (Buffer.isBuffer(events)) this.write(events);
+    else if (events !== null) for (const each of events) this.write(each);
+    this.capEvents(cap, events);
   }
 
   #hold(): void {
@@ -162,7 +175,8 @@ class Relaying extends AnswerRelay<RelayRequest> {
   protected completed(): void {
     const { meter, status } = this;
     if (meter.isStream) {
-      meter.endStream();
+      const rest = meter.endStream();
+      if (rest !== null) this.write(rest);
       return this.end(this.charge("complete"), {
         status,
         outcome: meter.errorSeen || meter.isFailed ? "upstream_error" : "complete",

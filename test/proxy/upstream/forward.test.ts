@@ -1,5 +1,11 @@
 import fc from "fast-check";
 import t from "tap";
+import { lengthStop } from "../../../proxy/hard-caps/length-stop.js";
+import {
+  type DrawnOutput,
+  OutputAllowance,
+  type StreamCap,
+} from "../../../proxy/hard-caps/output-allowance.js";
 import { bodyForm, forward, mustBeJson } from "../../../proxy/upstream/forward.js";
 import type { Forwarded, ForwardRequest } from "../../../proxy/upstream/forwarded.js";
 import type { UpstreamRequest } from "../../../proxy/upstream/upstream.js";
@@ -1396,4 +1402,103 @@ t.test("a body is read as JSON, text or bytes; what providers keep is never read
   ];
   for (const [contentType, operation, form] of table)
     t.equal(bodyForm(contentType, operation), form, `${contentType} ${operation}`);
+});
+
+/** A cap of one byte a token, and the daemon that grants. */
+function cappedAt(granted: number, wantsUsage = false) {
+  const drawn: DrawnOutput = { granted, spent: 0, cap: null };
+  const draws: { total: number; then: () => void }[] = [];
+  const learned: number[][] = [];
+  const cap: StreamCap = {
+    allowance: new OutputAllowance(drawn, (total, then) => void draws.push({ total, then })),
+    stop: lengthStop("chat_completions", { choices: 1, wantsUsage }),
+    bytesPerToken: 1,
+    learn: (...seen) => void learned.push(seen),
+  };
+  return {
+    cap,
+    drawn,
+    learned,
+    draws,
+    answer(total: number, words: string | null = null): void {
+      Object.assign(drawn, { granted: total, cap: words });
+      draws.at(-1)!.then();
+    },
+  };
+}
+
+const words = "max_tokens 1000 of /a";
+const twenty = "x".repeat(20);
+
+t.test(
+  "a hard cap ends a stream as its maximum of output does, and charges what came",
+  async (t) => {
+    for (const wantsUsage of [false, true])
+      for (const holdsHead of [false, true]) {
+        const { cap, answer } = cappedAt(30, wantsUsage);
+        const forwarding = new Forwarding({ cap, holdsHead, hideUsageChunk: !wantsUsage });
+        forwarding.head(200, eventStream).data(chunk(twenty));
+        answer(45, words);
+        forwarding.data(chunk(twenty).slice(0, 40));
+        forwarding.data(`${chunk(twenty).slice(40)}${chunk("y").slice(0, 30)}`);
+        t.notOk(await forwarding.isOver());
+        forwarding.data(`${chunk("y").slice(30)}${chunk(twenty)}${chunk("z").slice(0, 10)}`);
+        t.ok(forwarding.aborted, "the call is cancelled");
+        const forwarded = await forwarding.finished();
+        t.match(forwarded, {
+          status: 200,
+          outcome: "complete",
+          estimated: true,
+          usage: { totalTokens: estimate(61) },
+          note: `cut at a hard cap: ${words}`,
+          failed: null,
+        });
+        const sent = forwarding.exchange.body.toString();
+        t.ok(sent.startsWith(chunk(twenty) + chunk(twenty) + chunk("y") + chunk(twenty)));
+        const end = sent.slice((chunk(twenty) + chunk(twenty) + chunk("y") + chunk(twenty)).length);
+        t.ok(end.startsWith(`: cut at a hard cap: ${words}\n\ndata: {`), end);
+        t.ok(end.endsWith(done));
+        t.equal(end.includes('"finish_reason":"length"'), true);
+        t.equal(end.includes('"usage"'), wantsUsage);
+      }
+  },
+);
+
+t.test("a stream that waits for its allowance isn't read meanwhile", async (t) => {
+  const { cap, drawn, answer, draws } = cappedAt(10);
+  const forwarding = new Forwarding({ cap });
+  forwarding.head(200, eventStream).data(chunk(twenty));
+  t.ok(forwarding.paused);
+  t.equal(draws.length, 1);
+  forwarding.exchange.drain?.();
+  t.ok(forwarding.paused);
+  answer(1000);
+  t.notOk(forwarding.paused);
+  forwarding.data(chunk("", "stop"), done).end();
+  t.match(await forwarding.finished(), { outcome: "complete", note: null });
+  t.equal(drawn.spent, 20);
+});
+
+t.test("an answer whose end has come isn't cut, and teaches the bytes of a token", async (t) => {
+  const { cap, answer, learned } = cappedAt(10);
+  const forwarding = new Forwarding({ cap });
+  forwarding.head(200, eventStream).data(`${chunk(twenty)}${chunk("", "stop")}`);
+  answer(10, words);
+  forwarding.data(
+    `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 } })}\n\n${done}`,
+  );
+  forwarding.end();
+  const forwarded = await forwarding.finished();
+  t.match(forwarded, { outcome: "complete", estimated: false, usage: { totalTokens: 8 } });
+  t.equal(forwarded.note, null);
+  t.same(learned, [[20, 5]]);
+});
+
+t.test("without an end of its dialect, a stream at a cap is cut", async (t) => {
+  const { cap, answer } = cappedAt(10);
+  const forwarding = new Forwarding({ cap: { ...cap, stop: null } });
+  forwarding.head(200, eventStream).data(chunk(twenty));
+  answer(10, words);
+  t.match(await forwarding.finished(), { outcome: "complete", note: /hard cap/ });
+  t.equal(forwarding.exchange.calls.at(-1), "cut");
 });

@@ -302,3 +302,38 @@ t.test("only what is JSON is read, as far as its usage needs it", async (t) => {
   ] as const)
     t.same(meterOf(form, true).meter.read(text), expected, `${form} ${text}`);
 });
+
+t.test("the output of a stream so far is what was reported, and the text since then", async (t) => {
+  const memory = { takeForAnswer: () => true, give: () => {} };
+  const request = {
+    operation: "chat_completions",
+    promptBytes: () => 0,
+    request: { body: null },
+  } as const;
+  const text = (content: string, usage?: object): Buffer =>
+    Buffer.from(
+      `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }], usage })}\n\n`,
+    );
+  const counts = (completion_tokens: number): object => ({ prompt_tokens: 3, completion_tokens });
+  const meter = new ResponseMeter(request, null, memory);
+  meter.beginStream(false, true);
+  t.equal(meter.outputSeen(2), 0);
+  meter.push(text("abcdef"));
+  t.equal(meter.outputSeen(2), 3);
+  meter.push(text("abcd", counts(100)));
+  t.equal(meter.outputSeen(2), 100);
+  meter.push(text("abc"));
+  t.equal(meter.outputSeen(2), 102);
+  meter.push(text("", counts(101)));
+  t.equal(meter.outputSeen(2), 101, "a report replaces the count of bytes");
+  t.equal(meter.textBytes, 13);
+  const translation = { usage: null as unknown, untranslatedBytes: 0, refused: null };
+  const translated = new ResponseMeter(request, translation, memory);
+  translated.beginStream(false, true);
+  translated.push(text("abcdef"));
+  t.equal(translated.outputSeen(2), 3);
+  translation.usage = { input_tokens: 5, output_tokens: 1 };
+  t.equal(translated.outputSeen(2), 3, "Anthropic's first report is no count");
+  translation.usage = { input_tokens: 5, output_tokens: 50 };
+  t.equal(translated.outputSeen(2), 50);
+});

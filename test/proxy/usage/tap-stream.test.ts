@@ -895,3 +895,65 @@ t.test(
       }
   },
 );
+
+t.test(
+  "with wholeEvents an event passes once it is complete, wherever the chunks end",
+  async (t) => {
+    const events = [chunk({ content: "one" }), chunk({}, "stop"), usageEvent, doneEvent];
+    const whole = Buffer.from(events.join(""));
+    for (const hideUsageChunk of [false, true])
+      for (const bytes of [1, 7, 100, whole.length]) {
+        const options = {
+          operation: "chat_completions",
+          hideUsageChunk,
+          wholeEvents: true,
+        } as const;
+        const tap = createStreamTap(options);
+        let sent = "";
+        for (let at = 0; at < whole.length; at += bytes) {
+          sent += output(tap.push(whole.subarray(at, at + bytes)));
+          t.ok(sent === "" || sent.endsWith("\n\n"), "only complete events");
+          t.ok(tap.isBetweenEvents);
+        }
+        sent += output(tap.end());
+        const passed = hideUsageChunk ? events.filter((event) => event !== usageEvent) : events;
+        t.equal(sent, passed.join(""));
+      }
+  },
+);
+
+t.test("an incomplete event can be dropped, so that another one follows", async (t) => {
+  const options = {
+    operation: "chat_completions",
+    hideUsageChunk: false,
+    wholeEvents: true,
+  } as const;
+  for (const incomplete of ["data: {", "data: {}\n", "data: {}\r", ": note\r\n"]) {
+    const tap = createStreamTap(options);
+    t.equal(
+      output(tap.push(Buffer.from(chunk({ content: "one" }) + incomplete))),
+      chunk({ content: "one" }),
+    );
+    tap.dropIncomplete();
+    t.equal(output(tap.push(Buffer.from(chunk({}, "length")))), chunk({}, "length"), incomplete);
+    t.ok(tap.finished);
+    t.equal(tap.contentChars, 3);
+  }
+});
+
+t.test(
+  "a large event passes as it comes, and until its end the tap is within an event",
+  async (t) => {
+    const options = {
+      operation: "chat_completions",
+      hideUsageChunk: false,
+      wholeEvents: true,
+    } as const;
+    const tap = createStreamTap({ ...options, eventBytesMax: 20 });
+    const large = chunk({ content: "x".repeat(50) });
+    t.equal(output(tap.push(Buffer.from(large.slice(0, 60)))), large.slice(0, 60));
+    t.notOk(tap.isBetweenEvents);
+    t.equal(output(tap.push(Buffer.from(large.slice(60)))), large.slice(60));
+    t.ok(tap.isBetweenEvents);
+  },
+);

@@ -1,4 +1,6 @@
 import t from "tap";
+import { lengthStop } from "../../../../proxy/hard-caps/length-stop.js";
+import { type DrawnOutput, OutputAllowance } from "../../../../proxy/hard-caps/output-allowance.js";
 import type { PassthroughRequest } from "../../../../proxy/upstream/passthrough/passthrough-upstream.js";
 import {
   type RelayRequest,
@@ -456,3 +458,37 @@ t.test("a client that reads slowly pauses the provider", async (t) => {
   relaying.exchange.drain();
   t.notOk(relaying.paused);
 });
+
+t.test(
+  "a hard cap ends a stream that passes unchanged as its maximum of output does",
+  async (t) => {
+    const drawn: DrawnOutput = { granted: 10, spent: 0, cap: null };
+    let then = (): void => {};
+    const cap = {
+      allowance: new OutputAllowance(drawn, (_total, run) => {
+        then = run;
+      }),
+      stop: lengthStop("chat_completions", { choices: 1, wantsUsage: false }),
+      bytesPerToken: 1,
+      learn: () => {},
+    };
+    const relaying = new Relaying({ cap, operation: "chat_completions" });
+    relaying.head(200, [...eventStream, "content-length", "9000"]).data(chunk("abc"));
+    relaying.data(chunk("x".repeat(10)), chunk("late").slice(0, 20));
+    t.ok(relaying.paused);
+    Object.assign(drawn, { granted: 13, cap: "budget of /a" });
+    then();
+    t.ok(relaying.aborted);
+    t.match(await relaying.finished(), {
+      outcome: "complete",
+      estimated: true,
+      note: "cut at a hard cap: budget of /a",
+    });
+    const { body, calls, headers } = relaying.exchange;
+    const begun = chunk("abc") + chunk("x".repeat(10));
+    t.ok(body.toString().startsWith(`${begun}: cut at a hard cap: budget of /a\n\ndata: {"id":`));
+    t.ok(body.toString().endsWith('"finish_reason":"length"}]}\n\ndata: [DONE]\n\n'));
+    t.equal(calls.at(-1), "end");
+    t.notOk(headers.includes("content-length"), "the length isn't known any more");
+  },
+);

@@ -1,0 +1,350 @@
+/**
+ * The end of a stream that a hard cap cuts, in each dialect: the one with which a provider ends an
+ * answer at its maximum of output. A client shows it as a long answer that stops, not as an error.
+ *
+ * A `LengthStop` sees the events that went to the client, and keeps no more of them than the end
+ * needs. A tool call that isn't complete is never ended like a complete one: clients run a call as
+ * soon as its item or block ends.
+ *
+ * Not here: when a stream is cut (`output-allowance.ts`).
+ */
+import { heldResponseBytesMax } from "../../shared/bounds.js";
+import { ByteBuffer } from "../../shared/byte-buffer.js";
+import { isCount, isObject, parseJson } from "../../shared/checked.js";
+import type { Operation } from "../../shared/operation.js";
+import { stringEnd } from "../body/scan-json.js";
+import { EventSplitter, formatEvent } from "../dialects/event-stream.js";
+import { noSignature } from "../dialects/shared/thinking-blocks.js";
+import type { JsonObject } from "../dialects/shared/translation.js";
+import type { Usage } from "../usage/usage.js";
+
+export interface LengthStop {
+  /** Complete events that go to the client. */
+  see(events: Buffer): void;
+  /** The last bytes of the stream. `cap`: words for the cap that ends it. */
+  end(usage: Usage, cap: string): Buffer;
+}
+
+/** What the request says about its stream. */
+interface StreamRequest {
+  /** How many answers were requested. */
+  readonly choices: number;
+  /** Whether the client wants the usage at the end of a chat completion's stream. */
+  readonly wantsUsage: boolean;
+}
+
+/** Null if streams of the operation have no such end. */
+export function lengthStop(operation: Operation, request: StreamRequest): LengthStop | null {
+  switch (operation) {
+    case "chat_completions":
+    case "completions":
+      return new ChatStop(operation, request);
+    case "messages":
+      return new MessagesStop();
+    case "responses":
+      return new ResponsesStop();
+    case "stream_generate_content":
+      return new GoogleStop(request.choices);
+    default:
+      return null;
+  }
+}
+
+/** The data of the events that are JSON objects, in order. */
+function* objectsIn(events: Buffer): Generator<JsonObject, void> {
+  for (const { data } of new EventSplitter().push(events)) {
+    const value = parseJson(data);
+    if (isObject(value)) yield value;
+  }
+}
+
+function firstIn(events: Buffer | null): JsonObject {
+  if (events !== null) for (const value of objectsIn(events)) return value;
+  return {};
+}
+
+function lastIn(events: Buffer | null): JsonObject {
+  let last: JsonObject = {};
+  if (events !== null) for (const value of objectsIn(events)) last = value;
+  return last;
+}
+
+/** A view would keep its whole chunk in memory. */
+function copyOf(events: Buffer): Buffer {
+  return Buffer.from(events);
+}
+
+function text(name: string | null, value: JsonObject): string {
+  return formatEvent({ event: name, data: JSON.stringify(value) });
+}
+
+/** A comment, which clients of server-sent events skip. */
+function comment(cap: string): string {
+  return `: cut at a hard cap: ${cap.replace(/[\r\n]+/g, " ")}\n\n`;
+}
+
+function reasoningOf({ details, outputTokens }: Usage): number {
+  return Math.min(details?.counts.reasoningTokens ?? 0, outputTokens);
+}
+
+/** Chat completions, and legacy completions. */
+class ChatStop implements LengthStop {
+  readonly #operation: "chat_completions" | "completions";
+  readonly #request: StreamRequest;
+  #first: Buffer | null = null;
+  /** The choices that have ended; empty unless there are several. */
+  readonly #ended = new Set<unknown>();
+
+  constructor(operation: "chat_completions" | "completions", request: StreamRequest) {
+    this.#operation = operation;
+    this.#request = request;
+  }
+
+  see(events: Buffer): void {
+    if (this.#first === null && events.includes('"choices"')) this.#first = copyOf(events);
+    if (this.#request.choices === 1) return;
+    for (const { choices } of objectsIn(events))
+      for (const choice of Array.isArray(choices) ? (choices as unknown[]) : [])
+        if (isObject(choice) && typeof choice["finish_reason"] === "string")
+          this.#ended.add(choice["index"]);
+  }
+
+  end(usage: Usage, cap: string): Buffer {
+    const { usage: _usage, obfuscation: _padding, ...head } = firstIn(this.#first);
+    const rest = this.#operation === "completions" ? { text: "" } : { delta: {} };
+    let out = comment(cap);
+    for (let index = 0; index < this.#request.choices; index++)
+      if (!this.#ended.has(index))
+        out += text(null, {
+          ...head,
+          choices: [{ index, ...rest, logprobs: null, finish_reason: "length" }],
+        });
+    if (this.#request.wantsUsage)
+      out += text(null, { ...head, choices: [], usage: chatUsage(usage) });
+    return Buffer.from(`${out}data: [DONE]\n\n`);
+  }
+}
+
+function chatUsage(usage: Usage): JsonObject {
+  return {
+    prompt_tokens: usage.inputTokens,
+    completion_tokens: usage.outputTokens,
+    total_tokens: usage.totalTokens,
+    prompt_tokens_details: { cached_tokens: usage.cachedInputTokens },
+    completion_tokens_details: { reasoning_tokens: reasoningOf(usage) },
+  };
+}
+
+class MessagesStop implements LengthStop {
+  /** The kinds of the open blocks by index. */
+  readonly #open = new Map<unknown, unknown>();
+  #isSigned = false;
+
+  see(events: Buffer): void {
+    if (!events.includes("content_block_st")) {
+      if (events.includes("signature_delta")) this.#isSigned = true;
+      return;
+    }
+    for (const { type, index, content_block: block, delta } of objectsIn(events)) {
+      if (type === "content_block_start") {
+        this.#open.set(index, isObject(block) ? block["type"] : "");
+        this.#isSigned = false;
+      } else if (type === "content_block_stop") this.#open.delete(index);
+      else if (isObject(delta) && delta["type"] === "signature_delta") this.#isSigned = true;
+    }
+  }
+
+  end(usage: Usage, cap: string): Buffer {
+    let out = comment(cap);
+    for (const [index, kind] of this.#open) {
+      // Clients run a tool's call when its block stops.
+      if (typeof kind === "string" && kind.endsWith("tool_use")) continue;
+      if (kind === "thinking" && !this.#isSigned)
+        // Without a signature the conversation couldn't go on.
+        out += text("content_block_delta", {
+          type: "content_block_delta",
+          index,
+          delta: { type: "signature_delta", signature: noSignature },
+        });
+      out += text("content_block_stop", { type: "content_block_stop", index });
+    }
+    const { inputTokens, outputTokens, cachedInputTokens, cacheWriteInputTokens } = usage;
+    out += text("message_delta", {
+      type: "message_delta",
+      delta: { stop_reason: "max_tokens", stop_sequence: null },
+      usage: {
+        input_tokens: inputTokens - cachedInputTokens - cacheWriteInputTokens,
+        output_tokens: outputTokens,
+        cache_read_input_tokens: cachedInputTokens,
+        cache_creation_input_tokens: cacheWriteInputTokens,
+      },
+    });
+    return Buffer.from(out + text("message_stop", { type: "message_stop" }));
+  }
+}
+
+/** A message whose text still flows. */
+interface OpenMessage {
+  readonly index: unknown;
+  readonly item: JsonObject;
+  readonly parts: JsonObject[];
+  /** The open part; null between two parts. */
+  part: { readonly index: unknown; readonly value: JsonObject } | null;
+}
+
+class ResponsesStop implements LengthStop {
+  #first: Buffer | null = null;
+  #last: Buffer | null = null;
+  readonly #items: JsonObject[] = [];
+  #message: OpenMessage | null = null;
+  /** The text of the open part, as in JSON. */
+  readonly #text = new ByteBuffer();
+  #isWhole = true;
+
+  see(events: Buffer): void {
+    this.#first ??= copyOf(events);
+    this.#last = events;
+    if (events.includes("output_item.") || events.includes("content_part."))
+      for (const value of objectsIn(events)) this.#read(value);
+    else if (this.#message !== null) this.#addDeltas(events);
+  }
+
+  #read(value: JsonObject): void {
+    const { type, item, part, output_index: index, content_index: partIndex, delta } = value;
+    switch (type) {
+      case "response.output_item.added":
+        if (isObject(item) && item["type"] === "message")
+          this.#message = { index, item, parts: [], part: null };
+        return;
+      case "response.output_item.done":
+        if (isObject(item)) this.#items.push(item);
+        if (this.#message?.index === index) this.#message = null;
+        return;
+      case "response.content_part.added":
+        if (this.#message?.index !== index || !isObject(part)) return;
+        this.#message!.part = { index: partIndex, value: part };
+        this.#text.clear();
+        return;
+      case "response.content_part.done":
+        if (this.#message?.index !== index || !isObject(part)) return;
+        this.#message!.parts.push(part);
+        this.#message!.part = null;
+        return;
+      case "response.output_text.delta":
+      case "response.refusal.delta":
+        if (this.#message?.index === index && typeof delta === "string")
+          this.#add(Buffer.from(JSON.stringify(delta).slice(1, -1)));
+    }
+  }
+
+  /** Of events that are nothing but deltas: those of an open message are of its text. */
+  #addDeltas(events: Buffer): void {
+    const latin1 = events.toString("latin1");
+    const deltas = /"delta"\s*:\s*"/g;
+    for (let found = deltas.exec(latin1); found !== null; found = deltas.exec(latin1)) {
+      const start = deltas.lastIndex;
+      const end = stringEnd(latin1, start - 1);
+      if (end === -1) return;
+      this.#add(events.subarray(start, end - 1));
+      deltas.lastIndex = end;
+    }
+  }
+
+  #add(bytes: Buffer): void {
+    this.#isWhole &&= this.#text.length + bytes.length <= heldResponseBytesMax;
+    if (this.#isWhole) this.#text.append(bytes);
+  }
+
+  end(usage: Usage, cap: string): Buffer {
+    const created = firstIn(this.#first)["response"];
+    const last = lastIn(this.#last)["sequence_number"];
+    let sequence = isCount(last) ? last : 0;
+    let out = comment(cap);
+    const emit = (type: string, fields: JsonObject): void => {
+      out += text(type, { type, sequence_number: ++sequence, ...fields });
+    };
+    const output = [...this.#items];
+    const message = this.#isWhole ? this.#message : null;
+    if (message !== null) output.push(this.#endMessage(message, emit));
+    const { inputTokens, outputTokens, totalTokens, cachedInputTokens } = usage;
+    emit("response.incomplete", {
+      response: {
+        ...(isObject(created) ? created : { object: "response" }),
+        status: "incomplete",
+        incomplete_details: { reason: "max_output_tokens" },
+        output,
+        usage: {
+          input_tokens: inputTokens,
+          input_tokens_details: { cached_tokens: cachedInputTokens },
+          output_tokens: outputTokens,
+          output_tokens_details: { reasoning_tokens: reasoningOf(usage) },
+          total_tokens: totalTokens,
+        },
+      },
+    });
+    return Buffer.from(out);
+  }
+
+  #endMessage(
+    { index: output_index, item, parts, part }: OpenMessage,
+    emit: (type: string, fields: JsonObject) => void,
+  ): JsonObject {
+    const content = [...parts];
+    if (part !== null) {
+      const value = parseJson(`"${Buffer.from(this.#text.text(), "latin1").toString("utf8")}"`);
+      const written = typeof value === "string" ? value : "";
+      const kind = part.value["type"] === "refusal" ? "refusal" : "output_text";
+      const field = kind === "refusal" ? { refusal: written } : { text: written };
+      const ended = { ...part.value, ...field };
+      const place = { item_id: item["id"], output_index, content_index: part.index };
+      const logprobs = kind === "output_text" ? { logprobs: [] } : {};
+      emit(`response.${kind}.done`, { ...place, ...field, ...logprobs });
+      emit("response.content_part.done", { ...place, part: ended });
+      content.push(ended);
+    }
+    const ended = { ...item, status: "incomplete", content };
+    emit("response.output_item.done", { output_index, item: ended });
+    return ended;
+  }
+}
+
+/** Gemini's own API. Its older clients stop reading at a comment, so a field names the cap. */
+class GoogleStop implements LengthStop {
+  readonly #choices: number;
+  #last: Buffer | null = null;
+  readonly #ended = new Set<unknown>();
+
+  constructor(choices: number) {
+    this.#choices = choices;
+  }
+
+  see(events: Buffer): void {
+    this.#last = events;
+    if (this.#choices === 1) return;
+    for (const { candidates } of objectsIn(events))
+      for (const candidate of Array.isArray(candidates) ? (candidates as unknown[]) : [])
+        if (isObject(candidate) && typeof candidate["finishReason"] === "string")
+          this.#ended.add(candidate["index"] ?? 0);
+  }
+
+  end(usage: Usage, cap: string): Buffer {
+    const { usageMetadata: _usage, candidates: _candidates, ...head } = lastIn(this.#last);
+    const thoughts = reasoningOf(usage);
+    const candidates: JsonObject[] = [];
+    for (let index = 0; index < this.#choices; index++)
+      if (!this.#ended.has(index))
+        candidates.push({
+          content: { parts: [{ text: "" }], role: "model" },
+          finishReason: "MAX_TOKENS",
+          finishMessage: `cut at a hard cap: ${cap}`,
+          index,
+        });
+    const usageMetadata = {
+      promptTokenCount: usage.inputTokens,
+      candidatesTokenCount: usage.outputTokens - thoughts,
+      ...(thoughts > 0 ? { thoughtsTokenCount: thoughts } : {}),
+      totalTokenCount: usage.totalTokens,
+    };
+    return Buffer.from(text(null, { ...head, candidates, usageMetadata }));
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * How much output a stream may still give under hard limits. The daemon grants output in chunks,
+ * and the proxy asks for the next chunk when half of the last one is used, so that a stream waits
+ * only if the answer is late. When the daemon grants no more, the stream ends.
+ *
+ * Not here: counting the output (`response-meter.ts`), and ending a stream (`length-stop.ts`).
+ */
+import { outputChunkTokensMax, outputChunkTokensMin } from "../../shared/bounds.js";
+import type { LengthStop } from "./length-stop.js";
+
+/** The output tokens of one admission, over all of its attempts. */
+export interface DrawnOutput {
+  /** What the daemon has granted so far. */
+  granted: number;
+  /** What earlier attempts have put out. */
+  spent: number;
+  /** Words for the limit that grants no more; null as long as more may come. */
+  cap: string | null;
+}
+
+/** Asks for a higher grant; `then` runs once, after `DrawnOutput` has the answer. */
+type Draw = (total: number, then: () => void) => void;
+
+/** The hard limits on one stream. */
+export interface StreamCap {
+  readonly allowance: OutputAllowance;
+  /** Null if the dialect has no end for this; then the connection is cut. */
+  readonly stop: LengthStop | null;
+  /** How many bytes of text count as a token until the provider reports its count. */
+  readonly bytesPerToken: number;
+  /** Called with the text and the reported output of a complete stream. */
+  readonly learn: (textBytes: number, outputTokens: number) => void;
+}
+
+export class OutputAllowance {
+  readonly #drawn: DrawnOutput;
+  readonly #draw: Draw;
+  #chunk = outputChunkTokensMin;
+  #used: number;
+  #isAsking = false;
+  #onGranted: (() => void) | null = null;
+
+  constructor(drawn: DrawnOutput, draw: Draw) {
+    this.#drawn = drawn;
+    this.#draw = draw;
+    this.#used = drawn.spent;
+  }
+
+  /** Words for the limit that ends the stream; null if it may go on, or must wait. */
+  get cap(): string | null {
+    return this.#used < this.#drawn.granted ? null : this.#drawn.cap;
+  }
+
+  /**
+   * Notes the output of this attempt so far. Returns whether the stream may flow on; if not, either
+   * `cap` says why it ends, or `onGranted` runs once it is known.
+   */
+  use(tokens: number, onGranted: () => void): boolean {
+    const { granted, spent, cap } = this.#drawn;
+    this.#used = spent + tokens;
+    const flows = this.#used < granted;
+    if (cap === null && !this.#isAsking && this.#used + this.#chunk / 2 >= granted) this.#ask();
+    if (flows || this.cap !== null) return flows;
+    // A daemon in this process may have answered already.
+    if (this.#used < this.#drawn.granted) return true;
+    this.#chunk = Math.min(this.#chunk * 2, outputChunkTokensMax);
+    this.#onGranted = onGranted;
+    return false;
+  }
+
+  #ask(): void {
+    this.#isAsking = true;
+    const { granted } = this.#drawn;
+    this.#draw(Math.max(this.#used, granted) + this.#chunk, () => {
+      this.#isAsking = false;
+      // Not to ask for ever.
+      if (this.#drawn.granted <= granted) this.#drawn.cap ??= "a hard limit";
+      const run = this.#onGranted;
+      this.#onGranted = null;
+      run?.();
+    });
+  }
+
+  /** The attempt has ended: a later one goes on from here. */
+  end(): void {
+    this.#drawn.spent = this.#used;
+    this.#onGranted = null;
+  }
+}
