@@ -54,6 +54,8 @@ export class MessagesStreamToChat extends GuardedTranslator {
   readonly #context: AnswerContext;
   readonly #names: ToolNames;
   #id: string;
+  /** The beginning of each chunk's JSON, up to its choices. */
+  #chunkHead: string | null = null;
   #begun = false;
   #open: OpenBlock | null = null;
   #openIndex: unknown = null;
@@ -112,6 +114,7 @@ export class MessagesStreamToChat extends GuardedTranslator {
     if (!isObject(message) || this.#begun)
       throw new UntranslatableAnswer("the provider's stream begins twice, or without a message");
     this.#id = chatId(message["id"], this.#context);
+    this.#chunkHead = null;
     this.#usage = message["usage"];
     this.#begin();
   }
@@ -269,17 +272,20 @@ export class MessagesStreamToChat extends GuardedTranslator {
   }
 
   #send(choices: readonly JsonObject[], usage: JsonObject | null): void {
-    const chunk: Record<string, unknown> = {
-      id: this.#id,
-      object: "chat.completion.chunk",
-      created: this.#context.nowSeconds,
-      model: this.#context.model,
-      choices,
-      usage,
-    };
     const tier = chatServiceTier(this.#usage);
-    if (tier !== undefined) chunk["service_tier"] = tier;
-    this.send(null, chunk);
+    const service = tier === undefined ? "" : `,"service_tier":${JSON.stringify(tier)}`;
+    // Writing what all chunks begin with once takes half the time.
+    this.#chunkHead ??= this.#newChunkHead();
+    this.sendText(
+      null,
+      `${this.#chunkHead}${JSON.stringify(choices)},"usage":${JSON.stringify(usage)}${service}}`,
+    );
+  }
+
+  #newChunkHead(): string {
+    const { nowSeconds: created, model } = this.#context;
+    const head = { id: this.#id, object: "chat.completion.chunk", created, model };
+    return `${JSON.stringify(head).slice(0, -1)},"choices":`;
   }
 }
 
