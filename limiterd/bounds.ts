@@ -149,3 +149,15 @@ export const keptMs = 60_000;
  * requests are decided without the engine.
  */
 export const retryMs = 250;
+
+/** Requests that wait for room, in all and of one class: they take memory in both processes. */
+export const waitersMax = 10_000;
+export const waitersPerClassMax = 1000;
+/** Waiting requests that are judged in one turn of the event loop: about 0.2 ms. */
+export const looksPerTurn = 64;
+/** Interval at which waiting requests are looked at, in ms: how late one is admitted or refused. */
+export const waitTickMs = 50;
+/** After this time a queue is looked at although nothing has woken it, in ms. */
+export const lookAgainMs = 1000;
+/** As `lookAgainMs`, for a counter that other hosts share, in ms: they wake no queue here. */
+export const lookAgainSharedMs = 200;

@@ -206,6 +206,7 @@ async function openState(
     budgetsEnabled: config.budgets.enabled,
     alerts: config.alerts,
     unpriced: config.budgets.unpriced,
+    waiting: config.waiting,
     inertReason: createInertReason(config),
     configFile: config.file,
     settingText: (path: string) => settingText(config, path),

@@ -3,7 +3,7 @@
  * share, and what can be derived from it directly. Each part is documented where it is declared.
  */
 
-import type { BackgroundConfig } from "../shared/config/config.js";
+import type { BackgroundConfig, WaitLimits } from "../shared/config/config.js";
 import type { Inert, InertReason } from "../shared/config/inert-rule.js";
 import type { EnqueuedCap } from "../shared/config/kinds/list-kinds.js";
 import type { BudgetDefinition, Unpriced } from "../shared/domain/budget.js";
@@ -44,6 +44,7 @@ import type { Followers } from "./usage/followers/followers.js";
 import type { PendingResponses } from "./usage/pending-responses.js";
 import type { Repricing } from "./usage/repricing.js";
 import type { UsageLog } from "./usage/usage-log.js";
+import type { Waiters } from "./waiting/waiters.js";
 
 export interface DaemonSettings {
   readonly version: string;
@@ -62,6 +63,8 @@ export interface DaemonSettings {
   readonly alerts: readonly AlertDestination[];
   /** For budgets that don't say it. */
   readonly unpriced: Unpriced;
+  /** For how long requests may wait for room. */
+  readonly waiting: WaitLimits;
   /** Why a rule is inert under this configuration; null if it isn't. */
   readonly inertReason: InertReason;
   /** The path of the configuration file. */
@@ -129,6 +132,7 @@ export interface DaemonState {
    */
   expectedProxies: Set<string> | null;
   readonly refusals: RecentRefusals;
+  readonly waiters: Waiters;
   /** The ids of inert rules; proxies report their number in /health. */
   readonly inertRules: Set<string>;
   /** Called with each inert rule and budget that is written, for the log. */

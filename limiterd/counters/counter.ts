@@ -86,6 +86,8 @@ export class Rule {
   declaredAt: DeclaredAt | null = null;
   /** Null: its caps are those of the definition. */
   raises: readonly Raise[] | null = null;
+  /** Called with each counter that frees a slot; null while no request waits for a slot. */
+  onFreed: ((counter: Counter) => void) | null = null;
 
   /** `id`: the rule's id if the caller has it, which avoids a new text. */
   constructor(

@@ -66,7 +66,9 @@ export function receive(
 export function disconnect(state: DaemonState, peer: PeerState, nowMs: number): void {
   state.peers.delete(peer);
   state.backups.ended(peer);
+  state.waiters.disconnected(peer);
   releaseAllLeases(peer);
+  state.waiters.afterMessage(state.book.version, nowMs);
   state.book.reclaim();
   if (peer.proxy !== null) {
     if (peer.proxy.peer === peer) peer.proxy.peer = null;

@@ -11,15 +11,18 @@ import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
 import { type Failure, failure } from "../../shared/error-code.js";
 import { uncountedLsn } from "../../shared/wire/lsn.js";
 import type { KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
-import type { Admit } from "../../shared/wire/message-to-daemon.js";
+import type { Admit, Cancel } from "../../shared/wire/message-to-daemon.js";
 import type { Account } from "../budgets/budget-account.js";
 import { exhaustedBudgets } from "../budgets/judge-budgets.js";
 import { identifyCaller, keyOf, modelProblem } from "../keys/identify-caller.js";
 import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
-import { type AdmittedVerdict, admit, type Verdict } from "../rules/admit.js";
-import type { JudgedRequest } from "../rules/judge.js";
+import { type AdmittedVerdict, admit, type Exceeded, type Verdict } from "../rules/admit.js";
+import { type AdmissionOptions, type JudgedRequest, judge, type Refused } from "../rules/judge.js";
 import { noRules } from "../rules/rule-book.js";
+import { headersOfCounters } from "../rules/success-headers.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
+import type { Look } from "../waiting/wait-queues.js";
+import { type Waiter, waitMsOf } from "../waiting/waiters.js";
 import { deny, sendAuthorized } from "./authorize.js";
 import { acknowledgeVerdicts, noteVerdict } from "./take-back-unread.js";
 import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
@@ -40,12 +43,23 @@ export function handleAdmit(
   if (proxy.peer !== peer) return true;
   if (!acknowledgeVerdicts(peer, proxy, message.read)) return false;
   if (peer.leases.get(id) !== undefined || peer.parked.has(id)) return false;
+  if (state.waiters.find(peer, id) !== undefined) return false;
   if (peer.leases.size + peer.parked.size >= leasesPerPeerMax) {
     // Closing the connection would lose its leases, and the proxy would reconnect and repeat this.
     peer.send({ kind: "failed", id, failure: failure("overloaded", tooManyLeases) });
     return true;
   }
-  answerAdmit(state, { peer, proxy, message }, nowMs, false);
+  answerAdmit(state, { peer, proxy, message }, nowMs, "first");
+  return true;
+}
+
+/** False: the peer broke the grammar. */
+export function cancelAdmit({ waiters }: DaemonState, peer: PeerState, { id }: Cancel): boolean {
+  if (peer.role !== "proxy" || !peer.welcomed) return false;
+  const waiter = waiters.find(peer, id);
+  if (waiter === undefined) return true;
+  waiters.remove(waiter);
+  peer.send({ kind: "cancelled", id });
   return true;
 }
 
@@ -55,22 +69,33 @@ interface Asked {
   readonly peer: PeerState;
   readonly proxy: KnownProxy;
   readonly message: Admit;
+  /** Null or absent until it waits for room. */
+  readonly waiter?: Waiter | null;
 }
 
-/** `final`: the request has waited for other hosts' counts and can't wait again. */
-function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, final: boolean): void {
-  const { peer, proxy, message } = asked;
+/**
+ * `final`: the request has waited for other hosts' counts and can't wait for them again. `overdue`:
+ * its wait for room is over, so it is refused.
+ */
+type Stage = "first" | "final" | "overdue";
+
+const answered: Look = { kind: "answered" };
+
+/** Answers a request, or makes it wait for room. */
+function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Stage): Look {
+  const { peer, proxy, message, waiter = null } = asked;
   const { id, submission } = message;
   const { book, counts, settings } = state;
   const caller = identifyCaller(state.keys, message, nowMs);
   if (caller.kind === "denied") {
     deny(state, peer, id, caller.ended);
-    return;
+    return answered;
   }
   const notAllowed = modelProblem(caller.key, message);
   if (notAllowed !== null) {
     counts.denied++;
-    return peer.send({ kind: "failed", id, failure: notAllowed });
+    peer.send({ kind: "failed", id, failure: notAllowed });
+    return answered;
   }
   const key = keyOf(caller);
   const budgets = enforcedBudgets(state);
@@ -78,21 +103,35 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, final: boo
   const usable = usableTargets(state, { userPath: caller.userPath, labels, message }, nowMs);
   if (!usable.ok) {
     counts.denied++;
-    return peer.send({ kind: "failed", id, failure: usable.failure });
+    peer.send({ kind: "failed", id, failure: usable.failure });
+    return answered;
   }
   const { targets } = usable;
   const request = { userPath: caller.userPath, targets, submission };
-  const turn = state.shares === null ? null : beginTurn(state.shares, final);
-  const verdict = admit(settings.rateLimitsEnabled ? book : noRules, request, {
+  const turn = state.shares === null ? null : beginTurn(state.shares, stage !== "first");
+  const options: AdmissionOptions = {
     nowMs,
     tokensEnforced: settings.usageEnabled,
     budgets: budgets === null ? null : { book: budgets, labels },
     turn,
     uses: message.uses,
-  });
-  if (verdict.kind === "unsure") return waitForHosts(state, peer, id, answerAgain(state, asked));
+    waiters: state.waiters.aheadOf(caller.userPath),
+  };
+  const rules = settings.rateLimitsEnabled ? book : noRules;
+  const verdict =
+    waiter !== null && stage === "overdue"
+      ? overdueRefusal(rules, request, options, waiter)
+      : admit(rules, request, options);
+  if (verdict.kind === "unsure") {
+    if (waiter !== null) return askHosts(state, waiter);
+    waitForHosts(state, peer, id, answerAgain(state, asked));
+    return answered;
+  }
   turn?.end();
-  if (verdict.kind === "admitted" && targets.length === 0) return sendAuthorized(peer, id, caller);
+  if (verdict.kind === "admitted" && targets.length === 0) {
+    sendAuthorized(peer, id, caller);
+    return answered;
+  }
   if (verdict.kind === "admitted") {
     counts.admitted++;
     const { target, headers } = verdict;
@@ -113,10 +152,18 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, final: boo
       pricedOnly: targets === message.targets ? undefined : true,
       exhausted: exhaustedText(state, asked, { request, labels, verdict }, nowMs),
     });
-    return state.writer.counted();
+    state.writer.counted();
+    return { kind: "admitted" };
   }
   // The proxy asks again with another model, so this is no refusal of the request yet.
-  if (mayUseAnother(message, verdict.breach)) return sendRefusal(peer, id, verdict, key);
+  if (mayUseAnother(message, verdict.breach)) {
+    sendRefusal(peer, id, verdict, key);
+    return answered;
+  }
+  if (message.wait !== undefined && stage !== "overdue") {
+    const look = waitForRoom(state, asked, { verdict, userPath: request.userPath }, nowMs);
+    if (look !== null) return look;
+  }
   counts.refused++;
   if (verdict.kind === "exceeded") counts.overBudget++;
   state.refusals.add({
@@ -129,7 +176,92 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, final: boo
     submission,
     breach: verdict.breach,
   });
-  return sendRefusal(peer, id, withoutUse(verdict), key);
+  sendRefusal(peer, id, withoutUse(verdict), key);
+  return answered;
+}
+
+interface RefusedRequest {
+  readonly verdict: Refused | Exceeded;
+  readonly userPath: string;
+}
+
+/** Makes a refused request wait, or wait on. Null if it doesn't wait: it is refused. */
+function waitForRoom(
+  state: DaemonState,
+  asked: Asked,
+  { verdict, userPath }: RefusedRequest,
+  nowMs: number,
+): Look | null {
+  const { settings, waiters } = state;
+  const { peer, message } = asked;
+  const { id } = message;
+  const wait = message.wait!;
+  const arrivedMs = asked.waiter?.arrivedMs ?? waiters.monoMs - wait.waitedMs;
+  const deadlineMs =
+    asked.waiter?.deadlineMs ?? arrivedMs + waitMsOf(settings.waiting, userPath, wait);
+  const place = waiters.placeFor(verdict, { userPath, deadlineMs }, nowMs);
+  if (place === null || deadlineMs <= waiters.monoMs) return null;
+  if (asked.waiter != null) {
+    asked.waiter.breach = verdict.breach;
+    const isBehind = verdict.kind === "refused" && verdict.isBehind === true;
+    return isBehind ? { kind: "behind", key: place.key } : { kind: "refused", place };
+  }
+  const waiter: Waiter = {
+    peer,
+    id,
+    userPath,
+    arrivedMs,
+    deadlineMs,
+    breach: verdict.breach,
+    judge: (self, laterMs, final) => judgeWaiter(state, { ...asked, waiter: self }, laterMs, final),
+    refuse: (self, laterMs) =>
+      void answerAdmit(state, { ...asked, waiter: self }, laterMs, "overdue"),
+  };
+  if (!waiters.add(waiter, place)) return null;
+  peer.send({ kind: "queued", id });
+  return answered;
+}
+
+function judgeWaiter(state: DaemonState, asked: Asked, nowMs: number, final: boolean): Look {
+  const look = answerAdmit(state, asked, nowMs, final ? "final" : "first");
+  if (look.kind === "admitted" || look.kind === "answered") state.waiters.answered(asked.waiter!);
+  return look;
+}
+
+/** Judges a waiting request again once the engine that counts for all hosts has answered. */
+function askHosts(state: DaemonState, waiter: Waiter): Look {
+  const { waiters } = state;
+  const shares = state.shares!;
+  const isAway = shares.turn.willTimeOut;
+  shares.turn.end();
+  const isAsked =
+    !isAway &&
+    shares.park((final) => {
+      if (state.stopping) return;
+      waiters.looked(waiter, shares.nowMs(), final);
+      state.book.reclaim();
+    });
+  if (isAsked) return { kind: "asking" };
+  return { kind: "later" };
+}
+
+/** The refusal of a request whose wait is over, with the wait of this moment. Counts nothing. */
+function overdueRefusal(
+  rules: Parameters<typeof admit>[0],
+  request: JudgedRequest,
+  options: AdmissionOptions,
+  { breach: last }: Waiter,
+): Refused | Exceeded {
+  const judgement = judge(rules, request, options);
+  if (judgement.kind === "refused") return judgement;
+  if (judgement.kind === "exceeded") {
+    const { breach, counters } = judgement;
+    return { kind: "exceeded", breach, headers: headersOfCounters(counters, options) };
+  }
+  // There is room now.
+  return last.dimension === "budget"
+    ? { kind: "exceeded", breach: { ...last, waitSeconds: 1 }, headers: null }
+    : { kind: "refused", breach: { ...last, waitSeconds: 1 } };
 }
 
 /** Whether the refusing rule or budget names a model to which the request can still go. */
@@ -230,7 +362,8 @@ function unpricedModel(target: Target, budget: BudgetDefinition, byDefault: Unpr
 function answerAgain(state: DaemonState, asked: Asked) {
   return (nowMs: number, final: boolean): void => {
     // A connection that the proxy has left gets no answer.
-    if (asked.proxy.peer === asked.peer) answerAdmit(state, asked, nowMs, final);
+    if (asked.proxy.peer === asked.peer)
+      answerAdmit(state, asked, nowMs, final ? "final" : "first");
   };
 }
 

@@ -26,7 +26,7 @@ import { applySettle } from "./apply-settle.js";
 import { authorize } from "./authorize.js";
 import { backUp } from "./back-up.js";
 import { drawMore } from "./draw-more.js";
-import { handleAdmit } from "./handle-admit.js";
+import { cancelAdmit, handleAdmit } from "./handle-admit.js";
 import { rerouteLease } from "./reroute-lease.js";
 import { takeBackUnread } from "./take-back-unread.js";
 
@@ -41,8 +41,17 @@ export function handleFrame(
   if (message === null) return false;
   state.shares?.enter();
   const valid = handleMessage(state, peer, message, nowMs);
+  state.waiters.afterMessage(state.book.version, nowMs);
   state.book.reclaim();
   return valid;
+}
+
+/** A turn of the event loop in which requests that wait are looked at. */
+export function waitingTurn(state: DaemonState, turn: (nowMs: number) => void): void {
+  if (state.stopping) return;
+  state.shares?.enter();
+  turn(state.wallMs());
+  state.book.reclaim();
 }
 
 function handleMessage(
@@ -72,6 +81,8 @@ function handleMessage(
       return releaseEnded(peer, message);
     case "draw":
       return drawMore(peer, message);
+    case "cancel":
+      return cancelAdmit(state, peer, message);
     case "refusal":
       return nameRefusal(state, peer, message);
     case "admin":

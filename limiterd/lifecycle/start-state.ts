@@ -24,6 +24,7 @@ import { DeclaredLimits } from "../declared-limits.js";
 import { findInertRules, inertOnes } from "../handlers/admin/daemon-status.js";
 import { announce, noteStoreState } from "../handlers/announcements/announce.js";
 import { restoreRaises } from "../handlers/definitions/apply-raises.js";
+import { waitingTurn } from "../handlers/handle-message.js";
 import { HeldLimitFiles } from "../handlers/limit-files/held-limit-files.js";
 import { SessionTable } from "../keys/session-table.js";
 import { LastRanking } from "../lists/fullest.js";
@@ -48,6 +49,7 @@ import { identify } from "../usage/followers/store-ids.js";
 import { PendingResponses } from "../usage/pending-responses.js";
 import { Repricing } from "../usage/repricing.js";
 import { restoreUsage } from "../usage/usage-log.js";
+import { Waiters } from "../waiting/waiters.js";
 import { loadAccounts } from "./load-unread.js";
 import { restore } from "./restore.js";
 
@@ -234,6 +236,11 @@ export async function startState(
     yieldToEventLoop,
     wallMs,
     refusals: createRecentRefusals(),
+    waiters: new Waiters({
+      monoMs: measurePorts === undefined ? wallMs : () => measurePorts.monoMs(),
+      schedule,
+      inTurn: (turn) => waitingTurn(state, turn),
+    }),
     inertRules: new Set(),
     onInert,
     onUnreadable,

@@ -48,7 +48,7 @@ const unsure: Unsure = { kind: "unsure" };
 export function admit(
   book: Matching & Pick<RuleBook, "count">,
   request: JudgedRequest,
-  options: Omit<AdmissionOptions, "turn">,
+  options: Omit<AdmissionOptions, "turn"> & { readonly turn?: never },
 ): Verdict;
 /** As above, with counters that hosts share. */
 export function admit(

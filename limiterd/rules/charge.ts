@@ -31,7 +31,10 @@ export function hold(counters: readonly Counter[]): void {
 export function release(counters: readonly Counter[]): void {
   for (const counter of counters) {
     counter.inFlight--;
-    if (counter.rule.periodMs === 0) shareOf(counter)?.changed();
+    if (counter.rule.periodMs === 0) {
+      shareOf(counter)?.changed();
+      counter.rule.onFreed?.(counter);
+    }
     if (counter.inFlight === 0 && counter.place !== -1) counter.rule.children.released(counter);
   }
 }

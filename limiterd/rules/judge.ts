@@ -61,6 +61,10 @@ export interface AdmissionOptions extends BreachOptions {
 export interface Refused {
   readonly kind: "refused";
   readonly breach: Breach;
+  /** The counter that refuses it; absent if a budget's template does. */
+  readonly counter?: Counter;
+  /** Whether it must only wait behind requests that wait for this counter. */
+  readonly isBehind?: boolean;
 }
 
 /**
@@ -88,7 +92,7 @@ export function judge(
   if (request.targets.length === 0)
     return pathBreach === null
       ? judgeByBudgets(0, ofPath, request, options)
-      : { kind: "refused", breach: reportBreach(pathBreach) };
+      : refusedBy(pathBreach);
   let targetBreach: FoundBreach | null = null;
   let overBudget: OverBudget | null = null;
   for (let i = 0; i < request.targets.length; i++) {
@@ -103,18 +107,18 @@ export function judge(
     if (spent === null)
       return pathBreach === null
         ? judgeByBudgets(i, inOrder(ofTarget, ofPath), request, options)
-        : { kind: "refused", breach: reportBreach(pathBreach) };
+        : refusedBy(pathBreach);
     if (overBudget === null || spent.waitSeconds < overBudget.breach.waitSeconds)
       overBudget = { breach: spent, ofTarget };
   }
   // No target admits the request.
   if (overBudget !== null && isShorter(overBudget, targetBreach))
     return pathBreach !== null && pathBreach.waitSeconds >= overBudget.breach.waitSeconds
-      ? { kind: "refused", breach: reportBreach(pathBreach) }
+      ? refusedBy(pathBreach)
       : judgementOf(overBudget.breach, inOrder(overBudget.ofTarget, ofPath));
   const ofTargets = targetBreach!;
   const worst = pathBreach === null ? ofTargets : longerBreach(ofTargets, pathBreach);
-  return { kind: "refused", breach: reportBreach(worst) };
+  return refusedBy(worst);
 }
 
 function isShorter({ breach }: OverBudget, other: FoundBreach | null): boolean {
@@ -145,9 +149,7 @@ function judgeSubmission(
 ): Judgement {
   const windows = matching.matchPath(request.userPath, options.nowMs).filter(hasWindow);
   const breach = longestBreach(windows, options);
-  return breach === null
-    ? judgeByBudgets(0, windows, request, options)
-    : { kind: "refused", breach: reportBreach(breach) };
+  return breach === null ? judgeByBudgets(0, windows, request, options) : refusedBy(breach);
 }
 
 /** Budgets are judged after the rules: if both refuse, the rule is reported. */
@@ -180,6 +182,14 @@ export interface BreachOptions {
   readonly uses?: readonly string[] | undefined;
   /** Whether lenient rules are judged like the others. */
   readonly isStrict?: boolean;
+  /** The requests that wait; null or absent: none do, or the request needn't wait behind them. */
+  readonly waiters?: WaitersAhead | null;
+}
+
+/** Requests that wait for a counter, and must be admitted before the one that is judged. */
+export interface WaitersAhead {
+  /** The expected wait behind them, in ms; 0: there are none. */
+  behindMs(counter: Counter): number;
 }
 
 /**
@@ -193,6 +203,8 @@ interface FoundBreach {
   readonly dimension: Dimension;
   readonly cap: number;
   readonly waitSeconds: number;
+  /** Whether the counter may have room, but for requests that wait. */
+  readonly isBehind?: boolean;
 }
 
 /**
@@ -224,8 +236,10 @@ export function longestBreach(
     }
     if (options.isStrict !== true && isLenient(counter.rule.definition, options.uses)) continue;
     if (counter.rule.periodMs === 0) {
-      if (isFull(counter, options) && isLonger(1, longest))
-        longest = { counter, dimension: "concurrent", cap: maxRequests!, waitSeconds: 1 };
+      if (isFull(counter, options)) {
+        if (isLonger(1, longest))
+          longest = { counter, dimension: "concurrent", cap: maxRequests!, waitSeconds: 1 };
+      } else if (options.waiters != null) longest = orBehind(longest, counter, options);
       continue;
     }
     rollWindow(counter.window, counter.rule.periodMs, options.nowMs);
@@ -240,8 +254,30 @@ export function longestBreach(
         cap: maxTokens!,
         waitSeconds: tokensWait,
       };
+    if (options.waiters != null && requestsWait === 0 && tokensWait === 0)
+      longest = orBehind(longest, counter, options);
   }
   return longest;
+}
+
+/** The breach of a counter with room for which other requests wait, if that wait is longer. */
+function orBehind(
+  longest: FoundBreach | null,
+  counter: Counter,
+  { waiters, nowMs }: BreachOptions,
+): FoundBreach | null {
+  const waitSeconds = Math.ceil((waiters?.behindMs(counter) ?? 0) / 1000);
+  if (waitSeconds === 0 || !isLonger(waitSeconds, longest)) return longest;
+  const { maxRequests, maxTokens } = capsOf(counter, nowMs);
+  const { rule } = counter;
+  const cap = maxRequests ?? maxTokens ?? 0;
+  const dimension =
+    rule.periodMs === 0
+      ? "concurrent"
+      : maxRequests === null
+        ? (rule.measure ?? "tokens")
+        : "requests";
+  return { counter, dimension, cap, waitSeconds, isBehind: true };
 }
 
 function isLonger(waitSeconds: number, longest: FoundBreach | null): boolean {
@@ -306,6 +342,11 @@ export function shorterBreach(a: FoundBreach, b: FoundBreach): FoundBreach {
 
 function isBefore(a: FoundBreach, b: FoundBreach): boolean {
   return compareRules(a.counter.rule.definition, b.counter.rule.definition) < 0;
+}
+
+function refusedBy(found: FoundBreach): Refused {
+  const { counter, isBehind = false } = found;
+  return { kind: "refused", breach: reportBreach(found), counter, isBehind };
 }
 
 /** A breach as messages carry it. */

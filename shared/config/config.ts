@@ -9,7 +9,7 @@ import type { LogLevel } from "../log.js";
 import type { TelemetryConfig } from "../metrics/telemetry-config.js";
 import type { Operation } from "../operation.js";
 import type { ChatTraits, ResponsesTraits } from "./host-traits.js";
-import type { EnqueuedCap } from "./kinds/list-kinds.js";
+import type { EnqueuedCap, WaitOfPath } from "./kinds/list-kinds.js";
 import type { ModelOverrides } from "./model-overrides.js";
 import type { OwnModelTraits } from "./model-traits.js";
 import type {
@@ -286,9 +286,19 @@ export interface Config extends TelemetryConfig, WithCluster {
     /** Unique by `budgetId`. */
     readonly budgets: readonly BudgetDefinition[];
   };
+  readonly waiting: WaitLimits;
   readonly logLevel: LogLevel;
   /** The scalar settings, for people. */
   readonly settings: readonly EffectiveSetting[];
+}
+
+/** For how long requests may wait for room instead of being refused; 0: they don't. */
+export interface WaitLimits {
+  readonly maxMs: number;
+  /** For clients that don't say. */
+  readonly defaultMs: number;
+  /** For paths of their own; the longest that has the caller's path applies. */
+  readonly paths: readonly WaitOfPath[];
 }
 
 /** How Sluice polls for the usage of background responses. */

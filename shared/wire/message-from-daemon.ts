@@ -175,6 +175,12 @@ const exceeded = message("exceeded", {
 });
 export type Exceeded = ValueOf<typeof exceeded>;
 
+/** Answers `admit` at first: the request waits for room, and its verdict follows. */
+const queued = message("queued", { id: count() });
+
+/** Answers `cancel`: the request no longer waits, and no verdict follows. */
+const cancelled = message("cancelled", { id: count() });
+
 const endedKey = structure({
   keyId: text,
   /** Null if it was deactivated. */
@@ -314,6 +320,8 @@ const fromDaemon = messages([
   settled,
   refused,
   exceeded,
+  queued,
+  cancelled,
   denied,
   authorized,
   welcome,

@@ -211,7 +211,21 @@ export interface Claimed {
   readonly credential: string;
 }
 
-/** Answered with `admitted`, `refused`, `exceeded`, `denied`, `authorized` or `failed`. */
+/** For how long a request may wait for room instead of being refused. */
+const wait = structure({
+  /** As the client asks for; null: the default of its path. */
+  askedMs: nullable(count()),
+  /** When the client gives up; null: unknown. */
+  timeoutMs: nullable(count()),
+  /** How long it has waited before this question, on another connection. */
+  waitedMs: count(),
+});
+export type Wait = ValueOf<typeof wait>;
+
+/**
+ * Answered with `admitted`, `refused`, `exceeded`, `denied`, `authorized` or `failed`; before that
+ * with `queued` if it waits.
+ */
 const admit = message("admit", {
   id: count(),
   userPath,
@@ -237,6 +251,8 @@ const admit = message("admit", {
   fixed: optional(kindOf((value): value is true => value === true)),
   /** Only if hard caps exist (`hard_limits`). */
   metered: optional(metered),
+  /** Absent if it doesn't wait. */
+  wait: optional(wait),
 });
 export type Admit = ValueOf<typeof admit>;
 
@@ -353,6 +369,16 @@ const draw = message("draw", {
 });
 export type Draw = ValueOf<typeof draw>;
 
+/**
+ * The client of a `queued` request has left. Answered with `cancelled` if it still waits. Otherwise
+ * its verdict is on the way, and the proxy withdraws an admission.
+ */
+const cancel = message("cancel", {
+  /** The id of the `admit`. */
+  id: count(1),
+});
+export type Cancel = ValueOf<typeof cancel>;
+
 /** Follows a `refused`, so that the daemon can explain the refusal by its request id. No answer. */
 const refusal = message("refusal", {
   /** The id of the refused `admit`. */
@@ -381,6 +407,7 @@ const toDaemon = messages([
   verdictsRead,
   hold,
   release,
+  cancel,
   refusal,
   admin,
   draw,

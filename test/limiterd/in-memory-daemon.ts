@@ -17,7 +17,7 @@ import { findInertRules } from "../../limiterd/handlers/admin/daemon-status.js";
 import { noteStoreState } from "../../limiterd/handlers/announcements/announce.js";
 import { disconnect } from "../../limiterd/handlers/connection.js";
 import { restoreRaises } from "../../limiterd/handlers/definitions/apply-raises.js";
-import { handleFrame } from "../../limiterd/handlers/handle-message.js";
+import { handleFrame, waitingTurn } from "../../limiterd/handlers/handle-message.js";
 import { HeldLimitFiles } from "../../limiterd/handlers/limit-files/held-limit-files.js";
 import { SessionTable } from "../../limiterd/keys/session-table.js";
 import { endLoading, loadAccount } from "../../limiterd/lifecycle/load-unread.js";
@@ -42,7 +42,8 @@ import { identify } from "../../limiterd/usage/followers/store-ids.js";
 import { PendingResponses } from "../../limiterd/usage/pending-responses.js";
 import { Repricing } from "../../limiterd/usage/repricing.js";
 import { restoreUsage } from "../../limiterd/usage/usage-log.js";
-import type { ProviderConfig } from "../../shared/config/config.js";
+import { Waiters } from "../../limiterd/waiting/waiters.js";
+import type { ProviderConfig, WaitLimits } from "../../shared/config/config.js";
 import { createInertReason } from "../../shared/config/inert-rule.js";
 import type { EnqueuedCap } from "../../shared/config/kinds/list-kinds.js";
 import { namingsOf } from "../../shared/config/model-name.js";
@@ -127,6 +128,7 @@ export function startDaemon(
     providers = [] as readonly ProviderConfig[],
     tokenWeights = null as TokenWeights | null,
     enqueuedCaps = [] as readonly EnqueuedCap[],
+    waiting = { maxMs: 0, defaultMs: 0, paths: [] } as WaitLimits,
     destinations = [] as readonly AlertDestination[],
     upMs = 0,
     versions = wireVersions,
@@ -207,6 +209,7 @@ export function startDaemon(
       alerts: [],
       unpriced: "allow",
       enqueuedCaps,
+      waiting,
       inertReason,
       configFile: null,
     },
@@ -248,6 +251,11 @@ export function startDaemon(
     startedAtMs: nowMs,
     expectedProxies: restored.expectedProxies.size > 0 ? restored.expectedProxies : null,
     refusals: createRecentRefusals(),
+    waiters: new Waiters({
+      monoMs: () => daemon.nowMs,
+      schedule: (_ms, run) => void timers.push(run),
+      inTurn: (turn) => waitingTurn(state, turn),
+    }),
     inertRules: new Set(),
     onInert: ({ kind, name }) => void inertReports.push(`${kind} ${name}`),
     onUnreadable: (error) => void damageReports.push(error.message),

@@ -190,3 +190,32 @@ export const modelPatterns = listOf(
   },
   { itemsMin: 1 },
 );
+
+/** For how long requests of a path, and of paths below it, may wait for room. */
+export interface WaitOfPath {
+  readonly path: string;
+  readonly maxMs: number;
+  /** For clients that don't say. */
+  readonly defaultMs: number;
+}
+
+/** The longest wait, in seconds: as long as the deadline of a provider may be. */
+export const waitSecondsMax = 3600;
+
+/**
+ * User paths with the longest wait in seconds, and that of clients that don't say: `/team=60`, or
+ * `/team=60:20`.
+ */
+export const waitsOfPaths: ValueKind<readonly WaitOfPath[]> = listOf(
+  "must be a list of user paths with seconds, such as /team=60, or with the default too, such as /team=60:20",
+  (raw) => {
+    const [, written, max, byDefault = "0"] =
+      /^(\/.*)=(\d{1,4})(?::(\d{1,4}))?$/.exec(textOf(raw) ?? "") ?? [];
+    const path = written === undefined ? null : normalizeUserPath(written);
+    const [maxSeconds, defaultSeconds] = [Number(max), Number(byDefault)];
+    if (path?.ok !== true || maxSeconds > waitSecondsMax || defaultSeconds > maxSeconds)
+      return undefined;
+    return { path: path.path, maxMs: maxSeconds * 1000, defaultMs: defaultSeconds * 1000 };
+  },
+  { itemsMin: 0 },
+);

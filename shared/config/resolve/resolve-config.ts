@@ -180,6 +180,11 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
       budgets,
       declaredAt: budgetsAt,
     },
+    waiting: {
+      maxMs: values.waitMaxMs,
+      defaultMs: values.waitDefaultMs,
+      paths: values.waitsOfPaths,
+    },
     logLevel: values.logLevel,
     logging: { format: values.logFormat, sample: values.logSample },
     settings: describeSettings(placed, limiter),

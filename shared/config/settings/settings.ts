@@ -24,6 +24,9 @@ import {
   names,
   networks,
   origins,
+  type WaitOfPath,
+  waitSecondsMax,
+  waitsOfPaths,
 } from "../kinds/list-kinds.js";
 import { fraction, integer, seconds, tokenWeights, usd } from "../kinds/number-kinds.js";
 import { apiKey, headerList, masterKey } from "../kinds/secret-kinds.js";
@@ -45,6 +48,7 @@ export const sectionMeanings = {
   cluster: "What this host shares with others.",
   rate_limits: "Rate limits, and how they are enforced.",
   budgets: "Budgets, and how they are enforced.",
+  waiting: "Requests that wait for room under their limits.",
 } as const;
 
 /** The proxy's settings, by their names in `Config.server`. */
@@ -684,6 +688,33 @@ const ruleSettings = {
   }),
 } as const;
 
+const waitSettings = {
+  waitMaxMs: setting({
+    path: "waiting.max_seconds",
+    env: "WAITING_MAX_SECONDS",
+    kind: seconds({ min: 1, max: waitSecondsMax, zero: true }),
+    defaultValue: 0,
+    meaning:
+      "Longest time that a request may wait for room under its limits instead of getting 429; 0: requests don't wait.",
+  }),
+  waitDefaultMs: setting({
+    path: "waiting.default_seconds",
+    env: "WAITING_DEFAULT_SECONDS",
+    kind: seconds({ min: 1, max: waitSecondsMax, zero: true }),
+    defaultValue: 0,
+    meaning: "How long requests without a Prefer: wait header may wait; 0: they don't.",
+  }),
+  waitsOfPaths: setting<readonly WaitOfPath[]>({
+    path: "waiting.paths",
+    env: "WAITING_PATHS",
+    kind: waitsOfPaths,
+    defaultValue: [],
+    example: "[/agents=300, /batch=600:60]",
+    meaning:
+      "Longest time of user paths and of paths below them, and after a colon the default. The longest path applies.",
+  }),
+} as const;
+
 const toolSettings = {
   searchProvider: setting<SearchProvider | "off">({
     path: "tools.web_search.provider",
@@ -750,6 +781,7 @@ export const settings = {
   ...metricsSettings,
   ...tracingSettings,
   ...clusterSettings,
+  ...waitSettings,
   ...toolSettings,
   ...ruleSettings,
   priceListFile: setting<string | null>({

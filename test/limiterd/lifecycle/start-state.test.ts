@@ -108,6 +108,7 @@ async function start(
         budgetsEnabled: enabled,
         alerts: [],
         unpriced: "allow",
+        waiting: { maxMs: 0, defaultMs: 0, paths: [] },
         enqueuedCaps: [],
         usageEnabled,
         background: { lookMs: 60_000, waitMs: 86_400_000, max: 100 },

@@ -186,6 +186,10 @@ export const toDaemon: {
     uses: fc.option(fc.array(name, { maxLength: 4 }), { nil: undefined }),
     fixed: fc.option(fc.constant(true as const), { nil: undefined }),
     metered,
+    wait: fc.option(
+      fc.record({ askedMs: fc.option(count), timeoutMs: fc.option(count), waitedMs: count }),
+      { nil: undefined },
+    ),
   }),
   authorize: fc.record({ kind: fc.constant("authorize"), id: count, credential }),
   reroute: fc.record({
@@ -237,6 +241,7 @@ export const toDaemon: {
     total: count,
     promptTokens: fc.option(count, { nil: undefined }),
   }),
+  cancel: fc.record({ kind: fc.constant("cancel"), id: fc.integer({ min: 1 }) }),
   refusal: fc.record({
     kind: fc.constant("refusal"),
     id: count,
@@ -299,6 +304,8 @@ export const fromDaemon: {
     when: fc.option(fc.constant("mon 00:00-24:00 UTC"), { nil: undefined }),
     use: fc.option(name, { nil: undefined }),
   }),
+  queued: fc.record({ kind: fc.constant("queued"), id: count }),
+  cancelled: fc.record({ kind: fc.constant("cancelled"), id: count }),
   denied: fc.record({
     kind: fc.constant("denied"),
     id: count,
@@ -507,6 +514,7 @@ export const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {
   ],
   release: ["release", 3],
   draw: ["draw", 3, 640],
+  cancel: ["cancel", 3],
   refusal: ["refusal", 3, "req_1", "gpt-4o"],
   admin: ["admin", 4, "status", null],
 };

@@ -289,6 +289,8 @@ t.test(
       ],
       ["exceeded", 1, "user_path", "/team", 3600, 2, 1, 61, [], [], "gpt-4o o3", true, "cheap"],
       ["denied", 1, []],
+      ["queued", 1],
+      ["cancelled", 1],
       ["authorized", 1, "/team", "key_7", ["gpt-4o"]],
       ["settled", 1],
       ["drawn", 3, 64, "the daily budget of /team"],

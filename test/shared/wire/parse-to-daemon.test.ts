@@ -104,6 +104,7 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
     ["release", 1, [0, ...notCounts]],
     ["draw", 1, [0, ...notCounts]],
     ["draw", 2, notCounts],
+    ["cancel", 1, [0, ...notCounts]],
     ["reroute", 1, notCounts],
     ["reroute", 2, [0, ...notCounts]],
     ["reroute", 3, [[], ...notTargets]],
@@ -209,6 +210,13 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
   t.same(reported?.kind === "hold" && reported.leases.map((each) => each.holding), [holding]);
   t.equal(parseToDaemon(["hold", [[...ofLease!, [900, -1, null]]]]), null);
   t.match(parseToDaemon([...good.draw, 300]), exactly({ total: 640, promptTokens: 300 }));
+  const waits = [...switched, null, [30_000, null, 12]];
+  t.match(
+    parseToDaemon(waits),
+    exactly({ wait: { askedMs: 30_000, timeoutMs: null, waitedMs: 12 } }),
+  );
+  for (const wait of [5, [], [30_000, null], [-1, null, 0], [null, "5", 0], [null, null, null]])
+    t.equal(parseToDaemon(waits.with(11, wait)), null, JSON.stringify(wait));
   for (const [priced, targets] of [
     [["p", "m", true], [{ provider: "p", model: "m", unpriced: true }]],
     [["p", "m", false], [{ provider: "p", model: "m" }]],
@@ -281,6 +289,7 @@ t.test("a frame towards the daemon may hold as much as its bounds say, and no mo
     ["refusal", 3, longest],
     ["refusal", 3, ""],
     ["release", 1, 1],
+    ["cancel", 1, 1],
     ["reroute", 2, 1],
   ] as const) {
     const frame = good[kind].with(at, most);

@@ -172,6 +172,7 @@ export class DaemonProcess {
       enqueuedCaps: [],
       inertReason: () => null,
       configFile: null,
+      waiting: { maxMs: 0, defaultMs: 0, paths: [] },
       settingText: (path: string) => path,
     };
     return startState(

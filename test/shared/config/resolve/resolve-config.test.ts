@@ -105,6 +105,7 @@ const builtIn: Config = {
   },
   alerts: [],
   budgets: { enabled: true, unpriced: "allow", budgets: [], declaredAt: [] },
+  waiting: { maxMs: 0, defaultMs: 0, paths: [] },
   logLevel: "info",
   logging: { format: "auto", sample: 1 },
   priceListFile: null,

@@ -175,6 +175,16 @@ t.test("each variable reaches its setting, and beats the file", async (t) => {
     budgetsEnabled: ["no", true, false],
     tokenWeights: ["cached=0.1", { output: 2 }, { cached: 0.1 }],
     budgetsUnpriced: ["Refuse", "allow", "refuse"],
+    waitMaxMs: ["30", 60, 30_000],
+    waitDefaultMs: ["0", 5, 0],
+    waitsOfPaths: [
+      "/a=60:20, /b/=7",
+      ["/=9"],
+      [
+        { path: "/a", maxMs: 60_000, defaultMs: 20_000 },
+        { path: "/b", maxMs: 7000, defaultMs: 0 },
+      ],
+    ],
     priceListFile: ["/a", "/b", "/a"],
     logLevel: ["Debug", "warn", "debug"],
     logFormat: ["JSON", "text", "json"],

@@ -1,0 +1,418 @@
+/**
+ * Requests that wait for room instead of being refused: a queue for each counter that refuses some,
+ * and in it a line for each class, first come first served. The clock is an argument, monotonic and
+ * in milliseconds. Not here: the verdicts (`handlers/handle-admit.ts`), and which class is next
+ * (`class-order.ts`).
+ */
+import { lookAgainSharedMs, looksPerTurn, waitersMax, waitersPerClassMax } from "../bounds.js";
+import type { ClassOrder } from "./class-order.js";
+
+export interface Waiting {
+  /** The moment of its first question, also after a reconnect. */
+  readonly arrivedMs: number;
+  readonly deadlineMs: number;
+}
+
+/** The counter that refuses a request, and the request's class there. */
+export interface WaitPlace {
+  readonly key: string;
+  readonly className: string;
+  readonly order: () => ClassOrder;
+  /** The expected time between two admissions, until some are observed; null: unknown. */
+  readonly paceMs: number | null;
+  /** The counter is expected to have no room before. */
+  readonly notBeforeMs: number;
+  /** When to look again although nothing has woken the queue. */
+  readonly againMs: number;
+}
+
+/** What a look at a waiting request has found. */
+export type Look =
+  | { readonly kind: "admitted" }
+  /** Answered otherwise. */
+  | { readonly kind: "answered" }
+  /** A counter refuses it. */
+  | { readonly kind: "refused"; readonly place: WaitPlace }
+  /** Only older requests of another queue are before it. */
+  | { readonly kind: "behind"; readonly key: string }
+  /** Its verdict needs fresh counts of other hosts; `looked` follows. */
+  | { readonly kind: "asking" }
+  /** The other hosts can't be asked now. */
+  | { readonly kind: "later" };
+
+interface Entry<W> {
+  readonly waiting: W;
+  readonly number: number;
+  queue: Queue<W>;
+  line: Line<W>;
+}
+
+interface Line<W> {
+  readonly name: string;
+  /** Ordered by arrival. */
+  readonly entries: Entry<W>[];
+}
+
+interface Queue<W> {
+  readonly key: string;
+  readonly order: ClassOrder;
+  readonly lines: Map<string, Line<W>>;
+  size: number;
+  /** When to look at it again; any wake-up sets it to 0. */
+  dueMs: number;
+  notBeforeMs: number;
+  /** The turn in which its counter refused its first class, and the classes refused in it. */
+  refusedIn: number;
+  readonly passedOver: Set<string>;
+  isAsking: boolean;
+  paceMs: number | null;
+  admittedMs: number | null;
+}
+
+/** Bounds of the number of waiting requests; tests set lower ones. */
+interface WaitBounds {
+  readonly all: number;
+  readonly perClass: number;
+  readonly looks: number;
+}
+
+const usualBounds: WaitBounds = {
+  all: waitersMax,
+  perClass: waitersPerClassMax,
+  looks: looksPerTurn,
+};
+
+interface QueueView<W> {
+  readonly key: string;
+  readonly size: number;
+  readonly classes: readonly { readonly name: string; readonly waiting: number }[];
+  /** The one that is judged next. */
+  readonly first: W;
+  /** The one that has waited longest. */
+  readonly oldest: W;
+  /** The expected time until a request that comes now is admitted. */
+  readonly expectedMs: number;
+}
+
+export class WaitQueues<W extends Waiting> {
+  readonly #bounds: WaitBounds;
+  readonly #entries = new Map<W, Entry<W>>();
+  readonly #queues = new Map<string, Queue<W>>();
+  #lastNumber = 0;
+  #turn = 0;
+  /** The request that is being judged. */
+  #looking: Entry<W> | null = null;
+  /** Queues whose first request must wait until another queue has been looked at. */
+  readonly #held = new Set<Queue<W>>();
+  /** The queue to look at next, before those that are due. */
+  #next: Queue<W> | null = null;
+  #nextDeadlineMs = Number.POSITIVE_INFINITY;
+  /** Whether a queue was woken since the last turn. */
+  isWoken = false;
+
+  constructor(bounds: WaitBounds = usualBounds) {
+    this.#bounds = bounds;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  has(waiting: W): boolean {
+    return this.#entries.has(waiting);
+  }
+
+  /** Adds a request. False at a bound. */
+  add(waiting: W, place: WaitPlace, nowMs: number): boolean {
+    if (this.size >= this.#bounds.all) return false;
+    const line = this.#queues.get(place.key)?.lines.get(place.className);
+    if (line !== undefined && line.entries.length >= this.#bounds.perClass) return false;
+    const isFirst = !this.#queues.has(place.key);
+    const queue = this.#queueAt(place);
+    // Another one may be woken already.
+    if (isFirst) this.#refusedAt(queue, place);
+    const number = ++this.#lastNumber;
+    this.#entries.set(waiting, this.#join({ waiting, number }, queue, place.className, nowMs));
+    this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, waiting.deadlineMs);
+    return true;
+  }
+
+  remove(waiting: W): void {
+    const entry = this.#entries.get(waiting);
+    if (entry === undefined) return;
+    this.#entries.delete(waiting);
+    this.#leave(entry);
+  }
+
+  /** Whether requests wait for the counter with this key. */
+  isQueued(key: string): boolean {
+    return this.#queues.has(key);
+  }
+
+  /** The counter with this key may have room. */
+  wake(key: string): void {
+    const queue = this.#queues.get(key);
+    if (queue === undefined) return;
+    queue.dueMs = 0;
+    this.isWoken = true;
+  }
+
+  wakeAll(): void {
+    for (const key of this.#queues.keys()) this.wake(key);
+  }
+
+  /**
+   * The wait behind the requests of a counter's queue: for a new request behind all, for one that
+   * is being judged only behind older ones that haven't been looked at in this turn. 0: none.
+   */
+  behindMs(key: string, nowMs: number, classOf: () => string): number {
+    const queue = this.#queues.get(key);
+    if (queue === undefined) return 0;
+    const looking = this.#looking;
+    if (looking === null && queue.order.passes?.(classOf()) === true) return 0;
+    if (looking === null) return Math.max(1, expectedMs(queue, queue.size + 1, nowMs));
+    if (queue === looking.queue || queue.isAsking || queue.refusedIn === this.#turn) return 0;
+    if (this.#held.has(queue)) return 0;
+    const first = firstOf(queue, nowMs);
+    if (first !== null && isBefore(first, looking)) return 1;
+    const ofClass = queue.lines.get(classOf())?.entries[0];
+    return ofClass !== undefined && isBefore(ofClass, looking) ? 1 : 0;
+  }
+
+  /**
+   * Looks at the first request of each queue that is due, the oldest of them first, until every
+   * counter refuses. Returns whether some are left for another turn.
+   */
+  turn(nowMs: number, look: (waiting: W) => Look): boolean {
+    this.#turn++;
+    this.isWoken = false;
+    const due: Queue<W>[] = [];
+    for (const queue of this.#queues.values()) {
+      if (queue.dueMs > nowMs || queue.isAsking) continue;
+      queue.passedOver.clear();
+      insert(due, queue, nowMs);
+    }
+    for (let looks = 0; looks < this.#bounds.looks; looks++) {
+      const queue = this.#next ?? due.pop();
+      if (queue === undefined) return false;
+      if (this.#next === null) this.#held.clear();
+      this.#next = null;
+      const entry = firstOf(queue, nowMs);
+      if (entry !== null) this.#look(entry, look, { due, nowMs });
+    }
+    this.#next = null;
+    return due.length > 0;
+  }
+
+  /** Looks at a request whose verdict needed the counts of other hosts. */
+  looked(waiting: W, nowMs: number, look: (waiting: W) => Look): void {
+    const entry = this.#entries.get(waiting);
+    if (entry === undefined) return;
+    this.#turn++;
+    entry.queue.isAsking = false;
+    this.#look(entry, look, { due: [], nowMs });
+    if (this.#next !== null) this.wake(this.#next.key);
+    this.#next = null;
+    if (this.#queues.get(entry.queue.key) === entry.queue && entry.queue.refusedIn !== this.#turn)
+      this.wake(entry.queue.key);
+  }
+
+  #look(
+    entry: Entry<W>,
+    look: (waiting: W) => Look,
+    { due, nowMs }: { readonly due: Queue<W>[]; readonly nowMs: number },
+  ): void {
+    const { queue, line, waiting } = entry;
+    this.#looking = entry;
+    const found = look(waiting);
+    this.#looking = null;
+    switch (found.kind) {
+      case "admitted":
+        observePace(queue, nowMs);
+        queue.order.admitted(line.name, nowMs);
+        this.remove(waiting);
+        break;
+      case "answered":
+        this.remove(waiting);
+        break;
+      case "asking":
+        queue.isAsking = true;
+        return;
+      case "later":
+        queue.dueMs = nowMs + lookAgainSharedMs;
+        return;
+      case "behind": {
+        const before = this.#queues.get(found.key);
+        if (before === undefined) break;
+        this.#held.add(queue);
+        this.#next = before;
+        before.passedOver.clear();
+        const at = due.indexOf(before);
+        if (at !== -1) due.splice(at, 1);
+        break;
+      }
+      case "refused": {
+        const { place } = found;
+        const refusing = this.#queueAt(place);
+        this.#refusedAt(refusing, place);
+        if (refusing !== queue) {
+          this.#leave(entry);
+          this.#entries.set(waiting, this.#join(entry, refusing, place.className, nowMs));
+        } else if (queue.order.perClass === true) {
+          queue.passedOver.add(line.name);
+          if (firstOf(queue, nowMs) === null) return;
+        } else return;
+        break;
+      }
+    }
+    if (queue.size > 0) insert(due, queue, nowMs);
+  }
+
+  /** The requests whose deadline is over; each leaves by `remove`. */
+  expired(nowMs: number): readonly W[] {
+    if (nowMs < this.#nextDeadlineMs) return [];
+    const over: W[] = [];
+    this.#nextDeadlineMs = Number.POSITIVE_INFINITY;
+    for (const waiting of this.#entries.keys()) {
+      const { deadlineMs } = waiting;
+      if (deadlineMs <= nowMs) over.push(waiting);
+      else this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, deadlineMs);
+    }
+    return over;
+  }
+
+  /** How many are admitted until its turn if each class takes turns, from 1; 0: it doesn't wait. */
+  position(waiting: W): number {
+    const entry = this.#entries.get(waiting);
+    if (entry === undefined) return 0;
+    const index = entry.line.entries.indexOf(entry) + 1;
+    let position = index;
+    for (const line of entry.queue.lines.values())
+      if (line !== entry.line) position += Math.min(line.entries.length, index);
+    return position;
+  }
+
+  /** The expected time until a request is admitted. */
+  expectedMs(waiting: W, nowMs: number): number {
+    const entry = this.#entries.get(waiting);
+    return entry === undefined ? 0 : expectedMs(entry.queue, this.position(waiting), nowMs);
+  }
+
+  *views(nowMs: number): Generator<QueueView<W>> {
+    for (const queue of this.#queues.values()) {
+      const lines = [...queue.lines.values()];
+      const oldest = lines
+        .map(({ entries }) => entries[0]!)
+        .reduce((a, b) => (isBefore(a, b) ? a : b));
+      yield {
+        key: queue.key,
+        size: queue.size,
+        classes: lines.map(({ name, entries }) => ({ name, waiting: entries.length })),
+        first: (firstOf(queue, nowMs) ?? oldest).waiting,
+        oldest: oldest.waiting,
+        expectedMs: expectedMs(queue, queue.size + 1, nowMs),
+      };
+    }
+  }
+
+  #queueAt({ key, order, paceMs }: WaitPlace): Queue<W> {
+    const known = this.#queues.get(key);
+    if (known !== undefined) return known;
+    const queue: Queue<W> = {
+      key,
+      order: order(),
+      lines: new Map(),
+      size: 0,
+      dueMs: 0,
+      notBeforeMs: 0,
+      refusedIn: 0,
+      passedOver: new Set(),
+      isAsking: false,
+      paceMs,
+      admittedMs: null,
+    };
+    this.#queues.set(key, queue);
+    return queue;
+  }
+
+  #refusedAt(queue: Queue<W>, { notBeforeMs, againMs }: WaitPlace): void {
+    if (queue.refusedIn !== this.#turn) queue.passedOver.clear();
+    queue.refusedIn = this.#turn;
+    queue.notBeforeMs = notBeforeMs;
+    queue.dueMs = againMs;
+  }
+
+  /** Puts a request into the line of its class, by its arrival. */
+  #join(
+    { waiting, number }: Pick<Entry<W>, "waiting" | "number">,
+    queue: Queue<W>,
+    className: string,
+    nowMs: number,
+  ): Entry<W> {
+    let line = queue.lines.get(className);
+    if (line === undefined) {
+      line = { name: className, entries: [] };
+      queue.lines.set(className, line);
+      queue.order.joins(className, nowMs);
+    }
+    const entry = { waiting, number, queue, line };
+    let at = line.entries.length;
+    while (at > 0 && isBefore(entry, line.entries[at - 1]!)) at--;
+    line.entries.splice(at, 0, entry);
+    queue.size++;
+    return entry;
+  }
+
+  #leave(entry: Entry<W>): void {
+    const { queue, line } = entry;
+    line.entries.splice(line.entries.indexOf(entry), 1);
+    queue.size--;
+    if (line.entries.length === 0) {
+      queue.lines.delete(line.name);
+      queue.order.leaves(line.name);
+    }
+    if (queue.size === 0) this.#queues.delete(queue.key);
+  }
+}
+
+function isBefore<W extends Waiting>(a: Entry<W>, b: Entry<W>): boolean {
+  const { arrivedMs } = a.waiting;
+  return arrivedMs === b.waiting.arrivedMs ? a.number < b.number : arrivedMs < b.waiting.arrivedMs;
+}
+
+/** The first request of the next class that wasn't refused in this turn. */
+function firstOf<W extends Waiting>(queue: Queue<W>, nowMs: number): Entry<W> | null {
+  for (const name of queue.order.inOrder(nowMs)) {
+    const first = queue.lines.get(name)?.entries[0];
+    if (first !== undefined && !queue.passedOver.has(name)) return first;
+  }
+  return null;
+}
+
+/** Keeps the queue with the oldest first request at the end. */
+function insert<W extends Waiting>(due: Queue<W>[], queue: Queue<W>, nowMs: number): void {
+  const first = firstOf(queue, nowMs);
+  if (first === null) return;
+  let from = 0;
+  let to = due.length;
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    const other = firstOf(due[middle]!, nowMs);
+    if (other === null || isBefore(first, other)) from = middle + 1;
+    else to = middle;
+  }
+  due.splice(from, 0, queue);
+}
+
+function observePace<W>(queue: Queue<W>, nowMs: number): void {
+  const { admittedMs, paceMs } = queue;
+  queue.admittedMs = nowMs;
+  if (admittedMs === null) return;
+  const interval = nowMs - admittedMs;
+  queue.paceMs = paceMs === null ? interval : paceMs + (interval - paceMs) / 8;
+}
+
+function expectedMs<W>(queue: Queue<W>, position: number, nowMs: number): number {
+  const untilRoom = Math.max(0, queue.notBeforeMs - nowMs);
+  return Math.round(untilRoom + (position - 1) * (queue.paceMs ?? 0));
+}

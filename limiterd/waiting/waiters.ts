@@ -1,0 +1,216 @@
+/**
+ * The requests of this daemon that wait for room: who they are, for how long each may wait, when
+ * they are looked at and refused. The order among them is in `wait-queues.ts`, their verdicts in
+ * `handlers/handle-admit.ts`.
+ */
+import type { WaitLimits } from "../../shared/config/config.js";
+import { isPathWithin } from "../../shared/domain/user-path.js";
+import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
+import type { Wait } from "../../shared/wire/message-to-daemon.js";
+import { lookAgainMs, lookAgainSharedMs, waitTickMs } from "../bounds.js";
+import { type Counter, capsOf, shareOf } from "../counters/counter.js";
+import type { PeerState } from "../peer.js";
+import type { Exceeded } from "../rules/admit.js";
+import type { Refused, WaitersAhead } from "../rules/judge.js";
+import { orderOf } from "./class-order.js";
+import { type Look, type Waiting, type WaitPlace, WaitQueues } from "./wait-queues.js";
+
+/** A request that waits. */
+export interface Waiter extends Waiting {
+  readonly peer: PeerState;
+  /** The id of its admission. */
+  readonly id: number;
+  readonly userPath: string;
+  /** What refused it last. */
+  breach: Breach | BudgetBreach;
+  /** Judges it again. `final`: the counts of other hosts can't be waited for. */
+  readonly judge: (waiter: Waiter, nowMs: number, final: boolean) => Look;
+  /** Refuses it at its deadline. */
+  readonly refuse: (waiter: Waiter, nowMs: number) => void;
+}
+
+interface WaiterPorts {
+  /** Monotonic milliseconds. */
+  monoMs(): number;
+  /** Runs `run` once after `ms`. */
+  schedule(ms: number, run: () => void): void;
+  /** Runs a turn of its own: reads the clock and calls `turn`. */
+  readonly inTurn: (turn: (nowMs: number) => void) => void;
+}
+
+export class Waiters implements WaitersAhead {
+  readonly queues = new WaitQueues<Waiter>();
+  readonly #ports: WaiterPorts;
+  readonly #byPeer = new Map<PeerState, Map<number, Waiter>>();
+  readonly #onFreed = (counter: Counter): void => this.queues.wake(keyOf(counter));
+  #isScheduled = false;
+  #judgedPath = "/";
+  /** The version of the rules at the last turn. */
+  #bookVersion = 0;
+  /** Requests that have waited, since the start. */
+  waited = 0;
+
+  constructor(ports: WaiterPorts) {
+    this.#ports = ports;
+  }
+
+  get size(): number {
+    return this.queues.size;
+  }
+
+  /** For the judgement of a request with this path; null while no request waits. */
+  aheadOf(userPath: string): WaitersAhead | null {
+    if (this.size === 0) return null;
+    this.#judgedPath = userPath;
+    return this;
+  }
+
+  get monoMs(): number {
+    return this.#ports.monoMs();
+  }
+
+  behindMs(counter: Counter): number {
+    const { scope } = counter.rule.definition;
+    return this.queues.behindMs(keyOf(counter), this.monoMs, () =>
+      classOf({ scope, subject: counter.subject }, this.#judgedPath),
+    );
+  }
+
+  find(peer: PeerState, id: number): Waiter | undefined {
+    return this.size === 0 ? undefined : this.#byPeer.get(peer)?.get(id);
+  }
+
+  /** False: too many wait. */
+  add(waiter: Waiter, place: WaitPlace): boolean {
+    if (!this.queues.add(waiter, place, this.monoMs)) return false;
+    const ofPeer = this.#byPeer.get(waiter.peer);
+    if (ofPeer === undefined) this.#byPeer.set(waiter.peer, new Map([[waiter.id, waiter]]));
+    else ofPeer.set(waiter.id, waiter);
+    this.waited++;
+    this.#schedule(waitTickMs);
+    return true;
+  }
+
+  /** Call for each that has left. */
+  remove(waiter: Waiter): void {
+    this.queues.remove(waiter);
+    this.answered(waiter);
+  }
+
+  /** Call for each that a look has answered. */
+  answered(waiter: Waiter): void {
+    const ofPeer = this.#byPeer.get(waiter.peer);
+    ofPeer?.delete(waiter.id);
+    if (ofPeer?.size === 0) this.#byPeer.delete(waiter.peer);
+  }
+
+  /** Its proxy asks again on another connection. */
+  disconnected(peer: PeerState): void {
+    for (const waiter of this.#byPeer.get(peer)?.values() ?? []) this.queues.remove(waiter);
+    this.#byPeer.delete(peer);
+  }
+
+  /** Call at the end of each message: looks at queues that it has woken. */
+  afterMessage(bookVersion: number, nowMs: number): void {
+    if (this.size === 0) return;
+    if (this.#bookVersion !== bookVersion) this.queues.wakeAll();
+    this.#bookVersion = bookVersion;
+    if (this.queues.isWoken) this.#turn(nowMs);
+  }
+
+  /** Judges a request again after the other hosts' counts have arrived. */
+  looked(waiter: Waiter, nowMs: number, final: boolean): void {
+    this.queues.looked(waiter, this.monoMs, () => waiter.judge(waiter, nowMs, final));
+  }
+
+  /** Where a refused request waits; null: waiting is pointless before its deadline. */
+  placeFor(
+    verdict: Refused | Exceeded,
+    { userPath, deadlineMs }: Pick<Waiter, "userPath" | "deadlineMs">,
+    nowMs: number,
+  ): WaitPlace | null {
+    const { breach } = verdict;
+    if (breach.dimension === "banned" || breach.dimension === "children") return null;
+    const monoMs = this.monoMs;
+    const isGauge = breach.dimension === "concurrent";
+    // Waits are rounded up to whole seconds.
+    const notBeforeMs = isGauge ? monoMs : monoMs + (breach.waitSeconds - 1) * 1000;
+    const isBehind = verdict.kind === "refused" && verdict.isBehind === true;
+    if (!isBehind && notBeforeMs >= deadlineMs) return null;
+    const counter = verdict.kind === "refused" ? (verdict.counter ?? null) : null;
+    const isShared = counter !== null && shareOf(counter) !== null;
+    const latestMs = monoMs + (isShared ? lookAgainSharedMs : lookAgainMs);
+    if (counter !== null && isGauge) counter.rule.onFreed = this.#onFreed;
+    return {
+      key: counter === null ? budgetKey(breach) : keyOf(counter),
+      className: classOf(breach, userPath),
+      order: () => orderOf(counter),
+      paceMs: counter === null ? null : paceOf(counter, nowMs),
+      notBeforeMs,
+      againMs: isGauge ? latestMs : Math.min(notBeforeMs, latestMs),
+    };
+  }
+
+  #schedule(ms: number): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#ports.schedule(ms, () => {
+      this.#isScheduled = false;
+      if (this.size > 0) this.#ports.inTurn((nowMs) => this.#turn(nowMs));
+      if (this.size > 0) this.#schedule(this.queues.isWoken ? 0 : waitTickMs);
+    });
+  }
+
+  #turn(nowMs: number): void {
+    const monoMs = this.monoMs;
+    for (const waiter of this.queues.expired(monoMs)) {
+      waiter.refuse(waiter, nowMs);
+      this.remove(waiter);
+    }
+    const isLeft = this.queues.turn(monoMs, (waiter) => waiter.judge(waiter, nowMs, false));
+    if (isLeft) this.queues.isWoken = true;
+  }
+}
+
+/** A queue's key: that of its counter. */
+function keyOf({ rule, child }: Counter): string {
+  return `${rule.id}\n${child}`;
+}
+
+function budgetKey(breach: Breach | BudgetBreach): string {
+  const { scope, subject, periodSeconds, models = "" } = breach;
+  return ["budget", scope, subject, periodSeconds, models].join("\n");
+}
+
+/** The first segment of the path below the subject; of the whole path for models and providers. */
+function classOf(
+  { scope, subject }: Pick<Breach | BudgetBreach, "scope" | "subject">,
+  userPath: string,
+): string {
+  const below =
+    scope === "user_path" && subject !== "/" && isPathWithin(userPath, subject)
+      ? userPath.slice(subject.length + 1)
+      : userPath.slice(1);
+  const end = below.indexOf("/");
+  return end === -1 ? below : below.slice(0, end);
+}
+
+/** The expected time between admissions; null if it depends on the requests. */
+function paceOf(counter: Counter, nowMs: number): number | null {
+  const { maxRequests } = capsOf(counter, nowMs);
+  const { periodMs } = counter.rule;
+  return periodMs === 0 || maxRequests === null ? null : periodMs / Math.max(1, maxRequests);
+}
+
+/** For how long a request of this path may wait in all, in ms. */
+export function waitMsOf(limits: WaitLimits, userPath: string, wait: Wait): number {
+  let { maxMs, defaultMs } = limits;
+  let longest = -1;
+  for (const { path, ...own } of limits.paths) {
+    if (path.length <= longest || !isPathWithin(userPath, path)) continue;
+    longest = path.length;
+    ({ maxMs, defaultMs } = own);
+  }
+  const { askedMs, timeoutMs } = wait;
+  return Math.min(askedMs ?? defaultMs, maxMs, timeoutMs ?? Number.POSITIVE_INFINITY);
+}
