@@ -35,6 +35,7 @@ import { type Gateway, type Provider, providerOf } from "./gateway.js";
 import { ResponseCache } from "./handlers/cache/response-cache.js";
 import { breaksLoops, LoopBreaker } from "./handlers/loop-breaker.js";
 import { createOpenapiLoader } from "./handlers/openapi/openapi-file.js";
+import { OutputRatios } from "./hard-caps/output-ratios.js";
 import { freePlacesMax } from "./http/match-route.js";
 import { passedHeaders } from "./http/passed-headers.js";
 import { createSpoolFile } from "./http/spool-file.js";
@@ -159,6 +160,7 @@ export async function createGateway({
     sizeOf: createModelSizes(config.providers, priceList),
     noticeUnpriced: createUnpricedNotice(config.providers, log),
     recordedModels,
+    outputRatios: new OutputRatios(),
     batchReads: new Map(),
     metrics,
     tracing: await createTracing(config, { counts: metrics.counts, log, name }),

@@ -22,6 +22,7 @@ import type { LoadDashboard } from "./dashboard/serve-dashboard.js";
 import type { ResponseCaching } from "./handlers/cache/response-cache.js";
 import type { LoopBreaker } from "./handlers/loop-breaker.js";
 import type { LoadOpenapi } from "./handlers/openapi/reply-openapi.js";
+import type { OutputRatios } from "./hard-caps/output-ratios.js";
 import type { Spool } from "./http/body-spool.js";
 import type { FreeEndpoint, Served } from "./http/match-route.js";
 import type { PassedHeaders } from "./http/passed-headers.js";
@@ -85,6 +86,7 @@ export interface Gateway {
   /** A request has used a target without a price. */
   readonly noticeUnpriced: (target: Target) => void;
   readonly recordedModels: RecordedModels;
+  readonly outputRatios: OutputRatios;
   /** The running reads of batches and their results, by provider and id. */
   readonly batchReads: Map<string, Promise<void>>;
   readonly metrics: Metrics;

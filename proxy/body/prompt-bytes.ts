@@ -25,9 +25,9 @@ const quote = 0x22;
 /**
  * `body` must be JSON. Escaped quotes count as quotes: the only effect is that a file may be
  * missed. Shorter strings can't be files, so the search looks only at the last quote of each
- * stretch of that length.
+ * stretch of that length. `bytesOfFile`: what counts for a file.
  */
-export function promptBytes(body: Buffer): number {
+export function promptBytes(body: Buffer, bytesOfFile = fileBytes): number {
   let bytes = body.length;
   if (bytes < fileCharsMin) return bytes;
   for (let at = body.indexOf(quote); at !== -1; ) {
@@ -37,7 +37,7 @@ export function promptBytes(body: Buffer): number {
       continue;
     }
     const end = body.indexOf(quote, at + 1);
-    if (end !== -1 && isFile(body, at + 1, end)) bytes -= end - at - 1 - fileBytes;
+    if (end !== -1 && isFile(body, at + 1, end)) bytes -= end - at - 1 - bytesOfFile;
     at = end;
   }
   return bytes;

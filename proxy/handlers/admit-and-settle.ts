@@ -9,9 +9,11 @@ import type { Failure } from "../../shared/error-code.js";
 import { toolName } from "../../shared/usage/tool-calls.js";
 import { type Execution, interimStatus } from "../../shared/wire/execution.js";
 import { isUnnumbered } from "../../shared/wire/lsn.js";
+import type { Metered } from "../../shared/wire/message-to-daemon.js";
 import { authorizeCaller } from "../auth/authorize-caller.js";
 import { deniedCaller, modelProblem } from "../auth/caller.js";
 import { type Gateway, providerOf } from "../gateway.js";
+import { meteredAt, type RequestBounds } from "../hard-caps/request-bounds.js";
 import { admittedHeaders } from "../http/limit-headers.js";
 import { areaOf } from "../http/match-route.js";
 import { replyFailure, replyInternalError, replyRefused } from "../http/respond.js";
@@ -46,6 +48,8 @@ interface LimitedRequest {
   /** As in `Admit`. */
   readonly uses?: readonly string[] | undefined;
   readonly fixed?: true | undefined;
+  /** For hard caps; null or absent if there are none, or if they don't bound the request. */
+  readonly bounds?: RequestBounds | null;
 }
 
 /** A rule or budget refuses the request, and names the model that may serve it instead. */
@@ -74,7 +78,7 @@ export async function admitRequest(
   context: AdmitContext,
   limited: LimitedRequest,
 ): Promise<AdmittedRequest | Exhausted | null> {
-  const { targets, model, modelNames, submission = false, uses, fixed } = limited;
+  const { targets, model, modelNames, submission = false, uses, fixed, bounds } = limited;
   const { gateway, exchange, caller, record } = context;
   const { limiter, monoMs } = gateway;
   const notAllowed = modelProblem(caller, modelNames);
@@ -84,7 +88,9 @@ export async function admitRequest(
   }
   const askedMonoMs = monoMs();
   const marked = submission ? targets : withUnpriced(gateway, targets);
-  const outcome = await limiter.admit(caller, marked, submission, { modelNames, uses, fixed });
+  const metered = bounds == null ? undefined : metersOf(gateway, bounds)(targets);
+  const asked = { modelNames, uses, fixed, metered };
+  const outcome = await limiter.admit(caller, marked, submission, asked);
   const waitedMs = monoMs() - askedMonoMs;
   record.waited(waitedMs);
   if (isVerdict(outcome)) gateway.metrics.counts.judged(waitedMs);
@@ -109,6 +115,14 @@ export async function admitRequest(
   record.gone(exchange);
   limiter.settle(admission, nothingSpent, () => {});
   return null;
+}
+
+/** What the request may use at targets, for hard caps. */
+export function metersOf(
+  { prices }: Pick<Gateway, "prices">,
+  bounds: RequestBounds,
+): (targets: readonly Target[]) => Metered {
+  return (targets) => meteredAt(bounds, targets, (target) => prices.priceOf(target));
 }
 
 /**

@@ -43,6 +43,7 @@ import {
 } from "../dialects/shared/translation.js";
 import { createAnswerTranslator } from "../dialects/translate-answer.js";
 import { type TranslatedTarget, translateRequest } from "../dialects/translate-request.js";
+import { withOutputMaximum } from "../hard-caps/output-maximum.js";
 import { noMemory, unreadBody } from "../http/body-spool.js";
 import type { Exchange } from "../http/exchange.js";
 import { namingIn } from "../objects/object-body.js";
@@ -212,7 +213,7 @@ class JsonCall implements ModelCall {
     provider: ProviderConfig,
     model: string,
     rewriters: readonly RewriterName[],
-    { isNamed, refused }: SentFor = asNamed,
+    { isNamed, refused, granted = null }: SentFor = asNamed,
   ): TargetRequest {
     const rewritten =
       rewriters.length === 0
@@ -227,7 +228,12 @@ class JsonCall implements ModelCall {
       provider.type === "anthropic" && !isWhole
         ? withoutLoneSurrogates(request.body)
         : request.body;
-    const body = whole.length < largeBodyBytes ? whole : this.#largeBody(whole);
+    const chatField = provider.chat.maxTokensField;
+    const capped =
+      granted === null
+        ? whole
+        : withOutputMaximum(request.operation, whole, { ...granted, chatField });
+    const body = capped.length < largeBodyBytes ? capped : this.#largeBody(capped);
     if (body === request.body) return request;
     const dropped =
       whole === request.body ? request.dropped : [...request.dropped, "halves of characters"];

@@ -73,6 +73,8 @@ export interface SentFor {
   readonly isNamed: boolean;
   /** What the target has refused. */
   readonly refused: Refused;
+  /** The output that hard caps grant a request that isn't cut; null or absent without any. */
+  readonly granted?: { readonly tokens: number; readonly choices: number } | null;
 }
 
 export interface TargetRequest {

@@ -18,6 +18,7 @@ import { prewarm } from "../dialects/responses-to-chat/warm-up.js";
 import { makerOf, markingOf } from "../dialects/shared/made-by.js";
 import { translatedUpstream } from "../dialects/translated-upstream.js";
 import { type Gateway, providerOf } from "../gateway.js";
+import { type RequestBounds, requestBounds } from "../hard-caps/request-bounds.js";
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { keptAliveExchange } from "../http/exchanges/kept-alive-exchange.js";
@@ -51,12 +52,13 @@ import { forward } from "../upstream/forward.js";
 import type { Forwarded, ForwardRequest } from "../upstream/forwarded.js";
 import { markedUpstream } from "../upstream/marked-upstream.js";
 import type { Upstream } from "../upstream/upstream.js";
-import { upstreamPath } from "../upstream/upstream-path.js";
+import { upstreamPath, wantsEvents } from "../upstream/upstream-path.js";
 import {
   type AdmittedRequest,
   admitRequest,
   type Exhausted,
   isRefusedUnread,
+  metersOf,
   refuseUnadmitted,
   refuseUnknownModel,
   settleRequest,
@@ -65,6 +67,7 @@ import { answerWarmUp } from "./answer-warm-up.js";
 import { askCache, bypassed } from "./ask-cache.js";
 import { type FailOver, failOver } from "./attempts/fail-over.js";
 import { sendToTarget } from "./attempts/send-to-target.js";
+import { grantedTo, streamCap } from "./hard-cap.js";
 import { readJsonCall } from "./json-call.js";
 import { type AgentTurn, loopDetected, loopHeader, type WatchedTurn } from "./loop-breaker.js";
 import {
@@ -130,7 +133,8 @@ export async function modelRequest(
     const context = cached.kind === "miss" ? cached.context : incoming;
     const tools = received.searches === true ? ["web_search"] : call.carriedTools;
     const { targets, all } = gateway.targetHealth.candidates(withTools(able, tools));
-    const asked = { targets, model: call.model, modelNames, switches: true };
+    const bounds = gateway.limiter.hardLimits ? boundsOf(call, received.exchange) : null;
+    const asked = { targets, model: call.model, modelNames, switches: true, bounds };
     const outcome = await admitRequest(context, asked);
     if (outcome === null) return;
     const switched =
@@ -142,7 +146,7 @@ export async function modelRequest(
     const { admitted } = sending;
     const { admission } = admitted;
     keptAlive?.keepAlive(admittedHeaders(admitted));
-    const forwarded = await sendAdmitted(context, sending);
+    const forwarded = await sendAdmitted(context, sending, bounds);
     if (watched !== null) noteAnswered(received, watched, forwarded);
     settleRequest(
       context,
@@ -303,20 +307,29 @@ interface AdmittedCall {
 function sendAdmitted(
   context: RequestContext,
   { admitted, call, route, all }: AdmittedCall,
+  bounds: RequestBounds | null,
 ): Promise<Forwarded> {
   const { admission } = admitted;
   const { target } = admission;
   assert(target !== null, "an admitted request has a target");
   const hasFallback = all.length > 1 && call.repeatable;
   const headers = admittedHeaders(admitted);
-  const first = sendCall(context, { target, call, route, headers, hasFallback });
+  const first = sendCall(context, { target, call, route, headers, hasFallback, bounds });
   if (!hasFallback) return first;
   const sendNext: FailOver["send"] = (next, itsHeaders, hasNext) =>
-    sendCall(context, { target: next, call, route, headers: itsHeaders, hasFallback: hasNext });
+    sendCall(context, {
+      target: next,
+      call,
+      route,
+      headers: itsHeaders,
+      hasFallback: hasNext,
+      bounds,
+    });
+  const meters = bounds === null ? undefined : metersOf(context.gateway, bounds);
   return first.then((forwarded) =>
     forwarded.failed === null
       ? forwarded
-      : failOver(context, { admission, targets: all, send: sendNext }, forwarded),
+      : failOver(context, { admission, targets: all, metersOf: meters, send: sendNext }, forwarded),
   );
 }
 
@@ -343,6 +356,8 @@ interface Sending {
   readonly headers: readonly string[];
   /** Whether another target is left. */
   readonly hasFallback: boolean;
+  /** For hard caps; null without any. */
+  readonly bounds: RequestBounds | null;
 }
 
 /** Sends the call to one target, with retries. */
@@ -369,6 +384,7 @@ type SendContext = RequestContext<
   | "providers"
   | "rewriters"
   | "monoMs"
+  | "outputRatios"
 >;
 
 /** Not async: `sendToTarget` awaits it, so another promise would only cost time. */
@@ -379,13 +395,13 @@ function send(
   trace: AttemptTrace | null,
 ): Promise<Forwarded> {
   const { gateway, exchange, record } = context;
-  const { target, call, route } = sending;
+  const { target, call, route, bounds } = sending;
   const { config: provider } = providerOf(gateway, target);
   const request = call.requestTo(
     provider,
     sentModel(target),
     gateway.rewriters?.(record.userPath ?? "/", target) ?? noRewriters,
-    { isNamed: record.requestedModel === "", refused },
+    { isNamed: record.requestedModel === "", refused, granted: grantedTo(record, bounds) },
   );
   notePrepared(context, target, request);
   const forwarding = forwardRequest(context, sending, request, trace);
@@ -420,7 +436,7 @@ function forwardRequest(
   trace: AttemptTrace | null,
 ): ForwardRequest {
   const { gateway, exchange, record } = context;
-  const { target, call, headers, hasFallback } = sending;
+  const { target, call, headers, hasFallback, bounds } = sending;
   const { config: provider, passed } = providerOf(gateway, target);
   const { operation, body, savedBytes, hideUsageChunk, translator, dropped } = request;
   const sent = forwardRequestHeaders(exchange.rawHeaders, passed, trace);
@@ -457,8 +473,16 @@ function forwardRequest(
     // Gemini may end a stream with nothing but a failure of the model.
     holdsHead: hasFallback || provider.type === "gemini",
     onBegun: () => call.answered(),
+    cap: bounds === null ? null : streamCap(context, target, { operation: call.operation, bounds }),
     monoMs: gateway.monoMs,
   };
+}
+
+/** What a request may use at most. */
+function boundsOf(call: ModelCall, { query }: Pick<Exchange, "query">): RequestBounds {
+  const { operation, body, promptBytes: bytes, stream } = call;
+  const isStream = operation === "stream_generate_content" ? wantsEvents(query) : stream;
+  return requestBounds({ operation, body, bytes, isStream });
 }
 
 /** The target's upstream, with everything that watches or changes the answer around it. */

@@ -2,10 +2,11 @@
  * A request that passes to a provider unchanged, in the order of its steps: route, find the model
  * in its body, admit, relay, settle.
  */
-import { parseJson } from "../../shared/checked.js";
+import { isObject, parseJson } from "../../shared/checked.js";
 import type { ProviderConfig } from "../../shared/config/config.js";
 import { modelNameProblem, type Target } from "../../shared/domain/target-name.js";
 import { type Failure, failure, invalid, plainFailure } from "../../shared/error-code.js";
+import type { Operation } from "../../shared/operation.js";
 import { isObjectId } from "../../shared/wire/stored-object.js";
 import {
   deploymentInPath,
@@ -20,6 +21,8 @@ import { requestPieces } from "../capacity/memory-ledger.js";
 import { reasonsByDefault, showsReasoning } from "../dialects/fit/model-families.js";
 import { namedLike, outputTokensMaxOf } from "../dialects/fit/target-traits.js";
 import type { Gateway } from "../gateway.js";
+import { withOutputMaximum } from "../hard-caps/output-maximum.js";
+import { type RequestBounds, requestBounds } from "../hard-caps/request-bounds.js";
 import {
   NoMemory,
   noMemory,
@@ -52,6 +55,9 @@ import {
   restProblem,
   splitPassthrough,
 } from "../upstream/passthrough-path.js";
+import { wantsEvents } from "../upstream/upstream-path.js";
+import { isWithoutModel } from "../usage/count-usage.js";
+import { requestedOutput } from "../usage/usage-bound.js";
 import {
   type AdmittedRequest,
   admitRequest,
@@ -59,6 +65,7 @@ import {
   refuseUnadmitted,
   settleRequest,
 } from "./admit-and-settle.js";
+import { grantedTo, streamCap } from "./hard-cap.js";
 import { hasEnqueuedCap } from "./objects/submit-batch.js";
 import { ownOrigin } from "./own-origin.js";
 
@@ -72,7 +79,9 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   const { bodyBytesMax } = gateway.config.server;
   const named = await namedModel(exchange, route, { body, bodyBytesMax });
   if (!named.ok) return refuseUnadmitted(context, named.failure);
-  const at = await admitAt(context, route, named.model);
+  const operation = operationAt(exchange.method, route.path);
+  const bounds = gateway.limiter.hardLimits ? boundsOf(exchange, operation, body) : null;
+  const at = await admitAt(context, route, named.model, bounds);
   if (at === null) return;
   const { target, admitted } = at;
   const isSubmission = submitsBatch(exchange.method, route.path);
@@ -87,13 +96,13 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
     if (early !== null) return refuseAdmitted(context, admitted, early);
   }
   const startedMonoMs = gateway.monoMs();
-  const operation = operationAt(exchange.method, route.path);
   const what = { target, operation, stream: false, resent: 0 };
   const trace = record.trace?.attempt(what, startedMonoMs) ?? null;
   let shown = "";
   const showEnd = (text: string): void => {
     shown = text;
   };
+  const granted = grantedTo(record, bounds);
   const forwarded = await relayAnswer(exchange, {
     upstream: route.upstream,
     provider: target.provider,
@@ -101,7 +110,13 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
       method: exchange.method,
       path: route.path + route.query,
       headers: forwardRequestHeaders(exchange.rawHeaders, route.passed, trace),
-      body: body === null ? null : (body.complete ?? { pieces: body.pieces(), bytes: body.length }),
+      body:
+        body === null
+          ? null
+          : (cappedBody(route, operation, { body: body.complete, granted }) ?? {
+              pieces: body.pieces(),
+              bytes: body.length,
+            }),
     },
     links: {
       baseUrl: route.provider.baseUrl,
@@ -116,6 +131,10 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
     reasonsByDefault: () => reasonsByDefault(namedLike(route.provider, target.model)),
     showsReasoning: () => showsReasoning(namedLike(route.provider, target.model)),
     readsModel: gateway.prices.mayBePricedByAnswer(target),
+    cap:
+      bounds === null || operation === null
+        ? null
+        : streamCap(context, target, { operation, bounds }),
     monoMs: gateway.monoMs,
   });
   const answer =
@@ -135,6 +154,42 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
   const responseId = isSubmission && forwarded.status < 300 ? submittedBatch(answer) : "";
   const submitted = responseId === "" ? forwarded : { ...forwarded, responseId, batchTokens: 0 };
   settleRequest(context, admitted.admission, submitted);
+}
+
+/**
+ * What a request may use at most; null if that isn't known. A body that isn't held may ask for a
+ * stream.
+ */
+function boundsOf(
+  { query }: Pick<Exchange, "query">,
+  operation: Operation | null,
+  body: PeekedBody | null,
+): RequestBounds | null {
+  if (operation === null || body === null || isWithoutModel(operation)) return null;
+  const { complete } = body;
+  const isOfGoogle = operation === "stream_generate_content";
+  const isStream = isOfGoogle ? wantsEvents(query) : asksStream(operation, complete);
+  const bytes = body.length ?? body.bytes;
+  return requestBounds({ operation, body: complete, bytes, isStream });
+}
+
+function asksStream(operation: Operation, body: Buffer | null): boolean {
+  return body === null || requestedOutput(operation, body).isStream;
+}
+
+/** The body with a maximum of output that hard caps allow; null if it isn't held. */
+function cappedBody(
+  { provider }: Pick<PassthroughRoute, "provider">,
+  operation: Operation | null,
+  {
+    body,
+    granted,
+  }: { readonly body: Buffer | null; readonly granted: ReturnType<typeof grantedTo> },
+): Buffer | null {
+  if (body === null || granted === null || operation === null) return body;
+  if (!isObject(parseJson(body.toString("latin1")))) return body;
+  const chatField = provider.chat.maxTokensField;
+  return withOutputMaximum(operation, body, { ...granted, chatField });
 }
 
 function notCounted(): Failure {
@@ -169,6 +224,7 @@ export async function admitAt(
   context: RequestContext,
   route: Pick<PassthroughRoute, "provider">,
   model: string,
+  bounds: RequestBounds | null = null,
 ): Promise<{ readonly target: Target; readonly admitted: AdmittedRequest } | null> {
   const problem = modelNameProblem(model);
   if (problem !== null) {
@@ -178,7 +234,12 @@ export async function admitAt(
   context.record.model = model === "" ? null : model;
   context.record.session = sessionOf(context.exchange, null);
   const target = passthroughTarget(context, route, model);
-  const admitted = await admitRequest(context, { targets: [target], model, modelNames: [] });
+  const admitted = await admitRequest(context, {
+    targets: [target],
+    model,
+    modelNames: [],
+    bounds,
+  });
   return admitted === null ? null : { target, admitted };
 }
 

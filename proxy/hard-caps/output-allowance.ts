@@ -16,6 +16,9 @@ export interface DrawnOutput {
   spent: number;
   /** Words for the limit that grants no more; null as long as more may come. */
   cap: string | null;
+  /** At least the tokens of the prompt, until the provider has counted them. */
+  promptTokens: number;
+  isPromptKnown: boolean;
 }
 
 /** Asks for a higher grant; `then` runs once, after `DrawnOutput` has the answer. */
@@ -79,6 +82,13 @@ export class OutputAllowance {
       this.#onGranted = null;
       run?.();
     });
+  }
+
+  /** The provider has counted the prompt. Earlier attempts had one each, which isn't known. */
+  promptCounted(tokens: number): void {
+    if (this.#drawn.isPromptKnown || this.#drawn.spent > 0) return;
+    this.#drawn.promptTokens = tokens;
+    this.#drawn.isPromptKnown = true;
   }
 
   /** The attempt has ended: a later one goes on from here. */

@@ -55,19 +55,23 @@ interface Admitted {
   readonly admission: {
     readonly uses?: readonly string[] | undefined;
     readonly exhausted?: string | undefined;
+    readonly metering?: object | undefined;
   };
   readonly headers: SuccessHeaders | null;
 }
 
 /**
  * The limits' headers of every response to an admitted request: what is left, and, if a rule or a
- * budget is exhausted, which one and the model that serves instead.
+ * budget is exhausted, which one and the model that serves instead; and whether a hard cap may end
+ * the answer.
  */
-export function admittedHeaders({ admission: { uses, exhausted }, headers }: Admitted): string[] {
+export function admittedHeaders({ admission, headers }: Admitted): string[] {
+  const { uses, exhausted, metering } = admission;
   const flat = successHeaders(headers);
   const use = uses?.at(-1);
   if (use !== undefined) flat.push("x-sluice-fallback", headerText(use));
   if (exhausted !== undefined) flat.push("x-sluice-exhausted", headerText(exhausted));
+  if (metering !== undefined) flat.push("x-sluice-hard-cap", "true");
   return flat;
 }
 

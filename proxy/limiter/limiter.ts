@@ -10,7 +10,14 @@ import type { Failure } from "../../shared/error-code.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { EndedKey, KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
-import type { Claimed } from "../../shared/wire/message-to-daemon.js";
+import type { Claimed, Metered, Rates } from "../../shared/wire/message-to-daemon.js";
+import type { DrawnOutput } from "../hard-caps/output-allowance.js";
+
+/** What hard caps count of an admission, and have granted it. */
+export interface Metering extends DrawnOutput {
+  /** Of the target; null without a price. */
+  rates: Rates | null;
+}
 
 /** A request that may go to its target, until it is settled. `lease` 0: it has no verdict. */
 export interface Admission {
@@ -41,6 +48,8 @@ export interface Admission {
   readonly uses?: readonly string[] | undefined;
   /** As in `Admitted`. */
   readonly exhausted?: string | undefined;
+  /** Undefined if no hard cap counts it. */
+  metering?: Metering | undefined;
 }
 
 /** What an admission says beside its targets; see `Admit`. */
@@ -48,6 +57,7 @@ export interface Asked {
   readonly modelNames?: readonly string[];
   readonly uses?: readonly string[] | undefined;
   readonly fixed?: true | undefined;
+  readonly metered?: Metered | undefined;
 }
 
 export type AdmissionOutcome =
@@ -126,6 +136,8 @@ export interface Limiter {
   readonly dropped: number;
   /** Whether the daemon has rules or budgets, as it last reported. */
   readonly limited: boolean;
+  /** Whether any rule or budget is a hard cap, as last reported by the daemon. */
+  readonly hardLimits: boolean;
   /** The number of inert rules as last reported by the daemon; null before its first welcome. */
   readonly inertRules: number | null;
   /** The number of inert budgets, likewise. */
@@ -175,7 +187,17 @@ export interface Limiter {
    * of the new verdict. Otherwise the admission has no target and must be settled. Never rejects;
    * resolves within the deadline.
    */
-  reroute(admission: Admission, targets: readonly Target[]): Promise<AdmissionOutcome>;
+  reroute(
+    admission: Admission,
+    targets: readonly Target[],
+    metered?: Metered,
+  ): Promise<AdmissionOutcome>;
+  /**
+   * Asks for more output of an admission with `metering`: `total` in all, earlier attempts
+   * included. `then` runs once, after `metering` has the answer, unless the admission is settled
+   * first.
+   */
+  draw(admission: Admission, total: number, then: () => void): void;
   /**
    * Whether a caller with this `credential` (see `Claimed`) is known. Never rejects; resolves
    * within the deadline.

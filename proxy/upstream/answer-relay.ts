@@ -227,7 +227,9 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
 
   #flowOrEnd(cap: StreamCap): void {
     const { meter } = this;
-    const flows = cap.allowance.use(meter.outputSeen(cap.bytesPerToken), () => {
+    const tokens = meter.outputSeen(cap.bytesPerToken);
+    if (meter.inputSeen > 0) cap.allowance.promptCounted(meter.inputSeen);
+    const flows = cap.allowance.use(tokens, () => {
       this.#waitsForGrant = false;
       if (this.ended) return;
       try {

@@ -92,6 +92,7 @@ export class ResponseMeter {
     tokens: 0,
     chars: 0,
   };
+  #inputSeen = 0;
   #model: string | null = null;
   /** Of an answer that isn't a stream. */
   #toolCalls: ToolCalls | undefined = undefined;
@@ -190,6 +191,7 @@ export class ResponseMeter {
     const usage = this.#translation === null ? tap.reported : this.#translation.usage;
     if (usage !== this.#counted.usage) {
       const reading = readUsage(usage);
+      if (reading.kind === "usage") this.#inputSeen = reading.inputTokens;
       const isCount = reading.kind === "usage" && reading.outputTokens > placeholderTokens;
       const { tokens, chars: earlier } = this.#counted;
       this.#counted = isCount
@@ -197,6 +199,11 @@ export class ResponseMeter {
         : { usage, tokens, chars: earlier };
     }
     return this.#counted.tokens + Math.ceil((chars - this.#counted.chars) / bytesPerToken);
+  }
+
+  /** The input that the provider had reported when `outputSeen` was last called; 0 before. */
+  get inputSeen(): number {
+    return this.#inputSeen;
   }
 
   /** Whether a stream that has ended holds a complete answer. */

@@ -107,7 +107,7 @@ const reasoning = [
   ...["thinking", "reasoning", "output_config", "chat_template_kwargs"],
   ...["reasoning_effort", "effort", "thinking_budget", "thinkingBudget", "thinkingLevel"],
   ...["thinking_level", "enabled", "enable_thinking"],
-  ...["stream", "include_reasoning", "reasoning_format"],
+  ...["stream", "background", "include_reasoning", "reasoning_format"],
 ];
 const thinkingConfigs = ["thinkingConfig", "thinking_config"];
 const inConfig: Picks = new Map(all([...caps, ...choices, ...thinkingConfigs]));
@@ -155,6 +155,31 @@ function withRequestedTier(details: UsageDetails | null, fields: Fields): UsageD
 function bytesOf({ body, promptBytes }: SentRequest): number {
   if (body === null) return promptBytes;
   return Math.max(promptBytes, Buffer.isBuffer(body) ? body.length : (body.bytes ?? 0));
+}
+
+/** What a request says about its output. */
+export interface RequestedOutput {
+  /** Of all answers; null without a maximum. */
+  readonly outputMax: number | null;
+  /** How many answers it asks for. */
+  readonly choices: number;
+  /** Whether the provider goes on after the client has left. */
+  readonly isBackground: boolean;
+  readonly serviceTier: string | null;
+  readonly isStream: boolean;
+}
+
+export function requestedOutput(operation: Operation, body: RequestBody): RequestedOutput {
+  const fields = fieldsOf(body);
+  const choicesOf = largestOf(fields, choices) ?? 1;
+  const perChoice = withoutOutput.has(operation) ? 0 : largestOf(fields, caps);
+  return {
+    outputMax: perChoice === null ? null : perChoice * choicesOf,
+    choices: choicesOf,
+    isBackground: fields["background"] === true,
+    serviceTier: tierIn(fields),
+    isStream: fields["stream"] === true,
+  };
 }
 
 /** The most output of one response. */

@@ -218,6 +218,7 @@ const drawn = message("drawn", {
   /** The hard cap that ends the request, in words: it gets no more than `total`. */
   cap: optional(text),
 });
+export type Drawn = ValueOf<typeof drawn>;
 
 /** All settles up to `seq` are durable. */
 const settled = message("settled", { seq: count() });

@@ -115,6 +115,7 @@ const target: Kind<Target> = {
 
 /** Pico-dollars per token, of the dearest kind that the request may use. */
 const rates = structure({ input: count(), output: count() });
+export type Rates = ValueOf<typeof rates>;
 /** What a request may use, for hard caps. */
 const metered = structure({
   /** At least the tokens of its prompt. */
@@ -126,6 +127,7 @@ const metered = structure({
   /** One for each target; null without a price. */
   rates: listOf(nullable(rates), candidatesMax),
 });
+export type Metered = ValueOf<typeof metered>;
 
 /** What a running request holds of hard caps. */
 const holding = structure({

@@ -6,6 +6,7 @@
 import { assert } from "../../../shared/assert.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import type { Target } from "../../../shared/domain/target-name.js";
+import type { Metered } from "../../../shared/wire/message-to-daemon.js";
 import type { Gateway } from "../../gateway.js";
 import { admittedHeaders } from "../../http/limit-headers.js";
 import type { Admission, AdmissionOutcome } from "../../limiter/limiter.js";
@@ -18,6 +19,8 @@ export interface FailOver {
   readonly admission: Admission;
   /** All targets of the route, in order. One without capacity before may have some now. */
   readonly targets: readonly Target[];
+  /** What the request may use at targets, for hard caps; undefined without any. */
+  readonly metersOf?: ((targets: readonly Target[]) => Metered) | undefined;
   /** Sends the request to a target; `hasFallback`: another target is left after it. */
   readonly send: (target: Target, headers: string[], hasFallback: boolean) => Promise<Forwarded>;
 }
@@ -30,7 +33,7 @@ export interface FailOver {
  */
 export async function failOver(
   context: RequestContext<RecordingParts | "limiter">,
-  { admission, targets, send }: FailOver,
+  { admission, targets, metersOf, send }: FailOver,
   first: Forwarded,
 ): Promise<Forwarded> {
   const { gateway, exchange, record } = context;
@@ -53,7 +56,8 @@ export async function failOver(
     untried = untried.filter((other) => other !== target && mayFollow(gateway, admission, other));
     if (exchange.gone) return abandoned(best, exchange);
     if (untried.length === 0) return best;
-    const outcome = await gateway.limiter.reroute(admission, untried);
+    const metered = admission.metering === undefined ? undefined : metersOf?.(untried);
+    const outcome = await gateway.limiter.reroute(admission, untried, metered);
     if (exchange.gone) return abandoned(best, exchange);
     if (outcome.kind !== "admitted")
       return { ...best, note: `no other target: ${whyNotAdmitted(outcome)}` };

@@ -16,7 +16,7 @@ import type {
   UnknownEvent,
   Welcome,
 } from "../../../shared/wire/message-from-daemon.js";
-import type { Claimed } from "../../../shared/wire/message-to-daemon.js";
+import type { Claimed, Metered } from "../../../shared/wire/message-to-daemon.js";
 import { assertLimiter, assertRuns } from "../broken-limiter-state.js";
 import { DaemonCalls } from "../daemon-calls.js";
 import { DaemonConnection } from "../daemon-connection.js";
@@ -41,6 +41,7 @@ import type {
 import type { UnacknowledgedSettles } from "../settle-backlog.js";
 import { noTarget, nothingSpent, SettleOutbox } from "../settle-outbox.js";
 import { type AdmissionRequest, PendingAdmissions } from "./pending-admissions.js";
+import { PendingDraws } from "./pending-draws.js";
 import { helloMessages, UnreportedAdmissions } from "./report-leases.js";
 
 const nothingAsked: Asked = {};
@@ -53,6 +54,7 @@ export class LimiterClient implements Limiter, LimiterLink {
   readonly #held = new IdMap<Admission>();
   readonly #unreported: UnreportedAdmissions;
   readonly #pending: PendingAdmissions;
+  readonly #draws: PendingDraws;
   readonly #outbox: SettleOutbox;
   readonly #calls: DaemonCalls;
   /** Runs a callback once the messages of this turn of the event loop have been sent. */
@@ -79,6 +81,7 @@ export class LimiterClient implements Limiter, LimiterLink {
       unreported: this.#unreported,
       failureMode,
     });
+    this.#draws = new PendingDraws({ ...shared, failureMode });
     this.#calls = new DaemonCalls(this.#connection, monoMs);
     this.#afterSending = createThrottledQueue((run) => ports.afterTurn(run), endsPerTurn);
     this.#expiryIntervalMs = Math.max(10, deadlineMs / 10);
@@ -98,6 +101,9 @@ export class LimiterClient implements Limiter, LimiterLink {
   }
   get limited(): boolean {
     return this.#notices.limited;
+  }
+  get hardLimits(): boolean {
+    return this.#notices.hardLimits;
   }
   get inertRules(): number | null {
     return this.#notices.inertRules;
@@ -129,7 +135,7 @@ export class LimiterClient implements Limiter, LimiterLink {
     caller: Claimed,
     targets: readonly Target[],
     submission = false,
-    { modelNames, uses, fixed }: Asked = nothingAsked,
+    { modelNames, uses, fixed, metered }: Asked = nothingAsked,
   ): Promise<AdmissionOutcome> {
     assertLimiter(targets.length > 0, "an admission has a target");
     const startedMonoMs = this.#ports.monoMs();
@@ -142,6 +148,7 @@ export class LimiterClient implements Limiter, LimiterLink {
       modelNames,
       uses,
       fixed,
+      metered,
     };
     return this.#inTime(this.#pending.ask(asked));
   }
@@ -153,16 +160,27 @@ export class LimiterClient implements Limiter, LimiterLink {
     return outcome.kind === "admitted" ? null : outcome;
   }
 
-  reroute(admission: Admission, targets: readonly Target[]): Promise<AdmissionOutcome> {
+  reroute(
+    admission: Admission,
+    targets: readonly Target[],
+    metered?: Metered,
+  ): Promise<AdmissionOutcome> {
     assertRuns(admission);
     assertLimiter(targets.length > 0, "a rerouted request has a target");
     const startedMonoMs = this.#ports.monoMs();
     this.#outbox.add("attempt", admission, nothingSpent, startedMonoMs);
     Object.assign(admission, noTarget);
     const caller: Claimed = { userPath: admission.userPath, credential: "authenticated" };
-    return this.#inTime(
-      this.#pending.ask({ caller, targets, rerouted: admission, submission: false, startedMonoMs }),
-    );
+    const asked = { caller, targets, rerouted: admission, submission: false, startedMonoMs };
+    return this.#inTime(this.#pending.ask({ ...asked, metered }));
+  }
+
+  draw(admission: Admission, total: number, then: () => void): void {
+    assertRuns(admission);
+    const { metering } = admission;
+    assertLimiter(metering !== undefined, "a hard cap counts the request");
+    this.#draws.ask(admission, metering, total, then);
+    this.#scheduleExpiry();
   }
 
   authorize(credential: string): Promise<AuthorizeOutcome> {
@@ -179,6 +197,7 @@ export class LimiterClient implements Limiter, LimiterLink {
     assertLimiter(isCount(spent.tokens), "a count of tokens is an integer");
     admission.settled = true;
     if (admission.lease !== 0) this.#held.take(admission.lease);
+    if (admission.metering !== undefined) this.#draws.forget(admission.lease);
     this.#unreported.delete(admission);
     this.#outbox.end(admission, spent, this.#ports.monoMs());
     this.#afterSending(then);
@@ -233,6 +252,8 @@ export class LimiterClient implements Limiter, LimiterLink {
         // Answers an admission or a check of a caller; all questions share one sequence of ids.
         this.#pending.rejected(message);
         return this.#calls.replied(message);
+      case "drawn":
+        return this.#draws.drawn(message);
       case "settled":
         return this.#outbox.acknowledge(message.seq, nowMonoMs);
       case "authorized":
@@ -253,6 +274,7 @@ export class LimiterClient implements Limiter, LimiterLink {
   lost(): void {
     const wasLinked = this.#connection.lost();
     this.#pending.connectionLost();
+    this.#draws.connectionLost();
     this.#outbox.connectionLost();
     if (!wasLinked) return;
     this.#calls.connectionLost();
@@ -266,6 +288,7 @@ export class LimiterClient implements Limiter, LimiterLink {
     applyWelcome(this.#notices, message);
     this.#unreported.report();
     this.#outbox.welcomed(nowMonoMs);
+    this.#connection.sendInWindows(this.#draws.unsent());
     this.#connection.sendInWindows(this.#pending.unsent());
     this.#connection.sendInWindows(this.#calls.unsent());
     this.#ports.onLinkChange(true);
@@ -286,12 +309,14 @@ export class LimiterClient implements Limiter, LimiterLink {
 
   /** One timer checks all deadlines, ten times per deadline length, while anything waits. */
   #scheduleExpiry(): void {
-    if (this.#expiryScheduled || this.#pending.size + this.#calls.size === 0) return;
+    if (this.#expiryScheduled || this.#pending.size + this.#draws.size + this.#calls.size === 0)
+      return;
     this.#expiryScheduled = true;
     this.#ports.schedule(this.#expiryIntervalMs, () => {
       this.#expiryScheduled = false;
       const nowMonoMs = this.#ports.monoMs();
       this.#pending.expire(nowMonoMs);
+      this.#draws.expire(nowMonoMs);
       this.#calls.expire(nowMonoMs);
       this.#scheduleExpiry();
     });

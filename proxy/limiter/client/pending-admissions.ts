@@ -16,11 +16,11 @@ import type {
   Failed,
   Refused,
 } from "../../../shared/wire/message-from-daemon.js";
-import type { Claimed, ToDaemon } from "../../../shared/wire/message-to-daemon.js";
+import type { Claimed, Metered, ToDaemon } from "../../../shared/wire/message-to-daemon.js";
 import { assertLimiter } from "../broken-limiter-state.js";
 import type { DaemonConnection } from "../daemon-connection.js";
 import type { DaemonNotices } from "../daemon-notices.js";
-import type { Admission, AdmissionOutcome } from "../limiter.js";
+import type { Admission, AdmissionOutcome, Metering } from "../limiter.js";
 import { nothingSpent, type SettleOutbox } from "../settle-outbox.js";
 import type { UnreportedAdmissions } from "./report-leases.js";
 
@@ -37,6 +37,7 @@ export interface AdmissionRequest {
   /** As in `Admit`, as is `fixed`. */
   readonly uses?: readonly string[] | undefined;
   readonly fixed?: true | undefined;
+  readonly metered?: Metered | undefined;
 }
 
 /** Stands for the target of an admission that has been forgotten. */
@@ -206,7 +207,7 @@ export class PendingAdmissions {
 /** `read`: the number of admitting verdicts read on this connection. */
 export function admissionMessage(
   id: number,
-  { caller, targets, rerouted, submission, modelNames, uses, fixed }: AdmissionRequest,
+  { caller, targets, rerouted, submission, modelNames, uses, fixed, metered }: AdmissionRequest,
   read: number,
 ): ToDaemon {
   return rerouted === null
@@ -222,16 +223,21 @@ export function admissionMessage(
         modelNames: isKeyHash(caller.credential) ? modelNames : undefined,
         uses,
         fixed,
+        metered,
       }
-    : { kind: "reroute", id, lease: rerouted.lease, targets, read, uses: rerouted.uses };
+    : { kind: "reroute", id, lease: rerouted.lease, targets, read, uses: rerouted.uses, metered };
 }
 
 /** The admission that the daemon granted or rerouted. */
 export function grantedAdmission(
-  { caller, targets, rerouted, submission, startedMonoMs, uses }: AdmissionRequest,
-  { id, target: index, admittedAtMs, lsn, key, pricedOnly = false, exhausted }: Admitted,
+  { caller, targets, rerouted, submission, startedMonoMs, uses, metered }: AdmissionRequest,
+  { id, target: index, admittedAtMs, lsn, key, pricedOnly = false, exhausted, allowance }: Admitted,
 ): Admission {
   const target = targets[index];
+  const metering =
+    allowance === undefined || metered === undefined
+      ? undefined
+      : granted(metered, index, allowance, rerouted?.metering);
   assertLimiter(target !== undefined, "the daemon chose one of the targets");
   if (rerouted !== null)
     return Object.assign(rerouted, {
@@ -239,6 +245,7 @@ export function grantedAdmission(
       targetAtMs: admittedAtMs,
       targetStartedMonoMs: undefined,
       targetLsn: lsn,
+      metering,
     });
   return {
     lease: id,
@@ -255,6 +262,24 @@ export function grantedAdmission(
     settled: false,
     uses,
     exhausted,
+    metering,
+  };
+}
+
+/** `earlier`: of the attempts before. */
+function granted(
+  { promptTokens, rates }: Metered,
+  index: number,
+  allowance: number,
+  earlier: Metering | undefined,
+): Metering {
+  return {
+    promptTokens,
+    isPromptKnown: false,
+    rates: rates[index] ?? null,
+    granted: allowance,
+    spent: earlier?.spent ?? 0,
+    cap: null,
   };
 }
 
@@ -289,6 +314,7 @@ export function failOpenAdmission(
     settled: false,
     uses,
     exhausted: undefined,
+    metering: undefined,
   };
 }
 

@@ -13,6 +13,8 @@ import { nothingSpent, type SettleOutbox } from "../settle-outbox.js";
 
 /** Numbers and msgpack's own bytes beside the texts of a lease. */
 const leaseOverheadBytes = 100;
+/** What it holds of hard caps: four numbers. */
+const holdingBytes = 40;
 
 /** One hello, or several when the leases don't fit into one frame; each takes an id of its own. */
 export function* helloMessages(
@@ -42,8 +44,12 @@ function leaseOf({
   targetAtMs,
   targetLsn,
   submission,
+  metering,
 }: Admission): Lease {
-  return { lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, submission };
+  const known = { lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, submission };
+  if (metering === undefined) return known;
+  const { promptTokens, granted, rates } = metering;
+  return { ...known, holding: { promptTokens, output: granted, rates } };
 }
 
 /**
@@ -51,12 +57,13 @@ function leaseOf({
  * frame that is too large.
  */
 export function fittingLeases(
-  leases: readonly Pick<Lease, "userPath" | "target">[],
+  leases: readonly (Pick<Lease, "userPath" | "target" | "holding"> & Pick<Admission, "metering">)[],
   start: number,
 ): number {
   let bytes = 0;
   for (let i = 0; start + i < leases.length && i < leasesPerHello; i++) {
-    const { userPath, target } = leases[start + i]!;
+    const { userPath, target, holding, metering } = leases[start + i]!;
+    if (holding !== undefined || metering !== undefined) bytes += holdingBytes;
     bytes += leaseOverheadBytes + Buffer.byteLength(userPath) + targetBytes(target);
     if (bytes > frameBytesMaxToDaemon - leaseOverheadBytes * 2) return i;
   }

@@ -10,7 +10,7 @@ class Daemon {
   #then: (() => void) | null = null;
 
   constructor(granted: number, spent = 0) {
-    this.drawn = { granted, spent, cap: null };
+    this.drawn = { granted, spent, cap: null, promptTokens: 9, isPromptKnown: false };
   }
 
   readonly draw = (total: number, then: () => void): void => {

@@ -1406,7 +1406,13 @@ t.test("a body is read as JSON, text or bytes; what providers keep is never read
 
 /** A cap of one byte a token, and the daemon that grants. */
 function cappedAt(granted: number, wantsUsage = false) {
-  const drawn: DrawnOutput = { granted, spent: 0, cap: null };
+  const drawn: DrawnOutput = {
+    granted,
+    spent: 0,
+    cap: null,
+    promptTokens: 9,
+    isPromptKnown: false,
+  };
   const draws: { total: number; then: () => void }[] = [];
   const learned: number[][] = [];
   const cap: StreamCap = {

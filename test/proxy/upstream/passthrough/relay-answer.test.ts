@@ -462,7 +462,13 @@ t.test("a client that reads slowly pauses the provider", async (t) => {
 t.test(
   "a hard cap ends a stream that passes unchanged as its maximum of output does",
   async (t) => {
-    const drawn: DrawnOutput = { granted: 10, spent: 0, cap: null };
+    const drawn: DrawnOutput = {
+      granted: 10,
+      spent: 0,
+      cap: null,
+      promptTokens: 9,
+      isPromptKnown: false,
+    };
     let then = (): void => {};
     const cap = {
       allowance: new OutputAllowance(drawn, (_total, run) => {

@@ -1,0 +1,120 @@
+/**
+ * Questions for more output of running requests that hard caps count, from the question to the
+ * answer. Totals are asked for, so a question may be repeated. At its deadline the failure mode
+ * answers: `open` grants what was asked for, `closed` ends the stream.
+ */
+import { admissionsWaitingMax } from "../../../shared/bounds.js";
+import type { FailureMode } from "../../../shared/config/config.js";
+import { IdMap } from "../../../shared/id-map.js";
+import type { Drawn } from "../../../shared/wire/message-from-daemon.js";
+import type { ToDaemon } from "../../../shared/wire/message-to-daemon.js";
+import type { DaemonConnection } from "../daemon-connection.js";
+import type { Admission, Metering } from "../limiter.js";
+
+interface PendingDraw {
+  readonly total: number;
+  readonly askedMonoMs: number;
+  readonly deadlineMonoMs: number;
+  readonly then: () => void;
+  /** Whether it was sent on this connection. */
+  sent: boolean;
+}
+
+interface PendingDrawsContext {
+  readonly connection: DaemonConnection;
+  /** Granted, unsettled admissions by lease. */
+  readonly held: IdMap<Admission>;
+  readonly failureMode: FailureMode;
+  monoMs(): number;
+}
+
+export class PendingDraws {
+  readonly #context: PendingDrawsContext;
+  /** By lease. */
+  readonly #waiting = new IdMap<PendingDraw>();
+
+  constructor(context: PendingDrawsContext) {
+    this.#context = context;
+  }
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /** Asks for `total` tokens of output in all. `then` runs once, unless the request ends first. */
+  ask({ lease }: Admission, metering: Metering, total: number, then: () => void): void {
+    const { connection } = this.#context;
+    const askedMonoMs = this.#context.monoMs();
+    const deadlineMonoMs = connection.deadlineMonoMs(askedMonoMs);
+    const isLate = connection.silent || deadlineMonoMs <= askedMonoMs;
+    if (isLate || this.#waiting.size >= admissionsWaitingMax) {
+      this.#withoutAnswer(metering, total);
+      return then();
+    }
+    const sent = connection.linked;
+    this.#waiting.set(lease, { total, askedMonoMs, deadlineMonoMs, then, sent });
+    if (sent) connection.send(drawMessage(lease, metering, total));
+  }
+
+  /** The request has ended. */
+  forget(lease: number): void {
+    this.#waiting.take(lease);
+  }
+
+  /** An answer, which may come after its deadline. */
+  drawn({ id: lease, total, cap }: Drawn): void {
+    const metering = this.#context.held.get(lease)?.metering;
+    if (metering === undefined) return;
+    const grantsMore = total > metering.granted;
+    if (grantsMore) metering.granted = total;
+    if (cap !== undefined) metering.cap = cap;
+    // Otherwise it is the late answer to an earlier question.
+    if (grantsMore || cap !== undefined) this.#waiting.take(lease)?.then();
+  }
+
+  /** The questions for a daemon that has just welcomed this proxy. */
+  *unsent(): Generator<ToDaemon, void> {
+    for (const [lease, pending] of this.#waiting.entries()) {
+      const metering = this.#context.held.get(lease)?.metering;
+      if (this.#waiting.get(lease) !== pending || metering === undefined) continue;
+      pending.sent = true;
+      yield drawMessage(lease, metering, pending.total);
+    }
+  }
+
+  connectionLost(): void {
+    for (const pending of this.#waiting.values()) pending.sent = false;
+  }
+
+  expire(nowMonoMs: number): void {
+    for (const [lease, { total, askedMonoMs, deadlineMonoMs, then, sent }] of [
+      ...this.#waiting.entries(),
+    ]) {
+      if (deadlineMonoMs > nowMonoMs) continue;
+      this.#waiting.take(lease);
+      if (sent) this.#context.connection.timedOut(askedMonoMs);
+      const metering = this.#context.held.get(lease)?.metering;
+      if (metering === undefined) continue;
+      this.#withoutAnswer(metering, total);
+      then();
+    }
+  }
+
+  #withoutAnswer(metering: Metering, total: number): void {
+    if (this.#context.failureMode === "open") metering.granted = Math.max(metering.granted, total);
+    else metering.cap = "the limiter daemon does not answer";
+  }
+}
+
+function drawMessage(
+  lease: number,
+  { promptTokens, isPromptKnown }: Metering,
+  total: number,
+): ToDaemon {
+  return {
+    kind: "draw",
+    id: lease,
+    total,
+    promptTokens: isPromptKnown ? promptTokens : undefined,
+  };
+}
