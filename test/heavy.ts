@@ -206,6 +206,12 @@ export const heavy: Readonly<Record<string, Heavy>> = {
     takes: "5 min",
     command: ["dist/test/bench/proxies.js"],
   },
+  overshoot: {
+    does: "how far gateways go beyond their caps, and what a kill loses (docs/overshoot.md)",
+    takes: "20 min",
+    needs: "the other gateways",
+    command: ["dist/test/bench/overshoot/main.js"],
+  },
   "bench:cluster": {
     does: "hosts that share limits, beside hosts that don't",
     takes: "10 min",

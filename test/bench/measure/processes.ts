@@ -24,6 +24,11 @@ export interface Running {
 interface NodeOptions {
   /** Another file of Node than the benchmark's. */
   readonly execPath?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+interface ProgramOptions {
+  readonly cwd?: string;
   /** Beside the bare environment. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -37,7 +42,14 @@ export interface Processes {
     options?: NodeOptions,
   ): Promise<Running>;
   /** Any other program; ready once `connectTo` accepts a connection. */
-  program(file: string, args: readonly string[], connectTo: net.NetConnectOpts): Promise<Running>;
+  program(
+    file: string,
+    args: readonly string[],
+    connectTo: net.NetConnectOpts,
+    options?: ProgramOptions,
+  ): Promise<Running>;
+  /** SIGKILL. */
+  kill(running: Running): Promise<void>;
   /** SIGTERM, then SIGKILL for one that doesn't end. */
   stop(running: Running): Promise<void>;
   stopAll(): Promise<void>;
@@ -86,10 +98,10 @@ export function createProcesses(dir: string): Processes {
     });
   }
 
-  async function end(child: ChildProcess): Promise<void> {
+  async function end(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
     if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
     const ended = new Promise((resolve) => child.once("exit", resolve));
-    child.kill("SIGTERM");
+    child.kill(signal);
     const timer = setTimeout(() => child.kill("SIGKILL"), stopDeadlineMs);
     await ended;
     clearTimeout(timer);
@@ -108,15 +120,17 @@ export function createProcesses(dir: string): Processes {
           }),
         readyMessage,
       ),
-    program: (file, args, connectTo) =>
+    program: (file, args, connectTo, { cwd, env: more } = {}) =>
       launch(
         file,
-        (stderr) => spawn(file, args, { env, stdio: ["ignore", "ignore", stderr] }),
+        (stderr) =>
+          spawn(file, args, { cwd, env: { ...env, ...more }, stdio: ["ignore", "ignore", stderr] }),
         (child) => firstConnection(child, connectTo),
       ),
+    kill: (running) => end(running.child, "SIGKILL"),
     stop: (running) => end(running.child),
     async stopAll() {
-      await Promise.all([...children].map(end));
+      await Promise.all([...children].map((child) => end(child)));
     },
   };
 }

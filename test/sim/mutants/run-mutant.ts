@@ -1,6 +1,7 @@
 /** Runs seeds against the compiled product with one bug planted in it. */
 import { execFile } from "node:child_process";
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -10,13 +11,15 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Mutant } from "./mutant.js";
 import { mutants } from "./mutants.js";
 
-const dist = fileURLToPath(new URL("../../..", import.meta.url));
-const root = dirname(dist.replace(/\/$/, ""));
+const dist = fileURLToPath(new URL("../../..", import.meta.url)).replace(/\/$/, "");
+const root = dirname(dist);
+/** `dist` in a checkout; an installed package has the compiled files in a folder of its own. */
+const folder = basename(dist);
 
 export interface MutantRun {
   readonly seeds: number;
@@ -62,15 +65,16 @@ export async function runMutant(
   try {
     const text = readFileSync(join(dist, file), "utf8");
     exchangeFile(root, view, {
-      path: ["dist", ...file.split("/")],
+      path: [folder, ...file.split("/")],
       text: text.replace(anyFormat(find), () => put),
     });
+    linkPackages(view);
     const args = [
       // A few seeds end before what V8 would optimize pays.
       ...(untilCaught ? ["--no-opt"] : []),
       "--preserve-symlinks",
       "--preserve-symlinks-main",
-      join(view, `dist/test/${simulation === "ledger" ? "ledger" : "sim"}/main.js`),
+      join(view, `${folder}/test/${simulation === "ledger" ? "ledger" : "sim"}/main.js`),
       "--from",
       String(from),
       "--seeds",
@@ -97,6 +101,17 @@ function exchangeFile(
   const [source, target] = [join(from, name!), join(to, name!)];
   if (rest.length === 0) writeFileSync(target, text);
   else exchangeFile(source, target, { path: rest, text });
+}
+
+/** Where packages are installed somewhere above. */
+function linkPackages(view: string): void {
+  const link = join(view, "node_modules");
+  if (existsSync(link)) return;
+  for (let above = dirname(root); ; above = dirname(above)) {
+    const packages = join(above, "node_modules");
+    if (existsSync(join(packages, "msgpackr"))) return symlinkSync(packages, link);
+    if (above === dirname(above)) throw new Error(`no msgpackr is installed above ${root}`);
+  }
 }
 
 function output(args: readonly string[]): Promise<string> {
