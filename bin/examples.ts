@@ -25,6 +25,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "sluice limits raise /team --period minute --end",
   ],
   "limits delete": ["sluice limits delete /team --period minute"],
+  "limits enforce": ["sluice limits enforce /team --period minute"],
   "limits revert": ["sluice limits revert /team --period minute"],
   "limits reset": ["sluice limits reset /team --period minute", "sluice limits reset --all"],
   budgets: ["sluice budgets list", "sluice budgets set /team --monthly 50"],

@@ -69,6 +69,8 @@ export interface HeldLease extends Omit<Lease, "lease"> {
   readonly counters: readonly Counter[];
   /** The rule book's version at the match: while it is unchanged, the same counters are charged. */
   readonly bookVersion: number;
+  /** The ids of the shadow rules that would refuse it, which don't count it. */
+  readonly refusedBy?: readonly string[] | undefined;
 }
 
 /** A proxy that has connected before, connected now or not. */
@@ -123,6 +125,8 @@ export interface CountedVerdict {
   readonly target: Target | null;
   readonly lsn: number;
   readonly atMs: number;
+  /** As in `HeldLease`. */
+  readonly refusedBy?: readonly string[] | undefined;
 }
 
 /** The number of fields of a verdict in the store. */
@@ -169,16 +173,17 @@ export class UnreadVerdicts {
 
   /**
    * `unread`: the fields of all verdicts, by proxy id. The tools that a request carries follow the
-   * model, in a list.
+   * model, in a list, and the shadow rules that don't count it follow the path.
    */
   toStored(): readonly unknown[] {
     const fields: unknown[] = [];
     for (let i = this.#first; i < this.#verdicts.length; i++) {
-      const { connection, number, userPath, atPath, target, lsn, atMs } = this.#verdicts[i]!;
+      const verdict = this.#verdicts[i]!;
+      const { connection, number, userPath, atPath, target, lsn, atMs, refusedBy } = verdict;
       fields.push(
         connection,
         number,
-        userPath,
+        refusedBy === undefined ? userPath : [userPath, ...refusedBy],
         atPath,
         target?.provider ?? null,
         target?.tools === undefined ? (target?.model ?? null) : [target.model, ...target.tools],
@@ -194,16 +199,21 @@ export class UnreadVerdicts {
 export function verdictsFromStored(fields: readonly unknown[]): CountedVerdict[] | null {
   const verdicts: CountedVerdict[] = [];
   for (let i = 0; i < fields.length; i += fieldsPerVerdict) {
-    const [connection, number, userPath, atPath, provider, model, lsn, atMs] = fields.slice(
+    const [connection, number, counted, atPath, provider, model, lsn, atMs] = fields.slice(
       i,
       i + fieldsPerVerdict,
     );
+    const [userPath, ...refusedBy] = Array.isArray(counted) ? (counted as unknown[]) : [counted];
+    if (!refusedBy.every((id) => typeof id === "string")) return null;
     if (!isCount(connection, 1) || !isCount(number, 1) || !isCount(lsn) || !isCount(atMs))
       return null;
     if (typeof userPath !== "string" || typeof atPath !== "boolean") return null;
     const target = targetFromStored(provider, model);
     if (target === null && (provider !== null || model !== null)) return null;
-    verdicts.push({ connection, number, userPath, atPath, target, lsn, atMs });
+    verdicts.push({
+      ...{ connection, number, userPath, atPath, target, lsn, atMs },
+      ...(refusedBy.length === 0 ? {} : { refusedBy }),
+    });
   }
   return verdicts;
 }

@@ -103,6 +103,8 @@ export const raisesPerLimitMax = 100;
 export const raiseReasonBytesMax = 256;
 /** How often a request may go to another model because a rule or budget is exhausted. */
 export const usesMax = 4;
+/** Shadow rules that the log line of a request names. */
+export const shadowNamesMax = 16;
 /** Targets of one admission: they share one frame. */
 export const candidatesMax = 64;
 /** Items in one page of a list: 200 rules take the daemon about 2 ms. */

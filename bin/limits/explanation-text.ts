@@ -22,9 +22,10 @@ function columnsOfRules(nowMs: number): readonly Column<TargetRule>[] {
   ];
 }
 
-function ruleVerdict({ breached, retry_after: wait }: Fields): string {
+function ruleVerdict({ breached, retry_after: wait, would_refuse: would }: Fields): string {
+  const refuses = would === undefined ? "refuses" : "would refuse";
   return Array.isArray(breached) && breached.length > 0
-    ? `refuses (${breached.join(", ")})${wait === null ? "" : `, ${duration(wait)}`}`
+    ? `${refuses} (${breached.join(", ")})${wait === null ? "" : `, ${duration(wait)}`}`
     : "admits";
 }
 
@@ -45,6 +46,7 @@ export function renderExplanation(explanation: Fields): string {
   const { refusal, verdict, rules, targets, budgets, server_time: serverTime } = explanation;
   const nowMs = typeof serverTime === "string" ? Date.parse(serverTime) : Number.NaN;
   const candidates = fieldsIn(targets);
+  const shadows = fieldsIn(explanation["shadows"]).map((rule) => ({ ...rule, target: "shadow" }));
   const met: readonly TargetRule[] = [
     ...fieldsIn(rules).map((rule) => ({ ...rule, target: "every target" })),
     ...candidates.flatMap((target) =>
@@ -59,7 +61,9 @@ export function renderExplanation(explanation: Fields): string {
       : []),
     `now: ${renderVerdict(isObject(verdict) ? verdict : {})}`,
     ...candidates.map((target) => `target ${String(target["target"])}: ${renderTarget(target)}`),
-    met.length === 0 ? "no rule applies" : renderTable(columnsOfRules(nowMs), met),
+    met.length + shadows.length === 0
+      ? "no rule applies"
+      : renderTable(columnsOfRules(nowMs), [...met, ...shadows]),
     ...(accounts.length === 0 ? [] : [renderTable(columnsOfBudgets(nowMs), accounts)]),
     ...spentElsewhereLines(accounts),
     ...raiseLines([...met, ...accounts]),

@@ -5,7 +5,12 @@
  */
 import type { Checked } from "../../shared/checked.js";
 import { numberOf } from "../../shared/config/kinds/number-kinds.js";
-import { type KeyGrammar, type LimitKey, parseKey } from "../../shared/domain/limit-key.js";
+import {
+  type KeyGrammar,
+  type LimitKey,
+  modeField,
+  parseKey,
+} from "../../shared/domain/limit-key.js";
 import { modelsField } from "../../shared/domain/limited-models.js";
 import { onExhaustedOfText } from "../../shared/domain/on-exhausted.js";
 import { whenField, whenOfText } from "../../shared/domain/rule-hours.js";
@@ -20,6 +25,8 @@ export interface KeyFlags {
   readonly models?: string;
   /** As `whenOfText` reads it; of rules. */
   readonly when?: string;
+  /** Whether it is the shadow rule of this key; of rules. */
+  readonly shadow?: boolean;
 }
 
 /** The flags of `set`: also those of the form, by their names. */
@@ -156,17 +163,18 @@ export function keyFromFlags<S extends string>(
   return checked.ok ? checked : { ok: false, problems: [asFlagProblem(grammar, checked, {})] };
 }
 
-function modelsFromFlags({ models, when }: KeyFlags): Readonly<Record<string, unknown>> {
+function modelsFromFlags({ models, when, shadow }: KeyFlags): Readonly<Record<string, unknown>> {
   return {
     ...(models === undefined ? {} : { models: models.split(",") }),
     ...(when === undefined ? {} : { when: whenOfText(when) }),
+    ...(shadow === true ? { mode: "shadow" } : {}),
   };
 }
 
 /** The body that names a rule or a budget. */
 export function keyBody<S extends string>(
   { periodField }: Pick<KeyGrammar<S>, "periodField">,
-  { scope, subject, periodSeconds, models, when }: LimitKey<S>,
+  { scope, subject, periodSeconds, models, when, mode }: LimitKey<S>,
 ): Readonly<Record<string, unknown>> {
   return {
     scope,
@@ -174,6 +182,7 @@ export function keyBody<S extends string>(
     [periodField]: { period_seconds: periodSeconds },
     ...modelsField(models),
     ...whenField(when),
+    ...modeField({ mode }),
   };
 }
 
@@ -289,6 +298,7 @@ function asFlagProblem<S extends string>(
     ["scope", "--scope"],
     ["models", "--models"],
     ["when", "--when"],
+    ["mode", "--shadow"],
   ];
   const { message, param } = failure;
   const named = flags.filter(([field]) => field.includes("_") || field === param);

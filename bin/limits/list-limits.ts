@@ -87,13 +87,15 @@ export function limitsOn(
 }
 
 /** The key of an item, in the names of the API. */
-export function keyOfItem({ scope, subject, period_seconds, models, when }: Listed): Listed {
+export function keyOfItem(item: Listed): Listed {
+  const { scope, subject, period_seconds, models, when, mode } = item;
   return {
     scope,
     subject,
     period_seconds,
     ...(models ? { models } : {}),
     ...(when ? { when } : {}),
+    ...(mode ? { mode } : {}),
   };
 }
 
@@ -101,10 +103,11 @@ export function keyOfItem({ scope, subject, period_seconds, models, when }: List
 export function limitOf(list: LimitList, key: LimitKey<string>): LimitList {
   const onSubject = limitsOn(list, key);
   const items = onSubject.items.filter(
-    ({ period_seconds: seconds, models, when }) =>
+    ({ period_seconds: seconds, models, when, mode }) =>
       seconds === key.periodSeconds &&
       modelsText(models) === key.models &&
-      hoursOf(when) === key.when,
+      hoursOf(when) === key.when &&
+      mode === key.mode,
   );
   return { ...onSubject, items };
 }

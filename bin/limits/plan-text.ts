@@ -79,8 +79,8 @@ function countsLine(counts: LimitCounts, done: boolean): readonly string[] {
   return all.length === 0 ? [] : [all.join(", ")];
 }
 
-function nameOfChange({ subject, models, when }: LimitChangeItem): string {
-  return nameOf({ subject, models, when });
+function nameOfChange({ subject, models, when, mode }: LimitChangeItem): string {
+  return nameOf({ subject, models, when, mode });
 }
 
 function limitText(item: LimitChangeItem): string {

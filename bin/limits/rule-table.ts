@@ -44,8 +44,10 @@ export function ruleColumns(nowMs: number): readonly Column<Listed>[] {
 /** The table of `limits list`, and below it the inert rules. */
 export function renderRules({ items, serverTime }: LimitList): string {
   if (items.length === 0) return "no rules";
+  const hasShadows = items.some(({ mode }) => mode === "shadow");
   const columns: readonly Column<Listed>[] = [
     ...ruleColumns(Date.parse(serverTime)),
+    ...(hasShadows ? [wouldRefuseColumn] : []),
     { title: "SOURCE", align: "left", text: sourceText },
   ];
   return [
@@ -55,6 +57,14 @@ export function renderRules({ items, serverTime }: LimitList): string {
     ...overrideLines(items, { command: "limits", declaredText: capsText }),
   ].join("\n");
 }
+
+/** What a shadow rule would have refused, and when last. */
+const wouldRefuseColumn: Column<Listed> = {
+  title: "WOULD REFUSE",
+  align: "right",
+  text: ({ would_refuse: count, last_would_refuse_at: last }) =>
+    typeof count !== "number" ? "-" : `${count}${typeof last === "string" ? `, last ${last}` : ""}`,
+};
 
 /** One line per override: what the configuration declares, and how to restore it. */
 export function overrideLines(
@@ -199,10 +209,13 @@ export function subjectText(item: Listed): string {
   return marks.length === 0 ? subject : `${subject} (${marks.join(", ")})`;
 }
 
-/** The subject of a rule or a budget, the models that it is for, and the hours of a rule. */
-export function nameOf({ subject, models, when }: Listed): string {
+/** The subject of a rule or a budget, the models that it is for, and a rule's hours and mode. */
+export function nameOf({ subject, models, when, mode }: Listed): string {
   const patterns = Array.isArray(models) ? models.join(" ") : undefined;
-  return subjectWithModels({ subject: String(subject), models: patterns, when: hoursOf(when) });
+  return subjectWithModels({
+    ...{ subject: String(subject), models: patterns, when: hoursOf(when) },
+    mode: mode === "shadow" ? mode : undefined,
+  });
 }
 
 /** Whether it is a template, which has no counters of its own: its children have them. */

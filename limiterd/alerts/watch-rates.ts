@@ -21,7 +21,7 @@ export function noteWindow(
   nowMs: number,
 ): void {
   const known = book.ruleSet.get(idOfRule(ruleId));
-  if (known === undefined) return;
+  if (known === undefined || known.wouldRefuse !== null) return;
   const rule = book.fresh(known);
   const counter = child === "" ? rule.own : rule.children.copy(child);
   if (counter === null || counter === undefined) return;

@@ -6,6 +6,7 @@
 import { type Raise, raisedCaps } from "../../shared/domain/raise.js";
 import {
   type DeclaredAt,
+  idOfRule,
   type Measure,
   type RuleDefinition,
   type RuleSource,
@@ -24,7 +25,18 @@ export interface RuleFields {
   readonly sinceLsn: number;
   /** As `sinceLsn`, of measures whose caps are newer than the rule. */
   readonly measuresSince?: Readonly<Partial<Record<Measure, number>>>;
+  /** Of a shadow rule: what it would have refused so far. */
+  readonly wouldRefuse?: WouldRefuse;
 }
+
+/** The requests that a shadow rule would have refused since it was made. */
+export interface WouldRefuse {
+  readonly count: number;
+  /** Null: none. */
+  readonly lastAtMs: number | null;
+}
+
+const nothingRefused: WouldRefuse = { count: 0, lastAtMs: null };
 
 /** The state of the book in which a rule is made. */
 interface RuleMaking {
@@ -88,6 +100,8 @@ export class Rule {
   raises: readonly Raise[] | null = null;
   /** Called with each counter that frees a slot; null while no request waits for a slot. */
   onFreed: ((counter: Counter) => void) | null = null;
+  /** Null: it is enforced. */
+  wouldRefuse: WouldRefuse | null;
 
   /** `id`: the rule's id if the caller has it, which avoids a new text. */
   constructor(
@@ -108,6 +122,8 @@ export class Rule {
     this.resets = resets;
     this.#nowMs = nowMs;
     this.#childrenOf = childrenOf;
+    this.wouldRefuse =
+      definition.mode === undefined ? null : (fields.wouldRefuse ?? nothingRefused);
   }
 
   // Counters are made lazily: of 100,000 rules a start needs few.
@@ -134,6 +150,11 @@ export class Rule {
     this.#children = children;
   }
 
+  /** The id of the rule that it is or is a part of. */
+  get ruleId(): string {
+    return this.measure === null ? this.id : idOfRule(this.id);
+  }
+
   /** Replaces the caps and `hostOnly`; returns whether `hostOnly` has changed. */
   edit(definition: RuleDefinition, source: RuleSource, nowMs: number): boolean {
     const { hostOnly } = this.definition;
@@ -158,6 +179,7 @@ function ownDefinition({
   hostOnly = false,
   models,
   when,
+  mode,
   measureCaps,
   tokenWeights,
   onExhausted,
@@ -173,6 +195,7 @@ function ownDefinition({
     hostOnly,
     models,
     when,
+    mode,
     measureCaps,
     tokenWeights,
     onExhausted,

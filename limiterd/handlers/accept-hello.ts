@@ -10,7 +10,7 @@ import type { Hello, Hold, Lease, UnsupportedHello } from "../../shared/wire/mes
 import { describeVersions } from "../../shared/wire/wire-versions.js";
 import { type KnownProxy, type PeerState, proxyChange } from "../peer.js";
 import { hold, recountLease, releaseAllLeases, releaseLease } from "../rules/charge.js";
-import { inOrder, matchTarget } from "../rules/rule-book.js";
+import { matchPath, matchTarget } from "../rules/rule-book.js";
 import { type DaemonState, isHard, isLimited } from "../state.js";
 import { countInertBudgets } from "./admin/daemon-status.js";
 import { sendJwts, sendNotices } from "./announcements/announce.js";
@@ -63,7 +63,7 @@ export function holdLeases(
   for (const lease of leases) {
     const held = peer.leases.get(lease.lease);
     if (held !== undefined) releaseLease(peer, lease.lease, held);
-    holdAgain(state, { peer, proxy }, lease, nowMs);
+    holdAgain(state, { peer, proxy, refusedBy: held?.refusedBy }, lease, nowMs);
   }
   state.writer.counted();
   return true;
@@ -126,16 +126,24 @@ function attachProxy(
   else void writer.write([proxyChange(proxy, nowMs)]);
 }
 
+/** The proxy of a lease. After a crash the shadow rules that would refuse it aren't known. */
+interface Holding {
+  readonly peer: PeerState;
+  readonly proxy: KnownProxy;
+  readonly refusedBy?: readonly string[] | undefined;
+}
+
 /** Takes the slots of a lease again, and counts its request if a crash has lost the count. */
 function holdAgain(
   state: DaemonState,
-  { peer, proxy }: { readonly peer: PeerState; readonly proxy: KnownProxy },
+  { peer, proxy, refusedBy }: Holding,
   lease: Lease,
   nowMs: number,
 ): void {
   const { book, settings } = state;
-  const ofPath = book.matchPath(lease.userPath, nowMs);
-  const ofTarget = matchTarget(book, lease.target, lease.userPath, nowMs);
+  const counted = { userPath: lease.userPath, target: lease.target, refusedBy };
+  const ofPath = matchPath(book, counted, nowMs);
+  const ofTarget = matchTarget(book, counted, nowMs);
   const {
     lease: id,
     userPath,
@@ -146,7 +154,7 @@ function holdAgain(
     targetLsn,
     submission,
   } = lease;
-  const counters = inOrder(ofTarget, ofPath);
+  const counters = [...ofTarget, ...ofPath];
   if (!submission) hold(counters);
   peer.leases.set(id, {
     userPath,
@@ -158,6 +166,7 @@ function holdAgain(
     submission,
     counters,
     bookVersion: book.version,
+    refusedBy,
   });
   if (settings.rateLimitsEnabled && recountLease(state, proxy, { lease, ofPath, ofTarget }, nowMs))
     state.proxies.markRecounted(proxy);

@@ -121,7 +121,7 @@ function recordFinal(
   if (!rateLimitsEnabled) return;
   const { userPath, model } = charged;
   const target = withTools({ provider, model }, final.toolCalls);
-  const counters = matchAll(state.book, userPath, target, nowMs);
+  const counters = matchAll(state.book, { userPath, target }, nowMs);
   const used = (recorded: RecordedUse): { readonly tokens: number; readonly use: Use } => ({
     tokens: recorded.inputTokens + recorded.outputTokens,
     use: { recorded, tokenWeights },

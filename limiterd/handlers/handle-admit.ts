@@ -3,7 +3,8 @@
  * lease, which it holds until its settle arrives or its connection ends. The decision itself is in
  * `rules/judge.ts`.
  */
-import { leasesPerPeerMax, usesMax } from "../../shared/bounds.js";
+import { leasesPerPeerMax, shadowNamesMax, usesMax } from "../../shared/bounds.js";
+import { ruleName } from "../../shared/config/limits/rule-limits.js";
 import { type BudgetDefinition, budgetName, type Unpriced } from "../../shared/domain/budget.js";
 import { limitInWords } from "../../shared/domain/refusal-message.js";
 import { type Target, targetName } from "../../shared/domain/target-name.js";
@@ -16,7 +17,14 @@ import type { Account } from "../budgets/budget-account.js";
 import { exhaustedBudgets } from "../budgets/judge-budgets.js";
 import { identifyCaller, keyOf, modelProblem } from "../keys/identify-caller.js";
 import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
-import { type AdmittedVerdict, admit, type Exceeded, type Verdict } from "../rules/admit.js";
+import {
+  type AdmittedVerdict,
+  admit,
+  admitShadows,
+  type Exceeded,
+  type ShadowVerdict,
+  type Verdict,
+} from "../rules/admit.js";
 import { type AdmissionOptions, type JudgedRequest, judge, type Refused } from "../rules/judge.js";
 import { noRules } from "../rules/rule-book.js";
 import { headersOfCounters } from "../rules/success-headers.js";
@@ -135,11 +143,10 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Sta
   if (verdict.kind === "admitted") {
     counts.admitted++;
     const { target, headers } = verdict;
-    const lease = leaseOf(state, request, verdict, nowMs);
+    const shadowed = shadowsOf(state, request, verdict, nowMs);
+    const lease = leaseOf(state, request, { verdict, shadowed }, nowMs);
     peer.leases.set(id, lease);
-    const { userPath } = request;
-    const counted = { userPath, atPath: true, target: lease.target, lsn: lease.lsn, atMs: nowMs };
-    noteVerdict(state, peer, proxy, counted);
+    noteVerdict(state, peer, proxy, { ...lease, atPath: true, atMs: nowMs });
     const index = targets === message.targets ? target : message.targets.indexOf(targets[target]!);
     peer.send({
       kind: "admitted",
@@ -151,6 +158,7 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Sta
       key,
       pricedOnly: targets === message.targets ? undefined : true,
       exhausted: exhaustedText(state, asked, { request, labels, verdict }, nowMs),
+      shadow: shadowNames(shadowed),
     });
     state.writer.counted();
     return { kind: "admitted" };
@@ -367,10 +375,46 @@ function answerAgain(state: DaemonState, asked: Asked) {
   };
 }
 
+/** Judges an admitted request by the shadow rules. */
+function shadowsOf(
+  { book, settings }: DaemonState,
+  { userPath, targets, submission }: JudgedRequest,
+  { target }: AdmittedVerdict,
+  nowMs: number,
+): ShadowVerdict | null {
+  if (book.shadows === null || !settings.rateLimitsEnabled) return null;
+  return admitShadows(
+    book,
+    { userPath, target: submission ? null : targets[target]!, atPath: true, submission },
+    { nowMs, tokensEnforced: settings.usageEnabled },
+  );
+}
+
+/** The ids of the shadow rules that would refuse a request; undefined without any. */
+export function refusedByOf(shadowed: ShadowVerdict | null): readonly string[] | undefined {
+  return shadowed === null || shadowed.refusing.length === 0
+    ? undefined
+    : shadowed.refusing.map(({ id }) => id);
+}
+
+/** The names of the shadow rules that would refuse a request; undefined without any. */
+export function shadowNames(shadowed: ShadowVerdict | null): readonly string[] | undefined {
+  return shadowed === null || shadowed.refusing.length === 0
+    ? undefined
+    : shadowed.refusing
+        .slice(0, shadowNamesMax)
+        .map(({ definition }) => ruleName({ ...definition, mode: undefined }));
+}
+
+interface Judged {
+  readonly verdict: AdmittedVerdict;
+  readonly shadowed: ShadowVerdict | null;
+}
+
 function leaseOf(
   state: DaemonState,
   { userPath, targets, submission }: JudgedRequest,
-  { target: chosen, counters }: AdmittedVerdict,
+  { verdict: { target: chosen, counters }, shadowed }: Judged,
   nowMs: number,
 ): HeldLease {
   const lsn = admissionLsn(state);
@@ -382,8 +426,9 @@ function leaseOf(
     targetAtMs: submission ? 0 : nowMs,
     targetLsn: submission ? 0 : lsn,
     submission,
-    counters,
+    counters: shadowed === null ? counters : [...counters, ...shadowed.counters],
     bookVersion: state.book.version,
+    refusedBy: refusedByOf(shadowed),
   };
 }
 

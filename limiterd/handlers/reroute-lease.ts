@@ -4,12 +4,13 @@
  */
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Reroute } from "../../shared/wire/message-to-daemon.js";
+import type { Counter } from "../counters/counter.js";
 import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
-import { readmit } from "../rules/admit.js";
+import { admitShadows, readmit, type ShadowVerdict } from "../rules/admit.js";
 import { releaseTarget } from "../rules/charge.js";
 import { inOrder, noRules } from "../rules/rule-book.js";
 import { type DaemonState, enforcedBudgets } from "../state.js";
-import { admissionLsn } from "./handle-admit.js";
+import { admissionLsn, refusedByOf, shadowNames } from "./handle-admit.js";
 import { acknowledgeVerdicts, noteVerdict } from "./take-back-unread.js";
 import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
 
@@ -73,15 +74,41 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
   const lsn = admissionLsn(state);
   const chosen = targets[target]!;
   const { userPath } = onPath;
-  const counted = { userPath, atPath: false, target: chosen, lsn, atMs: nowMs };
+  const shadowed = settings.rateLimitsEnabled
+    ? admitShadows(
+        book,
+        { userPath, target: chosen, atPath: false, submission: false },
+        { nowMs, tokensEnforced: settings.usageEnabled },
+      )
+    : null;
+  const refusedBy = refusedByOf(shadowed);
+  const counted = { userPath, atPath: false, target: chosen, lsn, atMs: nowMs, refusedBy };
   noteVerdict(state, peer, proxy, counted);
   peer.leases.set(lease, {
     ...onPath,
     target: chosen,
     targetAtMs: nowMs,
     targetLsn: lsn,
-    counters: inOrder(verdict.counters, onPath.counters),
+    counters: withShadows(inOrder(verdict.counters, onPath.counters), shadowed),
+    refusedBy: bothOf(onPath.refusedBy, refusedBy),
   });
-  peer.send({ kind: "admitted", id, target, admittedAtMs: nowMs, lsn, headers, key: null });
+  peer.send({
+    ...{ kind: "admitted", id, target, admittedAtMs: nowMs, lsn, headers, key: null },
+    shadow: shadowNames(shadowed),
+  });
   state.writer.counted();
+}
+
+function withShadows(
+  counters: readonly Counter[],
+  shadowed: ShadowVerdict | null,
+): readonly Counter[] {
+  return shadowed === null ? counters : [...counters, ...shadowed.counters];
+}
+
+function bothOf(
+  a: readonly string[] | undefined,
+  b: readonly string[] | undefined,
+): readonly string[] | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : [...a, ...b];
 }

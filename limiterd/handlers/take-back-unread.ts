@@ -7,7 +7,7 @@ import { uncountedLsn } from "../../shared/wire/lsn.js";
 import type { VerdictsRead } from "../../shared/wire/message-to-daemon.js";
 import type { KnownProxy, PeerState } from "../peer.js";
 import { countSince } from "../rules/charge.js";
-import { matchTarget } from "../rules/rule-book.js";
+import { matchPath, matchTarget } from "../rules/rule-book.js";
 import type { DaemonState } from "../state.js";
 
 /** What a verdict has counted. */
@@ -18,6 +18,7 @@ interface Counted {
   readonly target: Target | null;
   readonly lsn: number;
   readonly atMs: number;
+  readonly refusedBy?: readonly string[] | undefined;
 }
 
 /** Call with each verdict that admits. */
@@ -31,8 +32,8 @@ export function noteVerdict(
   const number = ++peer.granted;
   // 0: the proxy hasn't reported yet which verdicts it has read.
   if (connection === 0 || counted.lsn === uncountedLsn) return;
-  const { userPath, atPath, target, lsn, atMs } = counted;
-  proxy.unread.add({ connection, number, userPath, atPath, target, lsn, atMs });
+  const { userPath, atPath, target, lsn, atMs, refusedBy } = counted;
+  proxy.unread.add({ connection, number, userPath, atPath, target, lsn, atMs, refusedBy });
   proxies.markUnread(proxy);
 }
 
@@ -61,12 +62,13 @@ export function takeBackUnread(
   if (peer.granted > 0) return false;
   peer.connection = present;
   const readOn = new Map(earlier);
-  for (const { connection, number, userPath, atPath, target, lsn, atMs } of proxy.unread.take()) {
+  for (const verdict of proxy.unread.take()) {
+    const { connection, number, atPath, lsn, atMs } = verdict;
     const read = readOn.get(connection);
     if (read === undefined || number <= read) continue;
     const counters = [
-      ...matchTarget(book, target, userPath, nowMs),
-      ...(atPath ? book.matchPath(userPath, nowMs) : []),
+      ...matchTarget(book, verdict, nowMs),
+      ...(atPath ? matchPath(book, verdict, nowMs) : []),
     ];
     countSince(book, counters, { lsn, atMs, requests: -1 }, nowMs);
   }

@@ -32,6 +32,7 @@ import { ObjectOwners } from "../objects/object-owners.js";
 import type { RaiseNote } from "../raise-note.js";
 import { BackTests } from "../rules/back-tests/back-tests.js";
 import { createRecentRefusals } from "../rules/recent-refusals.js";
+import { shadowNotes } from "../rules/stored-rule.js";
 import {
   DaemonMeasures,
   type DaemonSettings,
@@ -193,7 +194,10 @@ export async function startState(
       firstLsn: restored.epochs.startLsn,
       journaled: restored.journaled,
       retryMs,
-      contributors: [usage, spendLog, restored.proxies, pending, repricing, alerts],
+      contributors: [
+        ...[usage, spendLog, restored.proxies, pending, repricing, alerts],
+        shadowNotes(restored.book),
+      ],
     },
   );
   const state: DaemonState = {

@@ -5,6 +5,7 @@
 
 import type { RuleCounts, RuleItem, RulePage } from "../../shared/api/rule-item.js";
 import type { InertReason } from "../../shared/config/inert-rule.js";
+import { modeField } from "../../shared/domain/limit-key.js";
 import { modelsField } from "../../shared/domain/limited-models.js";
 import { costUsd } from "../../shared/domain/money.js";
 import {
@@ -18,7 +19,7 @@ import {
 import { whenField } from "../../shared/domain/rule-hours.js";
 import { firstAfter } from "../../shared/long-lists.js";
 import { formatMillis, formatSeconds } from "../../shared/time.js";
-import { type Counter, capsAt, type Rule } from "../counters/counter.js";
+import { type Counter, capsAt, type Rule, type WouldRefuse } from "../counters/counter.js";
 import { estimateRequests, rollWindow, secondsToCaps, slidingTokens } from "../counters/window.js";
 import type { DeclaredLimits } from "../declared-limits.js";
 import { countersOf, type RuleBook, type RuleCounters } from "../rules/rule-book.js";
@@ -135,6 +136,7 @@ function listedChild(
 function listItem(book: RuleBook, rule: Rule, options: ListOptions, child?: string): RuleItem {
   const { nowMs, inertReason, configFile: file } = options;
   const { scope, subject, periodSeconds, models, when, perChild } = rule.definition;
+  const { wouldRefuse } = rule;
   const hostOnly = rule.definition.hostOnly === true;
   const inert = inertReason(rule.definition);
   return {
@@ -148,17 +150,29 @@ function listItem(book: RuleBook, rule: Rule, options: ListOptions, child?: stri
     period_seconds: periodSeconds,
     ...modelsField(models),
     ...whenField(when),
+    ...modeField(rule.definition),
     ...capFields(rule.definition),
     ...(rule.own === null
       ? { requests_used: 0, tokens_used: 0, in_flight: 0 }
       : liveCounts(countersOf(rule.own), nowMs)),
     ...raisesField(rule, nowMs, child),
+    ...(wouldRefuse === null ? {} : wouldRefuseFields(wouldRefuse)),
     ...(inert === null ? {} : { inert }),
     source: rule.source,
     ...declared(rule, { file, section: "rate_limits" }),
     ...overridden(rule, options),
     created_at: formatSeconds(rule.createdAtMs),
     updated_at: formatSeconds(rule.updatedAtMs),
+  };
+}
+
+function wouldRefuseFields({
+  count,
+  lastAtMs,
+}: WouldRefuse): Pick<RuleItem, "would_refuse" | "last_would_refuse_at"> {
+  return {
+    would_refuse: count,
+    ...(lastAtMs === null ? {} : { last_would_refuse_at: formatMillis(lastAtMs) }),
   };
 }
 

@@ -5,7 +5,7 @@
 import type { DaemonStatus } from "../../shared/api/gateway-status.js";
 import { budgetPeriodLabel } from "../../shared/domain/budget.js";
 import { subjectWithModels } from "../../shared/domain/limited-models.js";
-import { measures, periodLabel } from "../../shared/domain/rule.js";
+import { measures, periodLabel, type RuleDefinition } from "../../shared/domain/rule.js";
 import { limiterMetrics } from "../../shared/metrics/limiter-metrics.js";
 import type { MetricsAnswer, ReportedSeries } from "../../shared/metrics/metrics-answer.js";
 import { amountUsdOf } from "../budgets/judge-budgets.js";
@@ -202,11 +202,16 @@ function ruleSeries({ book }: DaemonState, max: number, nowMs: number): LimitSer
   let rules = 0;
   for (const listed of book.sorted()) {
     // Skip rules that are left out, because reading `own` would create their counters.
-    if (listed.definition.perChild || rules++ >= max) continue;
+    const { wouldRefuse } = listed;
+    if ((listed.definition.perChild && wouldRefuse === null) || rules++ >= max) continue;
+    if (wouldRefuse !== null) {
+      series.push(seriesOf("wouldRefuse", labelsOf(listed.definition), wouldRefuse.count));
+      continue;
+    }
     const { definition, own } = book.fresh(listed);
-    const { scope, periodSeconds, measureCaps } = definition;
+    const { periodSeconds, measureCaps } = definition;
     const { maxRequests, maxTokens } = capsOf(own!, nowMs);
-    const names = [scope, subjectWithModels(definition), periodLabel(periodSeconds)];
+    const names = labelsOf(definition);
     const counts = liveCounts(countersOf(own!), nowMs);
     const add = (dimension: string, used: number, limit: number | null): void => {
       if (limit === null) return;
@@ -220,6 +225,11 @@ function ruleSeries({ book }: DaemonState, max: number, nowMs: number): LimitSer
     series.push(seriesOf("ruleInFlight", names, counts.in_flight));
   }
   return { series, leftOut: Math.max(0, rules - max) };
+}
+
+function labelsOf(definition: RuleDefinition): readonly string[] {
+  const { scope, periodSeconds } = definition;
+  return [scope, subjectWithModels({ ...definition, mode: undefined }), periodLabel(periodSeconds)];
 }
 
 function budgetSeries(state: DaemonState, max: number, nowMs: number): LimitSeries {

@@ -4,16 +4,27 @@
  */
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
-import { type Counter, isOff, keepChild, shareOf } from "../counters/counter.js";
+import { append } from "../../shared/long-lists.js";
+import { type Counter, isOff, keepChild, type Rule, shareOf } from "../counters/counter.js";
 import { rollWindow } from "../counters/window.js";
 import {
   type AdmissionOptions,
+  type BreachOptions,
   exhaustedRules,
   type JudgedRequest,
   judge,
+  longestBreach,
   type Refused,
 } from "./judge.js";
-import { inOrder, type Matching, type RuleBook, TargetRules } from "./rule-book.js";
+import {
+  byRule,
+  hasWindow,
+  inOrder,
+  type Matching,
+  type RuleBook,
+  TargetRules,
+} from "./rule-book.js";
+import type { ShadowedRequest } from "./shadow-rules.js";
 import { headersOfCounters } from "./success-headers.js";
 
 export interface AdmittedVerdict {
@@ -140,4 +151,40 @@ function countRequest(
     if (counter.rule.periodMs === 0) continue;
     book.count(counter, Math.max(nowMs, counter.window.startMs), 1, 0);
   }
+}
+
+/** The result for the shadow rules of one admission. */
+export interface ShadowVerdict {
+  /** The counters that count the request. */
+  readonly counters: readonly Counter[];
+  /** The rules that would refuse it, and don't count it. */
+  readonly refusing: readonly Rule[];
+}
+
+/**
+ * Judges an admitted request by the shadow rules that cover it, each on its own counters. Those
+ * that would refuse it note that and don't count it, as if this rule alone were enforced; the
+ * others count it. Call when the verdict has counted the request. Null if none covers it.
+ */
+export function admitShadows(
+  book: Pick<RuleBook, "shadows" | "count" | "noteRefused">,
+  request: ShadowedRequest & { readonly submission: boolean },
+  options: BreachOptions,
+): ShadowVerdict | null {
+  if (book.shadows === null) return null;
+  const matched = book.shadows.match(request, options.nowMs);
+  if (matched.length === 0) return null;
+  const { submission } = request;
+  const refusing: Rule[] = [];
+  const admitting: Counter[] = [];
+  for (const { counter, parts } of byRule(submission ? matched.filter(hasWindow) : matched)) {
+    const ofRule = [counter, ...parts];
+    if (longestBreach(ofRule, options) === null) append(admitting, ofRule);
+    else {
+      book.noteRefused(counter.rule, options.nowMs);
+      refusing.push(counter.rule);
+    }
+  }
+  countRequest(book, admitting, { slots: !submission, nowMs: options.nowMs });
+  return { counters: admitting, refusing };
 }

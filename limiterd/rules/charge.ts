@@ -15,7 +15,14 @@ import { type Counter, isOff, keepChild, shareOf } from "../counters/counter.js"
 import { rollWindow } from "../counters/window.js";
 import type { HeldLease, KnownProxy, PeerState, Recounted, RecountedAttempt } from "../peer.js";
 import { type Epochs, isLost } from "../store/epochs.js";
-import { isOfTarget, isSameTarget, matchAll, matchTarget, type RuleBook } from "./rule-book.js";
+import {
+  isOfTarget,
+  isSameTarget,
+  matchAll,
+  matchPath,
+  matchTarget,
+  type RuleBook,
+} from "./rule-book.js";
 import { amountOf, type Use } from "./used.js";
 
 /** Takes a slot on each of the counters. */
@@ -181,7 +188,7 @@ export function countSettle(
     case "progress":
       return chargeTokens(ledger.book, arrived, facts, nowMs);
     case "untried":
-      return withdrawAttempt(ledger, message, facts, nowMs);
+      return withdrawAttempt(ledger, arrived, facts, nowMs);
     case "attempt":
       return countLostAttempt(ledger, arrived, facts, nowMs);
     case "withdrawn":
@@ -213,7 +220,11 @@ function chargeTokens(
   // A provider may run tools that the request didn't name, such as those of a stored prompt.
   const counters =
     (calls === undefined ? stillMet(isThere ? held : undefined, book) : null) ??
-    matchAll(book, userPath, withTools(target, calls), nowMs);
+    matchAll(
+      book,
+      { userPath, target: withTools(target, calls), refusedBy: held?.refusedBy },
+      nowMs,
+    );
   charge(book, counters, { atMs: endedAtMs, requests: 0, tokens, use: facts }, nowMs);
 }
 
@@ -228,7 +239,7 @@ function chargeToolCalls(
   if (record === null || calls === undefined) return;
   const { provider, model } = record;
   const target = { provider, model, tools: Object.keys(calls) };
-  const counters = matchTarget(book, target, userPath, nowMs).filter(
+  const counters = matchTarget(book, { userPath, target }, nowMs).filter(
     ({ rule }) => rule.measure === "tool_calls",
   );
   charge(book, counters, { atMs: facts.endedAtMs, requests: 0, tokens: 0, use: facts }, nowMs);
@@ -243,7 +254,7 @@ export function withTools(target: Target | null, calls: ToolCalls | undefined): 
 /** Takes back the attempt at a target that was never sent a request. */
 function withdrawAttempt(
   { book, epochs }: Ledger,
-  { target, userPath }: Settle,
+  { message: { target, userPath }, held }: ArrivedSettle,
   { targetLsn, targetAtMs }: SettleFacts,
   nowMs: number,
 ): void {
@@ -251,7 +262,7 @@ function withdrawAttempt(
   if (isLost(epochs, targetLsn)) return;
   countSince(
     book,
-    matchTarget(book, target, userPath, nowMs),
+    matchTarget(book, { userPath, target, refusedBy: held?.refusedBy }, nowMs),
     { lsn: targetLsn, atMs: targetAtMs, requests: -1 },
     nowMs,
   );
@@ -265,31 +276,42 @@ function withdrawRequest(
   nowMs: number,
 ): void {
   if (isRequestForgotten(epochs, lsn, proxy.recounted.get(lease))) return;
-  const counters = stillMet(held, book) ?? matchAll(book, userPath, target, nowMs);
+  const counters =
+    stillMet(held, book) ?? matchAll(book, { userPath, target, refusedBy: held?.refusedBy }, nowMs);
   countSince(book, counters, { lsn, atMs: requestAtMs, requests: -1 }, nowMs);
 }
 
 /** Counts the attempt at the target if a crash has lost the count, or there was no admission. */
 function countLostAttempt(
   { book, epochs }: Ledger,
-  { proxy, message: { lease, target, userPath } }: ArrivedSettle,
+  { proxy, message: { lease, target, userPath }, held }: ArrivedSettle,
   { targetLsn: lsn, targetAtMs: atMs }: SettleFacts,
   nowMs: number,
 ): void {
   if (target === null) return;
   if (isAttemptForgotten(epochs, { target, lsn }, proxy.recounted.get(lease)))
-    countForgotten(book, matchTarget(book, target, userPath, nowMs), { lsn, atMs }, nowMs);
+    countForgotten(
+      book,
+      matchTarget(book, { userPath, target, refusedBy: held?.refusedBy }, nowMs),
+      { lsn, atMs },
+      nowMs,
+    );
 }
 
 /** As `countLostAttempt`, for the request at its user path. */
 function countLostRequest(
   { book, epochs }: Ledger,
-  { proxy, message: { lease, userPath } }: ArrivedSettle,
+  { proxy, message: { lease, userPath }, held }: ArrivedSettle,
   { lsn, requestAtMs: atMs }: SettleFacts,
   nowMs: number,
 ): void {
   if (isRequestForgotten(epochs, lsn, proxy.recounted.get(lease)))
-    countForgotten(book, book.matchPath(userPath, nowMs), { lsn, atMs }, nowMs);
+    countForgotten(
+      book,
+      matchPath(book, { userPath, target: null, refusedBy: held?.refusedBy }, nowMs),
+      { lsn, atMs },
+      nowMs,
+    );
 }
 
 /**

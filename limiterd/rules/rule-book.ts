@@ -21,12 +21,19 @@ import { TimeZones } from "../../shared/domain/time-zone.js";
 import type { HashKey } from "../counters/child-name.js";
 import { Children, CounterPool } from "../counters/children.js";
 import { CountedLog } from "../counters/counted-log.js";
-import { type Counter, copyCounter, Rule, type RuleFields } from "../counters/counter.js";
+import {
+  type Counter,
+  copyCounter,
+  keepChild,
+  Rule,
+  type RuleFields,
+} from "../counters/counter.js";
 import { type DirtyWindow, DirtyWindows } from "../counters/dirty-windows.js";
 import { ownUnread, type UnreadWindows } from "../counters/unread-windows.js";
 import { addCounts, clearWindow, halfOf } from "../counters/window.js";
 import { type FindChild, RuleIndex } from "./rule-index.js";
 import { RuleSet } from "./rule-set.js";
+import { ShadowRules } from "./shadow-rules.js";
 import { type Forgotten, Templates } from "./templates.js";
 
 /** The source and time of a change of a rule. */
@@ -42,6 +49,12 @@ interface RuleWriting {
 export class RuleBook {
   readonly ruleSet = new RuleSet();
   readonly #index: RuleIndex;
+  /**
+   * The shadow rules in memory; null without any. Those of a path are there once its enforced rules
+   * have been matched.
+   */
+  shadows: ShadowRules | null = null;
+  readonly #newIndex: () => RuleIndex;
   readonly #counterPool: CounterPool;
   readonly #templates: Templates;
   readonly #zones = new TimeZones();
@@ -58,6 +71,8 @@ export class RuleBook {
   /** The rules with raises. */
   readonly raised = new Set<Rule>();
   #version = 0;
+  /** The shadow rules whose notes the store lacks. */
+  readonly #refused = new Set<Rule>();
   /** How often all rules were reset, and the lsn of the last time. */
   #resets = 0;
   #lastResetLsn = 0;
@@ -77,7 +92,8 @@ export class RuleBook {
     childrenMax = childrenPerTemplateMax,
   ) {
     this.#counterPool = new CounterPool(hashKey, childrenMax);
-    this.#index = new RuleIndex({ providers, fresh: (rule) => this.fresh(rule) });
+    this.#newIndex = () => new RuleIndex({ providers, fresh: (rule) => this.fresh(rule) });
+    this.#index = this.#newIndex();
     this.#templates = new Templates(this.#counterPool, {
       current: (id) => this.ruleSet.find(id),
       fresh: (rule) => this.fresh(rule),
@@ -182,6 +198,30 @@ export class RuleBook {
     this.#version++;
   }
 
+  /** Lets a rule go on with the windows of another one of the same period. */
+  takeWindows(rule: Rule, from: Rule): void {
+    this.#copyWindows(rule, this.fresh(from));
+    for (const part of rule.parts) {
+      const other = from.parts.find(({ measure }) => measure === part.measure);
+      if (other !== undefined) this.#copyWindows(part, other);
+    }
+  }
+
+  #copyWindows(rule: Rule, from: Rule): void {
+    const take = (counter: Counter, { window }: Counter): void => {
+      Object.assign(counter.window, window);
+      keepChild(counter);
+      this.#dirty.mark(counter);
+    };
+    if (rule.own !== null && from.own !== null) return take(rule.own, from.own);
+    const walk = from.children.walk();
+    for (let place = walk.next(); place !== -1; place = walk.next()) {
+      const name = from.children.name(place);
+      const child = from.children.copy(name);
+      if (child !== undefined) take(this.childOf(rule, name, child.window.startMs), child);
+    }
+  }
+
   /**
    * As `reset`, for all rules: each is cleared when it is next matched, read or written.
    */
@@ -282,6 +322,19 @@ export class RuleBook {
     return startMs;
   }
 
+  /** Notes that a shadow rule would have refused a request. */
+  noteRefused(rule: Rule, nowMs: number): void {
+    rule.wouldRefuse = { count: rule.wouldRefuse!.count + 1, lastAtMs: nowMs };
+    this.#refused.add(rule);
+  }
+
+  /** The shadow rules whose notes have changed since the last call. */
+  takeRefused(): readonly Rule[] {
+    const rules = [...this.#refused].filter((rule) => this.ruleSet.get(rule.id) === rule);
+    this.#refused.clear();
+    return rules;
+  }
+
   /** As `DirtyWindows.take`. */
   takeDirty(): Generator<DirtyWindow> | null {
     return this.#dirty.take();
@@ -292,6 +345,21 @@ export class RuleBook {
     return this.#templates.forgetIdle(nowMs, examined);
   }
 
+  #addToIndex(rule: Rule): void {
+    if (rule.wouldRefuse === null) return this.#index.add(rule);
+    this.shadows ??= new ShadowRules(this.#newIndex(), {
+      findChild: this.#findChild,
+      copyChild: this.#copyChild,
+    });
+    this.shadows.add(rule);
+  }
+
+  #removeFromIndex(rule: Rule): void {
+    if (rule.wouldRefuse === null) return this.#index.remove(rule);
+    this.shadows?.remove(rule);
+    if (this.shadows?.size === 0) this.shadows = null;
+  }
+
   #make(fields: RuleFields, nowMs: number, id?: string): Rule {
     const rule = new Rule(
       fields,
@@ -300,7 +368,7 @@ export class RuleBook {
     );
     rule.shares = this.sharesOf(rule);
     this.ruleSet.add(rule);
-    this.#index.add(rule);
+    this.#addToIndex(rule);
     if (rule.definition.perChild) this.#templates.add(rule);
     this.#version++;
     const { measureCaps } = rule.definition;
@@ -335,7 +403,7 @@ export class RuleBook {
     );
     part.shares = this.sharesOf(part);
     this.ruleSet.addPart(part);
-    this.#index.add(part);
+    this.#addToIndex(part);
     if (definition.perChild) this.#templates.add(part);
     this.#version++;
     return part;
@@ -343,14 +411,14 @@ export class RuleBook {
 
   #removePart(part: Rule): void {
     this.ruleSet.removePart(part);
-    this.#index.remove(part);
+    this.#removeFromIndex(part);
     this.#version++;
     this.#templates.remove(part);
   }
 
   #remove(rule: Rule): void {
     this.ruleSet.remove(rule);
-    this.#index.remove(rule);
+    this.#removeFromIndex(rule);
     this.raised.delete(rule);
     this.#version++;
     this.#templates.remove(rule);
@@ -457,27 +525,50 @@ export function isOfTarget({ rule: { definition } }: Counter): boolean {
   return definition.scope !== "user_path" || definition.models !== undefined;
 }
 
-/**
- * All counters of a request to this target; without a target, those of the user path.
- */
-export function matchAll(
-  book: RuleBook,
-  userPath: string,
-  target: Target | null,
-  nowMs: number,
-): readonly Counter[] {
-  return inOrder(matchTarget(book, target, userPath, nowMs), book.matchPath(userPath, nowMs));
+/** What is counted or charged. */
+interface Counted {
+  readonly userPath: string;
+  readonly target: Target | null;
+  /** The ids of the shadow rules that don't count it, because they would refuse it. */
+  readonly refusedBy?: readonly string[] | undefined;
 }
 
-/** The counters of the target; none without one. */
-export function matchTarget(
-  book: RuleBook,
-  target: Target | null,
-  userPath: string,
+/**
+ * All counters of a request to this target, shadow rules' too; without a target, those of the user
+ * path.
+ */
+export function matchAll(book: RuleBook, counted: Counted, nowMs: number): readonly Counter[] {
+  const { userPath, target } = counted;
+  const ofTarget = target === null ? noCounters : book.matchTarget(target, userPath, nowMs);
+  const enforced = inOrder(ofTarget, book.matchPath(userPath, nowMs));
+  return withShadows(book, enforced, { ...counted, atPath: true }, nowMs);
+}
+
+/** The counters of the target, shadow rules' too; none without one. */
+export function matchTarget(book: RuleBook, counted: Counted, nowMs: number): readonly Counter[] {
+  const { userPath, target } = counted;
+  if (target === null) return noCounters;
+  const enforced = book.matchTarget(target, userPath, nowMs);
+  return withShadows(book, enforced, { ...counted, atPath: false }, nowMs);
+}
+
+/** The counters of the path, shadow rules' too. */
+export function matchPath(book: RuleBook, counted: Counted, nowMs: number): readonly Counter[] {
+  const enforced = book.matchPath(counted.userPath, nowMs);
+  return withShadows(book, enforced, { ...counted, target: null, atPath: true }, nowMs);
+}
+
+function withShadows(
+  { shadows }: Pick<RuleBook, "shadows">,
+  enforced: readonly Counter[],
+  counted: Counted & { readonly atPath: boolean },
   nowMs: number,
 ): readonly Counter[] {
-  return target === null ? [] : book.matchTarget(target, userPath, nowMs);
+  if (shadows === null) return enforced;
+  return [...enforced, ...shadows.match(counted, nowMs, counted.refusedBy)];
 }
+
+const noCounters: readonly Counter[] = [];
 
 export function isSameTarget(a: Target | null, b: Target | null): boolean {
   return a === b || (a !== null && b !== null && a.provider === b.provider && a.model === b.model);

@@ -60,7 +60,7 @@ export class RuleSet {
     return this.#rules.size + (this.#unread?.left ?? 0);
   }
 
-  /** No rule is older than this moment; infinite without rules. */
+  /** No enforced rule is older than this moment; infinite without such rules. */
   get sinceMs(): number {
     this.#sinceMs ??= oldest(this.#rules.values());
     return this.#sinceMs;
@@ -111,7 +111,7 @@ export class RuleSet {
 
   /** Adds a new rule. */
   add(rule: Rule): void {
-    if (this.#sinceMs !== null) this.#sinceMs = Math.min(this.#sinceMs, rule.createdAtMs);
+    if (this.#sinceMs !== null) this.#sinceMs = Math.min(this.#sinceMs, sinceOf(rule));
     this.#rules.set(rule.id, rule);
     this.#sorted.add(rule);
     this.noteHold(rule);
@@ -191,6 +191,11 @@ export class RuleSet {
 
 function oldest(rules: Iterable<Rule>): number {
   let sinceMs = Number.POSITIVE_INFINITY;
-  for (const { createdAtMs } of rules) sinceMs = Math.min(sinceMs, createdAtMs);
+  for (const rule of rules) sinceMs = Math.min(sinceMs, sinceOf(rule));
   return sinceMs;
+}
+
+/** Shadow rules don't decide which requests enforced rules count. */
+function sinceOf({ createdAtMs, wouldRefuse }: Rule): number {
+  return wouldRefuse === null ? createdAtMs : Number.POSITIVE_INFINITY;
 }

@@ -1,9 +1,10 @@
 /**
  * Rules as the store keeps them: `rules`, [scope, subject, periodSeconds, maxRequests, maxTokens,
  * perChild, source, createdAtMs, updatedAtMs, sinceLsn, hostOnly, models, measures, when,
- * onExhausted, hold] by rule id; the last six only where the rule has them, or one of those after
- * it. `measures` is [weights, …[cap, sinceLsn] of each measure], with null for what isn't set. A
- * reset of all rules is one further entry, and so is the note that lets a start load rules lazily.
+ * onExhausted, hold, wouldRefuse] by rule id; the last seven only where the rule has them, or one
+ * of those after it. `wouldRefuse` is [count, lastAtMs] of a shadow rule. `measures` is [weights,
+ * …[cap, sinceLsn] of each measure], with null for what isn't set. A reset of all rules is one
+ * further entry, and so is the note that lets a start load rules lazily.
  */
 
 import { periodSecondsMax } from "../../shared/bounds.js";
@@ -23,14 +24,17 @@ import {
 } from "../../shared/domain/rule.js";
 import { isRuleHours } from "../../shared/domain/rule-hours.js";
 import { isMoment } from "../../shared/time.js";
-import type { Rule, RuleFields } from "../counters/counter.js";
+import type { Rule, RuleFields, WouldRefuse } from "../counters/counter.js";
 import { windowKey } from "../counters/window.js";
 import type { Change } from "../store/store.js";
+import type { Contributor } from "../store/writer.js";
+import type { RuleBook } from "./rule-book.js";
 import type { RuleSet } from "./rule-set.js";
 
 /** The change that writes a rule as it is now. */
 export function ruleChange(
-  rule: RuleFields & { readonly id: string; readonly parts?: readonly Rule[] },
+  rule: Omit<RuleFields, "wouldRefuse"> &
+    StoredCounts & { readonly id: string; readonly parts?: readonly Rule[] },
 ): Change {
   const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild } = rule.definition;
   const { hostOnly = false, models, when, onExhausted, hold } = rule.definition;
@@ -41,6 +45,7 @@ export function ruleChange(
     when ?? null,
     onExhausted ?? null,
     hold ?? null,
+    wouldRefuseToStored(rule),
   ];
   const count = 1 + optional.findLastIndex((value) => value !== null);
   return {
@@ -60,6 +65,22 @@ export function ruleChange(
       ...[hostOnly, ...optional.slice(1)].slice(0, count),
     ],
   };
+}
+
+/** Null for an enforced rule. */
+function wouldRefuseToStored({ definition: { mode }, wouldRefuse }: StoredCounts): unknown {
+  return mode === undefined ? null : [wouldRefuse?.count ?? 0, wouldRefuse?.lastAtMs ?? null];
+}
+
+interface StoredCounts extends Pick<RuleFields, "definition"> {
+  readonly wouldRefuse?: WouldRefuse | null;
+}
+
+/** Null for what `wouldRefuseToStored` never made. */
+function wouldRefuseFromStored(value: unknown): WouldRefuse | null {
+  const [count, lastAtMs] = Array.isArray(value) ? (value as readonly unknown[]) : [];
+  if (!isCount(count) || (lastAtMs !== null && !isMoment(lastAtMs))) return null;
+  return { count, lastAtMs };
 }
 
 /** Null without caps of measures and without weights. */
@@ -98,6 +119,11 @@ function measuresFromStored(value: unknown): {
   return { fields, since };
 }
 
+/** Writes what shadow rules would have refused with the batch of the journal that counts it. */
+export function shadowNotes(book: Pick<RuleBook, "takeRefused">): Contributor {
+  return { changes: () => book.takeRefused().map(ruleChange), committed() {} };
+}
+
 /**
  * Removes a rule and its own window. Its children's windows are removed when the children are
  * removed from memory.
@@ -129,12 +155,14 @@ export function ruleFromStored(value: readonly unknown[]): RuleFields | null {
     ...optional
   ] = value;
   if (optional.at(-1) === null) return null;
-  const [models, rawMeasures, when, rawExhausted, rawHold] = optional.map(
+  const [models, rawMeasures, when, rawExhausted, rawHold, rawRefused] = optional.map(
     (each) => each ?? undefined,
   );
   const exhausted = parseOnExhausted(rawExhausted, "on_exhausted");
   const hold = parseHold(rawHold, "hold");
   if (!exhausted.ok || !hold.ok) return null;
+  const wouldRefuse = rawRefused === undefined ? undefined : wouldRefuseFromStored(rawRefused);
+  if (wouldRefuse === null) return null;
   const scope = scopes.find((known) => known === rawScope);
   if (
     scope === undefined ||
@@ -160,10 +188,14 @@ export function ruleFromStored(value: readonly unknown[]): RuleFields | null {
     ...{ scope, subject, periodSeconds, maxRequests, maxTokens, perChild, hostOnly },
     ...(models === undefined ? {} : { models }),
     ...(when === undefined ? {} : { when }),
+    ...(wouldRefuse === undefined ? {} : { mode: "shadow" }),
     ...exhausted.value,
     ...hold.value,
   };
-  const stored: RuleFields = { definition, source, createdAtMs, updatedAtMs, sinceLsn };
+  const stored: RuleFields = {
+    ...{ definition, source, createdAtMs, updatedAtMs, sinceLsn },
+    ...(wouldRefuse === undefined ? {} : { wouldRefuse }),
+  };
   if (rawMeasures === undefined) return stored;
   const ofMeasures = measuresFromStored(rawMeasures);
   if (ofMeasures === null) return null;
@@ -184,8 +216,8 @@ export function ruleFromStored(value: readonly unknown[]): RuleFields | null {
  * Reusing the key avoids copying and hashing a new text.
  */
 export function storedRuleId(key: string | number, { definition }: RuleFields): string {
-  const { scope, subject, periodSeconds, models, when } = definition;
-  if (models !== undefined || when !== undefined) return ruleId(definition);
+  const { scope, subject, periodSeconds, models, when, mode } = definition;
+  if (models !== undefined || when !== undefined || mode !== undefined) return ruleId(definition);
   const effective = effectiveSubject(scope, subject);
   const period = `\n${periodSeconds}`;
   return typeof key === "string" &&
@@ -232,9 +264,9 @@ export function rulesNoteChange(
   { size, sinceMs, sinceLsn, hasHard }: Pick<RuleSet, "size" | "sinceMs" | "sinceLsn" | "hasHard">,
   { startLsn, configured }: Pick<RulesNote, "startLsn" | "configured">,
 ): Change {
-  // Without rules, `sinceMs` is infinite, so there is no note.
+  // Without enforced rules, `sinceMs` is infinite, so there is no note.
   const facts = [startLsn, configured, size, sinceMs, sinceLsn, ...(hasHard ? [true] : [])];
-  const value = size === 0 ? undefined : facts;
+  const value = size > 0 && sinceMs < Number.POSITIVE_INFINITY ? facts : undefined;
   return { table: "epochs", key: rulesKey, value };
 }
 
@@ -258,6 +290,7 @@ export function configuredText(rules: readonly RuleDefinition[]): string {
     text += `${scope}\n${subject}\n${periodSeconds}\n${maxRequests}\n${maxTokens}\n${perChild}\n${hostOnly === true ? "host_only\n" : ""}`;
     if (models !== undefined) text += `models\n${models}\n`;
     if (rule.when !== undefined) text += `when\n${rule.when}\n`;
+    if (rule.mode !== undefined) text += `mode\n${rule.mode}\n`;
     const { measureCaps, tokenWeights, onExhausted, hold } = rule;
     if ([measureCaps, tokenWeights, onExhausted, hold].some((value) => value !== undefined))
       text += `caps\n${JSON.stringify(capFields(rule))}\n`;

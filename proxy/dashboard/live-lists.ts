@@ -132,8 +132,8 @@ interface Took {
 
 function nameOf(item: RuleItem | BudgetItem): string {
   const { scope, subject, template, period_seconds, models } = item;
-  const when = "when" in item ? item.when : undefined;
-  return JSON.stringify([scope, subject, template, period_seconds, models, when]);
+  const { when, mode } = "in_flight" in item ? item : {};
+  return JSON.stringify([scope, subject, template, period_seconds, models, when, mode]);
 }
 
 /** What changes with the time alone isn't compared. */

@@ -123,8 +123,10 @@ function executionFields(record: RequestRecord): string {
   return fields;
 }
 
-function remarkFields({ breach, note }: RequestRecord): string {
+function remarkFields({ breach, note, admission }: RequestRecord): string {
   let fields = "";
+  const shadow = admission?.shadow;
+  if (shadow !== undefined) fields += `,"shadow":${quoted(shadow)}`;
   if (breach !== null) fields += `,"rule":${quoted(ruleText(breach))}`;
   if (note !== null) fields += `,"note":${quoted(note)}`;
   return fields;

@@ -50,6 +50,8 @@ export interface Admission {
   readonly exhausted?: string | undefined;
   /** Undefined if no hard cap counts it. */
   metering?: Metering | undefined;
+  /** As in `Admitted`, with those of reroutes. */
+  readonly shadow?: readonly string[] | undefined;
 }
 
 /** What an admission says beside its targets; see `Admit`. */

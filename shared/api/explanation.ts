@@ -27,6 +27,8 @@ export interface ExplainedRule
    * `banned`.
    */
   readonly breached: readonly string[];
+  /** Of a shadow rule: whether it would refuse the request now. */
+  readonly would_refuse?: boolean;
   /** The reason why its token limit isn't enforced; present only then. */
   readonly inert?: string;
 }
@@ -77,6 +79,8 @@ export interface RulesExplanation extends Timed {
    * In the order in which they are tried; empty for a submission, to which their rules don't apply.
    */
   readonly targets: readonly ExplainedTarget[];
+  /** Shadow rules: of the path, and of the target that it would go to; absent if there are none. */
+  readonly shadows?: readonly ExplainedRule[];
 }
 
 export interface Explanation extends RulesExplanation {

@@ -2,14 +2,15 @@
  * Rules and their counts as GET /admin/rate-limits lists them, the children of a template, and the
  * report of what a rule would have refused (docs/reference/admin-api.md, "Rules").
  */
+import type { ModeField } from "../domain/limit-key.js";
 import type { CapFields, Measure, RuleSource, Scope } from "../domain/rule.js";
 import type { WhenField } from "../domain/rule-hours.js";
 import type { Dimension } from "../domain/verdict.js";
 import type { ListPage, Timed } from "./list-page.js";
 import type { WithRaises } from "./raise-item.js";
 
-/** The period of a rule, and the models that it is for. */
-export interface RulePeriod {
+/** The period of a rule, the models and hours that it is for, and its mode. */
+export interface RulePeriod extends ModeField {
   /** `minute`, `hour`, `day`, `concurrent`, else seconds such as `300s`. */
   readonly period_label: string;
   /** 0 for `concurrent`. */
@@ -85,6 +86,10 @@ export interface RuleItem extends RulePeriod, RuleCaps, RuleHosts, RuleCounts, W
    * the child's path then, and the counts are its own.
    */
   readonly template?: string;
+  /** Of a shadow rule: the requests that it would have refused since it was made. */
+  readonly would_refuse?: number;
+  /** With milliseconds; absent if there are none. */
+  readonly last_would_refuse_at?: string;
   /** The reason why the rule isn't enforced as written; present only then. */
   readonly inert?: string;
   readonly source: RuleSource;

@@ -353,6 +353,11 @@ const ruleLimit = {
         time_zone: { description: "An IANA name. Default: UTC.", type: ["string", "null"] },
       }),
     },
+    mode: {
+      description: "shadow: it refuses nothing, and notes what it would refuse. Default: enforce.",
+      default: "enforce",
+      ...orVariable({ enum: ["enforce", "shadow"] }),
+    },
     max_requests: {
       description:
         "Requests in the period; for concurrent, requests in flight. 0 with models: they aren't allowed.",

@@ -21,6 +21,8 @@ export interface LimitKey<S extends string> {
   readonly models?: LimitedModels | undefined;
   /** Rules only: the hours within which it applies; absent for always. */
   readonly when?: RuleHours | undefined;
+  /** Rules only: `shadow` if it refuses nothing and notes what it would refuse. */
+  readonly mode?: "shadow" | undefined;
 }
 
 export interface KeyGrammar<S extends string> {
@@ -36,7 +38,7 @@ export interface KeyGrammar<S extends string> {
   readonly periodsExpected: string;
   readonly secondsMin: number;
   readonly secondsExpected: string;
-  /** The fields of the key beside those of every key: `models` and `when`. */
+  /** The fields of the key beside those of every key: `models`, `when` and `mode`. */
   readonly keyFields: readonly string[];
   /** Checks `models`. */
   readonly parseModels: (raw: unknown, param: string) => Checked<LimitedModels | undefined>;
@@ -184,12 +186,32 @@ function keyOf<S extends string>(
   if (!models.ok) return models;
   const when = parseWhen(fields["when"], "when");
   if (!when.ok) return when;
+  const mode = parseMode(fields["mode"], "mode");
+  if (!mode.ok) return mode;
   const key = { ...target.value, periodSeconds: period.value };
   return good({
     ...key,
     ...(models.value === undefined ? {} : { models: models.value }),
     ...(when.value === undefined ? {} : { when: when.value }),
+    ...mode.value,
   });
+}
+
+/** The mode of a rule as bodies and list items have it: absent for `enforce`. */
+export interface ModeField {
+  readonly mode?: "shadow" | undefined;
+}
+
+/** Checks `mode`, which defaults to `enforce`. */
+export function parseMode(raw: unknown, param: string): Checked<ModeField> {
+  if (raw === "shadow") return good({ mode: raw });
+  return isAbsent(raw) || raw === "enforce"
+    ? good({})
+    : bad(`${param} must be enforce or shadow, not ${show(raw)}`, param);
+}
+
+export function modeField({ mode }: ModeField): { readonly mode?: "shadow" } {
+  return mode === undefined ? {} : { mode };
 }
 
 /** The body of a DELETE: a key. */

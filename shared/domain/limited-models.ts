@@ -110,17 +110,20 @@ export function modelsField(models: LimitedModels | undefined): {
 
 /**
  * A limit's subject in messages: `/team`, `/team on claude-opus-*, openai/*`, `/team during mon-fri
- * 09:00-17:00 Europe/Berlin`.
+ * 09:00-17:00 Europe/Berlin`, `/team (shadow)`.
  */
 export function subjectWithModels({
   subject,
   models,
   when,
+  mode,
 }: {
   readonly subject: string;
   readonly models?: LimitedModels | undefined;
   readonly when?: RuleHours | undefined;
+  readonly mode?: "shadow" | undefined;
 }): string {
   const name = models === undefined ? subject : `${subject} on ${modelPatterns(models).join(", ")}`;
-  return when === undefined ? name : `${name} during ${textOfWhen(whenField(when).when!)}`;
+  const timed = when === undefined ? name : `${name} during ${textOfWhen(whenField(when).when!)}`;
+  return mode === undefined ? timed : `${timed} (${mode})`;
 }

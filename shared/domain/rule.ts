@@ -107,26 +107,28 @@ export function namesProvider(id: string, providers: Pick<ReadonlySet<string>, "
   return slash !== -1 && providers.has(id.slice(0, slash));
 }
 
-/** In an id with hours, in place of the models of a rule for all models. */
-const anyModels = "*";
+/** In an id with hours or a mode, in place of models or hours that a rule doesn't have. */
+const unset = "*";
 
 /** The key that an id names; its subject is in the form that matching uses. */
 export function keyOfId(id: string): RuleKey {
-  const [scope, subject = "", periodSeconds, models, when] = id.split("\n");
+  const [scope, subject = "", periodSeconds, models, when, mode] = id.split("\n");
   return {
     scope: scope as Scope,
     subject,
     periodSeconds: Number(periodSeconds),
-    models: models === anyModels ? undefined : models,
-    when,
+    models: models === unset ? undefined : models,
+    when: when === unset ? undefined : when,
+    ...(mode === "shadow" ? { mode } : {}),
   };
 }
 
 /** The identity as one text; also the key in the store. */
 export function ruleId(key: RuleKey): string {
-  const { models, when } = key;
+  const { models, when, mode } = key;
   const id = `${key.scope}\n${effectiveSubject(key.scope, key.subject)}\n${key.periodSeconds}`;
-  if (when !== undefined) return `${id}\n${models ?? anyModels}\n${when}`;
+  if (mode !== undefined) return `${id}\n${models ?? unset}\n${when ?? unset}\n${mode}`;
+  if (when !== undefined) return `${id}\n${models ?? unset}\n${when}`;
   return models === undefined ? id : `${id}\n${models}`;
 }
 
@@ -141,14 +143,15 @@ export function idOfRule(id: string): string {
   return at === -1 ? id : id.slice(0, at);
 }
 
-/** The order of all lists and ties: scope, subject, period, models, hours, ascending. */
+/** The order of all lists and ties: scope, subject, period, models, hours, mode, ascending. */
 export function compareRules(a: RuleKey, b: RuleKey): number {
   return (
     compareText(a.scope, b.scope) ||
     compareText(effectiveSubject(a.scope, a.subject), effectiveSubject(b.scope, b.subject)) ||
     a.periodSeconds - b.periodSeconds ||
     compareText(a.models ?? "", b.models ?? "") ||
-    compareText(a.when ?? "", b.when ?? "")
+    compareText(a.when ?? "", b.when ?? "") ||
+    compareText(a.mode ?? "", b.mode ?? "")
   );
 }
 
@@ -407,6 +410,11 @@ export function parseRuleValues(
 ): Checked<ParsedCaps & { hostOnly?: true }> {
   const caps = parseCaps(fields, periodSeconds, at);
   if (!caps.ok) return caps;
+  const { onExhausted, hold } = caps.value;
+  if (fields["mode"] === "shadow" && (onExhausted ?? hold) !== undefined) {
+    const param = `${at}${onExhausted === undefined ? "hold" : "on_exhausted"}`;
+    return bad(`${param} can't be combined with the mode shadow, which refuses nothing`, param);
+  }
   const hostOnly = checkHostOnly(fields["host_only"], at);
   return hostOnly.ok ? good({ ...caps.value, ...hostOnly.value }) : hostOnly;
 }
@@ -459,7 +467,7 @@ export const ruleGrammar: KeyGrammar<Scope> = {
   periodsExpected: "minute, hour, day, concurrent",
   secondsMin: 0,
   secondsExpected: "0 (concurrent)",
-  keyFields: ["models", "when"],
+  keyFields: ["models", "when", "mode"],
   parseModels: parseLimitedModels,
   listedFields: ["per_child", "host_only"],
   parseSubject: (scope, raw, param) =>

@@ -14,7 +14,7 @@ import {
 } from "../domain/budget.js";
 import { type CalendarFields, calendarBody, calendarFields } from "../domain/budget-calendar.js";
 import { type HoldField, holdField } from "../domain/hold.js";
-import type { KeyGrammar } from "../domain/limit-key.js";
+import { type KeyGrammar, type ModeField, modeField } from "../domain/limit-key.js";
 import { modelsField } from "../domain/limited-models.js";
 import { type ExhaustedField, exhaustedField } from "../domain/on-exhausted.js";
 import {
@@ -38,7 +38,7 @@ interface EntryKey<S extends string> {
   readonly per_child?: true;
 }
 
-interface RuleEntry extends EntryKey<Scope>, CapFields {
+interface RuleEntry extends EntryKey<Scope>, CapFields, ModeField {
   readonly limit_key: EntryPeriod;
   readonly models?: readonly string[];
   readonly when?: WhenField;
@@ -61,6 +61,7 @@ export function ruleEntry(rule: RuleDefinition): RuleEntry {
     limit_key: periodOf(ruleGrammar, periodSeconds, periodLabel),
     ...modelsField(models),
     ...whenField(when),
+    ...modeField(rule),
     ...capFields(rule),
     ...(hostOnly === true ? { host_only: true } : {}),
   };
@@ -95,10 +96,10 @@ type Item = Readonly<Record<string, unknown>>;
 
 /** The rule that an item of a list is about. */
 export function ruleOfItem(item: Item): Checked<RuleDefinition> {
-  const { models, when, host_only } = item;
+  const { models, when, mode, host_only } = item;
   const caps = Object.fromEntries(capFieldNames.map((name) => [name, item[name]]));
   return parseRuleWrite(
-    { ...keyOfItem(item, ruleGrammar), models, when, ...caps, host_only },
+    { ...keyOfItem(item, ruleGrammar), models, when, mode, ...caps, host_only },
     { perChildEntitled: true },
   );
 }

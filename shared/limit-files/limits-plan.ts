@@ -3,6 +3,7 @@
 import type { ListPage, Timed } from "../api/list-page.js";
 import type { BudgetScope, Unpriced } from "../domain/budget.js";
 import type { CalendarFields } from "../domain/budget-calendar.js";
+import type { ModeField } from "../domain/limit-key.js";
 import type { OnExhausted } from "../domain/on-exhausted.js";
 import type { CapFields, Scope } from "../domain/rule.js";
 import type { WhenField } from "../domain/rule-hours.js";
@@ -29,7 +30,7 @@ interface LimitValues extends CapFields, CalendarFields {
 }
 
 /** A rule or budget that differs from the file. */
-export interface LimitChangeItem {
+export interface LimitChangeItem extends ModeField {
   readonly kind: "rule" | "budget";
   readonly action: LimitAction;
   readonly scope: Scope | BudgetScope;

@@ -30,11 +30,12 @@ export function writeLimitsFile({ rules, budgets }: Limits): string {
 function ruleLines(rules: readonly RuleDefinition[]): readonly string[] {
   return sectionLines(ruleSection, [...rules].sort(compareRules), (rule) => {
     const entry = ruleEntry(rule);
-    const { limit_key: key, models, when, host_only } = entry;
+    const { limit_key: key, models, when, mode, host_only } = entry;
     return [
       periodText(key),
       ...modelsLine(models),
       ...(when === undefined ? [] : [`when: ${JSON.stringify(when)}`]),
+      ...(mode === undefined ? [] : [`mode: ${mode}`]),
       ...capFieldNames.flatMap((name) => {
         if (name === "on_exhausted") return exhaustedLine(entry);
         const { [name]: value } = entry;

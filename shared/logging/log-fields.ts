@@ -57,6 +57,11 @@ export const requestFields: readonly LogField[] = [
   { name: "loop", meaning: "how often [an agent repeats itself](../loops.md), from a warning on" },
   { name: "estimated", meaning: "`true` if the tokens are estimated" },
   {
+    name: "shadow",
+    meaning:
+      "the [shadow rules](../which-limit.md#try-a-limit-on-live-traffic) that would refuse the request",
+  },
+  {
     name: "rule",
     meaning: "the rule or budget that refused the request: scope, subject, period, dimension",
   },

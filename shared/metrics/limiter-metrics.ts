@@ -262,6 +262,12 @@ export const limiterMetrics = metricsOf("limiter", {
     labels: ofRule,
     help: "Requests in flight that a rule counts.",
   },
+  wouldRefuse: {
+    name: "sluice_shadow_rule_would_refuse_total",
+    kind: "counter",
+    labels: ofRule,
+    help: "Requests that a shadow rule would have refused since it was made.",
+  },
   budgetSpent: {
     name: "sluice_budget_spent_usd",
     kind: "gauge",

@@ -2,6 +2,7 @@
  * The messages from the daemon, each described once, as in `message-to-daemon.ts`. The daemon is
  * trusted, but may be of another release.
  */
+import { shadowNamesMax } from "../bounds.js";
 import { isCount, isObject } from "../checked.js";
 import { budgetScopes } from "../domain/budget.js";
 import { deniedClaims } from "../domain/jwt-denial.js";
@@ -130,6 +131,8 @@ const admitted = message("admitted", {
   exhausted: optional(text),
   /** The tokens of output that the request may use so far; absent if no hard cap counts it. */
   allowance: optional(count()),
+  /** The names of shadow rules that would refuse it, such as `/team minute`; absent if none. */
+  shadow: optional(listOf(text, shadowNamesMax)),
 });
 export type Admitted = ValueOf<typeof admitted>;
 

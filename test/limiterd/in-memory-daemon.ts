@@ -31,7 +31,7 @@ import type { PeerState } from "../../limiterd/peer.js";
 import type { RaiseNote } from "../../limiterd/raise-note.js";
 import { BackTests } from "../../limiterd/rules/back-tests/back-tests.js";
 import { createRecentRefusals } from "../../limiterd/rules/recent-refusals.js";
-import { configuredText } from "../../limiterd/rules/stored-rule.js";
+import { configuredText, shadowNotes } from "../../limiterd/rules/stored-rule.js";
 import { DaemonMeasures, type DaemonState, newCounts } from "../../limiterd/state.js";
 import { Backups } from "../../limiterd/store/backups.js";
 import { storedLastBackup } from "../../limiterd/store/last-backup.js";
@@ -191,7 +191,10 @@ export function startDaemon(
       firstLsn: restored.epochs.startLsn,
       journaled: restored.journaled,
       retryMs: 1000,
-      contributors: [usage, spendLog, restored.proxies, pending, repricing, alerts],
+      contributors: [
+        ...[usage, spendLog, restored.proxies, pending, repricing, alerts],
+        shadowNotes(restored.book),
+      ],
     },
   );
   const state: DaemonState = {

@@ -22,7 +22,15 @@ import { LeftSettles } from "./processes/left-settles.js";
 import { ProxyProcess } from "./processes/proxy-process.js";
 import { createRandom, type Random } from "./random.js";
 import { type Releases, someReleases } from "./releases.js";
-import { ledgers, someOperation, someRaise, someRequest, someRules } from "./workload.js";
+import {
+  ledgers,
+  someOperation,
+  someRaise,
+  someRequest,
+  someRules,
+  someShadowOperation,
+  someShadows,
+} from "./workload.js";
 import { World } from "./world.js";
 
 export interface SimulationResult {
@@ -82,6 +90,9 @@ class Simulation {
   #wallAheadMs: number;
   #requests = 0;
   readonly #raises: Random | null;
+  /** Of the shadow rules, which no check may notice; null without them. */
+  readonly #shadowing: Random | null;
+  readonly #shadows: readonly RuleDefinition[];
   #healing = false;
   #daemon: DaemonProcess;
   /** By place: one that was killed is replaced. */
@@ -101,6 +112,8 @@ class Simulation {
     };
     this.#bare = random.chance(0.1);
     this.#rules = this.#bare ? [] : [...ledgers, ...someRules(random, random.int(1, 9))];
+    this.#shadowing = seed % 3 === 2 && !this.#bare ? createRandom(seed ^ 0x27d4eb2f) : null;
+    this.#shadows = this.#shadowing === null ? [] : someShadows(this.#shadowing, this.#rules);
     this.#flushIntervalMs = random.pick([0, 250, 990, 990]);
     this.#usageFlushMs = random.pick([130, 700, 2500]);
     this.#failureMode = random.pick(["closed", "open"] as const);
@@ -121,6 +134,7 @@ class Simulation {
     this.#requestEvery(random.skewed(6, 60));
     this.#operateEvery(random.skewed(150, 3000));
     this.#raiseEvery();
+    this.#shadowEvery();
     this.#scheduleFaults();
     await this.#runUntil(faultsMs);
     this.#heal();
@@ -150,7 +164,7 @@ class Simulation {
       world: this.#world,
       disk: this.#disk,
       witness: this.#witness,
-      rules: this.#rules,
+      rules: [...this.#rules, ...this.#shadows],
       budgets: this.#bare ? [] : simulatedBudgets,
       flushIntervalMs: this.#flushIntervalMs,
       usageFlushMs: this.#usageFlushMs,
@@ -233,6 +247,21 @@ class Simulation {
         void client.call(op, body);
       });
       this.#raiseEvery();
+    });
+  }
+
+  /** In some seeds. Drawn by a generator of its own, as raises are. */
+  #shadowEvery(): void {
+    const random = this.#shadowing;
+    if (random === null) return;
+    this.#world.after(-Math.log(1 - random.next()) * 400, null, () => {
+      if (this.#healing) return;
+      const { client, process } = random.pick(this.#proxies);
+      this.#world.after(0, process, () => {
+        const { op, body } = someShadowOperation(random, this.#shadows);
+        void client.call(op, body);
+      });
+      this.#shadowEvery();
     });
   }
 

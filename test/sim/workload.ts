@@ -2,7 +2,7 @@
  * The work of the gateway: rules, requests and admin operations, all from the seed. A new kind
  * of traffic is a new entry here.
  */
-import type { RuleDefinition, Scope } from "../../shared/domain/rule.js";
+import { type RuleDefinition, ruleId, type Scope } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
 import { type Execution, interimStatus } from "../../shared/wire/execution.js";
@@ -106,6 +106,43 @@ export function someRules(random: Random, count: number): RuleDefinition[] {
     rules.set(`${scope} ${subject.toLowerCase()} ${periodSeconds} ${models}`, rule);
   }
   return [...rules.values()];
+}
+
+/** Shadow rules, often tighter copies of these, no two of one identity. */
+export function someShadows(random: Random, rules: readonly RuleDefinition[]): RuleDefinition[] {
+  const drawn = someRules(random, random.int(1, 5)).map((rule) =>
+    random.chance(0.5) ? tightened(random.pick(rules)) : rule,
+  );
+  const shadows = drawn.map((rule): RuleDefinition => ({ ...rule, mode: "shadow" }));
+  return [...new Map(shadows.map((rule) => [ruleId(rule), rule])).values()];
+}
+
+/** A rule with caps that its traffic reaches. */
+function tightened({ maxRequests, maxTokens, ...key }: RuleDefinition): RuleDefinition {
+  const lower = (cap: number | null, most: number): number | null =>
+    cap === null || cap === 0 ? cap : Math.max(1, Math.floor(Math.min(cap, most) / 2));
+  return { ...key, maxRequests: lower(maxRequests, 20), maxTokens: lower(maxTokens, 4000) };
+}
+
+/** Writes, resets or deletes one of these shadow rules. */
+export function someShadowOperation(random: Random, shadows: readonly RuleDefinition[]) {
+  const { scope, subject, periodSeconds, models, maxRequests, maxTokens, perChild } =
+    random.pick(shadows);
+  const key = {
+    ...{ scope, subject, mode: "shadow", limit_key: { period_seconds: periodSeconds } },
+    ...(models === undefined ? {} : { models: models.split(" ") }),
+  };
+  const op = random.pick([
+    "rate-limits.put",
+    "rate-limits.delete",
+    "rate-limits.reset-one",
+  ] as const);
+  if (op !== "rate-limits.put") return { op, body: key };
+  const caps = {
+    ...(maxRequests === null ? {} : { max_requests: maxRequests }),
+    ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
+  };
+  return { op, body: { ...key, ...caps, per_child: perChild } };
 }
 
 export function someRequest(random: Random, number: number): SimulatedRequest {

@@ -39,6 +39,8 @@ export interface LimitCommandTexts {
   readonly models: string;
   /** Of rules only. */
   readonly when?: string;
+  /** Of rules only. */
+  readonly shadow?: string;
   readonly perChild: string;
   /** The unit of the values of `set`, in the help: `n`, `usd`. */
   readonly valueName: string;
@@ -159,12 +161,13 @@ function addValueOptions<S extends string>(
 }
 
 /** The flags that name a rule or a budget beside its subject. */
-function addKeyOptions(command: Command, texts: LimitCommandTexts): Command {
+export function addKeyOptions(command: Command, texts: LimitCommandTexts): Command {
   command
     .option("--scope <scope>", texts.scope)
     .option("--period <period>", texts.period)
     .option("--period-seconds <n>", texts.periodSeconds)
     .option("--models <models>", texts.models);
   if (texts.when !== undefined) command.option("--when <hours>", texts.when);
+  if (texts.shadow !== undefined) command.option("--shadow", texts.shadow);
   return command;
 }

@@ -4,9 +4,12 @@
  * `limits-export.ts` and `limits-apply.ts`.
  */
 import type { Command } from "commander";
+import type { KeyFlags } from "../../limits/limit-flags.js";
 import { ruleKind } from "../../limits/limit-kind.js";
+import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
 import type { Session } from "../../session/terminal.js";
-import { addLimitCommands, type LimitCommandTexts } from "./limit-commands.js";
+import { enforceRule } from "./enforce-rule.js";
+import { addKeyOptions, addLimitCommands, type LimitCommandTexts } from "./limit-commands.js";
 import { addLimitsApply } from "./limits-apply.js";
 import { addLimitsExport } from "./limits-export.js";
 import { addTestLimits } from "./test-limits.js";
@@ -27,6 +30,7 @@ const texts: LimitCommandTexts = {
   period: "minute, hour, day, concurrent or a number of seconds",
   periodSeconds: "the period in seconds; 0 is concurrent",
   when: "the hours within which it counts and refuses, such as 'mon-fri 09:00-17:00 Europe/Berlin'",
+  shadow: "the shadow rule: it refuses nothing and notes what it would refuse",
   models:
     "of a user path: only these models, separated by commas, such as 'claude-opus-*,openai/*', or '*,!gpt-4o-mini' for all others",
   perChild: "a template: each direct child of the path has its own counters",
@@ -40,10 +44,20 @@ export function addLimits(program: Command, session: Session): void {
   const limits = program
     .command("limits")
     .description(
-      "rules in the running daemon: list, set, test, raise, delete, revert, reset; with budgets: export, apply",
+      "rules in the running daemon: list, set, test, enforce, raise, delete, revert, reset; with budgets: export, apply",
     );
   addLimitCommands(limits, ruleKind, texts, session);
   addTestLimits(limits, texts, session);
+  const { shadow: _, ...ofEnforced } = texts;
+  const enforce = limits
+    .command("enforce")
+    .description("make a shadow rule the enforced one, with its caps and windows")
+    .argument("<subject>", texts.subject);
+  addKeyOptions(enforce, ofEnforced)
+    .addOption(jsonOption("print the complete list afterwards"))
+    .action((subject: string, _options, command: Command) =>
+      enforceRule(session, subject, command.optsWithGlobals<CommandFlags & KeyFlags>()),
+    );
   addLimitsExport(limits, session);
   addLimitsApply(limits, session);
 }

@@ -11,6 +11,7 @@ import type {
 } from "../../../shared/api/explanation.js";
 import { secondsToSweepAll } from "../../../shared/bounds.js";
 import { tokensInert } from "../../../shared/config/inert-rule.js";
+import { modeField } from "../../../shared/domain/limit-key.js";
 import { modelsField } from "../../../shared/domain/limited-models.js";
 import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import { capFields, periodLabel } from "../../../shared/domain/rule.js";
@@ -34,10 +35,11 @@ import {
   waitOfTokens,
 } from "../../rules/judge.js";
 import { byRule, hasWindow, type RuleBook, type RuleCounters } from "../../rules/rule-book.js";
+import type { ShadowRules } from "../../rules/shadow-rules.js";
 
 /** Explains a request with the current rules and counters. */
 export function explainVerdict(
-  book: Pick<RuleBook, "copyPath" | "copyTarget">,
+  book: Pick<RuleBook, "copyPath" | "copyTarget"> & Partial<Pick<RuleBook, "shadows">>,
   request: JudgedRequest,
   options: AdmissionOptions,
 ): RulesExplanation {
@@ -62,13 +64,36 @@ export function explainVerdict(
       rules: byRule(counters).map((ofRule) => explainRule(ofRule, options)),
     };
   });
+  const target = judgement.kind === "admitted" ? (candidates[judgement.target] ?? null) : null;
+  const shadows = explainShadows(book.shadows ?? null, { request, target }, options);
   return {
     server_time: formatMillis(options.nowMs),
     user_path: request.userPath,
     verdict: describeJudgement(judgement, rules, targets, options.nowMs),
     rules,
     targets,
+    ...(shadows.length === 0 ? {} : { shadows }),
   };
+}
+
+/** The shadow rules of the path and of the target that a request would go to. */
+function explainShadows(
+  shadows: ShadowRules | null,
+  { request: { userPath, submission }, target }: Shadowed,
+  options: AdmissionOptions,
+): readonly ExplainedRule[] {
+  if (shadows === null) return [];
+  const counters = shadows.copy({ userPath, target, atPath: true }, options.nowMs);
+  return byRule(submission ? counters.filter(hasWindow) : counters).map((ofRule) => {
+    const explained = explainRule(ofRule, options);
+    const { counter, parts } = ofRule;
+    return { ...explained, would_refuse: breachOf([counter, ...parts], options) !== null };
+  });
+}
+
+interface Shadowed {
+  readonly request: JudgedRequest;
+  readonly target: Target | null;
 }
 
 /** The breach of the budgets for some models that cover a target. */
@@ -144,6 +169,7 @@ function explainRule(counters: RuleCounters, options: AdmissionOptions): Explain
     period_seconds: periodSeconds,
     ...modelsField(models),
     ...whenField(when),
+    ...modeField(definition),
     ...capFields({ ...definition, maxRequests, maxTokens }),
     ...live,
     ...raisesField(counter.rule, options.nowMs, counter.child),

@@ -15,6 +15,7 @@ import {
   parseRuleResetOne,
   parseRuleWrite,
   type RuleDefinition,
+  type RuleKey,
   ruleGrammar,
   ruleId,
 } from "../../../shared/domain/rule.js";
@@ -32,6 +33,7 @@ import type { DaemonState } from "../../state.js";
 import {
   ruleDefinitions,
   ruleDeletions,
+  ruleEnforcement,
   ruleReset,
   ruleReversion,
 } from "../definitions/apply-rules.js";
@@ -129,10 +131,10 @@ function list(state: DaemonState, body: unknown, nowMs: number, ports: AdminPort
 /** The counters of the rules and children on a page. */
 function pageCounters(book: RuleBook, { rate_limits: items }: RulePage): readonly Counter[] {
   return items.flatMap(({ scope, subject, template, period_seconds: periodSeconds, ...rest }) => {
-    const { models, when } = rest;
+    const { models, when, mode } = rest;
     const rule = book.find({
       ...{ scope, subject: template ?? subject, periodSeconds },
-      ...{ models: models?.join(" "), when: hoursOf(when) },
+      ...{ models: models?.join(" "), when: hoursOf(when), mode },
     });
     if (rule === null) return [];
     if (template === undefined) return [rule, ...rule.parts].flatMap(({ own }) => own ?? []);
@@ -201,7 +203,8 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
   makeChange(state, nowMs, ports, () => {
     const known = book.find(definition);
     if (moved !== null && book.find(moved) === null) return failed(ports, unknownRule(moved));
-    if (moved !== null && known !== null)
+    const isEnforced = moved?.mode === "shadow" && isOtherMode(moved, definition);
+    if (moved !== null && known !== null && !isEnforced)
       return failed(
         ports,
         invalid(
@@ -210,19 +213,26 @@ function put(state: DaemonState, body: unknown, nowMs: number, ports: AdminPorts
         ),
       );
     const inert = settings.inertReason(definition);
-    const edited = moved === null ? known : book.find(moved);
+    const edited = moved === null || isEnforced ? known : book.find(moved);
+    const written = { ...keptOf(move.body, edited, definition), ...definition };
+    if (isEnforced)
+      return {
+        definitions: ruleEnforcement(moved, written, known, nowMs),
+        answer: () => (inert === null ? {} : { inert }),
+      };
     return {
       definitions: [
-        ...ruleDefinitions(
-          { ...keptOf(move.body, edited, definition), ...definition },
-          known,
-          nowMs,
-        ),
+        ...ruleDefinitions(written, known, nowMs),
         ...(moved === null ? [] : ruleDeletions(moved)),
       ],
       answer: () => (inert === null ? {} : { inert }),
     };
   });
+}
+
+/** Whether two keys differ in the mode alone. */
+function isOtherMode(a: RuleKey, b: RuleKey): boolean {
+  return ruleId({ ...a, mode: b.mode }) === ruleId(b) && a.mode !== b.mode;
 }
 
 /**
@@ -234,7 +244,8 @@ function keptOf(
   edited: Rule | null,
   written: RuleDefinition,
 ): Exhaustible & Holdable {
-  if (edited === null || !isObject(body) || written.maxRequests === 0) return {};
+  if (edited === null || !isObject(body)) return {};
+  if (written.maxRequests === 0 || written.mode !== undefined) return {};
   const isLeftOut = (field: string): boolean => !Object.hasOwn(body, field);
   const { onExhausted, hold } = edited.definition;
   const keepsExhausted = onExhausted !== undefined && isLeftOut("on_exhausted");

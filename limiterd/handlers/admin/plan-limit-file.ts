@@ -13,6 +13,7 @@ import {
 } from "../../../shared/domain/budget.js";
 import { calendarBody, isSameCalendar } from "../../../shared/domain/budget-calendar.js";
 import { holdField } from "../../../shared/domain/hold.js";
+import { modeField } from "../../../shared/domain/limit-key.js";
 import { modelsField } from "../../../shared/domain/limited-models.js";
 import { exhaustedField, isSameOnExhausted } from "../../../shared/domain/on-exhausted.js";
 import {
@@ -179,7 +180,7 @@ function ruleItem(
   { book, declared, settings }: DaemonState,
   { action, id, before, after }: LimitChange<RuleDefinition>,
 ): LimitChangeItem {
-  const { scope, subject, periodSeconds, models, when } = (after ?? before)!;
+  const { scope, subject, periodSeconds, models, when, mode } = (after ?? before)!;
   const inert = after === null ? null : settings.inertReason(after);
   const at = action === "revert" ? declared.rules.find(id)?.at : book.rules.get(id)?.declaredAt;
   return {
@@ -191,6 +192,7 @@ function ruleItem(
     period_seconds: periodSeconds,
     ...modelsField(models),
     ...whenField(when),
+    ...modeField({ mode }),
     ...(before === null ? {} : { before: ruleValues(before) }),
     ...(after === null ? {} : { after: ruleValues(after) }),
     ...(concernsConfiguration(action)

@@ -47,6 +47,11 @@ export function applyDefinitions(
     // Everything settled until now is in the batch that closes here.
     lsn: state.writer.closeBatch(),
     changes: [],
+    deletedRules: new Set(
+      definitions.flatMap(({ kind, key, value }) =>
+        kind === "rules" && value === null ? [key] : [],
+      ),
+    ),
     stale: [],
     incomplete: [],
     denied: [],

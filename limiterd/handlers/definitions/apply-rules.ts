@@ -50,6 +50,17 @@ export function ruleReset(key: string, nowMs: number): Definition {
   return { kind: "rule_resets", key, value: [nowMs] };
 }
 
+/** The definitions that make a shadow rule the enforced one, with its windows. */
+export function ruleEnforcement(
+  shadow: RuleKey,
+  definition: RuleDefinition,
+  known: Pick<Rule, "createdAtMs" | "definition"> | null,
+  nowMs: number,
+): readonly Definition[] {
+  const [rule] = ruleDefinitions(definition, known, nowMs);
+  return [rule!, ...ruleDeletions(shadow)];
+}
+
 /** Applies a definition. Returns null, or what is wrong with it. */
 export function applyRule(
   state: DaemonState,
@@ -80,9 +91,28 @@ function putRule(
     return null;
   }
   const { definition, createdAtMs, updatedAtMs } = stored;
-  const writing = { createdAtMs, nowMs: updatedAtMs, lsn: applying.lsn };
-  noteRule(state, book.put(definition, { source: "manual", ...writing }), applying);
+  const shadow = enforcedShadow(state, definition, applying);
+  const lsn = shadow?.sinceLsn ?? applying.lsn;
+  const writing = { createdAtMs, nowMs: updatedAtMs, lsn };
+  const rule = book.put(definition, { source: "manual", ...writing });
+  if (shadow !== null) book.takeWindows(rule, shadow);
+  noteRule(state, rule, applying);
   return null;
+}
+
+/**
+ * The shadow rule of this key if the same change deletes it: the written rule goes on with its
+ * windows.
+ */
+function enforcedShadow(
+  { book }: DaemonState,
+  definition: RuleDefinition,
+  { deletedRules }: Applying,
+): Rule | null {
+  if (definition.mode !== undefined || deletedRules.size === 0) return null;
+  const key: RuleKey = { ...definition, mode: "shadow" };
+  const shadow = deletedRules.has(ruleId(key)) ? book.find(key) : null;
+  return shadow?.definition.perChild === definition.perChild ? shadow : null;
 }
 
 /** The effects of a rule that was made or edited. */

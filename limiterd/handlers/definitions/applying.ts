@@ -11,6 +11,8 @@ export interface Applying {
    */
   readonly lsn: number;
   readonly changes: Change[];
+  /** The ids of the rules that are deleted. */
+  readonly deletedRules: ReadonlySet<string>;
   /** Stale accounts of budgets, by key. */
   readonly stale: Iterable<string>[];
   /** Budgets that must look up what their period has cost. */

@@ -159,7 +159,8 @@ export class BackTest {
 /** The endpoints of submissions, which hold no slot, as in records. */
 const submissions: ReadonlySet<string> = new Set(["/v1/batches", "/v1/messages/batches"]);
 
-function pastRequest(record: UsageRecord, tokenWeights: TokenWeights | null): PastRequest {
+/** A request as its record has it. `tokenWeights`: for a rule without weights of its own. */
+export function pastRequest(record: UsageRecord, tokenWeights: TokenWeights | null): PastRequest {
   const { atMs, latencyMs, userPath, provider, model, endpoint, status } = record;
   const isWithdrawn = cancelsEstimate(record);
   const recorded = isWithdrawn ? withdrawalOf(record) : record;

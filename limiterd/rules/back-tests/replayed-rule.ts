@@ -54,7 +54,7 @@ export class ReplayedRule {
   ) {
     this.#tokensEnforced = tokensEnforced;
     const book = new RuleBook(hashKey, providers);
-    book.put(definition, { source: "manual", nowMs, lsn: 0 });
+    book.put({ ...definition, mode: undefined }, { source: "manual", nowMs, lsn: 0 });
     this.#book = book;
     this.#counting = {
       matchPath: (path, atMs) => book.matchPath(path, atMs),

@@ -231,8 +231,10 @@ export function admissionMessage(
 /** The admission that the daemon granted or rerouted. */
 export function grantedAdmission(
   { caller, targets, rerouted, submission, startedMonoMs, uses, metered }: AdmissionRequest,
-  { id, target: index, admittedAtMs, lsn, key, pricedOnly = false, exhausted, allowance }: Admitted,
+  answer: Admitted,
 ): Admission {
+  const { id, target: index, admittedAtMs, lsn, key, pricedOnly = false } = answer;
+  const { exhausted, allowance, shadow } = answer;
   const target = targets[index];
   const metering =
     allowance === undefined || metered === undefined
@@ -246,6 +248,7 @@ export function grantedAdmission(
       targetStartedMonoMs: undefined,
       targetLsn: lsn,
       metering,
+      shadow: shadow === undefined ? rerouted.shadow : [...(rerouted.shadow ?? []), ...shadow],
     });
   return {
     lease: id,
@@ -263,6 +266,7 @@ export function grantedAdmission(
     uses,
     exhausted,
     metering,
+    shadow,
   };
 }
 
@@ -315,6 +319,7 @@ export function failOpenAdmission(
     uses,
     exhausted: undefined,
     metering: undefined,
+    shadow: undefined,
   };
 }
 

@@ -7,7 +7,7 @@
 
 import { isAbsent, show } from "../../checked.js";
 import type { Holdable } from "../../domain/hold.js";
-import { parsePeriod } from "../../domain/limit-key.js";
+import { type ModeField, parseMode, parsePeriod } from "../../domain/limit-key.js";
 import {
   type LimitedModels,
   parseLimitedModels,
@@ -32,7 +32,7 @@ import { amountOf, numberOf, weightsOf } from "../kinds/number-kinds.js";
 import type { Mapping } from "../read-mapping.js";
 import { checkedValue, type LimitForm, readPairs } from "./limit-form.js";
 
-export interface RuleLimit extends MeasureCaps, Exhaustible, Holdable {
+export interface RuleLimit extends MeasureCaps, Exhaustible, Holdable, ModeField {
   readonly periodSeconds: number;
   readonly models?: LimitedModels | undefined;
   readonly when?: RuleHours | undefined;
@@ -49,6 +49,7 @@ export const ruleForm: LimitForm<Scope, RuleLimit> = {
     period_seconds: numberOf,
     models: null,
     when: null,
+    mode: null,
     max_requests: numberOf,
     max_tokens: numberOf,
     max_input_tokens: numberOf,
@@ -85,6 +86,7 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): RuleLimit 
   }
   const models = checkedValue(parseLimitedModels(fields["models"], `${at}.models`), problems);
   const when = checkedValue(parseWhen(fields["when"], `${at}.when`), problems);
+  const mode = checkedValue(parseMode(fields["mode"], `${at}.mode`), problems);
   if (problems.length > before || periodSeconds === null) return null;
   const values = checkedValue(parseRuleValues(fields, periodSeconds, `${at}.`), problems);
   if (values === null) return null;
@@ -92,6 +94,7 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): RuleLimit 
     periodSeconds,
     ...(typeof models === "string" ? { models } : {}),
     ...(typeof when === "string" ? { when } : {}),
+    ...mode,
     ...values,
   };
 }

@@ -222,6 +222,7 @@ const withJson: Readonly<Record<string, readonly string[]>> = {
   "limits set": ["/json", "--rpm", "5"],
   "limits raise": ["/json", "--rpm", "9", "--for", "1h", "--reason", "r"],
   "limits reset": ["/json", "--period", "minute"],
+  "limits enforce": ["/json", "--period", "minute"],
   "limits revert": ["/json", "--period", "minute"],
   "limits test": ["/team", "--rpm", "5"],
   "limits delete": ["/json", "--period", "minute"],

@@ -619,10 +619,17 @@ t.test("a request meets the rules of its target, then those of its path", async 
   const book = bookOf(...rules);
   const ofTarget = ["gpt-4o 60", "openai 60"];
   const ofPath = ["/ 60", "/team 60"];
-  t.same(names(matchAll(book, "/team/a", gpt, now)), [...ofTarget, ...ofPath]);
-  t.same(names(matchAll(book, "/team/a", null, now)), ofPath, "without a target the path's alone");
-  t.same(names(matchTarget(book, gpt, "/", now)), ofTarget);
-  t.same(names(matchTarget(book, null, "/", now)), []);
+  t.same(names(matchAll(book, { userPath: "/team/a", target: gpt }, now)), [
+    ...ofTarget,
+    ...ofPath,
+  ]);
+  t.same(
+    names(matchAll(book, { userPath: "/team/a", target: null }, now)),
+    ofPath,
+    "without a target the path's alone",
+  );
+  t.same(names(matchTarget(book, { userPath: "/", target: gpt }, now)), ofTarget);
+  t.same(names(matchTarget(book, { userPath: "/", target: null }, now)), []);
   t.same(names(inOrder([], book.matchPath("/", now))), ["/ 60"]);
   const ofTargets = new TargetRules(book);
   t.same(names(ofTargets.matchTarget(gpt, "/", now)), ofTarget);

@@ -461,6 +461,7 @@ t.test(
       id: `user_path\n/${at}\n60`,
       definition: pathRule(`/${at}`, 60, { requests: 1 }),
       sinceLsn: 0,
+      wouldRefuse: null,
       get createdAtMs() {
         looks++;
         return at < 4000 ? 1 : 2;

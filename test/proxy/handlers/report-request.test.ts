@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { logRequest, requestAttributes } from "../../../proxy/handlers/report-request.js";
+import type { Admission } from "../../../proxy/limiter/limiter.js";
 import { RequestRecord } from "../../../proxy/request-record.js";
 import type { Log } from "../../../shared/log.js";
 import { requestFields } from "../../../shared/logging/log-fields.js";
@@ -73,6 +74,7 @@ function full(): RequestRecord {
   record.identified({ userPath: '/team "a"', keyId: "key_7" });
   record.traceId = "0af7651916cd43dd8448eb211c80319c";
   record.session = "s-1";
+  record.admission = { shadow: ["/team minute"] } as unknown as Admission;
   record.loop = { kind: "turns", times: 7, turns: 1, tools: [] };
   record.model = "smart";
   record.stream = true;
@@ -149,6 +151,7 @@ t.test("the line of an executed request has everything that was noted on its way
       rewrite_bytes_saved: 40,
       loop: 7,
       estimated: true,
+      shadow: ["/team minute"],
       rule: "user_path /team minute requests",
       note: "a note",
     }),

@@ -97,6 +97,7 @@ const elsewhere: readonly string[] = [
   "sluice_limiter_settles_total",
   "sluice_loops_total",
   "sluice_price_list_timestamp_seconds",
+  "sluice_shadow_rule_would_refuse_total",
   "sluice_tool_calls_total",
   "sluice_unknown_tokens_total",
 ];

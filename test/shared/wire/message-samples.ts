@@ -288,6 +288,7 @@ export const fromDaemon: {
     headers: fc.option(fc.record({ requests: triple, tokens: triple })),
     key,
     exhausted: fc.option(name, { nil: undefined }),
+    shadow: fc.option(fc.array(name, { maxLength: 3 }), { nil: undefined }),
     allowance: fc.option(count, { nil: undefined }),
   }),
   refused: fc.record({

@@ -272,6 +272,7 @@ t.test(
         true,
         "the day request limit of /team",
         64,
+        ["/team minute"],
       ],
       [
         "refused",

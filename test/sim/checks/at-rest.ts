@@ -42,6 +42,11 @@ export function mustBeAtRest(system: SystemAtRest): void {
     if (leases.size > 0) world.fail(`${leases.size} leases of ${proxy?.id ?? "no proxy"} are left`);
   if (peers.size !== proxies.length)
     world.fail(`${peers.size} connections of ${proxies.length} proxies`);
+  for (const { definition, own, wouldRefuse } of daemon.state!.book.rules.values()) {
+    world.count("noted by shadow rules", wouldRefuse?.count ?? 0);
+    if (wouldRefuse !== null && own !== null && own.inFlight !== 0)
+      world.fail(`a shadow rule on ${definition.subject} has ${own.inFlight} in flight`);
+  }
   for (const proxy of system.everyProxy) mustBeCharged(system, proxy);
   mustBeRecorded(system);
 }

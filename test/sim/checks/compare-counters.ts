@@ -71,8 +71,11 @@ export function counterDifference(
   book: RuleBook,
   options: CompareOptions,
 ): string | null {
-  if (book.rules.size !== truth.generations.size)
-    return `the daemon has ${book.rules.size} rules, not ${truth.generations.size}`;
+  const enforced = [...book.rules.values()].filter(
+    ({ wouldRefuse }) => wouldRefuse === null,
+  ).length;
+  if (enforced !== truth.generations.size)
+    return `the daemon has ${enforced} rules, not ${truth.generations.size}`;
   for (const [id, generation] of truth.generations) {
     const known = book.rules.get(id);
     const rule = known === undefined ? undefined : book.fresh(known);

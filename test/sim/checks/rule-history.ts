@@ -24,6 +24,7 @@ interface RuleBody {
   readonly max_tokens?: number;
   readonly per_child?: boolean;
   readonly for_seconds?: number;
+  readonly mode?: string;
 }
 
 /** The raises of a rule after an operation. */
@@ -66,6 +67,7 @@ export class RuleHistory {
   operated(peer: PeerState, message: Admin, at: Seen & { readonly answered: boolean }): void {
     const { op, id } = message;
     if (op === "status" || op === "rate-limits.list" || op === "explain") return;
+    if ((message.body as RuleBody).mode === "shadow") return this.#world.count(`shadow ${op}`);
     this.#world.count(op);
     if (op === "rate-limits.raise" || op === "rate-limits.end-raise") {
       const raised = this.#raise(message, at);
@@ -110,13 +112,14 @@ export class RuleHistory {
    * disk which takes nothing doesn't have yet.
    */
   restored(tick: number, { book }: DaemonState): void {
-    const rules = this.#onDisk();
+    const rules: { readonly definition: RuleDefinition; readonly sinceLsn: number }[] =
+      this.#onDisk();
     const known = new Set(rules.map(({ definition }) => ruleId(definition)));
     this.#history = [this.#diskText()];
     // It reads what is in the store, too, unless all that is configured is there.
     if (book.ruleSet.isRead)
       for (const rule of book.rules.values())
-        if (rule.source === "config" && !known.has(rule.id)) rules.push(rule);
+        if (rule.source === "config" && !known.has(rule.id) && isEnforced(rule)) rules.push(rule);
     for (const { definition, sinceLsn } of rules) {
       const since = `${ruleId(definition)} ${sinceLsn}`;
       const generation = this.#truth.setRule(definition, this.#sinceTicks.get(since) ?? tick);
@@ -133,9 +136,8 @@ export class RuleHistory {
 
   /** When each rule was made; as `restored`. */
   createdAtMs({ book }: DaemonState): readonly number[] {
-    return [...this.#onDisk(), ...(book.ruleSet.isRead ? book.rules.values() : [])].map(
-      ({ createdAtMs }) => createdAtMs,
-    );
+    const inMemory = book.ruleSet.isRead ? [...book.rules.values()].filter(isEnforced) : [];
+    return [...this.#onDisk(), ...inMemory].map(({ createdAtMs }) => createdAtMs);
   }
 
   mustBeWhatWasAnswered(): void {
@@ -253,15 +255,21 @@ export class RuleHistory {
   #onDisk() {
     const resets = this.#disk.entries("epochs").find(({ key }) => key === resetKey);
     const resetLsn = Number(resets?.value[0] ?? 0);
-    return this.#disk.entries("rules").map(({ value }) => {
-      const rule = ruleFromStored(value)!;
-      return { ...rule, sinceLsn: Math.max(rule.sinceLsn, resetLsn) };
-    });
+    return this.#disk
+      .entries("rules")
+      .map(({ value }) => ruleFromStored(value)!)
+      .filter(isEnforced)
+      .map((rule) => ({ ...rule, sinceLsn: Math.max(rule.sinceLsn, resetLsn) }));
   }
 
   #diskText(): string {
     return asText(this.#onDisk().map(({ definition, sinceLsn }) => [definition, sinceLsn]));
   }
+}
+
+/** The truth knows no shadow rules: nothing may differ because of them. */
+function isEnforced({ definition }: { readonly definition: RuleDefinition }): boolean {
+  return definition.mode === undefined;
 }
 
 function definitionOf(body: RuleBody): RuleDefinition {

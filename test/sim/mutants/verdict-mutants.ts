@@ -30,8 +30,8 @@ export const verdictMutants: readonly Mutant[] = [
   {
     name: "unread verdict not written with the batch that counts it",
     file: takeBack,
-    find: "proxy.unread.add({ connection, number, userPath, atPath, target, lsn, atMs }); proxies.markUnread(proxy);",
-    put: "proxy.unread.add({ connection, number, userPath, atPath, target, lsn, atMs });",
+    find: "proxy.unread.add({ connection, number, userPath, atPath, target, lsn, atMs, refusedBy }); proxies.markUnread(proxy);",
+    put: "proxy.unread.add({ connection, number, userPath, atPath, target, lsn, atMs, refusedBy });",
     often: false,
   },
   {

@@ -19,14 +19,14 @@ export interface ClosestLimit {
   readonly cap: number;
 }
 
-/** Highest used share first, without unused ones. */
+/** Highest used share first, without unused ones and without shadow rules. */
 export function closestLimits(
   { rules, budgets }: { rules: readonly RuleItem[]; budgets: readonly BudgetItem[] },
   count: number,
 ): readonly ClosestLimit[] {
   const all: ClosestLimit[] = [];
   for (const rule of rules) {
-    const use = isTemplate(rule) ? null : fullestCap(rule);
+    const use = isTemplate(rule) || rule.mode === "shadow" ? null : fullestCap(rule);
     if (use !== null && use.used > 0) all.push({ ...nameOf(rule), ...use });
   }
   for (const budget of budgets)

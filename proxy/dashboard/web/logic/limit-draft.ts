@@ -22,6 +22,8 @@ export interface KeyDraft {
   readonly models?: string;
   /** The hours of a rule, as typed; empty for always. */
   readonly when?: string;
+  /** Whether it is a shadow rule. */
+  readonly shadow?: boolean;
 }
 
 /** The key of an existing rule or budget. */
@@ -33,6 +35,7 @@ export interface KeyItem {
   readonly per_child: boolean;
   readonly models?: readonly string[];
   readonly when?: WhenField;
+  readonly mode?: "shadow" | undefined;
 }
 
 /** The named period of a rule or a budget, or `other`. */
@@ -46,6 +49,7 @@ export function keyDraftOf(item: KeyItem, periods: readonly string[]): KeyDraft 
     perChild: item.per_child,
     models: (item.models ?? []).join(", "),
     when: item.when === undefined ? "" : textOfWhen(item.when),
+    shadow: item.mode === "shadow",
   };
 }
 
@@ -58,6 +62,7 @@ export function keyBody(draft: KeyDraft, periodField: string): Record<string, un
     ...(draft.perChild && draft.scope === "user_path" ? { per_child: true } : {}),
     ...(modelsOf(draft).length === 0 ? {} : { models: modelsOf(draft) }),
     ...(hasHours(draft) ? { when: whenOfText(draft.when!) } : {}),
+    ...(draft.shadow === true ? { mode: "shadow" } : {}),
   };
 }
 
@@ -69,6 +74,7 @@ export function itemKey(item: KeyItem, periodField: string): Record<string, unkn
     [periodField]: { period_seconds: item.period_seconds },
     ...(item.models === undefined ? {} : { models: item.models }),
     ...(item.when === undefined ? {} : { when: item.when }),
+    ...(item.mode === undefined ? {} : { mode: item.mode }),
   };
 }
 
@@ -104,7 +110,9 @@ export function saveEffect(draft: KeyDraft, original: KeyItem | null): SaveEffec
   const sameModels = setText(modelsOf(draft)) === setText(original.models ?? []);
   const sameHours =
     hoursOf(hasHours(draft) ? whenOfText(draft.when!) : null) === hoursOf(original.when);
-  const sameKey = sameSubject && samePeriod && sameModels && sameHours;
+  // A shadow rule that is enforced goes on with its counters.
+  const sameMode = original.mode === "shadow" || draft.shadow !== true;
+  const sameKey = sameSubject && samePeriod && sameModels && sameHours && sameMode;
   const same = draft.scope === original.scope && sameKey;
   return same && draft.perChild === original.per_child ? "keeps" : "moves";
 }
@@ -122,7 +130,10 @@ function plainPath(path: string): string {
 
 /** Whether two keys differ in more than `per_child`, which can be changed in place. */
 export function isElsewhere(draft: KeyDraft, original: KeyItem): boolean {
-  return saveEffect({ ...draft, perChild: original.per_child }, original) === "moves";
+  const isOtherMode = (original.mode === "shadow") !== (draft.shadow === true);
+  return (
+    isOtherMode || saveEffect({ ...draft, perChild: original.per_child }, original) === "moves"
+  );
 }
 
 /** Parses a number with separators; null if it isn't one. */

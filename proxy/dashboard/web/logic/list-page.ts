@@ -47,6 +47,7 @@ interface Named {
   readonly period_seconds: number;
   readonly models?: readonly string[];
   readonly when?: object;
+  readonly mode?: string | undefined;
 }
 
 /** The items after an event: all of its items, or the previous items with its changes. */
@@ -61,6 +62,7 @@ export function itemsAfter<Item extends Named>(
 }
 
 /** The identity of a rule, a budget or a template's child: unique in a list, as a text. */
-export function itemKey({ scope, subject, template, period_seconds, models, when }: Named): string {
-  return JSON.stringify([scope, subject, template, period_seconds, models, when]);
+export function itemKey(item: Named): string {
+  const { scope, subject, template, period_seconds, models, when, mode } = item;
+  return JSON.stringify([scope, subject, template, period_seconds, models, when, mode]);
 }

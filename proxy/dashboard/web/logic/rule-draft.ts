@@ -40,6 +40,7 @@ export function newRule(scope: string, subject: string): RuleDraft {
     perChild: false,
     models: "",
     when: "",
+    shadow: false,
   };
   return {
     ...key,

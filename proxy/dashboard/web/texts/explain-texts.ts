@@ -52,6 +52,10 @@ export const explainTexts = {
     banned: "not allowed",
     inert: "token limit isn't enforced",
   },
+  shadows: {
+    title: "Shadow limits, which refuse nothing",
+    caption: "Shadow limits, each with what it would do",
+  },
   dimensions: {
     requests: "requests",
     tokens: "tokens",

@@ -32,6 +32,8 @@ export const limitsTexts = {
   banned: "not allowed",
   perChild: "each child",
   childOf: (template: string) => `child of ${template}`,
+  shadow: (count: string) => `shadow · would have refused ${count}`,
+  lastRefused: (moment: string) => `Last on ${moment}`,
   hostOnly: "each host",
   onModels: (models: readonly string[]) => `on ${models.join(", ")}`,
   unpriced: (choice: string) =>
@@ -74,6 +76,7 @@ export const limitsTexts = {
     when: "Only during",
     whenHint: "Such as mon-fri 09:00-17:00 Europe/Berlin.",
     always: "always",
+    shadow: "Shadow: it refuses nothing and notes what it would refuse",
     models: "Only for models",
     modelsHint: "Separated by commas: claude-opus-*, openai/*. For all others: *, !gpt-4o-mini.",
     allModels: "all models",

@@ -429,7 +429,8 @@ t.test("a shared rule keeps its raise while the engine's clock may be behind", a
   daemon.nowMs += 2 * hourMs + 59_999;
   const { nowMs } = daemon;
   const applying = { lsn: 0, stale: [], incomplete: [], denied: [], allowed: [], changes: [] };
-  applyRaises(daemon.state, "rule_raises", definition, { ...applying, nowMs });
+  const deletedRules = new Set<string>();
+  applyRaises(daemon.state, "rule_raises", definition, { ...applying, deletedRules, nowMs });
   endRaises(daemon.state, nowMs);
   t.equal(book.raised.size, 1);
   endRaises(daemon.state, nowMs + 1);

@@ -33,7 +33,7 @@ interface ExplanationViewProps {
 }
 
 export function ExplanationView({ explanation, age }: ExplanationViewProps) {
-  const { refusal, rules, budgets, targets, verdict } = explanation;
+  const { refusal, rules, budgets, targets, verdict, shadows = [] } = explanation;
   return (
     <div class="stack explained">
       {refusal !== undefined && <RefusedThen refusal={refusal} />}
@@ -55,6 +55,15 @@ export function ExplanationView({ explanation, age }: ExplanationViewProps) {
         </Card>
       )}
       <ExplainedTargets targets={targets} />
+      {shadows.length > 0 && (
+        <Card title={texts.shadows.title}>
+          <ExplainedRules
+            rules={shadows}
+            caption={texts.shadows.caption}
+            subject={texts.rules.subject}
+          />
+        </Card>
+      )}
     </div>
   );
 }

@@ -80,6 +80,11 @@ export function RuleDialog({ first, original, onClose, onDone }: RuleDialogProps
           value={draft.when ?? ""}
           onInput={(when) => change({ when })}
         />
+        <CheckField
+          label={texts.shadow}
+          checked={draft.shadow === true}
+          onChange={(shadow) => change({ shadow })}
+        />
         <HostOnly draft={draft} onChange={change} />
         {problem !== null && notNumber === null && !hasField(wrong) && (
           <Failed>{problem.message}</Failed>

@@ -26,6 +26,7 @@ interface ChildrenDialogProps<Child> {
     readonly period_seconds: number;
     readonly models?: readonly string[];
     readonly when?: WhenField;
+    readonly mode?: string | undefined;
   };
   /** Of the list: its `children` is below it. */
   readonly path: string;
@@ -48,6 +49,7 @@ export function ChildrenDialog<Child extends { readonly subject: string }>({
     limit: String(rowsMax),
     ...(template.models === undefined ? {} : { models: template.models.join(",") }),
     ...(template.when === undefined ? {} : { when: textOfWhen(template.when) }),
+    ...(template.mode === undefined ? {} : { mode: template.mode }),
     ...(search === "" ? {} : { search }),
   });
   const news = ({ admitted, settled }: { admitted: number; settled: number }): number =>

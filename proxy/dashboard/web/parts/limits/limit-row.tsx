@@ -5,7 +5,7 @@ import { calendarWords } from "../../../../../shared/domain/budget-calendar.js";
 import { exhaustedWords, type OnExhausted } from "../../../../../shared/domain/on-exhausted.js";
 import { declaredPlace } from "../../../../../shared/domain/rule.js";
 import { textOfWhen, type WhenField } from "../../../../../shared/domain/rule-hours.js";
-import { formatDuration, formatMoment } from "../../logic/numbers.js";
+import { formatCount, formatDuration, formatMoment } from "../../logic/numbers.js";
 import type { TreeRow } from "../../logic/subject-tree.js";
 import { isTemplate } from "../../logic/used-share.js";
 import { limitsTexts } from "../../texts/limits-texts.js";
@@ -18,6 +18,8 @@ interface LimitItem {
   readonly template?: string;
   readonly models?: readonly string[];
   readonly when?: WhenField;
+  readonly would_refuse?: number;
+  readonly last_would_refuse_at?: string;
   readonly host_only?: boolean;
   readonly unpriced?: string;
   readonly on_exhausted?: OnExhausted;
@@ -65,6 +67,7 @@ export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitI
       )}
       {item.models !== undefined && <span class="badge">{limitsTexts.onModels(item.models)}</span>}
       {item.when !== undefined && <span class="badge">{textOfWhen(item.when)}</span>}
+      {item.would_refuse !== undefined && <ShadowBadge item={item} count={item.would_refuse} />}
       {item.host_only === true && (
         <span class="badge" title={limitsTexts.hostOnlyTitle}>
           {limitsTexts.hostOnly}
@@ -103,6 +106,17 @@ export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitI
           <span class="visually-hidden">: {item.inert}</span>
         </span>
       )}
+    </span>
+  );
+}
+
+function ShadowBadge({ item, count }: { readonly item: LimitItem; readonly count: number }) {
+  const { last_would_refuse_at: last } = item;
+  const lastText = last === undefined ? null : limitsTexts.lastRefused(formatMoment(last));
+  return (
+    <span class={count === 0 ? "badge" : "badge warn"} title={lastText ?? ""}>
+      {limitsTexts.shadow(formatCount(count))}
+      {lastText !== null && <span class="visually-hidden">: {lastText}</span>}
     </span>
   );
 }
