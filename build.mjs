@@ -95,7 +95,7 @@ async function buildPrograms() {
   ]);
   writeMetafile("spans", spans);
   for (const name of programs) prepareScript(`dist/programs/${name}.cjs`);
-  await writeCode().catch(({ message }) => {
+  await writeCode(`${import.meta.dirname}/dist/programs`).catch(({ message }) => {
     process.stderr.write(`the programs will start without compiled code: ${message}\n`);
   });
 }
@@ -116,9 +116,9 @@ function prepareScript(file) {
 
 /**
  * Runs the programs once, so that the code that V8 compiles at a start, for a request and for
- * `sluice status` is kept beside them.
+ * `sluice status` is kept beside them. Only this version of Node can use it.
  */
-async function writeCode() {
+async function writeCode(programs) {
   const directory = mkdtempSync(`${tmpdir()}/sluice-build-`);
   const config = `${directory}/sluice.yaml`;
   writeFileSync(
@@ -130,7 +130,7 @@ providers: { simulator: { type: simulator } }
   );
   const children = [];
   const start = (name, ...args) => {
-    const program = `${import.meta.dirname}/dist/programs/${name}.cjs`;
+    const program = `${programs}/${name}.cjs`;
     const child = fork("dist/write-code.js", [program, "--config", config, ...args], {
       env: { PATH: process.env["PATH"] },
       stdio: ["ignore", "pipe", name === "sluice" ? "ignore" : "inherit", "ipc"],
@@ -257,11 +257,20 @@ const targets = [
   },
 ];
 
+function targetsFor(what) {
+  if (what === "code") return [];
+  return what === "programs" ? targets.slice(1) : targets;
+}
+
 process.chdir(import.meta.dirname);
 mkdirSync("dist", { recursive: true });
-const testRunner = process.argv[2] === "programs" ? null : buildTestRunner();
+// `node build.mjs`: everything; `programs`: what `npm start` needs; `code FOLDER`: the compiled code
+// of the programs in a folder, for the Node that runs this.
+const [wanted, folder] = process.argv.slice(2);
+if (wanted === "code") await writeCode(folder);
+const testRunner = wanted === undefined ? buildTestRunner() : null;
 let isStale = false;
-for (const { name, from, steps } of process.argv[2] === "programs" ? targets.slice(1) : targets) {
+for (const { name, from, steps } of targetsFor(wanted)) {
   const stamp = `dist/.${name.split(" ")[0]}-built`;
   const startedMs = Date.now();
   const builtAtMs = statSync(stamp, { throwIfNoEntry: false })?.mtimeMs ?? 0;

@@ -154,6 +154,17 @@ export const heavy: Readonly<Record<string, Heavy>> = {
     needs: "buildah, runc, mmdebstrap, Go",
     command: ["tap", "--timeout=0", "--jobs=1", "dist/test/artefacts/cases/*.js"],
   },
+  release: {
+    does: "completes the folder of a release: FOLDER [TAG]; docs/releasing.md",
+    takes: "1 s",
+    command: ["dist/test/artefacts/release.js"],
+  },
+  "release-dry-run": {
+    does: "the workflow of a release without publishing; SLUICE_ARTEFACTS=DIR has the artefacts",
+    takes: "1 min",
+    needs: "buildah, mmdebstrap",
+    command: ["tap", ...noLimit, "dist/test/artefacts/release-dry-run.js"],
+  },
   thermometer: {
     does: "how heavy the project is, in figures to compare over time",
     takes: "1 min",

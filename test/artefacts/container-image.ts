@@ -41,14 +41,10 @@ export function buildImage(tarball: string, folder: string): Image {
     run("buildah", [...store, "--storage-driver=vfs", ...args], {
       env: { ...process.env, BUILDAH_ISOLATION: "chroot" },
     }).trim();
+  buildBase(folder, buildah);
   const context = join(folder, "context");
   mkdirSync(context);
   execFileSync("cp", [tarball, context]);
-  const packages = ["libstdc++6", "libc6", "ca-certificates"];
-  const base = debianRoot({ name: "container", variant: "extract", packages });
-  execFileSync("cp", [base, join(context, "base.tar")]);
-  writeFileSync(join(context, "base"), "FROM scratch\nADD base.tar /\n");
-  buildah("bud", "--quiet", "--tag=localhost/base", `--file=${join(context, "base")}`, context);
   const file = join(repository, "docs/examples/container/Dockerfile");
   const args = ["--format=docker", "--build-arg=BASE=localhost/base", `--file=${file}`];
   buildah("bud", "--quiet", "--tag=localhost/sluice", ...args, context);
@@ -57,6 +53,17 @@ export function buildImage(tarball: string, folder: string): Image {
     Docker: { config: ImageConfig };
   };
   return { root: buildah("mount", container), config: Docker.config };
+}
+
+/** Builds `localhost/base`, the base image, in a subfolder. */
+export function buildBase(folder: string, buildah: (...args: readonly string[]) => unknown): void {
+  const context = join(folder, "base");
+  mkdirSync(context);
+  const packages = ["libstdc++6", "libc6", "ca-certificates"];
+  const base = debianRoot({ name: "container", variant: "extract", packages });
+  execFileSync("cp", [base, join(context, "base.tar")]);
+  writeFileSync(join(context, "Dockerfile"), "FROM scratch\nADD base.tar /\n");
+  buildah("bud", "--quiet", "--tag=localhost/base", context);
 }
 
 export interface RunOptions {

@@ -23,6 +23,7 @@ export const conffile = "/etc/sluice/sluice.yaml";
 
 /** Debian's. */
 export const debianVersion = `${packageJson.version}-1`;
+const architecture = process.arch === "x64" ? "amd64" : process.arch;
 
 /** Where the scripts are that dpkg runs. */
 const scripts = join(repository, "systemd/debian");
@@ -51,7 +52,7 @@ export async function packDebian(into: string): Promise<string> {
   chmodSync(join(root, "etc/sluice/secrets"), 0o700);
   chmodSync(join(root, conffile), 0o640);
   writeControl(root);
-  const file = join(into, `sluice_${debianVersion}_amd64.deb`);
+  const file = join(into, `sluice_${debianVersion}_${architecture}.deb`);
   // Quick: most of it is Node, which a slow preset makes little smaller.
   run("dpkg-deb", ["--build", "--root-owner-group", "-Zxz", "-z1", root, file]);
   rmSync(root, { recursive: true });
@@ -71,7 +72,7 @@ export function repackDebian(
   const control = join(root, "DEBIAN/control");
   const text = readFileSync(control, "utf8");
   writeFileSync(control, text.replace(/^Version: .*$/m, `Version: ${version}`));
-  const repacked = join(into, `sluice_${version}_amd64.deb`);
+  const repacked = join(into, `sluice_${version}_${architecture}.deb`);
   run("dpkg-deb", ["--build", "--root-owner-group", "-Znone", root, repacked]);
   rmSync(root, { recursive: true });
   return repacked;
@@ -156,7 +157,7 @@ function writeControl(root: string): void {
     `${[
       "Package: sluice",
       `Version: ${debianVersion}`,
-      "Architecture: amd64",
+      `Architecture: ${architecture}`,
       `Maintainer: ${maintainer}`,
       `Installed-Size: ${sizeKiB}`,
       // Node's own build asks for these; the units for that systemd.

@@ -11,7 +11,7 @@ import { dirname, join } from "node:path";
 import { licences } from "./licences.js";
 import { installNpm, packNpm } from "./npm-package.js";
 import { startRegistry } from "./registry.js";
-import { repository } from "./run.js";
+import { repository, run } from "./run.js";
 import { unpackNode } from "./unpack-node.js";
 
 export const packageJson = JSON.parse(readFileSync(join(repository, "package.json"), "utf8")) as {
@@ -31,6 +31,8 @@ export async function stageTree(at: string): Promise<void> {
   rmSync(project, { recursive: true });
   rmSync(join(at, "npm-shrinkwrap.json"));
   unpackNode(join(at, "node"));
+  // The build has compiled the programs for its own version of Node.
+  run(join(at, "node/bin/node"), ["build.mjs", "code", join(at, "dist/programs")]);
   mkdirSync(join(at, "bin"));
   for (const [name, program] of Object.entries(packageJson.bin)) writeStarter(at, name, program);
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { run } from "./run.js";
 import { packageJson, stageTree } from "./stage-tree.js";
 
-export const treeName = `sluice-${packageJson.version}-linux-x64`;
+export const treeName = `sluice-${packageJson.version}-linux-${process.arch}`;
 
 /** The tarball's file, in the folder `into`, where its tree is made too. */
 export async function packTarball(into: string): Promise<string> {

@@ -20,10 +20,14 @@ t.test("each exit code has its heading, and no other number has", async (t) => {
 });
 
 t.test("each alert that ships has its heading, in the order of the file", async (t) => {
-  const alerts = read("docs/examples/prometheus/alerts.yaml").matchAll(/^ +- alert: (\w+)$/gm);
+  const text = read("docs/examples/prometheus/alerts.yaml");
+  const alerts = [...text.matchAll(/^ +- alert: (\w+)$/gm)].map(([, name = ""]) => name);
+  t.same(headingsOf("Alerts"), alerts);
+  const links = [...text.matchAll(/runbook_url: \S+runbook\.md#(\w+)$/gm)].map(([, to]) => to);
   t.same(
-    headingsOf("Alerts"),
-    [...alerts].map(([, name]) => name),
+    links,
+    alerts.map((name) => name.toLowerCase()),
+    "each links to it",
   );
 });
 

@@ -43,17 +43,24 @@ t.test(
     // Of a template, one of its instances.
     const instanceOf = (unit: string): string => unit.replace("@.", "@8081.");
     // What is installed elsewhere stands in for what isn't installed here.
-    for (const unit of unitFiles)
+    const node = existsSync("/usr/bin/node") ? "/usr/bin/node" : process.execPath;
+    const examples = readdirSync(join(root, "docs/examples")).filter((file) =>
+      file.endsWith(".service"),
+    );
+    const texts = [
+      ...unitFiles.map((unit) => [instanceOf(unit), textOf(unit)] as const),
+      ...examples.map(
+        (unit) => [unit, readFileSync(join(root, "docs/examples", unit), "utf8")] as const,
+      ),
+    ];
+    for (const [unit, text] of texts)
       writeFileSync(
-        join(directory, instanceOf(unit)),
-        textOf(unit).replace(
-          "/usr/bin/node",
-          existsSync("/usr/bin/node") ? "/usr/bin/node" : process.execPath,
-        ),
+        join(directory, unit),
+        text.replaceAll("/usr/bin/node", node).replaceAll("/usr/bin/rclone", node),
       );
     const { status, stderr } = spawnSync(
       "systemd-analyze",
-      ["verify", "--man=no", ...unitFiles.map((unit) => join(directory, instanceOf(unit)))],
+      ["verify", "--man=no", ...texts.map(([unit]) => join(directory, unit))],
       { encoding: "utf8" },
     );
     t.equal(
