@@ -79,6 +79,9 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   tail: ["sluice tail --path /team --slow 5s", "sluice tail --refused --json"],
   tenant: ["sluice tenant /customers/acme", "sluice tenant /customers/acme --month"],
   "in-flight": ["sluice in-flight --older 10m"],
+  request: ["sluice request req_w1nNqJv0c3bYxT8u00000t"],
+  requests: ["sluice requests --kind failed", "sluice requests --search /team --limit 100"],
+  sessions: ["sluice sessions --path /team --since 7d"],
   reload: ["sluice reload"],
   backup: [
     "sluice backup /var/backups/sluice/monday.mdb",
@@ -88,6 +91,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "verify-store": ["sluice verify-store", "sluice verify-store /var/backups/sluice/monday.mdb"],
   providers: ["sluice providers list", "sluice providers check"],
   "providers list": ["sluice providers list"],
+  "providers traffic": ["sluice providers traffic --since 15m"],
   "providers check": ["sluice providers check openai"],
   alerts: ["sluice alerts test"],
   "alerts test": ["sluice alerts test"],

@@ -200,6 +200,7 @@ async function openState(
     rateLimitsEnabled: config.rateLimits.enabled,
     enqueuedCaps: config.rateLimits.enqueuedCaps,
     usageEnabled: config.usageEnabled,
+    requestDetailsMax: config.requestDetailsMax,
     background: config.background,
     quotaTemplatesEntitled: config.quotaTemplatesEntitled,
     tokenWeights: config.rateLimits.tokenWeights,

@@ -43,6 +43,8 @@ import type { Writer } from "./store/writer.js";
 import type { Followers } from "./usage/followers/followers.js";
 import type { PendingResponses } from "./usage/pending-responses.js";
 import type { Repricing } from "./usage/repricing.js";
+import type { RequestBook } from "./usage/request-book.js";
+import type { TrafficBook } from "./usage/traffic-book.js";
 import type { UsageLog } from "./usage/usage-log.js";
 import type { Waiters } from "./waiting/waiters.js";
 
@@ -54,6 +56,8 @@ export interface DaemonSettings {
   readonly rateLimitsEnabled: boolean;
   readonly enqueuedCaps: readonly EnqueuedCap[];
   readonly usageEnabled: boolean;
+  /** Requests whose details are kept. */
+  readonly requestDetailsMax: number;
   readonly background: BackgroundConfig;
   readonly quotaTemplatesEntitled: boolean;
   /** For rules without weights of their own; null: each token counts as one. */
@@ -108,6 +112,8 @@ export interface DaemonState {
   readonly followers: Followers;
   readonly spendLog: SpendLog;
   readonly alerts: AlertBook;
+  readonly requests: RequestBook;
+  readonly traffic: TrafficBook;
   /**
    * Resolves after everything that waits for the event loop has run: called between the slices of
    * long reads.

@@ -46,6 +46,7 @@ import { OpenTargetReport } from "./limiter/open-target-report.js";
 import type { Metrics, ProxyGroup } from "./metrics/metrics.js";
 import { ProxyCounts } from "./metrics/proxy-counts.js";
 import { Gauges } from "./metrics/read-gauges.js";
+import { RequestReports } from "./metrics/request-reports.js";
 import { createTracing } from "./metrics/spans/create-tracing.js";
 import { LearnedRefusals } from "./routing/learned-refusals.js";
 import { createModelCatalog } from "./routing/model-catalog.js";
@@ -242,8 +243,17 @@ function createMetrics(
     async () => reportMetrics(await readOwn()),
     () => gauges.reloadFailed(),
   );
+  const reports = new RequestReports(
+    {
+      limiter: parts.limiter,
+      monoMs,
+      schedule: (ms, run) => void setTimeout(run, ms).unref(),
+    },
+    { details: config.requestDetailsMax > 0 },
+  );
   return {
     counts,
+    reports,
     reloadFailed: () => gauges.reloadFailed(),
     async read() {
       if (group === null) return readOwn();

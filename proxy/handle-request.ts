@@ -31,6 +31,7 @@ import {
   endTrace,
   logBug,
   logRequest,
+  reportDetails,
 } from "./handlers/report-request.js";
 import { responsesSocket } from "./handlers/responses-socket.js";
 import { serveLimiterMetrics, serveMetrics } from "./handlers/serve-metrics.js";
@@ -77,6 +78,7 @@ export async function handleRequest(gateway: Gateway, exchange: Exchange): Promi
     const ended = { exchange, record, endedMonoMs: gateway.monoMs() };
     logRequest(gateway, ended);
     countRequest(gateway, ended);
+    reportDetails(gateway, ended);
     endTrace(ended);
   } catch (error) {
     logBug(gateway.log, exchange.id, error);

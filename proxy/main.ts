@@ -156,7 +156,11 @@ export async function startProxy({
       async finish() {
         // Handlers of cut requests settle them before they end.
         await Promise.race([answering.none(), delay(settleGraceMs, null, { ref: false })]);
-        await Promise.all([limiter.client.drained(settleGraceMs), gateway.tracing?.close()]);
+        await Promise.all([
+          limiter.client.drained(settleGraceMs),
+          gateway.metrics.reports.flush(),
+          gateway.tracing?.close(),
+        ]);
         await closeAll();
         if (limiter.client.unsettled > 0) await spool.leave(limiter.proxyId, limiter.left());
         await group?.leave();

@@ -9,7 +9,7 @@ import type { Loop } from "./handlers/loop-breaker.js";
 import type { Exchange } from "./http/exchange.js";
 import type { Admission } from "./limiter/limiter.js";
 import type { RequestTrace } from "./metrics/spans/request-trace.js";
-import { type Forwarded, goneEnding } from "./upstream/forwarded.js";
+import { type Forwarded, goneEnding, type ProviderError } from "./upstream/forwarded.js";
 import type { SpentTokens } from "./usage/session-usage.js";
 import type { Usage } from "./usage/usage.js";
 import { added } from "./usage/usage.js";
@@ -28,6 +28,17 @@ export type Outcome =
 interface Tried {
   readonly target: Target;
   readonly why: string;
+}
+
+/** One attempt at a target. */
+interface Attempt {
+  readonly target: Target;
+  readonly ms: number;
+  /** How often the request had been sent to this target before. */
+  readonly retry: number;
+  readonly forwarded: Pick<Forwarded, "status" | "outcome" | "failed" | "providerRequestId"> & {
+    readonly error?: ProviderError | null;
+  };
 }
 
 /** Filled in along the way, reported once at the end. */
@@ -50,6 +61,10 @@ export class RequestRecord {
   target: Target | null = null;
   /** Failed attempts that were followed by another one, in order; null without any. */
   tried: Tried[] | null = null;
+  /** The attempts from the first that wasn't answered on; null if the first one was. */
+  attempts: Attempt[] | null = null;
+  /** Fields that the translation for the last target left out; null if none. */
+  dropped: readonly string[] | null = null;
   /** The provider's request id of the last attempt; empty if it gave none. */
   providerRequestId = "";
   /** The number of attempts. */
@@ -110,6 +125,14 @@ export class RequestRecord {
   failedAt(target: Target, why: string): void {
     this.tried ??= [];
     this.tried.push({ target, why });
+  }
+
+  /** Records an attempt that has ended, unless it is the first and was answered. */
+  attempted(attempt: Attempt): void {
+    const { outcome, status } = attempt.forwarded;
+    if (this.attempts === null && outcome === "complete" && status < 400) return;
+    this.attempts ??= [];
+    this.attempts.push(attempt);
   }
 
   end(status: number, outcome: Outcome): void {

@@ -53,6 +53,9 @@ const routes: { readonly [Op in AdminOp]?: readonly [RemoteRequest["method"], st
   "usage.records": ["GET", "/admin/usage/records"],
   "usage.export": ["GET", "/admin/usage/export"],
   "usage.follow": ["GET", "/admin/usage/follow"],
+  "requests.list": ["GET", "/admin/requests"],
+  "requests.sessions": ["GET", "/admin/sessions"],
+  "traffic.summary": ["GET", "/admin/traffic"],
 };
 
 /** The request for an operation, or why there is none. `nowMs`: this machine's clock. */
@@ -73,6 +76,10 @@ export function remoteRequest(op: AdminOp, body: unknown, nowMs: number): Remote
       return ofKey("POST", fields, { tail: "/deactivate", body: {} });
     case "keys.delete":
       return ofKey("DELETE", fields, { tail: "", body: null });
+    case "requests.show": {
+      const id = encodeURIComponent(String(fields["request_id"]));
+      return { method: "GET", path: `/admin/requests/${id}`, body: null };
+    }
     default:
       return to(op, body);
   }

@@ -49,6 +49,8 @@ import { Followers } from "../usage/followers/followers.js";
 import { identify } from "../usage/followers/store-ids.js";
 import { PendingResponses } from "../usage/pending-responses.js";
 import { Repricing } from "../usage/repricing.js";
+import { RequestBook } from "../usage/request-book.js";
+import { TrafficBook } from "../usage/traffic-book.js";
 import { restoreUsage } from "../usage/usage-log.js";
 import { Waiters } from "../waiting/waiters.js";
 import { loadAccounts } from "./load-unread.js";
@@ -178,6 +180,8 @@ export async function startState(
   const pending = new PendingResponses(settings.background);
   pending.restore(store, nowMs);
   const repricing = new Repricing(store);
+  const requests = new RequestBook(settings.requestDetailsMax);
+  const requestChanges = requests.restore(store);
   const spendLog = createSpendLog(budgets, usage, logged);
   const identity = identify(store, options.newStoreId);
   const noted = storedLastBackup(store, nowMs);
@@ -237,6 +241,8 @@ export async function startState(
     followers: new Followers(identity.storeIds, options.host),
     spendLog,
     alerts,
+    requests,
+    traffic: new TrafficBook(),
     yieldToEventLoop,
     wallMs,
     refusals: createRecentRefusals(),
@@ -268,6 +274,7 @@ export async function startState(
     ...budgetChanges,
     ...raiseChanges,
     ...alertChanges,
+    ...requestChanges,
     ...incomplete.map(budgetChange),
   ]);
   loadAccounts(state)

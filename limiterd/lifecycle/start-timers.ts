@@ -57,6 +57,8 @@ export interface Timers {
 const tickMs = 1000;
 /** Marks of alerts that are examined in a tick. */
 const alertMarksPerSweep = 2_000;
+/** Interval at which the history of requests is written, in ms. */
+const trafficWriteMs = 60_000;
 /** How long a stopping daemon tries to write to its store, in ms. */
 const stopWriteMs = 5_000;
 
@@ -124,6 +126,14 @@ export function startTimers(
     if (state.writer.failing !== null) return;
     void writeSlices(state.writer, trimmer.next(nowMs, state.usage.rolledUpKey, isFull()));
   };
+  let trafficAtMs = ports.nowMs();
+  const writeTraffic = (nowMs: number, everyMs: number): void => {
+    const { traffic, store, writer } = state;
+    const isDue = nowMs - trafficAtMs >= everyMs || nowMs < trafficAtMs;
+    if (!isDue || writer.failing !== null) return;
+    trafficAtMs = nowMs;
+    void writeSlices(writer, traffic.changes(store, nowMs));
+  };
   let forecastAtMs = 0;
   const watchAlerts = (nowMs: number): void => {
     const { alerts, budgets, writer } = state;
@@ -152,6 +162,7 @@ export function startTimers(
       sweepObjects(state, ports.nowMs());
       flushKeyUses(state);
       watchAlerts(ports.nowMs());
+      writeTraffic(ports.nowMs(), trafficWriteMs);
       state.backTests.forgetIdle(ports.nowMs());
       void sweep(async () => {
         await sweepChildren(state, () => ports.nowMs(), state.yieldToEventLoop);
@@ -180,6 +191,7 @@ export function startTimers(
     await flushing;
     await flush();
     flushKeyUses(state, keysMax);
+    writeTraffic(ports.nowMs(), 0);
   };
   return {
     async stop() {

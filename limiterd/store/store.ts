@@ -25,6 +25,8 @@ export const tables = [
   "settings",
   "cluster",
   "alerts",
+  "requests",
+  "traffic",
 ] as const;
 export type Table = (typeof tables)[number];
 

@@ -420,6 +420,7 @@ function notePrepared(
   { savedBytes, dropped }: TargetRequest,
 ): void {
   record.savedBytes = savedBytes;
+  record.dropped = dropped.length === 0 ? null : dropped;
   if (dropped.length > 0)
     gateway.log.debug(
       { request_id: exchange.id, target: targetName(target), dropped },

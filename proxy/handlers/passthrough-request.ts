@@ -146,10 +146,12 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
     void settleTracked(gateway, target.provider, batch.id);
   const endedMonoMs = gateway.monoMs();
   trace?.ended(forwarded, endedMonoMs);
+  record.attempted({ target, ms: endedMonoMs - startedMonoMs, retry: 0, forwarded });
   if (operation !== null) {
     gateway.targetHealth.noteDirect(target, startedMonoMs, forwarded);
     const attempt = { target, operation, stream: false, startedMonoMs, endedMonoMs, forwarded };
     gateway.metrics.counts.attemptEnded(attempt);
+    gateway.metrics.reports.attempt(attempt);
   }
   const responseId = isSubmission && forwarded.status < 300 ? submittedBatch(answer) : "";
   const submitted = responseId === "" ? forwarded : { ...forwarded, responseId, batchTokens: 0 };

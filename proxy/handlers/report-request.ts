@@ -3,6 +3,8 @@
  * and its span (docs/reference/tracing.md). Names, ids and counts only: the user agent is the only
  * header, and bodies never get here.
  */
+
+import type { RequestKind } from "../../shared/api/request-item.js";
 import { budgetPeriodLabel } from "../../shared/domain/budget.js";
 import { subjectWithModels } from "../../shared/domain/limited-models.js";
 import { redactKeys } from "../../shared/domain/managed-key.js";
@@ -12,6 +14,14 @@ import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { LineLevel, Log } from "../../shared/log.js";
 import { escapeControls } from "../../shared/logging/escape-controls.js";
 import { remembered, rememberingLast } from "../../shared/text/remembered.js";
+import {
+  type AttemptReport,
+  attemptsMax,
+  droppedMax,
+  messageCharsMax,
+  type RequestReport,
+  textCharsMax,
+} from "../../shared/wire/request-report.js";
 import type { Gateway } from "../gateway.js";
 import type { Exchange } from "../http/exchange.js";
 import { parseTraceparent } from "../http/trace-context.js";
@@ -210,6 +220,122 @@ function refusalOf({ outcome, status, breach }: RequestRecord): Refused | null {
     default:
       return null;
   }
+}
+
+/**
+ * Counts the request in the daemon's history, and gives the daemon its details if they aren't all
+ * in its usage record.
+ */
+export function reportDetails(
+  { metrics: { reports } }: Pick<Gateway, "metrics">,
+  ended: EndedRequest,
+): void {
+  const { exchange, record, endedMonoMs } = ended;
+  const kind = kindOf(record);
+  // Of requests without limits, only refused callers and unknown paths count.
+  const isShut = record.status === 401 || record.status === 403 || record.route === "";
+  if (record.endpoint === null && !(kind === "denied" && isShut)) return;
+  reports.ended(kind, record);
+  const agent = exchange.header("user-agent");
+  if (record.session !== "" && agent !== undefined)
+    reports.agent(record.session, redactKeys(agent), endedMonoMs);
+  const isPlain = kind === "answered" && !hasDetails(record);
+  if (!isPlain && reports.hasRoom(kind !== "failed"))
+    reports.add(detailsOf(ended, kind), endedMonoMs);
+}
+
+function kindOf({ status, outcome, breach }: RequestRecord): RequestKind {
+  switch (outcome) {
+    case "rate_limited":
+    case "over_budget":
+      return "refused";
+    case "client_gone":
+      return "canceled";
+    case "refused":
+      if (breach !== null) return "refused";
+      return status === 401 || status === 403 || status === 404 ? "denied" : "invalid";
+    case "answered":
+    case "cache_hit":
+    case "complete":
+      return status < 400 ? "answered" : "failed";
+    default:
+      return "failed";
+  }
+}
+
+/** What a usage record doesn't have. */
+function hasDetails({ attempts, dropped, note, traceId }: RequestRecord): boolean {
+  return attempts !== null || dropped !== null || note !== null || traceId !== "";
+}
+
+function detailsOf(
+  { exchange, record, endedMonoMs }: EndedRequest,
+  kind: RequestKind,
+): RequestReport {
+  const { startedMonoMs, firstByteMonoMs, target, attempts, breach, bug } = record;
+  const agent = exchange.header("user-agent");
+  const error = exchange.failure ?? attempts?.at(-1)?.forwarded.error ?? null;
+  const note = record.note ?? (bug === null ? "" : "a bug in Sluice ended it: see the log");
+  return withoutAbsent({
+    request_id: exchange.id,
+    kind,
+    status: record.status,
+    outcome: record.outcome,
+    method: exchange.method.slice(0, textCharsMax),
+    path: redactKeys(exchange.path).slice(0, textCharsMax),
+    user_path: cut(record.userPath),
+    key_id: cut(record.keyId),
+    client: cut(record.clientAddress),
+    agent: agent === undefined ? undefined : cut(redactKeys(agent)),
+    model: cut(record.model),
+    target: target === null ? undefined : cut(targetName(target)),
+    stream: record.stream ?? undefined,
+    session: cut(record.session),
+    trace_id: cut(record.traceId),
+    duration_ms: wholeMs(endedMonoMs - startedMonoMs),
+    first_byte_ms: firstByteMonoMs === null ? undefined : wholeMs(firstByteMonoMs - startedMonoMs),
+    attempts: attempts?.slice(0, attemptsMax).map(attemptOf),
+    error_code: cut(error?.code ?? null),
+    error_message: cut(error?.message ?? null, messageCharsMax),
+    rule: breach === null ? undefined : cut(ruleText(breach)),
+    note: cut(note, messageCharsMax),
+    dropped: record.dropped?.slice(0, droppedMax).map((field) => field.slice(0, textCharsMax)),
+  });
+}
+
+function attemptOf({
+  target,
+  ms,
+  retry,
+  forwarded,
+}: NonNullable<RequestRecord["attempts"]>[number]): AttemptReport {
+  const { status, outcome, failed, error, providerRequestId = "" } = forwarded;
+  const isAnswered = outcome === "complete" && status < 400;
+  const given = error == null ? status : error.status;
+  return withoutAbsent({
+    target: targetName(target).slice(0, textCharsMax),
+    status: given === 0 ? undefined : given,
+    duration_ms: wholeMs(ms),
+    retry: retry === 0 ? undefined : retry,
+    reason: isAnswered ? undefined : cut(failed?.why ?? outcome),
+    provider_request_id: cut(providerRequestId),
+    error_code: cut(error?.code ?? null),
+    error_message: cut(error?.message ?? null, messageCharsMax),
+  });
+}
+
+/** The fields that have a value: on the wire, undefined would become null. */
+function withoutAbsent<T extends object>(report: T): T {
+  return Object.fromEntries(Object.entries(report).filter(([, value]) => value !== undefined)) as T;
+}
+
+/** Undefined, so that it takes no space, for an empty text. */
+function cut(text: string | null, max = textCharsMax): string | undefined {
+  return text === null || text === "" ? undefined : text.slice(0, max);
+}
+
+function wholeMs(ms: number): number {
+  return Math.max(0, Math.round(ms));
 }
 
 interface TracedRequest {

@@ -4,6 +4,7 @@
  */
 
 import type { Duplex } from "node:stream";
+import type { Failure } from "../../shared/error-code.js";
 import type { RpcId } from "../body/rpc-message.js";
 import type { MemoryShare } from "../capacity/memory-ledger.js";
 
@@ -61,6 +62,8 @@ export interface Exchange extends RequestHeaders {
   readonly modelInPath: string | null;
   /** The id of the JSON-RPC request in the body, once it is read; failures repeat it. */
   rpcId?: RpcId;
+  /** What the client was told went wrong; absent if nothing did. */
+  failure?: Pick<Failure, "code" | "message">;
   /** Names and values in turn, as they were received. */
   readonly rawHeaders: readonly string[];
   /** The memory that this request uses. */

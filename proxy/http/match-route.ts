@@ -355,6 +355,10 @@ export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   config: repliesMax,
   alerts: daemonCallsMax,
   "alerts-test": fileCallsMax,
+  requests: daemonCallsMax,
+  request: daemonCallsMax,
+  sessions: daemonCallsMax,
+  traffic: daemonCallsMax,
   metrics: scrapesMax,
   "metrics-limiter": scrapesMax,
 };

@@ -58,6 +58,7 @@ export function replyFailure(
   headers: readonly string[] = [],
 ): void {
   const { status, type, message, code, param, provider } = what;
+  exchange.failure = what;
   const passes = code === "overloaded" || code === "cluster_unavailable";
   const all = passes ? [...headers, "retry-after", "1"] : headers;
   if (area === "admin" || area === "dashboard") {
@@ -221,6 +222,7 @@ export function replyRefused(
     answer.kind === "refused" ? "rate_limit_exceeded" : "budget_exceeded",
     refusalMessage(breach),
   );
+  exchange.failure = refused;
   const headers =
     answer.kind === "refused"
       ? refusalHeaders(answer.breach)

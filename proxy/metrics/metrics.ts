@@ -3,9 +3,12 @@
 import type { ReportedMetrics } from "../../shared/metrics/reported-metrics.js";
 import type { Family } from "../../shared/metrics/series.js";
 import type { ProxyCounts } from "./proxy-counts.js";
+import type { RequestReports } from "./request-reports.js";
 
 export interface Metrics {
   readonly counts: ProxyCounts;
+  /** What the daemon keeps of requests. */
+  readonly reports: RequestReports;
   /** The configuration couldn't be reloaded. */
   reloadFailed(): void;
   /**

@@ -64,7 +64,7 @@ export interface EndedAttempt {
   readonly endedMonoMs: number;
   readonly forwarded: Pick<
     Forwarded,
-    "status" | "outcome" | "usage" | "estimated" | "firstByteMonoMs"
+    "status" | "outcome" | "usage" | "estimated" | "firstByteMonoMs" | "timedOut" | "error"
   >;
 }
 

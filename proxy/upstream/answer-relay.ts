@@ -22,7 +22,7 @@ import { type SentRequest, type SentRequestParts, sentRequestOf } from "../usage
 import type { TargetFailure } from "./errors/failover-reason.js";
 import type { RefusedPart } from "./errors/refused-part.js";
 import { isFinalStatus, noSuchStatus, type UpstreamFailure } from "./errors/upstream-failure.js";
-import { type Forwarded, goneEnding } from "./forwarded.js";
+import { type Forwarded, goneEnding, type ProviderError } from "./forwarded.js";
 import type { UpstreamCall, UpstreamSink } from "./upstream.js";
 
 /** Sends the end of the response. */
@@ -32,6 +32,7 @@ export type Ending = Pick<Forwarded, "status" | "outcome" | "finish">;
 interface Ended {
   readonly failed?: TargetFailure | null;
   readonly refused?: RefusedPart | null;
+  readonly error?: ProviderError | null;
   readonly bug?: unknown;
   readonly timedOut?: boolean;
   readonly responseId?: string;
@@ -289,7 +290,8 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
       outcome: "upstream_cut",
       finish: () => this.exchange.cut(),
     };
-    this.end(this.charge("cut", reason), ending, { timedOut: kind === "timed_out" });
+    const error = { status: this.status, code: null, message: reason };
+    this.end(this.charge("cut", reason), ending, { timedOut: kind === "timed_out", error });
   }
 
   /**
@@ -302,6 +304,7 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
     {
       failed = null,
       refused = null,
+      error = null,
       bug = null,
       timedOut = false,
       responseId = "",
@@ -327,6 +330,7 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
       note,
       failed,
       refused,
+      error,
       bug,
       finish,
     });

@@ -244,9 +244,10 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
     if (this.exchange.begun)
       return this.end(charged, { status: this.status, outcome, finish: () => this.exchange.cut() });
     const failure = untranslatable(provider, operation, why);
+    const error = { status: this.status, code: failure.code, message: failure.message };
     const headers = ["x-should-retry", "false", ...this.what.headers];
     const finish = (): void => replyFailure(this.exchange, "model", failure, headers);
-    this.end(charged, { status: failure.status, outcome, finish });
+    this.end(charged, { status: failure.status, outcome, finish }, { error });
   }
 
   /** `body`: the provider's error, as bytes in Latin-1. `answer`: what was read of it. */
@@ -280,7 +281,7 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
 
   #fail(failure: Failure, failing: Failing): void {
     const { outcome, charged, why, worthRetrying, refused = null } = failing;
-    const { status } = failure;
+    const { status, code, message } = failure;
     const credentials = isRefusal(failure);
     const answered = this.status !== 0;
     const retryAfterMs = this.#retryAfterMs;
@@ -290,7 +291,8 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
     const retry = credentials ? ["x-should-retry", "false"] : retryHeaders(this.#headers);
     const headers = [...retry, ...this.what.headers];
     const finish = (): void => replyFailure(this.exchange, "model", failure, headers);
-    this.end(charged, { status, outcome, finish }, { failed, refused });
+    const error = { status: this.status, code, message };
+    this.end(charged, { status, outcome, finish }, { failed, refused, error });
   }
 }
 

@@ -68,10 +68,19 @@ export interface Forwarded extends ProviderResult {
   readonly failed: TargetFailure | null;
   /** The part that the provider refuses, if the request can be sent without it. */
   readonly refused?: RefusedPart | null;
+  /** The error that the provider gave, or why it gave no answer; null if it answered. */
+  readonly error?: ProviderError | null;
   /** The exception that ended it; usually null. */
   readonly bug: unknown;
   /** Sends the end of the response. Call this after the settle was sent. */
   readonly finish: () => void;
+}
+
+export interface ProviderError {
+  /** The provider's status; 0 without a response. */
+  readonly status: number;
+  readonly code: string | null;
+  readonly message: string;
 }
 
 /** The outcome after a client disconnected or was cut off; the statuses are Sluice's own. */

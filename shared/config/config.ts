@@ -265,6 +265,8 @@ export interface Config extends TelemetryConfig, WithCluster {
   readonly loops: readonly LoopConfig[];
   readonly usageEnabled: boolean;
   readonly usageRetentionDays: number;
+  /** Requests whose details the daemon keeps; 0: none. */
+  readonly requestDetailsMax: number;
   readonly background: BackgroundConfig;
   /** The maximum size of the daemon's store; null for no limit. */
   readonly storeBytesMax: number | null;

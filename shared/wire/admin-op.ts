@@ -64,6 +64,11 @@ export const adminOps = [
   "alerts.list",
   "alerts.due",
   "alerts.report",
+  "requests.report",
+  "requests.list",
+  "requests.show",
+  "requests.sessions",
+  "traffic.summary",
 ] as const;
 export type AdminOp = (typeof adminOps)[number];
 
@@ -109,6 +114,10 @@ const readOps: ReadonlySet<AdminOp> = new Set([
   "usage.export",
   "usage.follow",
   "alerts.list",
+  "requests.list",
+  "requests.show",
+  "requests.sessions",
+  "traffic.summary",
 ]);
 
 /** Answered from memory only, immediately, whatever the state of the store and of long reads. */
@@ -124,6 +133,7 @@ const memoryOps: ReadonlySet<AdminOp> = new Set([
   "batches.enqueue",
   "batches.withdraw",
   "alerts.due",
+  "requests.report",
 ]);
 
 /** Whether an operation changes nothing and may take long. */
@@ -171,6 +181,7 @@ const callerOps: ReadonlySet<AdminOp> = new Set([
   "targets.report",
   "alerts.due",
   "alerts.report",
+  "requests.report",
 ]);
 
 /** Whether an operation needs a connection to the socket for administration. */

@@ -215,6 +215,11 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "alerts.list":
     case "alerts.due":
     case "alerts.report":
+    case "requests.report":
+    case "requests.list":
+    case "requests.show":
+    case "requests.sessions":
+    case "traffic.summary":
     case "targets.report":
     case "sessions.open":
     case "sessions.open-admin":

@@ -41,6 +41,8 @@ import { Followers } from "../../limiterd/usage/followers/followers.js";
 import { identify } from "../../limiterd/usage/followers/store-ids.js";
 import { PendingResponses } from "../../limiterd/usage/pending-responses.js";
 import { Repricing } from "../../limiterd/usage/repricing.js";
+import { RequestBook } from "../../limiterd/usage/request-book.js";
+import { TrafficBook } from "../../limiterd/usage/traffic-book.js";
 import { restoreUsage } from "../../limiterd/usage/usage-log.js";
 import { Waiters } from "../../limiterd/waiting/waiters.js";
 import type { ProviderConfig, WaitLimits } from "../../shared/config/config.js";
@@ -175,6 +177,8 @@ export function startDaemon(
   const pending = new PendingResponses(background);
   pending.restore(store, nowMs);
   const repricing = new Repricing(store);
+  const requests = new RequestBook(100);
+  requests.restore(store);
   const alerts = new AlertBook(destinations);
   const alertChanges = alerts.restore(store);
   budgets.recent.begin(nowMs);
@@ -205,6 +209,7 @@ export function startDaemon(
       rateLimitsEnabled,
       settingText: (path: string) => `${path} is false`,
       usageEnabled,
+      requestDetailsMax: 100,
       background,
       quotaTemplatesEntitled: true,
       tokenWeights,
@@ -220,6 +225,8 @@ export function startDaemon(
     pending,
     repricing,
     alerts,
+    requests,
+    traffic: new TrafficBook(),
     labelsOf,
     book: restored.book,
     shares: null,

@@ -1,6 +1,7 @@
 /** Metrics that count, of a process that says nothing of itself. */
 import type { Metrics } from "../../proxy/metrics/metrics.js";
 import { ProxyCounts } from "../../proxy/metrics/proxy-counts.js";
+import { RequestReports } from "../../proxy/metrics/request-reports.js";
 import { writeMetrics } from "../../shared/metrics/write-metrics.js";
 
 interface FakeMetrics extends Metrics {
@@ -27,8 +28,17 @@ export function fakeMetrics(
     },
     { seriesMax, pathDepth },
   );
+  const reports = new RequestReports(
+    {
+      limiter: { reachable: true, call: async () => ({ ok: true, body: {} }) },
+      monoMs: () => 0,
+      schedule() {},
+    },
+    { details: true },
+  );
   return {
     counts,
+    reports,
     reloadFailed() {},
     read: async () => counts.table.families(),
     yieldToEventLoop: async () => {},

@@ -267,6 +267,10 @@ const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string
   config: ["GET", "/admin/config"],
   alerts: ["GET", "/admin/alerts"],
   "alerts-test": ["POST", "/admin/alerts/test"],
+  requests: ["GET", "/admin/requests"],
+  request: ["GET", "/admin/requests/req_1"],
+  sessions: ["GET", "/admin/sessions"],
+  traffic: ["GET", "/admin/traffic"],
   metrics: ["GET", "/metrics"],
   "metrics-limiter": ["GET", "/metrics/limiter"],
 };

@@ -1,7 +1,14 @@
 /** `sluice providers …`: lists the configured providers and checks whether they answer. */
 import type { Command } from "commander";
+import type { GatewayStatus } from "../../../shared/api/gateway-status.js";
 import type { ProviderItem } from "../../../shared/api/provider-item.js";
+import type {
+  Percentiles,
+  TargetTrafficItem,
+  TrafficReport,
+} from "../../../shared/api/request-item.js";
 import type { ProviderConfig } from "../../../shared/config/config.js";
+import { formatMillis } from "../../../shared/time.js";
 import { judgeProvider, type ProviderVerdict } from "../../checks/provider-check.js";
 import { CommandFailure, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, jsonOption } from "../../session/command-flags.js";
@@ -10,6 +17,8 @@ import { answered } from "../../session/daemon-answer.js";
 import { exitCodes } from "../../session/exit-code.js";
 import type { Session } from "../../session/terminal.js";
 import { remotePlace, withDaemon } from "../../session/with-daemon.js";
+import { readDuration } from "../../text/duration.js";
+import { formatCount } from "../../text/number-text.js";
 import { type Column, renderTable } from "../../text/table.js";
 
 /** Adds `providers` to the program. */
@@ -25,6 +34,14 @@ export function addProviders(program: Command, session: Session): void {
       listProviders(session, command.optsWithGlobals<CommandFlags>()),
     );
   providers
+    .command("traffic")
+    .description("show each target's requests, failures, times, tokens a second and last error")
+    .option("--since <time>", "of this time until now, such as 15m or 30d (default: 1h)")
+    .addOption(jsonOption("print the response of GET /admin/traffic"))
+    .action((_options, command: Command) =>
+      showTraffic(session, command.optsWithGlobals<TrafficFlags>()),
+    );
+  providers
     .command("check")
     .description("ask each provider for its models with its key, which costs nothing")
     .argument("[name]", "this one alone")
@@ -32,6 +49,73 @@ export function addProviders(program: Command, session: Session): void {
     .action((name: string | undefined, _options, command: Command) =>
       checkProviders(session, name, command.optsWithGlobals<CommandFlags>()),
     );
+}
+
+interface TrafficFlags extends CommandFlags {
+  readonly since?: string;
+}
+
+async function showTraffic(session: Session, flags: TrafficFlags): Promise<void> {
+  const seconds = flags.since === undefined ? 3600 : readDuration(flags.since);
+  if (seconds === null)
+    throw usageFailure([
+      {
+        message: `--since must be a length of time such as 15m (s, m, h, d or w), not ${JSON.stringify(flags.since)}`,
+        param: "--since",
+      },
+    ]);
+  const start = formatMillis(Math.max(0, session.nowMs() - seconds * 1000));
+  const { report, open } = await withDaemon(session, flags, async (client) => ({
+    report: answered(await client.call("traffic.summary", { start })) as TrafficReport,
+    open: answered(await client.call("status", null)) as Pick<GatewayStatus, "open_targets">,
+  }));
+  const { terminal } = session;
+  if (flags.json === true) return terminal.out(JSON.stringify(report));
+  const circuits = open.open_targets ?? [];
+  terminal.out(
+    report.targets.length === 0
+      ? "no requests to providers"
+      : renderTable(trafficColumns(circuits), report.targets),
+  );
+}
+
+/** `circuits`: a sentence for each target whose circuit is open. */
+function trafficColumns(circuits: readonly string[]): readonly Column<TargetTrafficItem>[] {
+  const times = (both: Percentiles | null): string =>
+    both === null ? "-" : `${both.p50} / ${both.p95} ms`;
+  return [
+    { title: "TARGET", align: "left", text: ({ target }) => target },
+    { title: "REQUESTS", align: "right", text: ({ attempts }) => formatCount(attempts) },
+    {
+      title: "ERRORS",
+      align: "right",
+      text: ({ error_rate: rate }) => (rate === null ? "-" : `${(rate * 100).toFixed(1)} %`),
+    },
+    { title: "FIRST BYTE p50 / p95", align: "right", text: (item) => times(item.first_byte_ms) },
+    { title: "WHOLE p50 / p95", align: "right", text: (item) => times(item.duration_ms) },
+    {
+      title: "TOKENS/S",
+      align: "right",
+      text: ({ tokens_per_second: rate }) => (rate === null ? "-" : String(rate)),
+    },
+    {
+      title: "CIRCUIT",
+      align: "left",
+      text: ({ target }) =>
+        circuits.some((text) => text.startsWith(`${target}: `)) ? "open" : "closed",
+    },
+    { title: "FAILURES", align: "left", text: ({ failures }) => failuresText(failures) },
+    {
+      title: "LAST ERROR",
+      align: "left",
+      text: ({ last_error: last }) => (last === null ? "-" : `${last.at} ${last.message}`),
+    },
+  ];
+}
+
+function failuresText(failures: TargetTrafficItem["failures"]): string {
+  const some = Object.entries(failures).filter(([, count]) => count > 0);
+  return some.map(([kind, count]) => `${kind} ${formatCount(count)}`).join(", ") || "-";
 }
 
 interface Row {

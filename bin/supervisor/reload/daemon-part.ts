@@ -8,7 +8,7 @@ export function daemonNeedsRestart(before: Config, after: Config): boolean {
 
 function daemonPart(config: Config): object {
   const { limiter, cluster, rateLimits, budgets, providers, virtualModels, aliases } = config;
-  const { usageEnabled, usageRetentionDays, storeBytesMax, background } = config;
+  const { usageEnabled, usageRetentionDays, requestDetailsMax, storeBytesMax, background } = config;
   const { quotaTemplatesEntitled, logLevel, alerts, mcpServers } = config;
   return {
     limiter,
@@ -17,6 +17,7 @@ function daemonPart(config: Config): object {
     budgets,
     usageEnabled,
     usageRetentionDays,
+    requestDetailsMax,
     storeBytesMax,
     background,
     quotaTemplatesEntitled,

@@ -38,6 +38,7 @@ import { handleExplain } from "./handle-explain.js";
 import { handleJwts } from "./handle-jwts.js";
 import { handleKeys } from "./handle-keys.js";
 import { handleLimitFiles } from "./handle-limit-files.js";
+import { handleRequests } from "./handle-requests.js";
 import { handleRules } from "./handle-rules.js";
 import { handleSessions } from "./handle-sessions.js";
 import { answerRead, handleUsage } from "./handle-usage.js";
@@ -138,6 +139,12 @@ export function handleAdmin(
     case "alerts.due":
     case "alerts.report":
       return handleAlerts(state, { op, body }, nowMs, ports);
+    case "requests.report":
+    case "requests.list":
+    case "requests.show":
+    case "requests.sessions":
+    case "traffic.summary":
+      return handleRequests(state, { op, body }, nowMs, ports);
     case "keys.issue":
     case "keys.list":
     case "keys.rotate":

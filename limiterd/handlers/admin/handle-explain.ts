@@ -71,7 +71,7 @@ function readKey(state: DaemonState, given: unknown, nowMs: number): Checked<Man
 }
 
 /** `keyId`: the key whose labels' budgets also apply; empty for a caller without a managed key. */
-function explainNow(
+export function explainNow(
   state: DaemonState,
   request: JudgedRequest,
   nowMs: number,

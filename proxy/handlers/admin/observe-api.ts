@@ -1,6 +1,7 @@
 /**
  * Read-only state of the gateway (docs/reference/admin-api.md): the daemon's status, the fullest
- * children of a template, requests in flight, recent refusals, and usage by groups.
+ * children of a template, requests in flight and in detail, recent refusals, sessions, the history
+ * of targets, and usage by groups.
  */
 
 import type { GatewayStatus } from "../../../shared/api/gateway-status.js";
@@ -8,7 +9,7 @@ import type { UsageSummary } from "../../../shared/api/usage-report.js";
 import { bad, type Checked, good } from "../../../shared/checked.js";
 import { invalid } from "../../../shared/error-code.js";
 import { summaryCsv } from "../../../shared/export/summary-csv.js";
-import type { AdminEndpoint } from "../../http/paths/admin-routes.js";
+import { type AdminEndpoint, requestInPath } from "../../http/paths/admin-routes.js";
 import { queryParameters } from "../../http/query-parameters.js";
 import { replyJson } from "../../http/respond.js";
 import type { RequestContext } from "../../request-context.js";
@@ -29,10 +30,15 @@ type ObserveEndpoint = Extract<
   | "usage-summary"
   | "usage-export"
   | "usage-follow"
+  | "requests"
+  | "request"
+  | "sessions"
+  | "traffic"
 >;
 
 const leases = pages("leases.list", "in_flight");
 const refusals = pages("refusals.list", "refusals");
+const requests = pages("requests.list", "requests");
 
 function pages(op: ListOf["op"], items: ListOf["items"]): ListOf {
   return { op, items, pageItems: items, whole: "never", headers: [] };
@@ -60,6 +66,18 @@ export function observe(
       return ask(context, "usage.export", listParameters(query));
     case "usage-follow":
       return ask(context, "usage.follow", listParameters(query));
+    case "requests":
+      return replyList(context, requests, query);
+    case "request":
+      return ask(
+        context,
+        "requests.show",
+        good({ request_id: requestInPath(context.exchange.path) }),
+      );
+    case "sessions":
+      return ask(context, "requests.sessions", listParameters(query));
+    case "traffic":
+      return ask(context, "traffic.summary", listParameters(query));
   }
 }
 

@@ -9,6 +9,7 @@ import type { LeasePage } from "../../../shared/api/lease-item.js";
 import type { ListPage } from "../../../shared/api/list-page.js";
 import type { RecordPage } from "../../../shared/api/record-item.js";
 import type { RefusalPage } from "../../../shared/api/refusal-item.js";
+import type { RequestPage } from "../../../shared/api/request-item.js";
 import type { RuleList } from "../../../shared/api/rule-item.js";
 import { itemsPerPage } from "../../../shared/bounds.js";
 import { bad, type Checked, good, isObject } from "../../../shared/checked.js";
@@ -29,7 +30,8 @@ type ItemsField = Exclude<
   | keyof KeyPage
   | keyof LeasePage
   | keyof RefusalPage
-  | keyof RecordPage,
+  | keyof RecordPage
+  | keyof RequestPage,
   keyof ListPage | "issued" | "looked_back_to"
 >;
 

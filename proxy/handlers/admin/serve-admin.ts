@@ -52,6 +52,10 @@ export function serveAdmin(
     case "usage-summary":
     case "usage-export":
     case "usage-follow":
+    case "requests":
+    case "request":
+    case "sessions":
+    case "traffic":
       return observe(context, endpoint);
     case "providers":
       return replyProviders(context);

@@ -70,7 +70,9 @@ export async function sendToTarget(
     const endedMonoMs = gateway.monoMs();
     const attempt = { target, operation, stream, startedMonoMs, endedMonoMs, forwarded };
     gateway.metrics.counts.attemptEnded(attempt);
+    gateway.metrics.reports.attempt(attempt);
     trace?.ended(forwarded, endedMonoMs);
+    record.attempted({ target, ms: endedMonoMs - startedMonoMs, retry: resent, forwarded });
     const { refused: part = null } = forwarded;
     if (forwarded.outcome === "complete")
       for (const path of learned) gateway.refusals.learn(target, operation, path);

@@ -62,6 +62,10 @@ export class DelegatedExchange implements Exchange {
     return this.#exchange.modelInPath;
   }
 
+  set failure(failure: NonNullable<Exchange["failure"]>) {
+    this.#exchange.failure = failure;
+  }
+
   get rawHeaders(): readonly string[] {
     return this.#exchange.rawHeaders;
   }

@@ -35,7 +35,11 @@ export type AdminEndpoint =
   | "providers"
   | "config"
   | "alerts"
-  | "alerts-test";
+  | "alerts-test"
+  | "requests"
+  | "request"
+  | "sessions"
+  | "traffic";
 
 type Methods = Readonly<Record<string, AdminEndpoint>>;
 
@@ -70,9 +74,12 @@ export const adminRoutes: readonly (readonly [path: string, methods: Methods])[]
   ["/admin/explain", { POST: "explain" }],
   ["/admin/alerts", { GET: "alerts" }],
   ["/admin/alerts/test", { POST: "alerts-test" }],
+  ["/admin/requests", { GET: "requests" }],
+  ["/admin/sessions", { GET: "sessions" }],
+  ["/admin/traffic", { GET: "traffic" }],
 ];
 
-/** Endpoints with a key's id in the path. */
+/** Endpoints with the id of a key or a request in the path. */
 export const adminKeyRoutes: readonly (readonly [path: RegExp, methods: Methods, route: string])[] =
   [
     [
@@ -86,7 +93,17 @@ export const adminKeyRoutes: readonly (readonly [path: RegExp, methods: Methods,
       "/admin/auth-keys/{id}/deactivate",
     ],
     [/^\/admin\/auth-keys\/[^/]+$/, { DELETE: "auth-keys-delete" }, "/admin/auth-keys/{id}"],
+    [/^\/admin\/requests\/[^/]+$/, { GET: "request" }, "/admin/requests/{id}"],
   ];
+
+/** The request's id in the path; null if it can't be decoded. */
+export function requestInPath(path: string): string | null {
+  try {
+    return decodeURIComponent(path.slice("/admin/requests/".length));
+  } catch {
+    return null;
+  }
+}
 
 const ofOneKey = /^\/admin\/auth-keys\/([^/]+)(?:\/(?:rotate|deactivate))?$/;
 

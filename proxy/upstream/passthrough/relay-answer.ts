@@ -13,11 +13,12 @@ import type { Exchange } from "../../http/exchange.js";
 import { replyFailure } from "../../http/respond.js";
 import { unfinishedId } from "../../objects/background-responses.js";
 import { ResponseMeter } from "../../usage/response-meter.js";
-import { AnswerRelay } from "../answer-relay.js";
+import { AnswerRelay, type Ending } from "../answer-relay.js";
+import { readErrorFields } from "../errors/error-fields.js";
 import { redirectFailure, unansweredFailure } from "../errors/provider-failure.js";
 import { errorInsideSuccess, isEmptyAnswer } from "../errors/success-body.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
-import type { Forwarded } from "../forwarded.js";
+import type { Forwarded, ProviderError } from "../forwarded.js";
 import { type ProviderLinks, relinkedHeaders, relinkedJson } from "../provider-links.js";
 import type { UpstreamCall } from "../upstream.js";
 import type { PassthroughRequest, PassthroughUpstream } from "./passthrough-upstream.js";
@@ -188,11 +189,11 @@ class Relaying extends AnswerRelay<RelayRequest> {
     const answer = meter.read(text);
     const isError = status >= 400 || (!this.exchange.begun && errorInsideSuccess(answer));
     if (isError)
-      return this.end(this.charge("error", null, answer), {
-        status,
-        outcome: "upstream_error",
-        finish,
-      });
+      return this.end(
+        this.charge("error", null, answer),
+        { status, outcome: "upstream_error", finish },
+        { error: this.exchange.begun ? null : this.#errorIn(text) },
+      );
     this.what.onAnswer?.(text);
     const responseId = unfinishedId(this.what.operation, answer);
     const isNothing = this.#isNothing(text);
@@ -202,6 +203,13 @@ class Relaying extends AnswerRelay<RelayRequest> {
         : this.charge("running");
     const outcome = isNothing ? "upstream_error" : "complete";
     this.end(charged, { status, outcome, finish }, { responseId });
+  }
+
+  /** `text`: the provider's error, as bytes in Latin-1. */
+  #errorIn(text: string): ProviderError {
+    const redacted = Buffer.from(this.what.upstream.redact(text), "latin1").toString("utf8");
+    const { code, message } = readErrorFields(redacted);
+    return { status: this.status, code, message: message ?? `answered ${this.status}` };
   }
 
   /** Whether a new answer holds nothing that a model gave. */
@@ -247,11 +255,13 @@ class Relaying extends AnswerRelay<RelayRequest> {
     if (this.exchange.begun) return this.endCut(upstreamFailure);
     const { provider } = this.what;
     const failure = unansweredFailure(provider, this.status !== 0, upstreamFailure);
-    this.end(this.charge("cut", upstreamFailure.reason), {
+    const ending: Ending = {
       status: failure.status,
       outcome: this.unansweredOutcome(upstreamFailure),
       finish: () => replyFailure(this.exchange, "model", failure, this.ownHeaders()),
-    });
+    };
+    const error = { status: this.status, code: failure.code, message: failure.message };
+    this.end(this.charge("cut", upstreamFailure.reason), ending, { error });
   }
 }
 

@@ -159,6 +159,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
     loops,
     usageEnabled: values.usageEnabled,
     usageRetentionDays: values.usageRetentionDays,
+    requestDetailsMax: values.requestDetailsMax,
     background: {
       lookMs: values.backgroundLookMs,
       waitMs: values.backgroundWaitMs,

@@ -367,6 +367,14 @@ const usageSettings = {
     defaultValue: 400,
     meaning: "Retention of usage records; Sluice keeps daily sums for at least 366 days.",
   }),
+  requestDetailsMax: setting({
+    path: "usage.request_details",
+    env: "USAGE_REQUEST_DETAILS",
+    kind: integer({ min: 0, max: 1_000_000 }),
+    defaultValue: 10_000,
+    meaning:
+      "Requests whose details the daemon keeps, the latest that failed, were refused or took several attempts; 0: none.",
+  }),
   backgroundLookMs: setting({
     path: "usage.background_lookup_seconds",
     kind: seconds({ min: 0.1, max: 3600, zero: true }),

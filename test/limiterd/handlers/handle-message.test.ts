@@ -35,6 +35,7 @@ const ofCallers: readonly string[] = [
   "targets.report",
   "alerts.due",
   "alerts.report",
+  "requests.report",
 ];
 
 t.test("who came by the socket for requests asks what callers may know, and nothing else", (t) => {

@@ -111,6 +111,7 @@ async function start(
         waiting: { maxMs: 0, defaultMs: 0, paths: [] },
         enqueuedCaps: [],
         usageEnabled,
+        requestDetailsMax: 0,
         background: { lookMs: 60_000, waitMs: 86_400_000, max: 100 },
         quotaTemplatesEntitled: entitled,
         tokenWeights: null,

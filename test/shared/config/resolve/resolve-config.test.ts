@@ -92,6 +92,7 @@ const builtIn: Config = {
   loops: [],
   usageEnabled: true,
   usageRetentionDays: 400,
+  requestDetailsMax: 10_000,
   background: { lookMs: 60_000, waitMs: 86_400_000, max: 10_000 },
   storeBytesMax: null,
   quotaTemplatesEntitled: false,

@@ -1,0 +1,193 @@
+/**
+ * `sluice requests`, `sluice request ID` and `sluice sessions`: why a request failed, which ones
+ * did, and what the sessions of agents have used.
+ */
+import type { Command } from "commander";
+import {
+  type RequestDetail,
+  type RequestItem,
+  requestKinds,
+  type SessionItem,
+  type SessionList,
+} from "../../../shared/api/request-item.js";
+import { isObject } from "../../../shared/checked.js";
+import { formatMillis } from "../../../shared/time.js";
+import { renderExplanation } from "../../limits/explanation-text.js";
+import { readPages } from "../../live/read-pages.js";
+import { attemptColumns, renderRequest } from "../../live/request-text.js";
+import { type ArgumentProblem, usageFailure } from "../../session/command-failure.js";
+import { type CommandFlags, jsonOption, pathFromFlag } from "../../session/command-flags.js";
+import { answered, unreadableAnswer } from "../../session/daemon-answer.js";
+import type { Session } from "../../session/terminal.js";
+import { withDaemon } from "../../session/with-daemon.js";
+import { readDuration } from "../../text/duration.js";
+import { formatCount, plainUsd } from "../../text/number-text.js";
+import { type Column, renderTable } from "../../text/table.js";
+
+interface RequestFlags extends CommandFlags {
+  readonly kind?: string;
+  readonly search?: string;
+  readonly limit?: string;
+}
+
+interface SessionFlags extends CommandFlags {
+  readonly path?: string;
+  readonly since?: string;
+}
+
+/** Adds the three commands to the program. */
+export function addRequests(program: Command, session: Session): void {
+  program
+    .command("request")
+    .description("show one request: its attempts, error, usage, cost and limits")
+    .argument("<id>", "its X-Request-ID, as in the log and in the response")
+    .addOption(jsonOption("print the response of GET /admin/requests/{id}"))
+    .action((id: string, _options, command: Command) =>
+      showRequest(session, id, command.optsWithGlobals<CommandFlags>()),
+    );
+  program
+    .command("requests")
+    .description(
+      "list the last requests that failed, were refused or took several attempts, newest first",
+    )
+    .option("--kind <kind>", `only these: ${requestKinds.join(", ")}`)
+    .option("--search <text>", "only those with this in path, key, model, target or error")
+    .option("--limit <n>", "at most this many, up to 1000 (default: 20)")
+    .addOption(jsonOption("print them as GET /admin/requests lists them"))
+    .action((_options, command: Command) =>
+      listRequests(session, command.optsWithGlobals<RequestFlags>()),
+    );
+  program
+    .command("sessions")
+    .description("list the sessions of agents: who, models, tokens, cost, failures, the last error")
+    .option("--path <path>", "on this user path and below it (default: /)")
+    .option("--since <time>", "those that had a request in this time (default: 24h)")
+    .addOption(jsonOption("print the response of GET /admin/sessions"))
+    .action((_options, command: Command) =>
+      listSessions(session, command.optsWithGlobals<SessionFlags>()),
+    );
+}
+
+async function showRequest(session: Session, id: string, flags: CommandFlags): Promise<void> {
+  const detail = await withDaemon(session, flags, async (client) =>
+    answered(await client.call("requests.show", { request_id: id })),
+  );
+  if (!isObject(detail) || !Array.isArray(detail["records"])) throw unreadableAnswer("request");
+  const { terminal } = session;
+  if (flags.json === true) return terminal.out(JSON.stringify(detail));
+  const shown = detail as unknown as RequestDetail;
+  terminal.out(renderRequest(shown));
+  const { request } = shown;
+  if (request !== null && request.attempts.length > 0)
+    terminal.out(`\nATTEMPTS\n${renderTable(attemptColumns, request.attempts)}`);
+  if (shown.limits !== null)
+    terminal.out(
+      `\nLIMITS\n${renderExplanation(shown.limits as unknown as Record<string, unknown>)}`,
+    );
+}
+
+async function listRequests(session: Session, flags: RequestFlags): Promise<void> {
+  const { kind, search } = flags;
+  const limit = flags.limit === undefined ? 20 : Number(flags.limit);
+  const problems: ArgumentProblem[] = [];
+  if (kind !== undefined && !requestKinds.some((known) => known === kind))
+    problems.push({
+      message: `--kind must be one of ${requestKinds.join(", ")}, not ${JSON.stringify(kind)}`,
+      param: "--kind",
+    });
+  if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
+    problems.push({
+      message: `--limit must be a number from 1 to 1000, not ${JSON.stringify(flags.limit)}`,
+      param: "--limit",
+    });
+  if (problems.length > 0) throw usageFailure(problems);
+  const { items } = await withDaemon(session, flags, (client) => {
+    let left = limit;
+    return readPages(client, {
+      op: "requests.list",
+      items: "requests",
+      body: {
+        limit: Math.min(200, limit),
+        ...(kind === undefined ? {} : { kind }),
+        ...(search === undefined ? {} : { search }),
+      },
+      pagesMax: 50,
+      needsNext: (page) => {
+        left -= page.length;
+        return left > 0;
+      },
+    });
+  });
+  const shown = (items as readonly RequestItem[]).slice(0, limit);
+  const { terminal } = session;
+  if (flags.json === true) return terminal.out(JSON.stringify({ requests: shown }));
+  terminal.out(shown.length === 0 ? "no such requests" : renderTable(requestColumns, shown));
+}
+
+const requestColumns: readonly Column<RequestItem>[] = [
+  { title: "TIME", align: "left", text: ({ time }) => time },
+  { title: "KIND", align: "left", text: ({ kind }) => kind },
+  { title: "STATUS", align: "right", text: ({ status }) => String(status) },
+  { title: "PATH", align: "left", text: ({ user_path }) => user_path ?? "-" },
+  { title: "MODEL", align: "left", text: ({ target, model }) => target ?? model ?? "-" },
+  { title: "REQUEST", align: "left", text: ({ request_id }) => request_id },
+  { title: "WHY", align: "left", text: whyOf },
+];
+
+const whyCharsMax = 80;
+
+function whyOf({ error_message: message, note, attempts, outcome }: RequestItem): string {
+  const tries = attempts.length > 1 ? `${attempts.length} attempts` : outcome;
+  const why = message ?? note ?? tries;
+  return why.length > whyCharsMax ? `${why.slice(0, whyCharsMax - 1)}…` : why;
+}
+
+async function listSessions(session: Session, flags: SessionFlags): Promise<void> {
+  const path = pathFromFlag(flags.path);
+  const seconds = flags.since === undefined ? 86_400 : readDuration(flags.since);
+  const problems: ArgumentProblem[] = path.ok ? [] : [...path.problems];
+  if (seconds === null)
+    problems.push({
+      message: `--since must be a length of time such as 2h (s, m, h, d or w), not ${JSON.stringify(flags.since)}`,
+      param: "--since",
+    });
+  if (!path.ok || seconds === null) throw usageFailure(problems);
+  const start = formatMillis(Math.max(0, session.nowMs() - seconds * 1000));
+  const list = await withDaemon(session, flags, async (client) =>
+    answered(await client.call("requests.sessions", { user_path: path.value, start })),
+  );
+  if (!isObject(list) || !Array.isArray(list["sessions"]))
+    throw unreadableAnswer("list of sessions");
+  const { terminal } = session;
+  if (flags.json === true) return terminal.out(JSON.stringify(list));
+  const { sessions } = list as unknown as SessionList;
+  terminal.out(sessions.length === 0 ? "no sessions" : renderTable(sessionColumns, sessions));
+}
+
+const sessionColumns: readonly Column<SessionItem>[] = [
+  { title: "SESSION", align: "left", text: (item) => item.session },
+  { title: "PATH", align: "left", text: (item) => item.user_path },
+  { title: "KEY", align: "left", text: (item) => item.key_name ?? item.key_id ?? "-" },
+  { title: "AGENT", align: "left", text: (item) => item.agent?.slice(0, 30) ?? "-" },
+  { title: "MODELS", align: "left", text: (item) => item.models.join(", ") },
+  { title: "LAST", align: "left", text: (item) => item.ended_at },
+  { title: "RUNS", align: "left", text: (item) => (item.running ? "yes" : "no") },
+  { title: "REQUESTS", align: "right", text: (item) => formatCount(item.requests) },
+  {
+    title: "TOKENS",
+    align: "right",
+    text: (item) => formatCount(item.input_tokens + item.output_tokens),
+  },
+  {
+    title: "COST",
+    align: "right",
+    text: (item) => plainUsd(Math.round(item.total_cost * 1e6) / 1e6),
+  },
+  { title: "FAILOVERS", align: "right", text: (item) => formatCount(item.failovers) },
+  { title: "FAILURES", align: "right", text: (item) => formatCount(item.failures) },
+  {
+    title: "LAST ERROR",
+    align: "left",
+    text: (item) => item.last_error?.slice(0, whyCharsMax) ?? "-",
+  },
+];

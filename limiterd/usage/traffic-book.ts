@@ -1,0 +1,355 @@
+/**
+ * The history of requests and targets, from the reports of proxies: by minute for a day and by hour
+ * for 90 days. The current minutes and hours are in memory, all others in the store only.
+ *
+ * `traffic`: `m` or `h` and the start in seconds → [counts by kind, tokens, cost, target, …].
+ */
+import {
+  type FailureKind,
+  failureKinds,
+  type Percentiles,
+  type RequestKind,
+  requestKinds,
+  type TargetTrafficItem,
+  type TrafficPoint,
+  type TrafficReport,
+} from "../../shared/api/request-item.js";
+import { isCount } from "../../shared/checked.js";
+import { targetName } from "../../shared/domain/target-name.js";
+import { dayMs, formatMillis, isMoment } from "../../shared/time.js";
+import {
+  bucketsMax,
+  isTargetReport,
+  type SparseCounts,
+  type TrafficReportBody,
+  targetsPerReport,
+} from "../../shared/wire/request-report.js";
+import { type Change, type Store, StoreUnreadableError } from "../store/store.js";
+
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+const minutesKeptMs = dayMs;
+const hoursKeptMs = 90 * dayMs;
+/** The longest range that is answered by minutes. */
+const byMinuteMaxMs = dayMs;
+/** Minutes or hours that are read between two turns of the event loop. */
+const cellsPerTurn = 50;
+/** Removals at a time. */
+const removalsMax = 200;
+
+type Unit = "m" | "h";
+const lengths: Readonly<Record<Unit, number>> = { m: minuteMs, h: hourMs };
+const kept: Readonly<Record<Unit, number>> = { m: minutesKeptMs, h: hoursKeptMs };
+
+/** What happened in a minute, an hour or a range. */
+class Cell {
+  readonly counts = requestKinds.map(() => 0);
+  tokens = 0;
+  cost = 0;
+  readonly targets = new Map<string, TargetCell>();
+  isChanged = false;
+
+  add({ counts, tokens, cost, targets }: Added, atMs: number): void {
+    addTo(this.counts, counts);
+    this.tokens = Math.min(this.tokens + tokens, Number.MAX_SAFE_INTEGER);
+    this.cost += cost;
+    this.isChanged = true;
+    for (const report of targets) this.#of(report).add(report, atMs);
+  }
+
+  #of({ provider, model }: { readonly provider: string; readonly model: string }): TargetCell {
+    const name = `${provider}\n${model}`;
+    const known = this.targets.get(name);
+    if (known !== undefined) return known;
+    if (this.targets.size >= targetsPerReport && model !== "other")
+      return this.#of({ provider: "other", model: "other" });
+    const added = new TargetCell(provider, model);
+    this.targets.set(name, added);
+    return added;
+  }
+
+  toStored(): readonly unknown[] {
+    const targets = [...this.targets.values()].map((target) => target.toStored());
+    return [this.counts, this.tokens, this.cost, ...targets];
+  }
+}
+
+type Added = Pick<TrafficReportBody, "counts" | "tokens" | "cost"> & {
+  readonly targets: readonly (TrafficReportBody["targets"][number] & {
+    readonly last_error_ms?: number;
+  })[];
+};
+
+class TargetCell {
+  readonly provider: string;
+  readonly model: string;
+  attempts = 0;
+  readonly failures = failureKinds.map(() => 0);
+  readonly first = new Array<number>(bucketsMax).fill(0);
+  readonly whole = new Array<number>(bucketsMax).fill(0);
+  tokens = 0;
+  tokenMs = 0;
+  lastError: { readonly atMs: number; readonly message: string } | null = null;
+
+  constructor(provider: string, model: string) {
+    this.provider = provider;
+    this.model = model;
+  }
+
+  add(report: Added["targets"][number], atMs: number): void {
+    this.attempts += report.attempts;
+    addTo(this.failures, report.failures);
+    addSparse(this.first, report.first);
+    addSparse(this.whole, report.whole);
+    this.tokens += report.tokens;
+    this.tokenMs += report.token_ms;
+    const errorMs = report.last_error_ms ?? atMs;
+    if (report.last_error !== undefined && errorMs >= (this.lastError?.atMs ?? 0))
+      this.lastError = { atMs: errorMs, message: report.last_error };
+  }
+
+  toStored(): readonly unknown[] {
+    const { provider, model, attempts, failures, first, whole, tokens, tokenMs, lastError } = this;
+    const error = lastError === null ? [] : [lastError.atMs, lastError.message];
+    return [
+      provider,
+      model,
+      attempts,
+      failures,
+      sparse(first),
+      sparse(whole),
+      tokens,
+      tokenMs,
+      ...error,
+    ];
+  }
+
+  item(): TargetTrafficItem {
+    const failures = Object.fromEntries(
+      failureKinds.map((kind, at) => [kind, this.failures[at]!]),
+    ) as Record<FailureKind, number>;
+    const failed = this.failures.reduce((sum, count) => sum + count, 0) - failures.invalid_request;
+    return {
+      target: targetName(this),
+      attempts: this.attempts,
+      failures,
+      error_rate: this.attempts === 0 ? null : failed / this.attempts,
+      first_byte_ms: percentiles(this.first),
+      duration_ms: percentiles(this.whole),
+      tokens_per_second:
+        this.tokenMs === 0 ? null : Math.round((this.tokens / this.tokenMs) * 10_000) / 10,
+      last_error:
+        this.lastError === null
+          ? null
+          : { at: formatMillis(this.lastError.atMs), message: this.lastError.message },
+    };
+  }
+}
+
+/** A time range, both ends in ms. */
+export interface TrafficRange {
+  readonly fromMs: number;
+  readonly beforeMs: number;
+}
+
+interface TrafficPorts {
+  readonly store: Pick<Store, "get" | "keys" | "range">;
+  readonly yieldToEventLoop: () => Promise<void>;
+}
+
+export class TrafficBook {
+  /** The cells that aren't in the store as they are now, and the current ones. */
+  readonly #cells: Readonly<Record<Unit, Map<number, Cell>>> = { m: new Map(), h: new Map() };
+
+  /** Adds a report. */
+  add(store: Pick<Store, "get">, report: Added, nowMs: number): void {
+    for (const unit of ["m", "h"] as const) this.#at(store, unit, nowMs).add(report, nowMs);
+  }
+
+  #at(store: Pick<Store, "get">, unit: Unit, nowMs: number): Cell {
+    const start = startOf(unit, nowMs);
+    const known = this.#cells[unit].get(start);
+    if (known !== undefined) return known;
+    const cell = storedCell(store, keyOf(unit, start)) ?? new Cell();
+    this.#cells[unit].set(start, cell);
+    return cell;
+  }
+
+  /** What to write, and what is too old. Cells that are over leave the memory. */
+  changes(store: Pick<Store, "keys">, nowMs: number): Change[] {
+    const changes: Change[] = [];
+    for (const unit of ["m", "h"] as const) {
+      for (const [start, cell] of this.#cells[unit]) {
+        if (cell.isChanged)
+          changes.push({ table: "traffic", key: keyOf(unit, start), value: cell.toStored() });
+        cell.isChanged = false;
+        // One that ended before the last write is in the store by now.
+        if (start + 2 * lengths[unit] < nowMs) this.#cells[unit].delete(start);
+      }
+      const oldest = startOf(unit, nowMs - kept[unit]);
+      const before = keyOf(unit, Math.max(0, oldest));
+      for (const key of store.keys("traffic", { from: unit, before, limit: removalsMax }))
+        changes.push({ table: "traffic", key, value: undefined });
+    }
+    return changes;
+  }
+
+  /** Rejects with `StoreUnreadableError`. */
+  async report(
+    { store, yieldToEventLoop }: TrafficPorts,
+    { fromMs, beforeMs }: TrafficRange,
+    nowMs: number,
+  ): Promise<TrafficReport> {
+    const isShort = beforeMs - fromMs <= byMinuteMaxMs && fromMs >= nowMs - minutesKeptMs - hourMs;
+    const unit: Unit = isShort ? "m" : "h";
+    const total = new Cell();
+    const points: TrafficPoint[] = [];
+    let from = keyOf(unit, startOf(unit, fromMs));
+    const before = keyOf(unit, beforeMs);
+    const take = (start: number, cell: Cell): void => {
+      points.push({ time: formatMillis(start), ...sums(cell) });
+      total.add(asReport(cell), start);
+    };
+    const held = new Map(this.#cells[unit]);
+    for (;;) {
+      const entries = store.range("traffic", { from, before, limit: cellsPerTurn });
+      for (const { key, value } of entries) {
+        const start = startIn(String(key));
+        const cell = held.get(start) ?? cellFrom(value);
+        held.delete(start);
+        if (cell !== null) take(start, cell);
+      }
+      if (entries.length < cellsPerTurn) break;
+      from = `${String(entries.at(-1)!.key)}\u0000`;
+      await yieldToEventLoop();
+    }
+    for (const [start, cell] of held)
+      if (start >= startOf(unit, fromMs) && start < beforeMs) take(start, cell);
+    points.sort((a, b) => (a.time < b.time ? -1 : 1));
+    const targets = [...total.targets.values()].map((target) => target.item());
+    return {
+      start: formatMillis(fromMs),
+      end: formatMillis(beforeMs),
+      step_seconds: lengths[unit] / 1000,
+      totals: sums(total),
+      points,
+      targets: targets.sort((a, b) => b.attempts - a.attempts),
+      server_time: formatMillis(nowMs),
+    };
+  }
+}
+
+function startOf(unit: Unit, ms: number): number {
+  return ms - (ms % lengths[unit]);
+}
+
+/** Sorts by time. */
+function keyOf(unit: Unit, ms: number): string {
+  return unit + String(Math.floor(ms / 1000)).padStart(12, "0");
+}
+
+function startIn(key: string): number {
+  return Number(key.slice(1)) * 1000;
+}
+
+function sums({ counts, tokens, cost }: Cell): Omit<TrafficPoint, "time"> {
+  const requests = Object.fromEntries(
+    requestKinds.map((kind, at) => [kind, counts[at]!]),
+  ) as Record<RequestKind, number>;
+  return { requests, tokens, cost: Math.round(cost * 1e6) / 1e6 };
+}
+
+function asReport({ counts, tokens, cost, targets }: Cell): Added {
+  return {
+    counts,
+    tokens,
+    cost,
+    targets: [...targets.values()].map((target) => ({
+      provider: target.provider,
+      model: target.model,
+      attempts: target.attempts,
+      failures: target.failures,
+      first: sparse(target.first),
+      whole: sparse(target.whole),
+      tokens: target.tokens,
+      token_ms: target.tokenMs,
+      ...(target.lastError === null
+        ? {}
+        : { last_error: target.lastError.message, last_error_ms: target.lastError.atMs }),
+    })),
+  };
+}
+
+/** A damaged one is begun again. */
+function storedCell(store: Pick<Store, "get">, key: string): Cell | null {
+  try {
+    const stored = store.get("traffic", key);
+    return stored === undefined ? null : cellFrom(stored);
+  } catch (error) {
+    if (error instanceof StoreUnreadableError) return null;
+    throw error;
+  }
+}
+
+/** Null for what `toStored` never wrote: such a time is left out. */
+function cellFrom(value: readonly unknown[]): Cell | null {
+  const [counts, tokens, cost, ...targets] = value;
+  if (!isCounts(counts) || !isCount(tokens) || typeof cost !== "number") return null;
+  const cell = new Cell();
+  addTo(cell.counts, counts);
+  cell.tokens = tokens;
+  cell.cost = cost;
+  for (const target of targets) {
+    const [provider, model, attempts, failures, first, whole, ofTokens, token_ms, at, message] =
+      Array.isArray(target) ? (target as readonly unknown[]) : [];
+    const report: unknown = {
+      provider,
+      model,
+      attempts,
+      failures,
+      first,
+      whole,
+      tokens: ofTokens,
+      token_ms,
+      last_error: message,
+    };
+    if (!isTargetReport(report)) return null;
+    const name = `${report.provider}\n${report.model}`;
+    const added = new TargetCell(report.provider, report.model);
+    added.add(report, isMoment(at) ? at : 0);
+    cell.targets.set(name, added);
+  }
+  return cell;
+}
+
+function isCounts(value: unknown): value is readonly number[] {
+  return Array.isArray(value) && value.every((count) => isCount(count));
+}
+
+function addTo(sums: number[], counts: readonly number[]): void {
+  for (let at = 0; at < sums.length; at++) sums[at]! += counts[at] ?? 0;
+}
+
+function addSparse(sums: number[], pairs: SparseCounts): void {
+  for (let at = 0; at + 1 < pairs.length; at += 2) sums[pairs[at]!]! += pairs[at + 1]!;
+}
+
+function sparse(counts: readonly number[]): SparseCounts {
+  return counts.flatMap((count, bucket) => (count > 0 ? [bucket, count] : []));
+}
+
+function percentiles(counts: readonly number[]): Percentiles | null {
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  return total === 0 ? null : { p50: at(counts, total * 0.5), p95: at(counts, total * 0.95) };
+}
+
+/** The middle of the bucket in which a rank falls. */
+function at(counts: readonly number[], rank: number): number {
+  let seen = 0;
+  for (let bucket = 0; bucket < counts.length; bucket++) {
+    seen += counts[bucket]!;
+    if (seen >= rank && counts[bucket]! > 0)
+      return bucket === 0 ? 1 : Math.round(2 ** ((bucket - 0.5) / 4));
+  }
+  return 0;
+}

@@ -1,0 +1,263 @@
+/**
+ * Collects what the daemon keeps of requests beyond their usage records, and reports it once a
+ * second (`shared/wire/request-report.ts`). A plain success costs a few additions; details are kept
+ * only of requests that failed, were refused, or have something that no usage record has.
+ */
+import {
+  type FailureKind,
+  failureKinds,
+  type RequestKind,
+  requestKinds,
+} from "../../shared/api/request-item.js";
+import { costUsd } from "../../shared/domain/money.js";
+import type { Target } from "../../shared/domain/target-name.js";
+import {
+  agentsPerReport,
+  bucketsMax,
+  detailsPerReport,
+  messageCharsMax,
+  type RequestReport,
+  type SparseCounts,
+  type TargetReport,
+  targetsPerReport,
+  textCharsMax,
+} from "../../shared/wire/request-report.js";
+import type { Limiter } from "../limiter/limiter.js";
+import type { RequestRecord } from "../request-record.js";
+import type { Forwarded } from "../upstream/forwarded.js";
+import { other } from "./bounded-labels.js";
+import type { EndedAttempt } from "./proxy-counts.js";
+
+interface ReportPorts {
+  readonly limiter: Pick<Limiter, "call" | "reachable">;
+  readonly monoMs: () => number;
+  /** Runs `run` after `ms`, without keeping the process alive. */
+  readonly schedule: (ms: number, run: () => void) => void;
+}
+
+/** Interval of reports while there are requests. */
+const reportMs = 1000;
+/** Sessions whose agents are remembered, and after which time they are reported again. */
+const sessionsMax = 2000;
+const agentAgainMs = 3_600_000;
+
+interface Detail {
+  readonly endedMonoMs: number;
+  readonly report: RequestReport;
+}
+
+export class RequestReports {
+  readonly #ports: ReportPorts;
+  /** Whether details are kept. */
+  readonly #details: boolean;
+  #waiting: Detail[] = [];
+  #counts = requestKinds.map(() => 0);
+  #tokens = 0;
+  #cost = 0;
+  readonly #targets = new Map<string, Map<string, TargetTraffic>>();
+  #targetCount = 0;
+  #agents: (readonly [string, string])[] = [];
+  readonly #sessions = new Map<string, number>();
+  #isScheduled = false;
+  #isEmpty = true;
+
+  constructor(ports: ReportPorts, { details }: { readonly details: boolean }) {
+    this.#ports = ports;
+    this.#details = details;
+  }
+
+  /** Counts an attempt at a target. */
+  attempt(attempt: EndedAttempt): void {
+    this.#of(attempt.target).add(attempt);
+    this.#schedule();
+  }
+
+  /** Counts a request that has ended. */
+  ended(kind: RequestKind, { usage, cost }: Pick<RequestRecord, "usage" | "cost">): void {
+    this.#counts[requestKinds.indexOf(kind)]!++;
+    if (usage !== null) this.#tokens += usage.totalTokens;
+    if (cost !== null) this.#cost += costUsd(cost);
+    this.#schedule();
+  }
+
+  /** Whether details can be taken now. A flood of them leaves room for those that matter more. */
+  hasRoom(isMinor: boolean): boolean {
+    const max = isMinor ? detailsPerReport / 4 : detailsPerReport;
+    return this.#details && this.#waiting.length < max;
+  }
+
+  /** Adds the details of a request; only while there is room. */
+  add(report: RequestReport, endedMonoMs: number): void {
+    this.#waiting.push({ report, endedMonoMs });
+    this.#schedule();
+  }
+
+  /** The client of a session. */
+  agent(session: string, agent: string, nowMonoMs: number): void {
+    const knownMs = this.#sessions.get(session);
+    if (knownMs !== undefined && nowMonoMs - knownMs < agentAgainMs) return;
+    if (this.#agents.length >= agentsPerReport) return;
+    this.#sessions.delete(session);
+    this.#sessions.set(session, nowMonoMs);
+    const [oldest] = this.#sessions.keys();
+    if (this.#sessions.size > sessionsMax && oldest !== undefined) this.#sessions.delete(oldest);
+    this.#agents.push([session.slice(0, textCharsMax), agent.slice(0, textCharsMax)]);
+  }
+
+  /** Sends what waits. */
+  async flush(): Promise<void> {
+    if (this.#isEmpty) return;
+    this.#isEmpty = true;
+    const { limiter, monoMs } = this.#ports;
+    const nowMonoMs = monoMs();
+    const targets: TargetReport[] = [];
+    for (const ofProvider of this.#targets.values())
+      for (const traffic of ofProvider.values())
+        if (traffic.attempts > 0) targets.push(traffic.take());
+    const body = {
+      requests: this.#waiting.map(({ endedMonoMs, report }) => [
+        Math.max(0, Math.round(nowMonoMs - endedMonoMs)),
+        report,
+      ]),
+      counts: this.#counts,
+      tokens: this.#tokens,
+      cost: this.#cost,
+      targets,
+      agents: this.#agents,
+    };
+    this.#waiting = [];
+    this.#counts = requestKinds.map(() => 0);
+    this.#tokens = 0;
+    this.#cost = 0;
+    this.#agents = [];
+    // So that targets that are gone don't stay.
+    if (this.#targetCount > targetsPerReport / 2) {
+      this.#targets.clear();
+      this.#targetCount = 0;
+    }
+    // A report that is lost leaves a gap of a second.
+    await limiter.call("requests.report", body);
+  }
+
+  #schedule(): void {
+    this.#isEmpty = false;
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#ports.schedule(reportMs, () => {
+      this.#isScheduled = false;
+      // Without the daemon, counts gather until it is back.
+      if (this.#ports.limiter.reachable) void this.flush();
+      else this.#schedule();
+    });
+  }
+
+  #of({ provider, model }: Target): TargetTraffic {
+    const known = this.#targets.get(provider)?.get(model);
+    if (known !== undefined) return known;
+    const isFull = this.#targetCount >= targetsPerReport;
+    if (isFull && model !== other) return this.#of({ provider, model: other });
+    const ofProvider = this.#targets.get(isFull ? other : provider) ?? new Map();
+    this.#targets.set(isFull ? other : provider, ofProvider);
+    const found = ofProvider.get(model);
+    if (found !== undefined) return found;
+    const traffic = new TargetTraffic(isFull ? other : provider, model.slice(0, textCharsMax));
+    ofProvider.set(model, traffic);
+    if (!isFull) this.#targetCount++;
+    return traffic;
+  }
+}
+
+/** What one target has done since the last report. */
+class TargetTraffic {
+  readonly #provider: string;
+  readonly #model: string;
+  attempts = 0;
+  #failures = failureKinds.map(() => 0);
+  readonly #first = new Uint32Array(bucketsMax);
+  readonly #whole = new Uint32Array(bucketsMax);
+  #tokens = 0;
+  #tokenMs = 0;
+  #lastError: string | undefined;
+
+  constructor(provider: string, model: string) {
+    this.#provider = provider;
+    this.#model = model;
+  }
+
+  add({ startedMonoMs, endedMonoMs, stream, forwarded }: EndedAttempt): void {
+    const { usage, estimated, firstByteMonoMs } = forwarded;
+    this.attempts++;
+    const kind = failureKindOf(forwarded);
+    if (kind !== null) {
+      this.#failures[failureKinds.indexOf(kind)]!++;
+      this.#lastError = errorText(forwarded, kind);
+      return;
+    }
+    this.#whole[bucketOf(endedMonoMs - startedMonoMs)]!++;
+    if (firstByteMonoMs === null) return;
+    this.#first[bucketOf(firstByteMonoMs - startedMonoMs)]!++;
+    const streamedMs = Math.round(endedMonoMs - firstByteMonoMs);
+    if (!stream || usage === null || estimated || streamedMs <= 0) return;
+    this.#tokens += usage.outputTokens;
+    this.#tokenMs += streamedMs;
+  }
+
+  take(): TargetReport {
+    const report: TargetReport = {
+      provider: this.#provider,
+      model: this.#model,
+      attempts: this.attempts,
+      failures: this.#failures,
+      first: sparse(this.#first),
+      whole: sparse(this.#whole),
+      tokens: this.#tokens,
+      token_ms: this.#tokenMs,
+      ...(this.#lastError === undefined ? {} : { last_error: this.#lastError }),
+    };
+    this.attempts = 0;
+    this.#failures = failureKinds.map(() => 0);
+    this.#first.fill(0);
+    this.#whole.fill(0);
+    this.#tokens = 0;
+    this.#tokenMs = 0;
+    this.#lastError = undefined;
+    return report;
+  }
+}
+
+function bucketOf(ms: number): number {
+  return ms <= 1 ? 0 : Math.min(bucketsMax - 1, Math.ceil(4 * Math.log2(ms)));
+}
+
+function sparse(counts: Uint32Array): SparseCounts {
+  const pairs: number[] = [];
+  for (let bucket = 0; bucket < counts.length; bucket++)
+    if (counts[bucket]! > 0) pairs.push(bucket, counts[bucket]!);
+  return pairs;
+}
+
+type FailedAttempt = Pick<Forwarded, "status" | "outcome" | "timedOut" | "error">;
+
+/** Null for an answer, and for an end that isn't the provider's fault. */
+export function failureKindOf({
+  status,
+  outcome,
+  timedOut,
+  error,
+}: FailedAttempt): FailureKind | null {
+  const isOurs = outcome !== "upstream_error" && outcome !== "upstream_cut";
+  if (isOurs && (outcome !== "complete" || status < 400)) return null;
+  if (outcome === "upstream_cut") return timedOut === true ? "timeout" : "cut";
+  const given = error?.status ?? status;
+  if (given === 0) return status === 504 ? "timeout" : "unreachable";
+  if (given === 429) return "rate_limited";
+  if (given === 401 || given === 402 || given === 403) return "credentials";
+  if (given === 408 || given === 504) return "timeout";
+  return given >= 400 && given < 500 ? "invalid_request" : "server_error";
+}
+
+function errorText({ status, error }: FailedAttempt, kind: FailureKind): string {
+  if (error == null) return `${kind} ${status}`;
+  const { status: given, message } = error;
+  return `${given === 0 ? "" : `${given} `}${message}`.slice(0, messageCharsMax);
+}
