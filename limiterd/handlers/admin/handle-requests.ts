@@ -10,7 +10,15 @@ import {
 } from "../../../shared/api/request-item.js";
 import { unreachable } from "../../../shared/assert.js";
 import { recordsPerTurn, requestIdCharsMax } from "../../../shared/bounds.js";
-import { asQuery, bad, type Checked, good, isAbsent, show } from "../../../shared/checked.js";
+import {
+  asQuery,
+  bad,
+  type Checked,
+  good,
+  isAbsent,
+  isCount,
+  show,
+} from "../../../shared/checked.js";
 import { parseUserPath } from "../../../shared/domain/limit-key.js";
 import { keyNumber } from "../../../shared/domain/managed-key.js";
 import { costUsd } from "../../../shared/domain/money.js";
@@ -287,17 +295,21 @@ function newSession(state: DaemonState, { session, userPath, keyId, atMs }: Usag
   };
 }
 
+const defaultSeconds = 3600;
+
 /** Ranges of traffic by minutes or hours; the default is the last hour. */
 function summary(
   { traffic, store, yieldToEventLoop }: DaemonState,
   body: unknown,
   nowMs: number,
 ): Checked<Promise<TrafficReport>> {
-  const fields = asQuery(body, ["start", "end"]);
+  const fields = asQuery(body, ["start", "end", "seconds"]);
   if (!fields.ok) return fields;
   const before = momentOf(fields.value["end"], "end", nowMs + 1);
   if (!before.ok) return before;
-  const from = momentOf(fields.value["start"], "start", before.value - 3_600_000);
+  const seconds = Number(fields.value["seconds"] ?? defaultSeconds);
+  if (!isCount(seconds, 1)) return bad("seconds must be a number from 1", "seconds");
+  const from = momentOf(fields.value["start"], "start", before.value - seconds * 1000);
   if (!from.ok) return from;
   if (from.value >= before.value) return bad("start must be before end", "start");
   const range = { fromMs: from.value, beforeMs: before.value };

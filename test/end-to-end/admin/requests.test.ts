@@ -130,8 +130,7 @@ t.test("a failure shows the provider's code and message", async (t) => {
       { status: 400, error_code: "context_window" },
     ],
     [
-      { model: "m", at: "/v1/messages" },
-      { kind: "denied", status: 404 },
+      { model: "odd" }, { kind: "invalid", status: 400, error_message: /odd/ },
     ],
   ] as const;
   for (const [asked, expected] of cases) {

@@ -66,23 +66,6 @@ export function rateBetween(before: Sample, after: Sample): Rate {
 }
 
 /**
- * The last sample of each complete interval: a line of them isn't jagged, and a table of them not
- * too long. Intervals begin at multiples of `stepMs`, so that points don't move.
- */
-export function spacedSamples(samples: readonly Sample[], stepMs: number): readonly Sample[] {
-  const stretch = ({ atMs }: Sample): number => Math.floor(atMs / stepMs);
-  return samples.filter((sample, i) => {
-    const next = samples[i + 1];
-    return next !== undefined && stretch(next) > stretch(sample);
-  });
-}
-
-/** The rate of each sample relative to the one before it. */
-export function ratesOf(samples: readonly Sample[]): readonly Rate[] {
-  return samples.slice(1).map((sample, i) => rateBetween(samples[i]!, sample));
-}
-
-/**
  * The rate over the last `overMs`, which smooths one busy second; null if there are too few
  * samples.
  */

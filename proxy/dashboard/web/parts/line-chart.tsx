@@ -23,11 +23,13 @@ interface LineChartProps {
   /** Milliseconds since 1970, ascending. */
   readonly times: readonly number[];
   readonly lines: readonly ChartLine[];
+  /** In the head of the chart. */
+  readonly actions?: ComponentChildren;
 }
 
 export function LineChart(props: LineChartProps) {
   const [isTable, setTable] = useState(false);
-  const { title, lines } = props;
+  const { title, lines, actions } = props;
   return (
     <section class="card">
       <div class="card-head">
@@ -39,6 +41,7 @@ export function LineChart(props: LineChartProps) {
               {name}
             </li>
           ))}
+          {actions !== undefined && <li>{actions}</li>}
           <li>
             <button type="button" class="link" onClick={() => setTable(!isTable)}>
               {isTable ? shellTexts.showChart : shellTexts.showTable}

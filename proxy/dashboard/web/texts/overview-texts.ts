@@ -54,9 +54,11 @@ export const overviewTexts = {
     unknown: "–",
   },
   chart: {
-    title: "Requests per second, last 10 minutes",
-    admitted: "admitted",
-    refused: "refused",
+    perMinute: "Requests per minute",
+    perHour: "Requests per hour",
+    answered: "answered",
+    others: "failed, refused or denied",
+    range: "Time",
   },
   closest: {
     title: "Closest to the limit",

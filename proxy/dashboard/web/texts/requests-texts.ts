@@ -1,8 +1,15 @@
 /** The words of the page of requests. */
 
 export const requestsTexts = {
-  about: "Running, recent and refused requests.",
-  tabs: { "in-flight": "In flight", recent: "Recent", refused: "Refused" },
+  about: "Running, recent, failed and refused requests, and sessions of agents.",
+  tabs: {
+    "in-flight": "In flight",
+    recent: "Recent",
+    failed: "Failed",
+    refused: "Refused",
+    sessions: "Sessions",
+  },
+  find: { label: "Find a request by its id" },
   tabsLabel: "Kinds of requests",
   inFlight: {
     about: "Requests that hold slots, the longest running first.",
@@ -73,4 +80,87 @@ export const requestsTexts = {
     },
   },
   unmatched: { title: "No request matches", text: "Try another filter." },
+} as const;
+
+export const requestTexts = {
+  kinds: {
+    answered: "Answered",
+    failed: "Failed",
+    refused: "Refused",
+    denied: "Denied",
+    invalid: "Invalid",
+    canceled: "Canceled",
+  },
+  facts: {
+    time: "Ended",
+    why: "Error",
+    refusedBy: "Refused by",
+    note: "Note",
+    path: "User path",
+    key: "Key",
+    model: "Model asked",
+    target: "Target",
+    endpoint: "Endpoint",
+    took: "Took",
+    firstByte: "First byte after",
+    dropped: "Fields left out",
+    session: "Session",
+    agent: "Agent",
+    client: "Client",
+    trace: "Trace id",
+  },
+  attempts: "Attempts",
+  records: "Usage",
+  columns: {
+    target: "Target",
+    status: "Status",
+    why: "Why",
+    took: "Took",
+    providersId: "Provider's id",
+    input: "Input tokens",
+    output: "Output tokens",
+    cost: "Cost",
+  },
+  retry: (retry: number) => `retry ${retry}`,
+  noAnswer: "no answer",
+  answered: "answered",
+  part: "a part of it",
+  cached: (read: string, written: string) => `${read} cached, ${written} written to the cache`,
+  unpriced: "no price",
+} as const;
+
+export const failedTexts = {
+  caption: "Requests that failed, were refused or took several attempts, newest first",
+  search: "Filter by path, key, model, error or request id",
+  kind: "Kind",
+  anyKind: "Any kind",
+  columns: { path: "User path", kind: "Ended", model: "Model", why: "Why", time: "At" },
+  attempts: (count: number) => `${count} attempts`,
+  none: {
+    title: "No request has failed",
+    text: "Failed, refused and denied requests appear here, with their reason.",
+  },
+} as const;
+
+export const sessionsTexts = {
+  about: "Sessions that agents named, of the last day.",
+  caption: "Sessions of agents, the latest first",
+  columns: {
+    session: "Session",
+    state: "State",
+    agent: "Agent",
+    requests: "Requests",
+    tokens: "Tokens",
+    cost: "Cost",
+    error: "Last error",
+  },
+  running: "running",
+  over: "over",
+  unknown: "unknown agent",
+  failovers: (count: number) => (count === 1 ? "1 failover" : `${count} failovers`),
+  failures: (count: number) => (count === 1 ? "1 failure" : `${count} failures`),
+  none: {
+    title: "No sessions",
+    text: "Agents such as Claude Code and Codex name their session with each request.",
+  },
 } as const;

@@ -51,6 +51,30 @@ export const providersTexts = {
   weight: (target: string, weight: number) => (weight === 1 ? target : `${target} ×${weight}`),
 } as const;
 
+export const trafficTexts = {
+  title: "Traffic and failures",
+  range: "Time",
+  ranges: {
+    "900": "Last 15 minutes",
+    "3600": "Last hour",
+    "86400": "Last 24 hours",
+    "604800": "Last 7 days",
+    "2592000": "Last 30 days",
+  },
+  columns: {
+    target: "Target",
+    attempts: "Requests",
+    errors: "Errors",
+    first: "First byte, p50 / p95",
+    whole: "Whole, p50 / p95",
+    speed: "Tokens/s",
+    error: "Last error",
+  },
+  open: "circuit open",
+  times: (p50: string, p95: string) => `${p50} / ${p95} ms`,
+  none: { title: "No requests to providers", text: "Choose a longer time." },
+} as const;
+
 export const hostsTexts = {
   title: "Hosts",
   caption: "Hosts that share limits, with their state",

@@ -1,7 +1,9 @@
 /** How the gateway is: whether it is well, what it does now, what is nearly used up. */
 
+import { useMemo } from "preact/hooks";
 import type { Health } from "../../../../../shared/api/gateway-status.js";
 import type { RefusalPage } from "../../../../../shared/api/refusal-item.js";
+import type { TrafficReport } from "../../../../../shared/api/request-item.js";
 import { hrefOf } from "../../data/router.js";
 import {
   formatCount,
@@ -10,21 +12,21 @@ import {
   formatShort,
   secondsBetween,
 } from "../../logic/numbers.js";
-import { currentRate, ratesOf, spacedSamples } from "../../logic/rates.js";
+import { currentRate } from "../../logic/rates.js";
 import { type RefusalGroup, refusalGroups } from "../../logic/refusal-groups.js";
+import { trafficSeries } from "../../logic/traffic-series.js";
 import { type Trouble, troublesOf } from "../../logic/troubles.js";
 import { useApp } from "../../parts/app.js";
 import { Icon } from "../../parts/icon.js";
 import { LineChart } from "../../parts/line-chart.js";
+import { FilterSelect } from "../../parts/lists/filters.js";
 import { Card, Empty, PageHead, WhenReady } from "../../parts/page.js";
 import { Figures } from "../../parts/usage/usage-sums.js";
-import { usePoll } from "../../parts/use-poll.js";
+import { useListPoll, usePoll } from "../../parts/use-poll.js";
 import { overviewTexts, overviewTexts as texts } from "../../texts/overview-texts.js";
+import { trafficTexts } from "../../texts/setup-texts.js";
 import { shellTexts } from "../../texts/shell-texts.js";
 import { ClosestList } from "./closest-list.js";
-
-/** Of the line: 120 points in ten minutes. */
-const stepMs = 5_000;
 
 export function OverviewPage() {
   return (
@@ -43,32 +45,48 @@ export function OverviewPage() {
   );
 }
 
+const historyEveryMs = 15_000;
+const firstSeconds = "3600";
+
+/** From the daemon's history, so that it is full when the page opens. */
 function RequestChart() {
-  const { live } = useApp();
-  const rates = ratesOf(spacedSamples(live.live.value.samples, stepMs));
+  const seconds = useApp().router.place.value.query.get("seconds") ?? firstSeconds;
+  const { polled } = useListPoll<TrafficReport>(
+    `/admin/traffic?seconds=${encodeURIComponent(seconds)}`,
+    { everyMs: historyEveryMs },
+  );
+  const report = polled.body;
+  const { times, answered, others } = useMemo(
+    () => (report === null ? noTraffic : trafficSeries(report)),
+    [report],
+  );
   return (
     <LineChart
-      title={texts.chart.title}
-      times={rates.map(({ atMs }) => atMs)}
+      title={report?.step_seconds === 3600 ? texts.chart.perHour : texts.chart.perMinute}
+      times={times}
       lines={[
-        {
-          name: texts.chart.admitted,
-          look: "first",
-          values: rates.map(({ admitted }) => admitted),
-        },
-        {
-          name: texts.chart.refused,
-          look: "second",
-          values: rates.map(({ refused, overBudget }) => refused + overBudget),
-        },
+        { name: texts.chart.answered, look: "first", values: answered },
+        { name: texts.chart.others, look: "second", values: others },
       ]}
+      actions={
+        <FilterSelect
+          name="seconds"
+          label={texts.chart.range}
+          options={[
+            ["", trafficTexts.ranges[firstSeconds]],
+            ...Object.entries(trafficTexts.ranges).filter(([value]) => value !== firstSeconds),
+          ]}
+        />
+      }
     />
   );
 }
 
+const noTraffic = { times: [], answered: [], others: [] };
+
 const nowTexts = overviewTexts.now;
 /** So that one busy second isn't the number. */
-const overMs = 15_000;
+const overMs = 60_000;
 
 function NowNumbers() {
   const { live } = useApp();
@@ -232,7 +250,7 @@ function RefusalLine({
       <div class="refusal-end">
         <span class="soft small nowrap">{shellTexts.age(age)}</span>
         {request_id !== null && (
-          <a class="small" href={hrefOf("explain", { request_id })}>
+          <a class="small" href={hrefOf("requests", { id: request_id })}>
             {refusalTexts.explain}
           </a>
         )}

@@ -15,6 +15,7 @@ import { type Column, Table, TableFoot } from "../../parts/table.js";
 import { useListPoll } from "../../parts/use-poll.js";
 import { providersTexts as texts } from "../../texts/setup-texts.js";
 import { shellTexts } from "../../texts/shell-texts.js";
+import { TargetTraffic } from "./target-traffic.js";
 
 export function ProvidersPage() {
   const { polled, refresh } = useListPoll<ProviderList>("/admin/providers");
@@ -25,6 +26,7 @@ export function ProvidersPage() {
         {(list) => (
           <div class="stack">
             <ProviderTable list={list} />
+            <TargetTraffic open={openTargets(list)} />
             <VirtualModels list={list} />
             <ModelPrices providers={list.providers} />
           </div>
@@ -32,6 +34,11 @@ export function ProvidersPage() {
       </WhenReady>
     </>
   );
+}
+
+function openTargets({ providers }: ProviderList): ReadonlySet<string> {
+  const failing = providers.flatMap((provider) => provider.failing);
+  return new Set(failing.filter(({ state }) => state === "open").map(({ target }) => target));
 }
 
 const heads = texts.columns;

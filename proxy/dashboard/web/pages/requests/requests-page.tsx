@@ -1,4 +1,6 @@
-/** Requests in three tabs: those in flight, those that have ended, and those that were refused. */
+/** Requests in flight, ended, failed and refused; sessions; and one request by its id. */
+
+import { useState } from "preact/hooks";
 
 import type { LeaseItem, LeasePage } from "../../../../../shared/api/lease-item.js";
 import type { RecordItem, RecordPage } from "../../../../../shared/api/record-item.js";
@@ -13,6 +15,7 @@ import {
   formatTime,
 } from "../../logic/numbers.js";
 import { useApp } from "../../parts/app.js";
+import { SearchField } from "../../parts/field.js";
 import { Icon } from "../../parts/icon.js";
 import { FilterSelect, PathFilter, SearchFilter, TextFilter } from "../../parts/lists/filters.js";
 import { ListCard } from "../../parts/lists/list-card.js";
@@ -22,30 +25,59 @@ import { Tabs } from "../../parts/tabs.js";
 import { useListPoll } from "../../parts/use-poll.js";
 import { requestsTexts, requestsTexts as texts } from "../../texts/requests-texts.js";
 import { shellTexts } from "../../texts/shell-texts.js";
+import { FailedTab, RequestLink, SessionsTab } from "./kept-requests.js";
+import { RequestView } from "./request-view.js";
 
-const shown = { "in-flight": InFlightTab, recent: RecentTab, refused: RefusedTab } as const;
+const shown = {
+  "in-flight": InFlightTab,
+  recent: RecentTab,
+  failed: FailedTab,
+  refused: RefusedTab,
+  sessions: SessionsTab,
+} as const;
 const first = "in-flight";
 
 export function RequestsPage() {
-  const asked = useApp().router.place.value.query.get("tab") ?? first;
+  const { query } = useApp().router.place.value;
+  const id = query.get("id");
+  const asked = query.get("tab") ?? first;
   const tab = Object.hasOwn(shown, asked) ? (asked as keyof typeof shown) : first;
   const Shown = shown[tab];
   return (
     <>
-      <PageHead title={shellTexts.pages.requests}>{texts.about}</PageHead>
+      <PageHead title={shellTexts.pages.requests} actions={<FindRequest />}>
+        {texts.about}
+      </PageHead>
       <div class="stack">
         <Tabs
           label={texts.tabsLabel}
-          current={tab}
+          current={id === null ? tab : ""}
           tabs={Object.entries(texts.tabs).map(([key, text]) => ({
             key,
             text,
             href: hrefOf("requests", key === first ? {} : { tab: key }),
           }))}
         />
-        <Shown key={tab} />
+        {id === null ? <Shown key={tab} /> : <RequestView key={id} id={id} />}
       </div>
     </>
+  );
+}
+
+/** Leads to one request by its id. */
+function FindRequest() {
+  const { router } = useApp();
+  const [text, setText] = useState("");
+  return (
+    <form
+      class="search-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text.trim() !== "") router.go(hrefOf("requests", { id: text.trim() }));
+      }}
+    >
+      <SearchField label={texts.find.label} value={text} onInput={setText} />
+    </form>
   );
 }
 
@@ -198,7 +230,20 @@ const recentColumns: readonly Column<RecordItem>[] = [
       </span>
     ),
   },
-  { key: "status", head: recentTexts.columns.status, cell: statusBadge },
+  {
+    key: "status",
+    head: recentTexts.columns.status,
+    cell: ({ status, request_id }) => (
+      <span class="two-lines">
+        <span>
+          <span class={`badge ${status < 400 ? "good" : status < 500 ? "warn" : "bad"}`}>
+            {status}
+          </span>
+        </span>
+        <RequestLink id={request_id} />
+      </span>
+    ),
+  },
   {
     key: "tokens",
     head: recentTexts.columns.tokens,
@@ -237,11 +282,6 @@ const recentColumns: readonly Column<RecordItem>[] = [
     ),
   },
 ];
-
-function statusBadge({ status }: RecordItem) {
-  const kind = status < 400 ? "good" : status < 500 ? "warn" : "bad";
-  return <span class={`badge ${kind}`}>{status}</span>;
-}
 
 const refusedTexts = requestsTexts.refused;
 
@@ -285,7 +325,7 @@ const refusedColumns: readonly Column<RefusalItem>[] = [
     cell: ({ user_path, request_id }) => (
       <span class="two-lines">
         <span class="path">{user_path}</span>
-        {request_id !== null && <code class="soft small nowrap">{request_id}</code>}
+        {request_id !== null && <RequestLink id={request_id} />}
       </span>
     ),
   },

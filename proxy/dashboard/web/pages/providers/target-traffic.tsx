@@ -1,0 +1,118 @@
+/** What each target did in a time range: requests, failures, times, tokens a second. */
+import type {
+  Percentiles,
+  TargetTrafficItem,
+  TrafficReport,
+} from "../../../../../shared/api/request-item.js";
+import { formatCount, formatShare } from "../../logic/numbers.js";
+import { Ago } from "../../parts/age.js";
+import { useApp } from "../../parts/app.js";
+import { FilterSelect } from "../../parts/lists/filters.js";
+import { TableOrEmpty } from "../../parts/lists/list-card.js";
+import { Card, WhenReady } from "../../parts/page.js";
+import type { Column } from "../../parts/table.js";
+import { useListPoll } from "../../parts/use-poll.js";
+import { trafficTexts as texts } from "../../texts/setup-texts.js";
+
+const firstSeconds = "900";
+
+/** `open`: the targets whose circuit is open at this proxy. */
+export function TargetTraffic({ open }: { readonly open: ReadonlySet<string> }) {
+  const seconds = useApp().router.place.value.query.get("seconds") ?? firstSeconds;
+  const { polled, refresh } = useListPoll<TrafficReport>(
+    `/admin/traffic?seconds=${encodeURIComponent(seconds)}`,
+    { everyMs: 15_000 },
+  );
+  return (
+    <Card
+      title={texts.title}
+      note={
+        <FilterSelect
+          name="seconds"
+          label={texts.range}
+          options={[["", texts.ranges[firstSeconds]], ...otherRanges]}
+        />
+      }
+    >
+      <WhenReady polled={polled} onRetry={refresh}>
+        {({ targets, server_time }) => (
+          <TableOrEmpty
+            caption={texts.title}
+            icon="providers"
+            none={texts.none}
+            rows={targets.slice(0, 100)}
+            keyOf={({ target }) => target}
+            columns={columnsOf(open, server_time)}
+          />
+        )}
+      </WhenReady>
+    </Card>
+  );
+}
+
+const otherRanges = Object.entries(texts.ranges).filter(([value]) => value !== firstSeconds);
+
+function columnsOf(open: ReadonlySet<string>, now: string): readonly Column<TargetTrafficItem>[] {
+  const heads = texts.columns;
+  return [
+    {
+      key: "target",
+      head: heads.target,
+      kind: "lead",
+      cell: ({ target }) => (
+        <span class="two-lines">
+          <span class="wrap">{target}</span>
+          {open.has(target) && <span class="badge bad">{texts.open}</span>}
+        </span>
+      ),
+    },
+    {
+      key: "attempts",
+      head: heads.attempts,
+      kind: "number",
+      cell: ({ attempts }) => formatCount(attempts),
+    },
+    {
+      key: "errors",
+      head: heads.errors,
+      cell: ({ error_rate, failures }) => (
+        <span class="two-lines">
+          <span class={`badge ${badgeOf(error_rate ?? 0)}`}>{formatShare(error_rate ?? 0)}</span>
+          <span class="soft small">
+            {Object.entries(failures)
+              .filter(([, count]) => count > 0)
+              .map(([kind, count]) => `${kind.replaceAll("_", " ")} ${formatCount(count)}`)
+              .join(", ")}
+          </span>
+        </span>
+      ),
+    },
+    { key: "first", head: heads.first, kind: "number", cell: (item) => times(item.first_byte_ms) },
+    { key: "whole", head: heads.whole, kind: "number", cell: (item) => times(item.duration_ms) },
+    {
+      key: "speed",
+      head: heads.speed,
+      kind: "number",
+      cell: ({ tokens_per_second }) => tokens_per_second,
+    },
+    {
+      key: "error",
+      head: heads.error,
+      cell: ({ last_error }) =>
+        last_error === null ? null : (
+          <span class="two-lines">
+            <Ago moment={last_error.at} now={now} />
+            <span class="soft small wrap">{last_error.message}</span>
+          </span>
+        ),
+    },
+  ];
+}
+
+function badgeOf(rate: number): string {
+  return rate === 0 ? "good" : rate < 0.05 ? "warn" : "bad";
+}
+
+function times(both: Percentiles | null): string | null {
+  return both === null ? null : texts.times(formatCount(both.p50), formatCount(both.p95));
+}

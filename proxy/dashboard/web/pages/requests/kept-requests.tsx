@@ -1,0 +1,219 @@
+/** The tabs of requests that failed or were denied, and of the sessions of agents. */
+import type {
+  RequestItem,
+  RequestPage,
+  SessionItem,
+  SessionList,
+} from "../../../../../shared/api/request-item.js";
+import { hrefOf } from "../../data/router.js";
+import { listPath } from "../../logic/list-page.js";
+import {
+  formatCount,
+  formatMoment,
+  formatMoney,
+  formatShort,
+  formatTime,
+} from "../../logic/numbers.js";
+import { useApp } from "../../parts/app.js";
+import { FilterSelect, PathFilter, SearchFilter } from "../../parts/lists/filters.js";
+import { ListCard, TableOrEmpty } from "../../parts/lists/list-card.js";
+import { Card, WhenReady } from "../../parts/page.js";
+import type { Column } from "../../parts/table.js";
+import { useListPoll } from "../../parts/use-poll.js";
+import {
+  failedTexts,
+  requestsTexts,
+  requestTexts,
+  sessionsTexts,
+} from "../../texts/requests-texts.js";
+
+export function FailedTab() {
+  const { query } = useApp().router.place.value;
+  const list = useListPoll<RequestPage>(listPath("/admin/requests", query, ["kind"]));
+  const isFiltered = query.has("search") || query.has("kind");
+  return (
+    <>
+      <div class="filters">
+        <SearchFilter label={failedTexts.search} />
+        <FilterSelect
+          name="kind"
+          label={failedTexts.kind}
+          options={[["", failedTexts.anyKind], ...Object.entries(requestTexts.kinds)]}
+        />
+      </div>
+      <ListCard
+        list={list}
+        rowsOf={(page) => page.requests}
+        caption={failedTexts.caption}
+        columns={failedColumns}
+        keyOf={({ request_id, time }) => `${time} ${request_id}`}
+        icon="check"
+        none={isFiltered ? requestsTexts.unmatched : failedTexts.none}
+      />
+    </>
+  );
+}
+
+export function RequestLink({ id }: { readonly id: string }) {
+  return (
+    <a class="small nowrap" href={hrefOf("requests", { id })}>
+      <code>{id}</code>
+    </a>
+  );
+}
+
+const heads = failedTexts.columns;
+
+const failedColumns: readonly Column<RequestItem>[] = [
+  {
+    key: "path",
+    head: heads.path,
+    kind: "lead",
+    cell: ({ user_path, request_id, path }) => (
+      <span class="two-lines">
+        <span class="path">{user_path ?? path}</span>
+        <RequestLink id={request_id} />
+      </span>
+    ),
+  },
+  {
+    key: "kind",
+    head: heads.kind,
+    cell: ({ kind, status }) => (
+      <span class={`badge ${kind === "failed" ? "bad" : kind === "answered" ? "good" : "warn"}`}>
+        {requestTexts.kinds[kind]} {status}
+      </span>
+    ),
+  },
+  {
+    key: "model",
+    head: heads.model,
+    cell: ({ target, model }) =>
+      target === null && model === null ? null : <span class="wrap">{target ?? model}</span>,
+  },
+  {
+    key: "why",
+    head: heads.why,
+    cell: ({ error_message, note, attempts }) => (
+      <span class="wrap">
+        {error_message ??
+          note ??
+          (attempts.length > 1 ? failedTexts.attempts(attempts.length) : "")}
+      </span>
+    ),
+  },
+  {
+    key: "time",
+    head: heads.time,
+    cell: ({ time }) => (
+      <time class="nowrap" dateTime={time} title={formatMoment(time)}>
+        {formatTime(time)}
+      </time>
+    ),
+  },
+];
+
+export function SessionsTab() {
+  const { query } = useApp().router.place.value;
+  const path = query.get("path") ?? "";
+  const asked = path === "" ? "" : `?user_path=${encodeURIComponent(path)}`;
+  const { polled, refresh } = useListPoll<SessionList>(`/admin/sessions${asked}`, {
+    everyMs: 15_000,
+  });
+  return (
+    <>
+      <div class="filters">
+        <PathFilter />
+        <span class="soft small">{sessionsTexts.about}</span>
+      </div>
+      <Card>
+        <WhenReady polled={polled} onRetry={refresh}>
+          {({ sessions }) => (
+            <TableOrEmpty
+              caption={sessionsTexts.caption}
+              rows={sessions.slice(0, 100)}
+              keyOf={({ session, user_path }) => `${user_path} ${session}`}
+              columns={sessionColumns}
+              icon="user"
+              none={sessionsTexts.none}
+            />
+          )}
+        </WhenReady>
+      </Card>
+    </>
+  );
+}
+
+const sessionHeads = sessionsTexts.columns;
+
+const sessionColumns: readonly Column<SessionItem>[] = [
+  {
+    key: "session",
+    head: sessionHeads.session,
+    kind: "lead",
+    cell: ({ session, user_path, key_name, key_id }) => (
+      <span class="two-lines">
+        <span class="path">{user_path}</span>
+        <span class="soft small wrap">
+          {[key_name ?? key_id, session].filter((text) => text !== null).join(" · ")}
+        </span>
+      </span>
+    ),
+  },
+  {
+    key: "state",
+    head: sessionHeads.state,
+    cell: ({ running, ended_at }) => (
+      <span class="two-lines">
+        <span class={running ? "badge good" : "badge"}>
+          {running ? sessionsTexts.running : sessionsTexts.over}
+        </span>
+        <span class="soft small nowrap">{formatTime(ended_at)}</span>
+      </span>
+    ),
+  },
+  {
+    key: "agent",
+    head: sessionHeads.agent,
+    cell: ({ agent, models }) => (
+      <span class="two-lines">
+        <span class="wrap">{agent ?? sessionsTexts.unknown}</span>
+        <span class="soft small wrap">{models.join(", ")}</span>
+      </span>
+    ),
+  },
+  {
+    key: "requests",
+    head: sessionHeads.requests,
+    kind: "number",
+    cell: ({ requests, failovers }) => (
+      <span class="two-lines to-right">
+        <span>{formatCount(requests)}</span>
+        {failovers > 0 && <span class="soft small">{sessionsTexts.failovers(failovers)}</span>}
+      </span>
+    ),
+  },
+  {
+    key: "tokens",
+    head: sessionHeads.tokens,
+    kind: "number",
+    cell: ({ input_tokens, output_tokens }) => formatShort(input_tokens + output_tokens),
+  },
+  {
+    key: "cost",
+    head: sessionHeads.cost,
+    kind: "number",
+    cell: ({ total_cost }) => formatMoney(total_cost),
+  },
+  {
+    key: "error",
+    head: sessionHeads.error,
+    cell: ({ failures, last_error }) =>
+      last_error === null ? null : (
+        <span class="two-lines">
+          <span class="wrap">{last_error}</span>
+          <span class="soft small">{sessionsTexts.failures(failures)}</span>
+        </span>
+      ),
+  },
+];
