@@ -5,6 +5,7 @@
  * `requests`: [when it ended, report] by an ascending number.
  */
 import type { AttemptItem, RequestItem, RequestPage } from "../../shared/api/request-item.js";
+import { append } from "../../shared/long-lists.js";
 import { formatMillis, isMoment } from "../../shared/time.js";
 import { isRequestReport, type RequestReport } from "../../shared/wire/request-report.js";
 import { itemsExaminedMax, type ListQuery, matches } from "../lists/list-query.js";
@@ -46,7 +47,7 @@ export class RequestBook {
       const [atMs, report] = value;
       if (typeof key === "number" && isMoment(atMs) && isRequestReport(report)) {
         this.#last = Math.max(this.#last, key);
-        changes.push(...this.#keep(key, { atMs, report }));
+        append(changes, this.#keep(key, { atMs, report }));
       } else changes.push({ table: "requests", key, value: undefined });
     }
     return changes;

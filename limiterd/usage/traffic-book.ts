@@ -147,7 +147,7 @@ class TargetCell {
 }
 
 /** A time range, both ends in ms. */
-export interface TrafficRange {
+interface TrafficRange {
   readonly fromMs: number;
   readonly beforeMs: number;
 }

@@ -24,7 +24,7 @@ import { keyNumber } from "../../../shared/domain/managed-key.js";
 import { costUsd } from "../../../shared/domain/money.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import { type Failure, plainFailure } from "../../../shared/error-code.js";
-import { Turns } from "../../../shared/long-lists.js";
+import { append, Turns } from "../../../shared/long-lists.js";
 import { dayMs, dayOf, formatMillis, parseTimestamp } from "../../../shared/time.js";
 import type { AdminOp } from "../../../shared/wire/admin-op.js";
 import { interimStatus } from "../../../shared/wire/execution.js";
@@ -149,7 +149,7 @@ async function recordsOf(
     const query = parseRecordQuery({ request_id: requestId, after, ...from });
     if (!query.ok) return records;
     const page = await listRecords(state, query.value, nowMs);
-    records.push(...page.records);
+    append(records, page.records);
     // The parts of a request are recorded one after another.
     if (page.next === null || (records.length > 0 && page.records.length === 0)) break;
     after = page.next;

@@ -19,6 +19,8 @@ export interface PageEntry {
   readonly key: string;
   /** `admin`: an administrator of the gateway; `self`: the holder of a managed key or a JWT. */
   readonly of: "admin" | "self";
+  /** Whether addresses below its own are its, too. */
+  readonly isFolder?: true;
   readonly load?: () => Promise<FunctionComponent>;
 }
 
@@ -49,6 +51,16 @@ const pages: readonly PageEntry[] = [
     key: "b",
     of: "admin",
     load: () => import("./pages/budgets/budgets-page.js").then((page) => page.BudgetsPage),
+  },
+  {
+    name: "tenants",
+    path: "tenants",
+    group: "control",
+    icon: "children",
+    key: "t",
+    of: "admin",
+    isFolder: true,
+    load: () => import("./pages/tenants/tenants-page.js").then((page) => page.TenantsPage),
   },
   {
     name: "explain",

@@ -33,7 +33,10 @@ function SignedIn({ entries }: { readonly entries: readonly PageEntry[] }) {
   const { page } = router.place.value;
   const isAdmin = session.session.value?.kind !== "self";
   useEffect(() => (isAdmin ? live.start() : undefined), [live, isAdmin]);
-  const entry = entries.find(({ path }) => path === page) ?? (page === "" ? entries[0] : undefined);
+  const entry =
+    entries.find(
+      ({ path, isFolder }) => path === page || (isFolder && page.startsWith(`${path}/`)),
+    ) ?? (page === "" ? entries[0] : undefined);
   return (
     <div class="shell">
       <a class="skip" href="#content">

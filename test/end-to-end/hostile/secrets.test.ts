@@ -240,6 +240,10 @@ const adminRequests: readonly (readonly [method: string, path: string, body?: un
   ["POST", "/admin/explain", { user_path: "/team/b", model: "test/model" }],
   ["GET", "/admin/alerts"],
   ["POST", "/admin/alerts/test"],
+  ["GET", "/admin/requests"],
+  ["GET", "/admin/requests/req_1"],
+  ["GET", "/admin/sessions"],
+  ["GET", "/admin/traffic"],
 ];
 
 t.test(

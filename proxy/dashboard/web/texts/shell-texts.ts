@@ -12,6 +12,7 @@ export const shellTexts = {
     overview: "Overview",
     limits: "Limits",
     budgets: "Budgets",
+    tenants: "Tenants",
     explain: "Explain",
     usage: "Usage",
     requests: "Requests",

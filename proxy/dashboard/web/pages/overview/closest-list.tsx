@@ -1,19 +1,12 @@
 /** The limits and budgets of which most is used. */
-import { textOfWhen } from "../../../../../shared/domain/rule-hours.js";
 import { hrefOf } from "../../data/router.js";
-import { type ClosestLimit, closestLimits } from "../../logic/closest-limits.js";
+import { closestLimits } from "../../logic/closest-limits.js";
 import { itemKey } from "../../logic/list-page.js";
-import { formatMoney } from "../../logic/numbers.js";
-import { formatOf } from "../../logic/used-share.js";
 import { useApp } from "../../parts/app.js";
-import { periodText } from "../../parts/limits/limit-row.js";
+import { LimitLine } from "../../parts/limits/limit-line.js";
 import { useBudgets, useRules } from "../../parts/limits/use-live-list.js";
-import { Meter } from "../../parts/meter.js";
 import { Card, Empty, WhenReady } from "../../parts/page.js";
-import { budgetsTexts } from "../../texts/budgets-texts.js";
-import { limitsTexts } from "../../texts/limits-texts.js";
 import { overviewTexts } from "../../texts/overview-texts.js";
-import { shellTexts } from "../../texts/shell-texts.js";
 
 const texts = overviewTexts.closest;
 const shownMax = 10;
@@ -52,7 +45,7 @@ export function ClosestList() {
             return (
               <ul class="lines">
                 {closest.map((limit) => (
-                  <ClosestLine key={limit.kind + itemKey(limit)} limit={limit} />
+                  <LimitLine key={limit.kind + itemKey(limit)} limit={limit} />
                 ))}
               </ul>
             );
@@ -76,29 +69,5 @@ export function ClosestList() {
         }}
       </WhenReady>
     </Card>
-  );
-}
-
-function ClosestLine({ limit }: { readonly limit: ClosestLimit }) {
-  const { kind, scope, subject, models, when, used, cap } = limit;
-  const isBudget = kind === "budget";
-  const page = isBudget ? "budgets" : "limits";
-  const what = isBudget ? texts.budget : shellTexts.units[kind];
-  const words = isBudget ? budgetsTexts.periods : limitsTexts.periods;
-  return (
-    <li>
-      <div>
-        <a href={hrefOf(page, { scope: scope === "user_path" ? null : scope, search: subject })}>
-          <code>{subject}</code>
-        </a>
-        <div class="soft small">
-          {models !== undefined && `${limitsTexts.onModels(models)} · `}
-          {when !== undefined && `${textOfWhen(when)} · `}
-          {periodText(limit, words)}
-          {kind !== "concurrent" && ` · ${what}`}
-        </div>
-      </div>
-      <Meter used={used} cap={cap} format={isBudget ? formatMoney : formatOf(kind)} />
-    </li>
   );
 }

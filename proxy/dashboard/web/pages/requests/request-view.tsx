@@ -1,4 +1,4 @@
-/** One request by its id: how it ended and why, its attempts, its usage, the limits that it meets. */
+/** One request by its id: how it ended and why, its attempts, its usage. */
 import type { ComponentChildren } from "preact";
 import type { RecordItem } from "../../../../../shared/api/record-item.js";
 import type { AttemptItem, RequestDetail } from "../../../../../shared/api/request-item.js";

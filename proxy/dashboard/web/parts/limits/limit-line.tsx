@@ -1,0 +1,45 @@
+/** One limit or budget in a line: what it is for, its period, and how much of it is used. */
+import { textOfWhen } from "../../../../../shared/domain/rule-hours.js";
+import { base, hrefOf } from "../../data/router.js";
+import type { ClosestLimit } from "../../logic/closest-limits.js";
+import { formatMoney } from "../../logic/numbers.js";
+import { formatOf } from "../../logic/used-share.js";
+import { budgetsTexts } from "../../texts/budgets-texts.js";
+import { limitsTexts } from "../../texts/limits-texts.js";
+import { overviewTexts } from "../../texts/overview-texts.js";
+import { shellTexts } from "../../texts/shell-texts.js";
+import { Meter } from "../meter.js";
+import { periodText } from "./limit-row.js";
+
+/** It leads to the tenant, for a child of a template, or to its list. */
+export function LimitLine({ limit }: { readonly limit: ClosestLimit }) {
+  const { kind, scope, subject, template, models, when, used, cap } = limit;
+  const isBudget = kind === "budget";
+  const list = hrefOf(isBudget ? "budgets" : "limits", {
+    scope: scope === "user_path" ? null : scope,
+    search: subject,
+  });
+  const what = isBudget ? overviewTexts.closest.budget : shellTexts.units[kind];
+  const words = isBudget ? budgetsTexts.periods : limitsTexts.periods;
+  return (
+    <li>
+      <div>
+        <a href={template === undefined ? list : tenantHref(subject)}>
+          <code>{subject}</code>
+        </a>
+        <div class="soft small">
+          {models !== undefined && `${limitsTexts.onModels(models)} · `}
+          {when !== undefined && `${textOfWhen(when)} · `}
+          {periodText(limit, words)}
+          {kind !== "concurrent" && ` · ${what}`}
+        </div>
+      </div>
+      <Meter used={used} cap={cap} format={isBudget ? formatMoney : formatOf(kind)} />
+    </li>
+  );
+}
+
+/** The address of a tenant's page. */
+function tenantHref(path: string): string {
+  return `${base}tenants${path.split("/").map(encodeURIComponent).join("/")}`;
+}
