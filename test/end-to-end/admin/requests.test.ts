@@ -19,7 +19,6 @@ const provider = createServer((request, response) => {
     response.writeHead(isBusy ? 529 : 400, {
       "content-type": "application/json",
       "x-request-id": "req_of_provider",
-      "retry-after": "0",
     });
     const error = isBusy
       ? { code: "overloaded", message: "the engine is overloaded" }
