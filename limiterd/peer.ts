@@ -12,6 +12,7 @@ import type { OneAtATime } from "../shared/one-at-a-time.js";
 import type { FromDaemon } from "../shared/wire/message-from-daemon.js";
 import type { Lease, Role } from "../shared/wire/message-to-daemon.js";
 import type { Counter } from "./counters/counter.js";
+import type { LeaseHold } from "./rules/hard-limits.js";
 import type { Change } from "./store/store.js";
 import type { Contributor } from "./store/writer.js";
 
@@ -61,7 +62,7 @@ export interface PeerState {
  * A lease in the daemon. Its target is the admitted one; a proxy that stopped waiting for the
  * verdict may have used another target.
  */
-export interface HeldLease extends Omit<Lease, "lease"> {
+export interface HeldLease extends Omit<Lease, "lease" | "holding"> {
   /**
    * The counters of its target, if it has one, then of its user path. A submission has only the
    * counters that counted it, and holds no slot.
@@ -71,6 +72,8 @@ export interface HeldLease extends Omit<Lease, "lease"> {
   readonly bookVersion: number;
   /** The ids of the shadow rules that would refuse it, which don't count it. */
   readonly refusedBy?: readonly string[] | undefined;
+  /** What it holds of hard caps; null if none counts it. */
+  readonly hold: LeaseHold | null;
 }
 
 /** A proxy that has connected before, connected now or not. */
@@ -98,6 +101,11 @@ export interface KnownProxy {
   readonly recounted: Map<number, Recounted>;
   /** Its verdicts that may be unread; written with each batch that counts one of its admissions. */
   readonly unread: UnreadVerdicts;
+  /**
+   * What requests of a lost connection hold of hard caps, by lease: until the proxy reports the
+   * lease again, settles it, or doesn't return.
+   */
+  readonly orphans: Map<number, LeaseHold>;
 }
 
 export interface RecountedAttempt {
@@ -268,6 +276,7 @@ export function createProxies(): Proxies {
       dirty: false,
       recounted: new Map(recounted),
       unread: new UnreadVerdicts(),
+      orphans: new Map(),
     };
     all.set(id, proxy);
     return proxy;

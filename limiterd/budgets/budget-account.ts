@@ -6,6 +6,7 @@ import { type Raise, raisedAmount } from "../../shared/domain/raise.js";
 import type { DeclaredAt, RuleSource } from "../../shared/domain/rule.js";
 import { childPath } from "../../shared/domain/user-path.js";
 import { append } from "../../shared/long-lists.js";
+import type { Held } from "../counters/held.js";
 import { countedFrom, type PeriodBounds, unknownBounds } from "./budget-period.js";
 import { type AccountsByName, ChildAccounts } from "./child-accounts.js";
 import { clearPeriod, type PeriodSpend, type Spends } from "./spend.js";
@@ -116,6 +117,8 @@ export interface Budget {
   declaredAt: DeclaredAt | null;
   /** Null: its amount is that of the definition. */
   raises: readonly Raise[] | null;
+  /** As of a rule, in pico-dollars. */
+  held: Held | null;
 }
 
 /** What is known of the spend of the other hosts. */
@@ -192,6 +195,7 @@ export function newBudget(
     previousStartMs: 0,
     declaredAt: null,
     raises: null,
+    held: null,
   };
   if (!definition.perChild) budget.own = newAccount(budget, "");
   return budget;

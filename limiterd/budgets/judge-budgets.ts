@@ -16,6 +16,13 @@ import {
 import { isLenient, useField } from "../../shared/domain/on-exhausted.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
+import {
+  type Demand,
+  type HardLimit,
+  heldOf,
+  needOf,
+  weightsOfCost,
+} from "../rules/hard-limits.js";
 import { type Account, amountAt, amountUsdAt, type KnownSpend } from "./budget-account.js";
 import type { BudgetBook } from "./budget-book.js";
 import { countedFrom, countsUntil } from "./budget-period.js";
@@ -44,6 +51,10 @@ interface OfCaller {
   readonly labels: readonly string[];
   /** See `isLenient`. */
   readonly uses?: readonly string[] | undefined;
+  /** What the request may use of hard caps; absent if it doesn't say. */
+  readonly demand?: Demand | undefined;
+  /** Whether the others have admitted the request already. */
+  readonly isHardOnly?: boolean;
 }
 
 interface OfTarget extends Omit<OfCaller, "labels"> {
@@ -76,19 +87,24 @@ export function exhaustedBudgets(
  */
 export function judgeBudgets(
   book: BudgetMatching,
-  { userPath, labels, uses }: OfCaller,
+  { userPath, labels, uses, demand, isHardOnly = false }: OfCaller,
   nowMs: number,
 ): BudgetBreach | Breach | null {
-  return judgeAccounts(book, book.match(userPath, labels, nowMs), nowMs, uses);
+  const accounts = book.match(userPath, labels, nowMs);
+  const judged = isHardOnly
+    ? accounts.filter(({ budget }) => budget.definition.hold !== undefined)
+    : accounts;
+  return judgeAccounts(book, judged, nowMs, { uses, demand });
 }
 
 /** As `judgeBudgets`, of the budgets for some models that cover a target. */
 export function judgeTargetBudgets(
   book: BudgetMatching,
-  { target, userPath, uses }: OfTarget,
+  { target, userPath, uses, demand }: OfTarget,
   nowMs: number,
 ): BudgetBreach | Breach | null {
-  return judgeAccounts(book, book.matchTarget(target, userPath, nowMs), nowMs, uses);
+  const accounts = book.matchTarget(target, userPath, nowMs);
+  return judgeAccounts(book, accounts, nowMs, { uses, demand });
 }
 
 /**
@@ -99,7 +115,7 @@ function judgeAccounts(
   book: BudgetMatching,
   accounts: readonly Account[],
   nowMs: number,
-  uses: readonly string[] | undefined,
+  { uses, demand }: Pick<OfCaller, "uses" | "demand">,
 ): BudgetBreach | Breach | null {
   let worst: Account | null = null;
   let worstEndMs = 0;
@@ -109,8 +125,9 @@ function judgeAccounts(
       full ??= account;
       continue;
     }
-    if (isLenient(account.budget.definition, uses) || !isExceeded(book, account, nowMs)) continue;
-    const endMs = roomAt(book, account, nowMs);
+    if (isLenient(account.budget.definition, uses)) continue;
+    const endMs = refusesUntil(book, account, nowMs, demand);
+    if (endMs === null) continue;
     if (
       worst !== null &&
       (endMs < worstEndMs ||
@@ -121,9 +138,56 @@ function judgeAccounts(
     worst = account;
     worstEndMs = endMs;
   }
-  const breach = worst === null ? null : breachOfAccount(book, worst, nowMs);
+  const breach = worst === null ? null : breachUntil(book, worst, nowMs, worstEndMs);
   if (full === null || (breach !== null && breach.waitSeconds >= accountWaitSeconds)) return breach;
   return breachOfChildren(full);
+}
+
+/** Until when the account refuses a request that may use this much; null if it doesn't. */
+function refusesUntil(
+  book: BudgetMatching,
+  account: Account,
+  nowMs: number,
+  demand: Demand | undefined,
+): number | null {
+  const { definition, held: ofAll } = account.budget;
+  if (isExceeded(book, account, nowMs)) return roomAt(book, account, nowMs);
+  if (definition.hold === undefined) return null;
+  const held = ofAll?.of(account.child) ?? 0;
+  const weights = weightsOfCost(demand?.rates ?? null);
+  const cap = picoOf(amountOf(book, account, nowMs));
+  const need = needOf(weights, cap, demand, held);
+  const left = leftOf(book, account, nowMs);
+  if (left - held >= need) return null;
+  return left >= need ? nowMs + 1000 : roomAt(book, account, nowMs);
+}
+
+function picoOf({ microUsd, picoUsd }: MoneySum): number {
+  return microUsd * 1_000_000 + picoUsd;
+}
+
+/** What the running period has left, in pico-dollars; exact below $9,007. */
+function leftOf(book: BudgetMatching, account: Account, nowMs: number): number {
+  const left = differenceOf(amountOf(book, account, nowMs), spentOf(book, account, nowMs));
+  return picoOf(left);
+}
+
+/** The hard caps among these accounts. */
+export function hardBudgets(
+  book: BudgetMatching,
+  accounts: readonly Account[],
+  { demand, uses }: { readonly demand: Demand; readonly uses: OfCaller["uses"] },
+  nowMs: number,
+): HardLimit[] {
+  return accounts.flatMap((account) => {
+    const { budget, child } = account;
+    if (budget.definition.hold === undefined || isLenient(budget.definition, uses)) return [];
+    const weights = weightsOfCost(demand.rates);
+    if (weights.prompt === 0 && weights.output === 0) return [];
+    const cap = picoOf(amountOf(book, account, nowMs));
+    const left = leftOf(book, account, nowMs);
+    return { held: heldOf(budget), child, weights, cap, left, of: account };
+  });
 }
 
 /**
@@ -278,6 +342,15 @@ export function breachOfAccount(
   account: Account,
   nowMs: number,
 ): BudgetBreach {
+  return breachUntil(book, account, nowMs, roomAt(book, account, nowMs));
+}
+
+function breachUntil(
+  book: BudgetMatching,
+  account: Account,
+  nowMs: number,
+  untilMs: number,
+): BudgetBreach {
   const { scope, periodSeconds, models, rolling } = account.budget.definition;
   return {
     dimension: "budget",
@@ -286,7 +359,7 @@ export function breachOfAccount(
     periodSeconds,
     spentUsd: sumUsd(spentOf(book, account, nowMs)),
     amountUsd: amountUsdOf(book, account, nowMs),
-    waitSeconds: Math.max(1, Math.ceil((roomAt(book, account, nowMs) - nowMs) / 1000)),
+    waitSeconds: Math.max(1, Math.ceil((untilMs - nowMs) / 1000)),
     ...(models === undefined ? {} : { models }),
     ...(rolling === undefined ? {} : { rolling }),
     ...useField(account.budget.definition),

@@ -14,7 +14,14 @@ import {
 } from "../../shared/domain/rule.js";
 import type { ActiveHours } from "../../shared/domain/rule-hours.js";
 import type { Walk } from "./child-blocks.js";
-import { type CounterShare, newWindow, type RuleShares, type Window } from "./window.js";
+import type { Held } from "./held.js";
+import {
+  type CounterShare,
+  newWindow,
+  type RuleShares,
+  type SharedView,
+  type Window,
+} from "./window.js";
 
 /** The fields from which a rule is made. */
 export interface RuleFields {
@@ -102,6 +109,8 @@ export class Rule {
   onFreed: ((counter: Counter) => void) | null = null;
   /** Null: it is enforced. */
   wouldRefuse: WouldRefuse | null;
+  /** What running requests hold of it as a hard cap; null: nothing was ever held. */
+  held: Held | null = null;
 
   /** `id`: the rule's id if the caller has it, which avoids a new text. */
   constructor(
@@ -275,6 +284,17 @@ export function shareOf(counter: Counter): CounterShare | null {
     counter.shareFrom = shares;
   }
   return counter.share;
+}
+
+/**
+ * The counts that apply, of all hosts if shared, and their time. The window must be rolled to now.
+ */
+export function countsOf(counter: Counter, nowMs: number): SharedView {
+  const { rule, child, window, inFlight } = counter;
+  const { shares } = rule;
+  if (shares === null) return { window, inFlight, nowMs };
+  const share = (counter.shareFrom === shares ? counter.share : null) ?? shares.find(child);
+  return share?.view(window, inFlight, nowMs) ?? { window, inFlight, nowMs };
 }
 
 /** Whether a rule neither counts nor refuses at this time, because its hours are over. */

@@ -9,11 +9,18 @@ import { plainFailure } from "../../shared/error-code.js";
 import type { Hello, Hold, Lease, UnsupportedHello } from "../../shared/wire/message-to-daemon.js";
 import { describeVersions } from "../../shared/wire/wire-versions.js";
 import { type KnownProxy, type PeerState, proxyChange } from "../peer.js";
-import { hold, recountLease, releaseAllLeases, releaseLease } from "../rules/charge.js";
+import {
+  hold,
+  recountLease,
+  releaseAllLeases,
+  releaseLease,
+  releaseOrphan,
+} from "../rules/charge.js";
 import { matchPath, matchTarget } from "../rules/rule-book.js";
 import { type DaemonState, isHard, isLimited } from "../state.js";
 import { countInertBudgets } from "./admin/daemon-status.js";
 import { sendJwts, sendNotices } from "./announcements/announce.js";
+import { holdReported } from "./hold-output.js";
 
 /** False: the peer broke the grammar. */
 export function acceptHello(
@@ -156,6 +163,7 @@ function holdAgain(
   } = lease;
   const counters = [...ofTarget, ...ofPath];
   if (!submission) hold(counters);
+  releaseOrphan(proxy, id);
   peer.leases.set(id, {
     userPath,
     target,
@@ -167,6 +175,7 @@ function holdAgain(
     counters,
     bookVersion: book.version,
     refusedBy,
+    hold: holdReported(state, lease, counters, nowMs),
   });
   if (settings.rateLimitsEnabled && recountLease(state, proxy, { lease, ofPath, ofTarget }, nowMs))
     state.proxies.markRecounted(proxy);

@@ -12,6 +12,7 @@ import {
   charge,
   countSettle,
   releaseLease,
+  releaseOrphan,
   releaseTarget,
   settleFacts,
   withTools,
@@ -21,6 +22,7 @@ import type { RecordedUse, Use } from "../rules/used.js";
 import type { DaemonState } from "../state.js";
 import { finalOf, withdrawalOf } from "../usage/pending-responses.js";
 import { recordOf, type UsageRecord } from "../usage/usage-records.js";
+import { holdLess } from "./hold-output.js";
 
 /** False: the peer broke the grammar. */
 export function applySettle(
@@ -36,6 +38,7 @@ export function applySettle(
   // The lease number 0, for a request without an admission, has no lease.
   const held = peer.leases.get(message.lease);
   if (held !== undefined && releasesSlots(message)) releaseSettled(peer, held, message);
+  else if (releasesSlots(message)) releaseOrphan(proxy, message.lease);
   if (message.seq <= proxy.settledSeq) {
     counts.repeatedSettles++;
     acknowledge(proxy, Math.min(proxy.durableSeq, message.seq));
@@ -48,6 +51,8 @@ export function applySettle(
   // Journal first, so that the counts are in the settle's batch.
   const taken = writer.journal(proxy.id, message.seq, proxy.onDurable);
   countSettle(state, arrived, settleFacts(state, arrived, nowMs), nowMs);
+  if (message.part === "progress" && message.record !== null && held !== undefined)
+    peer.leases.set(message.lease, holdLess(state, held, message.record, nowMs));
   state.proxies.markDirty(proxy);
   if (taken && settings.usageEnabled) recordUsage(state, proxy.id, message, nowMs);
   return true;

@@ -25,6 +25,7 @@ import {
   type ShadowVerdict,
   type Verdict,
 } from "../rules/admit.js";
+import { demandAt } from "../rules/hard-limits.js";
 import { type AdmissionOptions, type JudgedRequest, judge, type Refused } from "../rules/judge.js";
 import { noRules } from "../rules/rule-book.js";
 import { headersOfCounters } from "../rules/success-headers.js";
@@ -32,6 +33,7 @@ import { type DaemonState, enforcedBudgets } from "../state.js";
 import type { Look } from "../waiting/wait-queues.js";
 import { type Waiter, waitMsOf } from "../waiting/waiters.js";
 import { deny, sendAuthorized } from "./authorize.js";
+import { holdFirst, meteredAt } from "./hold-output.js";
 import { acknowledgeVerdicts, noteVerdict } from "./take-back-unread.js";
 import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
 
@@ -115,7 +117,8 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Sta
     return answered;
   }
   const { targets } = usable;
-  const request = { userPath: caller.userPath, targets, submission };
+  const metered = meteredAt(message, targets);
+  const request = { userPath: caller.userPath, targets, submission, metered };
   const turn = state.shares === null ? null : beginTurn(state.shares, stage !== "first");
   const options: AdmissionOptions = {
     nowMs,
@@ -123,6 +126,7 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Sta
     budgets: budgets === null ? null : { book: budgets, labels },
     turn,
     uses: message.uses,
+    tokenWeights: settings.tokenWeights,
     waiters: state.waiters.aheadOf(caller.userPath),
   };
   const rules = settings.rateLimitsEnabled ? book : noRules;
@@ -144,7 +148,16 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Sta
     counts.admitted++;
     const { target, headers } = verdict;
     const shadowed = shadowsOf(state, request, verdict, nowMs);
-    const lease = leaseOf(state, request, { verdict, shadowed }, nowMs);
+    const admitted = leaseOf(state, request, { verdict, shadowed }, nowMs);
+    const { lease, allowance } =
+      metered === undefined || submission
+        ? { lease: admitted, allowance: undefined }
+        : holdFirst(
+            state,
+            admitted,
+            { demand: demandAt(metered, target), keyId: key?.keyId ?? "", uses: message.uses },
+            nowMs,
+          );
     peer.leases.set(id, lease);
     noteVerdict(state, peer, proxy, { ...lease, atPath: true, atMs: nowMs });
     const index = targets === message.targets ? target : message.targets.indexOf(targets[target]!);
@@ -159,6 +172,7 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Sta
       pricedOnly: targets === message.targets ? undefined : true,
       exhausted: exhaustedText(state, asked, { request, labels, verdict }, nowMs),
       shadow: shadowNames(shadowed),
+      allowance,
     });
     state.writer.counted();
     return { kind: "admitted" };
@@ -429,6 +443,7 @@ function leaseOf(
     counters: shadowed === null ? counters : [...counters, ...shadowed.counters],
     bookVersion: state.book.version,
     refusedBy: refusedByOf(shadowed),
+    hold: null,
   };
 }
 

@@ -25,8 +25,8 @@ import { handleAdmin } from "./admin/handle-admin.js";
 import { applySettle } from "./apply-settle.js";
 import { authorize } from "./authorize.js";
 import { backUp } from "./back-up.js";
-import { drawMore } from "./draw-more.js";
 import { cancelAdmit, handleAdmit } from "./handle-admit.js";
+import { drawMore } from "./hold-output.js";
 import { rerouteLease } from "./reroute-lease.js";
 import { takeBackUnread } from "./take-back-unread.js";
 
@@ -80,7 +80,7 @@ function handleMessage(
     case "release":
       return releaseEnded(peer, message);
     case "draw":
-      return drawMore(peer, message);
+      return drawMore(state, peer, message, nowMs);
     case "cancel":
       return cancelAdmit(state, peer, message);
     case "refusal":

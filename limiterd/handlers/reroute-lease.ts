@@ -3,14 +3,15 @@
  * target with room. The user path keeps its slots.
  */
 import type { Target } from "../../shared/domain/target-name.js";
-import type { Reroute } from "../../shared/wire/message-to-daemon.js";
+import type { Metered, Reroute } from "../../shared/wire/message-to-daemon.js";
 import type { Counter } from "../counters/counter.js";
 import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
-import { admitShadows, readmit, type ShadowVerdict } from "../rules/admit.js";
+import { admitShadows, readmit, type ShadowVerdict, type Verdict } from "../rules/admit.js";
 import { releaseTarget } from "../rules/charge.js";
 import { inOrder, noRules } from "../rules/rule-book.js";
-import { type DaemonState, enforcedBudgets } from "../state.js";
+import { type DaemonState, enforcedBudgets, isHard } from "../state.js";
 import { admissionLsn, refusedByOf, shadowNames } from "./handle-admit.js";
+import { askedAt, breachOnPath, holdFirst, meteredAt } from "./hold-output.js";
 import { acknowledgeVerdicts, noteVerdict } from "./take-back-unread.js";
 import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
 
@@ -18,7 +19,7 @@ import { beginTurn, waitForHosts } from "./wait-for-hosts.js";
 export function rerouteLease(
   state: DaemonState,
   peer: PeerState,
-  { id, lease, targets, read, uses }: Reroute,
+  { id, lease, targets, read, uses, metered }: Reroute,
   nowMs: number,
 ): boolean {
   const { proxy } = peer;
@@ -30,7 +31,7 @@ export function rerouteLease(
   if (held === undefined || held.submission) return false;
   const onPath = releaseTarget(held);
   peer.leases.set(lease, onPath);
-  moveLease(state, { peer, proxy, id, lease, onPath, targets, uses }, nowMs, false);
+  moveLease(state, { peer, proxy, id, lease, onPath, targets, uses, metered }, nowMs, false);
   return true;
 }
 
@@ -44,21 +45,29 @@ interface AskedReroute {
   readonly targets: readonly Target[];
   /** As in `Admit`. */
   readonly uses: readonly string[] | undefined;
+  /** As in `Admit`, for these targets. */
+  readonly metered: Metered | undefined;
 }
 
 /** `final`: the reroute has waited for other hosts' counts and can't wait again. */
 function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final: boolean): void {
-  const { peer, proxy, id, lease, onPath, targets, uses } = asked;
+  const { peer, proxy, id, lease, onPath, uses } = asked;
   const { book, settings } = state;
   const budgets = enforcedBudgets(state);
   const turn = state.shares === null ? null : beginTurn(state.shares, final);
-  const verdict = readmit(settings.rateLimitsEnabled ? book : noRules, onPath.userPath, targets, {
-    nowMs,
-    tokensEnforced: settings.usageEnabled,
-    budgets: budgets === null ? null : { book: budgets, labels: null },
-    turn,
-    uses,
-  });
+  const { targets, breach } = targetsWithin(state, asked, nowMs);
+  const metered = meteredAt(asked, targets);
+  const request = { userPath: onPath.userPath, targets, metered };
+  const verdict =
+    breach ??
+    readmit(settings.rateLimitsEnabled ? book : noRules, request, {
+      nowMs,
+      tokensEnforced: settings.usageEnabled,
+      budgets: budgets === null ? null : { book: budgets, labels: null },
+      turn,
+      uses,
+      tokenWeights: settings.tokenWeights,
+    });
   if (verdict.kind === "unsure")
     return waitForHosts(state, peer, id, (laterMs, final) => {
       // Otherwise the request has ended, or continued without a verdict.
@@ -84,19 +93,47 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
   const refusedBy = refusedByOf(shadowed);
   const counted = { userPath, atPath: false, target: chosen, lsn, atMs: nowMs, refusedBy };
   noteVerdict(state, peer, proxy, counted);
-  peer.leases.set(lease, {
+  const moved: HeldLease = {
     ...onPath,
     target: chosen,
     targetAtMs: nowMs,
     targetLsn: lsn,
     counters: withShadows(inOrder(verdict.counters, onPath.counters), shadowed),
     refusedBy: bothOf(onPath.refusedBy, refusedBy),
-  });
+  };
+  const atTarget = askedAt(onPath.hold, metered, { index: target, uses });
+  const { lease: holding, allowance } =
+    atTarget === null
+      ? { lease: moved, allowance: undefined }
+      : holdFirst(state, moved, atTarget, nowMs);
+  peer.leases.set(lease, holding);
+  const index = asked.targets.indexOf(chosen);
   peer.send({
-    ...{ kind: "admitted", id, target, admittedAtMs: nowMs, lsn, headers, key: null },
+    ...{ kind: "admitted", id, target: index, admittedAtMs: nowMs, lsn, headers, key: null },
+    allowance,
     shadow: shadowNames(shadowed),
   });
   state.writer.counted();
+}
+
+/**
+ * The targets that the hard caps of the path allow. If there are none, why they refuse the first.
+ */
+function targetsWithin(
+  state: DaemonState,
+  { targets, metered, onPath, uses }: AskedReroute,
+  nowMs: number,
+): { readonly targets: readonly Target[]; readonly breach: Verdict | null } {
+  if (metered === undefined || !isHard(state)) return { targets, breach: null };
+  const breaches = targets.map((_, index) =>
+    breachOnPath(state, onPath, askedAt(onPath.hold, metered, { index, uses })!, nowMs),
+  );
+  const within = targets.filter((_, index) => breaches[index] === null);
+  const [first = null] = breaches;
+  if (within.length > 0 || first === null) return { targets: within, breach: null };
+  return first.dimension === "budget"
+    ? { targets, breach: { kind: "exceeded", breach: first, headers: null } }
+    : { targets, breach: { kind: "refused", breach: first } };
 }
 
 function withShadows(

@@ -25,6 +25,7 @@ import {
   sweepChildren,
   sweepDenials,
   sweepObjects,
+  sweepOrphans,
   sweepSpends,
 } from "./sweep.js";
 
@@ -160,6 +161,7 @@ export function startTimers(
       endRaises(state, ports.nowMs());
       sweepDenials(state, ports.nowMs());
       sweepObjects(state, ports.nowMs());
+      sweepOrphans(state, ports.nowMs());
       flushKeyUses(state);
       watchAlerts(ports.nowMs());
       writeTraffic(ports.nowMs(), trafficWriteMs);

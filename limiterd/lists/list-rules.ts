@@ -19,11 +19,16 @@ import {
 import { whenField } from "../../shared/domain/rule-hours.js";
 import { firstAfter } from "../../shared/long-lists.js";
 import { formatMillis, formatSeconds } from "../../shared/time.js";
-import { type Counter, capsAt, type Rule, type WouldRefuse } from "../counters/counter.js";
+import {
+  type Counter,
+  capsAt,
+  countsOf,
+  type Rule,
+  type WouldRefuse,
+} from "../counters/counter.js";
 import { estimateRequests, rollWindow, secondsToCaps, slidingTokens } from "../counters/window.js";
 import type { DeclaredLimits } from "../declared-limits.js";
 import { countersOf, type RuleBook, type RuleCounters } from "../rules/rule-book.js";
-import { countsOf } from "../rules/success-headers.js";
 import { childNames, childRef, type LastRanking, type Slices, splitRef } from "./fullest.js";
 import {
   declared,

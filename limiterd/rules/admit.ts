@@ -2,7 +2,6 @@
  * Admits a request: judges it, and counts it on every rule that applies to it or on none. This is
  * one synchronous step; the clock is an argument. Not here: the decision itself (`judge.ts`).
  */
-import type { Target } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
 import { append } from "../../shared/long-lists.js";
 import { type Counter, isOff, keepChild, type Rule, shareOf } from "../counters/counter.js";
@@ -102,18 +101,18 @@ export function admit(
  */
 export function readmit(
   book: Matching & Pick<RuleBook, "count">,
-  userPath: string,
-  targets: readonly Target[],
+  { userPath, targets, metered }: Pick<JudgedRequest, "userPath" | "targets" | "metered">,
   options: AdmissionOptions,
 ): Verdict | Unsure {
   const { budgets = null } = options;
   const judgement = judge(
     new TargetRules(book),
-    { userPath, targets, submission: false },
+    { userPath, targets, submission: false, metered },
     {
       nowMs: options.nowMs,
       tokensEnforced: options.tokensEnforced,
       uses: options.uses,
+      tokenWeights: options.tokenWeights ?? null,
       budgets: budgets === null ? null : { book: budgets.book, labels: null },
     },
   );

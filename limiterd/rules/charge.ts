@@ -15,6 +15,7 @@ import { type Counter, isOff, keepChild, shareOf } from "../counters/counter.js"
 import { rollWindow } from "../counters/window.js";
 import type { HeldLease, KnownProxy, PeerState, Recounted, RecountedAttempt } from "../peer.js";
 import { type Epochs, isLost } from "../store/epochs.js";
+import { giveBack, withoutTarget } from "./hard-limits.js";
 import {
   isOfTarget,
   isSameTarget,
@@ -318,7 +319,7 @@ function countLostRequest(
  * The counters that a lease was matched with, unless the rules have changed since. A submission
  * holds no slot, so its children's counters may have been checked in and are matched again.
  */
-function stillMet(held: HeldLease | undefined, book: RuleBook): readonly Counter[] | null {
+export function stillMet(held: HeldLease | undefined, book: RuleBook): readonly Counter[] | null {
   return held !== undefined && !held.submission && held.bookVersion === book.version
     ? held.counters
     : null;
@@ -399,10 +400,24 @@ export function settleFacts(
   };
 }
 
-/** Ends every lease of a connection. */
+/**
+ * Ends every lease of a connection that is lost. What they hold of hard caps stays held, because
+ * their requests may still be running.
+ */
 export function releaseAllLeases(peer: PeerState): void {
-  for (const held of peer.leases.values()) releaseSlots(held);
+  for (const [lease, held] of peer.leases.entries()) {
+    if (!held.submission) release(held.counters);
+    if (held.hold !== null) peer.proxy?.orphans.set(lease, held.hold);
+  }
   peer.leases.clear();
+}
+
+/** Gives back what a lease of a lost connection held, if it did. */
+export function releaseOrphan({ orphans }: KnownProxy, lease: number): void {
+  const hold = orphans.size === 0 ? undefined : orphans.get(lease);
+  if (hold === undefined) return;
+  giveBack(hold);
+  orphans.delete(lease);
 }
 
 /** Ends a lease. */
@@ -413,17 +428,23 @@ export function releaseLease({ leases }: PeerState, id: number, held: HeldLease)
 
 /** A submission holds no slot. */
 function releaseSlots(held: HeldLease): void {
+  giveBack(held.hold);
   if (!held.submission) release(held.counters);
 }
 
-/** Frees the slots of a lease's target; the path's stay held. Returns the lease without it. */
+/**
+ * Frees the slots of a lease's target, and what it holds of hard caps; the slots of the path stay
+ * held. Returns the lease without the target.
+ */
 export function releaseTarget(held: HeldLease): HeldLease {
+  giveBack(held.hold);
   release(held.counters.filter(isOfTarget));
   return {
     ...held,
     target: null,
     targetAtMs: 0,
     targetLsn: 0,
+    hold: withoutTarget(held.hold),
     counters: held.counters.filter((counter) => !isOfTarget(counter)),
   };
 }

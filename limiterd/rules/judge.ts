@@ -9,12 +9,14 @@ import { secondsToSweepAll } from "../../shared/bounds.js";
 import { isLenient, useField } from "../../shared/domain/on-exhausted.js";
 import { compareRules } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/domain/target-name.js";
+import type { TokenWeights } from "../../shared/domain/token-weights.js";
 import {
   type Breach,
   type BudgetBreach,
   bannedWaitSeconds,
   type Dimension,
 } from "../../shared/domain/verdict.js";
+import type { Metered } from "../../shared/wire/message-to-daemon.js";
 import { type BudgetMatching, judgeBudgets, judgeTargetBudgets } from "../budgets/judge-budgets.js";
 import {
   type Counter,
@@ -25,6 +27,7 @@ import {
   shareOf,
 } from "../counters/counter.js";
 import { rollWindow, waitForRequests, waitForTokens } from "../counters/window.js";
+import { type Demand, demandAt, isHard, needOf, weightsOfRule } from "./hard-limits.js";
 import { hasWindow, inOrder, type Matching } from "./rule-book.js";
 
 export interface JudgedRequest {
@@ -38,6 +41,8 @@ export interface JudgedRequest {
    * path, at no target and without a slot.
    */
   readonly submission: boolean;
+  /** What it may use, for hard caps; absent if it doesn't say. */
+  readonly metered?: Metered | undefined;
 }
 
 export interface AdmissionOptions extends BreachOptions {
@@ -88,7 +93,10 @@ export function judge(
 ): Judgement {
   if (request.submission) return judgeSubmission(matching, request, options);
   const ofPath = matching.matchPath(request.userPath, options.nowMs);
-  const pathBreach = longestBreach(ofPath, options);
+  const { metered } = request;
+  // What a request may cost the path depends on the target.
+  const pathBreach =
+    metered === undefined || request.targets.length === 0 ? longestBreach(ofPath, options) : null;
   if (request.targets.length === 0)
     return pathBreach === null
       ? judgeByBudgets(0, ofPath, request, options)
@@ -98,12 +106,21 @@ export function judge(
   for (let i = 0; i < request.targets.length; i++) {
     const target = request.targets[i]!;
     const ofTarget = matching.matchTarget(target, request.userPath, options.nowMs);
-    const breach = longestBreach(ofTarget, options);
+    const demand = metered === undefined ? undefined : demandAt(metered, i);
+    const breach =
+      demand === undefined
+        ? longestBreach(ofTarget, options)
+        : longestBreach(inOrder(ofTarget, ofPath), { ...options, demand });
     if (breach !== null) {
       targetBreach = targetBreach === null ? breach : shorterBreach(targetBreach, breach);
       continue;
     }
-    const spent = judgeByTargetBudgets(target, request, options);
+    const spent =
+      demand === undefined
+        ? judgeByTargetBudgets(target, request, options)
+        : judgeAllBudgets(target, request, { ...options, demand });
+    if (spent === null && demand !== undefined)
+      return { kind: "admitted", target: i, counters: inOrder(ofTarget, ofPath) };
     if (spent === null)
       return pathBreach === null
         ? judgeByBudgets(i, inOrder(ofTarget, ofPath), request, options)
@@ -134,11 +151,23 @@ interface OverBudget {
 function judgeByTargetBudgets(
   target: Target,
   { userPath }: JudgedRequest,
-  { budgets = null, nowMs, uses }: AdmissionOptions,
+  { budgets = null, nowMs, uses, demand }: AdmissionOptions,
 ): BudgetBreach | Breach | null {
   return budgets === null
     ? null
-    : judgeTargetBudgets(budgets.book, { target, userPath, uses }, nowMs);
+    : judgeTargetBudgets(budgets.book, { target, userPath, uses, demand }, nowMs);
+}
+
+/** As `judgeByTargetBudgets`, with the budgets for all models. */
+function judgeAllBudgets(
+  target: Target,
+  request: JudgedRequest,
+  options: AdmissionOptions,
+): BudgetBreach | Breach | null {
+  const ofTarget = judgeByTargetBudgets(target, request, options);
+  const ofAll = breachOfBudgets(request, options);
+  if (ofTarget === null || ofAll === null) return ofTarget ?? ofAll;
+  return ofTarget.waitSeconds > ofAll.waitSeconds ? ofTarget : ofAll;
 }
 
 /** A submission is judged without gauges. */
@@ -156,15 +185,22 @@ function judgeSubmission(
 function judgeByBudgets(
   target: number,
   counters: readonly Counter[],
-  { userPath }: JudgedRequest,
-  { budgets = null, nowMs, uses }: AdmissionOptions,
+  request: JudgedRequest,
+  options: AdmissionOptions,
 ): Judgement {
-  const labels = budgets?.labels ?? null;
-  const breach =
-    budgets === null || labels === null
-      ? null
-      : judgeBudgets(budgets.book, { userPath, labels, uses }, nowMs);
+  const breach = breachOfBudgets(request, options);
   return breach === null ? { kind: "admitted", target, counters } : judgementOf(breach, counters);
+}
+
+/** The breach of the budgets for all models. */
+function breachOfBudgets(
+  { userPath }: JudgedRequest,
+  { budgets = null, nowMs, uses, demand }: AdmissionOptions,
+): BudgetBreach | Breach | null {
+  const labels = budgets?.labels ?? null;
+  return budgets === null || labels === null
+    ? null
+    : judgeBudgets(budgets.book, { userPath, labels, uses, demand }, nowMs);
 }
 
 /** The judgement of a budget that refuses the request. */
@@ -184,6 +220,10 @@ export interface BreachOptions {
   readonly isStrict?: boolean;
   /** The requests that wait; null or absent: none do, or the request needn't wait behind them. */
   readonly waiters?: WaitersAhead | null;
+  /** What the request may use of hard caps, at the judged target; absent if it doesn't say. */
+  readonly demand?: Demand | undefined;
+  /** For rules without weights of their own; absent or null: each token counts as one. */
+  readonly tokenWeights?: TokenWeights | null;
 }
 
 /** Requests that wait for a counter, and must be admitted before the one that is judged. */
@@ -310,16 +350,46 @@ export function waitOfRequests(counter: Counter, { nowMs }: BreachOptions): numb
 /**
  * As `waitOfRequests`, for tokens, or for the measure of a part; also 0 if tokens aren't enforced.
  */
-export function waitOfTokens(counter: Counter, { nowMs, tokensEnforced }: BreachOptions): number {
-  const { rule, window } = counter;
+export function waitOfTokens(counter: Counter, options: BreachOptions): number {
+  const { nowMs, tokensEnforced } = options;
+  const { rule } = counter;
   const { maxTokens } = capsOf(counter, nowMs);
   if (maxTokens === null || !tokensEnforced) return 0;
-  const share = shareOf(counter);
   const seconds =
-    share === null
-      ? waitForTokens(window, rule.periodMs, nowMs, maxTokens)
-      : share.waitOfTokens(window, maxTokens, nowMs);
+    rule.definition.hold === undefined
+      ? waitBelow(counter, maxTokens, nowMs)
+      : waitOfHard(counter, maxTokens, options);
   return withinHours(rule, seconds, nowMs);
+}
+
+/** Seconds until less than this was used. */
+function waitBelow(counter: Counter, cap: number, nowMs: number): number {
+  const { rule, window } = counter;
+  const share = shareOf(counter);
+  return share === null
+    ? waitForTokens(window, rule.periodMs, nowMs, cap)
+    : share.waitOfTokens(window, cap, nowMs);
+}
+
+/**
+ * Seconds until a hard cap has room for the demand beside what running requests hold; 1 if it has
+ * when they have ended.
+ */
+function waitOfHard(
+  counter: Counter,
+  cap: number,
+  { nowMs, demand, tokenWeights = null }: BreachOptions,
+): number {
+  const { rule, child } = counter;
+  const held = rule.held?.of(child) ?? 0;
+  const isMetered = demand !== undefined && isHard(rule);
+  const weights = isMetered ? weightsOfRule(rule, demand, tokenWeights) : null;
+  const need = weights === null ? 1 : needOf(weights, cap, demand, held);
+  const room = cap - held - need + 1;
+  if (room > 0 && waitBelow(counter, room, nowMs) === 0) return 0;
+  const wait = waitBelow(counter, Math.max(1, cap - need + 1), nowMs);
+  // A request that never fits isn't asked to try again soon.
+  return Math.max(need > cap ? rule.periodMs / 1000 : 1, wait);
 }
 
 /** A wait is over when the rule's hours are. */
@@ -350,7 +420,7 @@ function refusedBy(found: FoundBreach): Refused {
 }
 
 /** A breach as messages carry it. */
-function reportBreach(found: FoundBreach): Breach {
+export function reportBreach(found: FoundBreach): Breach {
   const { definition } = found.counter.rule;
   const { scope, periodSeconds, models, when } = definition;
   const isExhausted = found.dimension !== "children" && found.dimension !== "banned";

@@ -4,8 +4,8 @@
  */
 import type { Measure } from "../../shared/domain/rule.js";
 import type { Left, SuccessHeaders } from "../../shared/domain/verdict.js";
-import { type Counter, capsAt, isOff } from "../counters/counter.js";
-import { estimateRequests, type SharedView, slidingTokens } from "../counters/window.js";
+import { type Counter, capsAt, countsOf, isOff } from "../counters/counter.js";
+import { estimateRequests, slidingTokens } from "../counters/window.js";
 import type { BreachOptions } from "./judge.js";
 
 /**
@@ -34,7 +34,9 @@ export function headersOfCounters(
         };
     }
     if (maxTokens !== null && tokensEnforced) {
-      const remaining = Math.max(0, maxTokens - slidingTokens(window, rule.periodMs, nowMs));
+      const held = rule.held === null ? 0 : rule.held.of(counter.child);
+      const used = held + slidingTokens(window, rule.periodMs, nowMs);
+      const remaining = Math.max(0, maxTokens - used);
       const { measure } = rule;
       const least = measure === null ? tokens : (ofMeasures?.[measure] ?? null);
       if (least === null || remaining < least.remaining) {
@@ -47,17 +49,6 @@ export function headersOfCounters(
   }
   if (ofMeasures !== undefined) return { requests, tokens, measures: ofMeasures };
   return requests === null && tokens === null ? null : { requests, tokens };
-}
-
-/**
- * The counts that apply, of all hosts if shared, and their time. The window must be rolled to now.
- */
-export function countsOf(counter: Counter, nowMs: number): SharedView {
-  const { rule, child, window, inFlight } = counter;
-  const { shares } = rule;
-  if (shares === null) return { window, inFlight, nowMs };
-  const share = (counter.shareFrom === shares ? counter.share : null) ?? shares.find(child);
-  return share?.view(window, inFlight, nowMs) ?? { window, inFlight, nowMs };
 }
 
 /** Whole seconds to the end of a window, at least 1. */

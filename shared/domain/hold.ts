@@ -1,5 +1,5 @@
 /**
- * Whether a rule or a budget is a hard cap: running requests count with what
+ * Whether a rule or a budget is a hard cap (`docs/hard-caps.md`): running requests count with what
  * they may still use, and a stream ends at the cap. Pure.
  */
 import { bad, type Checked, good, isAbsent, show } from "../checked.js";

@@ -136,6 +136,8 @@ const holding = structure({
   output: count(),
   /** Those of its target; null without a price. */
   rates: nullable(rates),
+  /** Empty without a managed key. */
+  keyId: kindOf(isModelName),
 });
 
 /** The fields of both a lease and a settle. */

@@ -13,8 +13,8 @@ import { nothingSpent, type SettleOutbox } from "../settle-outbox.js";
 
 /** Numbers and msgpack's own bytes beside the texts of a lease. */
 const leaseOverheadBytes = 100;
-/** What it holds of hard caps: four numbers. */
-const holdingBytes = 40;
+/** What it holds of hard caps: four numbers, and the id of a key. */
+const holdingBytes = 120;
 
 /** One hello, or several when the leases don't fit into one frame; each takes an id of its own. */
 export function* helloMessages(
@@ -44,12 +44,13 @@ function leaseOf({
   targetAtMs,
   targetLsn,
   submission,
+  keyId,
   metering,
 }: Admission): Lease {
   const known = { lease, userPath, admittedAtMs, lsn, target, targetAtMs, targetLsn, submission };
   if (metering === undefined) return known;
   const { promptTokens, granted, rates } = metering;
-  return { ...known, holding: { promptTokens, output: granted, rates } };
+  return { ...known, holding: { promptTokens, output: granted, rates, keyId } };
 }
 
 /**

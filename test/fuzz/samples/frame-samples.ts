@@ -166,7 +166,9 @@ export const toDaemonSamples: readonly ToDaemon[] = [
   { kind: "draw", id: 2, total: 4096, promptTokens: 300 },
   {
     ...hello,
-    leases: [{ ...lease, holding: { promptTokens: 900, output: 192, rates: holdingRates } }],
+    leases: [
+      { ...lease, holding: { promptTokens: 900, output: 192, rates: holdingRates, keyId: "" } },
+    ],
   },
   { ...hello, leases: [lease, { ...lease, lease: 9, target: null, targetAtMs: 0, targetLsn: 0 }] },
   { ...hello, role: "cli", proxyId: "cli" },

@@ -37,6 +37,7 @@ function hourly(sinceMs: number): Account {
       previousStartMs: 0,
       declaredAt: null,
       raises: null,
+      held: null,
     },
     "",
   );

@@ -155,11 +155,11 @@ t.test(
     const book = bookOf(rules);
     ask(book, 0);
     const again = (targets: readonly Target[], isUnsure = false) =>
-      readmit(book, "/team/a", targets, {
-        nowMs: begin + 59_999,
-        tokensEnforced: true,
-        turn: { isUnsure },
-      });
+      readmit(
+        book,
+        { userPath: "/team/a", targets },
+        { nowMs: begin + 59_999, tokensEnforced: true, turn: { isUnsure } },
+      );
     const before = [requests(book), inFlight(book)];
     t.same(again([gpt, llama], true), { kind: "unsure" });
     t.match(again([gpt]), {
@@ -184,7 +184,7 @@ t.test(
     ask(later, 0);
     const options = { nowMs: begin + 90_000, tokensEnforced: true };
     t.match(
-      readmit(later, "/team", [gpt], options),
+      readmit(later, { userPath: "/team", targets: [gpt] }, options),
       { headers: { requests: { remaining: 8, resetSeconds: 30 } } },
       "the headers are of now",
     );

@@ -570,6 +570,7 @@ function moved({ part = "request", lsn = fresh, targetLsn = lsn, at = here, held
               ...lease,
               // Those that it met then: the provider's alone, by which it shows whether they count.
               counters: [counters[2]!],
+              hold: null,
               bookVersion: isStale ? book.version - 1 : book.version,
               ...changes,
             },

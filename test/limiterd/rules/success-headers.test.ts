@@ -1,11 +1,8 @@
 import t from "tap";
+import { countsOf } from "../../../limiterd/counters/counter.js";
 import type { RuleShares } from "../../../limiterd/counters/window.js";
 import { charge } from "../../../limiterd/rules/charge.js";
-import {
-  countsOf,
-  headersOfCounters,
-  secondsToEnd,
-} from "../../../limiterd/rules/success-headers.js";
+import { headersOfCounters, secondsToEnd } from "../../../limiterd/rules/success-headers.js";
 import { bookOf, matchKept, now, rule, ruleWith } from "../book-of.js";
 
 const options = { nowMs: now, tokensEnforced: true };

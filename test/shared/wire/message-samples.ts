@@ -54,7 +54,7 @@ const metered = fc.option(
   { nil: undefined },
 );
 
-const holding = fc.option(fc.record({ promptTokens: count, output: count, rates }), {
+const holding = fc.option(fc.record({ promptTokens: count, output: count, rates, keyId: name }), {
   nil: undefined,
 });
 

@@ -205,10 +205,10 @@ t.test("a frame towards the daemon that breaks the grammar anywhere is refused",
     t.equal(parseToDaemon([...good.reroute, null, wrong]), null, JSON.stringify(wrong));
   }
   const [ofLease] = good.hold[1] as readonly (readonly unknown[])[];
-  const holding = { promptTokens: 900, output: 192, rates: null };
-  const reported = parseToDaemon(["hold", [[...ofLease!, [900, 192, null]]]]);
+  const holding = { promptTokens: 900, output: 192, rates: null, keyId: "key_1" };
+  const reported = parseToDaemon(["hold", [[...ofLease!, [900, 192, null, "key_1"]]]]);
   t.same(reported?.kind === "hold" && reported.leases.map((each) => each.holding), [holding]);
-  t.equal(parseToDaemon(["hold", [[...ofLease!, [900, -1, null]]]]), null);
+  t.equal(parseToDaemon(["hold", [[...ofLease!, [900, -1, null, ""]]]]), null);
   t.match(parseToDaemon([...good.draw, 300]), exactly({ total: 640, promptTokens: 300 }));
   const waits = [...switched, null, [30_000, null, 12]];
   t.match(

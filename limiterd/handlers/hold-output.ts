@@ -1,0 +1,193 @@
+/**
+ * What running requests hold of hard caps (`docs/hard-caps.md`): a first allowance at the
+ * admission, more with each draw, another one at the next target, and the same again after a
+ * reconnect. The arithmetic is in `rules/hard-limits.ts`; the end of a lease gives back what it
+ * holds (`rules/charge.ts`).
+ */
+import { limitInWords } from "../../shared/domain/refusal-message.js";
+import type { Target } from "../../shared/domain/target-name.js";
+import type { Breach, BudgetBreach } from "../../shared/domain/verdict.js";
+import type { Admit, Draw, Lease, Metered } from "../../shared/wire/message-to-daemon.js";
+import { breachOfAccount, hardBudgets, judgeBudgets } from "../budgets/judge-budgets.js";
+import { Counter } from "../counters/counter.js";
+import { rollWindow } from "../counters/window.js";
+import type { HeldLease, PeerState } from "../peer.js";
+import { stillMet } from "../rules/charge.js";
+import {
+  allow,
+  demandAt,
+  giveBack,
+  type HardLimit,
+  hardRules,
+  holdOn,
+  isHard,
+  type LeaseHold,
+  nothingCharged,
+  wantedAtFirst,
+} from "../rules/hard-limits.js";
+import { reportBreach, waitOfTokens } from "../rules/judge.js";
+import { matchAll } from "../rules/rule-book.js";
+import { type DaemonState, enforcedBudgets } from "../state.js";
+
+/** What a request says of itself for hard caps. */
+export type Asked = Pick<LeaseHold, "demand" | "keyId" | "uses">;
+
+/** What a request may use at the first of these targets, some of those of the message. */
+export function meteredAt(
+  { metered, targets: asked }: Pick<Admit, "metered" | "targets">,
+  targets: readonly Target[],
+): Metered | undefined {
+  if (metered === undefined || targets === asked) return metered;
+  return {
+    ...metered,
+    rates: targets.map((target) => metered.rates[asked.indexOf(target)] ?? null),
+  };
+}
+
+/** The hard caps that count a request. */
+function hardLimitsOf(
+  state: DaemonState,
+  { userPath, target, counters }: Pick<HeldLease, "userPath" | "target" | "counters">,
+  { demand, keyId, uses }: Asked,
+  nowMs: number,
+): HardLimit[] {
+  const { book, settings } = state;
+  const limits =
+    settings.usageEnabled && book.ruleSet.hasHard
+      ? hardRules(counters, demand, { nowMs, tokenWeights: settings.tokenWeights, uses })
+      : [];
+  const budgets = enforcedBudgets(state);
+  if (budgets === null || budgets.hard.size === 0) return limits;
+  const accounts = [
+    ...budgets.match(userPath, state.labelsOf(keyId), nowMs),
+    ...(target === null ? [] : budgets.matchTarget(target, userPath, nowMs)),
+  ];
+  return [...limits, ...hardBudgets(budgets, accounts, { demand, uses }, nowMs)];
+}
+
+/** The lease of an admitted request with what it holds, and the output that it may use. */
+export function holdFirst(
+  state: DaemonState,
+  lease: HeldLease,
+  asked: Asked,
+  nowMs: number,
+): { readonly lease: HeldLease; readonly allowance: number | undefined } {
+  const limits = hardLimitsOf(state, lease, asked, nowMs);
+  if (limits.length === 0) return { lease, allowance: undefined };
+  const { output: before = 0, charged = nothingCharged } = lease.hold ?? {};
+  const hold = { ...asked, charged, output: before };
+  const { output } = allow(limits, hold, before + wantedAtFirst(asked.demand));
+  return { lease: { ...lease, hold: holdOn(limits, { ...hold, output }) }, allowance: output };
+}
+
+/** False: the peer broke the grammar. */
+export function drawMore(
+  state: DaemonState,
+  peer: PeerState,
+  { id, total, promptTokens }: Draw,
+  nowMs: number,
+): boolean {
+  const { proxy } = peer;
+  if (peer.role !== "proxy" || !peer.welcomed || proxy === null) return false;
+  // The proxy has a newer connection, on which it repeats the draw.
+  if (proxy.peer !== peer) return true;
+  const held = peer.leases.get(id);
+  const hold = held?.hold ?? null;
+  if (held === undefined || hold === null) {
+    peer.send({ kind: "drawn", id, total });
+    return true;
+  }
+  giveBack(hold);
+  const demand = promptTokens === undefined ? hold.demand : { ...hold.demand, promptTokens };
+  const { book } = state;
+  const counters = stillMet(held, book) ?? matchAll(book, held, nowMs);
+  const limits = hardLimitsOf(state, { ...held, counters }, { ...hold, demand }, nowMs);
+  const { output, cap } = allow(limits, { ...hold, demand }, total);
+  peer.leases.set(id, { ...held, hold: holdOn(limits, { ...hold, demand, output }) });
+  const words = cap === null ? undefined : limitInWords(breachOf(state, cap, nowMs));
+  peer.send({ kind: "drawn", id, total: output, cap: words });
+  return true;
+}
+
+function breachOf(
+  state: DaemonState,
+  { of, cap }: HardLimit,
+  nowMs: number,
+): Breach | BudgetBreach {
+  if (!(of instanceof Counter)) return breachOfAccount(state.budgets, of, nowMs);
+  return reportBreach({ counter: of, dimension: of.rule.measure ?? "tokens", cap, waitSeconds: 1 });
+}
+
+/** Lowers what a running request holds by what a settle has charged of it. */
+export function holdLess(
+  state: DaemonState,
+  held: HeldLease,
+  used: { readonly inputTokens: number; readonly outputTokens: number },
+  nowMs: number,
+): HeldLease {
+  const { hold } = held;
+  if (hold === null) return held;
+  giveBack(hold);
+  const { before, prompt, output } = hold.charged;
+  const charged = {
+    before,
+    prompt: prompt + used.inputTokens,
+    output: output + used.outputTokens,
+  };
+  const limits = hardLimitsOf(state, held, hold, nowMs);
+  return { ...held, hold: holdOn(limits, { ...hold, charged }) };
+}
+
+/** What a lease holds again that a proxy reports. */
+export function holdReported(
+  state: DaemonState,
+  { userPath, target, holding }: Lease,
+  counters: HeldLease["counters"],
+  nowMs: number,
+): LeaseHold | null {
+  if (holding === undefined) return null;
+  const { promptTokens, output, rates, keyId } = holding;
+  const demand = { promptTokens, outputMax: null, isStreamed: true, rates };
+  const hold = { demand, keyId, uses: undefined, charged: nothingCharged, output };
+  const limits = hardLimitsOf(state, { userPath, target, counters }, hold, nowMs);
+  return holdOn(limits, hold);
+}
+
+/**
+ * Why the hard caps of a request's path refuse it at its next target, which may be dearer than the
+ * failed one; null if they don't. It holds nothing meanwhile.
+ */
+export function breachOnPath(
+  state: DaemonState,
+  { userPath, counters }: Pick<HeldLease, "userPath" | "counters">,
+  { demand, keyId, uses }: Asked,
+  nowMs: number,
+): Breach | BudgetBreach | null {
+  const { settings, book } = state;
+  const { usageEnabled: tokensEnforced, tokenWeights } = settings;
+  const options = { nowMs, tokensEnforced, tokenWeights, demand, uses };
+  for (const counter of book.ruleSet.hasHard ? counters : []) {
+    const { rule } = counter;
+    if (!isHard(rule)) continue;
+    rollWindow(counter.window, rule.periodMs, nowMs);
+    const waitSeconds = waitOfTokens(counter, options);
+    const cap = rule.definition.maxTokens!;
+    if (waitSeconds > 0)
+      return reportBreach({ counter, dimension: rule.measure ?? "tokens", cap, waitSeconds });
+  }
+  const budgets = enforcedBudgets(state);
+  if (budgets === null || budgets.hard.size === 0) return null;
+  const labels = state.labelsOf(keyId);
+  return judgeBudgets(budgets, { userPath, labels, uses, demand, isHardOnly: true }, nowMs);
+}
+
+/** What a request says of itself at another target; null if it says nothing. */
+export function askedAt(
+  hold: LeaseHold | null,
+  metered: Metered | undefined,
+  { index, uses }: { readonly index: number; readonly uses: readonly string[] | undefined },
+): Asked | null {
+  return metered === undefined
+    ? null
+    : { demand: demandAt(metered, index), keyId: hold?.keyId ?? "", uses };
+}

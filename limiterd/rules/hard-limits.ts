@@ -1,0 +1,272 @@
+/**
+ * Hard caps (`docs/hard-caps.md`): what a request may use of them, and what it holds while it runs.
+ * A cap counts what was used and what running requests hold. A request holds the most that its
+ * prompt can be, and the output that it is allowed so far; its settle replaces that by what it
+ * used. Pure.
+ */
+
+import { isLenient } from "../../shared/domain/on-exhausted.js";
+import type { TokenWeights } from "../../shared/domain/token-weights.js";
+import type { Metered, Rates } from "../../shared/wire/message-to-daemon.js";
+import type { Account, Budget } from "../budgets/budget-account.js";
+import { type Counter, capsOf, countsOf, isOff, type Rule } from "../counters/counter.js";
+import { Held } from "../counters/held.js";
+import { rollWindow, slidingTokens } from "../counters/window.js";
+
+/** What a request may use at one target. */
+export interface Demand extends Omit<Metered, "rates"> {
+  /** Null if the target has no price. */
+  readonly rates: Rates | null;
+}
+
+export function demandAt({ rates, ...metered }: Metered, target: number): Demand {
+  return { ...metered, rates: rates[target] ?? null };
+}
+
+/** The least output that is worth a request: with less left, it is refused. */
+const usefulOutput = 64;
+/** Of a small cap, a request needs no more than this part for its output. */
+const usefulParts = 128;
+/** The output that a stream may use at first, and what one draw adds: between these. */
+const firstOutput = 256;
+const chunkMin = 64;
+const chunkMax = 4096;
+/** And no larger part of what is left. */
+const chunkParts = 50;
+/** The maximum of a request that isn't streamed and has none of its own. */
+const wholeOutput = 32_768;
+/** Of what is left, such a request gets half if it runs alone, otherwise a small part, but … */
+const aloneParts = 2;
+const amongParts = 32;
+/** … this much if that is left. */
+const wholeOutputMin = 4096;
+/** The fewest bytes in a token of text, which counts for a request that runs alone. */
+const bytesPerToken = 2;
+
+/** What a token counts as: thousandths of a token, or pico-dollars. */
+interface Weights {
+  readonly prompt: number;
+  readonly output: number;
+  /** How many of them are one unit of the cap. */
+  readonly parts: 1 | 1000;
+}
+
+const soft: Weights = { prompt: 0, output: 0, parts: 1 };
+
+/** A hard cap as one request meets it. */
+export interface HardLimit {
+  readonly held: Held;
+  readonly child: string;
+  readonly weights: Weights;
+  readonly cap: number;
+  /** The cap less what was used; below 0 if more was. */
+  readonly left: number;
+  /** The rule's counter or the budget's account. */
+  readonly of: Counter | Account;
+}
+
+export function isHard({
+  definition,
+  measure,
+  wouldRefuse,
+}: Pick<Rule, "definition" | "measure" | "wouldRefuse">): boolean {
+  if (definition.hold === undefined || wouldRefuse !== null) return false;
+  return measure !== "tool_calls" && definition.maxTokens !== null;
+}
+
+/** The weights of the dearest kinds of tokens. */
+export function weightsOfRule(
+  { definition, measure }: Pick<Rule, "definition" | "measure">,
+  { rates }: Pick<Demand, "rates">,
+  tokenWeights: TokenWeights | null,
+): Weights {
+  if (measure === "cost") return weightsOfCost(rates);
+  const weights = definition.tokenWeights ?? tokenWeights ?? {};
+  const { input = 1, cached = input, cache_write: written = input } = weights;
+  const { output = 1, reasoning = output } = weights;
+  return {
+    prompt: measure === "output_tokens" ? 0 : Math.round(1000 * Math.max(input, cached, written)),
+    output: measure === "input_tokens" ? 0 : Math.round(1000 * Math.max(output, reasoning)),
+    parts: 1000,
+  };
+}
+
+export function weightsOfCost(rates: Demand["rates"]): Weights {
+  return rates === null ? soft : { prompt: rates.input, output: rates.output, parts: 1 };
+}
+
+/** What a prompt and an output count as. */
+function amountOf({ prompt, output, parts }: Weights, promptTokens: number, out: number): number {
+  const amount = Math.ceil((prompt * promptTokens + output * out) / parts);
+  return Math.min(amount, Number.MAX_SAFE_INTEGER);
+}
+
+/** The tokens of the prompt that count: a request alone on a cap isn't refused for a bound. */
+function promptOf({ promptTokens }: Demand, heldByOthers: number): number {
+  return heldByOthers === 0 ? Math.ceil(promptTokens / bytesPerToken) : promptTokens;
+}
+
+/** The least that must be left for a request; without a demand, anything. */
+export function needOf(
+  weights: Weights,
+  cap: number,
+  demand: Demand | undefined,
+  held: number,
+): number {
+  if (demand === undefined) return 1;
+  const parts = Math.floor((cap * weights.parts) / Math.max(1, weights.output) / usefulParts);
+  const useful = Math.min(usefulOutput, Math.max(1, parts));
+  const output = Math.min(demand.outputMax ?? useful, useful);
+  return Math.max(1, amountOf(weights, promptOf(demand, held), output));
+}
+
+/** The hard caps among these counters. Rolls their windows to now. */
+export function hardRules(
+  counters: readonly Counter[],
+  demand: Demand,
+  {
+    nowMs,
+    tokenWeights,
+    uses,
+  }: {
+    readonly nowMs: number;
+    readonly tokenWeights: TokenWeights | null;
+    readonly uses: readonly string[] | undefined;
+  },
+): HardLimit[] {
+  return counters.flatMap((counter) => {
+    const { rule, child } = counter;
+    if (!isHard(rule) || isOff(rule, nowMs) || isLenient(rule.definition, uses)) return [];
+    const weights = weightsOfRule(rule, demand, tokenWeights);
+    if (weights.prompt === 0 && weights.output === 0) return [];
+    rollWindow(counter.window, rule.periodMs, nowMs);
+    const { window, nowMs: atMs } = countsOf(counter, nowMs);
+    const cap = capsOf(counter, nowMs).maxTokens!;
+    const left = cap - slidingTokens(window, rule.periodMs, atMs);
+    return { held: heldOf(rule), child, weights, cap, left, of: counter };
+  });
+}
+
+/** What is held of a rule or a budget. */
+export function heldOf(limit: Rule | Budget): Held {
+  limit.held ??= new Held();
+  return limit.held;
+}
+
+/** What one running request holds of one cap. */
+interface Holding {
+  readonly held: Held;
+  readonly child: string;
+  readonly amount: number;
+}
+
+/** What one running request holds. */
+export interface LeaseHold {
+  readonly demand: Demand;
+  /** Empty without a managed key. */
+  readonly keyId: string;
+  readonly uses: readonly string[] | undefined;
+  /** The tokens of output that it may use so far, those of all its attempts. */
+  readonly output: number;
+  /** What settles have charged of it, which it no longer holds. */
+  readonly charged: Charged;
+  readonly holdings: readonly Holding[];
+}
+
+interface Charged {
+  /** The output of earlier attempts. */
+  readonly before: number;
+  /** Of the attempt that runs. */
+  readonly prompt: number;
+  readonly output: number;
+}
+
+export const nothingCharged: Charged = { before: 0, prompt: 0, output: 0 };
+
+/** The demand without the prompt that was charged. */
+function uncharged(demand: Demand, { prompt }: Charged): Demand {
+  return prompt === 0
+    ? demand
+    : { ...demand, promptTokens: Math.max(0, demand.promptTokens - prompt) };
+}
+
+export function giveBack(hold: LeaseHold | null): void {
+  if (hold === null) return;
+  for (const { held, child, amount } of hold.holdings) held.remove(child, amount);
+}
+
+/** Holds this much output and the prompt on every cap. */
+export function holdOn(limits: readonly HardLimit[], hold: Omit<LeaseHold, "holdings">): LeaseHold {
+  const { promptTokens } = uncharged(hold.demand, hold.charged);
+  const output = Math.max(0, hold.output - hold.charged.before - hold.charged.output);
+  const holdings = limits.map(({ held, child, weights }): Holding => {
+    const amount = amountOf(weights, promptTokens, output);
+    held.add(child, amount);
+    return { held, child, amount };
+  });
+  return { ...hold, holdings };
+}
+
+/** The output for which there is room on a cap, given that the request holds nothing of it. */
+function roomOn({ held, child, weights, left }: HardLimit, demand: Demand): number {
+  const heldByOthers = held.of(child);
+  const room =
+    (left - heldByOthers) * weights.parts - weights.prompt * promptOf(demand, heldByOthers);
+  if (weights.output === 0) return room >= 0 ? Number.POSITIVE_INFINITY : 0;
+  return Math.max(0, Math.floor(room / weights.output));
+}
+
+/** The output that a request may use in all, and the cap that leaves it no more. */
+interface Allowed {
+  readonly output: number;
+  readonly cap: HardLimit | null;
+}
+
+/**
+ * The output that a request may use in all if it wants `wanted` in all. It must hold nothing of
+ * these caps. What it was allowed isn't taken back.
+ */
+export function allow(
+  limits: readonly HardLimit[],
+  { demand, charged, output: before }: Pick<LeaseHold, "demand" | "charged" | "output">,
+  wanted: number,
+): Allowed {
+  const { outputMax, isStreamed } = demand;
+  const most = outputMax === null ? wanted : Math.min(wanted, charged.before + outputMax);
+  let output = most;
+  let least = Number.POSITIVE_INFINITY;
+  let cap: HardLimit | null = null;
+  for (const limit of limits) {
+    const isAlone = limit.held.of(limit.child) === 0;
+    const room = charged.before + charged.output + roomOn(limit, uncharged(demand, charged));
+    output = Math.min(output, room, isStreamed ? chunkTo(room, before) : wholeTo(room, isAlone));
+    if (room < least) {
+      least = room;
+      cap = limit;
+    }
+  }
+  return { output: Math.max(before, output), cap: output <= before && most > before ? cap : null };
+}
+
+/** With one more chunk. */
+function chunkTo(room: number, before: number): number {
+  const part = Math.floor(Math.max(0, room - before) / chunkParts);
+  return before + Math.min(chunkMax, Math.max(chunkMin, part));
+}
+
+/** All that a request that isn't streamed gets. */
+function wholeTo(room: number, isAlone: boolean): number {
+  return Math.max(Math.floor(room / (isAlone ? aloneParts : amongParts)), wholeOutputMin);
+}
+
+/** What a request holds when its attempt has failed: nothing. */
+export function withoutTarget(hold: LeaseHold | null): LeaseHold | null {
+  if (hold === null) return null;
+  const before = hold.charged.before + hold.charged.output;
+  return { ...hold, output: before, charged: { ...nothingCharged, before }, holdings: [] };
+}
+
+/** What a request wants at first. */
+export function wantedAtFirst({ isStreamed, outputMax }: Demand): number {
+  return isStreamed ? firstOutput : (outputMax ?? wholeOutput);
+}
