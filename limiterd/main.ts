@@ -10,6 +10,7 @@ import type { Config } from "../shared/config/config.js";
 import { createInertReason, type Inert } from "../shared/config/inert-rule.js";
 import { namingsOf } from "../shared/config/model-name.js";
 import { settingText } from "../shared/config/setting-text.js";
+import { capFields } from "../shared/domain/rule.js";
 import type { LimitCounts } from "../shared/limit-files/limits-plan.js";
 import { createThrottledCount, type Log } from "../shared/log.js";
 import { limiterMetrics } from "../shared/metrics/limiter-metrics.js";
@@ -238,8 +239,7 @@ async function openState(
         {
           [kind === "rule_raises" ? "rule" : "budget"]: limit.id.replaceAll("\n", " "),
           ...(raise.child === "" ? {} : { child: raise.child }),
-          ...(raise.maxRequests === null ? {} : { max_requests: raise.maxRequests }),
-          ...(raise.maxTokens === null ? {} : { max_tokens: raise.maxTokens }),
+          ...capFields(raise),
           ...(raise.amountUsd === null ? {} : { amount: raise.amountUsd }),
           until: formatMillis(raise.untilMs),
           by: raise.by,

@@ -1,5 +1,6 @@
 /** What happens to raises of rules and budgets, for the log. */
 import type { Raise } from "../shared/domain/raise.js";
+import type { Measure } from "../shared/domain/rule.js";
 
 export type RaiseKind = "rule_raises" | "budget_raises";
 
@@ -11,6 +12,8 @@ export interface Raisable {
   raises: readonly Raise[] | null;
   /** Of a rule: null unless other hosts count in it. */
   readonly shares?: object | null;
+  /** Of a rule: the windows of its measures. */
+  readonly parts?: readonly { readonly measure: Measure | null; raises: readonly Raise[] | null }[];
 }
 
 export interface RaiseNote {

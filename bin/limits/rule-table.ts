@@ -154,6 +154,10 @@ export function raiseLines(items: readonly Listed[]): readonly string[] {
       const values = [
         ...(typeof requests === "number" ? [`${requests} requests`] : []),
         ...(typeof tokens === "number" ? [`${tokens} tokens`] : []),
+        ...raisedMeasures.flatMap(([field, unit]) =>
+          typeof raise[field] === "number" ? [`${raise[field]} ${unit}`] : [],
+        ),
+        ...(typeof raise["max_cost"] === "number" ? [plainUsd(raise["max_cost"])] : []),
         ...(typeof amount === "number" ? [plainUsd(amount)] : []),
       ];
       const limit = `${String(item["scope"])} ${nameOf({ ...item, subject })} ${String(item["period_label"])}`;
@@ -162,6 +166,12 @@ export function raiseLines(items: readonly Listed[]): readonly string[] {
   );
   return [...new Set(lines)];
 }
+
+const raisedMeasures = [
+  ["max_input_tokens", "input tokens"],
+  ["max_output_tokens", "output tokens"],
+  ["max_tool_calls", "tool calls"],
+] as const;
 
 function raisesOf({ raises }: Listed): readonly Listed[] {
   return Array.isArray(raises) ? raises.filter(isObject) : [];

@@ -77,8 +77,9 @@ function usesOf(counter: Counter, counts: RuleCounts, nowMs: number): readonly U
     uses.push({ dimension: "requests", used: counts.requests_used, limit: maxRequests });
   if (maxTokens !== null)
     uses.push({ dimension: "tokens", used: counts.tokens_used, limit: maxTokens });
-  for (const { rule } of countersOf(counter).parts) {
-    const cap = rule.definition.maxTokens!;
+  for (const part of countersOf(counter).parts) {
+    const { rule } = part;
+    const cap = capsOf(part, nowMs).maxTokens!;
     uses.push({
       dimension: rule.measure!,
       used: Number(counts[`${rule.measure}_used` as keyof RuleCounts] ?? 0),

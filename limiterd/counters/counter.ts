@@ -260,7 +260,7 @@ export function capsAt(
   { definition, raises }: Pick<Rule, "definition" | "raises">,
   child: string,
   nowMs: number,
-): Pick<RuleDefinition, "maxRequests" | "maxTokens"> {
+): Pick<RuleDefinition, "maxRequests" | "maxTokens" | "measureCaps"> {
   return raises === null ? definition : raisedCaps(definition, raises, child, nowMs);
 }
 

@@ -273,11 +273,11 @@ function secondsToFirst(counters: readonly Counter[], ownNowMs: number): number 
 }
 
 function countsOfPart(part: Counter, ownNowMs: number): readonly (readonly [string, number])[] {
-  const { measure, periodMs, definition } = part.rule;
+  const { measure, periodMs } = part.rule;
   rollWindow(part.window, periodMs, ownNowMs);
   const { window, nowMs } = countsOf(part, ownNowMs);
   const used = slidingTokens(window, periodMs, nowMs);
-  const remaining = Math.max(0, definition.maxTokens! - used);
+  const remaining = Math.max(0, capsAt(part.rule, part.child, nowMs).maxTokens! - used);
   const shown = (count: number): number => (measure === "cost" ? costUsd(count) : count);
   return [
     [`${measure}_used`, shown(used)],

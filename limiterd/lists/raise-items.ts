@@ -2,6 +2,7 @@
 
 import type { RaiseItem, WithRaises } from "../../shared/api/raise-item.js";
 import { appliesTo, type Raise } from "../../shared/domain/raise.js";
+import { capFields } from "../../shared/domain/rule.js";
 import { childPath } from "../../shared/domain/user-path.js";
 import { formatMillis } from "../../shared/time.js";
 
@@ -27,11 +28,10 @@ export function raisesField(
 }
 
 function itemOf(subject: string, raise: Raise): RaiseItem {
-  const { child, maxRequests, maxTokens, amountUsd, fromMs, untilMs, by, reason } = raise;
+  const { child, amountUsd, fromMs, untilMs, by, reason } = raise;
   return {
     subject: childPath(subject, child),
-    ...(maxRequests === null ? {} : { max_requests: maxRequests }),
-    ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
+    ...capFields(raise),
     ...(amountUsd === null ? {} : { amount: amountUsd }),
     from: formatMillis(fromMs),
     until: formatMillis(untilMs),

@@ -209,8 +209,8 @@ function ruleSeries({ book }: DaemonState, max: number, nowMs: number): LimitSer
       continue;
     }
     const { definition, own } = book.fresh(listed);
-    const { periodSeconds, measureCaps } = definition;
-    const { maxRequests, maxTokens } = capsOf(own!, nowMs);
+    const { periodSeconds } = definition;
+    const { maxRequests, maxTokens, measureCaps } = capsOf(own!, nowMs);
     const names = labelsOf(definition);
     const counts = liveCounts(countersOf(own!), nowMs);
     const add = (dimension: string, used: number, limit: number | null): void => {

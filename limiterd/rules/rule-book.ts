@@ -4,6 +4,7 @@
  */
 import { childrenPerTemplateMax } from "../../shared/bounds.js";
 import type { ModelNamings } from "../../shared/config/model-name.js";
+import { raisesOfMeasure } from "../../shared/domain/raise.js";
 import {
   compareRules,
   countedCap,
@@ -402,6 +403,7 @@ export class RuleBook {
       measureId(rule.id, measure),
     );
     part.shares = this.sharesOf(part);
+    part.raises = raisesOfMeasure(rule.raises, measure);
     this.ruleSet.addPart(part);
     this.#addToIndex(part);
     if (definition.perChild) this.#templates.add(part);

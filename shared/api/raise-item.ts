@@ -1,10 +1,10 @@
-/** A raise as lists, explanations and GET /v1/usage show it (docs/which-limit.md). */
-export interface RaiseItem {
+/** Raises as lists, explanations and GET /v1/usage show them (docs/which-limit.md). */
+import type { CapFields } from "../domain/rule.js";
+
+export interface RaiseItem extends Omit<CapFields, "token_weights" | "on_exhausted" | "hold"> {
   /** The subject of the rule or budget, or the path of the raised child of a template. */
   readonly subject: string;
-  /** The raised caps or amount; absent where it isn't raised. */
-  readonly max_requests?: number;
-  readonly max_tokens?: number;
+  /** Of a budget. As for caps, absent where it isn't raised. */
   readonly amount?: number;
   readonly from: string;
   /** The raise applies before this moment. */

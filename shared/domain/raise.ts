@@ -8,11 +8,20 @@ import { utf8Bytes } from "../text/utf8-bytes.js";
 import { isMoment } from "../time.js";
 import { amountUsdMax, type BudgetScope, budgetGrammar, parseAmount } from "./budget.js";
 import { type KeyGrammar, type LimitKey, parseKey } from "./limit-key.js";
-import { checkCap, ruleGrammar, type Scope } from "./rule.js";
+import {
+  checkCap,
+  checkMeasure,
+  countedCap,
+  type Measure,
+  type MeasureCaps,
+  measures,
+  ruleGrammar,
+  type Scope,
+} from "./rule.js";
 import { isPrintable } from "./target-name.js";
 
 /** The raised values; null where a value isn't raised. */
-interface RaisedValues {
+export interface RaisedValues extends Pick<MeasureCaps, "measureCaps"> {
   readonly maxRequests: number | null;
   readonly maxTokens: number | null;
   /** US dollars. */
@@ -35,25 +44,52 @@ export function appliesTo({ child: of, untilMs }: Raise, child: string, nowMs: n
   return nowMs < untilMs && (of === "" || of === child);
 }
 
-interface Caps {
+interface Caps extends Pick<MeasureCaps, "measureCaps"> {
   readonly maxRequests: number | null;
   readonly maxTokens: number | null;
 }
 
 /** The caps with the raises that apply. A raise neither lowers a cap nor adds one. */
 export function raisedCaps(
-  { maxRequests, maxTokens }: Caps,
+  { maxRequests, maxTokens, measureCaps }: Caps,
   raises: readonly Raise[],
   child: string,
   nowMs: number,
 ): Caps {
-  const raised = { maxRequests, maxTokens };
+  const raised: { -readonly [Cap in keyof Caps]: Caps[Cap] } = { maxRequests, maxTokens };
+  if (measureCaps !== undefined) raised.measureCaps = measureCaps;
   for (const raise of raises) {
     if (!appliesTo(raise, child, nowMs)) continue;
     raised.maxRequests = higher(raised.maxRequests, raise.maxRequests);
     raised.maxTokens = higher(raised.maxTokens, raise.maxTokens);
+    if (measureCaps !== undefined && raise.measureCaps !== undefined)
+      raised.measureCaps = higherMeasures(raised.measureCaps ?? measureCaps, raise.measureCaps);
   }
   return raised;
+}
+
+type CapsOfMeasures = NonNullable<MeasureCaps["measureCaps"]>;
+
+function higherMeasures(caps: CapsOfMeasures, raised: CapsOfMeasures): CapsOfMeasures {
+  const all: Partial<Record<Measure, number>> = { ...caps };
+  for (const measure of measures) {
+    const cap = caps[measure];
+    if (cap !== undefined) all[measure] = Math.max(cap, raised[measure] ?? 0);
+  }
+  return all;
+}
+
+/** The raises of one measure, in the form of the window that counts it; null without any. */
+export function raisesOfMeasure(
+  raises: readonly Raise[] | null,
+  measure: Measure,
+): readonly Raise[] | null {
+  const ofMeasure = (raises ?? []).flatMap((raise): Raise[] => {
+    const cap = raise.measureCaps?.[measure];
+    if (cap === undefined) return [];
+    return [{ ...raise, maxRequests: null, maxTokens: countedCap(measure, cap) }];
+  });
+  return ofMeasure.length === 0 ? null : ofMeasure;
 }
 
 /** The amount with the raises that apply. */
@@ -83,16 +119,29 @@ export interface AskedRaise<S extends string> extends RaisedValues {
 
 /** The body of POST /admin/rate-limits/raise: a key, and the raise. */
 export function parseRuleRaise(body: unknown): Checked<AskedRaise<Scope>> {
-  return parseRaise(ruleGrammar, ["max_requests", "max_tokens"], body, (fields) => {
+  return parseRaise(ruleGrammar, raisedFields, body, (fields) => {
     const requests = checkCap(fields["max_requests"], "max_requests");
     if (!requests.ok) return requests;
     const tokens = checkCap(fields["max_tokens"], "max_tokens");
     if (!tokens.ok) return tokens;
-    if (requests.value === null && tokens.value === null)
-      return bad("max_requests or max_tokens is required", "max_requests");
-    return good({ maxRequests: requests.value, maxTokens: tokens.value, amountUsd: null });
+    const measureCaps: Partial<Record<Measure, number>> = {};
+    for (const measure of measures) {
+      const cap = checkMeasure(measure, fields[`max_${measure}`], `max_${measure}`);
+      if (!cap.ok) return cap;
+      if (cap.value !== null) measureCaps[measure] = cap.value;
+    }
+    const hasMeasures = Object.keys(measureCaps).length > 0;
+    if (requests.value === null && tokens.value === null && !hasMeasures)
+      return bad(`one of ${raisedFields.join(", ")} is required`, "max_requests");
+    return good({
+      ...{ maxRequests: requests.value, maxTokens: tokens.value, amountUsd: null },
+      ...(hasMeasures ? { measureCaps } : {}),
+    });
   });
 }
+
+/** The caps that a raise of a rule may have. */
+const raisedFields = ["max_requests", "max_tokens", ...measures.map((measure) => `max_${measure}`)];
 
 /** The body of POST /admin/budgets/raise. */
 export function parseBudgetRaise(body: unknown): Checked<AskedRaise<BudgetScope>> {
@@ -180,11 +229,15 @@ function checkText(
   return isPrintable(text) ? good(text) : bad(`${param} must not hold control characters`, param);
 }
 
-/** For each raise [child, fromMs, untilMs, maxRequests, maxTokens, amountUsd, by, reason]. */
+/**
+ * For each raise [child, fromMs, untilMs, maxRequests, maxTokens, amountUsd, by, reason,
+ * measureCaps]; the last one only if it has some.
+ */
 export function raisesToStored(raises: readonly Raise[]): readonly unknown[] {
-  return raises.map(({ child, fromMs, untilMs, maxRequests, maxTokens, amountUsd, by, reason }) => [
-    ...[child, fromMs, untilMs, maxRequests, maxTokens, amountUsd],
+  return raises.map(({ child, fromMs, untilMs, by, reason, ...values }) => [
+    ...[child, fromMs, untilMs, values.maxRequests, values.maxTokens, values.amountUsd],
     ...[by, reason],
+    ...(values.measureCaps === undefined ? [] : [values.measureCaps]),
   ]);
 }
 
@@ -193,15 +246,32 @@ export function raisesFromStored(value: readonly unknown[]): Raise[] | null {
   const raises: Raise[] = [];
   for (const one of value) {
     if (!Array.isArray(one)) return null;
-    const [child, fromMs, untilMs, maxRequests, maxTokens, amountUsd, by, reason]: unknown[] = one;
+    const [child, fromMs, untilMs, maxRequests, maxTokens, amountUsd, by, reason, of]: unknown[] =
+      one;
     if (typeof child !== "string" || typeof by !== "string" || typeof reason !== "string")
       return null;
     if (!isMoment(fromMs) || !isMoment(untilMs)) return null;
     if (!isCapOrNull(maxRequests) || !isCapOrNull(maxTokens) || !isAmountOrNull(amountUsd))
       return null;
-    raises.push({ child, fromMs, untilMs, maxRequests, maxTokens, amountUsd, by, reason });
+    const measureCaps = of === undefined ? {} : measureCapsFromStored(of);
+    if (measureCaps === null) return null;
+    raises.push({
+      ...{ child, fromMs, untilMs, maxRequests, maxTokens, amountUsd, by, reason },
+      ...measureCaps,
+    });
   }
   return raises;
+}
+
+function measureCapsFromStored(value: unknown): Pick<Raise, "measureCaps"> | null {
+  if (!isObject(value)) return null;
+  const measureCaps: Partial<Record<Measure, number>> = {};
+  for (const measure of measures) {
+    const cap = checkMeasure(measure, value[measure], measure);
+    if (!cap.ok) return null;
+    if (cap.value !== null) measureCaps[measure] = cap.value;
+  }
+  return { measureCaps };
 }
 
 function isCapOrNull(value: unknown): value is number | null {

@@ -268,7 +268,12 @@ export function countedCap(measure: Measure, cap: number): number {
   return measure === "cost" ? Math.max(1, picoFromUsd(cap)!) : cap;
 }
 
-function checkMeasure(measure: Measure, value: unknown, param: string): Checked<number | null> {
+/** Checks the cap of a measure. */
+export function checkMeasure(
+  measure: Measure,
+  value: unknown,
+  param: string,
+): Checked<number | null> {
   if (measure !== "cost") return checkCap(value, param);
   if (isAbsent(value)) return good(null);
   if (typeof value === "number" && value >= 1e-12 && value <= costCapMax) return good(value);

@@ -147,7 +147,8 @@ function explainRule(counters: RuleCounters, options: AdmissionOptions): Explain
   const { counter, parts } = counters;
   const { definition, periodMs, source } = counter.rule;
   const { scope, periodSeconds, models, when, perChild, hostOnly } = definition;
-  const { maxRequests, maxTokens } = capsOf(counter, options.nowMs);
+  const caps = capsOf(counter, options.nowMs);
+  const { maxRequests } = caps;
   const live = liveCounts(counters, options.nowMs);
   const off = isOff(counter.rule, options.nowMs);
   const banned = maxRequests === 0 && !off;
@@ -170,7 +171,7 @@ function explainRule(counters: RuleCounters, options: AdmissionOptions): Explain
     ...modelsField(models),
     ...whenField(when),
     ...modeField(definition),
-    ...capFields({ ...definition, maxRequests, maxTokens }),
+    ...capFields({ ...definition, ...caps }),
     ...live,
     ...raisesField(counter.rule, options.nowMs, counter.child),
     source,

@@ -13,10 +13,11 @@ import {
   parseRaiseEnd,
   parseRuleRaise,
   type Raise,
+  type RaisedValues,
   raisedAmount,
   raisedCaps,
 } from "../../../shared/domain/raise.js";
-import { type RuleKey, ruleGrammar } from "../../../shared/domain/rule.js";
+import { measures, type RuleKey, ruleGrammar } from "../../../shared/domain/rule.js";
 import { type Failure, failure, invalid } from "../../../shared/error-code.js";
 import { formatMillis } from "../../../shared/time.js";
 import { nameOfBudget, unknownBudget } from "../../lists/list-budget-children.js";
@@ -37,8 +38,9 @@ interface Raising<K extends LimitKey<string>> {
 }
 
 interface Value {
-  readonly field: "max_requests" | "max_tokens" | "amount";
-  readonly of: "maxRequests" | "maxTokens" | "amountUsd";
+  readonly field: string;
+  /** What a raise asks for; null: it isn't raised. */
+  readonly of: (asked: RaisedValues) => number | null;
   /** Null: the rule has no such cap. */
   readonly declared: number | null;
   readonly now: number | null;
@@ -56,10 +58,21 @@ function ruleRaising({ book }: DaemonState): Raising<RuleKey> {
       return [
         {
           field: "max_requests",
-          of: "maxRequests",
+          of: ({ maxRequests }) => maxRequests,
           ...both(definition.maxRequests, now.maxRequests),
         },
-        { field: "max_tokens", of: "maxTokens", ...both(definition.maxTokens, now.maxTokens) },
+        {
+          field: "max_tokens",
+          of: ({ maxTokens }) => maxTokens,
+          ...both(definition.maxTokens, now.maxTokens),
+        },
+        ...measures.map(
+          (measure): Value => ({
+            field: `max_${measure}`,
+            of: ({ measureCaps }) => measureCaps?.[measure] ?? null,
+            ...both(definition.measureCaps?.[measure] ?? null, now.measureCaps?.[measure] ?? null),
+          }),
+        ),
       ];
     },
   };
@@ -74,7 +87,7 @@ function budgetRaising({ budgets }: DaemonState): Raising<BudgetKey> {
     valuesOf({ id, raises }, child, nowMs) {
       const { amountUsd } = budgets.budgets.get(id)!.definition;
       const now = raisedAmount(amountUsd, raises ?? [], child, nowMs);
-      return [{ field: "amount", of: "amountUsd", ...both(amountUsd, now) }];
+      return [{ field: "amount", of: (asked) => asked.amountUsd, ...both(amountUsd, now) }];
     },
   };
 }
@@ -216,7 +229,7 @@ function problemOf<S extends string>(
 ): Failure | null {
   const name = nameOf(asked.key);
   for (const { field, of, declared, now } of valuesOf(limit, child, nowMs)) {
-    const value = asked[of];
+    const value = of(asked);
     if (value === null) continue;
     if (declared === null || now === null)
       return invalid(`the ${name} has no ${field} to raise`, field);

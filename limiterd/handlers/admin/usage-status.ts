@@ -75,11 +75,11 @@ function rateLimitStatus(
   const { counter } = counters;
   const { rule, child } = counter;
   const { definition } = rule;
-  const { measureCaps, perChild, hostOnly, periodSeconds, models, when } = definition;
+  const { perChild, hostOnly, periodSeconds, models, when } = definition;
   const live = liveCounts(counters, nowMs);
   const counted = countsOf(counter, nowMs);
   const caps = capsAt(rule, child, counted.nowMs);
-  const { maxRequests, maxTokens } = caps;
+  const { maxRequests, maxTokens, measureCaps } = caps;
   return {
     subject: counter.subject,
     user_path: counter.subject,

@@ -3,7 +3,12 @@
  * or budget are one definition: table `settings`, key `rule_raises` or `budget_raises` and the id,
  * with the value of `raisesToStored`.
  */
-import { type Raise, raisesFromStored, raisesToStored } from "../../../shared/domain/raise.js";
+import {
+  type Raise,
+  raisesFromStored,
+  raisesOfMeasure,
+  raisesToStored,
+} from "../../../shared/domain/raise.js";
 import { budgetFromStored } from "../../budgets/stored-budget.js";
 import type { Definition } from "../../cluster/definitions/definition.js";
 import type { Raisable, RaiseKind } from "../../raise-note.js";
@@ -164,6 +169,7 @@ function setRaises(
   raises: readonly Raise[],
 ): void {
   limit.raises = raises.length === 0 ? null : raises;
+  for (const part of limit.parts ?? []) part.raises = raisesOfMeasure(raises, part.measure!);
   const raised: Set<Raisable> =
     kind === "rule_raises" ? (book.raised as Set<Raisable>) : (budgets.raised as Set<Raisable>);
   if (raises.length === 0) raised.delete(limit);

@@ -54,7 +54,11 @@ t.test("worked cases of caps", (t) => {
 });
 
 t.test("the stored form", (t) => {
-  const raises = [raise, { ...raise, child: "ann", maxRequests: null, amountUsd: 0.5 }];
+  const raises = [
+    raise,
+    { ...raise, child: "ann", maxRequests: null, amountUsd: 0.5 },
+    { ...raise, measureCaps: { input_tokens: 7, cost: 0.5 } },
+  ];
   t.same(raisesFromStored(raisesToStored(raises)), raises);
   const [stored] = raisesToStored([raise]) as [unknown[]];
   for (const [place, wrong] of [
@@ -68,6 +72,8 @@ t.test("the stored form", (t) => {
     [7, 2],
   ] as const)
     t.equal(raisesFromStored([stored.with(place, wrong)]), null, `element ${place}`);
+  for (const wrong of [7, { cost: -1 }, { tool_calls: 1.5 }])
+    t.equal(raisesFromStored([[...stored, wrong]]), null, JSON.stringify(wrong));
   t.equal(raisesFromStored(["x"]), null);
   t.end();
 });

@@ -2,7 +2,16 @@
 import type { RaiseItem } from "../../../../shared/api/raise-item.js";
 import { itemKey, type KeyItem, parseAmount } from "./limit-draft.js";
 
-type RaisedField = "max_requests" | "max_tokens" | "amount";
+const allFields = [
+  "max_requests",
+  "max_tokens",
+  "max_input_tokens",
+  "max_output_tokens",
+  "max_cost",
+  "max_tool_calls",
+  "amount",
+] as const;
+type RaisedField = (typeof allFields)[number];
 
 /** A rule or a budget, as the list has it. */
 export interface RaisableItem extends KeyItem, Partial<Readonly<Record<RaisedField, number>>> {
@@ -20,8 +29,7 @@ interface RaiseDraft {
 
 /** The values that it has and that can be raised. */
 export function raisedFields(item: RaisableItem): readonly RaisedField[] {
-  const fields: readonly RaisedField[] = ["max_requests", "max_tokens", "amount"];
-  return fields.filter((field) => item[field] !== undefined);
+  return allFields.filter((field) => item[field] !== undefined);
 }
 
 export function newRaise(item: RaisableItem): RaiseDraft {

@@ -8,6 +8,10 @@ export const raiseTexts = {
   fields: {
     max_requests: "Requests at most",
     max_tokens: "Tokens at most",
+    max_input_tokens: "Input tokens at most",
+    max_output_tokens: "Output tokens at most",
+    max_cost: "US dollars at most",
+    max_tool_calls: "Tool calls at most",
     amount: "US dollars",
   },
   time: "For",

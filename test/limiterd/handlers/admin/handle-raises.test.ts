@@ -76,6 +76,56 @@ t.test("a raise applies to its rule until its moment, and not a millisecond long
   t.equal(admitted(peer, "/team/app", 9), 2, "as declared again");
 });
 
+t.test("caps of measures are raised, and shown raised, for rules and for children", async (t) => {
+  const caps = { max_input_tokens: 30, max_output_tokens: 30, max_cost: 1e-10 };
+  const higher = { max_input_tokens: 90, max_output_tokens: 90, max_cost: 9e-10 };
+  for (const perChild of [false, true]) {
+    const daemon = startDaemon([], { nowMs: noon });
+    const key = { ...rule, user_path: perChild ? "/" : "/team" };
+    await ask(daemon, "rate-limits.put", { ...key, ...caps, per_child: perChild });
+    const peer = daemon.proxy("p");
+    const uses = (requests: number): number => {
+      let count = 0;
+      for (let i = 0; i < requests; i++) {
+        const lease = askFor(peer, ++sequence, "/team");
+        if (lease === null) continue;
+        count++;
+        peer.send({ ...settleOf(lease, ++settles, 30), record: executed() });
+      }
+      return count;
+    };
+    t.equal(uses(9), 2, "40 of 30 input tokens, and 180 of 100 pico-dollars");
+    await ask(daemon, "rate-limits.raise", { ...rule, ...higher, ...raised });
+    t.equal(uses(9), 3, "until 100 of 90 input tokens");
+    t.match(peer.received.at(-1), { kind: "refused", cap: 90, dimension: "input_tokens" });
+    const explained = (await ask(daemon, "explain", {
+      user_path: "/team",
+      targets: [target],
+    })) as unknown as Explanation;
+    t.match(
+      explained.rules,
+      exactly([{ ...higher, output_tokens_remaining: 40, raises: [higher] }]),
+    );
+    const { store } = daemon;
+    await daemon.commit();
+    const again = startDaemon([], { store, nowMs: noon });
+    t.match(await rules(again), exactly([{ ...caps, raises: [higher] }]), "after a restart");
+    daemon.nowMs = noon + 2 * hourMs;
+    t.equal(uses(9), 2, "as declared again");
+  }
+  const daemon = startDaemon([], { nowMs: noon });
+  await ask(daemon, "rate-limits.put", { ...rule, max_input_tokens: 30 });
+  const refusedWith = (fields: object): Promise<string> =>
+    refused(daemon, "rate-limits.raise", { ...rule, ...raised, ...fields });
+  t.match(await refusedWith({ max_input_tokens: 30 }), /^max_input_tokens: .* must be above 30/);
+  t.match(await refusedWith({ max_cost: 1 }), /^max_cost: .* has no max_cost to raise/);
+  t.match(await refusedWith({ max_cost: -1 }), /^max_cost: max_cost must be a number/);
+  t.match(
+    await refusedWith({}),
+    /^max_requests: one of max_requests, max_tokens, max_input_tokens/,
+  );
+});
+
 t.test("the list, the explanation, the headers and the caller's usage show it", async (t) => {
   const daemon = startDaemon([pathRule("/team", 60, { requests: 2, tokens: 100 })], {
     nowMs: noon,
@@ -218,7 +268,11 @@ t.test("what can't be raised is refused with the reason", async (t) => {
       { max_tokens: 5, ...raised },
       "max_tokens: the minute rule on user_path /team has no max_tokens to raise",
     ],
-    ["rate-limits.raise", { ...raised }, "max_requests: max_requests or max_tokens is required"],
+    [
+      "rate-limits.raise",
+      { ...raised },
+      "max_requests: one of max_requests, max_tokens, max_input_tokens, max_output_tokens, max_cost, max_tool_calls is required",
+    ],
     [
       "rate-limits.raise",
       { max_requests: 200, ...raised, for_seconds: 0 },
