@@ -88,6 +88,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "sluice backup --keep 7 /var/backups/sluice",
   ],
   restore: ["sluice restore /var/backups/sluice/monday.mdb"],
+  verify: ["sluice verify", "sluice verify --minutes 10 --seed 0x5eed"],
   "verify-store": ["sluice verify-store", "sluice verify-store /var/backups/sluice/monday.mdb"],
   providers: ["sluice providers list", "sluice providers check"],
   "providers list": ["sluice providers list"],

@@ -29,6 +29,7 @@ import { addVerifyStore } from "./commands/store/verify-command.js";
 import { addTenant } from "./commands/tenant.js";
 import { addUp } from "./commands/up.js";
 import { addUsage } from "./commands/usage/usage.js";
+import { addVerify } from "./commands/verify.js";
 import { addExamples } from "./examples.js";
 import { DifferencesFound, usageFailure } from "./session/command-failure.js";
 import type { CommandFlags } from "./session/command-flags.js";
@@ -104,6 +105,7 @@ export function createProgram(session: Session): Command {
   addBackup(program, session);
   addRestore(program, session);
   addVerifyStore(program, session);
+  addVerify(program, session);
   addDoctor(program, session);
   addConfig(program, session);
   addInit(program, session);

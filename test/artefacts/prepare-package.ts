@@ -1,14 +1,17 @@
 /**
- * Run by npm before it packs: writes the licences of what the dashboard's files hold, and the lock,
- * under the name by which a package carries it, so that whoever installs it gets the tree that was
- * tested: exact versions, and the overrides, which npm takes from no package but the root.
- * `postpack` removes it again.
+ * Run by npm before it packs: writes the licences of what the dashboard's files hold; what `sluice
+ * verify` runs; and the lock, under the name by which a package carries it, so that whoever
+ * installs it gets the tree that was tested: exact versions, and the overrides, which npm takes
+ * from no package but the root. `postpack` removes lock and files of `verify` again.
  */
 import { writeFileSync } from "node:fs";
 import { bundledPackages, bundles, licences } from "./licences.js";
 import { lockWithoutTools } from "./npm-package.js";
+import { copyVerifyFiles } from "./verify-files.js";
 
-writeFileSync("npm-shrinkwrap.json", `${JSON.stringify(lockWithoutTools(), null, 2)}\n`);
+const lock = lockWithoutTools();
+writeFileSync("npm-shrinkwrap.json", `${JSON.stringify(lock, null, 2)}\n`);
+copyVerifyFiles("dist", "dist/verify", lock.packages);
 
 for (const [bundle, file] of [
   [bundles.pages, "dist/programs/dashboard/third-party-licenses.txt"],

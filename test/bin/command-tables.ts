@@ -13,7 +13,7 @@ import { sessionForTests } from "./command-session.js";
 
 /** The commands of each section of the page. Those in none are in its last section. */
 const sections = {
-  gateway_commands: ["up", "reload", "init", "config", "doctor"],
+  gateway_commands: ["up", "reload", "init", "config", "doctor", "verify"],
   limits_commands: ["limits"],
   budgets_commands: ["budgets"],
   keys_commands: ["keys", "jwts"],

@@ -41,7 +41,7 @@ function stepsFor(processes: Processes, dir: string): readonly Step[] {
   return [
     ["packages", packagesAsPinned],
     ["simulation", () => simulateSeeds(seed, restS / 2)],
-    ["planted bugs", () => catchBugs()],
+    ["planted bugs", () => catchBugs(Math.min(1, minutes))],
     ["processes", () => killProcesses({ ...real, seconds: restS / 2 })],
     ["caps", () => holdCaps(real)],
   ];

@@ -6,6 +6,7 @@ import { conffile, home, packDebian } from "../debian-package.js";
 import { firstAnswer } from "../first-answer.js";
 import { keep, run } from "../run.js";
 import { packageJson } from "../stage-tree.js";
+import { verified, verifyShortly } from "../verify-files.js";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-debian-"));
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -74,4 +75,8 @@ t.test("its programs run with its own Node", async (t) => {
   t.equal(run(program, ["--version"]).trim(), packageJson.version);
   const got = await firstAnswer({ program, cwd: folder });
   t.match(got, { status: 200, body: /simulator/, dashboardStatus: 200, exitCode: 0 });
+});
+
+t.test("its verify shows on this machine that limits hold", async (t) => {
+  t.match(verifyShortly(join(root, "usr/bin/sluice")), verified);
 });

@@ -7,6 +7,7 @@ import { licences } from "../licences.js";
 import { installNpm, packNpm, writeBillOfMaterials } from "../npm-package.js";
 import { startRegistry } from "../registry.js";
 import { keep, run } from "../run.js";
+import { verified, verifyShortly } from "../verify-files.js";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-npm-"));
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -34,7 +35,7 @@ function lockOf(installed: string): Readonly<Record<string, Locked>> {
   return (JSON.parse(lock) as { packages: Record<string, Locked> }).packages;
 }
 
-t.test("the package holds the programs, the pages and the units, and nothing of the tests", (t) => {
+t.test("the package holds programs, pages and units, and of the tests what verify runs", (t) => {
   const names = run("tar", ["-tzf", file]).trim().split("\n");
   for (const name of [
     "package/npm-shrinkwrap.json",
@@ -46,10 +47,15 @@ t.test("the package holds the programs, the pages and the units, and nothing of 
     "package/dist/programs/otel-spans-licenses.txt",
     "package/systemd/sluice-proxy.service",
     "package/docs/examples/sluice.yaml",
+    "package/dist/verify/test/verify/main.js",
   ])
     t.ok(names.includes(name), name);
   t.same(
-    names.filter((name) => /\/test\/|\.ts$|\.tsbuildinfo$/.test(name)),
+    names.filter(
+      (name) =>
+        (/\/test\//.test(name) && !name.startsWith("package/dist/verify/")) ||
+        /\.ts$|\.tsbuildinfo$|\.test\.js$/.test(name),
+    ),
     [],
   );
   t.end();
@@ -82,6 +88,11 @@ t.test("each package's licence may be passed on", (t) => {
 t.test("npx reaches a first answer, and SIGTERM ends all that it started", async (t) => {
   const got = await firstAnswer({ program: "npx", args: ["sluice"], cwd: project });
   t.match(got, { status: 200, body: /simulator/, dashboardStatus: 200 });
+});
+
+t.test("its verify shows on this machine that limits hold", async (t) => {
+  const found = verifyShortly(join(project, "node_modules/.bin/sluice"));
+  t.match(found, verified);
 });
 
 t.test("a file that npm pack has made installs too", async (t) => {

@@ -61,7 +61,7 @@ interface Shown {
  * or a budget of the configuration, or ends with the code for differences or findings.
  */
 const leftOut =
-  /^sluice (?:up|init|config check|top|tail|backup|restore|verify-store|reload|prices update|usage follow|reconcile|doctor|budgets revert|import)\b|--(?:url|watch|exit-code|value-file)/;
+  /^sluice (?:up|init|config check|top|tail|backup|restore|verify|reload|prices update|usage follow|reconcile|doctor|budgets revert|import)\b|--(?:url|watch|exit-code|value-file)/;
 
 function commandsOn(text: string): readonly Shown[] {
   const lines = text.split("\n");
@@ -262,6 +262,7 @@ const withJson: Readonly<Record<string, readonly string[]>> = {
   "providers check": [],
   "providers traffic": [],
   backup: [join(site.directory, "json.backup")],
+  verify: [],
   "verify-store": [join(site.directory, "json.backup")],
   restore: [
     join(site.directory, "json.backup"),
