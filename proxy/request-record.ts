@@ -82,6 +82,8 @@ export class RequestRecord {
   stream: boolean | null = null;
   /** Time spent waiting for the client and the daemon before the request was sent. */
   waitedMs = 0;
+  /** How long it has waited for room under its limits; null if it didn't. */
+  queuedMs: number | null = null;
   /** The limit that refused it. */
   breach:
     | (Pick<Breach | BudgetBreach, "scope" | "subject" | "periodSeconds" | "dimension"> &

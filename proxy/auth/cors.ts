@@ -33,6 +33,8 @@ const exposed = [
   "x-sluice-estimated",
   "x-sluice-fallback",
   "x-sluice-exhausted",
+  "x-sluice-waited-ms",
+  "preference-applied",
   "x-cache",
 ].join(", ");
 

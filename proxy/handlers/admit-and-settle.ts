@@ -17,8 +17,15 @@ import { meteredAt, type RequestBounds } from "../hard-caps/request-bounds.js";
 import { admittedHeaders } from "../http/limit-headers.js";
 import { areaOf } from "../http/match-route.js";
 import { replyFailure, replyInternalError, replyRefused } from "../http/respond.js";
+import { waitOf } from "../http/wait-preference.js";
 import { limiterUnavailable } from "../limiter/daemon-calls.js";
-import type { Admission, AdmissionOutcome, Unadmitted } from "../limiter/limiter.js";
+import type {
+  Admission,
+  AdmissionOutcome,
+  MayWait,
+  Unadmitted,
+  Waited,
+} from "../limiter/limiter.js";
 import { nothingSpent } from "../limiter/settle-outbox.js";
 import type { RequestContext } from "../request-context.js";
 import type { Outcome } from "../request-record.js";
@@ -89,17 +96,24 @@ export async function admitRequest(
   const askedMonoMs = monoMs();
   const marked = submission ? targets : withUnpriced(gateway, targets);
   const metered = bounds == null ? undefined : metersOf(gateway, bounds)(targets);
-  const asked = { modelNames, uses, fixed, metered };
+  const wait = mayWait(context, askedMonoMs);
+  const asked = { modelNames, uses, fixed, metered, wait };
   const outcome = await limiter.admit(caller, marked, submission, asked);
   const waitedMs = monoMs() - askedMonoMs;
   record.waited(waitedMs);
-  if (isVerdict(outcome)) gateway.metrics.counts.judged(waitedMs);
+  const queued = waitedFor(outcome);
+  if (queued !== undefined) record.queuedMs = queued.ms;
+  else if (isVerdict(outcome)) gateway.metrics.counts.judged(waitedMs);
   record.trace?.judged(outcome.kind, waitedMs);
   const exhausted = exhaustedIn(outcome);
   if (exhausted !== null)
     return limited.switches === true
       ? exhausted
       : await admitRequest(context, { ...limited, fixed: true });
+  if (outcome.kind === "left") {
+    record.gone(exchange);
+    return null;
+  }
   if (outcome.kind !== "admitted") {
     replyUnadmitted(context, outcome, model);
     return null;
@@ -125,13 +139,40 @@ export function metersOf(
   return (targets) => meteredAt(bounds, targets, (target) => prices.priceOf(target));
 }
 
+/** How a request may wait for room; undefined if it doesn't. */
+function mayWait(
+  { gateway: { config }, exchange, record }: AdmitContext,
+  nowMonoMs: number,
+): MayWait | undefined {
+  const asked = waitOf(exchange, config.waiting, nowMonoMs - record.startedMonoMs);
+  if (asked === null) return undefined;
+  return {
+    ...asked,
+    waitedMs: record.queuedMs ?? 0,
+    onQueued: (leave) => exchange.onGone(leave),
+  };
+}
+
+/** How long a request has waited for room; undefined if it hasn't. */
+function waitedFor(outcome: AdmissionOutcome): Waited | undefined {
+  switch (outcome.kind) {
+    case "admitted":
+      return outcome.admission.waited;
+    case "refused":
+    case "exceeded":
+      return outcome.waited;
+    default:
+      return undefined;
+  }
+}
+
 /**
  * Answers a request that the daemon refused, or that failed because it is away. `model`: as in
  * `LimitedRequest`.
  */
 function replyUnadmitted(
   context: RequestContext<"limiter" | "config" | "nowMs">,
-  outcome: Unadmitted,
+  outcome: Exclude<Unadmitted, { readonly kind: "left" }>,
   model: string,
 ): void {
   const { gateway, exchange, caller, record } = context;
@@ -171,10 +212,20 @@ export async function isRefusedUnread(
   const askedMonoMs = gateway.monoMs();
   const refusal = await gateway.limiter.refusal(caller, submission);
   record.waited(gateway.monoMs() - askedMonoMs);
-  // The admission decides on another model, or is refused.
-  const isRefused = refusal !== null && exhaustedIn(refusal) === null;
-  if (isRefused) replyUnadmitted(context, refusal, "");
-  return isRefused;
+  if (refusal === null || refusal.kind === "left") return false;
+  // The admission decides on another model or waits, or is refused.
+  if (exhaustedIn(refusal) !== null || mayStillWait(context, refusal)) return false;
+  replyUnadmitted(context, refusal, "");
+  return true;
+}
+
+function mayStillWait(
+  { gateway, exchange }: RequestContext<"config">,
+  outcome: Unadmitted,
+): boolean {
+  if (outcome.kind !== "refused" && outcome.kind !== "exceeded") return false;
+  if (outcome.breach.dimension === "banned") return false;
+  return waitOf(exchange, gateway.config.waiting, 0) !== null;
 }
 
 function exhaustedIn(outcome: AdmissionOutcome): Exhausted | null {

@@ -96,6 +96,7 @@ function requestFields({ exchange, record, endedMonoMs }: EndedRequest): string 
   if (keyId !== "") fields += `,"key":"${keyId}"`;
   if (session !== "") fields += `,"session":"${session}"`;
   if (model !== null) fields += modelField(model);
+  if (record.queuedMs !== null) fields += `,"queued_ms":${record.queuedMs}`;
   if (stream !== null) fields += stream ? ',"stream":true' : ',"stream":false';
   return fields + executionFields(record) + remarkFields(record);
 }

@@ -5,7 +5,9 @@
 import { usdText } from "../../shared/domain/money.js";
 import type { Measure } from "../../shared/domain/rule.js";
 import type { Breach, Dimension, Left, SuccessHeaders } from "../../shared/domain/verdict.js";
+import type { Waited } from "../limiter/limiter.js";
 import { headerText } from "./copy-headers.js";
+import { waitedHeaders } from "./wait-preference.js";
 
 /** The official SDKs ignore waits over a minute and retry at once, unless a header forbids it. */
 const retryableSecondsMax = 60;
@@ -56,6 +58,7 @@ interface Admitted {
     readonly uses?: readonly string[] | undefined;
     readonly exhausted?: string | undefined;
     readonly metering?: object | undefined;
+    readonly waited?: Waited | undefined;
   };
   readonly headers: SuccessHeaders | null;
 }
@@ -66,8 +69,9 @@ interface Admitted {
  * the answer.
  */
 export function admittedHeaders({ admission, headers }: Admitted): string[] {
-  const { uses, exhausted, metering } = admission;
+  const { uses, exhausted, metering, waited } = admission;
   const flat = successHeaders(headers);
+  if (waited !== undefined) flat.push(...waitedHeaders(waited));
   const use = uses?.at(-1);
   if (use !== undefined) flat.push("x-sluice-fallback", headerText(use));
   if (exhausted !== undefined) flat.push("x-sluice-exhausted", headerText(exhausted));

@@ -11,12 +11,14 @@ import { type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
 import { type Failure, failure, plainFailure } from "../../shared/error-code.js";
 import { rememberingLast } from "../../shared/text/remembered.js";
+import type { Waited } from "../limiter/limiter.js";
 import { messageForGoogle, messageForMessages } from "../upstream/errors/context-full.js";
 import { headerText } from "./copy-headers.js";
 import type { Exchange } from "./exchange.js";
 import { isLongWait, refusalHeaders, successHeaders, waitHeaders } from "./limit-headers.js";
 import type { Area } from "./match-route.js";
 import { type Refusal, refusalForClient } from "./retrying-clients.js";
+import { waitedHeaders } from "./wait-preference.js";
 
 const json = "application/json";
 
@@ -191,11 +193,12 @@ function envelope({ type, message, code, param, provider }: Failure): object {
 
 /** The daemon's refusal, and the headers of the rules if it was a budget that refused. */
 type RefusalAnswer =
-  | { readonly kind: "refused"; readonly breach: Breach }
+  | { readonly kind: "refused"; readonly breach: Breach; readonly waited?: Waited | undefined }
   | {
       readonly kind: "exceeded";
       readonly breach: BudgetBreach;
       readonly headers: SuccessHeaders | null;
+      readonly waited?: Waited | undefined;
     };
 
 /**
@@ -223,10 +226,11 @@ export function replyRefused(
     refusalMessage(breach),
   );
   exchange.failure = refused;
-  const headers =
+  const limits =
     answer.kind === "refused"
       ? refusalHeaders(answer.breach)
       : [...waitHeaders(breach.waitSeconds), ...successHeaders(answer.headers)];
+  const headers = [...limits, ...waitedHeaders(answer.waited)];
   const isLong = isLongWait(breach.waitSeconds);
   const worded =
     isLong && !speaksMcp(exchange)

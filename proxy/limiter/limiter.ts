@@ -10,7 +10,7 @@ import type { Failure } from "../../shared/error-code.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { EndedKey, KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
-import type { Claimed, Metered, Rates } from "../../shared/wire/message-to-daemon.js";
+import type { Claimed, Metered, Rates, Wait } from "../../shared/wire/message-to-daemon.js";
 import type { DrawnOutput } from "../hard-caps/output-allowance.js";
 
 /** What hard caps count of an admission, and have granted it. */
@@ -52,6 +52,24 @@ export interface Admission {
   metering?: Metering | undefined;
   /** As in `Admitted`, with those of reroutes. */
   readonly shadow?: readonly string[] | undefined;
+  /** If it has waited for room. */
+  readonly waited?: Waited | undefined;
+}
+
+/** How long a request has waited for room, and whether its client has asked for it. */
+export interface Waited {
+  readonly ms: number;
+  readonly preferred: boolean;
+}
+
+/** How a request may wait for room. */
+export interface MayWait extends Omit<Wait, "waitedMs"> {
+  /** How long it has waited for an earlier verdict. */
+  readonly waitedMs: number;
+  /** It waits no longer than this, whatever its path. */
+  readonly atMostMs: number;
+  /** Called when it begins to wait; `leave` ends the wait. */
+  readonly onQueued: (leave: () => void) => void;
 }
 
 /** What an admission says beside its targets; see `Admit`. */
@@ -60,6 +78,8 @@ export interface Asked {
   readonly uses?: readonly string[] | undefined;
   readonly fixed?: true | undefined;
   readonly metered?: Metered | undefined;
+  /** Undefined: it doesn't wait for room. */
+  readonly wait?: MayWait | undefined;
 }
 
 export type AdmissionOutcome =
@@ -74,6 +94,7 @@ export type AdmissionOutcome =
       readonly id: number;
       readonly breach: Breach;
       readonly key: KeyOfCaller | null;
+      readonly waited?: Waited | undefined;
     }
   /** A budget refuses. `headers`: what the rules would have left. */
   | {
@@ -82,10 +103,13 @@ export type AdmissionOutcome =
       readonly breach: BudgetBreach;
       readonly headers: SuccessHeaders | null;
       readonly key: KeyOfCaller | null;
+      readonly waited?: Waited | undefined;
     }
   /** No caller with these credentials is allowed. */
   | { readonly kind: "denied"; readonly ended: EndedKey | null }
   | { readonly kind: "unavailable" }
+  /** The client left while it waited for room. */
+  | { readonly kind: "left" }
   /** The daemon can't accept it now. */
   | { readonly kind: "failed"; readonly failure: Failure };
 
@@ -161,7 +185,8 @@ export interface Limiter {
   isDeniedJwt(claims: Readonly<Record<string, unknown>>, nowMs: number): boolean;
   /**
    * Requests the verdict on one request. Resolves immediately, without the daemon, if no rule
-   * exists and no key must be looked up. Never rejects; resolves within the deadline. Without the
+   * exists and no key must be looked up. Never rejects; resolves within the deadline, or when a
+   * request that waits for room has waited long enough. Without the
    * daemon a caller with a key is never admitted.
    *
    * A submission (a batch, `docs/reference/http-api.md`) counts as one request in the user path's

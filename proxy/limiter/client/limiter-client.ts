@@ -135,7 +135,7 @@ export class LimiterClient implements Limiter, LimiterLink {
     caller: Claimed,
     targets: readonly Target[],
     submission = false,
-    { modelNames, uses, fixed, metered }: Asked = nothingAsked,
+    { modelNames, uses, fixed, metered, wait }: Asked = nothingAsked,
   ): Promise<AdmissionOutcome> {
     assertLimiter(targets.length > 0, "an admission has a target");
     const startedMonoMs = this.#ports.monoMs();
@@ -149,6 +149,7 @@ export class LimiterClient implements Limiter, LimiterLink {
       uses,
       fixed,
       metered,
+      wait,
     };
     return this.#inTime(this.#pending.ask(asked));
   }
@@ -245,6 +246,10 @@ export class LimiterClient implements Limiter, LimiterLink {
         return this.#welcomed(message, nowMonoMs);
       case "admitted":
         return this.#pending.admitted(message);
+      case "queued":
+        return this.#pending.queued(message.id);
+      case "cancelled":
+        return this.#pending.cancelled(message.id);
       case "refused":
       case "exceeded":
         return this.#pending.rejected(message);

@@ -20,7 +20,7 @@ import type { Claimed, Metered, ToDaemon } from "../../../shared/wire/message-to
 import { assertLimiter } from "../broken-limiter-state.js";
 import type { DaemonConnection } from "../daemon-connection.js";
 import type { DaemonNotices } from "../daemon-notices.js";
-import type { Admission, AdmissionOutcome, Metering } from "../limiter.js";
+import type { Admission, AdmissionOutcome, MayWait, Metering, Waited } from "../limiter.js";
 import { nothingSpent, type SettleOutbox } from "../settle-outbox.js";
 import type { UnreportedAdmissions } from "./report-leases.js";
 
@@ -38,6 +38,7 @@ export interface AdmissionRequest {
   readonly uses?: readonly string[] | undefined;
   readonly fixed?: true | undefined;
   readonly metered?: Metered | undefined;
+  readonly wait?: MayWait | undefined;
 }
 
 /** Stands for the target of an admission that has been forgotten. */
@@ -45,7 +46,9 @@ const forgottenTarget: Target = { provider: "none", model: "none" };
 
 interface PendingAdmission {
   readonly request: AdmissionRequest;
-  readonly deadlineMonoMs: number;
+  deadlineMonoMs: number;
+  /** Whether the daemon has said that it waits for room. */
+  isQueued: boolean;
   readonly resolve: (outcome: AdmissionOutcome) => void;
   /** Whether it was sent on this connection, so that its answer may still arrive. */
   sent: boolean;
@@ -103,29 +106,80 @@ export class PendingAdmissions {
     const id = connection.nextId();
     const sent = connection.linked;
     return new Promise((resolve) => {
-      this.#waiting.set(id, { request, deadlineMonoMs, resolve, sent });
+      this.#waiting.set(id, { request, deadlineMonoMs, isQueued: false, resolve, sent });
       if (sent) connection.send(this.#message(id, request));
     });
   }
 
   /** The waiting questions, ordered by id, for a daemon that has just welcomed this proxy. */
   *unsent(): Generator<ToDaemon, void> {
+    const { connection } = this.#context;
     for (const [id, pending] of this.#waiting.entries()) {
       // The question may have expired since.
       if (this.#waiting.get(id) !== pending) continue;
       pending.sent = true;
+      if (pending.isQueued)
+        pending.deadlineMonoMs = connection.deadlineMonoMs(this.#context.monoMs());
       yield this.#message(id, pending.request);
     }
   }
 
   /** All questions will be sent to the next daemon; no late verdict arrives any more. */
   connectionLost(): void {
-    for (const pending of this.#waiting.values()) pending.sent = false;
+    const patience = this.#context.connection.deadlineMonoMs(this.#context.monoMs());
+    for (const pending of this.#waiting.values()) {
+      pending.sent = false;
+      if (pending.isQueued) pending.deadlineMonoMs = Math.min(pending.deadlineMonoMs, patience);
+    }
     this.#late.connectionLost();
   }
 
   #message(id: number, request: AdmissionRequest): ToDaemon {
-    return admissionMessage(id, request, this.#context.connection.verdictsRead);
+    const message = admissionMessage(id, request, this.#context.connection.verdictsRead);
+    const { wait } = request;
+    if (wait === undefined || message.kind !== "admit") return message;
+    const { askedMs, timeoutMs } = wait;
+    return { ...message, wait: { askedMs, timeoutMs, waitedMs: this.#waitedMs(request) } };
+  }
+
+  #waitedMs({ wait, startedMonoMs }: AdmissionRequest): number {
+    return Math.round((wait?.waitedMs ?? 0) + this.#context.monoMs() - startedMonoMs);
+  }
+
+  /** Undefined for a request that hasn't waited for room. */
+  #waited({ request, isQueued }: PendingAdmission): Waited | undefined {
+    if (!isQueued) return undefined;
+    return { ms: this.#waitedMs(request), preferred: request.wait?.askedMs != null };
+  }
+
+  /** The request waits for room: its verdict comes later than that of another one. */
+  queued(id: number): void {
+    const pending = this.#waiting.get(id);
+    const wait = pending?.request.wait;
+    if (pending === undefined || wait === undefined) return;
+    const { connection } = this.#context;
+    pending.deadlineMonoMs = connection.deadlineMonoMs(
+      pending.request.startedMonoMs + Math.max(0, wait.atMostMs - wait.waitedMs),
+    );
+    if (pending.isQueued) return;
+    pending.isQueued = true;
+    wait.onQueued(() => this.#leave(id, pending));
+  }
+
+  /** The client of a request that waits has left. */
+  #leave(id: number, pending: PendingAdmission): void {
+    if (this.#waiting.get(id) !== pending) return;
+    this.#waiting.take(id);
+    if (pending.sent) {
+      this.#late.expect(id, pending.request);
+      this.#context.connection.send({ kind: "cancel", id });
+    }
+    pending.resolve({ kind: "left" });
+  }
+
+  /** The daemon has removed a request whose client has left. */
+  cancelled(id: number): void {
+    this.#late.rejected(id);
   }
 
   admitted(message: Admitted): void {
@@ -134,7 +188,7 @@ export class PendingAdmissions {
     if (pending === undefined) return this.#late.admitted(message);
     if (message.target >= pending.request.targets.length)
       return this.#misunderstood(pending, message);
-    const admission = grantedAdmission(pending.request, message);
+    const admission = grantedAdmission(pending.request, message, this.#waited(pending));
     this.#context.held.set(admission.lease, admission);
     pending.resolve({ kind: "admitted", admission, headers: message.headers });
   }
@@ -162,7 +216,7 @@ export class PendingAdmissions {
   rejected(message: Refused | Exceeded | Denied): void {
     const pending = this.#waiting.take(message.id);
     if (pending === undefined) return this.#late.rejected(message.id);
-    pending.resolve(rejected(message));
+    pending.resolve(rejected(message, this.#waited(pending)));
   }
 
   /** The daemon can't accept it. The failure mode doesn't apply: the daemon is connected. */
@@ -232,6 +286,7 @@ export function admissionMessage(
 export function grantedAdmission(
   { caller, targets, rerouted, submission, startedMonoMs, uses, metered }: AdmissionRequest,
   answer: Admitted,
+  waited?: Waited,
 ): Admission {
   const { id, target: index, admittedAtMs, lsn, key, pricedOnly = false } = answer;
   const { exhausted, allowance, shadow } = answer;
@@ -267,6 +322,7 @@ export function grantedAdmission(
     exhausted,
     metering,
     shadow,
+    waited,
   };
 }
 
@@ -320,14 +376,15 @@ export function failOpenAdmission(
     exhausted: undefined,
     metering: undefined,
     shadow: undefined,
+    waited: undefined,
   };
 }
 
 /** The outcome of a request that the daemon didn't admit. */
-export function rejected(message: Refused | Exceeded | Denied): AdmissionOutcome {
+export function rejected(message: Refused | Exceeded | Denied, waited?: Waited): AdmissionOutcome {
   switch (message.kind) {
     case "refused":
-      return { kind: "refused", id: message.id, breach: message, key: message.key };
+      return { kind: "refused", id: message.id, breach: message, key: message.key, waited };
     case "exceeded":
       return {
         kind: "exceeded",
@@ -335,6 +392,7 @@ export function rejected(message: Refused | Exceeded | Denied): AdmissionOutcome
         breach: message,
         headers: message.headers,
         key: message.key,
+        waited,
       };
     case "denied":
       return { kind: "denied", ended: message.ended };

@@ -1,0 +1,59 @@
+/**
+ * How long a request may wait for room under its limits: what its client asks for by
+ * `Prefer: wait=30` (RFC 7240), when the client gives up, and what the operator allows
+ * (docs/waiting.md).
+ */
+import type { WaitLimits } from "../../shared/config/config.js";
+import type { MayWait, Waited } from "../limiter/limiter.js";
+import type { RequestHeaders } from "./exchange.js";
+
+/** A refusal must reach the client before it gives up. */
+const answerMs = 1000;
+
+export type AskedWait = Pick<MayWait, "askedMs" | "timeoutMs" | "atMostMs">;
+
+/** `elapsedMs`: since the request came. Null if it doesn't wait. */
+export function waitOf(
+  headers: Pick<RequestHeaders, "header">,
+  limits: WaitLimits,
+  elapsedMs: number,
+): AskedWait | null {
+  if (limits.maxMs === 0 && limits.paths.length === 0) return null;
+  const askedMs = preferredMs(headers.header("prefer"));
+  let { maxMs, defaultMs } = limits;
+  for (const path of limits.paths) {
+    maxMs = Math.max(maxMs, path.maxMs);
+    defaultMs = Math.max(defaultMs, path.defaultMs);
+  }
+  const clientMs = timeoutOf(headers);
+  const timeoutMs =
+    clientMs === null ? null : Math.max(0, Math.floor(clientMs - answerMs - elapsedMs));
+  const atMostMs = Math.min(maxMs, askedMs ?? defaultMs, timeoutMs ?? Number.POSITIVE_INFINITY);
+  return atMostMs === 0 ? null : { askedMs, timeoutMs, atMostMs };
+}
+
+/** The first `wait` of a `Prefer` header counts. */
+function preferredMs(prefer: string | undefined): number | null {
+  for (const piece of prefer?.split(",") ?? []) {
+    const [preference = ""] = piece.split(";");
+    const [, seconds] = /^\s*wait\s*=\s*"?(\d{1,9})"?\s*$/i.exec(preference) ?? [];
+    if (seconds !== undefined) return Number(seconds) * 1000;
+  }
+  return null;
+}
+
+/** The timeout that the SDKs of OpenAI and Anthropic send, in seconds. */
+function timeoutOf(headers: Pick<RequestHeaders, "header">): number | null {
+  const text =
+    headers.header("x-stainless-timeout") ?? headers.header("x-stainless-read-timeout") ?? "";
+  return /^\d{1,9}(?:\.\d{1,9})?$/.test(text) ? Number(text) * 1000 : null;
+}
+
+/** The headers of the answer to a request that has waited. */
+export function waitedHeaders(waited: Waited | undefined): readonly string[] {
+  if (waited === undefined) return noHeaders;
+  const headers = ["x-sluice-waited-ms", String(waited.ms)];
+  return waited.preferred ? [...headers, "preference-applied", "wait"] : headers;
+}
+
+const noHeaders: readonly string[] = [];
