@@ -79,6 +79,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   tail: ["sluice tail --path /team --slow 5s", "sluice tail --refused --json"],
   tenant: ["sluice tenant /customers/acme", "sluice tenant /customers/acme --month"],
   "in-flight": ["sluice in-flight --older 10m"],
+  queues: ["sluice queues"],
   request: ["sluice request req_w1nNqJv0c3bYxT8u00000t"],
   requests: ["sluice requests --kind failed", "sluice requests --search /team --limit 100"],
   sessions: ["sluice sessions --path /team --since 7d"],

@@ -15,6 +15,7 @@ import { addKeys } from "./commands/keys/keys.js";
 import { addBudgets } from "./commands/limits/budgets.js";
 import { addLimits } from "./commands/limits/limits.js";
 import { addInFlight } from "./commands/live/in-flight.js";
+import { addQueues } from "./commands/live/queues.js";
 import { addRequests } from "./commands/live/requests.js";
 import { addTail } from "./commands/live/tail.js";
 import { addTop } from "./commands/live/top.js";
@@ -97,6 +98,7 @@ export function createProgram(session: Session): Command {
   addTop(program, session);
   addTenant(program, session);
   addInFlight(program, session);
+  addQueues(program, session);
   addRequests(program, session);
   addTail(program, session);
   addProviders(program, session);

@@ -105,7 +105,13 @@ function renderVerdict(verdict: Fields): string {
   if (verdict["retry_after"] === null) return refused;
   const slot = verdict["needs_slot"] === true ? ", if a request in flight has ended by then" : "";
   const wait = `${duration(verdict["retry_after"])}, at ${String(verdict["admitted_at"])}`;
-  return `${refused}; admitted in ${wait}${slot}`;
+  return `${refused}; admitted in ${wait}${slot}${queueText(verdict["queue"])}`;
+}
+
+function queueText(queue: unknown): string {
+  if (!isObject(queue)) return "";
+  const { position, expected_seconds: seconds } = queue;
+  return `; waiting, it would be number ${String(position)}, about ${duration(seconds)}`;
 }
 
 function renderTarget(target: Fields): string {

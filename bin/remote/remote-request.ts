@@ -46,6 +46,7 @@ const routes: { readonly [Op in AdminOp]?: readonly [RemoteRequest["method"], st
   "jwts.deny": ["PUT", "/admin/denied-jwts"],
   "jwts.allow": ["DELETE", "/admin/denied-jwts"],
   "leases.list": ["GET", "/admin/in-flight"],
+  "queues.list": ["GET", "/admin/queues"],
   "refusals.list": ["GET", "/admin/refusals"],
   explain: ["POST", "/admin/explain"],
   status: ["GET", "/admin/status"],

@@ -60,7 +60,7 @@ function seriesWith(
 }
 
 function statusSeries(
-  { counts, keys, lastBackup, measures, startedAtMs, lastSnapshotAtMs }: DaemonState,
+  { counts, keys, lastBackup, measures, startedAtMs, lastSnapshotAtMs, waiters }: DaemonState,
   status: DaemonStatus,
   nowMs: number,
 ): ReportedSeries[] {
@@ -75,6 +75,8 @@ function statusSeries(
     ),
     seriesOf("repeatedSettles", [], status.repeated_settles),
     seriesOf("inFlight", [], status.in_flight),
+    seriesOf("waiting", [], waiters.size),
+    seriesOf("waited", [], waiters.waited),
     seriesOf("proxies", [], status.proxies),
     seriesOf("rules", [], status.rules),
     seriesOf("budgets", [], status.budgets),

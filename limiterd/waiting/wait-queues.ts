@@ -82,7 +82,7 @@ const usualBounds: WaitBounds = {
   looks: looksPerTurn,
 };
 
-interface QueueView<W> {
+export interface QueueView<W> {
   readonly key: string;
   readonly size: number;
   readonly classes: readonly { readonly name: string; readonly waiting: number }[];
@@ -279,6 +279,14 @@ export class WaitQueues<W extends Waiting> {
       else this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, deadlineMs);
     }
     return over;
+  }
+
+  /** The turn and the expected wait of a request that comes now; null if none wait. */
+  atEnd(key: string, nowMs: number): { position: number; expectedMs: number } | null {
+    const queue = this.#queues.get(key);
+    if (queue === undefined) return null;
+    const position = queue.size + 1;
+    return { position, expectedMs: expectedMs(queue, position, nowMs) };
   }
 
   /** How many are admitted until its turn if each class takes turns, from 1; 0: it doesn't wait. */

@@ -76,6 +76,11 @@ export class Waiters implements WaitersAhead {
     );
   }
 
+  /** Where a request that comes now would wait for a counter; null if none do. */
+  atEnd(counter: Counter): ReturnType<WaitersAhead["atEnd"]> {
+    return this.queues.atEnd(keyOf(counter), this.monoMs);
+  }
+
   find(peer: PeerState, id: number): Waiter | undefined {
     return this.size === 0 ? undefined : this.#byPeer.get(peer)?.get(id);
   }

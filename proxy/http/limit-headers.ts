@@ -70,8 +70,8 @@ interface Admitted {
  */
 export function admittedHeaders({ admission, headers }: Admitted): string[] {
   const { uses, exhausted, metering, waited } = admission;
-  const flat = successHeaders(headers);
-  if (waited !== undefined) flat.push(...waitedHeaders(waited));
+  const limits = successHeaders(headers);
+  const flat = waited === undefined ? limits : [...limits, ...waitedHeaders(waited)];
   const use = uses?.at(-1);
   if (use !== undefined) flat.push("x-sluice-fallback", headerText(use));
   if (exhausted !== undefined) flat.push("x-sluice-exhausted", headerText(exhausted));

@@ -344,6 +344,7 @@ export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   live: watchersMax,
   targets: repliesMax,
   "in-flight": daemonCallsMax,
+  queues: daemonCallsMax,
   refusals: daemonCallsMax,
   status: daemonCallsMax,
   "usage-summary": daemonCallsMax,

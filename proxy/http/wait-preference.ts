@@ -10,7 +10,7 @@ import type { RequestHeaders } from "./exchange.js";
 /** A refusal must reach the client before it gives up. */
 const answerMs = 1000;
 
-export type AskedWait = Pick<MayWait, "askedMs" | "timeoutMs" | "atMostMs">;
+type AskedWait = Pick<MayWait, "askedMs" | "timeoutMs" | "atMostMs">;
 
 /** `elapsedMs`: since the request came. Null if it doesn't wait. */
 export function waitOf(

@@ -67,6 +67,8 @@ export type ExplainedVerdict =
       readonly admitted_at: string | null;
       /** Whether `admitted_at` requires that a request in flight has ended by then. */
       readonly needs_slot: boolean;
+      /** Where it would wait for room; present only if other requests wait for the same limit. */
+      readonly queue?: { readonly position: number; readonly expected_seconds: number };
     });
 
 /** The verdict that the rules give on the request now. */

@@ -29,6 +29,16 @@ export const limiterMetrics = metricsOf("limiter", {
     kind: "gauge",
     help: "Admitted requests of all proxies that aren't settled.",
   },
+  waiting: {
+    name: "sluice_limiter_waiting",
+    kind: "gauge",
+    help: "Requests that wait for room under their limits.",
+  },
+  waited: {
+    name: "sluice_limiter_waited_total",
+    kind: "counter",
+    help: "Requests that have begun to wait for room.",
+  },
   proxies: {
     name: "sluice_limiter_proxies",
     kind: "gauge",

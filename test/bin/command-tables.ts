@@ -23,6 +23,7 @@ const sections = {
     "top",
     "tenant",
     "in-flight",
+    "queues",
     "request",
     "requests",
     "sessions",

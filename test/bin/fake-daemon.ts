@@ -299,6 +299,11 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "jwts.allow":
     case "rate-limits.children":
     case "budgets.children":
+    case "queues.list":
+      return {
+        kind: "answer",
+        body: { queues: [], waiting: 0, server_time: "2026-01-01T00:00:00.000Z" },
+      };
     case "leases.list":
     case "refusals.list":
     case "explain":

@@ -256,6 +256,7 @@ const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string
   live: ["GET", "/admin/live"],
   targets: ["GET", "/admin/targets"],
   "in-flight": ["GET", "/admin/in-flight"],
+  queues: ["GET", "/admin/queues"],
   refusals: ["GET", "/admin/refusals"],
   status: ["GET", "/admin/status"],
   "usage-summary": ["GET", "/admin/usage"],

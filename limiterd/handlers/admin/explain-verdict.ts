@@ -31,6 +31,7 @@ import {
   type JudgedRequest,
   type Judgement,
   judge,
+  type WaitersAhead,
   waitOfRequests,
   waitOfTokens,
 } from "../../rules/judge.js";
@@ -69,7 +70,7 @@ export function explainVerdict(
   return {
     server_time: formatMillis(options.nowMs),
     user_path: request.userPath,
-    verdict: describeJudgement(judgement, rules, targets, options.nowMs),
+    verdict: describeJudgement(judgement, rules, targets, options),
     rules,
     targets,
     ...(shadows.length === 0 ? {} : { shadows }),
@@ -109,7 +110,7 @@ function describeJudgement(
   judgement: Judgement,
   rules: readonly ExplainedRule[],
   targets: readonly ExplainedTarget[],
-  nowMs: number,
+  { nowMs, waiters = null }: AdmissionOptions,
 ): ExplainedVerdict {
   if (judgement.kind === "admitted")
     return {
@@ -132,6 +133,20 @@ function describeJudgement(
     // Waiting frees no slot, so the estimate is valid only if a request in flight has ended by
     // then.
     needs_slot: judgement.breach.dimension !== "banned" && (waitsForSlot(rules) || !inTime),
+    ...queueField(judgement, waiters),
+  };
+}
+
+/** The requests that wait for the same counter, if there are any. */
+function queueField(
+  judgement: Judgement,
+  waiters: WaitersAhead | null,
+): Pick<Extract<ExplainedVerdict, { admitted: false }>, "queue"> {
+  const counter = judgement.kind === "refused" ? judgement.counter : undefined;
+  const end = counter === undefined ? null : (waiters?.atEnd(counter) ?? null);
+  if (end === null) return {};
+  return {
+    queue: { position: end.position, expected_seconds: Math.ceil(end.expectedMs / 1000) },
   };
 }
 

@@ -19,6 +19,7 @@ import {
 import { askOwners, tellMade } from "../../cluster/remembered/shared-owners.js";
 import { listLeases } from "../../lists/list-leases.js";
 import { parseListQuery } from "../../lists/list-query.js";
+import { listQueues } from "../../lists/list-queues.js";
 import { listRefusals, refusalChoices } from "../../lists/list-refusals.js";
 import { reportMetrics } from "../../lists/report-metrics.js";
 import type { DaemonState } from "../../state.js";
@@ -71,6 +72,8 @@ export function handleAdmin(
       const query = checkedValue(parseListQuery(body, {}), ports);
       return query === null ? undefined : ports.answer(listLeases(state.peers, query, nowMs));
     }
+    case "queues.list":
+      return ports.answer(listQueues(state.waiters, nowMs));
     case "refusals.list": {
       const query = checkedValue(parseListQuery(body, refusalChoices), ports);
       return query === null ? undefined : ports.answer(listRefusals(state.refusals, query, nowMs));

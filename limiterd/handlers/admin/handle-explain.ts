@@ -86,6 +86,7 @@ export function explainNow(
       nowMs,
       tokensEnforced: settings.usageEnabled,
       budgets,
+      waiters: state.waiters.aheadOf(request.userPath),
     }),
     budgets: explainBudgets(state, request.userPath, labels, nowMs),
   };

@@ -1,7 +1,7 @@
 /**
  * Read-only state of the gateway (docs/reference/admin-api.md): the daemon's status, the fullest
- * children of a template, requests in flight and in detail, recent refusals, sessions, the history
- * of targets, and usage by groups.
+ * children of a template, requests in flight and in detail, those that wait, recent refusals,
+ * sessions, the history of targets, and usage by groups.
  */
 
 import type { GatewayStatus } from "../../../shared/api/gateway-status.js";
@@ -25,6 +25,7 @@ type ObserveEndpoint = Extract<
   | "rate-limits-children"
   | "budgets-children"
   | "in-flight"
+  | "queues"
   | "refusals"
   | "status"
   | "usage-summary"
@@ -56,6 +57,8 @@ export function observe(
       return ask(context, "budgets.children", listParameters(query));
     case "in-flight":
       return replyList(context, leases, query);
+    case "queues":
+      return ask(context, "queues.list", good(null));
     case "refusals":
       return replyList(context, refusals, query);
     case "status":

@@ -47,6 +47,7 @@ export function serveAdmin(
     case "targets":
       return replyTargets(context);
     case "in-flight":
+    case "queues":
     case "refusals":
     case "status":
     case "usage-summary":

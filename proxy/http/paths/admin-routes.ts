@@ -25,6 +25,7 @@ export type AdminEndpoint =
   | "live"
   | "targets"
   | "in-flight"
+  | "queues"
   | "refusals"
   | "status"
   | "usage-summary"
@@ -61,6 +62,7 @@ export const adminRoutes: readonly (readonly [path: string, methods: Methods])[]
   ["/admin/budgets/settings", { GET: "budgets-settings", PUT: "budgets-settings" }],
   ["/admin/targets", { GET: "targets" }],
   ["/admin/in-flight", { GET: "in-flight" }],
+  ["/admin/queues", { GET: "queues" }],
   ["/admin/refusals", { GET: "refusals" }],
   ["/admin/status", { GET: "status" }],
   ["/admin/usage", { GET: "usage-summary" }],

@@ -253,6 +253,7 @@ const withJson: Readonly<Record<string, readonly string[]>> = {
   top: [],
   tenant: ["/refused"],
   "in-flight": [],
+  queues: [],
   request: ["req_unknown"],
   requests: [],
   sessions: [],

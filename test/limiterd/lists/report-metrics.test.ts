@@ -158,7 +158,11 @@ t.test("each number has its own metric", async (t) => {
   const counts = { ...daemon.state.counts, settledParts };
   const commits = { values: [1, 2] };
   const measures = { commits, readProcess: async () => null };
-  const reported = await answered({}, { followers, counts, measures, lastSnapshotAtMs: null });
+  const waiters = { size: 23, waited: 24 };
+  const reported = await answered(
+    {},
+    { followers, counts, measures, waiters, lastSnapshotAtMs: null },
+  );
   const expected = {
     "sluice_limiter_admissions_total admitted": [1],
     "sluice_limiter_admissions_total refused": [7],
@@ -168,6 +172,8 @@ t.test("each number has its own metric", async (t) => {
     "sluice_limiter_settles_total attempt": [22],
     sluice_limiter_settles_repeated_total: [4],
     sluice_limiter_in_flight: [5],
+    sluice_limiter_waiting: [23],
+    sluice_limiter_waited_total: [24],
     sluice_limiter_proxies: [6],
     sluice_limiter_rules: [7],
     sluice_limiter_budgets: [8],
@@ -212,7 +218,8 @@ t.test("each number has its own metric", async (t) => {
     size: 36,
   };
   const measured = { commits, readProcess };
-  const more = { followers, counts, measures: measured, shares, lastSnapshotAtMs: startedAtMs };
+  const lastSnapshotAtMs = startedAtMs;
+  const more = { followers, counts, measures: measured, shares, waiters, lastSnapshotAtMs };
   const noBytes = { ...store, bytes: null };
   const { sluice_limiter_store_bytes: _, ...rest } = expected;
   t.strictSame(await answered({ cluster, store: noBytes }, more, startedAtMs + 500), {

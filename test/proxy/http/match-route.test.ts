@@ -99,6 +99,7 @@ const endpoints: readonly (readonly [
   ["POST", "/admin/explain", "explain", "admin"],
   ["GET", "/admin/targets", "targets", "admin"],
   ["GET", "/admin/in-flight", "in-flight", "admin"],
+  ["GET", "/admin/queues", "queues", "admin"],
   ["GET", "/admin/refusals", "refusals", "admin"],
   ["GET", "/admin/status", "status", "admin"],
   ["GET", "/admin/usage", "usage-summary", "admin"],

@@ -109,6 +109,7 @@ const elsewhere: readonly string[] = [
   "sluice_limiter_pending_responses_left_out_total",
   "sluice_limiter_settles_repeated_total",
   "sluice_limiter_settles_total",
+  "sluice_limiter_waited_total",
   "sluice_loops_total",
   "sluice_price_list_timestamp_seconds",
   "sluice_shadow_rule_would_refuse_total",

@@ -440,3 +440,97 @@ t.test("an admission that the daemon can't take is refused, in either mode", asy
     );
   }
 });
+
+/** Asks for an admission that may wait; `leave` once it waits. */
+function askAndWait(harness: ClientHarness, atMostMs = 60_000) {
+  const asked: { outcome: AdmissionOutcome | null; leave: (() => void) | null; id: number } = {
+    outcome: null,
+    leave: null,
+    id: 0,
+  };
+  const wait = {
+    askedMs: 60_000,
+    timeoutMs: null,
+    waitedMs: 0,
+    atMostMs,
+    onQueued: (leave: () => void) => {
+      asked.leave = leave;
+    },
+  };
+  const caller = { userPath: "/team", credential: "authenticated" };
+  void harness.client.admit(caller, [gpt], false, { wait }).then((outcome) => {
+    asked.outcome = outcome;
+  });
+  asked.id = (harness.sent.at(-1) as Admit).id;
+  return asked;
+}
+
+t.test("a request that waits for room gets its verdict long after the deadline", async (t) => {
+  const harness = linkedHarness();
+  const asked = askAndWait(harness);
+  t.match(harness.take().at(-1), { wait: { askedMs: 60_000, timeoutMs: null, waitedMs: 0 } });
+  harness.receive({ kind: "queued", id: asked.id });
+  harness.advance(20 * deadlineMs);
+  await promisesResolved();
+  t.equal(asked.outcome, null);
+  harness.admits(asked.id);
+  await promisesResolved();
+  t.match(asked.outcome, {
+    kind: "admitted",
+    admission: { waited: { ms: 20 * deadlineMs, preferred: true } },
+  });
+  asked.leave!();
+  t.notMatch(kinds(harness.take()), /cancel/);
+});
+
+t.test("a refusal says how long the request has waited", async (t) => {
+  const harness = linkedHarness();
+  const asked = askAndWait(harness);
+  harness.receive({ kind: "queued", id: asked.id });
+  harness.advance(500);
+  harness.refuses(asked.id);
+  await promisesResolved();
+  t.match(asked.outcome, { kind: "refused", waited: { ms: 500, preferred: true } });
+});
+
+t.test("a client that leaves cancels its wait; a verdict that crosses is withdrawn", async (t) => {
+  const harness = linkedHarness();
+  for (const crosses of [false, true]) {
+    const asked = askAndWait(harness);
+    harness.receive({ kind: "queued", id: asked.id });
+    harness.take();
+    asked.leave!();
+    await promisesResolved();
+    t.same(asked.outcome, { kind: "left" });
+    t.same(harness.take(), [{ kind: "cancel", id: asked.id }]);
+    if (crosses) harness.admits(asked.id);
+    else harness.receive({ kind: "cancelled", id: asked.id });
+    const sent = harness.take();
+    t.equal(sent.length, crosses ? 1 : 0);
+    if (crosses) t.match(sent[0], { kind: "settle", part: "withdrawn", lease: asked.id });
+  }
+});
+
+t.test("a wait goes on at the next daemon, and ends if there is none", async (t) => {
+  const harness = linkedHarness({ failureMode: "open" });
+  const asked = askAndWait(harness);
+  const left = askAndWait(harness);
+  for (const { id } of [asked, left]) harness.receive({ kind: "queued", id });
+  harness.advance(5000);
+  harness.lose();
+  left.leave!();
+  harness.connect();
+  harness.take();
+  harness.welcome();
+  const again = harness.take().filter(({ kind }) => kind === "admit");
+  t.match(again[0], { id: asked.id, wait: { askedMs: 60_000, waitedMs: 5000 } });
+  t.equal(again.length, 1, "one client has left meanwhile");
+  harness.receive({ kind: "queued", id: asked.id });
+  harness.advance(20 * deadlineMs);
+  await promisesResolved();
+  t.equal(asked.outcome, null);
+  harness.lose();
+  harness.advance(deadlineMs + expiryIntervalMs);
+  await promisesResolved();
+  t.match(asked.outcome, { kind: "admitted", admission: { lsn: 0 } }, "the failure mode decides");
+});

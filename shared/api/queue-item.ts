@@ -1,0 +1,34 @@
+/** Requests that wait for room, as GET /admin/queues lists them (docs/reference/admin-api.md). */
+import type { Timed } from "./list-page.js";
+
+/** The requests that wait for one rule or budget. */
+export interface QueueItem {
+  /** The limit in words, such as `the minute request limit of /team`. */
+  readonly limit: string;
+  readonly scope: string;
+  readonly subject: string;
+  readonly period_seconds: number;
+  /** As in a refusal. */
+  readonly dimension: string;
+  /** The models that the limit is for, if not all. */
+  readonly models?: readonly string[];
+  readonly waiting: number;
+  /** The classes that take turns, those with the most requests first; at most 20. */
+  readonly classes: readonly QueueClass[];
+  readonly oldest_seconds: number;
+  /** About how long a request waits that comes now. */
+  readonly expected_seconds: number;
+}
+
+interface QueueClass {
+  /** The user path of a direct child, or of the limit itself. */
+  readonly user_path: string;
+  readonly waiting: number;
+}
+
+/** The longest queue first; at most 200. */
+export interface QueueList extends Timed {
+  readonly queues: readonly QueueItem[];
+  /** Requests that wait in all queues. */
+  readonly waiting: number;
+}
