@@ -1,6 +1,7 @@
 /** The measurements of a process: CPU, memory, open files and event loop lag. */
 import { readdir } from "node:fs/promises";
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import { getHeapStatistics } from "node:v8";
 
 export interface ProcessReading {
   readonly cpuSeconds: number;
@@ -40,7 +41,6 @@ export function createProcessReading(quantiles: readonly number[]): () => Promis
   };
   return async () => {
     const { user, system } = process.cpuUsage();
-    const { rss, heapUsed } = process.memoryUsage();
     const openFiles = await readdir("/proc/self/fd").then(
       (files) => files.length,
       // This directory exists on Linux only.
@@ -48,13 +48,22 @@ export function createProcessReading(quantiles: readonly number[]): () => Promis
     );
     return {
       cpuSeconds: (user + system) / 1e6,
-      residentBytes: rss,
-      heapBytes: heapUsed,
+      residentBytes: residentBytes(),
+      heapBytes: getHeapStatistics().used_heap_size,
       startedAtSeconds,
       openFiles,
       loopLag: readLag(),
     };
   };
+}
+
+function residentBytes(): number {
+  try {
+    return process.memoryUsage.rss();
+  } catch {
+    // Linux without /proc.
+    return 0;
+  }
 }
 
 /** The lag, from the nanoseconds between two runs of the timer. */

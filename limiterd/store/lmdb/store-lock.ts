@@ -8,7 +8,16 @@
  * moved away first and probed again there, so that of two daemons that start together neither
  * removes the other's.
  */
-import { closeSync, constants, linkSync, openSync, renameSync, rmSync, unlinkSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  linkSync,
+  openSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+} from "node:fs";
 import net from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -33,9 +42,11 @@ const nameCharsMax = 256;
  * sockets, so only `store-owner.ts` protects the store, among processes that see each other.
  */
 export async function lockDirectory(dataDir: string): Promise<StoreLock | null> {
-  // A directory's path may be too long for a socket's address.
+  // A directory's path may be too long for a socket's address. Linux has a short one.
   const directory = openSync(dataDir, constants.O_RDONLY | constants.O_DIRECTORY);
-  const addressOf = (name: string): string => `/proc/self/fd/${directory}/${name}`;
+  const short = `/proc/self/fd/${directory}`;
+  const parent = existsSync(short) ? short : dataDir;
+  const addressOf = (name: string): string => join(parent, name);
   const own = `${lockName}.${process.pid}.${Math.random().toString(36).slice(2)}`;
   const server = net.createServer((socket) => {
     socket.on("error", () => socket.destroy());
