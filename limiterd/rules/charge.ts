@@ -406,8 +406,8 @@ export function settleFacts(
  */
 export function releaseAllLeases(peer: PeerState): void {
   for (const [lease, held] of peer.leases.entries()) {
-    if (!held.submission) release(held.counters);
     if (held.hold !== null) peer.proxy?.orphans.set(lease, held.hold);
+    releaseSlots(held);
   }
   peer.leases.clear();
 }
@@ -423,12 +423,12 @@ export function releaseOrphan({ orphans }: KnownProxy, lease: number): void {
 /** Ends a lease. */
 export function releaseLease({ leases }: PeerState, id: number, held: HeldLease): void {
   leases.take(id);
+  giveBack(held.hold);
   releaseSlots(held);
 }
 
 /** A submission holds no slot. */
 function releaseSlots(held: HeldLease): void {
-  giveBack(held.hold);
   if (!held.submission) release(held.counters);
 }
 

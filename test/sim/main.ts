@@ -4,6 +4,7 @@
  */
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
+import { simulateCaps } from "./caps/simulate-caps.js";
 import { simulateHosts } from "./hosts/simulate-hosts.js";
 import { mutants } from "./mutants/mutants.js";
 import { runMutant } from "./mutants/run-mutant.js";
@@ -16,12 +17,15 @@ const { values: flags } = parseArgs({
     from: { type: "string" },
     minutes: { type: "string" },
     hosts: { type: "boolean" },
+    caps: { type: "boolean" },
     mutant: { type: "string" },
     mutants: { type: "boolean" },
     "until-caught": { type: "boolean" },
     json: { type: "boolean" },
   },
 });
+
+const simulateSeed = flags.hosts ? simulateHosts : flags.caps ? simulateCaps : simulate;
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`);
@@ -33,7 +37,7 @@ function hex(seed: number): string {
 
 function printViolation({ seed, violation, lines }: SimulationResult): void {
   print(
-    `\nseed ${hex(seed)}: ${violation}\n\nthe end of its trace:\n${lines.join("\n")}\n\nreplay it with: npm run heavy -- sim ${flags.hosts ? "--hosts " : ""}--seed ${hex(seed)}\n`,
+    `\nseed ${hex(seed)}: ${violation}\n\nthe end of its trace:\n${lines.join("\n")}\n\nreplay it with: npm run heavy -- sim ${flags.hosts ? "--hosts " : flags.caps ? "--caps " : ""}--seed ${hex(seed)}\n`,
   );
 }
 
@@ -63,7 +67,7 @@ async function run(): Promise<boolean> {
     performance.now() < endMs &&
     !(flags["until-caught"] && failed.length > 0)
   ) {
-    const result = await (flags.hosts ? simulateHosts : simulate)((Number(from) + done++) >>> 0);
+    const result = await simulateSeed((Number(from) + done++) >>> 0);
     events += result.events;
     hash = result.traceHash;
     for (const [kind, times] of result.tally) tally.set(kind, (tally.get(kind) ?? 0) + times);

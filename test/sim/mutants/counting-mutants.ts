@@ -47,8 +47,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "rules for some models aren't asked in a reroute",
     file: "limiterd/rules/admit.js",
-    find: "{ userPath, targets, submission: false }",
-    put: '{ userPath: "/", targets, submission: false }',
+    find: "{ userPath, targets, submission: false, metered }",
+    put: '{ userPath: "/", targets, submission: false, metered }',
     often: true,
   },
   {
@@ -82,8 +82,8 @@ export const countingMutants: readonly Mutant[] = [
   {
     name: "slots stay taken when a connection ends",
     file: releaseSlots,
-    find: "for (const held of peer.leases.values())",
-    put: "for (const held of [])",
+    find: "for (const [lease, held] of peer.leases.entries())",
+    put: "for (const [lease, held] of [])",
     often: true,
   },
   {

@@ -7,8 +7,8 @@ export interface Mutant {
   readonly name: string;
   /** Below `dist/`. */
   readonly file: string;
-  /** What finds it: the simulation of one host, unless it is said otherwise; or the ledger. */
-  readonly simulation?: "hosts" | "ledger";
+  /** What finds it: the simulation of one host, unless another is named; or the ledger. */
+  readonly simulation?: "hosts" | "caps" | "ledger";
   /** Occurs exactly once, however its lines are broken. */
   readonly find: string;
   readonly put: string;

@@ -1,4 +1,5 @@
 /** Every planted bug. */
+import { capsMutants } from "./caps-mutants.js";
 import { countingMutants } from "./counting-mutants.js";
 import { durabilityMutants } from "./durability-mutants.js";
 import { hostsMutants } from "./hosts-mutants.js";
@@ -11,5 +12,6 @@ export const mutants: readonly Mutant[] = [
   ...durabilityMutants,
   ...verdictMutants,
   ...hostsMutants,
+  ...capsMutants,
   ...ledgerMutants,
 ];

@@ -80,7 +80,7 @@ export async function runMutant(
       "--seeds",
       String(seeds),
       "--json",
-      ...(simulation === "hosts" ? ["--hosts"] : []),
+      ...(simulation === "hosts" || simulation === "caps" ? [`--${simulation}`] : []),
       ...(untilCaught ? ["--until-caught"] : []),
     ];
     return JSON.parse(await output(args)) as MutantRun;

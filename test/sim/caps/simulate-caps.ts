@@ -1,0 +1,405 @@
+/**
+ * Histories of hard caps, each from a seed: streams that hold, draw and settle, while connections
+ * break, proxies are killed, the daemon crashes, and answers are lost. The steps are the daemon's
+ * own, on a store in memory; the proxies are models that know what their requests really use.
+ *
+ * Invariants, after each event: all that was used is within each cap, also what no settle has
+ * charged yet; a cap holds exactly what its requests hold; an allowance never falls. At rest:
+ * nothing is held, and what was charged is what was used. Then small requests fill a cap.
+ */
+import { Held } from "../../../limiterd/counters/held.js";
+import { endReconnectGrace } from "../../../limiterd/handlers/accept-hello.js";
+import { orphansKeptMs, sweepOrphans } from "../../../limiterd/lifecycle/sweep.js";
+import type { BudgetDefinition } from "../../../shared/domain/budget.js";
+import { sumUsd } from "../../../shared/domain/money.js";
+import type { RuleDefinition } from "../../../shared/domain/rule.js";
+import type { Lease, Metered, Settle } from "../../../shared/wire/message-to-daemon.js";
+import {
+  counts,
+  executed,
+  settleOf,
+  startDaemon,
+  type TestDaemon,
+  type TestPeer,
+  target,
+} from "../../limiterd/in-memory-daemon.js";
+import { createRandom, type Random } from "../random.js";
+import type { SimulationResult } from "../simulate.js";
+
+const day = 86_400;
+const rates = { input: 3_000_000, output: 15_000_000 };
+const path = { scope: "user_path", periodSeconds: day, maxRequests: null, hold: "hard" } as const;
+const costOf = (input: number, output: number): number =>
+  input * rates.input + output * rates.output;
+
+interface Cap {
+  readonly name: string;
+  readonly covers: (userPath: string) => boolean;
+  /** In its unit, as is what a request uses of it. */
+  readonly cap: number;
+  readonly used: (input: number, output: number) => number;
+  readonly held: (daemon: TestDaemon) => number;
+}
+
+interface Request {
+  readonly lease: Lease;
+  readonly metered: Metered;
+  /** What the prompt really takes: at most half of its bound. */
+  readonly input: number;
+  output: number;
+  allowance: number;
+  isEnded: boolean;
+}
+
+class CapsProxy {
+  readonly id: string;
+  peer: TestPeer;
+  seq = 0;
+  readonly running: Request[] = [];
+  /** Settles that the daemon may not have written yet. */
+  unwritten: Settle[] = [];
+  isLinked = true;
+
+  constructor(id: string, peer: TestPeer) {
+    this.id = id;
+    this.peer = peer;
+  }
+}
+
+class Violation extends Error {}
+
+function must(isTrue: boolean, text: () => string): void {
+  if (!isTrue) throw new Violation(text());
+}
+
+const paths = ["/team", "/team/a", "/team/a/x", "/team/b", "/other"];
+
+class History {
+  readonly random: Random;
+  readonly rules: readonly RuleDefinition[];
+  readonly budgets: readonly BudgetDefinition[];
+  readonly caps: readonly Cap[];
+  readonly tally = new Map<string, number>();
+  readonly lines: string[] = [];
+  daemon: TestDaemon;
+  proxies: CapsProxy[] = [];
+  events = 0;
+  hash = 0;
+  #lease = 2;
+  #proxyId = 0;
+  /** What settled requests used. */
+  readonly used: { userPath: string; input: number; output: number }[] = [];
+
+  constructor(seed: number) {
+    this.random = createRandom(seed);
+    const tokens = this.random.int(20_000, 100_000);
+    const children = this.random.int(20_000, 60_000);
+    const costs = this.random.int(20, 100) / 100;
+    const amount = this.random.int(20, 80) / 100;
+    const all: RuleDefinition = { ...path, subject: "/team", maxTokens: tokens, perChild: false };
+    const template: RuleDefinition = {
+      ...{ ...path, subject: "/team", periodSeconds: day - 1, maxTokens: children },
+      perChild: true,
+    };
+    const cost: RuleDefinition = {
+      ...{ ...path, subject: "/", maxTokens: null, perChild: false },
+      measureCaps: { cost: costs },
+    };
+    this.rules = [all, template, cost];
+    this.budgets = [
+      {
+        ...{ scope: "user_path", subject: "/team/a", periodSeconds: day, amountUsd: amount },
+        ...{ perChild: false, hold: "hard" },
+      },
+    ];
+    const below = (subject: string) => (userPath: string) =>
+      subject === "/" || userPath === subject || userPath.startsWith(`${subject}/`);
+    const ruleHeld = (rule: RuleDefinition, child: string) => (daemon: TestDaemon) => {
+      const { held, parts } = daemon.state.book.find(rule)!;
+      return ((rule.measureCaps === undefined ? held : parts[0]!.held) ?? new Held()).of(child);
+    };
+    const sum = (input: number, output: number): number => input + output;
+    this.caps = [
+      {
+        ...{ name: "tokens", covers: below("/team"), cap: tokens, used: sum },
+        held: ruleHeld(all, ""),
+      },
+      ...["a", "b"].map((child) => ({
+        ...{ name: `child ${child}`, covers: below(`/team/${child}`), cap: children, used: sum },
+        held: ruleHeld(template, child),
+      })),
+      {
+        ...{ name: "cost", covers: below("/"), cap: costs * 1e12, used: costOf },
+        held: ruleHeld(cost, ""),
+      },
+      {
+        ...{ name: "budget", covers: below("/team/a"), cap: amount * 1e12, used: costOf },
+        held: ({ state }) => [...state.budgets.budgets.values()][0]!.held?.of("") ?? 0,
+      },
+    ];
+    this.daemon = this.#start();
+    for (let i = 0; i < 3; i++) this.#newProxy();
+  }
+
+  #start(store?: TestDaemon["store"]): TestDaemon {
+    const { rules, budgets } = this;
+    const nowMs = this.daemon?.nowMs ?? Date.parse("2026-01-05T00:00:00Z");
+    return startDaemon(rules, { budgets, nowMs, ...(store === undefined ? {} : { store }) });
+  }
+
+  #newProxy(): void {
+    const id = `p${++this.#proxyId}`;
+    this.proxies.push(new CapsProxy(id, this.daemon.proxy(id)));
+  }
+
+  note(kind: string, detail = ""): void {
+    this.tally.set(kind, (this.tally.get(kind) ?? 0) + 1);
+    this.events++;
+    const line = `${kind} ${detail}`;
+    for (const letter of line) this.hash = (Math.imul(this.hash, 31) + letter.charCodeAt(0)) | 0;
+    this.lines.push(line);
+    if (this.lines.length > 40) this.lines.shift();
+  }
+
+  async step(): Promise<void> {
+    const { random } = this;
+    const proxy = random.pick(this.proxies);
+    const kind = random.next();
+    if (kind < 0.3) this.begin(proxy);
+    else if (kind < 0.75) this.flow(proxy);
+    else if (kind < 0.86) this.end(proxy);
+    else if (kind < 0.9) this.cut(proxy);
+    else if (kind < 0.95) this.link(proxy);
+    else if (kind < 0.96) await this.kill(proxy);
+    else if (kind < 0.98) await this.write();
+    else await this.crash();
+    this.check();
+  }
+
+  begin(
+    proxy: CapsProxy,
+    promptTokens = this.random.int(0, 2000),
+    userPath = this.random.pick(paths),
+  ) {
+    if (!proxy.isLinked) return null;
+    const { random } = this;
+    const isStreamed = random.chance(0.8);
+    const outputMax = random.chance(0.5) ? null : random.int(0, 3000);
+    const metered: Metered = { promptTokens, outputMax, isStreamed, rates: [rates] };
+    const id = this.#lease++;
+    proxy.peer.send({
+      ...{ read: 0, kind: "admit", id, userPath, credential: "authenticated", targets: [target] },
+      ...{ submission: false, metered },
+    });
+    const answer = proxy.peer.received.at(-1)!;
+    if (answer.kind === "refused" || answer.kind === "exceeded") {
+      this.note("refused", `${userPath} ${answer.dimension} ${answer.waitSeconds}`);
+      return answer.waitSeconds;
+    }
+    must(answer.kind === "admitted", () => JSON.stringify(answer));
+    const {
+      admittedAtMs,
+      lsn,
+      allowance = -1,
+    } = answer as Extract<typeof answer, { kind: "admitted" }>;
+    must(allowance >= 0, () => "an admission without an allowance");
+    const lease: Lease = {
+      ...{ lease: id, userPath, admittedAtMs, lsn, target, submission: false },
+      ...{ targetAtMs: admittedAtMs, targetLsn: lsn },
+    };
+    const input = random.int(0, Math.ceil(promptTokens / 2));
+    proxy.running.push({ lease, metered, input, output: 0, allowance, isEnded: false });
+    this.note("admitted", `${id} ${userPath} ${promptTokens} ${allowance}`);
+    return null;
+  }
+
+  /** Some output flows, and more is drawn; the answer may be lost with the connection. */
+  flow(proxy: CapsProxy): void {
+    const { random } = this;
+    if (proxy.running.length === 0) return;
+    const request = random.pick(proxy.running);
+    const { metered, lease } = request;
+    const most = Math.min(request.allowance, metered.outputMax ?? request.allowance);
+    request.output = random.int(request.output, Math.max(request.output, most));
+    if (!metered.isStreamed || !proxy.isLinked || request.isEnded) return;
+    const total = request.allowance + random.int(1, 1500);
+    for (let times = random.chance(0.2) ? 2 : 1; times > 0; times--)
+      proxy.peer.send({ kind: "draw", id: lease.lease, total });
+    const answer = proxy.peer.received.at(-1)!;
+    must(answer.kind === "drawn", () => JSON.stringify(answer));
+    const drawn = answer as Extract<typeof answer, { kind: "drawn" }>;
+    must(drawn.total >= request.allowance, () => "an allowance fell");
+    must(drawn.total <= total, () => "more than was wanted");
+    request.allowance = drawn.total;
+    request.isEnded = drawn.cap !== undefined;
+    this.note(request.isEnded ? "cut" : "drawn", `${lease.lease} ${drawn.total}`);
+  }
+
+  end(proxy: CapsProxy): void {
+    const [request] = proxy.running.splice(this.random.int(0, proxy.running.length - 1), 1);
+    if (request === undefined) return;
+    const { lease, input, output } = request;
+    const cost = costOf(input, output);
+    const record = executed({
+      ...{ inputTokens: input, outputTokens: output, inputCost: 0 },
+      ...{ outputCost: cost, totalCost: cost },
+    });
+    const settle = { ...settleOf(lease, ++proxy.seq, input + output), record };
+    this.used.push({ userPath: lease.userPath, input, output });
+    proxy.unwritten.push(settle);
+    if (proxy.isLinked) proxy.peer.send(settle);
+    this.note("settled", `${lease.lease} ${input} ${output}`);
+  }
+
+  cut(proxy: CapsProxy): void {
+    if (!proxy.isLinked) return;
+    proxy.isLinked = false;
+    proxy.peer.close();
+    this.note("connection lost", proxy.id);
+  }
+
+  link(proxy: CapsProxy): void {
+    if (proxy.isLinked) return;
+    const leases = proxy.running.map(({ lease, metered, allowance }) => ({
+      ...lease,
+      holding: { promptTokens: metered.promptTokens, output: allowance, rates, keyId: "" },
+    }));
+    proxy.peer = this.daemon.proxy(proxy.id, leases);
+    proxy.isLinked = true;
+    for (const settle of proxy.unwritten) proxy.peer.send(settle);
+    this.note("reconnected", proxy.id);
+  }
+
+  /** Nobody learns what its running requests used. What they held comes back later. */
+  async kill(proxy: CapsProxy): Promise<void> {
+    this.link(proxy);
+    await this.write();
+    this.cut(proxy);
+    this.proxies = this.proxies.filter((other) => other !== proxy);
+    this.#sweep();
+    this.#newProxy();
+    this.note("proxy killed", proxy.id);
+  }
+
+  #sweep(): void {
+    for (const each of this.proxies) this.link(each);
+    this.daemon.nowMs += orphansKeptMs;
+    sweepOrphans(this.daemon.state, this.daemon.nowMs);
+  }
+
+  async write(): Promise<void> {
+    await this.daemon.commit();
+    await this.daemon.commit();
+    for (const proxy of this.proxies) {
+      const known = this.daemon.state.proxies.all.get(proxy.id);
+      const durable = known?.durableSeq ?? 0;
+      proxy.unwritten = proxy.unwritten.filter(({ seq }) => seq > durable);
+    }
+  }
+
+  async crash(): Promise<void> {
+    if (this.random.chance(0.5)) await this.write();
+    for (const proxy of this.proxies) proxy.isLinked = false;
+    const { nowMs } = this.daemon;
+    this.daemon = this.#start(this.daemon.store);
+    this.daemon.nowMs = nowMs;
+    endReconnectGrace(this.daemon.state);
+    for (const proxy of this.proxies) this.link(proxy);
+    this.note("daemon crashed");
+  }
+
+  /** What the requests that a cap counts have used. */
+  #usedOf({ covers, used }: Cap, isRunning: boolean): number {
+    let sum = 0;
+    for (const { userPath, input, output } of this.used)
+      if (covers(userPath)) sum += used(input, output);
+    for (const { running } of isRunning ? this.proxies : [])
+      for (const { lease, input, output } of running)
+        if (covers(lease.userPath)) sum += used(input, output);
+    return sum;
+  }
+
+  check(): void {
+    const isLinked = this.proxies.every((proxy) => proxy.isLinked);
+    for (const cap of this.caps) {
+      const used = this.#usedOf(cap, true);
+      must(used <= cap.cap + 1, () => `${cap.name}: ${used} of ${cap.cap} used`);
+      let held = 0;
+      for (const { running } of this.proxies)
+        for (const { lease, metered, allowance } of running)
+          if (cap.covers(lease.userPath)) held += cap.used(metered.promptTokens, allowance);
+      const known = cap.held(this.daemon);
+      // Requests that ended while their proxy was away are held until their settles arrive.
+      must(
+        isLinked ? known === held : known >= held,
+        () => `${cap.name}: ${known} held, not ${held}`,
+      );
+    }
+  }
+
+  async rest(): Promise<void> {
+    for (const proxy of this.proxies) this.link(proxy);
+    for (const proxy of this.proxies) while (proxy.running.length > 0) this.end(proxy);
+    this.check();
+    for (const cap of this.caps) {
+      const held = cap.held(this.daemon);
+      must(held === 0, () => `${cap.name}: ${held} held at rest`);
+    }
+    const [team] = this.rules;
+    const charged = counts(this.daemon, team!).tokens;
+    const used = this.#usedOf(this.caps[0]!, false);
+    must(charged === used, () => `${charged} tokens charged, ${used} used`);
+    const { budgets } = this.daemon.state;
+    const budget = [...budgets.budgets.values()][0]!;
+    const { spent } = budgets.running(budget.own!, this.daemon.nowMs);
+    const dollars = this.#usedOf(this.caps.at(-1)!, false) / 1e12;
+    must(Math.abs(sumUsd(spent) - dollars) < 1e-5, () => `$${sumUsd(spent)}, not $${dollars}`);
+    this.fill();
+  }
+
+  /** Small requests one after the other use at least 99 % of the smallest cap. */
+  fill(): void {
+    const [proxy] = this.proxies;
+    for (let i = 0; i < 20_000; i++) {
+      if (this.begin(proxy!, 20, "/team/a") !== null) break;
+      const request = proxy!.running[0]!;
+      for (let draws = 0; draws < 200 && !request.isEnded; draws++) this.#drawAll(proxy!, request);
+      request.output = request.allowance;
+      this.end(proxy!);
+    }
+    const ratios = this.caps
+      .filter(({ covers }) => covers("/team/a"))
+      .map((cap) => this.#usedOf(cap, false) / cap.cap);
+    const fullest = Math.max(...ratios);
+    must(fullest > 0.99, () => `only ${fullest} of the fullest cap is used`);
+    this.check();
+    this.note("filled");
+  }
+
+  #drawAll(proxy: CapsProxy, request: Request): void {
+    if (!request.metered.isStreamed) {
+      request.isEnded = true;
+      return;
+    }
+    const before = request.allowance;
+    proxy.peer.send({ kind: "draw", id: request.lease.lease, total: before + 4096 });
+    const answer = proxy.peer.received.at(-1) as { total: number; cap?: string };
+    request.allowance = answer.total;
+    request.isEnded = answer.cap !== undefined || answer.total === before;
+  }
+}
+
+/** Runs the history of a seed. */
+export async function simulateCaps(seed: number): Promise<SimulationResult> {
+  const history = new History(seed);
+  let violation: string | null = null;
+  try {
+    for (let i = 0; i < 400; i++) await history.step();
+    await history.rest();
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error;
+    violation = error.message;
+  }
+  const { events, hash, tally, lines } = history;
+  return { seed, violation, lines, events, traceHash: hash >>> 0, tally };
+}
