@@ -4,10 +4,10 @@
  */
 import { isObject } from "../../shared/checked.js";
 import { formatDuration } from "../text/duration.js";
-import { withCurrency } from "../text/number-text.js";
+import { plainUsd, withCurrency } from "../text/number-text.js";
 import { type Column, renderFields, renderTable } from "../text/table.js";
 import { budgetColumns, spentElsewhereLines } from "./budget-table.js";
-import { inertLines, raiseLines, ruleColumns } from "./rule-table.js";
+import { inertLines, nameOf, raiseLines, ruleColumns } from "./rule-table.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -66,9 +66,32 @@ export function renderExplanation(explanation: Fields): string {
       : renderTable(columnsOfRules(nowMs), [...met, ...shadows]),
     ...(accounts.length === 0 ? [] : [renderTable(columnsOfBudgets(nowMs), accounts)]),
     ...spentElsewhereLines(accounts),
+    ...met.flatMap(shareLine),
     ...raiseLines([...met, ...accounts]),
     ...inertLines(met),
   ].join("\n");
+}
+
+/** `shares of /team minute: app has 3 of 5 weights, 12 of 60 requests used`, and of its floor. */
+function shareLine(rule: Fields): readonly string[] {
+  const { child_share: share } = rule;
+  if (!isObject(share)) return [];
+  const { child, unit, weight, weights, used, part, floor, priority } = share;
+  const count = (value: unknown): string =>
+    typeof value !== "number"
+      ? "-"
+      : unit === "cost"
+        ? plainUsd(value)
+        : String(Math.round(value * 10) / 10);
+  const words = [
+    `${String(child)} has ${String(weight)} of ${String(weights)} weights`,
+    `${count(used)} of ${count(part)} ${String(unit).replace("_", " ")} used`,
+    ...(typeof floor === "number" && floor > 0
+      ? [`${Math.round((100 * Number(used)) / floor)} % of its floor of ${count(floor)}`]
+      : []),
+    ...(priority === 0 ? [] : [`priority ${String(priority)}`]),
+  ];
+  return [`shares of ${nameOf(rule)} ${String(rule["period_label"])}: ${words.join(", ")}`];
 }
 
 function renderRefusal(refusal: Fields): string {

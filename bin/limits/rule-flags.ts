@@ -1,6 +1,7 @@
 /** The flags of `sluice limits set`. Pure. */
 
 import { amountOf } from "../../shared/config/kinds/number-kinds.js";
+import { sharesOfText } from "../../shared/domain/child-shares.js";
 import { parseRuleWrite, ruleGrammar, type Scope } from "../../shared/domain/rule.js";
 import { weightsOfText } from "../../shared/domain/token-weights.js";
 import { type FlagForm, holdFlag, onExhaustedFlag } from "./limit-flags.js";
@@ -101,6 +102,14 @@ export const ruleFlags: FlagForm<Scope> = {
     },
     onExhaustedFlag,
     holdFlag,
+    {
+      flag: "--shares <shares>",
+      key: "shares",
+      field: "shares",
+      meaning:
+        "how children of the path share the caps, such as 'a: weight=3, floor=0.2; *: weight=1', or equal",
+      read: sharesOfText,
+    },
   ],
   readNumber: amountOf,
   parse: parseRuleWrite,

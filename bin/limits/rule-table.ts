@@ -5,6 +5,7 @@
 
 import { isObject } from "../../shared/checked.js";
 import { calendarWords } from "../../shared/domain/budget-calendar.js";
+import { type ChildShares, textOfShares } from "../../shared/domain/child-shares.js";
 import { holdWords } from "../../shared/domain/hold.js";
 import { subjectWithModels } from "../../shared/domain/limited-models.js";
 import { exhaustedWords } from "../../shared/domain/on-exhausted.js";
@@ -96,7 +97,7 @@ export function capWords(
   caps: Readonly<Record<string, unknown>>,
   format: (count: number) => string = String,
 ): readonly string[] {
-  const { max_cost: cost, token_weights: weights } = caps;
+  const { max_cost: cost, token_weights: weights, shares } = caps;
   return [
     ...(["requests", "tokens", "input_tokens", "output_tokens", "tool_calls"] as const).flatMap(
       (name) => {
@@ -106,6 +107,7 @@ export function capWords(
     ),
     ...(typeof cost === "number" ? [plainUsd(cost)] : []),
     ...(isObject(weights) ? [`weights ${textOfWeights(weights as TokenWeights)}`] : []),
+    ...(isObject(shares) ? [`shares ${textOfShares(shares as ChildShares)}`] : []),
   ];
 }
 
@@ -214,6 +216,7 @@ export function subjectText(item: Listed): string {
     ...(typeof unpriced === "string" ? [`unpriced: ${unpriced}`] : []),
     ...(exhausted === null ? [] : [exhausted]),
     ...(hold === null ? [] : [hold]),
+    ...(isObject(item["shares"]) ? ["shared"] : []),
     ...calendarWords(item),
   ];
   return marks.length === 0 ? subject : `${subject} (${marks.join(", ")})`;

@@ -2,7 +2,7 @@
 import type { RuleCounts } from "../../shared/api/rule-item.js";
 import { modelsField } from "../../shared/domain/limited-models.js";
 import { costUsd } from "../../shared/domain/money.js";
-import { idOfRule, periodLabel } from "../../shared/domain/rule.js";
+import { idOfRule, isTenantsId, periodLabel } from "../../shared/domain/rule.js";
 import { formatSeconds } from "../../shared/time.js";
 import { type Counter, capsOf } from "../counters/counter.js";
 import { windowKey } from "../counters/window.js";
@@ -20,6 +20,7 @@ export function noteWindow(
   { ruleId, child }: { readonly ruleId: string; readonly child: string },
   nowMs: number,
 ): void {
+  if (isTenantsId(ruleId)) return;
   const known = book.ruleSet.get(idOfRule(ruleId));
   if (known === undefined || known.wouldRefuse !== null) return;
   const rule = book.fresh(known);

@@ -15,6 +15,7 @@ import {
 import type { ActiveHours } from "../../shared/domain/rule-hours.js";
 import type { Walk } from "./child-blocks.js";
 import type { Held } from "./held.js";
+import type { SharedCaps } from "./shared-cap.js";
 import {
   type CounterShare,
   newWindow,
@@ -84,6 +85,14 @@ export class Rule {
    * `maxTokens`; it isn't listed.
    */
   parts: readonly Rule[] = noParts;
+  /**
+   * A template without caps, not listed, that counts what each child uses of a shared cap: for a
+   * template's children their children, for a provider or model the first segments of paths. Null
+   * unless the rule has shares.
+   */
+  tenants: Rule | null = null;
+  /** Of such a template: the caps that are shared. Null for all other rules. */
+  sharing: SharedCaps | null = null;
   readonly id: string;
   source: RuleSource;
   readonly createdAtMs: number;
@@ -159,9 +168,9 @@ export class Rule {
     this.#children = children;
   }
 
-  /** The id of the rule that it is or is a part of. */
+  /** The id of the rule that it is or is a part of, or whose caps it counts by child. */
   get ruleId(): string {
-    return this.measure === null ? this.id : idOfRule(this.id);
+    return this.measure === null && this.sharing === null ? this.id : idOfRule(this.id);
   }
 
   /** Replaces the caps and `hostOnly`; returns whether `hostOnly` has changed. */
@@ -193,6 +202,7 @@ function ownDefinition({
   tokenWeights,
   onExhausted,
   hold,
+  childShares,
 }: RuleDefinition): RuleDefinition {
   return {
     scope,
@@ -209,6 +219,7 @@ function ownDefinition({
     tokenWeights,
     onExhausted,
     hold,
+    childShares,
   };
 }
 

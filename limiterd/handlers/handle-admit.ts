@@ -128,6 +128,7 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Sta
     uses: message.uses,
     tokenWeights: settings.tokenWeights,
     waiters: state.waiters.aheadOf(caller.userPath),
+    waits: message.wait !== undefined,
   };
   const rules = settings.rateLimitsEnabled ? book : noRules;
   const verdict =

@@ -11,10 +11,12 @@ import {
   type BreachOptions,
   exhaustedRules,
   type JudgedRequest,
+  type Judgement,
   judge,
   longestBreach,
   type Refused,
 } from "./judge.js";
+import { sharerOf } from "./judge-share.js";
 import {
   byRule,
   hasWindow,
@@ -56,23 +58,24 @@ const unsure: Unsure = { kind: "unsure" };
  * refuses it, and for how long.
  */
 export function admit(
-  book: Matching & Pick<RuleBook, "count">,
+  book: Matching & Pick<RuleBook, "count" | "shared">,
   request: JudgedRequest,
   options: Omit<AdmissionOptions, "turn"> & { readonly turn?: never },
 ): Verdict;
 /** As above, with counters that hosts share. */
 export function admit(
-  book: Matching & Pick<RuleBook, "count">,
+  book: Matching & Pick<RuleBook, "count" | "shared">,
   request: JudgedRequest,
   options: AdmissionOptions,
 ): Verdict | Unsure;
 export function admit(
-  book: Matching & Pick<RuleBook, "count">,
+  book: Matching & Pick<RuleBook, "count" | "shared">,
   request: JudgedRequest,
   options: AdmissionOptions,
 ): Verdict | Unsure {
   const judgement = judge(book, request, options);
   if (options.turn?.isUnsure === true) return unsure;
+  if (book.shared.size > 0) noteDemand(book, request, judgement, options);
   if (judgement.kind === "refused") return judgement;
   const { counters } = judgement;
   if (judgement.kind === "exceeded")
@@ -100,23 +103,22 @@ export function admit(
  * their current counts.
  */
 export function readmit(
-  book: Matching & Pick<RuleBook, "count">,
+  book: Matching & Pick<RuleBook, "count" | "shared">,
   { userPath, targets, metered }: Pick<JudgedRequest, "userPath" | "targets" | "metered">,
   options: AdmissionOptions,
 ): Verdict | Unsure {
   const { budgets = null } = options;
-  const judgement = judge(
-    new TargetRules(book),
-    { userPath, targets, submission: false, metered },
-    {
-      nowMs: options.nowMs,
-      tokensEnforced: options.tokensEnforced,
-      uses: options.uses,
-      tokenWeights: options.tokenWeights ?? null,
-      budgets: budgets === null ? null : { book: budgets.book, labels: null },
-    },
-  );
+  const ofTargets = new TargetRules(book);
+  const request = { userPath, targets, submission: false, metered };
+  const judgement = judge(ofTargets, request, {
+    nowMs: options.nowMs,
+    tokensEnforced: options.tokensEnforced,
+    uses: options.uses,
+    tokenWeights: options.tokenWeights ?? null,
+    budgets: budgets === null ? null : { book: budgets.book, labels: null },
+  });
   if (options.turn?.isUnsure === true) return unsure;
+  if (book.shared.size > 0) noteDemand(ofTargets, request, judgement, options);
   if (judgement.kind === "refused") return judgement;
   if (judgement.kind === "exceeded")
     return { kind: "exceeded", breach: judgement.breach, headers: null };
@@ -133,6 +135,39 @@ export function readmit(
   };
 }
 
+/** Notes on each shared cap that a child asks, and whether the cap or its shares refuse it. */
+function noteDemand(
+  matching: Matching,
+  { userPath, targets, submission }: JudgedRequest,
+  judgement: Judgement,
+  options: AdmissionOptions,
+): void {
+  if (judgement.kind !== "refused") return noteAsked(judgement.counters, false, options);
+  noteAsked(matching.matchPath(userPath, options.nowMs), true, options);
+  for (const target of submission ? [] : targets)
+    noteAsked(matching.matchTarget(target, userPath, options.nowMs), true, options);
+}
+
+function noteAsked(
+  counters: readonly Counter[],
+  isRefused: boolean,
+  options: AdmissionOptions,
+): void {
+  const { nowMs } = options;
+  for (const [i, ofChild] of counters.entries()) {
+    const { sharing } = ofChild.rule;
+    if (sharing === null || isOff(ofChild.rule, nowMs)) continue;
+    const counter = counters[i - 1]!;
+    const cap = sharing.of(counter.child, nowMs);
+    const name = sharerOf({ counter, ofChild });
+    if (cap === undefined) continue;
+    const breach = isRefused ? longestBreach([counter, ofChild], options) : null;
+    cap.returns(name, nowMs);
+    cap.asked(name, nowMs, breach !== null && options.waits !== true);
+    if (breach !== null) cap.isKeptForOthers = breach.share !== undefined;
+  }
+}
+
 /**
  * All windows and gauges change together. Every rule has a gauge; only those of `concurrent` rules
  * are judged.
@@ -145,6 +180,7 @@ function countRequest(
   for (const counter of counters) {
     keepChild(counter);
     if (slots) counter.inFlight++;
+    counter.rule.sharing?.counted(counter.child);
     if (counter.rule.periodMs > 0 && isOff(counter.rule, nowMs)) continue;
     shareOf(counter)?.counted(counter.window);
     if (counter.rule.periodMs === 0) continue;
@@ -166,7 +202,7 @@ export interface ShadowVerdict {
  * others count it. Call when the verdict has counted the request. Null if none covers it.
  */
 export function admitShadows(
-  book: Pick<RuleBook, "shadows" | "count" | "noteRefused">,
+  book: Pick<RuleBook, "shadows" | "shared" | "count" | "noteRefused">,
   request: ShadowedRequest & { readonly submission: boolean },
   options: BreachOptions,
 ): ShadowVerdict | null {
@@ -176,9 +212,13 @@ export function admitShadows(
   const { submission } = request;
   const refusing: Rule[] = [];
   const admitting: Counter[] = [];
-  for (const { counter, parts } of byRule(submission ? matched.filter(hasWindow) : matched)) {
-    const ofRule = [counter, ...parts];
-    if (longestBreach(ofRule, options) === null) append(admitting, ofRule);
+  const judged = submission ? matched.filter(hasWindow) : matched;
+  for (const { counter } of byRule(judged)) {
+    // Those of its parts, and of the children that share its caps.
+    const ofRule = judged.filter(({ rule }) => rule.ruleId === counter.rule.ruleId);
+    const isRefused = longestBreach(ofRule, options) !== null;
+    if (book.shared.size > 0) noteAsked(ofRule, isRefused, options);
+    if (!isRefused) append(admitting, ofRule);
     else {
       book.noteRefused(counter.rule, options.nowMs);
       refusing.push(counter.rule);

@@ -74,8 +74,10 @@ export function charge(
 ): void {
   for (const counter of counters) {
     const { rule, window } = counter;
-    const { periodMs } = rule;
-    if (periodMs === 0 || (appliesTo !== undefined && !appliesTo(counter))) continue;
+    const { periodMs, sharing } = rule;
+    if (appliesTo !== undefined && !appliesTo(counter)) continue;
+    // The children that share a gauge take turns by what they use.
+    if (periodMs === 0 && sharing === null) continue;
     if (isOff(rule, atMs)) continue;
     const amount = amountOf(rule, all, use);
     const tokens =
@@ -83,6 +85,8 @@ export function charge(
         ? amount
         : Math.max(0, amount - amountOf(rule, charged.tokens, charged.use));
     if (requests === 0 && tokens === 0) continue;
+    if (sharing !== null && requests === 0) sharing.used(counter.child, tokens);
+    if (periodMs === 0) continue;
     // A child that isn't kept has no counts to take back.
     if (requests >= 0) keepChild(counter);
     rollWindow(window, periodMs, nowMs);

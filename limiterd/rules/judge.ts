@@ -28,6 +28,7 @@ import {
 } from "../counters/counter.js";
 import { rollWindow, waitForRequests, waitForTokens } from "../counters/window.js";
 import { type Demand, demandAt, isHard, needOf, weightsOfRule } from "./hard-limits.js";
+import { hasFloorLeft, type SharedCounter, sharerOf, waitForShare } from "./judge-share.js";
 import { hasWindow, inOrder, type Matching } from "./rule-book.js";
 
 export interface JudgedRequest {
@@ -224,6 +225,8 @@ export interface BreachOptions {
   readonly demand?: Demand | undefined;
   /** For rules without weights of their own; absent or null: each token counts as one. */
   readonly tokenWeights?: TokenWeights | null;
+  /** Whether the request waits for room or can wait. */
+  readonly waits?: boolean;
 }
 
 /** Requests that wait for a counter, and must be admitted before the one that is judged. */
@@ -247,6 +250,8 @@ interface FoundBreach {
   readonly waitSeconds: number;
   /** Whether the counter may have room, but for requests that wait. */
   readonly isBehind?: boolean;
+  /** The child whose share is used up, if the cap has room that others may claim. */
+  readonly share?: string;
 }
 
 /**
@@ -258,7 +263,8 @@ export function longestBreach(
   options: BreachOptions,
 ): FoundBreach | null {
   let longest: FoundBreach | null = null;
-  for (const counter of counters) {
+  for (let i = 0; i < counters.length; i++) {
+    const counter = counters[i]!;
     if (isOff(counter.rule, options.nowMs)) continue;
     const { maxRequests, maxTokens } = capsOf(counter, options.nowMs);
     if (maxRequests === 0) {
@@ -276,12 +282,19 @@ export function longestBreach(
         };
       continue;
     }
+    if (counter.rule.sharing !== null) {
+      rollWindow(counter.window, counter.rule.periodMs, options.nowMs);
+      const breach = shareBreach({ counter: counters[i - 1]!, ofChild: counter }, options);
+      if (breach !== null && isLonger(breach.waitSeconds, longest)) longest = breach;
+      continue;
+    }
     if (options.isStrict !== true && isLenient(counter.rule.definition, options.uses)) continue;
     if (counter.rule.periodMs === 0) {
       if (isFull(counter, options)) {
         if (isLonger(1, longest))
           longest = { counter, dimension: "concurrent", cap: maxRequests!, waitSeconds: 1 };
-      } else if (options.waiters != null) longest = orBehind(longest, counter, options);
+      } else if (options.waiters != null && !isOnFloor(counter, counters[i + 1], options))
+        longest = orBehind(longest, counter, options);
       continue;
     }
     rollWindow(counter.window, counter.rule.periodMs, options.nowMs);
@@ -296,10 +309,36 @@ export function longestBreach(
         cap: maxTokens!,
         waitSeconds: tokensWait,
       };
-    if (options.waiters != null && requestsWait === 0 && tokensWait === 0)
+    if (
+      options.waiters != null &&
+      requestsWait === 0 &&
+      tokensWait === 0 &&
+      !isOnFloor(counter, counters[i + 1], options)
+    )
       longest = orBehind(longest, counter, options);
   }
   return longest;
+}
+
+/**
+ * Whether a child has a part of its floor left, so that its request needn't wait behind those of
+ * others. `next`: the counter behind the judged one, which is the child's if there are shares.
+ */
+function isOnFloor(
+  counter: Counter,
+  next: Counter | undefined,
+  { nowMs, tokensEnforced }: BreachOptions,
+): boolean {
+  const { rule } = counter;
+  if (rule.tenants === null || next === undefined) return false;
+  const { maxRequests, maxTokens } = capsOf(counter, nowMs);
+  const caps = [
+    ...(maxRequests === null
+      ? []
+      : [{ unit: rule.periodMs === 0 ? "slots" : "requests", cap: maxRequests } as const]),
+    ...(maxTokens === null || !tokensEnforced ? [] : [{ unit: "tokens", cap: maxTokens } as const]),
+  ];
+  return hasFloorLeft({ counter, ofChild: next }, caps, nowMs);
 }
 
 /** The breach of a counter with room for which other requests wait, if that wait is longer. */
@@ -320,6 +359,36 @@ function orBehind(
         ? (rule.measure ?? "tokens")
         : "requests";
   return { counter, dimension, cap, waitSeconds, isBehind: true };
+}
+
+/** The breach with the longest wait because others may claim what a shared cap has left. */
+export function shareBreach(shared: SharedCounter, options: BreachOptions): FoundBreach | null {
+  const { counter } = shared;
+  const { rule } = counter;
+  if (options.isStrict !== true && isLenient(rule.definition, options.uses)) return null;
+  const { maxRequests, maxTokens } = capsOf(counter, options.nowMs);
+  const share = sharerOf(shared);
+  const isGauge = rule.periodMs === 0;
+  const waits = options.waits === true;
+  const requestsUnit = isGauge ? "slots" : "requests";
+  const requestsWait =
+    maxRequests === null
+      ? 0
+      : waitForShare(shared, { unit: requestsUnit, cap: maxRequests, waits }, options.nowMs);
+  const tokensWait =
+    maxTokens === null || !options.tokensEnforced
+      ? 0
+      : waitForShare(shared, { unit: "tokens", cap: maxTokens, waits }, options.nowMs);
+  if (requestsWait === 0 && tokensWait === 0) return null;
+  return tokensWait > requestsWait
+    ? {
+        ...{ counter, share, dimension: rule.measure ?? "tokens", cap: maxTokens! },
+        waitSeconds: withinHours(rule, tokensWait, options.nowMs),
+      }
+    : {
+        ...{ counter, share, dimension: isGauge ? "concurrent" : "requests", cap: maxRequests! },
+        waitSeconds: withinHours(rule, requestsWait, options.nowMs),
+      };
 }
 
 function isLonger(waitSeconds: number, longest: FoundBreach | null): boolean {
@@ -436,6 +505,7 @@ export function reportBreach(found: FoundBreach): Breach {
     ...(models === undefined ? {} : { models }),
     ...(when === undefined ? {} : { when }),
     ...(isExhausted ? useField(definition) : {}),
+    ...(found.share === undefined ? {} : { share: found.share }),
   };
 }
 

@@ -15,6 +15,7 @@ import {
   type RuleKey,
   type RuleSource,
   ruleId,
+  tenantsId,
 } from "../../shared/domain/rule.js";
 import { ActiveHours } from "../../shared/domain/rule-hours.js";
 import type { Target } from "../../shared/domain/target-name.js";
@@ -30,6 +31,7 @@ import {
   type RuleFields,
 } from "../counters/counter.js";
 import { type DirtyWindow, DirtyWindows } from "../counters/dirty-windows.js";
+import { SharedCaps, slotWantMs } from "../counters/shared-cap.js";
 import { ownUnread, type UnreadWindows } from "../counters/unread-windows.js";
 import { addCounts, clearWindow, halfOf } from "../counters/window.js";
 import { type FindChild, RuleIndex } from "./rule-index.js";
@@ -71,6 +73,8 @@ export class RuleBook {
   shareAnew = (_rule: Rule): void => {};
   /** The rules with raises. */
   readonly raised = new Set<Rule>();
+  /** The rules and parts whose caps are shared. */
+  readonly shared = new Set<Rule>();
   #version = 0;
   /** The shadow rules whose notes the store lacks. */
   readonly #refused = new Set<Rule>();
@@ -139,6 +143,7 @@ export class RuleBook {
     if (known.definition.perChild === definition.perChild) {
       const isElsewhere = known.edit(definition, source, nowMs);
       this.ruleSet.noteHold(known);
+      this.#editTenants(known, nowMs, lsn);
       if (isElsewhere) this.shareAnew(known);
       this.#editParts(known, { nowMs, lsn, isElsewhere });
       return known;
@@ -166,6 +171,7 @@ export class RuleBook {
         parts.push(this.#makePart(rule, measure, { definition, source, ...times }, edit.nowMs));
       else {
         part.edit(partOf(definition, measure), source, edit.nowMs);
+        this.#editTenants(part, edit.nowMs, edit.lsn);
         if (edit.isElsewhere) this.shareAnew(part);
         parts.push(part);
       }
@@ -177,7 +183,10 @@ export class RuleBook {
   restore(fields: RuleFields, nowMs: number, id?: string): Rule {
     const rule = this.#make(fields, nowMs, id);
     rule.resets = ownUnread;
-    for (const part of rule.parts) part.resets = ownUnread;
+    for (const each of [rule, ...rule.parts]) {
+      each.resets = ownUnread;
+      if (each.tenants !== null) each.tenants.resets = ownUnread;
+    }
     return rule;
   }
 
@@ -240,6 +249,7 @@ export class RuleBook {
     if (this.#resets > 0) this.#clear(rule, this.#lastResetLsn);
     if (resets === ownUnread) this.unread?.readOwn(rule);
     for (const part of rule.parts) this.fresh(part);
+    if (rule.tenants !== null) this.fresh(rule.tenants);
     return rule;
   }
 
@@ -371,6 +381,7 @@ export class RuleBook {
     this.ruleSet.add(rule);
     this.#addToIndex(rule);
     if (rule.definition.perChild) this.#templates.add(rule);
+    this.#makeTenants(rule, nowMs);
     this.#version++;
     const { measureCaps } = rule.definition;
     if (measureCaps !== undefined)
@@ -407,8 +418,49 @@ export class RuleBook {
     this.ruleSet.addPart(part);
     this.#addToIndex(part);
     if (definition.perChild) this.#templates.add(part);
+    this.#makeTenants(part, nowMs);
     this.#version++;
     return part;
+  }
+
+  /** Makes or removes what counts the children that share an edited cap. */
+  #editTenants(rule: Rule, nowMs: number, lsn: number): void {
+    const isShared = rule.definition.childShares !== undefined;
+    if (isShared === (rule.tenants !== null)) return;
+    if (isShared) this.#makeTenants(rule, nowMs, lsn);
+    else this.#removeTenants(rule);
+    // Leases must find the counters of their children, or no longer.
+    this.#version++;
+  }
+
+  #makeTenants(rule: Rule, nowMs: number, sinceLsn = rule.sinceLsn): void {
+    const { definition, measure, hours, source, createdAtMs, updatedAtMs } = rule;
+    if (definition.childShares === undefined) return;
+    const tenants = new Rule(
+      { definition: tenantsOf(definition), source, createdAtMs, updatedAtMs, sinceLsn },
+      { resets: this.#resets, nowMs, childrenOf: this.#childrenOf, measure, hours },
+      tenantsId(rule.id),
+    );
+    tenants.sharing = new SharedCaps({
+      shares: () => rule.definition.childShares ?? {},
+      wantMs: rule.periodMs === 0 ? slotWantMs : rule.periodMs,
+      running: (name) => tenants.children.busy(name)?.inFlight ?? 0,
+      inRequests: () =>
+        rule.measure === null && rule.periodMs > 0 && rule.definition.maxTokens === null,
+    });
+    rule.tenants = tenants;
+    this.shared.add(rule);
+    this.ruleSet.addPart(tenants);
+    this.#templates.add(tenants);
+  }
+
+  #removeTenants(rule: Rule): void {
+    const { tenants } = rule;
+    if (tenants === null) return;
+    rule.tenants = null;
+    this.shared.delete(rule);
+    this.ruleSet.removePart(tenants);
+    this.#templates.remove(tenants);
   }
 
   #removePart(part: Rule): void {
@@ -416,6 +468,7 @@ export class RuleBook {
     this.#removeFromIndex(part);
     this.#version++;
     this.#templates.remove(part);
+    this.#removeTenants(part);
   }
 
   #remove(rule: Rule): void {
@@ -424,6 +477,7 @@ export class RuleBook {
     this.raised.delete(rule);
     this.#version++;
     this.#templates.remove(rule);
+    this.#removeTenants(rule);
     for (const part of rule.parts) this.#removePart(part);
   }
 
@@ -433,6 +487,7 @@ export class RuleBook {
     if (rule.own !== null) clearWindow(rule.own.window);
     rule.shares?.reset();
     this.#templates.drop(rule);
+    if (rule.tenants !== null) this.#clear(rule.tenants, lsn);
   }
 }
 
@@ -442,9 +497,17 @@ function partOf(definition: RuleDefinition, measure: Measure): RuleDefinition {
   return { ...rest, maxRequests: null, maxTokens: countedCap(measure, measureCaps![measure]!) };
 }
 
+/** The definition of the template that counts the children that share a rule's caps. */
+function tenantsOf(definition: RuleDefinition): RuleDefinition {
+  const { measureCaps, childShares, onExhausted, hold, ...rest } = definition;
+  return { ...rest, maxRequests: null, maxTokens: null, perChild: true };
+}
+
 /** The counter of a rule, or of its child, and those of the rule's parts. */
 export interface RuleCounters {
   readonly counter: Counter;
+  /** The counter of the child of the request, if the rule's cap is shared. */
+  readonly ofChild?: Counter;
   readonly parts: readonly Counter[];
 }
 
@@ -459,11 +522,15 @@ export function countersOf(counter: Counter): RuleCounters {
 /** Matched counters, each with those of its rule's parts, which follow it. */
 export function byRule(counters: readonly Counter[]): readonly RuleCounters[] {
   return counters
-    .filter(({ rule }) => rule.measure === null)
-    .map((counter) => ({
-      counter,
-      parts: counters.filter(({ rule }) => counter.rule.parts.includes(rule)),
-    }));
+    .filter(({ rule }) => rule.measure === null && rule.sharing === null)
+    .map((counter) => {
+      const ofChild = counters.find(({ rule }) => rule === counter.rule.tenants);
+      return {
+        counter,
+        ...(ofChild === undefined ? {} : { ofChild }),
+        parts: counters.filter(({ rule }) => counter.rule.parts.includes(rule)),
+      };
+    });
 }
 
 const noParts: readonly Counter[] = [];
@@ -474,7 +541,8 @@ const noParts: readonly Counter[] = [];
 export type Matching = Pick<RuleBook, "matchPath" | "matchTarget">;
 
 /** Used while rate limits are off. */
-export const noRules: Matching & Pick<RuleBook, "count" | "copyPath" | "copyTarget"> = {
+export const noRules: Matching & Pick<RuleBook, "count" | "shared" | "copyPath" | "copyTarget"> = {
+  shared: new Set(),
   matchPath: () => [],
   copyPath: () => [],
   copyTarget: () => [],

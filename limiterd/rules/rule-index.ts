@@ -12,6 +12,7 @@ import {
 } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { Counter, Rule } from "../counters/counter.js";
+import { pathItself, sharerName } from "../counters/shared-cap.js";
 
 interface RuleIndexPorts {
   /** The configured providers. */
@@ -102,10 +103,13 @@ export class RuleIndex {
       if (rules === undefined) continue;
       for (const rule of rules) {
         if (target !== undefined && !this.#filters.get(rule)!.covers(target)) continue;
-        const { own } = this.#ports.fresh(rule);
+        const { own, tenants } = this.#ports.fresh(rule);
         if (own !== null) matched.push(own);
         else if (end + 1 < userPath.length)
           matched.push(findChild(rule, userPath.slice(end + 1, nextEnd(userPath, end)), nowMs));
+        else continue;
+        if (tenants !== null)
+          matched.push(findChild(tenants, tenantOnPath(userPath, end, own === null), nowMs));
       }
     }
   }
@@ -120,22 +124,32 @@ export class RuleIndex {
     const forModels = this.#forModels;
     if (byModel.size === 0 && byProvider.size === 0 && forModels.size === 0) return noCounters;
     const matched: Counter[] = [];
+    const called = { userPath, nowMs, findChild };
     const provider = target.provider.toLowerCase();
     if (byModel.size > 0) {
       const bare = target.model.toLowerCase();
       const qualified = `${provider}/${bare}`;
       // A rule on `openai/gpt-4o` applies to OpenAI's model, not to groq's `openai/gpt-4o`.
       const ofAny = namesProvider(bare, this.#ports.providers) ? undefined : byModel.get(bare);
-      this.#collect(merged(ofAny, byModel.get(qualified)), matched);
+      this.#collect(merged(ofAny, byModel.get(qualified)), called, matched);
     }
-    this.#collect(byProvider.get(provider), matched);
-    if (forModels.size > 0)
-      this.#collectOnPath(forModels, { userPath, nowMs, findChild }, matched, target);
+    this.#collect(byProvider.get(provider), called, matched);
+    if (forModels.size > 0) this.#collectOnPath(forModels, called, matched, target);
     return matched;
   }
 
-  #collect(rules: readonly Rule[] | undefined, matched: Counter[]): void {
-    if (rules !== undefined) for (const rule of rules) matched.push(this.#ports.fresh(rule).own!);
+  #collect(
+    rules: readonly Rule[] | undefined,
+    { userPath, nowMs, findChild }: CalledPath,
+    matched: Counter[],
+  ): void {
+    if (rules === undefined) return;
+    for (const rule of rules) {
+      const { own, tenants } = this.#ports.fresh(rule);
+      matched.push(own!);
+      if (tenants !== null)
+        matched.push(findChild(tenants, tenantOnPath(userPath, 0, false), nowMs));
+    }
   }
 
   /** The subjects under which a rule is found; its own form comes first. */
@@ -155,6 +169,19 @@ export class RuleIndex {
         return this.#byModel;
     }
   }
+}
+
+/**
+ * The child that shares a rule's cap, from the end of the rule's subject on the path; for a
+ * template after the name of its child.
+ */
+function tenantOnPath(userPath: string, end: number, isTemplate: boolean): string {
+  const name = segmentAfter(userPath, isTemplate ? nextEnd(userPath, end) : end);
+  return isTemplate ? sharerName(segmentAfter(userPath, end), name) : name;
+}
+
+function segmentAfter(userPath: string, end: number): string {
+  return end + 1 < userPath.length ? userPath.slice(end + 1, nextEnd(userPath, end)) : pathItself;
 }
 
 /** Both lists, in the order of rules. */

@@ -1,14 +1,15 @@
 /**
  * Rules as the store keeps them: `rules`, [scope, subject, periodSeconds, maxRequests, maxTokens,
  * perChild, source, createdAtMs, updatedAtMs, sinceLsn, hostOnly, models, measures, when,
- * onExhausted, hold, wouldRefuse] by rule id; the last seven only where the rule has them, or one
- * of those after it. `wouldRefuse` is [count, lastAtMs] of a shadow rule. `measures` is [weights,
- * …[cap, sinceLsn] of each measure], with null for what isn't set. A reset of all rules is one
- * further entry, and so is the note that lets a start load rules lazily.
+ * onExhausted, hold, wouldRefuse, shares] by rule id; the last eight only where the rule has them,
+ * or one of those after it. `wouldRefuse` is [count, lastAtMs] of a shadow rule. `measures` is
+ * [weights, …[cap, sinceLsn] of each measure], with null for what isn't set. A reset of all rules
+ * is one further entry, and so is the note that lets a start load rules lazily.
  */
 
 import { periodSecondsMax } from "../../shared/bounds.js";
 import { isCount } from "../../shared/checked.js";
+import { parseShares } from "../../shared/domain/child-shares.js";
 import { parseHold } from "../../shared/domain/hold.js";
 import { isLimitedModels, modelsField } from "../../shared/domain/limited-models.js";
 import { parseOnExhausted } from "../../shared/domain/on-exhausted.js";
@@ -37,7 +38,7 @@ export function ruleChange(
     StoredCounts & { readonly id: string; readonly parts?: readonly Rule[] },
 ): Change {
   const { scope, subject, periodSeconds, maxRequests, maxTokens, perChild } = rule.definition;
-  const { hostOnly = false, models, when, onExhausted, hold } = rule.definition;
+  const { hostOnly = false, models, when, onExhausted, hold, childShares } = rule.definition;
   const optional = [
     hostOnly || null,
     models ?? null,
@@ -46,6 +47,7 @@ export function ruleChange(
     onExhausted ?? null,
     hold ?? null,
     wouldRefuseToStored(rule),
+    childShares ?? null,
   ];
   const count = 1 + optional.findLastIndex((value) => value !== null);
   return {
@@ -155,12 +157,13 @@ export function ruleFromStored(value: readonly unknown[]): RuleFields | null {
     ...optional
   ] = value;
   if (optional.at(-1) === null) return null;
-  const [models, rawMeasures, when, rawExhausted, rawHold, rawRefused] = optional.map(
+  const [models, rawMeasures, when, rawExhausted, rawHold, rawRefused, rawShares] = optional.map(
     (each) => each ?? undefined,
   );
   const exhausted = parseOnExhausted(rawExhausted, "on_exhausted");
   const hold = parseHold(rawHold, "hold");
-  if (!exhausted.ok || !hold.ok) return null;
+  const shares = parseShares(rawShares, "shares");
+  if (!exhausted.ok || !hold.ok || !shares.ok) return null;
   const wouldRefuse = rawRefused === undefined ? undefined : wouldRefuseFromStored(rawRefused);
   if (wouldRefuse === null) return null;
   const scope = scopes.find((known) => known === rawScope);
@@ -191,6 +194,7 @@ export function ruleFromStored(value: readonly unknown[]): RuleFields | null {
     ...(wouldRefuse === undefined ? {} : { mode: "shadow" }),
     ...exhausted.value,
     ...hold.value,
+    ...shares.value,
   };
   const stored: RuleFields = {
     ...{ definition, source, createdAtMs, updatedAtMs, sinceLsn },
@@ -291,8 +295,9 @@ export function configuredText(rules: readonly RuleDefinition[]): string {
     if (models !== undefined) text += `models\n${models}\n`;
     if (rule.when !== undefined) text += `when\n${rule.when}\n`;
     if (rule.mode !== undefined) text += `mode\n${rule.mode}\n`;
-    const { measureCaps, tokenWeights, onExhausted, hold } = rule;
-    if ([measureCaps, tokenWeights, onExhausted, hold].some((value) => value !== undefined))
+    const { measureCaps, tokenWeights, onExhausted, hold, childShares } = rule;
+    const others = [measureCaps, tokenWeights, onExhausted, hold, childShares];
+    if (others.some((value) => value !== undefined))
       text += `caps\n${JSON.stringify(capFields(rule))}\n`;
   }
   return text;

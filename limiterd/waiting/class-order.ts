@@ -1,5 +1,6 @@
 /** In which order the classes of the requests that wait for one counter take their turns. */
 import type { Counter } from "../counters/counter.js";
+import { pathItself, type SharedCap } from "../counters/shared-cap.js";
 
 /** Which class of the waiting requests of one counter is next. */
 export interface ClassOrder {
@@ -21,8 +22,66 @@ export interface ClassOrder {
 }
 
 /** The order of the classes that wait for a counter; null: for a budget. */
-export function orderOf(_counter: Counter | null): ClassOrder {
-  return new TakingTurns();
+export function orderOf(counter: Counter | null): ClassOrder {
+  return counter === null ? new TakingTurns() : new CounterOrder(counter);
+}
+
+/** By the shares of the counter's rule while it has some, else in turn. */
+class CounterOrder implements ClassOrder {
+  readonly #counter: Pick<Counter, "rule" | "child">;
+  readonly #names = new Set<string>();
+  readonly #turns = new TakingTurns();
+  /** The shared cap that knows who waits. */
+  #known: SharedCap | null = null;
+
+  constructor({ rule, child }: Counter) {
+    this.#counter = { rule, child };
+  }
+
+  get perClass(): boolean {
+    return this.#cap?.isKeptForOthers === true;
+  }
+
+  joins(name: string): void {
+    this.#names.add(name);
+    this.#turns.joins(name);
+    this.#cap?.joins(sharerOf(name));
+  }
+
+  leaves(name: string): void {
+    this.#names.delete(name);
+    this.#turns.leaves(name);
+    this.#cap?.leaves(sharerOf(name));
+  }
+
+  inOrder(): Iterable<string> {
+    const cap = this.#cap;
+    if (cap === null) return this.#turns.inOrder();
+    const known = cap.inOrder().map((name) => (name === pathItself ? "" : name));
+    if (known.length === this.#names.size) return known;
+    // More than the shared cap remembers.
+    return new Set([...known, ...this.#turns.inOrder()]);
+  }
+
+  admitted(name: string): void {
+    this.#turns.admitted(name);
+    this.#cap?.admitted(sharerOf(name));
+  }
+
+  /** Null without shares. They may be set and removed while requests wait. */
+  get #cap(): SharedCap | null {
+    const { rule, child } = this.#counter;
+    const cap = rule.tenants?.sharing?.of(child) ?? null;
+    if (cap !== this.#known) {
+      this.#known = cap;
+      for (const name of this.#names) cap?.joins(sharerOf(name));
+    }
+    return cap;
+  }
+}
+
+function sharerOf(className: string): string {
+  return className === "" ? pathItself : className;
 }
 
 /** Each class in turn. */

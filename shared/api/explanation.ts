@@ -1,5 +1,5 @@
 /** The answer to POST /admin/explain (docs/reference/admin-api.md). */
-import type { RuleSource } from "../domain/rule.js";
+import type { Measure, RuleSource } from "../domain/rule.js";
 import type { BudgetStatus } from "./budget-item.js";
 import type { Timed } from "./list-page.js";
 import type { WithRaises } from "./raise-item.js";
@@ -14,6 +14,21 @@ interface ExplainedLimit {
   readonly retry_after: number | null;
 }
 
+/** What the child of the request has of a shared cap; `cost` in US dollars. */
+export interface ExplainedShare {
+  /** The segment of the path below the rule's; `.` for that path itself. */
+  readonly child: string;
+  readonly unit: "slots" | "requests" | "tokens" | Measure;
+  readonly weight: number;
+  /** Of all children that want the cap now. */
+  readonly weights: number;
+  readonly priority: number;
+  readonly used: number;
+  /** What the child may have if all of them want as much as they can get. */
+  readonly part: number;
+  readonly floor: number;
+}
+
 /** A rule that applies to the request. For a template `subject` is the child's path. */
 export interface ExplainedRule
   extends RuleName,
@@ -24,11 +39,13 @@ export interface ExplainedRule
     WithRaises {
   /**
    * The caps without room for the request: `children`, `concurrent`, `requests`, `tokens`; or
-   * `banned`.
+   * `banned`; or `share`, if others may claim what a cap has left.
    */
   readonly breached: readonly string[];
   /** Of a shadow rule: whether it would refuse the request now. */
   readonly would_refuse?: boolean;
+  /** Present if children share its caps. */
+  readonly child_share?: ExplainedShare;
   /** The reason why its token limit isn't enforced; present only then. */
   readonly inert?: string;
 }

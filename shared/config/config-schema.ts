@@ -6,6 +6,7 @@
 import { modelPatternsMax } from "../access/allowed-models.js";
 import { candidatesMax, periodSecondsMax } from "../bounds.js";
 import { amountUsdMax, unpricedChoices } from "../domain/budget.js";
+import { minShareDefault, sharedChildrenMax, shareRanges } from "../domain/child-shares.js";
 import { costCapMax } from "../domain/rule.js";
 import { budgetSection, ruleSection } from "./file/read-limit-lists.js";
 import { boolean } from "./kinds/choice-kinds.js";
@@ -330,6 +331,44 @@ const hold: JsonSchema = {
   ...orVariable({ enum: ["soft", "hard"] }),
 };
 
+const shares: JsonSchema = {
+  description:
+    "How the children of the rule's path share its caps; for rules on providers and models, the first segments of callers' paths. Also a text: `a: weight=3, floor=0.2; *: weight=1`. Default: first come, first served.",
+  anyOf: [
+    mapping({
+      default_weight: {
+        description: "The weight of children that aren't named. Default: 1.",
+        ...numberSchema("number", shareRanges.default_weight),
+      },
+      min_share: {
+        description: `The part that lower priorities have together while a higher one wants more. Default: ${minShareDefault}.`,
+        ...numberSchema("number", shareRanges.min_share),
+      },
+      children: {
+        description: "By the segment of the path below the rule's.",
+        type: ["object", "null"],
+        maxProperties: sharedChildrenMax,
+        additionalProperties: mapping({
+          weight: {
+            description: "Default: default_weight.",
+            ...numberSchema("number", shareRanges.weight),
+          },
+          floor: {
+            description:
+              "The part of the cap that others use only while the child doesn't want it. Default: 0.",
+            ...numberSchema("number", shareRanges.floor),
+          },
+          priority: {
+            description: "Children of a higher priority come first. Default: 0.",
+            ...numberSchema("integer", shareRanges.priority),
+          },
+        }),
+      },
+    }),
+    { type: "string" },
+  ],
+};
+
 const ruleLimit = {
   ...mapping({
     period: period(["minute", "hour", "day", "concurrent"]),
@@ -387,6 +426,7 @@ const ruleLimit = {
     },
     on_exhausted: onExhausted,
     hold,
+    shares,
   }),
   anyOf: [{ required: ["models"] }, { properties: { max_requests: { not: { const: 0 } } } }],
 };

@@ -42,6 +42,8 @@ export function refusalMessage(breach: Breach | BudgetBreach): string {
       ? "concurrent request"
       : `${periodLabel(breach.periodSeconds)} ${kinds[breach.dimension]}`;
   const cap = breach.dimension === "cost" ? `$${usdText(breach.cap)}` : breach.cap;
+  if (breach.share !== undefined)
+    return `rate limit exceeded for ${subject}: ${breach.share} has its share of the ${limit} limit of ${cap}, and others may claim the rest`;
   return `rate limit exceeded for ${subject}: ${limit} limit of ${cap} reached`;
 }
 

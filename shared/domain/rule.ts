@@ -8,6 +8,13 @@ import { subjectBytesMax } from "../bounds.js";
 import { bad, type Checked, good, isAbsent, isCount, show } from "../checked.js";
 import { utf8Bytes } from "../text/utf8-bytes.js";
 import { numberAdvice } from "../text/written-number.js";
+import {
+  isSameShares,
+  parseShares,
+  type Shareable,
+  type SharesField,
+  sharesField,
+} from "./child-shares.js";
 import { checkHold, type Holdable, type HoldField, holdField } from "./hold.js";
 import {
   type KeyGrammar,
@@ -54,7 +61,7 @@ export type RuleKey = LimitKey<Scope>;
  * bans these models. For `concurrent`, `maxRequests` caps the
  * requests in flight.
  */
-interface RuleCaps extends MeasureCaps, Exhaustible, Holdable {
+interface RuleCaps extends MeasureCaps, Exhaustible, Holdable, Shareable {
   readonly maxRequests: number | null;
   readonly maxTokens: number | null;
   readonly perChild: boolean;
@@ -137,6 +144,16 @@ export function measureId(id: string, measure: Measure): string {
   return `${id}\n\n${measure}`;
 }
 
+/** The id of the windows of the children that share a rule's cap, or the cap of its part. */
+export function tenantsId(id: string): string {
+  return id === idOfRule(id) ? `${id}\n\nshares` : `${id}\nshares`;
+}
+
+/** Whether the windows of an id are those of children that share a cap. */
+export function isTenantsId(id: string): boolean {
+  return id.endsWith("\nshares") && id !== idOfRule(id);
+}
+
 /** The id of the rule of a window. */
 export function idOfRule(id: string): string {
   const at = id.indexOf("\n\n");
@@ -189,7 +206,7 @@ export function checkCap(value: unknown, param: string): Checked<number | null> 
 }
 
 /** What `parseCaps` returns. */
-interface ParsedCaps extends MeasureCaps, Exhaustible, Holdable {
+interface ParsedCaps extends MeasureCaps, Exhaustible, Holdable, Shareable {
   readonly maxRequests: number | null;
   readonly maxTokens: number | null;
 }
@@ -248,7 +265,21 @@ export function parseCaps(
       `${at}hold hard needs ${at}max_tokens, ${at}max_input_tokens, ${at}max_output_tokens or ${at}max_cost`,
       `${at}hold`,
     );
-  return good({ maxRequests, maxTokens, ...others.value, ...exhausted.value, ...hold.value });
+  const shares = parseShares(fields["shares"], `${at}shares`);
+  if (!shares.ok) return shares;
+  if (isBan && shares.value.childShares !== undefined)
+    return bad(
+      `${at}shares can't be combined with max_requests 0, which allows no request`,
+      `${at}shares`,
+    );
+  return good({
+    maxRequests,
+    maxTokens,
+    ...others.value,
+    ...exhausted.value,
+    ...hold.value,
+    ...shares.value,
+  });
 }
 
 /** Whether a rule has a cap that may be hard: calls of tools aren't known beforehand. */
@@ -317,7 +348,7 @@ function parseMeasures(
 }
 
 /** The fields of bodies and lists that hold a rule's caps and weights; absent ones are unset. */
-export interface CapFields extends ExhaustedField, HoldField {
+export interface CapFields extends ExhaustedField, HoldField, SharesField {
   readonly max_requests?: number;
   readonly max_tokens?: number;
   readonly max_input_tokens?: number;
@@ -338,6 +369,7 @@ export const capFieldNames = [
   "token_weights",
   "on_exhausted",
   "hold",
+  "shares",
 ] as const satisfies readonly (keyof CapFields)[];
 
 export function capFields({
@@ -347,10 +379,12 @@ export function capFields({
   tokenWeights,
   onExhausted,
   hold,
+  childShares,
 }: Pick<RuleDefinition, "maxRequests" | "maxTokens"> &
   MeasureCaps &
   Exhaustible &
-  Holdable): CapFields {
+  Holdable &
+  Shareable): CapFields {
   return {
     ...(maxRequests === null ? {} : { max_requests: maxRequests }),
     ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
@@ -358,6 +392,7 @@ export function capFields({
     ...(tokenWeights === undefined ? {} : { token_weights: tokenWeights }),
     ...exhaustedField({ onExhausted }),
     ...holdField({ hold }),
+    ...sharesField({ childShares }),
   };
 }
 
@@ -382,7 +417,8 @@ export function hasSameCaps(a: RuleDefinition, b: RuleDefinition): boolean {
     (a.tokenWeights === b.tokenWeights ||
       JSON.stringify(a.tokenWeights) === JSON.stringify(b.tokenWeights)) &&
     isSameOnExhausted(a, b) &&
-    a.hold === b.hold
+    a.hold === b.hold &&
+    isSameShares(a, b)
   );
 }
 

@@ -57,6 +57,11 @@ export interface Breach {
   readonly when?: RuleHours | undefined;
   /** The model that may serve the request instead; absent if none. */
   readonly use?: string | undefined;
+  /**
+   * The child whose share of the cap is used up, while others may claim what the cap has left;
+   * absent if the cap is reached.
+   */
+  readonly share?: string | undefined;
 }
 
 /**

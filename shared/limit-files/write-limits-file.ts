@@ -5,6 +5,7 @@ import { budgetSection, ruleSection } from "../config/file/read-limit-lists.js";
 import { limitsPerEntryMax } from "../config/limits/declared-at.js";
 import { type BudgetDefinition, compareBudgets } from "../domain/budget.js";
 import { calendarFields } from "../domain/budget-calendar.js";
+import type { SharesField } from "../domain/child-shares.js";
 import type { LimitKey } from "../domain/limit-key.js";
 import type { ExhaustedField } from "../domain/on-exhausted.js";
 import { capFieldNames, compareRules, type RuleDefinition } from "../domain/rule.js";
@@ -38,6 +39,7 @@ function ruleLines(rules: readonly RuleDefinition[]): readonly string[] {
       ...(mode === undefined ? [] : [`mode: ${mode}`]),
       ...capFieldNames.flatMap((name) => {
         if (name === "on_exhausted") return exhaustedLine(entry);
+        if (name === "shares") return sharesLine(entry);
         const { [name]: value } = entry;
         if (value === undefined) return [];
         return [`${name}: ${typeof value === "object" ? weightsText(value) : value}`];
@@ -50,6 +52,11 @@ function ruleLines(rules: readonly RuleDefinition[]): readonly string[] {
 function exhaustedLine({ on_exhausted: value }: ExhaustedField): readonly string[] {
   if (value === undefined) return [];
   return [`on_exhausted: ${value === "warn" ? value : `{ use: ${JSON.stringify(value.use)} }`}`];
+}
+
+/** JSON, which YAML reads as it is. */
+function sharesLine({ shares }: SharesField): readonly string[] {
+  return shares === undefined ? [] : [`shares: ${JSON.stringify(shares)}`];
 }
 
 function budgetLines(budgets: readonly BudgetDefinition[]): readonly string[] {

@@ -153,6 +153,8 @@ const refused = message("refused", {
   when: optional(text),
   /** As in `Breach`. */
   use: optional(text),
+  /** As in `Breach`. */
+  share: optional(text),
 });
 export type Refused = ValueOf<typeof refused>;
 

@@ -5,6 +5,7 @@
  */
 import type {
   ExplainedRule,
+  ExplainedShare,
   ExplainedTarget,
   ExplainedVerdict,
   RulesExplanation,
@@ -21,6 +22,7 @@ import type { Breach, BudgetBreach } from "../../../shared/domain/verdict.js";
 import { formatMillis } from "../../../shared/time.js";
 import { judgeTargetBudgets } from "../../budgets/judge-budgets.js";
 import { type Counter, capsOf, isNewChild, isOff } from "../../counters/counter.js";
+import { shareOfNewCap } from "../../counters/shared-cap.js";
 import { admittedAt, explainBreach, retryAfter } from "../../lists/list-refusals.js";
 import { liveCounts } from "../../lists/list-rules.js";
 import { raisesField } from "../../lists/raise-items.js";
@@ -31,10 +33,17 @@ import {
   type JudgedRequest,
   type Judgement,
   judge,
+  shareBreach,
   type WaitersAhead,
   waitOfRequests,
   waitOfTokens,
 } from "../../rules/judge.js";
+import {
+  type SharedCounter,
+  sharedCapOf,
+  sharerOf,
+  usedByAsking,
+} from "../../rules/judge-share.js";
 import { byRule, hasWindow, type RuleBook, type RuleCounters } from "../../rules/rule-book.js";
 import type { ShadowRules } from "../../rules/shadow-rules.js";
 
@@ -159,7 +168,7 @@ function waitsForSlot(rules: readonly ExplainedRule[]): boolean {
  * wait is 1, an estimate.
  */
 function explainRule(counters: RuleCounters, options: AdmissionOptions): ExplainedRule {
-  const { counter, parts } = counters;
+  const { counter, ofChild, parts } = counters;
   const { definition, periodMs, source } = counter.rule;
   const { scope, periodSeconds, models, when, perChild, hostOnly } = definition;
   const caps = capsOf(counter, options.nowMs);
@@ -174,6 +183,8 @@ function explainRule(counters: RuleCounters, options: AdmissionOptions): Explain
     measure: part.rule.measure!,
     wait: waitOfTokens(part, options),
   }));
+  const share = ofChild === undefined ? null : { counter, ofChild };
+  const refusedShare = share === null ? null : shareBreach(share, options);
   const hasNoRoom = !banned && !off && isNewChild(counter) && counter.rule.children.isFull;
   const inert = tokensInert(definition, options.tokensEnforced);
   return {
@@ -197,15 +208,34 @@ function explainRule(counters: RuleCounters, options: AdmissionOptions): Explain
       ...(requestsWait > 0 ? ["requests"] : []),
       ...(tokensWait > 0 ? ["tokens"] : []),
       ...waits.flatMap(({ measure, wait }) => (wait > 0 ? [measure] : [])),
+      ...(refusedShare === null ? [] : ["share"]),
     ],
+    ...(share === null ? {} : { child_share: explainShare(share, options.nowMs) }),
     retry_after: banned
       ? null
       : Math.max(
           hasNoRoom ? secondsToSweepAll : 0,
           concurrent ? 1 : 0,
           requestsWait,
+          refusedShare?.waitSeconds ?? 0,
           waits.reduce((longest, { wait }) => Math.max(longest, wait), tokensWait),
         ),
     ...(inert === null ? {} : { inert }),
   };
+}
+
+/** Of the first cap: requests or slots, then tokens, then those of measures. */
+function explainShare(shared: SharedCounter, nowMs: number): ExplainedShare {
+  const { counter } = shared;
+  const { rule } = counter;
+  const { maxRequests, maxTokens } = capsOf(counter, nowMs);
+  const isGauge = rule.periodMs === 0;
+  const unit = isGauge ? "slots" : maxRequests !== null ? "requests" : "tokens";
+  const cap = maxRequests ?? maxTokens ?? 0;
+  const child = sharerOf(shared);
+  const { childShares = {} } = rule.definition;
+  const { weight, weights, priority, part, floor } =
+    sharedCapOf(shared)?.shareNow(child, cap, nowMs) ?? shareOfNewCap(childShares, child, cap);
+  const used = usedByAsking(shared, unit, nowMs);
+  return { child, unit, weight, weights, priority, used, part, floor: floor * cap };
 }

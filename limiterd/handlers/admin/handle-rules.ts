@@ -6,6 +6,7 @@
 import type { RulePage } from "../../../shared/api/rule-item.js";
 import { unreachable } from "../../../shared/assert.js";
 import { isObject, parseConfirmation } from "../../../shared/checked.js";
+import type { Shareable } from "../../../shared/domain/child-shares.js";
 import type { Holdable } from "../../../shared/domain/hold.js";
 import { modelsField } from "../../../shared/domain/limited-models.js";
 import type { Exhaustible } from "../../../shared/domain/on-exhausted.js";
@@ -236,18 +237,18 @@ function isOtherMode(a: RuleKey, b: RuleKey): boolean {
 }
 
 /**
- * What an edited rule does when it is exhausted, and whether it is hard, unless the body says it or
- * the new caps can't have it.
+ * What an edited rule does when it is exhausted, whether it is hard, and its shares, unless the
+ * body says it or the new caps can't have it.
  */
 function keptOf(
   body: unknown,
   edited: Rule | null,
   written: RuleDefinition,
-): Exhaustible & Holdable {
+): Exhaustible & Holdable & Shareable {
   if (edited === null || !isObject(body)) return {};
   if (written.maxRequests === 0 || written.mode !== undefined) return {};
   const isLeftOut = (field: string): boolean => !Object.hasOwn(body, field);
-  const { onExhausted, hold } = edited.definition;
+  const { onExhausted, hold, childShares } = edited.definition;
   const keepsExhausted = onExhausted !== undefined && isLeftOut("on_exhausted");
   const exhausted = keepsExhausted ? onExhausted : written.onExhausted;
   const keepsHold =
@@ -257,6 +258,7 @@ function keptOf(
       ? { onExhausted }
       : {}),
     ...(keepsHold ? { hold } : {}),
+    ...(childShares !== undefined && isLeftOut("shares") ? { childShares } : {}),
   };
 }
 

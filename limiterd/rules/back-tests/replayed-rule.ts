@@ -59,6 +59,7 @@ export class ReplayedRule {
     this.#counting = {
       matchPath: (path, atMs) => book.matchPath(path, atMs),
       matchTarget: (target, path, atMs) => book.matchTarget(target, path, atMs),
+      shared: book.shared,
       // Counts don't go to the journal.
       count: (counter, atMs, requests, tokens) =>
         void book.countAgain(counter, atMs, requests, tokens),

@@ -1,5 +1,6 @@
 /** The kinds of values that are numbers, and how a number is read from a text. */
 import { isObject } from "../../checked.js";
+import { sharesOfText } from "../../domain/child-shares.js";
 import {
   parseTokenWeights,
   type TokenWeights,
@@ -145,4 +146,20 @@ export function weightsOf(raw: unknown): unknown {
   return Object.fromEntries(
     Object.entries(raw).map(([kind, weight]) => [kind, numberOf(weight) ?? weight]),
   );
+}
+
+/** As `parseShares` has them: a text as a mapping, and texts in mappings as numbers. */
+export function sharesOf(raw: unknown): unknown {
+  if (!isObject(raw)) return sharesOfText(raw);
+  const { children, ...numbers } = raw;
+  const read = (fields: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+    Object.fromEntries(
+      Object.entries(fields).map(([name, value]) => [name, numberOf(value) ?? value]),
+    );
+  if (!isObject(children))
+    return { ...read(numbers), ...(children === undefined ? {} : { children }) };
+  const shares = Object.entries(children).map(
+    ([name, share]) => [name, isObject(share) ? read(share) : share] as const,
+  );
+  return { ...read(numbers), children: Object.fromEntries(shares) };
 }

@@ -6,6 +6,7 @@
  */
 
 import { isAbsent, show } from "../../checked.js";
+import type { Shareable } from "../../domain/child-shares.js";
 import type { Holdable } from "../../domain/hold.js";
 import { type ModeField, parseMode, parsePeriod } from "../../domain/limit-key.js";
 import {
@@ -28,11 +29,11 @@ import {
 } from "../../domain/rule.js";
 import { parseWhen, type RuleHours } from "../../domain/rule-hours.js";
 import { boolean } from "../kinds/choice-kinds.js";
-import { amountOf, numberOf, weightsOf } from "../kinds/number-kinds.js";
+import { amountOf, numberOf, sharesOf, weightsOf } from "../kinds/number-kinds.js";
 import type { Mapping } from "../read-mapping.js";
 import { checkedValue, type LimitForm, readPairs } from "./limit-form.js";
 
-export interface RuleLimit extends MeasureCaps, Exhaustible, Holdable, ModeField {
+export interface RuleLimit extends MeasureCaps, Exhaustible, Holdable, Shareable, ModeField {
   readonly periodSeconds: number;
   readonly models?: LimitedModels | undefined;
   readonly when?: RuleHours | undefined;
@@ -60,6 +61,7 @@ export const ruleForm: LimitForm<Scope, RuleLimit> = {
     host_only: (raw) => boolean.parse(raw),
     on_exhausted: null,
     hold: null,
+    shares: sharesOf,
   },
   parse: parseLimit,
   variables: [
@@ -100,7 +102,7 @@ function parseLimit(fields: Mapping, at: string, problems: string[]): RuleLimit 
 }
 
 function isNoCap(field: (typeof capFieldNames)[number]): boolean {
-  return field === "token_weights" || field === "on_exhausted" || field === "hold";
+  return ["token_weights", "on_exhausted", "hold", "shares"].includes(field);
 }
 
 /** A rule's name in messages: `/team minute`, `/team on gpt-4o minute`, `provider openai day`. */

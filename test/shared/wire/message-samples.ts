@@ -304,6 +304,7 @@ export const fromDaemon: {
     models: fc.option(fc.constant("gpt-4o o3"), { nil: undefined }),
     when: fc.option(fc.constant("mon 00:00-24:00 UTC"), { nil: undefined }),
     use: fc.option(name, { nil: undefined }),
+    share: fc.option(name, { nil: undefined }),
   }),
   queued: fc.record({ kind: fc.constant("queued"), id: count }),
   cancelled: fc.record({ kind: fc.constant("cancelled"), id: count }),

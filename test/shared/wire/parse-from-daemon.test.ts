@@ -287,6 +287,7 @@ t.test(
         "gpt-4o o3",
         "mon 00:00-24:00 UTC",
         "cheap",
+        "app",
       ],
       ["exceeded", 1, "user_path", "/team", 3600, 2, 1, 61, [], [], "gpt-4o o3", true, "cheap"],
       ["denied", 1, []],

@@ -75,7 +75,11 @@ const pathPattern = document.components.schemas["UserPath"]!["pattern"];
  * them exclude each other.
  */
 function anyObject(schema: Schema): fc.Arbitrary<unknown> {
-  const properties = schema["properties"] as Readonly<Record<string, Schema>>;
+  const properties = schema["properties"] as Readonly<Record<string, Schema>> | undefined;
+  if (properties === undefined) {
+    const values = anyBody(schema["additionalProperties"] as Schema);
+    return fc.dictionary(fc.stringMatching(word), values, { maxKeys: 1 });
+  }
   const arbitraries = Object.fromEntries(
     Object.entries(properties).map(([name, each]) => [name, anyBody(each)]),
   );

@@ -150,5 +150,6 @@ export function fieldOf(param: string | null): string | null {
   if (param.startsWith("models")) return "models";
   if (/^when\b/.test(param)) return "when";
   if (param.startsWith("token_weights")) return "token_weights";
+  if (param.startsWith("shares")) return "shares";
   return param.startsWith("replaces") ? null : param;
 }

@@ -2,6 +2,7 @@
  * A rule being edited in its dialog, the body that saves it, and what it would have refused. Pure.
  */
 import type { BackTestReport, RuleItem } from "../../../../shared/api/rule-item.js";
+import { sharesOfText, textOfShares } from "../../../../shared/domain/child-shares.js";
 import { textOfWeights, weightsOfText } from "../../../../shared/domain/token-weights.js";
 import { daysBetween } from "../../../../shared/time.js";
 import {
@@ -27,6 +28,8 @@ export interface RuleDraft extends KeyDraft {
   readonly maxToolCalls: string;
   /** As typed: `cached=0.1, cache_write=1.25`. */
   readonly tokenWeights: string;
+  /** As typed: `a: weight=3, floor=0.2; *: weight=1`, or `equal`; empty for none. */
+  readonly shares: string;
   /** Whether each host counts for itself. */
   readonly hostOnly: boolean;
 }
@@ -51,6 +54,7 @@ export function newRule(scope: string, subject: string): RuleDraft {
     maxCost: "",
     maxToolCalls: "",
     tokenWeights: "",
+    shares: "",
     hostOnly: false,
   };
 }
@@ -65,6 +69,7 @@ export function ruleDraftOf(rule: RuleItem): RuleDraft {
     maxCost: typed(rule.max_cost),
     maxToolCalls: typed(rule.max_tool_calls),
     tokenWeights: rule.token_weights === undefined ? "" : textOfWeights(rule.token_weights),
+    shares: rule.shares === undefined ? "" : textOfShares(rule.shares),
     hostOnly: rule.host_only === true,
   };
 }
@@ -94,6 +99,9 @@ export function ruleBody(draft: RuleDraft, original: RuleItem | null): RuleBody 
         ] as const);
   if (overTime.length > 0 && draft.tokenWeights.trim() !== "")
     body["token_weights"] = weightsOfText(draft.tokenWeights);
+  if (draft.shares.trim() !== "") body["shares"] = sharesOfText(draft.shares);
+  // Left out, the edited rule's shares would stay.
+  else if (original?.shares !== undefined) body["shares"] = null;
   for (const [field, text] of [["max_requests", draft.maxRequests] as const, ...overTime]) {
     if (text.trim() === "") continue;
     const cap = parseAmount(text);

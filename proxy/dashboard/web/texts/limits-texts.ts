@@ -30,6 +30,7 @@ export const limitsTexts = {
   } as Readonly<Record<string, string>>,
   atOnce: "at once",
   banned: "not allowed",
+  shared: "shared",
   perChild: "each child",
   childOf: (template: string) => `child of ${template}`,
   shadow: (count: string) => `shadow · would have refused ${count}`,
@@ -91,6 +92,9 @@ export const limitsTexts = {
     maxToolCalls: "Tool calls at most",
     tokenWeights: "A token counts as",
     tokenWeightsHint: "By kind, such as cached=0.1, cache_write=1.25. The others count as 1.",
+    shares: "Children share by",
+    sharesHint:
+      "Such as a: weight=3, floor=0.2; b: priority=1; *: weight=1, or equal. Empty: first come, first served.",
     noCap: "no cap",
     perChild: "Separately for each direct child of the path",
     hostOnly: "Separately on each host",

@@ -85,6 +85,13 @@ export function RuleDialog({ first, original, onClose, onDone }: RuleDialogProps
           checked={draft.shadow === true}
           onChange={(shadow) => change({ shadow })}
         />
+        <TextField
+          label={texts.shares}
+          hint={texts.sharesHint}
+          error={errorOf("shares")}
+          value={draft.shares}
+          onInput={(shares) => change({ shares })}
+        />
         <HostOnly draft={draft} onChange={change} />
         {problem !== null && notNumber === null && !hasField(wrong) && (
           <Failed>{problem.message}</Failed>
@@ -107,7 +114,7 @@ function testedBody(draft: RuleDraft): Readonly<Record<string, unknown>> | null 
 function hasField(name: string | null): boolean {
   return (
     name !== null &&
-    (/^(?:subject|models|when|period|token_weights)$/.test(name) ||
+    (/^(?:subject|models|when|period|token_weights|shares)$/.test(name) ||
       capFields.some((field) => field === name))
   );
 }

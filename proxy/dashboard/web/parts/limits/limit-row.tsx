@@ -2,6 +2,7 @@
 
 import type { RaiseItem } from "../../../../../shared/api/raise-item.js";
 import { calendarWords } from "../../../../../shared/domain/budget-calendar.js";
+import { type ChildShares, textOfShares } from "../../../../../shared/domain/child-shares.js";
 import { exhaustedWords, type OnExhausted } from "../../../../../shared/domain/on-exhausted.js";
 import { declaredPlace } from "../../../../../shared/domain/rule.js";
 import { textOfWhen, type WhenField } from "../../../../../shared/domain/rule-hours.js";
@@ -23,6 +24,7 @@ interface LimitItem {
   readonly host_only?: boolean;
   readonly unpriced?: string;
   readonly on_exhausted?: OnExhausted;
+  readonly shares?: ChildShares;
   readonly time_zone?: string;
   readonly anchor_day?: number;
   readonly rollover?: number;
@@ -77,6 +79,11 @@ export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitI
         <span class="badge">{limitsTexts.unpriced(item.unpriced)}</span>
       )}
       {exhausted !== null && <span class="badge">{exhausted}</span>}
+      {item.shares !== undefined && (
+        <span class="badge" title={textOfShares(item.shares)}>
+          {limitsTexts.shared}
+        </span>
+      )}
       {calendarWords({ ...item }).map((words) => (
         <span class="badge" key={words}>
           {words}

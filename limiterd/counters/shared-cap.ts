@@ -1,0 +1,452 @@
+/**
+ * A cap that children of a path share (docs/which-limit.md, "Shares of a limit"): who wants it,
+ * what each may have of it, how much service each has received, and who of those that wait is next.
+ * Pure; the clock is an argument. Not here: the windows that count what each child uses
+ * (`Rule.tenants`), and the refusal (`judge-share.ts`).
+ */
+import {
+  type ChildShare,
+  type ChildShares,
+  minShareDefault,
+  shareOfChild,
+} from "../../shared/domain/child-shares.js";
+
+/** The name of the path itself among its children; no segment of a path has it. */
+export const pathItself = ".";
+
+/** Further children have the default weight and no guarantee until others have left. */
+const sharersMax = 1000;
+
+/** For rules without a window: how long a child wants slots after it has asked for one. */
+export const slotWantMs = 10_000;
+
+/** The cost of a request of a child that has used nothing yet. */
+const firstCost = 1;
+
+/** A child that wants the cap, or did. */
+interface Sharer {
+  readonly name: string;
+  askedMs: number;
+  /** When the cap, or what others may claim of it, last refused a request of the child. */
+  shortMs: number;
+  isWaiting: boolean;
+  /** Tokens, pico-dollars or requests, divided by its weight. */
+  service: number;
+  /** The moving average of what its requests cost; null before the first. */
+  meanCost: number | null;
+}
+
+interface SharedCapPorts {
+  readonly shares: () => ChildShares;
+  /** How long a child wants the cap after it has asked. */
+  readonly wantMs: number;
+  /** The child's requests in flight. */
+  readonly running: (name: string) => number;
+  /** Whether service is counted in requests: then nothing is added at their end. */
+  readonly inRequests: () => boolean;
+}
+
+/** A child with what it may claim, in units of the cap. */
+interface Claim {
+  readonly name: string;
+  readonly floor: number;
+  /** What is kept for it: its floor, or its whole share after a refusal. */
+  readonly claimed: number;
+}
+
+/** How a cap is divided at a moment. */
+interface Division {
+  /** Up to its floor, the asking child is admitted if the cap has room. */
+  readonly floor: number;
+  /** Up to its part, only the floors of others are kept for them. */
+  readonly own: number;
+  /** What is kept for others. */
+  readonly claims: readonly Claim[];
+}
+
+export class SharedCap {
+  readonly #ports: SharedCapPorts;
+  readonly #sharers = new Map<string, Sharer>();
+  /** The last refusal of any child. */
+  #shortMs = Number.NEGATIVE_INFINITY;
+  /** Whether the last refusal was for what others may claim, so that these may be admitted. */
+  isKeptForOthers = false;
+  #prunedMs = Number.NEGATIVE_INFINITY;
+  /** The service that waiting children of lower priorities have been passed over for. */
+  #owedToLower = 0;
+  #readShares: ChildShares | null = null;
+  #floorsExist = false;
+
+  constructor(ports: SharedCapPorts) {
+    this.#ports = ports;
+  }
+
+  /** Whether no child wants the cap, so that nothing needs to be remembered. */
+  isIdle(nowMs: number): boolean {
+    for (const sharer of this.#sharers.values())
+      if (this.#wants(sharer, nowMs) || this.#isActive(sharer)) return false;
+    return true;
+  }
+
+  /**
+   * Notes that a child asks for a part of the cap. `isShort`: it didn't get it, and doesn't wait.
+   */
+  asked(name: string, nowMs: number, isShort: boolean): void {
+    const sharer = this.#sharer(name, nowMs);
+    if (sharer === undefined) return;
+    sharer.askedMs = nowMs;
+    if (!isShort) return;
+    sharer.shortMs = nowMs;
+    this.#shortMs = nowMs;
+  }
+
+  /**
+   * Call before a child asks: one that comes back from idle starts at the least service of the
+   * active ones, with neither credit for its absence nor a debt.
+   */
+  returns(name: string, nowMs: number): void {
+    const sharer = this.#sharer(name, nowMs);
+    if (sharer === undefined || this.#isActive(sharer)) return;
+    sharer.service = Math.max(sharer.service, this.#leastActive() ?? sharer.service);
+  }
+
+  /** Adds what a request of the child has used; until it ends, its probable cost is reserved. */
+  charge(name: string, amount: number): void {
+    const sharer = this.#sharers.get(name);
+    if (sharer === undefined) return;
+    sharer.service += amount / this.#shareOf(name).weight;
+    const { meanCost } = sharer;
+    sharer.meanCost = meanCost === null ? amount : 0.8 * meanCost + 0.2 * amount;
+  }
+
+  /** The weighted service of a child, with what its requests in flight will probably cost. */
+  serviceOf(name: string): number {
+    const sharer = this.#sharers.get(name);
+    return sharer === undefined ? 0 : this.#serviceOf(sharer);
+  }
+
+  /**
+   * How a cap is divided when a child asks; null: nothing is kept for others, so the cap alone
+   * decides. `waits`: the request waits or can wait, so the order decides instead of the weights.
+   */
+  divide(
+    name: string,
+    { cap, waits }: { readonly cap: number; readonly waits: boolean },
+    nowMs: number,
+  ): Division | null {
+    const shares = this.#ports.shares();
+    const isContended = this.#isRecent(this.#shortMs, nowMs);
+    if (!isContended && !this.#hasFloors(shares)) return null;
+    const byWeight = isContended && !waits;
+    const sharers: Contender[] = [{ name, ...this.#shareOf(name), isShort: true }];
+    for (const sharer of this.#sharers.values()) {
+      if (sharer.name === name || !this.#wants(sharer, nowMs)) continue;
+      const isShort = byWeight && this.#isRecent(sharer.shortMs, nowMs);
+      sharers.push({ name: sharer.name, ...this.#shareOf(sharer.name), isShort });
+    }
+    const parts = byWeight
+      ? entitlements(cap, sharers, shares.min_share ?? minShareDefault)
+      : sharers.map(({ floor }) => floor * cap);
+    const claims = sharers.flatMap(({ name: other, floor, isShort }, i): Claim[] => {
+      const claimed = isShort ? parts[i]! : floor * cap;
+      return i === 0 || claimed === 0 ? [] : [{ name: other, floor: floor * cap, claimed }];
+    });
+    if (claims.length === 0) return null;
+    return { floor: sharers[0]!.floor * cap, own: parts[0]!, claims };
+  }
+
+  /** What a child may have of the cap if all that want it now want as much as they can get. */
+  shareNow(
+    name: string,
+    cap: number,
+    nowMs: number,
+  ): Required<ChildShare> & { readonly part: number; readonly weights: number } {
+    const wanting = [...this.#sharers.values()].filter(
+      (sharer) => sharer.name !== name && this.#wants(sharer, nowMs),
+    );
+    const contenders = [{ name }, ...wanting].map((each) => ({
+      name: each.name,
+      ...this.#shareOf(each.name),
+      isShort: true,
+    }));
+    const minShare = this.#ports.shares().min_share ?? minShareDefault;
+    return {
+      ...this.#shareOf(name),
+      part: entitlements(cap, contenders, minShare)[0]!,
+      weights: sumOf(contenders, ({ weight }) => weight),
+    };
+  }
+
+  /** The child has a first waiter. */
+  joins(name: string): void {
+    const sharer = this.#sharer(name);
+    if (sharer !== undefined) sharer.isWaiting = true;
+  }
+
+  /** The child has no waiter left. */
+  leaves(name: string): void {
+    const sharer = this.#sharers.get(name);
+    if (sharer !== undefined) sharer.isWaiting = false;
+  }
+
+  /**
+   * The waiting children, the next one first: those of the highest priority by least service, and
+   * before them the others once they have been passed over for their minimum.
+   */
+  inOrder(): string[] {
+    const waiting = this.#waiting();
+    const top = highest(waiting);
+    const isLowerFirst = waiting.some(
+      ({ priority, cost }) => priority < top && this.#owedToLower >= cost,
+    );
+    return waiting
+      .map((sharer) => ({ ...sharer, isTop: sharer.priority === top }))
+      .sort((a, b) =>
+        a.isTop !== b.isTop
+          ? a.isTop === isLowerFirst
+            ? 1
+            : -1
+          : a.service - b.service || (a.name < b.name ? -1 : 1),
+      )
+      .map(({ name }) => name);
+  }
+
+  /** A waiter of the child is admitted: call it before its slot is taken. */
+  admitted(name: string): void {
+    const sharer = this.#sharers.get(name);
+    const waiting = this.#waiting();
+    const top = highest(waiting);
+    const hasLower = waiting.some(({ priority }) => priority < top);
+    if (sharer === undefined || !hasLower) {
+      this.#owedToLower = 0;
+      return;
+    }
+    const minShare = this.#ports.shares().min_share ?? minShareDefault;
+    const cost = sharer.meanCost ?? firstCost;
+    if (this.#shareOf(name).priority < top) this.#owedToLower -= cost;
+    else this.#owedToLower += (cost * minShare) / (1 - minShare);
+  }
+
+  /** Whether a child that doesn't wait has this much left of its floor. */
+  isBelowFloor(name: string, used: number, cap: number): boolean {
+    return (
+      this.#sharers.get(name)?.isWaiting !== true &&
+      used + 1 <= whole(this.#shareOf(name).floor * cap)
+    );
+  }
+
+  #hasFloors(shares: ChildShares): boolean {
+    if (shares !== this.#readShares) {
+      this.#readShares = shares;
+      this.#floorsExist = hasFloors(shares);
+    }
+    return this.#floorsExist;
+  }
+
+  #waiting(): readonly WaitingSharer[] {
+    return [...this.#sharers.values()]
+      .filter(({ isWaiting }) => isWaiting)
+      .map((sharer) => ({
+        name: sharer.name,
+        priority: this.#shareOf(sharer.name).priority,
+        service: this.#serviceOf(sharer),
+        cost: sharer.meanCost ?? firstCost,
+      }));
+  }
+
+  #serviceOf({ name, service, meanCost }: Sharer): number {
+    if (this.#ports.inRequests()) return service;
+    const reserved = this.#ports.running(name) * (meanCost ?? firstCost);
+    return service + reserved / this.#shareOf(name).weight;
+  }
+
+  #leastActive(): number | null {
+    let least: number | null = null;
+    for (const sharer of this.#sharers.values()) {
+      if (!this.#isActive(sharer)) continue;
+      const service = this.#serviceOf(sharer);
+      if (least === null || service < least) least = service;
+    }
+    return least;
+  }
+
+  #isActive({ name, isWaiting }: Sharer): boolean {
+    return isWaiting || this.#ports.running(name) > 0;
+  }
+
+  #wants(sharer: Sharer, nowMs: number): boolean {
+    return sharer.isWaiting || this.#isRecent(sharer.askedMs, nowMs);
+  }
+
+  /** Either way, because the clock may have been set back. */
+  #isRecent(atMs: number, nowMs: number): boolean {
+    return Math.abs(nowMs - atMs) < this.#ports.wantMs;
+  }
+
+  #shareOf(name: string): Required<ChildShare> {
+    return shareOfChild(this.#ports.shares(), name);
+  }
+
+  /** Undefined at the bound of sharers; with `nowMs`, after those that want nothing have gone. */
+  #sharer(name: string, nowMs?: number): Sharer | undefined {
+    const known = this.#sharers.get(name);
+    if (known !== undefined) return known;
+    if (this.#sharers.size >= sharersMax && nowMs !== undefined) this.#prune(nowMs);
+    if (this.#sharers.size >= sharersMax) return undefined;
+    const sharer: Sharer = {
+      name,
+      askedMs: Number.NEGATIVE_INFINITY,
+      shortMs: Number.NEGATIVE_INFINITY,
+      isWaiting: false,
+      service: this.#leastActive() ?? 0,
+      meanCost: null,
+    };
+    this.#sharers.set(name, sharer);
+    return sharer;
+  }
+
+  #prune(nowMs: number): void {
+    if (nowMs === this.#prunedMs) return;
+    this.#prunedMs = nowMs;
+    for (const sharer of this.#sharers.values())
+      if (!this.#wants(sharer, nowMs) && !this.#isActive(sharer)) this.#sharers.delete(sharer.name);
+  }
+}
+
+interface WaitingSharer {
+  readonly name: string;
+  readonly priority: number;
+  readonly service: number;
+  /** What its requests cost on average. */
+  readonly cost: number;
+}
+
+interface Contender extends Required<ChildShare> {
+  readonly name: string;
+  /** Whether it wants more than it gets; the first is the one that asks. */
+  readonly isShort: boolean;
+}
+
+/**
+ * What each of the contenders may have of a cap; the sum is the cap. Those below the highest
+ * priority that is short have their floors, and by weight `minShare` of what all floors leave. The
+ * others divide the rest by weight, and none gets less than its floor.
+ */
+export function entitlements(
+  cap: number,
+  contenders: readonly Contender[],
+  minShare: number,
+): readonly number[] {
+  let top = Number.NEGATIVE_INFINITY;
+  for (const { isShort, priority } of contenders) if (isShort && priority > top) top = priority;
+  const lower = contenders.filter(({ priority }) => priority < top);
+  const unreserved = Math.max(0, 1 - sumOf(contenders, ({ floor }) => floor));
+  const lowerWeight = sumOf(lower, ({ weight }) => weight);
+  const least = ({ floor, weight }: Contender): number =>
+    cap * (floor + (unreserved * minShare * weight) / lowerWeight);
+  const rest = cap - sumOf(lower, least);
+  const upper = contenders.filter(({ priority }) => priority >= top);
+  const level = waterLevel(rest, cap, upper);
+  return contenders.map((each) =>
+    each.priority < top ? least(each) : Math.max(each.floor * cap, level * each.weight),
+  );
+}
+
+/** The part for each weight of 1 with which parts that are at least floors add up to `total`. */
+function waterLevel(total: number, cap: number, contenders: readonly Contender[]): number {
+  let open = contenders;
+  let rest = total;
+  for (;;) {
+    const level = Math.max(0, rest) / sumOf(open, ({ weight }) => weight);
+    const stays = open.filter(({ floor, weight }) => floor * cap <= level * weight);
+    if (stays.length === open.length || stays.length === 0) return level;
+    rest -= sumOf(open, ({ floor, weight }) => (floor * cap <= level * weight ? 0 : floor * cap));
+    open = stays;
+  }
+}
+
+function sumOf(contenders: readonly Contender[], of: (each: Contender) => number): number {
+  let sum = 0;
+  for (const each of contenders) sum += of(each);
+  return sum;
+}
+
+function highest(waiting: readonly { readonly priority: number }[]): number {
+  return waiting.reduce((most, { priority }) => Math.max(most, priority), Number.NEGATIVE_INFINITY);
+}
+
+function hasFloors({ children }: ChildShares): boolean {
+  for (const name in children) if ((children[name]!.floor ?? 0) > 0) return true;
+  return false;
+}
+
+/** Whole requests or slots, although 0.29 × 100 isn't quite 29. */
+export function whole(part: number): number {
+  return Math.floor(part + 1e-9);
+}
+
+/** The remembered caps of a template's children; others are first come, first served. */
+const sharedCapsMax = 10_000;
+
+/** The caps that children share: that of a rule, or that of each child of a template. */
+export class SharedCaps {
+  readonly #ports: SharedCapPorts;
+  readonly #caps = new Map<string, SharedCap>();
+
+  /** `running`: the requests in flight of a child, by its name among all of them. */
+  constructor(ports: SharedCapPorts) {
+    this.#ports = ports;
+  }
+
+  /** The cap of a rule's own counter (empty), or of a child's; undefined if nobody has asked. */
+  find(child: string): SharedCap | undefined {
+    return this.#caps.get(child);
+  }
+
+  /** As `find`, made if needed; undefined if there are too many, at `nowMs` that are in use. */
+  of(child: string, nowMs?: number): SharedCap | undefined {
+    const known = this.#caps.get(child);
+    if (known !== undefined) return known;
+    if (this.#caps.size >= sharedCapsMax && nowMs !== undefined)
+      for (const [name, cap] of this.#caps) if (cap.isIdle(nowMs)) this.#caps.delete(name);
+    if (this.#caps.size >= sharedCapsMax) return undefined;
+    const { running } = this.#ports;
+    const cap = new SharedCap({
+      ...this.#ports,
+      running: (name) => running(sharerName(child, name)),
+    });
+    this.#caps.set(child, cap);
+    return cap;
+  }
+
+  /** Notes an admitted request of a child, by its name among all of them. */
+  counted(child: string): void {
+    if (this.#ports.inRequests()) this.#charge(child, 1);
+  }
+
+  /** As `counted`, for tokens or cost at a settle. */
+  used(child: string, amount: number): void {
+    if (!this.#ports.inRequests()) this.#charge(child, amount);
+  }
+
+  #charge(child: string, amount: number): void {
+    const slash = child.indexOf("/");
+    const cap = this.#caps.get(child.slice(0, Math.max(0, slash)));
+    cap?.charge(child.slice(slash + 1), amount);
+  }
+}
+
+/** What a child has of a cap that nobody has asked for yet. */
+export function shareOfNewCap(
+  shares: ChildShares,
+  name: string,
+  cap: number,
+): ReturnType<SharedCap["shareNow"]> {
+  const share = shareOfChild(shares, name);
+  return { ...share, part: cap, weights: share.weight };
+}
+
+/** The name of a child below a shared counter: the counter's child, if it has one, comes first. */
+export function sharerName(child: string, name: string): string {
+  return child === "" ? name : `${child}/${name}`;
+}
