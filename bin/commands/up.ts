@@ -2,7 +2,7 @@
  * `sluice up`: daemon and proxies as child processes, for a laptop or a container. Supervision
  * itself is in `supervise-services.ts`, what a reload does in `supervised-configuration.ts`.
  */
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, unwatchFile, watchFile } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { isatty } from "node:tty";
@@ -37,7 +37,11 @@ function every(ms: number, run: () => void): { stop(): void } {
 
 interface UpFlags extends ConfigurationFlags {
   readonly verbose?: boolean;
+  readonly watch?: boolean;
 }
+
+/** How often the configuration file is looked at, in ms. */
+const watchMs = 1000;
 
 /** Adds `up` to the program. */
 export function addUp(program: Command, session: Session): void {
@@ -52,6 +56,7 @@ export function addUp(program: Command, session: Session): void {
       "-v, --verbose",
       "print every log line of both processes, including one for each request",
     )
+    .option("--watch", "reload when the configuration file changes")
     .action((_options, command: Command) => runUp(session, command.optsWithGlobals<UpFlags>()));
 }
 
@@ -110,9 +115,21 @@ async function runUp(session: Session, flags: UpFlags): Promise<void> {
     terminal.err(`warning: sluice reload won't find this process: ${error.message}`);
     return null;
   });
+  if (flags.watch === true && config.file !== null) reloadOnChange(config.file, reloads);
   const exitCode = await supervisor.done;
   control?.close();
+  if (config.file !== null) unwatchFile(config.file);
   if (exitCode !== 0) throw new CommandFailure({ exitCode, lines: [], error: {} });
+}
+
+/**
+ * Polls, so that a file behind links is watched, too: Kubernetes changes the link of a ConfigMap.
+ * A file that is missing for a moment, while an editor replaces it, is no change.
+ */
+function reloadOnChange(file: string, reloads: Reloads): void {
+  watchFile(file, { interval: watchMs, persistent: false }, ({ nlink }) => {
+    if (nlink > 0) reloads.signal();
+  });
 }
 
 async function holdOrFail(config: Config): Promise<readonly HeldSocket[]> {

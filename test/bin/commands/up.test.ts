@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import t from "tap";
+import { until } from "../../support/client.js";
 import { programPath } from "../../support/processes/program-path.js";
 import type { Owner } from "../fake-daemon.js";
 import { type Program, runProgram, startProgram, temporaryDirectory } from "../program-run.js";
@@ -167,4 +168,30 @@ t.test("when up is killed, the daemon it started ends and gives its socket back"
   up.child.kill("SIGKILL");
   await gone;
   t.same(await up.ended, { code: null, signal: "SIGKILL" });
+});
+
+t.test("--watch reloads a file behind links, and keeps the old one if it is wrong", async (t) => {
+  const directory = temporaryDirectory(t);
+  // As Kubernetes mounts a ConfigMap: the file is a link into a directory that is a link, too.
+  const version = (name: string, text: string): void => {
+    mkdirSync(join(directory, name));
+    writeFileSync(join(directory, name, "sluice.yaml"), text);
+    symlinkSync(name, join(directory, `${name}.link`));
+    renameSync(join(directory, `${name}.link`), join(directory, "data-of-map"));
+  };
+  version("first", "server: { port: 0, drain_grace_seconds: 0 }");
+  symlinkSync("data-of-map/sluice.yaml", join(directory, "sluice.yaml"));
+  const places = ["--socket", join(directory, "l.sock"), "--data-dir", join(directory, "data")];
+  const up = startProgram(t, script, ["up", "--watch", ...places], { cwd: directory });
+  const url = (await up.line(/^ready: /)).replace(/^ready: +/, "");
+  version("wrong", "server: { port: none }");
+  await up.line(/^the reload failed$/);
+  t.equal((await fetch(`${url}/health`)).status, 200);
+  version("second", "server: { port: 0, drain_grace_seconds: 0, master_key: another }");
+  await up.line(/^reloaded$/);
+  // The connection of the request above may still be open, to the process before.
+  await until(
+    async () => (await fetch(`${url}/v1/models`)).status,
+    (status) => status === 401,
+  );
 });
