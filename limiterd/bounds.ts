@@ -161,3 +161,12 @@ export const waitTickMs = 50;
 export const lookAgainMs = 1000;
 /** As `lookAgainMs`, for a counter that other hosts share, in ms: they wake no queue here. */
 export const lookAgainSharedMs = 200;
+
+// Providers' own limits.
+
+/** Targets whose reports are kept, at some 2 KB each; beyond, an idle one is forgotten. */
+export const upstreamTargetsMax = 2048;
+/** The longest time for which a target gets no request, whatever its provider reports, in ms. */
+export const saturatedMsMax = 3_600_000;
+/** For how long the first request after a reset holds the others back at most, in ms. */
+export const probeMsMax = 10_000;

@@ -209,6 +209,9 @@ async function openState(
     alerts: config.alerts,
     unpriced: config.budgets.unpriced,
     waiting: config.waiting,
+    upstreams: new Map(
+      config.providers.map(({ name, upstreamLimits }) => [name, upstreamLimits] as const),
+    ),
     inertReason: createInertReason(config),
     configFile: config.file,
     settingText: (path: string) => settingText(config, path),

@@ -10,6 +10,7 @@ import type { BudgetDefinition, Unpriced } from "../shared/domain/budget.js";
 import { emptySum, type MoneySum } from "../shared/domain/money.js";
 import type { RuleDefinition } from "../shared/domain/rule.js";
 import type { TokenWeights } from "../shared/domain/token-weights.js";
+import type { UpstreamPolicy } from "../shared/domain/upstream-limits.js";
 import type { LimitCounts } from "../shared/limit-files/limits-plan.js";
 import { limiterMetrics } from "../shared/metrics/limiter-metrics.js";
 import type { ProcessReading } from "../shared/metrics/process-reading.js";
@@ -40,6 +41,7 @@ import type { Epochs } from "./store/epochs.js";
 import type { LastBackup } from "./store/last-backup.js";
 import type { Store } from "./store/store.js";
 import type { Writer } from "./store/writer.js";
+import type { UpstreamBook } from "./upstream/upstream-book.js";
 import type { Followers } from "./usage/followers/followers.js";
 import type { PendingResponses } from "./usage/pending-responses.js";
 import type { Repricing } from "./usage/repricing.js";
@@ -69,6 +71,8 @@ export interface DaemonSettings {
   readonly unpriced: Unpriced;
   /** For how long requests may wait for room. */
   readonly waiting: WaitLimits;
+  /** By provider. */
+  readonly upstreams: ReadonlyMap<string, UpstreamPolicy>;
   /** Why a rule is inert under this configuration; null if it isn't. */
   readonly inertReason: InertReason;
   /** The path of the configuration file. */
@@ -95,6 +99,7 @@ export interface DaemonState {
   readonly budgets: BudgetBook;
   /** The labels of a managed key; none for the empty id. */
   readonly labelsOf: (keyId: string) => readonly string[];
+  readonly upstream: UpstreamBook;
   readonly proxies: Proxies;
   readonly writer: Writer;
   readonly store: Store;
@@ -222,11 +227,15 @@ export function newCounts(): DaemonCounts {
   };
 }
 
-/** Whether requests need an admission, which they do with any rule or budget. */
+/**
+ * Whether requests need an admission, which they do with any rule or budget, or if a provider's own
+ * limits are heeded.
+ */
 export function isLimited(state: DaemonState): boolean {
   return (
     (state.settings.rateLimitsEnabled && state.book.ruleSet.size > 0) ||
-    enforcedBudgets(state) !== null
+    enforcedBudgets(state) !== null ||
+    state.upstream.isJudging
   );
 }
 
@@ -238,6 +247,11 @@ export function isHard(state: DaemonState): boolean {
     (settings.rateLimitsEnabled && book.ruleSet.hasHard) ||
     (enforcedBudgets(state)?.hard.size ?? 0) > 0
   );
+}
+
+/** The providers' own limits, if verdicts heed any. */
+export function judgingUpstream({ upstream }: DaemonState): UpstreamBook | null {
+  return upstream.isJudging ? upstream : null;
 }
 
 /** The budgets if there are any and they are enforced, which needs usage. */

@@ -110,3 +110,10 @@ export const usageReadBounds = {
   waitingMax: readsWaitingMax,
   waitingPerCallerMax: 16,
 } as const;
+
+// Providers' own limits.
+
+/** How often the headers of a target are read if its limits are only shown, in ms. */
+export const observeMs = 1000;
+/** Models of a provider whose last reading is remembered. */
+export const observedTargetsMax = 1024;

@@ -61,6 +61,7 @@ import { createTargetLoad } from "./routing/target-load.js";
 import { createUnpricedNotice, unpricedModels } from "./routing/unpriced-notice.js";
 import { createHttpUpstream } from "./upstream/client/http-upstream.js";
 import { openKeySource } from "./upstream/credentials/key-source.js";
+import { LimitReports } from "./upstream/limit-reports.js";
 import { createHttpProxyUpstream } from "./upstream/passthrough/http-proxy-upstream.js";
 import { OpenSessions } from "./upstream/passthrough/open-sessions.js";
 import { createSimulatedUpstream } from "./upstream/simulated-upstream.js";
@@ -155,6 +156,11 @@ export async function createGateway({
     targetLoad,
     targetHealth,
     refusals: new LearnedRefusals(monoMs),
+    limitReports: new LimitReports({
+      send: (report) => limiter.report(report),
+      monoMs,
+      nowMs: Date.now,
+    }),
     models,
     prices,
     pricesAt,

@@ -37,6 +37,7 @@ import type { PriceTable } from "./routing/price-table.js";
 import type { RecordedModels } from "./routing/recorded-models.js";
 import type { TargetHealth } from "./routing/target-health.js";
 import type { TargetLoad } from "./routing/target-load.js";
+import type { LimitReports } from "./upstream/limit-reports.js";
 import type { OpenSessions } from "./upstream/passthrough/open-sessions.js";
 import type { PassthroughUpstream } from "./upstream/passthrough/passthrough-upstream.js";
 import type { Upstream } from "./upstream/upstream.js";
@@ -76,6 +77,7 @@ export interface Gateway {
   readonly targetOrder: TargetOrder;
   readonly targetHealth: TargetHealth;
   readonly refusals: LearnedRefusals;
+  readonly limitReports: LimitReports;
   /** Null unless a virtual model is balanced by load or latency. */
   readonly targetLoad: TargetLoad | null;
   readonly models: ModelCatalog;

@@ -26,6 +26,7 @@ const pureFolders = [
   "limiterd/rules",
   "limiterd/shares",
   "limiterd/store",
+  "limiterd/upstream",
   "limiterd/usage",
   "proxy/body",
   "proxy/dialects",

@@ -16,8 +16,9 @@ import {
   releaseLease,
   releaseOrphan,
 } from "../rules/charge.js";
+import { withGauge } from "../rules/judge.js";
 import { matchPath, matchTarget } from "../rules/rule-book.js";
-import { type DaemonState, isHard, isLimited } from "../state.js";
+import { type DaemonState, isHard, isLimited, judgingUpstream } from "../state.js";
 import { countInertBudgets } from "./admin/daemon-status.js";
 import { sendJwts, sendNotices } from "./announcements/announce.js";
 import { holdReported } from "./hold-output.js";
@@ -151,6 +152,8 @@ function holdAgain(
   const counted = { userPath: lease.userPath, target: lease.target, refusedBy };
   const ofPath = matchPath(book, counted, nowMs);
   const ofTarget = matchTarget(book, counted, nowMs);
+  const upstream =
+    lease.target === null ? null : (judgingUpstream(state)?.targetOf(lease.target, nowMs) ?? null);
   const {
     lease: id,
     userPath,
@@ -161,7 +164,7 @@ function holdAgain(
     targetLsn,
     submission,
   } = lease;
-  const counters = [...ofTarget, ...ofPath];
+  const counters = [...withGauge(ofTarget, upstream), ...ofPath];
   if (!submission) hold(counters);
   releaseOrphan(proxy, id);
   peer.leases.set(id, {

@@ -29,7 +29,7 @@ import { demandAt } from "../rules/hard-limits.js";
 import { type AdmissionOptions, type JudgedRequest, judge, type Refused } from "../rules/judge.js";
 import { noRules } from "../rules/rule-book.js";
 import { headersOfCounters } from "../rules/success-headers.js";
-import { type DaemonState, enforcedBudgets } from "../state.js";
+import { type DaemonState, enforcedBudgets, judgingUpstream } from "../state.js";
 import type { Look } from "../waiting/wait-queues.js";
 import { type Waiter, waitMsOf } from "../waiting/waiters.js";
 import { deny, sendAuthorized } from "./authorize.js";
@@ -127,6 +127,7 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Sta
     turn,
     uses: message.uses,
     tokenWeights: settings.tokenWeights,
+    upstream: judgingUpstream(state),
     waiters: state.waiters.aheadOf(caller.userPath),
     waits: message.wait !== undefined,
   };

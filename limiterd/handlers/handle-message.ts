@@ -13,6 +13,7 @@ import {
   parseToDaemon,
   type RefusalNote,
   type Release,
+  type Reported,
   type ToDaemon,
   type UnknownOperation,
 } from "../../shared/wire/message-to-daemon.js";
@@ -85,6 +86,8 @@ function handleMessage(
       return cancelAdmit(state, peer, message);
     case "refusal":
       return nameRefusal(state, peer, message);
+    case "reported":
+      return learnReported(state, peer, message, nowMs);
     case "admin":
       return runAdmin(state, peer, message, nowMs);
     case "unknown operation":
@@ -118,6 +121,17 @@ function releaseEnded(peer: PeerState, { id }: Release): boolean {
 function nameRefusal(state: DaemonState, peer: PeerState, message: RefusalNote): boolean {
   if (peer.role !== "proxy" || !peer.welcomed || peer.proxy === null) return false;
   state.refusals.name(peer.proxy.id, message.id, message);
+  return true;
+}
+
+function learnReported(
+  state: DaemonState,
+  peer: PeerState,
+  message: Reported,
+  nowMs: number,
+): boolean {
+  if (peer.role !== "proxy" || !peer.welcomed) return false;
+  state.upstream.report(message, nowMs);
   return true;
 }
 

@@ -9,7 +9,7 @@ import type { HeldLease, KnownProxy, PeerState } from "../peer.js";
 import { admitShadows, readmit, type ShadowVerdict, type Verdict } from "../rules/admit.js";
 import { releaseTarget } from "../rules/charge.js";
 import { inOrder, noRules } from "../rules/rule-book.js";
-import { type DaemonState, enforcedBudgets, isHard } from "../state.js";
+import { type DaemonState, enforcedBudgets, isHard, judgingUpstream } from "../state.js";
 import { admissionLsn, refusedByOf, shadowNames } from "./handle-admit.js";
 import { askedAt, breachOnPath, holdFirst, meteredAt } from "./hold-output.js";
 import { acknowledgeVerdicts, noteVerdict } from "./take-back-unread.js";
@@ -67,6 +67,7 @@ function moveLease(state: DaemonState, asked: AskedReroute, nowMs: number, final
       turn,
       uses,
       tokenWeights: settings.tokenWeights,
+      upstream: judgingUpstream(state),
     });
   if (verdict.kind === "unsure")
     return waitForHosts(state, peer, id, (laterMs, final) => {

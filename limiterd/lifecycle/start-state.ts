@@ -45,6 +45,7 @@ import type { HostUptime } from "../store/epochs.js";
 import { storedLastBackup } from "../store/last-backup.js";
 import type { Store } from "../store/store.js";
 import { Writer } from "../store/writer.js";
+import { UpstreamBook } from "../upstream/upstream-book.js";
 import { Followers } from "../usage/followers/followers.js";
 import { identify } from "../usage/followers/store-ids.js";
 import { PendingResponses } from "../usage/pending-responses.js";
@@ -215,6 +216,7 @@ export async function startState(
     },
     budgets,
     labelsOf,
+    upstream: new UpstreamBook(settings.upstreams),
     proxies: restored.proxies,
     keys: restored.keys,
     denials: restored.denials,

@@ -87,6 +87,10 @@ export function admit(
   const exhausted = exhaustedRules(counters, options);
   if (request.targets.length > 0)
     countRequest(book, counters, { slots: !request.submission, nowMs: options.nowMs });
+  if (request.targets.length > 0 && !request.submission)
+    options.upstream
+      ?.targetOf(request.targets[judgement.target]!, options.nowMs)
+      ?.admitted(options.nowMs);
   return {
     kind: "admitted",
     target: judgement.target,
@@ -107,7 +111,7 @@ export function readmit(
   { userPath, targets, metered }: Pick<JudgedRequest, "userPath" | "targets" | "metered">,
   options: AdmissionOptions,
 ): Verdict | Unsure {
-  const { budgets = null } = options;
+  const { budgets = null, upstream = null } = options;
   const ofTargets = new TargetRules(book);
   const request = { userPath, targets, submission: false, metered };
   const judgement = judge(ofTargets, request, {
@@ -115,6 +119,7 @@ export function readmit(
     tokensEnforced: options.tokensEnforced,
     uses: options.uses,
     tokenWeights: options.tokenWeights ?? null,
+    upstream,
     budgets: budgets === null ? null : { book: budgets.book, labels: null },
   });
   if (options.turn?.isUnsure === true) return unsure;
@@ -123,6 +128,7 @@ export function readmit(
   if (judgement.kind === "exceeded")
     return { kind: "exceeded", breach: judgement.breach, headers: null };
   countRequest(book, judgement.counters, { slots: true, nowMs: options.nowMs });
+  upstream?.targetOf(targets[judgement.target]!, options.nowMs)?.admitted(options.nowMs);
   const ofPath = book.matchPath(userPath, options.nowMs);
   for (const { rule, window } of ofPath) rollWindow(window, rule.periodMs, options.nowMs);
   const { target, counters } = judgement;

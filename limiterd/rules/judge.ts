@@ -27,6 +27,7 @@ import {
   shareOf,
 } from "../counters/counter.js";
 import { rollWindow, waitForRequests, waitForTokens } from "../counters/window.js";
+import type { UpstreamJudging, UpstreamTarget } from "../upstream/upstream-book.js";
 import { type Demand, demandAt, isHard, needOf, weightsOfRule } from "./hard-limits.js";
 import { hasFloorLeft, type SharedCounter, sharerOf, waitForShare } from "./judge-share.js";
 import { hasWindow, inOrder, type Matching } from "./rule-book.js";
@@ -61,6 +62,8 @@ export interface AdmissionOptions extends BreachOptions {
    * absent: the last known counts are used.
    */
   readonly turn?: { readonly isUnsure: boolean } | null;
+  /** The providers' own limits; null or absent if none is heeded. */
+  readonly upstream?: UpstreamJudging | null;
 }
 
 /** A rule refuses the request, or a template whose children have reached their bound. */
@@ -106,12 +109,15 @@ export function judge(
   let overBudget: OverBudget | null = null;
   for (let i = 0; i < request.targets.length; i++) {
     const target = request.targets[i]!;
-    const ofTarget = matching.matchTarget(target, request.userPath, options.nowMs);
+    const matched = matching.matchTarget(target, request.userPath, options.nowMs);
+    const upstream = options.upstream?.targetOf(target, options.nowMs) ?? null;
+    const ofTarget = withGauge(matched, upstream);
     const demand = metered === undefined ? undefined : demandAt(metered, i);
     const breach =
-      demand === undefined
-        ? longestBreach(ofTarget, options)
-        : longestBreach(inOrder(ofTarget, ofPath), { ...options, demand });
+      (demand === undefined
+        ? longestBreach(matched, options)
+        : longestBreach(inOrder(matched, ofPath), { ...options, demand })) ??
+      (upstream === null ? null : upstreamBreach(upstream, options));
     if (breach !== null) {
       targetBreach = targetBreach === null ? breach : shorterBreach(targetBreach, breach);
       continue;
@@ -137,6 +143,25 @@ export function judge(
   const ofTargets = targetBreach!;
   const worst = pathBreach === null ? ofTargets : longerBreach(ofTargets, pathBreach);
   return refusedBy(worst);
+}
+
+/** A target's counters, with the one of its provider's own limits. */
+export function withGauge(
+  counters: readonly Counter[],
+  upstream: UpstreamTarget | null,
+): readonly Counter[] {
+  return upstream === null ? counters : [upstream.counter, ...counters];
+}
+
+/** Why a target gets no request now: its provider's limits, or requests that wait for them. */
+function upstreamBreach(upstream: UpstreamTarget, options: BreachOptions): FoundBreach | null {
+  const breach = upstream.breach(options.nowMs);
+  if (breach !== null || options.waiters == null) return breach;
+  const { counter } = upstream;
+  const waitSeconds = Math.ceil(options.waiters.behindMs(counter) / 1000);
+  return waitSeconds === 0
+    ? null
+    : { counter, dimension: "upstream", cap: 0, waitSeconds, isBehind: true };
 }
 
 function isShorter({ breach }: OverBudget, other: FoundBreach | null): boolean {
@@ -252,6 +277,8 @@ interface FoundBreach {
   readonly isBehind?: boolean;
   /** The child whose share is used up, if the cap has room that others may claim. */
   readonly share?: string;
+  /** As in `Breach`. */
+  readonly named?: string;
 }
 
 /**
@@ -506,6 +533,7 @@ export function reportBreach(found: FoundBreach): Breach {
     ...(when === undefined ? {} : { when }),
     ...(isExhausted ? useField(definition) : {}),
     ...(found.share === undefined ? {} : { share: found.share }),
+    ...(found.named === undefined ? {} : { named: found.named }),
   };
 }
 

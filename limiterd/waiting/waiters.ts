@@ -137,7 +137,7 @@ export class Waiters implements WaitersAhead {
     const { breach } = verdict;
     if (breach.dimension === "banned" || breach.dimension === "children") return null;
     const monoMs = this.monoMs;
-    const isGauge = breach.dimension === "concurrent";
+    const isGauge = breach.dimension === "concurrent" || breach.dimension === "adaptive";
     // Waits are rounded up to whole seconds.
     const notBeforeMs = isGauge ? monoMs : monoMs + (breach.waitSeconds - 1) * 1000;
     const isBehind = verdict.kind === "refused" && verdict.isBehind === true;
@@ -145,7 +145,8 @@ export class Waiters implements WaitersAhead {
     const counter = verdict.kind === "refused" ? (verdict.counter ?? null) : null;
     const isShared = counter !== null && shareOf(counter) !== null;
     const latestMs = monoMs + (isShared ? lookAgainSharedMs : lookAgainMs);
-    if (counter !== null && isGauge) counter.rule.onFreed = this.#onFreed;
+    const isFreed = isGauge || breach.dimension === "upstream";
+    if (counter !== null && isFreed) counter.rule.onFreed = this.#onFreed;
     return {
       key: counter === null ? budgetKey(breach) : keyOf(counter),
       className: classOf(breach, userPath),

@@ -50,6 +50,7 @@ import {
 import { sessionOf } from "../routing/session.js";
 import { forward } from "../upstream/forward.js";
 import type { Forwarded, ForwardRequest } from "../upstream/forwarded.js";
+import { sizeClass } from "../upstream/limit-reports.js";
 import { markedUpstream } from "../upstream/marked-upstream.js";
 import type { Upstream } from "../upstream/upstream.js";
 import { upstreamPath, wantsEvents } from "../upstream/upstream-path.js";
@@ -376,6 +377,7 @@ function sendCall(context: RequestContext, sending: Sending): Promise<Forwarded>
 type SendContext = RequestContext<
   | "config"
   | "credentials"
+  | "limitReports"
   | "limiter"
   | "log"
   | "metrics"
@@ -438,7 +440,7 @@ function forwardRequest(
 ): ForwardRequest {
   const { gateway, exchange, record } = context;
   const { target, call, headers, hasFallback, bounds } = sending;
-  const { config: provider, passed } = providerOf(gateway, target);
+  const { config: provider, passed, upstream } = providerOf(gateway, target);
   const { operation, body, savedBytes, hideUsageChunk, translator, dropped } = request;
   const sent = forwardRequestHeaders(exchange.rawHeaders, passed, trace);
   if (call.body !== null) describeJson(sent, exchange);
@@ -475,6 +477,12 @@ function forwardRequest(
     holdsHead: hasFallback || provider.type === "gemini",
     onBegun: () => call.answered(),
     cap: bounds === null ? null : streamCap(context, target, { operation: call.operation, bounds }),
+    onHeard: gateway.limitReports.hearerOf({
+      config: provider,
+      upstream,
+      target,
+      size: () => sizeClass(call.promptBytes, call.stream),
+    }),
     monoMs: gateway.monoMs,
   };
 }

@@ -45,6 +45,7 @@ import { batchEndIn, batchReadAt, submitsBatch, submittedBatch } from "../object
 import type { RequestContext } from "../request-context.js";
 import { targetAt } from "../routing/resolve-model.js";
 import { sessionOf } from "../routing/session.js";
+import { sizeClass } from "../upstream/limit-reports.js";
 import type { PassthroughUpstream } from "../upstream/passthrough/passthrough-upstream.js";
 import { relayAnswer } from "../upstream/passthrough/relay-answer.js";
 import {
@@ -135,6 +136,16 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
       bounds === null || operation === null
         ? null
         : streamCap(context, target, { operation, bounds }),
+    // A caller chooses the path: only a model's answer tells of its limits.
+    onHeard:
+      operation === null
+        ? undefined
+        : gateway.limitReports.hearerOf({
+            config: route.provider,
+            upstream: null,
+            target,
+            size: () => sizeClass(body?.bytes ?? 0, false),
+          }),
     monoMs: gateway.monoMs,
   });
   const answer =

@@ -158,6 +158,12 @@ async function runSession(
   const startedMonoMs = gateway.monoMs();
   const what = { target, operation: asIs ? null : ("realtime" as const), stream: false, resent: 0 };
   const trace = record.trace?.attempt(what, startedMonoMs) ?? null;
+  const { config } = providerOf(gateway, target);
+  // Its events have no headers; an answer shows that the provider serves the model.
+  const hear =
+    config.upstreamLimits.mode === "avoid" && config.upstreamLimits.adaptive === null
+      ? gateway.limitReports.hearerOf({ config, upstream: null, target, size: () => 0 })
+      : undefined;
   const forwarded = await tunnelSession(exchange, webSocket, {
     upstream,
     provider: target.provider,
@@ -174,6 +180,14 @@ async function runSession(
     modelOutputMax: outputTokensMaxOf(providerOf(gateway, target).config, target.model),
     onProgress(spent) {
       targetHealth.noteWell(target, startedMonoMs);
+      const nowMonoMs = gateway.monoMs();
+      hear?.({
+        status: 200,
+        rawHeaders: [],
+        body: "",
+        sentMonoMs: startedMonoMs,
+        firstByteMonoMs: nowMonoMs,
+      });
       settleProgress(context, admitted.admission, spent);
     },
     monoMs: gateway.monoMs,

@@ -346,6 +346,7 @@ export const freePlacesMax: Readonly<Record<FreeEndpoint, number>> = {
   "in-flight": daemonCallsMax,
   queues: daemonCallsMax,
   refusals: daemonCallsMax,
+  "upstream-limits": daemonCallsMax,
   status: daemonCallsMax,
   "usage-summary": daemonCallsMax,
   "usage-records": daemonCallsMax,

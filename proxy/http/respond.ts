@@ -221,10 +221,14 @@ export function replyRefused(
     replyFailure(exchange, "model", banned);
     return banned.status;
   }
-  const refused = failure(
-    answer.kind === "refused" ? "rate_limit_exceeded" : "budget_exceeded",
-    refusalMessage(breach),
-  );
+  const refused = {
+    ...failure(
+      answer.kind === "refused" ? "rate_limit_exceeded" : "budget_exceeded",
+      refusalMessage(breach),
+    ),
+    // Only a provider's own limit names its provider.
+    provider: breach.dimension === "upstream" ? providerIn(breach.subject) : null,
+  };
   exchange.failure = refused;
   const limits =
     answer.kind === "refused"
@@ -251,6 +255,11 @@ export function replyRefused(
     worded === null ? headers : [...headers, ...worded.headers],
   );
   return status;
+}
+
+/** Of `provider/model`. */
+function providerIn(subject: string): string {
+  return subject.slice(0, subject.indexOf("/"));
 }
 
 function wordedEnvelope(exchange: Exchange, worded: Refusal): object {

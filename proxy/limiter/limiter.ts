@@ -10,7 +10,13 @@ import type { Failure } from "../../shared/error-code.js";
 import type { AdminOp } from "../../shared/wire/admin-op.js";
 import type { Execution } from "../../shared/wire/execution.js";
 import type { EndedKey, KeyOfCaller } from "../../shared/wire/message-from-daemon.js";
-import type { Claimed, Metered, Rates, Wait } from "../../shared/wire/message-to-daemon.js";
+import type {
+  Claimed,
+  Metered,
+  Rates,
+  Reported,
+  Wait,
+} from "../../shared/wire/message-to-daemon.js";
 import type { DrawnOutput } from "../hard-caps/output-allowance.js";
 
 /** What hard caps count of an admission, and have granted it. */
@@ -18,6 +24,9 @@ export interface Metering extends DrawnOutput {
   /** Of the target; null without a price. */
   rates: Rates | null;
 }
+
+/** See `LimitReports`. */
+export type LimitReport = Omit<Reported, "kind">;
 
 /** A request that may go to its target, until it is settled. `lease` 0: it has no verdict. */
 export interface Admission {
@@ -246,6 +255,8 @@ export interface Limiter {
    * Dropped while the daemon is unreachable, since its refusals are lost then.
    */
   noteRefusal(id: number, requestId: string, model: string): void;
+  /** Reports what an answer says of its provider's limits. Dropped while the daemon is away. */
+  report(report: LimitReport): void;
   /** Calls an admin operation; resolves within the deadline. */
   call(op: AdminOp, body: unknown): Promise<CallOutcome>;
   /** Resolves once every settle is acknowledged, or after `ms`. */

@@ -15,7 +15,9 @@ export interface HealthPorts {
   readonly monoMs: () => number;
   /** Wall time, for people. */
   readonly nowMs: () => number;
-  readonly configOf: (target: Target) => Pick<ProviderConfig, "breakerFailures" | "breakerOpenMs">;
+  readonly configOf: (
+    target: Target,
+  ) => Pick<ProviderConfig, "breakerFailures" | "breakerOpenMs" | "upstreamLimits">;
   onOpened(target: Target, why: string, openMs: number): void;
   onClosed(target: Target): void;
   /** Runs when a provider refuses Sluice's key or account, after a time without such refusals. */
@@ -105,8 +107,18 @@ export class TargetHealth {
   note(target: Target, startedMonoMs: number, attempt: Attempt): void {
     const verdict = verdictOf(attempt);
     if (verdict !== null) this.#noteLast(target, verdict, attempt);
+    if (verdict === "failed" && this.#isAvoided(target, attempt)) return;
     if (verdict === "failed") this.#failed(target, startedMonoMs, attempt);
     else if (verdict === "well" && this.#failing.size > 0) this.#answered(target, startedMonoMs);
+  }
+
+  /** A 429 that names its wait, where the daemon lets no request to the target until then. */
+  #isAvoided(target: Target, { failed }: Attempt): boolean {
+    return (
+      failed?.status === 429 &&
+      failed.retryAfterMs !== null &&
+      this.#ports.configOf(target).upstreamLimits.mode === "avoid"
+    );
   }
 
   #noteLast(

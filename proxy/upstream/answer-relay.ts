@@ -23,6 +23,7 @@ import type { TargetFailure } from "./errors/failover-reason.js";
 import type { RefusedPart } from "./errors/refused-part.js";
 import { isFinalStatus, noSuchStatus, type UpstreamFailure } from "./errors/upstream-failure.js";
 import { type Forwarded, goneEnding, type ProviderError } from "./forwarded.js";
+import type { Heard } from "./limit-reports.js";
 import type { UpstreamCall, UpstreamSink } from "./upstream.js";
 
 /** Sends the end of the response. */
@@ -44,6 +45,8 @@ const nothingElse: Ended = {};
 interface Relayed extends SentRequestParts {
   /** The hard limits on a stream; null or absent if none counts the request. */
   readonly cap?: StreamCap | null;
+  /** Hears each answer with its headers; see `LimitReports`. */
+  readonly onHeard?: ((heard: Heard) => void) | undefined;
   readonly monoMs: () => number;
 }
 
@@ -76,6 +79,21 @@ export abstract class AnswerRelay<What extends Relayed> implements UpstreamSink,
     this.what = what;
     this.meter = meter;
     this.#resolve = resolve;
+  }
+
+  /** Call it when an answer begins, or once the body of an error has arrived. */
+  protected heard(rawHeaders: Heard["rawHeaders"], body: string): void {
+    const { onHeard } = this.what;
+    if (onHeard === undefined) return;
+    const { status, firstByteMonoMs } = this;
+    const sentMonoMs = this.#sentMonoMs;
+    onHeard({
+      status,
+      rawHeaders,
+      body,
+      sentMonoMs,
+      firstByteMonoMs: firstByteMonoMs ?? sentMonoMs,
+    });
   }
 
   protected abstract send(): UpstreamCall;

@@ -25,6 +25,7 @@ import {
 import { mapUpstreamError } from "./errors/upstream-error.js";
 import type { UpstreamFailure } from "./errors/upstream-failure.js";
 import type { Forwarded, ForwardRequest } from "./forwarded.js";
+import { readReportedWait } from "./reported-limits.js";
 import { readRetryAfterMs } from "./retry-wait.js";
 import { StreamHead } from "./stream-head.js";
 import type { UpstreamCall } from "./upstream.js";
@@ -55,6 +56,8 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
   #mustBeJson = false;
   /** The held beginning of a stream; null if the stream passes as it arrives. */
   #head: StreamHead | null = null;
+  /** As the provider sent them, of an error. */
+  #errorHeaders: readonly (Buffer | string)[] = [];
   /** The provider's Retry-After. */
   #retryAfterMs: number | null = null;
 
@@ -74,6 +77,7 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
     const { request, operation, hideUsageChunk, holdsHead } = this.what;
     const { status } = this;
     this.firstByteMonoMs = this.what.monoMs();
+    if (status < 300) this.heard(rawHeaders, "");
     const headers = forwardResponseHeaders(rawHeaders);
     const contentType = headerOf(headers, "content-type").toLowerCase();
     for (const own of [requestIdHeaders(this.exchange), this.what.headers]) append(headers, own);
@@ -86,6 +90,7 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
     }
     if (status >= 300) {
       this.#retryAfterMs = readRetryAfterMs(rawHeaders);
+      this.#errorHeaders = rawHeaders;
       return this.meter.beginBody("unmetered", true);
     }
     this.#mustBeJson = mustBeJson(request.method, operation, contentType);
@@ -253,6 +258,10 @@ class Forwarding extends AnswerRelay<ForwardRequest> {
   /** `body`: the provider's error, as bytes in Latin-1. `answer`: what was read of it. */
   #endWithError(body: string, answer?: unknown): void {
     const { upstream, provider, translator } = this.what;
+    if (this.status >= 300) this.heard(this.#errorHeaders, body);
+    // Without a Date header a time of day says nothing.
+    if (this.status === 429)
+      this.#retryAfterMs ??= readReportedWait(this.#errorHeaders, body, 0).waitMs;
     const redacted = Buffer.from(upstream.redact(body), "latin1");
     const failure = mapUpstreamError(provider, this.status, redacted);
     // The first event of a stream, which the translation made from the provider's.

@@ -9,6 +9,7 @@ import type { TranslationReport } from "../usage/response-meter.js";
 import type { ProviderResult } from "../usage/usage-record.js";
 import type { TargetFailure } from "./errors/failover-reason.js";
 import type { RefusedPart } from "./errors/refused-part.js";
+import type { Heard } from "./limit-reports.js";
 import type { Upstream, UpstreamRequest } from "./upstream.js";
 
 export interface ForwardRequest {
@@ -46,6 +47,8 @@ export interface ForwardRequest {
   readonly cap?: StreamCap | null;
   /** Called when the answer starts to be sent. After that the request isn't repeated. */
   readonly onBegun?: () => void;
+  /** As in `AnswerRelay`. */
+  readonly onHeard?: ((heard: Heard) => void) | undefined;
   readonly monoMs: () => number;
 }
 

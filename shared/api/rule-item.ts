@@ -5,7 +5,7 @@
 import type { ModeField } from "../domain/limit-key.js";
 import type { CapFields, Measure, RuleSource, Scope } from "../domain/rule.js";
 import type { WhenField } from "../domain/rule-hours.js";
-import type { Dimension } from "../domain/verdict.js";
+import type { RuleDimension } from "../domain/verdict.js";
 import type { ListPage, Timed } from "./list-page.js";
 import type { WithRaises } from "./raise-item.js";
 
@@ -142,7 +142,7 @@ interface BackTestDay {
 
 /** Refused requests by the cap with the longest wait, as in a refusal. */
 export type RefusedFor = Readonly<
-  Record<Exclude<Dimension, Measure>, number> & Partial<Record<Measure, number>>
+  Record<Exclude<RuleDimension, Measure>, number> & Partial<Record<Measure, number>>
 >;
 
 /**

@@ -5,6 +5,7 @@ import type { BudgetDefinition, Unpriced } from "../domain/budget.js";
 import type { LimitPlaces, RuleDefinition } from "../domain/rule.js";
 import type { Target } from "../domain/target-name.js";
 import type { TokenWeights } from "../domain/token-weights.js";
+import type { UpstreamPolicy } from "../domain/upstream-limits.js";
 import type { LogLevel } from "../log.js";
 import type { TelemetryConfig } from "../metrics/telemetry-config.js";
 import type { Operation } from "../operation.js";
@@ -96,6 +97,8 @@ export interface ProviderConfig {
   readonly breakerFailures: number;
   /** How long the circuit first stays open. */
   readonly breakerOpenMs: number;
+  /** What is done with the limits that it reports. */
+  readonly upstreamLimits: UpstreamPolicy;
 }
 
 export type Strategy = "round_robin" | "cost" | "latency" | "least_busy" | "failover";

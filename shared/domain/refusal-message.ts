@@ -15,6 +15,8 @@ const kinds: Readonly<Record<Dimension, string>> = {
   concurrent: "concurrency",
   children: "template",
   banned: "request",
+  upstream: "provider's own",
+  adaptive: "adaptive concurrency",
   input_tokens: "input token",
   output_tokens: "output token",
   cost: "cost",
@@ -32,6 +34,9 @@ export function refusalMessage(breach: Breach | BudgetBreach): string {
     const limit = `${budgetSubject(breach)} ${period} limit`;
     return `budget exceeded for ${limit}: spent ${breach.spentUsd} of ${breach.amountUsd}`;
   }
+  if (breach.dimension === "upstream") return upstreamMessage(breach);
+  if (breach.dimension === "adaptive")
+    return `model ${breach.subject} is at its adaptive concurrency of ${breach.cap}: more requests would only make it slower`;
   const subject = limitedBy(breach);
   if (breach.dimension === "banned")
     return `${namesTools(breach.models) ? "tool" : "model"} not allowed for ${subject}: ${periodLabel(breach.periodSeconds)} rule with max_requests 0`;
@@ -47,12 +52,25 @@ export function refusalMessage(breach: Breach | BudgetBreach): string {
   return `rate limit exceeded for ${subject}: ${limit} limit of ${cap} reached`;
 }
 
+/** `provider openai: its own limit of 500 requests for gpt-4o is reached`. */
+function upstreamMessage({ subject, named, cap }: Breach): string {
+  const slash = subject.indexOf("/");
+  const provider = `provider ${subject.slice(0, slash)}`;
+  const model = subject.slice(slash + 1);
+  const of = model === "" ? "" : ` for ${model}`;
+  if (named === undefined) return `${provider}: its own rate limit${of} is reached`;
+  const counted = named.replaceAll("_", " ");
+  return cap === 0
+    ? `${provider}: its own limit of ${counted}${of} is reached`
+    : `${provider}: its own limit of ${cap} ${counted}${of} is reached`;
+}
+
 /** The limit in words: `the day request limit of /team`, or `the monthly budget of /team`. */
 export function limitInWords(breach: Breach | BudgetBreach): string {
   const { dimension, periodSeconds } = breach;
   if (dimension === "budget")
     return `the ${budgetPeriodLabel(periodSeconds, breach.rolling)} budget of ${budgetSubject(breach)}`;
-  const period = dimension === "concurrent" ? "" : `${periodLabel(periodSeconds)} `;
+  const period = periodSeconds === 0 ? "" : `${periodLabel(periodSeconds)} `;
   return `the ${period}${kinds[dimension]} limit of ${limitedBy(breach)}`;
 }
 

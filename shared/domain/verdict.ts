@@ -26,7 +26,8 @@ export interface SuccessHeaders {
 
 /**
  * `children`: a template has its maximum of children, so a new child gets no counter. `banned`: the
- * rule's cap is 0, so it allows no request.
+ * rule's cap is 0, so it allows no request. `upstream`: a limit of the provider's own. `adaptive`:
+ * the cap that follows a target's latency. These two belong to no rule.
  */
 export const dimensions = [
   "requests",
@@ -34,9 +35,13 @@ export const dimensions = [
   "concurrent",
   "children",
   "banned",
+  "upstream",
+  "adaptive",
   ...measures,
 ] as const;
 export type Dimension = (typeof dimensions)[number];
+/** What a rule can refuse for. */
+export type RuleDimension = Exclude<Dimension, "upstream" | "adaptive">;
 
 /** The wait that stands for never: longer than any other, so a target that isn't banned wins. */
 export const bannedWaitSeconds = Number.MAX_SAFE_INTEGER;
@@ -62,6 +67,8 @@ export interface Breach {
    * absent if the cap is reached.
    */
   readonly share?: string | undefined;
+  /** The name of the provider's limit, if it reports one; only of `upstream`. */
+  readonly named?: string | undefined;
 }
 
 /**

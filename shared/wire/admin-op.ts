@@ -70,6 +70,7 @@ export const adminOps = [
   "requests.show",
   "requests.sessions",
   "traffic.summary",
+  "upstream-limits.list",
 ] as const;
 export type AdminOp = (typeof adminOps)[number];
 
@@ -120,6 +121,7 @@ const readOps: ReadonlySet<AdminOp> = new Set([
   "requests.show",
   "requests.sessions",
   "traffic.summary",
+  "upstream-limits.list",
 ]);
 
 /** Answered from memory only, immediately, whatever the state of the store and of long reads. */

@@ -155,6 +155,7 @@ const refused = message("refused", {
   use: optional(text),
   /** As in `Breach`. */
   share: optional(text),
+  named: optional(text),
 });
 export type Refused = ValueOf<typeof refused>;
 

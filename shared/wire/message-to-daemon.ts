@@ -37,6 +37,7 @@ import {
 import { isCount } from "../checked.js";
 import { isKeyHash } from "../domain/managed-key.js";
 import type { Target } from "../domain/target-name.js";
+import { limitNameCharsMax, reportedLimitsMax } from "../domain/upstream-limits.js";
 import { isNormalUserPath } from "../domain/user-path.js";
 import { toolNamesMax } from "../usage/tool-calls.js";
 import { type AdminOp, adminOps, isOperationName } from "./admin-op.js";
@@ -393,6 +394,31 @@ const refusal = message("refusal", {
 });
 export type RefusalNote = ValueOf<typeof refusal>;
 
+const reportedLimit = structure({
+  name: kindOf((value): value is string => isName(value) && value.length <= limitNameCharsMax),
+  limit: nullable(count()),
+  remaining: nullable(count()),
+  resetMs: nullable(count()),
+});
+
+/**
+ * What a provider's answer says of its limits, sent when the answer begins: a settle would come
+ * after a long stream, and a repeated one would be old news. No answer; a lost one does no harm.
+ */
+const reported = message("reported", {
+  target: namedTarget,
+  /** When the request was sent to the provider. */
+  startedAgoMs: count(),
+  status: count(),
+  limits: listOf(reportedLimit, reportedLimitsMax),
+  /** For how long a 429 asks to wait. */
+  waitMs: optional(count()),
+  /** How long the answer took to begin, and the class of its request, for adaptive concurrency. */
+  firstByteMs: optional(count()),
+  size: optional(count()),
+});
+export type Reported = ValueOf<typeof reported>;
+
 /** Answered with `answer` or `failed`. */
 const admin = message("admin", {
   id: count(),
@@ -413,6 +439,7 @@ const toDaemon = messages([
   release,
   cancel,
   refusal,
+  reported,
   admin,
   draw,
 ]);

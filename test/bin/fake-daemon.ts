@@ -221,6 +221,7 @@ function answer(daemon: FakeDaemon, options: FakeDaemonOptions, { op, body }: Ad
     case "requests.sessions":
     case "traffic.summary":
     case "targets.report":
+    case "upstream-limits.list":
     case "sessions.open":
     case "sessions.open-admin":
     case "sessions.check":

@@ -37,6 +37,7 @@ import { Backups } from "../../limiterd/store/backups.js";
 import { storedLastBackup } from "../../limiterd/store/last-backup.js";
 import { throwMalformed } from "../../limiterd/store/store.js";
 import { Writer } from "../../limiterd/store/writer.js";
+import { UpstreamBook } from "../../limiterd/upstream/upstream-book.js";
 import { Followers } from "../../limiterd/usage/followers/followers.js";
 import { identify } from "../../limiterd/usage/followers/store-ids.js";
 import { PendingResponses } from "../../limiterd/usage/pending-responses.js";
@@ -53,6 +54,7 @@ import { type BudgetDefinition, budgetId } from "../../shared/domain/budget.js";
 import { type RuleDefinition, ruleId } from "../../shared/domain/rule.js";
 import type { Target } from "../../shared/domain/target-name.js";
 import type { TokenWeights } from "../../shared/domain/token-weights.js";
+import type { UpstreamPolicy } from "../../shared/domain/upstream-limits.js";
 import { IdMap } from "../../shared/id-map.js";
 import type { LimitCounts } from "../../shared/limit-files/limits-plan.js";
 import { OneAtATime } from "../../shared/one-at-a-time.js";
@@ -132,6 +134,7 @@ export function startDaemon(
     enqueuedCaps = [] as readonly EnqueuedCap[],
     waiting = { maxMs: 0, defaultMs: 0, paths: [] } as WaitLimits,
     destinations = [] as readonly AlertDestination[],
+    upstreams = new Map() as ReadonlyMap<string, UpstreamPolicy>,
     upMs = 0,
     versions = wireVersions,
     /** Whether the windows that the start has left in the store are loaded. */
@@ -216,11 +219,13 @@ export function startDaemon(
       budgetsEnabled: true,
       alerts: [],
       unpriced: "allow",
+      upstreams,
       enqueuedCaps,
       waiting,
       inertReason,
       configFile: null,
     },
+    upstream: new UpstreamBook(upstreams),
     budgets,
     pending,
     repricing,

@@ -18,6 +18,7 @@ import type {
   AdmissionOutcome,
   CallOutcome,
   Limiter,
+  LimitReport,
   Spent,
 } from "../../proxy/limiter/limiter.js";
 import type { RequestContext } from "../../proxy/request-context.js";
@@ -33,6 +34,7 @@ import {
   asUpstreamFailure,
   type UpstreamFailure,
 } from "../../proxy/upstream/errors/upstream-failure.js";
+import { LimitReports } from "../../proxy/upstream/limit-reports.js";
 import type { RequestBody, Upstream, UpstreamRequest } from "../../proxy/upstream/upstream.js";
 import type { Config } from "../../shared/config/config.js";
 import type { Target } from "../../shared/domain/target-name.js";
@@ -61,6 +63,8 @@ export interface FakeGateway {
   readonly admitted: { readonly targets: readonly Target[]; readonly submission: boolean }[];
   readonly settled: Spent[];
   readonly progress: Spent[];
+  /** What answers said of the providers' limits. */
+  readonly reports: LimitReport[];
   /** Who has made which object, by its id; more are added when they are made. */
   readonly owners: Map<string, ObjectOwner[]>;
   /** The outcome of the next admissions; null: they are admitted. */
@@ -117,7 +121,11 @@ export function fakeTargetHealth(): TargetHealth {
   return new TargetHealth({
     monoMs: () => 0,
     nowMs: () => 0,
-    configOf: () => ({ breakerFailures: 0, breakerOpenMs: 1 }),
+    configOf: () => ({
+      breakerFailures: 0,
+      breakerOpenMs: 1,
+      upstreamLimits: { mode: "observe", trustsLimits: true, adaptive: null },
+    }),
     onOpened() {},
     onClosed() {},
     onRefused() {},
@@ -152,6 +160,11 @@ export function fakeGateway(yaml: string): FakeGateway {
       targetOrder: createTargetOrder(() => null),
       targetHealth: fakeTargetHealth(),
       refusals: new LearnedRefusals(() => 0),
+      limitReports: new LimitReports({
+        send: (report) => void fake.reports.push(report),
+        monoMs: () => 0,
+        nowMs: () => 0,
+      }),
       targetLoad: null,
       models,
       recordedModels: createRecordedModels(config, { models, nowMs: () => 0 }),
@@ -185,6 +198,7 @@ export function fakeGateway(yaml: string): FakeGateway {
     admitted: [],
     settled: [],
     progress: [],
+    reports: [],
     owners: new Map(),
     verdict: null,
   };
@@ -243,6 +257,7 @@ export function fakeGateway(yaml: string): FakeGateway {
         then();
       },
       noteRefusal() {},
+      report() {},
       keysExist: true,
       importedKeysExist: false,
       reachable: true,

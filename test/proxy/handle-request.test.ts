@@ -258,6 +258,7 @@ const freeRequests: Readonly<Record<keyof typeof freePlacesMax, readonly [string
   "in-flight": ["GET", "/admin/in-flight"],
   queues: ["GET", "/admin/queues"],
   refusals: ["GET", "/admin/refusals"],
+  "upstream-limits": ["GET", "/admin/upstream-limits"],
   status: ["GET", "/admin/status"],
   "usage-summary": ["GET", "/admin/usage"],
   "usage-records": ["GET", "/admin/usage/records"],

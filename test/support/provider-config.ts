@@ -42,6 +42,7 @@ export function providerConfig(
     retryWaitMaxMs: 2000,
     breakerFailures: 5,
     breakerOpenMs: 10_000,
+    upstreamLimits: { mode: "observe", trustsLimits: true, adaptive: null },
     ...own,
   };
 }

@@ -33,6 +33,7 @@ import {
   type JudgedRequest,
   type Judgement,
   judge,
+  reportBreach,
   shareBreach,
   type WaitersAhead,
   waitOfRequests,
@@ -64,7 +65,10 @@ export function explainVerdict(
   const rules = byRule(ofPath).map((counters) => explainRule(counters, options));
   const targets = candidates.map((target, index): ExplainedTarget => {
     const counters = matchTarget(target);
-    const breach = breachOf(counters, options) ?? budgetBreachOf(target, request, options);
+    const breach =
+      breachOf(counters, options) ??
+      upstreamBreachOf(target, options) ??
+      budgetBreachOf(target, request, options);
     return {
       target: targetName(target),
       chosen: judgement.kind === "admitted" && judgement.target === index,
@@ -104,6 +108,12 @@ function explainShadows(
 interface Shadowed {
   readonly request: JudgedRequest;
   readonly target: Target | null;
+}
+
+/** The provider's own limit that refuses requests to a target. */
+function upstreamBreachOf(target: Target, { upstream, nowMs }: AdmissionOptions): Breach | null {
+  const found = upstream?.targetOf(target, nowMs)?.breach(nowMs) ?? null;
+  return found === null ? null : reportBreach(found);
 }
 
 /** The breach of the budgets for some models that cover a target. */

@@ -68,6 +68,8 @@ export function handleAdmin(
       ports.targetsReported(targets);
       return ports.answer({ status: "ok" });
     }
+    case "upstream-limits.list":
+      return ports.answer(state.upstream.list(nowMs));
     case "leases.list": {
       const query = checkedValue(parseListQuery(body, {}), ports);
       return query === null ? undefined : ports.answer(listLeases(state.peers, query, nowMs));

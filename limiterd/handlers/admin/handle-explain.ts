@@ -16,7 +16,7 @@ import { explainBudgets } from "../../lists/list-budgets.js";
 import { refusalItem } from "../../lists/list-refusals.js";
 import type { JudgedRequest } from "../../rules/judge.js";
 import { noRules } from "../../rules/rule-book.js";
-import { type DaemonState, enforcedBudgets } from "../../state.js";
+import { type DaemonState, enforcedBudgets, judgingUpstream } from "../../state.js";
 import { explainVerdict } from "./explain-verdict.js";
 import { findKey, unknownKey } from "./handle-keys.js";
 
@@ -87,6 +87,7 @@ export function explainNow(
       tokensEnforced: settings.usageEnabled,
       budgets,
       waiters: state.waiters.aheadOf(request.userPath),
+      upstream: judgingUpstream(state),
     }),
     budgets: explainBudgets(state, request.userPath, labels, nowMs),
   };

@@ -4,7 +4,7 @@
 import type { BackTestReport, RefusedFor, RuleCaps } from "../../../shared/api/rule-item.js";
 import { costUsd } from "../../../shared/domain/money.js";
 import type { Measure, RuleDefinition } from "../../../shared/domain/rule.js";
-import type { Breach } from "../../../shared/domain/verdict.js";
+import type { Breach, RuleDimension } from "../../../shared/domain/verdict.js";
 import { dayOf, formatMillis } from "../../../shared/time.js";
 import { pathsMax } from "../../bounds.js";
 import type { Counter } from "../../counters/counter.js";
@@ -65,7 +65,8 @@ export class BackTestSums {
     if (breach === null) return;
     this.#refused++;
     ofDay.refused++;
-    const { dimension } = breach;
+    // Only rules are tested.
+    const dimension = breach.dimension as RuleDimension;
     this.#refusedFor[dimension] = (this.#refusedFor[dimension] ?? 0) + 1;
     this.#firstMs ??= nowMs;
     this.#lastMs = nowMs;

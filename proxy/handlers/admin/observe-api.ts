@@ -1,7 +1,7 @@
 /**
  * Read-only state of the gateway (docs/reference/admin-api.md): the daemon's status, the fullest
  * children of a template, requests in flight and in detail, those that wait, recent refusals,
- * sessions, the history of targets, and usage by groups.
+ * providers' own limits, sessions, the history of targets, and usage by groups.
  */
 
 import type { GatewayStatus } from "../../../shared/api/gateway-status.js";
@@ -27,6 +27,7 @@ type ObserveEndpoint = Extract<
   | "in-flight"
   | "queues"
   | "refusals"
+  | "upstream-limits"
   | "status"
   | "usage-summary"
   | "usage-export"
@@ -61,6 +62,8 @@ export function observe(
       return ask(context, "queues.list", good(null));
     case "refusals":
       return replyList(context, refusals, query);
+    case "upstream-limits":
+      return ask(context, "upstream-limits.list", good(null));
     case "status":
       return ask(context, "status", good(null), ofThisProxy(context));
     case "usage-summary":

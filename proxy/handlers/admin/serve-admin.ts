@@ -49,6 +49,7 @@ export function serveAdmin(
     case "in-flight":
     case "queues":
     case "refusals":
+    case "upstream-limits":
     case "status":
     case "usage-summary":
     case "usage-export":

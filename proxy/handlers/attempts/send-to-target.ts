@@ -4,6 +4,7 @@
  * that the request can do without, sends it once more without that part. The limiter counts one
  * request at one target.
  */
+import type { ProviderConfig } from "../../../shared/config/config.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { Operation } from "../../../shared/operation.js";
 import { refusedPartsMax } from "../../bounds.js";
@@ -13,6 +14,7 @@ import { providerOf } from "../../gateway.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { AttemptTrace } from "../../metrics/spans/request-trace.js";
 import type { RequestContext } from "../../request-context.js";
+import type { TargetFailure } from "../../upstream/errors/failover-reason.js";
 import type { RefusedPart } from "../../upstream/errors/refused-part.js";
 import { abandoned, type Forwarded } from "../../upstream/forwarded.js";
 import { retryWaitMs } from "../../upstream/retry-wait.js";
@@ -92,6 +94,7 @@ export async function sendToTarget(
     const attempts = { retried, elapsedMs, random: gateway.random() };
     const { failed } = forwarded;
     const hasOtherKey = (failed.credentials || failed.status === 429) && upstream.hasReadyKey?.();
+    if (hasOtherKey !== true && isAwaited(failed, config)) return forwarded;
     const waitMs = retryWaitMs(hasOtherKey === true ? withOtherKey : failed, attempts, config);
     if (waitMs === null) return forwarded;
     record.failedAt(target, forwarded.failed.why);
@@ -121,6 +124,14 @@ function firstByteMs(forwarded: Forwarded | null, startedMonoMs: number): number
   if (forwarded === null || forwarded.outcome !== "complete") return null;
   const { firstByteMonoMs } = forwarded;
   return firstByteMonoMs === null ? null : firstByteMonoMs - startedMonoMs;
+}
+
+/** Whether the daemon lets no request to the target before the time that the provider named. */
+function isAwaited(
+  { status, retryAfterMs }: Pick<TargetFailure, "status" | "retryAfterMs">,
+  { upstreamLimits }: Pick<ProviderConfig, "upstreamLimits">,
+): boolean {
+  return status === 429 && retryAfterMs !== null && upstreamLimits.mode === "avoid";
 }
 
 /** A Retry-After for one key doesn't apply to another. */

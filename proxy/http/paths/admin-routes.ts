@@ -27,6 +27,7 @@ export type AdminEndpoint =
   | "in-flight"
   | "queues"
   | "refusals"
+  | "upstream-limits"
   | "status"
   | "usage-summary"
   | "usage-records"
@@ -64,6 +65,7 @@ export const adminRoutes: readonly (readonly [path: string, methods: Methods])[]
   ["/admin/in-flight", { GET: "in-flight" }],
   ["/admin/queues", { GET: "queues" }],
   ["/admin/refusals", { GET: "refusals" }],
+  ["/admin/upstream-limits", { GET: "upstream-limits" }],
   ["/admin/status", { GET: "status" }],
   ["/admin/usage", { GET: "usage-summary" }],
   ["/admin/usage/records", { GET: "usage-records" }],

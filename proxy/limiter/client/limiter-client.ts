@@ -28,6 +28,7 @@ import type {
   AuthorizeOutcome,
   CallOutcome,
   Limiter,
+  LimitReport,
   Spent,
   Unadmitted,
   UnadmittedUsage,
@@ -215,6 +216,10 @@ export class LimiterClient implements Limiter, LimiterLink {
 
   noteRefusal(id: number, requestId: string, model: string): void {
     if (this.#connection.linked) this.#connection.send({ kind: "refusal", id, requestId, model });
+  }
+
+  report(report: LimitReport): void {
+    if (this.#connection.linked) this.#connection.send({ kind: "reported", ...report });
   }
 
   call(op: AdminOp, body: unknown): Promise<CallOutcome> {

@@ -19,6 +19,7 @@ import { redirectFailure, unansweredFailure } from "../errors/provider-failure.j
 import { errorInsideSuccess, isEmptyAnswer } from "../errors/success-body.js";
 import type { UpstreamFailure } from "../errors/upstream-failure.js";
 import type { Forwarded, ProviderError } from "../forwarded.js";
+import type { Heard } from "../limit-reports.js";
 import { type ProviderLinks, relinkedHeaders, relinkedJson } from "../provider-links.js";
 import type { UpstreamCall } from "../upstream.js";
 import type { PassthroughRequest, PassthroughUpstream } from "./passthrough-upstream.js";
@@ -51,6 +52,8 @@ export interface RelayRequest {
    * For a request about an earlier response. Receives the answer in Latin-1, if all of it was held.
    */
   readonly onAnswer?: ((text: string) => void) | undefined;
+  /** As in `AnswerRelay`. */
+  readonly onHeard?: ((heard: Heard) => void) | undefined;
   readonly monoMs: () => number;
 }
 
@@ -62,6 +65,8 @@ export function relayAnswer(exchange: Exchange, what: RelayRequest): Promise<For
 class Relaying extends AnswerRelay<RelayRequest> {
   /** The response headers: the provider's, then Sluice's. */
   #headers: string[] = [];
+  /** As the provider sent them, of an error. */
+  #errorHeaders: readonly (Buffer | string)[] = [];
   /** The provider's Content-Length; null without one. */
   #announcedBytes: number | null = null;
   /** How many bytes may be held: more for an answer whose addresses may have to be rewritten. */
@@ -86,6 +91,8 @@ class Relaying extends AnswerRelay<RelayRequest> {
     const what = this.what;
     const { status } = this;
     this.firstByteMonoMs = what.monoMs();
+    if (status < 300) this.heard(rawHeaders, "");
+    else this.#errorHeaders = rawHeaders;
     this.#headers = passResponseHeaders(rawHeaders, what.limits);
     this.#headers.push("x-request-id", this.exchange.id);
     append(this.#headers, what.headers);
@@ -185,6 +192,7 @@ class Relaying extends AnswerRelay<RelayRequest> {
       });
     }
     const text = meter.text();
+    if (status >= 300) this.heard(this.#errorHeaders, text);
     const finish = (): void => this.#finishBody(text);
     const answer = meter.read(text);
     const isError = status >= 400 || (!this.exchange.begun && errorInsideSuccess(answer));

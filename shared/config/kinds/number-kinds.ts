@@ -8,6 +8,7 @@ import {
   tokenWeightMax,
   weightsOfText,
 } from "../../domain/token-weights.js";
+import type { AdaptiveConcurrency } from "../../domain/upstream-limits.js";
 import { always, type JsonSchema, type ValueKind } from "./value-kind.js";
 
 /**
@@ -163,3 +164,31 @@ export function sharesOf(raw: unknown): unknown {
   );
   return { ...read(numbers), children: Object.fromEntries(shares) };
 }
+
+const concurrencyMax = 10_000;
+
+/** The bounds of adaptive concurrency. */
+export const concurrencyRange: ValueKind<AdaptiveConcurrency> = {
+  label: "mapping",
+  range: `min and max from 1 to ${concurrencyMax}`,
+  expected: `must be a mapping with min and max, integers from 1 to ${concurrencyMax}, min at most max`,
+  quotable: always,
+  parse(raw) {
+    if (!isObject(raw) || Object.keys(raw).some((key) => key !== "min" && key !== "max"))
+      return undefined;
+    const min = numberOf(raw["min"]);
+    const max = numberOf(raw["max"]);
+    if (min === undefined || max === undefined) return undefined;
+    const isRange = Number.isInteger(min) && Number.isInteger(max) && 1 <= min && min <= max;
+    return isRange && max <= concurrencyMax ? { min, max } : undefined;
+  },
+  schema: {
+    type: "object",
+    required: ["min", "max"],
+    properties: {
+      min: numberSchema("integer", { min: 1, max: concurrencyMax }),
+      max: numberSchema("integer", { min: 1, max: concurrencyMax }),
+    },
+    additionalProperties: false,
+  },
+};

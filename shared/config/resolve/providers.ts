@@ -312,6 +312,11 @@ function fromFields(
     retryWaitMaxMs: fields.retry_wait_max_ms,
     breakerFailures: fields.breaker_failures,
     breakerOpenMs: fields.breaker_open_ms,
+    upstreamLimits: {
+      mode: fields.upstream_limits,
+      trustsLimits: fields.trust_limits,
+      adaptive: fields.adaptive_concurrency,
+    },
   };
 }
 

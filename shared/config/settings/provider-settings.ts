@@ -2,10 +2,16 @@
  * The fields of a provider in the file. How declared providers, keys in the environment and presets
  * become one list is in `../resolve/providers.ts`.
  */
+
+import {
+  type AdaptiveConcurrency,
+  type UpstreamLimitMode,
+  upstreamLimitModes,
+} from "../../domain/upstream-limits.js";
 import { type Operation, operations } from "../../operation.js";
-import { choice, passthroughAccess } from "../kinds/choice-kinds.js";
+import { boolean, choice, passthroughAccess } from "../kinds/choice-kinds.js";
 import { forwardedHeaders, modelList, names } from "../kinds/list-kinds.js";
-import { integer } from "../kinds/number-kinds.js";
+import { concurrencyRange, integer } from "../kinds/number-kinds.js";
 import { apiKey, apiKeys, type OwnHeaders, ownHeaders } from "../kinds/secret-kinds.js";
 import { apiVersion, filePath, text } from "../kinds/text-kinds.js";
 import { baseUrl, outboundProxy } from "../kinds/url-kinds.js";
@@ -226,6 +232,26 @@ export const providerSettings = {
     defaultText: "10000",
     meaning:
       "Time for which a circuit stays open, doubled with each further failure up to five minutes.",
+  }),
+  upstream_limits: field<UpstreamLimitMode>({
+    kind: choice(upstreamLimitModes),
+    defaultValue: "observe",
+    defaultText: "observe",
+    meaning:
+      "The provider's own limits, from its answers: observe shows them, avoid also keeps requests from exhausted models until the reset.",
+  }),
+  trust_limits: field({
+    kind: boolean,
+    defaultValue: true,
+    defaultText: "true",
+    meaning: "false: avoid heeds only 429s, not the counts that the provider reports.",
+  }),
+  adaptive_concurrency: field<AdaptiveConcurrency | null>({
+    kind: concurrencyRange,
+    defaultValue: null,
+    defaultText: "none",
+    example: "{ min: 2, max: 64 }",
+    meaning: "Bounds of the requests in flight per model, which follow its latency between them.",
   }),
 } as const;
 

@@ -227,6 +227,7 @@ const adminRequests: readonly (readonly [method: string, path: string, body?: un
   ["GET", "/admin/rate-limits/children"],
   ["GET", "/admin/in-flight"],
   ["GET", "/admin/refusals"],
+  ["GET", "/admin/upstream-limits"],
   ["GET", "/admin/status"],
   ["GET", "/admin/live"],
   ["GET", "/admin/usage"],

@@ -109,6 +109,7 @@ async function start(
         alerts: [],
         unpriced: "allow",
         waiting: { maxMs: 0, defaultMs: 0, paths: [] },
+        upstreams: new Map(),
         enqueuedCaps: [],
         usageEnabled,
         requestDetailsMax: 0,

@@ -101,6 +101,7 @@ const endpoints: readonly (readonly [
   ["GET", "/admin/in-flight", "in-flight", "admin"],
   ["GET", "/admin/queues", "queues", "admin"],
   ["GET", "/admin/refusals", "refusals", "admin"],
+  ["GET", "/admin/upstream-limits", "upstream-limits", "admin"],
   ["GET", "/admin/status", "status", "admin"],
   ["GET", "/admin/usage", "usage-summary", "admin"],
   ["GET", "/admin/usage/records", "usage-records", "admin"],

@@ -3,6 +3,7 @@ import { breakersMax } from "../../../proxy/bounds.js";
 import { TargetHealth } from "../../../proxy/routing/target-health.js";
 import type { Forwarded } from "../../../proxy/upstream/forwarded.js";
 import type { Target } from "../../../shared/domain/target-name.js";
+import type { UpstreamLimitMode } from "../../../shared/domain/upstream-limits.js";
 import { exactly } from "../../support/patterns/exactly.js";
 
 const [a, b, c] = ["a", "b", "c"].map((provider): Target => ({ provider, model: "m" })) as [
@@ -32,13 +33,17 @@ function failed(status: number, more: object = {}): Attempt {
 }
 
 /** Opens at two failures, for a second; `told` is what it reports. */
-function healthAt() {
+function healthAt(mode: UpstreamLimitMode = "observe") {
   const clock = { nowMs: 0 };
   const notices: string[] = [];
   const health = new TargetHealth({
     monoMs: () => clock.nowMs,
     nowMs: () => 1_000_000 + clock.nowMs,
-    configOf: () => ({ breakerFailures: 2, breakerOpenMs: 1000 }),
+    configOf: () => ({
+      breakerFailures: 2,
+      breakerOpenMs: 1000,
+      upstreamLimits: { mode, trustsLimits: true, adaptive: null },
+    }),
     onOpened: ({ provider }, why, openMs) => notices.push(`${provider} opens: ${why}, ${openMs}`),
     onClosed: ({ provider }) => notices.push(`${provider} closes`),
     onRefused: ({ provider }, why) => notices.push(`${provider} refuses: ${why}`),
@@ -296,4 +301,16 @@ t.test("why the last attempt failed is known of each kind of it", async (t) => {
     wellAtMs: 1_000_005,
     failure: { atMs: 1_000_000, model: "m", why: "500" },
   });
+});
+
+t.test("a 429 that names its wait opens no circuit where the daemon heeds it", async (t) => {
+  const refused = failed(429, { retryAfterMs: 3000 });
+  const avoiding = healthAt("avoid");
+  avoiding.note(a, refused, refused, refused);
+  t.equal(avoiding.order([a, b]), "ab/ab");
+  avoiding.note(a, failed(429), failed(429));
+  t.equal(avoiding.order([a, b]), "b/ba", "without a wait it is a failure like any other");
+  const observing = healthAt();
+  observing.note(a, refused, refused);
+  t.equal(observing.order([a, b]), "b/ba");
 });

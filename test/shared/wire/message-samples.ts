@@ -192,6 +192,24 @@ export const toDaemon: {
     ),
   }),
   authorize: fc.record({ kind: fc.constant("authorize"), id: count, credential }),
+  reported: fc.record({
+    kind: fc.constant("reported"),
+    target: target.map(({ provider, model }) => ({ provider, model })),
+    startedAgoMs: count,
+    status: count,
+    limits: fc.array(
+      fc.record({
+        name: fc.stringMatching(/^[a-z_]{1,64}$/),
+        limit: fc.option(count),
+        remaining: fc.option(count),
+        resetMs: fc.option(count),
+      }),
+      { maxLength: 4 },
+    ),
+    waitMs: fc.option(count, { nil: undefined }),
+    firstByteMs: fc.option(count, { nil: undefined }),
+    size: fc.option(count, { nil: undefined }),
+  }),
   reroute: fc.record({
     kind: fc.constant("reroute"),
     id: count,
@@ -305,6 +323,7 @@ export const fromDaemon: {
     when: fc.option(fc.constant("mon 00:00-24:00 UTC"), { nil: undefined }),
     use: fc.option(name, { nil: undefined }),
     share: fc.option(name, { nil: undefined }),
+    named: fc.option(name, { nil: undefined }),
   }),
   queued: fc.record({ kind: fc.constant("queued"), id: count }),
   cancelled: fc.record({ kind: fc.constant("cancelled"), id: count }),
@@ -518,6 +537,7 @@ export const good: { readonly [K in ToDaemon["kind"]]: readonly unknown[] } = {
   draw: ["draw", 3, 640],
   cancel: ["cancel", 3],
   refusal: ["refusal", 3, "req_1", "gpt-4o"],
+  reported: ["reported", ["openai", "gpt-4o"], 20, 200, [["requests", 500, 0, 60_000]]],
   admin: ["admin", 4, "status", null],
 };
 

@@ -260,7 +260,7 @@ t.test(
   async (t) => {
     t.same(parseFromDaemon(["event", "clock_stepped", { ms: 5 }]), { kind: "unknown event" });
     for (const frame of [
-      ["welcome", 1, "0.1.0", 0, true, 0, 0, false, 0, true],
+      ["welcome", 1, "0.1.0", 0, true, 0, 0, false, 0, true, true],
       [
         "admitted",
         3,
@@ -288,6 +288,7 @@ t.test(
         "mon 00:00-24:00 UTC",
         "cheap",
         "app",
+        "requests",
       ],
       ["exceeded", 1, "user_path", "/team", 3600, 2, 1, 61, [], [], "gpt-4o o3", true, "cheap"],
       ["denied", 1, []],

@@ -170,6 +170,7 @@ export class DaemonProcess {
       budgetsEnabled: true,
       alerts: [{ id: "hook", at: [0.02, 0.1, 0.5, 1], forecast: true, rateLimits: true }],
       unpriced: "allow" as const,
+      upstreams: new Map(),
       enqueuedCaps: [],
       inertReason: () => null,
       configFile: null,

@@ -65,6 +65,8 @@ export const explainTexts = {
     tool_calls: "tool calls",
     concurrent: "slots",
     children: "places for children",
+    upstream: "the provider's own limit",
+    adaptive: "adaptive concurrency",
   } as Readonly<Record<string, string>>,
   budgets: {
     title: "Budgets",

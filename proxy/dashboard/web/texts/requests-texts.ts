@@ -62,6 +62,8 @@ export const requestsTexts = {
       tool_calls: "Tool calls",
       concurrent: "Requests at once",
       children: "Children of a template",
+      upstream: "Provider's own limits",
+      adaptive: "Adaptive concurrency",
       banned: "Models or tools that aren't allowed",
       budget: "Budget",
     },

@@ -64,6 +64,7 @@ t.test("each asks the daemon for one thing", async (t) => {
       asked: [["leases.list", { limit: 200 }]],
     }),
   );
+  t.match((await get("upstream-limits")).asked, exactly([["upstream-limits.list", null]]));
   t.match(
     await get("refusals", "dimension=budget&limit=3"),
     exactly({

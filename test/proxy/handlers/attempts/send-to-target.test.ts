@@ -79,7 +79,11 @@ async function run(
   const targetHealth = new TargetHealth({
     monoMs: () => 0,
     nowMs: () => 0,
-    configOf: () => ({ breakerFailures: isOpen ? 1 : 0, breakerOpenMs: 1000 }),
+    configOf: () => ({
+      breakerFailures: isOpen ? 1 : 0,
+      breakerOpenMs: 1000,
+      upstreamLimits: { mode: "observe", trustsLimits: true, adaptive: null },
+    }),
     onOpened() {},
     onClosed() {},
     onRefused() {},

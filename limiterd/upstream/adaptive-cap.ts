@@ -1,0 +1,139 @@
+/**
+ * A cap on the requests in flight at a target that reports no limits, such as vLLM or Ollama: it
+ * follows the time until answers begin, as TCP Vegas and Netflix's concurrency-limits do. While
+ * that time stays near its base, the cap grows; once requests wait at the target, it shrinks in
+ * proportion, to a little less than what the target can work on. So each shrinking also measures
+ * the base again, without a queue.
+ *
+ * Long prompts take longer than short ones, so each class of requests (`size`) has its own base,
+ * which follows the medians of its times.
+ */
+import type { AdaptiveConcurrency } from "../../shared/domain/upstream-limits.js";
+
+/** An answer that began. */
+interface AnswerTime {
+  readonly startedMs: number;
+  readonly nowMs: number;
+  readonly firstByteMs: number;
+  /** The class of the request: of similar length, streamed or not. */
+  readonly size: number;
+  /** At the target, with this one. */
+  readonly inFlight: number;
+}
+
+/** A time above its base by this factor means that requests wait. */
+const tolerance = 1.2;
+/** Samples of a class in a window that make a median. */
+const classSamplesMin = 5;
+const samplesMin = 20;
+const samplesMax = 120;
+const sizesMax = 64;
+
+export class AdaptiveCap {
+  readonly #bounds: AdaptiveConcurrency;
+  /** With its fraction, so that small caps grow and shrink in proportion, too. */
+  #exact: number;
+  /** Doubles until requests first wait. */
+  #isStarting = true;
+  /** Only requests sent after the last change are measured with the new cap. */
+  #changedMs = -Infinity;
+  /** The time of a class without a queue. */
+  readonly #bases = new Map<number, number>();
+  /** The times of the current window, by class. */
+  #times = new Map<number, number[]>();
+  #samples = 0;
+  #inFlightMax = 0;
+  #slowdown = 1;
+
+  constructor(bounds: AdaptiveConcurrency) {
+    this.#bounds = bounds;
+    this.#exact = bounds.min;
+  }
+
+  get cap(): number {
+    return Math.floor(this.#exact);
+  }
+
+  /** The time until answers begin, relative to its base. */
+  get slowdown(): number {
+    return this.#slowdown;
+  }
+
+  answered({ startedMs, nowMs, firstByteMs, size, inFlight }: AnswerTime): void {
+    if (startedMs < this.#changedMs) return;
+    const times = this.#times.get(size);
+    if (times !== undefined) times.push(Math.max(1, firstByteMs));
+    else if (this.#times.size < sizesMax) this.#times.set(size, [Math.max(1, firstByteMs)]);
+    this.#samples++;
+    this.#inFlightMax = Math.max(this.#inFlightMax, inFlight);
+    if (this.#samples >= Math.min(samplesMax, Math.max(samplesMin, 2 * this.cap)))
+      this.#judge(nowMs);
+  }
+
+  /** The target refused a request because it is overloaded, or didn't answer. */
+  overloaded(startedMs: number, nowMs: number): void {
+    if (startedMs < this.#changedMs) return;
+    this.#isStarting = false;
+    this.#change(this.#exact * 0.8, nowMs);
+  }
+
+  #judge(nowMs: number): void {
+    const slowdown = this.#measured();
+    if (slowdown === null) {
+      // Too many classes for medians: the window goes on, within its bound.
+      if (this.#samples >= 4 * samplesMax) this.#change(this.#exact, nowMs);
+      return;
+    }
+    this.#slowdown = slowdown;
+    if (slowdown > tolerance) {
+      this.#isStarting = false;
+      return this.#change(this.#exact * Math.max(0.5, 0.95 / slowdown), nowMs);
+    }
+    // A cap that isn't used says nothing about a higher one.
+    if (this.#inFlightMax < this.cap * 0.9) return this.#change(this.#exact, nowMs);
+    const more = this.#isStarting ? this.#exact : Math.max(1, this.#exact * 0.05);
+    this.#change(this.#exact + more, nowMs);
+  }
+
+  /** The mean slowdown of the classes with enough samples; null without any. */
+  #measured(): number | null {
+    let sum = 0;
+    let samples = 0;
+    for (const [size, times] of this.#times) {
+      if (times.length < classSamplesMin) continue;
+      const median = medianOf(times);
+      sum += times.length * (median / this.#baseWith(size, median));
+      samples += times.length;
+    }
+    return samples === 0 ? null : sum / samples;
+  }
+
+  /**
+   * The base of a class, which falls fast and rises slowly, as a queue must not pass for the
+   * target's own time. At the lowest cap there is no shorter queue.
+   */
+  #baseWith(size: number, median: number): number {
+    let base = this.#bases.get(size);
+    if (base === undefined) {
+      if (this.#bases.size >= sizesMax) this.#bases.clear();
+      base = median;
+    } else if (median < base || this.#exact <= this.#bounds.min) base += (median - base) * 0.3;
+    else base += Math.min(median - base, base * 0.01);
+    this.#bases.set(size, base);
+    return base;
+  }
+
+  #change(exact: number, nowMs: number): void {
+    const { min, max } = this.#bounds;
+    this.#exact = Math.min(max, Math.max(min, exact));
+    this.#changedMs = nowMs;
+    this.#times = new Map();
+    this.#samples = 0;
+    this.#inFlightMax = 0;
+  }
+}
+
+function medianOf(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)]!;
+}
