@@ -136,9 +136,9 @@ export async function passthroughRequest(context: RequestContext): Promise<void>
       bounds === null || operation === null
         ? null
         : streamCap(context, target, { operation, bounds }),
-    // A caller chooses the path: only a model's answer tells of its limits.
+    // A caller chooses the path: counts of tokens, for one, have limits of their own.
     onHeard:
-      operation === null
+      target.model === "" || !runsModel(route.path, operation)
         ? undefined
         : gateway.limitReports.hearerOf({
             config: route.provider,
@@ -210,6 +210,14 @@ function notCounted(): Failure {
     403,
     "permission_error",
     "a batch can't be submitted by passthrough here: its tokens can't be counted for rate_limits.max_enqueued_tokens",
+  );
+}
+
+/** Whether a model answers, also in Gemini's dialect. */
+function runsModel(path: string, operation: Operation | null): boolean {
+  return (
+    (operation !== null && operation !== "count_tokens") ||
+    /:(?:stream)?generatecontent$|:(?:batch)?embedcontents?$/.test(plainPath(path).toLowerCase())
   );
 }
 
