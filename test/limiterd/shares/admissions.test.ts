@@ -398,3 +398,57 @@ t.test("a list shows a reset immediately, also of a counter that no host asks ab
     t.equal(items[0]!.requests_used, 0);
   }
 });
+
+t.test("requests of two hosts wait for one cap, and get it without one too many", async (t) => {
+  const waiting = { maxMs: 300_000, defaultMs: 300_000, paths: [] };
+  for (const [rule, max] of [
+    [pathRule("/a", 0, { requests: 2 }), 2],
+    [pathRule("/a", 10, { requests: 4 }), 4],
+  ] as const) {
+    const hosts = startHosts([rule], { waiting });
+    const admitted = new Map<Host, Set<number>>(hosts.all.map((host) => [host, new Set()]));
+    const readOf = new Map<Host, number>(hosts.all.map((host) => [host, 0]));
+    const ends = new Map<string, () => void>();
+    let last = 0;
+    let running = 0;
+    let runningMax = 0;
+    const wait = { askedMs: null, timeoutMs: null, waitedMs: 0 };
+    for (let id = 1; id <= 10; id++)
+      for (const { proxy } of hosts.all)
+        proxy.send({
+          ...{ read: 0, kind: "admit", id, userPath: "/a", credential: "authenticated" },
+          ...{ targets: [target], submission: false, wait },
+        });
+    for (let at = 0; at < 2000 && last < 20; at++) {
+      await hosts.pass(50);
+      for (const host of hosts.all) {
+        await host.daemon.commit();
+        const { received } = host.proxy;
+        for (let read = readOf.get(host)!; read < received.length; read++) {
+          const message = received[read]!;
+          if (message.kind === "refused" || message.kind === "failed") t.fail(message.kind);
+          if (message.kind !== "admitted") continue;
+          last++;
+          runningMax = Math.max(runningMax, ++running);
+          admitted.get(host)!.add(message.id);
+          const lease = leaseOf(message, host);
+          ends.set(`${host.id} ${message.id}`, () => {
+            running--;
+            host.proxy.send(settleOf(lease, admitted.get(host)!.size, 0));
+          });
+        }
+        readOf.set(host, received.length);
+      }
+      if (at % 20 === 0) {
+        for (const [name, end] of ends) {
+          ends.delete(name);
+          end();
+          break;
+        }
+      }
+    }
+    t.equal(last, 20);
+    if (rule.periodSeconds === 0) t.ok(runningMax <= max, `${runningMax} at a time`);
+    for (const { daemon } of hosts.all) t.equal(daemon.state.waiters.size, 0);
+  }
+});

@@ -7,6 +7,7 @@ import { restateBook } from "../../../limiterd/shares/sync/restate-book.js";
 import { shareCounters } from "../../../limiterd/shares/sync/share-counters.js";
 import type { ShareSync } from "../../../limiterd/shares/sync/share-sync.js";
 import type { ClusterFailureMode } from "../../../shared/cluster/cluster-config.js";
+import type { WaitLimits } from "../../../shared/config/config.js";
 import type { RuleDefinition } from "../../../shared/domain/rule.js";
 import {
   type CounterTwin,
@@ -82,11 +83,14 @@ export interface HostOptions {
   readonly count?: number;
   readonly failureMode?: ClusterFailureMode;
   readonly startMs?: number;
+  readonly waiting?: WaitLimits;
 }
+
+const noWaiting: WaitLimits = { maxMs: 0, defaultMs: 0, paths: [] };
 
 export function startHosts(
   rules: readonly RuleDefinition[],
-  { count = 2, failureMode = "closed", startMs = beginMs }: HostOptions = {},
+  { count = 2, failureMode = "closed", startMs = beginMs, waiting = noWaiting }: HostOptions = {},
 ): Hosts {
   const time = new VirtualTime();
   const twin = createCounterTwin();
@@ -111,7 +115,7 @@ export function startHosts(
     },
   };
   for (let i = 0; i < count; i++)
-    all.push(startHost(hosts, rules, { index: i, count, failureMode }));
+    all.push(startHost(hosts, rules, { index: i, count, failureMode, waiting }));
   return hosts;
 }
 
@@ -122,11 +126,12 @@ function startHost(
     index,
     count,
     failureMode,
+    waiting,
   }: Required<Omit<HostOptions, "startMs">> & { readonly index: number },
 ): Host {
   const { time, twin } = hosts;
   const nowMs = (): number => hosts.wallMs();
-  const daemon = startDaemon(rules, { nowMs: nowMs() });
+  const daemon = startDaemon(rules, { nowMs: nowMs(), waiting });
   const id = `host-${index + 1}`;
   const engine = createTwinLimits(twin, { hostId: id, start: 1 }, nowMs);
   const shared: SharedLimits = {
