@@ -49,6 +49,7 @@ const tasks = [
   "first-gateway",
   "keys",
   "limit-people",
+  "limits-in-git",
   "loops",
   "provider-keys",
   "reconcile",
