@@ -28,6 +28,7 @@ import {
 } from "../counters/counter.js";
 import { estimateRequests, rollWindow, secondsToCaps, slidingTokens } from "../counters/window.js";
 import type { DeclaredLimits } from "../declared-limits.js";
+import { isHard } from "../rules/hard-limits.js";
 import { countersOf, type RuleBook, type RuleCounters } from "../rules/rule-book.js";
 import { childNames, childRef, type LastRanking, type Slices, splitRef } from "./fullest.js";
 import {
@@ -252,6 +253,7 @@ export function liveCounts({ counter, parts }: RuleCounters, ownNowMs: number): 
       ? {}
       : { requests_remaining: Math.max(0, maxRequests - requestsUsed) }),
     ...(maxTokens === null ? {} : { tokens_remaining: Math.max(0, maxTokens - tokensUsed) }),
+    ...(isHard(rule) ? { tokens_held: rule.held?.of(child) ?? 0 } : {}),
     ...Object.fromEntries(parts.flatMap((part) => countsOfPart(part, ownNowMs))),
     window_start: formatSeconds(window.startMs),
     window_end: formatSeconds(window.startMs + rule.periodMs),
@@ -272,6 +274,13 @@ function secondsToFirst(counters: readonly Counter[], ownNowMs: number): number 
   return first;
 }
 
+function heldOfPart(
+  { rule, child }: Counter,
+  shown: (count: number) => number,
+): readonly (readonly [string, number])[] {
+  return isHard(rule) ? [[`${rule.measure}_held`, shown(rule.held?.of(child) ?? 0)]] : [];
+}
+
 function countsOfPart(part: Counter, ownNowMs: number): readonly (readonly [string, number])[] {
   const { measure, periodMs } = part.rule;
   rollWindow(part.window, periodMs, ownNowMs);
@@ -282,5 +291,6 @@ function countsOfPart(part: Counter, ownNowMs: number): readonly (readonly [stri
   return [
     [`${measure}_used`, shown(used)],
     [`${measure}_remaining`, shown(remaining)],
+    ...heldOfPart(part, shown),
   ];
 }

@@ -14,7 +14,7 @@ import type { ManagedKey } from "../keys/key-ring.js";
 import { countersOf } from "../rules/rule-book.js";
 import type { DaemonState } from "../state.js";
 import { liveCounts } from "./list-rules.js";
-import { money } from "./spend/budget-money.js";
+import { heldUsd, money } from "./spend/budget-money.js";
 
 type Name = keyof typeof limiterMetrics;
 
@@ -243,6 +243,7 @@ function budgetSeries(state: DaemonState, max: number, nowMs: number): LimitSeri
     const names = [scope, subjectWithModels(definition), budgetPeriodLabel(periodSeconds, rolling)];
     const { endMs } = state.budgets.boundsOf(own.budget, nowMs);
     series.push(seriesOf("budgetSpent", names, money(state, own, nowMs).spent));
+    if (definition.hold !== undefined) series.push(seriesOf("budgetHeld", names, heldUsd(own)));
     series.push(seriesOf("budgetAmount", names, amountUsdOf(state.budgets, own, nowMs)));
     if (rolling !== true) series.push(seriesOf("budgetPeriodEnd", names, endMs / 1000));
   }

@@ -43,6 +43,8 @@ interface BudgetMoney {
   readonly carried_over?: number;
   /** US dollars; 0 for a template. */
   readonly spent: number;
+  /** US dollars that running requests hold; present for a hard cap with an account. */
+  readonly held?: number;
   /** `spent` divided by the amount, with what was carried over; not clamped. */
   readonly usage_ratio: number;
   /** The rest of that amount, negative after overspending; absent for a template. */
@@ -52,8 +54,8 @@ interface BudgetMoney {
 }
 
 /** The spend of an account, which a template doesn't have. */
-export type AccountMoney = Required<Omit<BudgetMoney, "other_hosts" | "carried_over">> &
-  Pick<BudgetMoney, "other_hosts" | "carried_over">;
+export type AccountMoney = Required<Omit<BudgetMoney, "other_hosts" | "carried_over" | "held">> &
+  Pick<BudgetMoney, "other_hosts" | "carried_over" | "held">;
 
 /** When a budget runs out if its spend continues at the present pace; no verdict reads it. */
 export interface BudgetForecast {

@@ -39,7 +39,7 @@ export interface RuleHosts {
 
 /** The counts of caps on measures: present if the cap is set. `cost` is in US dollars. */
 type MeasureCounts = {
-  readonly [M in Measure as `${M}_used` | `${M}_remaining`]?: number;
+  readonly [M in Measure as `${M}_used` | `${M}_remaining` | `${M}_held`]?: number;
 };
 
 /** The counts of a counter in its window, as verdicts use them. */
@@ -52,6 +52,8 @@ export interface RuleCounts extends MeasureCounts {
   readonly tokens_used: number;
   /** Present if `max_tokens` is set; at least 0. */
   readonly tokens_remaining?: number;
+  /** What running requests hold of it; present for a hard cap on tokens. */
+  readonly tokens_held?: number;
   readonly in_flight: number;
   /** In whole seconds; absent for `concurrent`. */
   readonly window_start?: string;

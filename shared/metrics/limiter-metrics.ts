@@ -284,6 +284,12 @@ export const limiterMetrics = metricsOf("limiter", {
     labels: ofRule,
     help: "Spend of a budget in its period, in US dollars.",
   },
+  budgetHeld: {
+    name: "sluice_budget_held_usd",
+    kind: "gauge",
+    labels: ofRule,
+    help: "What running requests hold of a budget that is a hard cap, in US dollars.",
+  },
   budgetAmount: {
     name: "sluice_budget_amount_usd",
     kind: "gauge",

@@ -1,6 +1,6 @@
 /** The spend of budgets as lists show it, on this host and on the other hosts. */
 import type { AccountForecast, AccountMoney } from "../../../shared/api/budget-item.js";
-import { sumUsd } from "../../../shared/domain/money.js";
+import { costUsd, sumUsd } from "../../../shared/domain/money.js";
 import { accountForecast, budgetForecast } from "../../budgets/account-forecast.js";
 import type { Account, Budget } from "../../budgets/budget-account.js";
 import type { BudgetBook } from "../../budgets/budget-book.js";
@@ -29,6 +29,7 @@ export function money(
   const remaining = Math.round((amountUsd - spentUsd) * 1e6) / 1e6;
   return {
     spent: spentUsd,
+    ...(account.budget.definition.hold === undefined ? {} : { held: heldUsd(account) }),
     // Converts −0, which rounding leaves if the spend exceeds the amount by less than half a
     // micro-dollar.
     remaining: remaining + 0,
@@ -38,6 +39,11 @@ export function money(
       : { carried_over: sumUsd(carriedOver(book, account, nowMs)) }),
     ...otherHosts(book, account, nowMs),
   };
+}
+
+/** What running requests hold. */
+export function heldUsd({ budget, child }: Account): number {
+  return costUsd(budget.held?.of(child) ?? 0);
 }
 
 /**

@@ -382,3 +382,34 @@ t.test("proxies learn when the first hard cap is made and the last one is delete
   );
   t.equal(daemon.state.book.rules.has(ruleId(tokens(5))), false);
 });
+
+t.test("lists and metrics show what is held now", async (t) => {
+  const rule = { ...tokens(10_000), measureCaps: { cost: 1 } };
+  const daemon = startDaemon([rule, pathRule("/team", 30, { tokens: 5000 })], {
+    budgets: [{ ...budget("/team", 86_400, 3), hold: "hard" }, budget("/", 86_400, 3)],
+  });
+  running(daemon.proxy("p1"), 2, stream(100));
+  const cost = (100 * dear.input + 200 * dear.output) / 1e12;
+  const listed = (await ask(daemon, "rate-limits.list", {})) as {
+    rate_limits: Record<string, unknown>[];
+  };
+  t.same(
+    listed.rate_limits.map((each) => [each["hold"], each["tokens_held"], each["cost_held"]]),
+    [
+      [undefined, undefined, undefined],
+      ["hard", 299, (100 * dear.input + 199 * dear.output) / 1e12],
+    ],
+  );
+  const { budgets } = (await ask(daemon, "budgets.list", {})) as {
+    budgets: Record<string, unknown>[];
+  };
+  t.same(
+    budgets.map((each) => [each["hold"], each["held"]]),
+    [
+      [undefined, undefined],
+      ["hard", cost - dear.output / 1e12],
+    ],
+  );
+  const text = JSON.stringify(await ask(daemon, "metrics", { rules_max: 10 }));
+  t.match(text, /sluice_budget_held_usd|budgetHeld/);
+});

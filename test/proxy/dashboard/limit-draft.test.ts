@@ -7,6 +7,7 @@ import {
 } from "../../../proxy/dashboard/web/logic/budget-draft.js";
 import {
   fieldOf,
+  holdBody,
   parseAmount,
   saveEffect,
 } from "../../../proxy/dashboard/web/logic/limit-draft.js";
@@ -230,4 +231,12 @@ t.test("it is known whether the records reach back far enough", async (t) => {
 
 t.test("a rule that is tested takes no other's place", async (t) => {
   t.same(backTestBody({ subject: "/a", replaces: { subject: "/b" } }), { subject: "/a" });
+});
+
+t.test("a hard cap stays one, and is made one or soft by a save that says so", async (t) => {
+  const soft = { scope: "user_path", subject: "/a", period: "day", seconds: "", perChild: false };
+  t.same(holdBody(soft, null), {});
+  t.same(holdBody({ ...soft, hard: true }, null), { hold: "hard" });
+  t.same(holdBody(soft, { hold: "hard" }), { hold: "soft" });
+  t.same(holdBody({ ...soft, hard: true }, { hold: "hard" }), { hold: "hard" });
 });

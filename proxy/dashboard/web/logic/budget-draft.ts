@@ -2,6 +2,7 @@
 import type { BudgetItem } from "../../../../shared/api/budget-item.js";
 import type { Unpriced } from "../../../../shared/domain/budget.js";
 import {
+  holdBody,
   isElsewhere,
   itemKey,
   type KeyDraft,
@@ -78,6 +79,7 @@ export function budgetBody(
     // Left out, it would stay as it is.
     unpriced: draft.unpriced === "" ? null : draft.unpriced,
     ...calendarOf(draft),
+    ...holdBody(draft, original),
     ...(original !== null && isElsewhere(draft, original)
       ? { replaces: itemKey(original, "budget_key") }
       : {}),

@@ -24,6 +24,8 @@ export interface KeyDraft {
   readonly when?: string;
   /** Whether it is a shadow rule. */
   readonly shadow?: boolean;
+  /** Whether it is a hard cap. */
+  readonly hard?: boolean;
 }
 
 /** The key of an existing rule or budget. */
@@ -36,6 +38,7 @@ export interface KeyItem {
   readonly models?: readonly string[];
   readonly when?: WhenField;
   readonly mode?: "shadow" | undefined;
+  readonly hold?: "hard";
 }
 
 /** The named period of a rule or a budget, or `other`. */
@@ -50,6 +53,7 @@ export function keyDraftOf(item: KeyItem, periods: readonly string[]): KeyDraft 
     models: (item.models ?? []).join(", "),
     when: item.when === undefined ? "" : textOfWhen(item.when),
     shadow: item.mode === "shadow",
+    ...(item.hold === "hard" ? { hard: true } : {}),
   };
 }
 
@@ -64,6 +68,15 @@ export function keyBody(draft: KeyDraft, periodField: string): Record<string, un
     ...(hasHours(draft) ? { when: whenOfText(draft.when!) } : {}),
     ...(draft.shadow === true ? { mode: "shadow" } : {}),
   };
+}
+
+/** Left out of a body, `hold` stays as it is. */
+export function holdBody(
+  { hard = false }: KeyDraft,
+  original: Pick<KeyItem, "hold"> | null,
+): Record<string, unknown> {
+  if (hard) return { hold: "hard" };
+  return original?.hold === "hard" ? { hold: "soft" } : {};
 }
 
 /** The key fields of a body for an existing one. */

@@ -6,6 +6,7 @@ import { sharesOfText, textOfShares } from "../../../../shared/domain/child-shar
 import { textOfWeights, weightsOfText } from "../../../../shared/domain/token-weights.js";
 import { daysBetween } from "../../../../shared/time.js";
 import {
+  holdBody,
   isElsewhere,
   itemKey,
   type KeyDraft,
@@ -87,6 +88,7 @@ type RuleBody =
 export function ruleBody(draft: RuleDraft, original: RuleItem | null): RuleBody {
   const body = keyBody(draft, "limit_key");
   if (draft.hostOnly) body["host_only"] = true;
+  Object.assign(body, holdBody(draft, original));
   const overTime =
     draft.period === "concurrent"
       ? []

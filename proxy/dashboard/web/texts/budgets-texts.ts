@@ -57,6 +57,7 @@ export const budgetsTexts = {
   },
   dialog: {
     add: "Add a budget",
+    hard: "Hard: running requests count with what they may still use, and streams end at the amount",
     edit: "Edit the budget",
     scope: "Counts the cost of",
     subject: {

@@ -78,6 +78,7 @@ export const limitsTexts = {
     whenHint: "Such as mon-fri 09:00-17:00 Europe/Berlin.",
     always: "always",
     shadow: "Shadow: it refuses nothing and notes what it would refuse",
+    hard: "Hard: running requests count with what they may still use, and streams end at the cap",
     models: "Only for models",
     modelsHint: "Separated by commas: claude-opus-*, openai/*. For all others: *, !gpt-4o-mini.",
     allModels: "all models",

@@ -136,6 +136,11 @@ function CalendarPart({
   return (
     <>
       <CheckField
+        label={texts.hard}
+        checked={draft.hard === true}
+        onChange={(hard) => onChange({ hard })}
+      />
+      <CheckField
         label={texts.rolling}
         checked={draft.rolling}
         onChange={(rolling) => onChange({ rolling })}

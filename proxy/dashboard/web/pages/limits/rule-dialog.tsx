@@ -85,6 +85,11 @@ export function RuleDialog({ first, original, onClose, onDone }: RuleDialogProps
           checked={draft.shadow === true}
           onChange={(shadow) => change({ shadow })}
         />
+        <CheckField
+          label={texts.hard}
+          checked={draft.hard === true}
+          onChange={(hard) => change({ hard })}
+        />
         <TextField
           label={texts.shares}
           hint={texts.sharesHint}

@@ -3,6 +3,7 @@
 import type { RaiseItem } from "../../../../../shared/api/raise-item.js";
 import { calendarWords } from "../../../../../shared/domain/budget-calendar.js";
 import { type ChildShares, textOfShares } from "../../../../../shared/domain/child-shares.js";
+import { holdWords } from "../../../../../shared/domain/hold.js";
 import { exhaustedWords, type OnExhausted } from "../../../../../shared/domain/on-exhausted.js";
 import { declaredPlace } from "../../../../../shared/domain/rule.js";
 import { textOfWhen, type WhenField } from "../../../../../shared/domain/rule-hours.js";
@@ -24,6 +25,7 @@ interface LimitItem {
   readonly host_only?: boolean;
   readonly unpriced?: string;
   readonly on_exhausted?: OnExhausted;
+  readonly hold?: "hard";
   readonly shares?: ChildShares;
   readonly time_zone?: string;
   readonly anchor_day?: number;
@@ -42,6 +44,7 @@ interface LimitItem {
  */
 export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitItem>) {
   const exhausted = exhaustedWords(item.on_exhausted);
+  const hold = holdWords(item.hold);
   const children = isTemplate(item) && <span class="soft">/*</span>;
   return (
     <span class="subject">
@@ -79,6 +82,7 @@ export function LimitSubject({ item, depth, label, isContinued }: TreeRow<LimitI
         <span class="badge">{limitsTexts.unpriced(item.unpriced)}</span>
       )}
       {exhausted !== null && <span class="badge">{exhausted}</span>}
+      {hold !== null && <span class="badge">{hold}</span>}
       {item.shares !== undefined && (
         <span class="badge" title={textOfShares(item.shares)}>
           {limitsTexts.shared}
