@@ -66,6 +66,9 @@ export function asObject(
     );
   for (const [name, value] of Object.entries(body)) {
     const field = `${at}${shortName(name)}`;
+    const key = known.find((each) => each === "limit_key" || each === "budget_key");
+    if (key !== undefined && (name === "period" || name === "period_seconds"))
+      return bad(`unknown field ${field}: write "${key}": {"${name}": …}`, field);
     if (!known.includes(name))
       return bad(
         `unknown field ${field}: expected ${known.map((each) => at + each).join(", ")}`,

@@ -6,8 +6,18 @@ interface FoundProvider {
   readonly keyVariable: string;
 }
 
-/** `masterKey` was generated for this file. */
-export function starterFile(found: readonly FoundProvider[], masterKey: string): string {
+/** The path whose direct children are tenants, and what each may spend in a month. */
+export interface TenantLimits {
+  readonly path: string;
+  readonly monthlyUsd: number;
+}
+
+/** `masterKey` was generated for this file. `tenants`: null for an example behind #. */
+export function starterFile(
+  found: readonly FoundProvider[],
+  masterKey: string,
+  tenants: TenantLimits | null,
+): string {
   const providers =
     found.length === 0
       ? [
@@ -31,17 +41,29 @@ server:
 # A provider whose key is in the environment is there without a line here.${found.length === 0 ? " Without any, a\n# simulator answers." : ""}
 ${providers.join("\n")}
 
-# rate_limits:
-#   user_paths:
-#     - path: /team
-#       limits:
-#         - { period: minute, max_requests: 100, max_tokens: 200000 }
-#         - { period: concurrent, max_requests: 10 }
+${limitsOf(tenants)}`;
+}
 
-# budgets:
-#   user_paths:
-#     - path: /team
-#       limits:
-#         - { period: monthly, amount: 50 }   # US dollars
+function limitsOf(tenants: TenantLimits | null): string {
+  const { path, monthlyUsd } = tenants ?? { path: "/customers", monthlyUsd: 10 };
+  const quoted = /^[\w./-]+$/.test(path) ? path : JSON.stringify(path);
+  const lines = `entitlements: [quota_templates]   # allows per_child
+
+# Each path below ${path}, such as ${path === "/" ? "" : path}/acme, is a tenant with limits of its own.
+rate_limits:
+  user_paths:
+    - path: ${quoted}
+      per_child: true
+      limits:
+        - { period: minute, max_requests: 60, max_tokens: 200000 }
+        - { period: concurrent, max_requests: 10 }
+
+budgets:
+  user_paths:
+    - path: ${quoted}
+      per_child: true
+      limits:
+        - { period: monthly, amount: ${monthlyUsd} }   # US dollars
 `;
+  return tenants === null ? lines.replace(/^(?!#|$)/gm, "# ") : lines;
 }

@@ -201,12 +201,21 @@ export function unknownModel(models: ModelCatalog, name: string): UnknownModel {
 const comparedMax = 500;
 
 function noSuchModel(catalog: Catalog, name: string): Failure {
-  const hint = didYouMean(name, modelNames(catalog, comparedMax));
+  const hint = providerHint(catalog, name) ?? didYouMean(name, modelNames(catalog, comparedMax));
   return failure(
     "model_not_found",
     `the model ${JSON.stringify(name)} does not exist: GET /v1/models lists those that do${hint}`,
     "model",
   );
+}
+
+/** For `opnai/gpt-4o`; null if its provider is configured, or none is like it. */
+function providerHint({ providerByLowerName }: Catalog, name: string): string | null {
+  const slash = name.indexOf("/");
+  const provider = name.slice(0, slash);
+  if (slash <= 0 || providerByLowerName.has(provider.toLowerCase())) return null;
+  const hint = didYouMean(provider, [...new Set(providerByLowerName.values())]);
+  return hint === "" ? null : `; no provider ${provider} is configured${hint}`;
 }
 
 type ModelsAnswer =

@@ -68,8 +68,22 @@ export function didYouMean(name: string, known: readonly string[]): string {
   return close === null ? "" : `; did you mean ${close}?`;
 }
 
+/** How the file writes what the variables and flags abbreviate. */
+const compact: Readonly<Record<string, string>> = {
+  rpm: "{ period: minute, max_requests: … }",
+  rph: "{ period: hour, max_requests: … }",
+  rpd: "{ period: day, max_requests: … }",
+  tpm: "{ period: minute, max_tokens: … }",
+  tph: "{ period: hour, max_tokens: … }",
+  tpd: "{ period: day, max_tokens: … }",
+  concurrent: "{ period: concurrent, max_requests: … }",
+};
+
 /** `; did you mean port?` if a known name is close, else `: expected host, port`. */
 export function nameHint(name: string, known: readonly string[]): string {
+  const written = Object.hasOwn(compact, plain(name)) ? compact[plain(name)] : undefined;
+  if (written !== undefined && known.includes("max_requests") && known.includes("period"))
+    return `; write ${written}`;
   const hint = didYouMean(name, known);
   if (hint !== "" || known.length === 0) return hint;
   return `: expected ${known.join(", ")}`;

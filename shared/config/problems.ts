@@ -29,6 +29,24 @@ export function noProblems(): Problems {
   return { file: [], environment: [], flags: [] };
 }
 
+/**
+ * Without problems that only follow from others: of a value whose variable isn't set, and of the
+ * period that `rpm` names.
+ */
+function withoutConsequences(messages: readonly string[]): readonly string[] {
+  const causes = messages.flatMap((message) => {
+    const [, at] = /^(\S+) needs the environment variable /.exec(message) ?? [];
+    const [, limit] = /^(\S+)\.\w+ is not a known key; write \{ period: /.exec(message) ?? [];
+    return [
+      ...(at === undefined ? [] : [`${at} is required`]),
+      ...(limit === undefined ? [] : [`${limit}.period or ${limit}.period_seconds is required`]),
+    ];
+  });
+  return causes.length === 0
+    ? messages
+    : messages.filter((message) => !causes.some((start) => message.startsWith(start)));
+}
+
 /** All problems. Without a file, those of the default configuration are the environment's. */
 export function problemList(problems: Problems, file: string | null): readonly Problem[] {
   const places: readonly (readonly [kind: keyof Problems, place: string])[] = [
@@ -37,7 +55,7 @@ export function problemList(problems: Problems, file: string | null): readonly P
     ["flags", "flags"],
   ];
   return places.flatMap(([kind, place]) =>
-    problems[kind].map((message) => ({ kind, place, message })),
+    withoutConsequences(problems[kind]).map((message) => ({ kind, place, message })),
   );
 }
 

@@ -1,30 +1,38 @@
 /** `sluice init`: writes an initial configuration. */
 import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
+import { nameHint } from "../../../shared/config/closest-name.js";
 import { variable } from "../../../shared/config/environment.js";
-import { presets } from "../../../shared/config/presets.js";
+import { type Preset, presetNames, presets } from "../../../shared/config/presets.js";
 import { configFileVariable } from "../../../shared/config/settings/settings.js";
+import { normalizeUserPath } from "../../../shared/domain/user-path.js";
+import { usageFailure } from "../../session/command-failure.js";
 import type { CommandFlags } from "../../session/command-flags.js";
 import type { Session } from "../../session/terminal.js";
 import { writeNewFile } from "../../session/write-new-file.js";
 import { shellWord } from "../../text/shell-word.js";
-import { starterFile } from "../../text/starter-file.js";
+import { starterFile, type TenantLimits } from "../../text/starter-file.js";
 
 /** Adds `init` to the program. */
 export function addInit(program: Command, session: Session): void {
   program
     .command("init")
-    .description("write a sluice.yaml to begin with, with a new master key")
+    .description(
+      "write a sluice.yaml to begin with, with a new master key; at a terminal it asks three questions",
+    )
     .action((_options, command: Command) =>
       writeStarter(session, command.optsWithGlobals<CommandFlags>()),
     );
 }
 
 /** The file contains a key, so no other user may read it. */
-function writeStarter({ terminal, env, cwd }: Session, flags: CommandFlags): void {
+async function writeStarter({ terminal, env, cwd }: Session, flags: CommandFlags): Promise<void> {
   const file = flags.config ?? "sluice.yaml";
-  const found = presets.filter(({ keyVariable }) => (env[keyVariable] ?? "").trim() !== "");
-  const text = starterFile(found, randomBytes(24).toString("base64url"));
+  const inEnvironment = presets.filter(({ keyVariable }) => (env[keyVariable] ?? "").trim() !== "");
+  const { ask } = terminal;
+  const found = ask === null ? inEnvironment : await askProviders(ask, inEnvironment);
+  const tenants = ask === null ? null : await askTenants(ask);
+  const text = starterFile(found, randomBytes(24).toString("base64url"), tenants);
   writeNewFile(file, cwd, text);
   const names = found.map(({ name }) => name).join(", ");
   // Without the file's name, commands would read another file or none.
@@ -37,4 +45,48 @@ function writeStarter({ terminal, env, cwd }: Session, flags: CommandFlags): voi
       `         ${sluice} up`,
     ].join("\n"),
   );
+}
+
+type Ask = (question: string) => Promise<string>;
+
+/** Those named, or those whose keys are in the environment. */
+async function askProviders(ask: Ask, found: readonly Preset[]): Promise<readonly Preset[]> {
+  const names = found.map(({ name }) => name).join(", ");
+  const usual = names === "" ? "none: a simulator answers" : names;
+  const answer = await ask(`Which providers, such as openai, anthropic? [${usual}] `);
+  const given = answer.split(/[\s,]+/).filter((name) => name !== "");
+  if (given.length === 0) return found;
+  const chosen = given.map((name) => presets.find((preset) => preset.name === name.toLowerCase()));
+  const unknown = given.find((_, at) => chosen[at] === undefined);
+  if (unknown !== undefined)
+    throw usageFailure([
+      {
+        message: `${JSON.stringify(unknown)} is no provider that Sluice knows by name${nameHint(unknown, presetNames)}`,
+        param: "providers",
+      },
+    ]);
+  return [...new Set(chosen)].filter((preset) => preset !== undefined);
+}
+
+const noTenants = /^(?:none|no|-)$/i;
+
+async function askTenants(ask: Ask): Promise<TenantLimits | null> {
+  const given = (
+    await ask(
+      "Below which path is each tenant, such as /customers/acme? none: no tenants [/customers] ",
+    )
+  ).trim();
+  if (noTenants.test(given)) return null;
+  const path = normalizeUserPath(given === "" ? "/customers" : given);
+  if (!path.ok) throw usageFailure([{ message: `the path ${path.reason}`, param: "path" }]);
+  const spend = (await ask("How many US dollars a month may each tenant spend? [10] ")).trim();
+  const monthlyUsd = spend === "" ? 10 : Number(spend.replace(/^\$/, ""));
+  if (!(monthlyUsd > 0 && monthlyUsd < 1e9))
+    throw usageFailure([
+      {
+        message: `the amount must be a number of dollars above 0, not ${JSON.stringify(spend)}`,
+        param: "amount",
+      },
+    ]);
+  return { path: path.path, monthlyUsd };
 }

@@ -51,12 +51,19 @@ export function isConnectionLost({ code }: Error & { code?: string }): boolean {
   return code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code === "EPIPE";
 }
 
+/** The code, with what to do where it doesn't say so. */
+function codeText(code: string): string {
+  return code === "ERR_SSL_WRONG_VERSION_NUMBER"
+    ? `${code}: it answers without TLS; its base_url may have to begin with http://`
+    : code;
+}
+
 /** Maps an error of Node, undici or TLS by its code. */
 export function asUpstreamFailure(error: Error & { code?: string }): UpstreamFailure {
   const code = error.code ?? "";
   if (code === "UPLOAD_TOO_LARGE") return { kind: "too_large", reason: error.message };
   if (code === "UPLOAD_REFUSED") return { kind: "refused", reason: error.message };
-  const reason = code === "" || code === "ERR_PROXY_REFUSED" ? error.message : code;
+  const reason = code === "" || code === "ERR_PROXY_REFUSED" ? error.message : codeText(code);
   if (code === "EMFILE" || code === "ENFILE") return { kind: "exhausted", reason };
   if (code === "ETIMEDOUT") return { kind: "timed_out", reason };
   // A TLS failure or a reset before the response also counts as no connection; after the head the

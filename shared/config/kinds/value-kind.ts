@@ -6,6 +6,7 @@
 
 import { isObject, show, showKind } from "../../checked.js";
 import { numberAdvice } from "../../text/written-number.js";
+import { didYouMean } from "../closest-name.js";
 
 export interface ValueKind<T> {
   /** Its name in the documentation. */
@@ -52,5 +53,11 @@ export const never = (): boolean => false;
 export function kindProblem(kind: ValueKind<unknown>, name: string, raw: unknown): string {
   if (!kind.quotable(raw)) return `${name} ${kind.expected}`;
   const isNumber = kind.label === "integer" || kind.label === "number";
-  return `${name} ${kind.expected}, not ${isObject(raw) ? showKind(raw) : show(raw)}${isNumber ? numberAdvice(raw) : ""}`;
+  const advice = isNumber ? numberAdvice(raw) : wordAdvice(kind, raw);
+  return `${name} ${kind.expected}, not ${isObject(raw) ? showKind(raw) : show(raw)}${advice}`;
+}
+
+/** Names the word that was probably misspelt. */
+function wordAdvice({ words }: ValueKind<unknown>, raw: unknown): string {
+  return words === undefined || typeof raw !== "string" ? "" : didYouMean(raw, words);
 }

@@ -2,12 +2,13 @@
 import { type BudgetDefinition, budgetName } from "../../domain/budget.js";
 import type { RuleDefinition } from "../../domain/rule.js";
 import { closestName, didYouMean, nameHint } from "../closest-name.js";
-import type { Config, PriceConfig } from "../config.js";
+import type { Config, PriceConfig, ProviderConfig } from "../config.js";
 import { type Environment, variable } from "../environment.js";
 import { alertsVariable } from "../file/read-alerts.js";
 import type { EnqueuedCap } from "../kinds/list-kinds.js";
 import { budgetForm } from "../limits/budget-limits.js";
 import { ruleForm, ruleName } from "../limits/rule-limits.js";
+import { presetAt } from "../presets.js";
 import {
   clusterSettings,
   configFileVariable,
@@ -50,6 +51,20 @@ export function budgetWarnings(
   return usageEnabled || budgets.length === 0
     ? []
     : [`budgets need usage.enabled: these aren't enforced: ${budgets.map(budgetName).join(", ")}`];
+}
+
+/** Public services whose addresses are written without TLS: keys would travel in the clear. */
+export function clearTextWarnings(providers: readonly ProviderConfig[]): readonly string[] {
+  return providers
+    .filter(({ baseUrl }) => baseUrl.startsWith("http://"))
+    .flatMap(({ name, baseUrl }) => {
+      const service = presetAt(baseUrl)?.baseUrl ?? null;
+      return service === null || !service.startsWith("https://")
+        ? []
+        : [
+            `providers.${name}.base_url begins with http://, so keys and prompts aren't encrypted: write https://${baseUrl.slice("http://".length)}`,
+          ];
+    });
 }
 
 /** Rules and prices for providers that aren't configured. Letter case doesn't matter. */

@@ -22,6 +22,7 @@ import { resolveAlerts } from "./alerts.js";
 import { resolveAliases } from "./aliases.js";
 import {
   budgetWarnings,
+  clearTextWarnings,
   clusterWarnings,
   enqueuedWarnings,
   providerWarnings,
@@ -203,6 +204,7 @@ export function resolveConfig(given: ConfigSources): ConfigResult {
       ...budgetWarnings(budgets, values.usageEnabled),
       ...providerWarnings(rules, prices, [...names, ...mcpServers.map(({ name }) => name)]),
       ...clusterWarnings(config),
+      ...clearTextWarnings(providers),
     ],
   };
 }

@@ -1,6 +1,7 @@
 import t from "tap";
 import { parseYaml } from "../../../shared/config/file/parse-yaml.js";
 import { locateProblems } from "../../../shared/config/problems.js";
+import { refused } from "./resolve-sample.js";
 
 const text = `server:
   port: x
@@ -47,3 +48,29 @@ t.test("other problems have no position, and the order stays", async (t) => {
     problems.map(({ message }) => message),
   );
 });
+
+t.test(
+  "a mistake has one message: without what only follows from it, and with what to write",
+  async (t) => {
+    const limit = (fields: string) =>
+      `rate_limits: { user_paths: [ { path: /a, limits: [ { ${fields} } ] } ] }\n`;
+    const provider = (fields: string) =>
+      `providers: { mine: { ${fields}, api_key: k, models: [m] } }\n`;
+    for (const [text, expected] of [
+      [limit("rpm: 10"), /\.rpm is not a known key; write \{ period: minute, max_requests: … \}$/],
+      [limit("tpd: 10"), /\.tpd is not a known key; write \{ period: day, max_tokens: … \}$/],
+      [
+        provider('type: openai, base_url: "${NO_SUCH_VARIABLE}"'),
+        /\.base_url needs the environment variable NO_SUCH_VARIABLE, which isn't set$/,
+      ],
+      [
+        provider("type: openia, base_url: https://x.example"),
+        /not "openia"; did you mean openai\?$/,
+      ],
+    ] as const) {
+      const problems = refused(text);
+      t.equal(problems.length, 1, text);
+      t.match(problems[0], expected);
+    }
+  },
+);

@@ -127,3 +127,18 @@ t.test("budgets without usage tracking are named in one warning", async (t) => {
   ]);
   t.same(accepted(null, { env }).warnings, []);
 });
+
+t.test(
+  "a public service without TLS causes a warning, a server of one's own doesn't",
+  async (t) => {
+    const of = (url: string) =>
+      accepted(
+        `providers: { one: { type: openai, base_url: "${url}", api_key: k, models: [m] } }\n`,
+      ).warnings;
+    t.same(of("http://api.openai.com/v1"), [
+      "providers.one.base_url begins with http://, so keys and prompts aren't encrypted: write https://api.openai.com/v1",
+    ]);
+    t.same(of("https://api.openai.com/v1"), []);
+    t.same(of("http://vllm.internal:8000/v1"), []);
+  },
+);

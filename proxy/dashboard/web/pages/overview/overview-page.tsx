@@ -250,7 +250,7 @@ function RefusalLine({
       <div class="refusal-end">
         <span class="soft small nowrap">{shellTexts.age(age)}</span>
         {request_id !== null && (
-          <a class="small" href={hrefOf("requests", { id: request_id })}>
+          <a class="small" href={hrefOf("explain", { request_id })}>
             {refusalTexts.explain}
           </a>
         )}
