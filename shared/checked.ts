@@ -66,14 +66,15 @@ export function asObject(
     );
   for (const [name, value] of Object.entries(body)) {
     const field = `${at}${shortName(name)}`;
-    const key = known.find((each) => each === "limit_key" || each === "budget_key");
-    if (key !== undefined && (name === "period" || name === "period_seconds"))
-      return bad(`unknown field ${field}: write "${key}": {"${name}": …}`, field);
-    if (!known.includes(name))
-      return bad(
-        `unknown field ${field}: expected ${known.map((each) => at + each).join(", ")}`,
-        field,
-      );
+    if (!known.includes(name)) {
+      const key = known.find((each) => each === "limit_key" || each === "budget_key");
+      const isPeriod = name === "period" || name === "period_seconds";
+      const hint =
+        key !== undefined && isPeriod
+          ? `write "${key}": {"${name}": …}`
+          : `expected ${known.map((each) => at + each).join(", ")}`;
+      return bad(`unknown field ${field}: ${hint}`, field);
+    }
     // Null must not count as absent: the field may be the one that guards a change.
     if (value === null && !nullable.includes(name))
       return bad(`${field} must have a value, or be left out, not null`, field);

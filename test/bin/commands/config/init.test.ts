@@ -55,7 +55,8 @@ t.test("at a terminal it asks three questions, and writes a file that works", as
   t.equal(without.asked.length, 2);
   t.same(accepted(without.text).config.rateLimits.rules, []);
   // The example behind # works, too.
-  const uncommented = without.text.replace(/^# (?=entitle|rate|budgets| )/gm, "");
+  const example = without.text.slice(without.text.indexOf("# entitlements"));
+  const uncommented = example.replace(/^# (?=entitle|rate|budgets| )/gm, "");
   t.equal(accepted(uncommented).config.rateLimits.rules.length, 2);
 });
 
