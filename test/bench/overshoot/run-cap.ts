@@ -36,7 +36,7 @@ const mostTimes = 20;
 const quickMs = 10;
 const slowMs = 100;
 const slotsMs = 8_000;
-const rampMs = 4_000;
+const rampMs = { most: 20_000, more: 2_000 };
 
 export async function runCap(provider: ChildProcess, run: Run): Promise<RunResult> {
   const everyMs = run.cap.unit === "slots" ? slowMs : quickMs;
@@ -77,20 +77,27 @@ async function runSlots(run: Run, count: Count): Promise<RunResult> {
   const { cap, streams, target, crash } = run;
   let clients = startClients(target, streams);
   const tallies = [clients.tally];
-  await delay(rampMs);
+  await full(run, count);
   if (crash !== null) {
     await crashUnder(clients, crash);
     await count(true);
     clients = startClients(target, streams, 1_000_000);
     tallies.push(clients.tally);
-    await delay(rampMs);
+    await full(run, count);
   }
   const [before, beforeMs] = [await count(), performance.now()];
   await delay(slotsMs);
   const [after, afterMs] = [await count(), performance.now()];
   await clients.stop();
   const busyShare = (after.busyMs - before.busyMs) / (afterMs - beforeMs) / cap.amount;
-  return resultOf(run, tallies, after, { busyShare, unfinished: false });
+  return resultOf(run, tallies, await count(), { busyShare, unfinished: false });
+}
+
+/** Until all slots were taken once, which takes some gateways long under many requests. */
+async function full({ cap }: Run, count: Count): Promise<void> {
+  const endMs = performance.now() + rampMs.most;
+  while ((await count()).peak < cap.amount && performance.now() < endMs) await delay(100);
+  await delay(rampMs.more);
 }
 
 /** True when the run took too long. */

@@ -100,6 +100,9 @@ export const litellm: GatewaySetUp = {
       LITELLM_RATE_LIMIT_WINDOW_SIZE: "3600",
       LITELLM_LOCAL_MODEL_COST_MAP: "True",
       LITELLM_LOG: "ERROR",
+      // On a busy machine it would give Redis up and count by itself.
+      REDIS_SOCKET_TIMEOUT: "30",
+      REDIS_CONNECTION_POOL_TIMEOUT: "30",
     };
     const start = (): ReturnType<typeof processes.program> =>
       processes.program(program, args, { host: "127.0.0.1", port }, { cwd: home, env });

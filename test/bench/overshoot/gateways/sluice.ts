@@ -94,3 +94,12 @@ export const sluice = setUp(
   },
   { rule: {}, budget: {} },
 );
+
+export const sluiceHard = setUp(
+  {
+    name: "Sluice, hard caps",
+    units: ["tokens", "dollars"],
+    configured: "the same with `hold: hard` on rules and budgets",
+  },
+  { rule: { hold: "hard" }, budget: { hold: "hard" } },
+);
