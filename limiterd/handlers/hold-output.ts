@@ -102,7 +102,9 @@ export function drawMore(
   const { book } = state;
   const counters = stillMet(held, book) ?? matchAll(book, held, nowMs);
   const limits = hardLimitsOf(state, { ...held, counters }, { ...hold, demand }, nowMs);
-  const { output, cap } = allow(limits, { ...hold, demand }, total);
+  // The proxy counts more tokens than there are until the provider reports them: what it has
+  // counted may exceed the request's own maximum, which the provider keeps to.
+  const { output, cap } = allow(limits, { ...hold, demand: { ...demand, outputMax: null } }, total);
   peer.leases.set(id, { ...held, hold: holdOn(limits, { ...hold, demand, output }) });
   const words = cap === null ? undefined : limitInWords(breachOf(state, cap, nowMs));
   peer.send({ kind: "drawn", id, total: output, cap: words });

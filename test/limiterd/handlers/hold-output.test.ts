@@ -74,6 +74,14 @@ function draw(request: Running, total: number, promptTokens?: number): string | 
   return answer.cap;
 }
 
+t.test("a stream may draw beyond its own maximum: its tokens are estimates", async (t) => {
+  const peer = startDaemon([tokens(10_000)]).proxy("p1");
+  const request = running(peer, 2, stream(40, { outputMax: 100 }));
+  t.equal(request.allowance, 100);
+  t.equal(draw(request, 164), undefined);
+  t.equal(request.allowance, 164);
+});
+
 let seq = 0;
 function settled(lease: Lease, input: number, output: number): Settle {
   const cost = input * dear.input + output * dear.output;
