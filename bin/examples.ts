@@ -9,7 +9,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   up: ["sluice up", "sluice up --port 9000 --verbose"],
   limits: ["sluice limits list", "sluice limits set /team --rpm 100 --concurrent 8"],
-  "limits list": ["sluice limits list --path /team/app", "sluice limits list --sort used"],
+  "limits list": [
+    "sluice limits list --path /team/app",
+    "sluice limits list --sort used",
+    "sluice limits list --upstream",
+  ],
   "limits set": [
     "sluice limits set /team --rpm 100 --tpm 50000 --concurrent 8",
     "sluice limits set openai --scope provider --period-seconds 300 --requests 1000",

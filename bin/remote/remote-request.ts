@@ -47,6 +47,7 @@ const routes: { readonly [Op in AdminOp]?: readonly [RemoteRequest["method"], st
   "jwts.allow": ["DELETE", "/admin/denied-jwts"],
   "leases.list": ["GET", "/admin/in-flight"],
   "queues.list": ["GET", "/admin/queues"],
+  "upstream-limits.list": ["GET", "/admin/upstream-limits"],
   "refusals.list": ["GET", "/admin/refusals"],
   explain: ["POST", "/admin/explain"],
   status: ["GET", "/admin/status"],

@@ -41,6 +41,7 @@ export async function reportMetrics(
       ...(await processSeries(state)),
       ...rules.series,
       ...budgets.series,
+      ...upstreamSeries(state, rulesMax, nowMs),
       seriesOf("rulesLeftOut", [], leftOut),
     ],
   };
@@ -176,6 +177,30 @@ function alertSeries({ alerts }: DaemonState): ReportedSeries[] {
     seriesOf("alerts", ["failed"], failed),
     seriesOf("alerts", ["dropped"], dropped),
   ];
+}
+
+/** Nothing before a provider's first report. */
+function upstreamSeries(
+  { upstream }: DaemonState,
+  targetsMax: number,
+  nowMs: number,
+): ReportedSeries[] {
+  return upstream
+    .list(nowMs)
+    .upstream_limits.slice(0, targetsMax)
+    .flatMap(({ provider, model, mode, limits, saturated, refusals, adaptive }) => {
+      const labels = [provider, model];
+      const series = limits.flatMap(({ name, limit, remaining }) => [
+        ...(limit === null ? [] : [seriesOf("upstreamLimit", [...labels, name], limit)]),
+        ...(remaining === null
+          ? []
+          : [seriesOf("upstreamRemaining", [...labels, name], remaining)]),
+      ]);
+      series.push(seriesOf("upstreamRefusals", labels, refusals));
+      if (mode === "avoid") series.push(seriesOf("upstreamSaturated", labels, Number(saturated)));
+      if (adaptive !== null) series.push(seriesOf("adaptiveConcurrency", labels, adaptive.cap));
+      return series;
+    });
 }
 
 async function processSeries({ measures }: DaemonState): Promise<ReportedSeries[]> {

@@ -5,6 +5,8 @@
 import { metricsOf, shortSeconds } from "./metric.js";
 
 const ofRule = ["scope", "subject", "period"];
+const ofUpstream = ["provider", "model"];
+const ofUpstreamLimit = [...ofUpstream, "limit"];
 
 export const limiterMetrics = metricsOf("limiter", {
   admissions: {
@@ -302,6 +304,36 @@ export const limiterMetrics = metricsOf("limiter", {
     unit: "seconds",
     labels: ofRule,
     help: "When the period of a budget ends, in Unix time.",
+  },
+  upstreamLimit: {
+    name: "sluice_upstream_limit",
+    kind: "gauge",
+    labels: ofUpstreamLimit,
+    help: "A provider's own limit on a model, as it last reported it.",
+  },
+  upstreamRemaining: {
+    name: "sluice_upstream_remaining",
+    kind: "gauge",
+    labels: ofUpstreamLimit,
+    help: "What is left of a provider's own limit, as it last reported it.",
+  },
+  upstreamSaturated: {
+    name: "sluice_upstream_saturated",
+    kind: "gauge",
+    labels: ofUpstream,
+    help: "1 while a model gets no request because of its provider's own limits. Only with upstream_limits: avoid.",
+  },
+  upstreamRefusals: {
+    name: "sluice_upstream_refusals_total",
+    kind: "counter",
+    labels: ofUpstream,
+    help: "429s of a provider.",
+  },
+  adaptiveConcurrency: {
+    name: "sluice_adaptive_concurrency",
+    kind: "gauge",
+    labels: ofUpstream,
+    help: "Requests in flight that a model gets now. Only with adaptive_concurrency.",
   },
   rulesLeftOut: {
     name: "sluice_metrics_rules_left_out",

@@ -38,6 +38,8 @@ export interface LimitCommandTexts {
   readonly periodSeconds: string;
   readonly models: string;
   /** Of rules only. */
+  readonly upstream?: string;
+  /** Of rules only. */
   readonly when?: string;
   /** Of rules only. */
   readonly shadow?: string;
@@ -56,7 +58,7 @@ export function addLimitCommands<S extends string>(
   texts: LimitCommandTexts,
   session: Session,
 ): void {
-  parent
+  const list = parent
     .command("list")
     .description(texts.list)
     .option("--scope <scope>", texts.listScope)
@@ -74,6 +76,7 @@ export function addLimitCommands<S extends string>(
     .action((_options, command: Command) =>
       showLimits(kind, session, command.optsWithGlobals<CommandFlags & ListFlags>()),
     );
+  if (texts.upstream !== undefined) list.option("--upstream", texts.upstream);
 
   const set = parent.command("set").description(texts.set).argument("<subject>", texts.subject);
   addWriteOptions(set, kind.flags, texts)

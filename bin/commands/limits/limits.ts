@@ -26,6 +26,7 @@ const texts: LimitCommandTexts = {
   listScope: "only rules of this scope: user_path, provider or model",
   listPath: "only rules that apply to a caller with this user path",
   listJson: "print the response of GET /admin/rate-limits",
+  upstream: "instead of rules, what providers report of their own limits",
   scope: "user_path, provider or model (default: user_path)",
   period: "minute, hour, day, concurrent or a number of seconds",
   periodSeconds: "the period in seconds; 0 is concurrent",

@@ -1,5 +1,6 @@
 /** `list`, `set`, `delete` and `reset` for rules and budgets. */
 
+import type { UpstreamTargetPage } from "../../../shared/api/upstream-item.js";
 import { itemsPerPage } from "../../../shared/bounds.js";
 import { isObject } from "../../../shared/checked.js";
 import { subjectWithModels } from "../../../shared/domain/limited-models.js";
@@ -28,6 +29,7 @@ import {
   listLimits,
 } from "../../limits/list-limits.js";
 import { isTemplate } from "../../limits/rule-table.js";
+import { renderUpstream } from "../../live/upstream-table.js";
 import { watchDaemon } from "../../live/watch-daemon.js";
 import { type ArgumentProblem, refusal, usageFailure } from "../../session/command-failure.js";
 import { type CommandFlags, pathFromFlag } from "../../session/command-flags.js";
@@ -44,11 +46,23 @@ export interface ListFlags {
   /** True if given without a value. */
   readonly children?: string | true;
   readonly watch?: string | true;
+  readonly upstream?: true;
 }
 
 export interface ResetFlags extends KeyFlags {
   readonly all?: boolean;
   readonly yes?: boolean;
+}
+
+/** Prints the providers' own limits; with `--json` the API's object. */
+async function showUpstream(session: Session, flags: CommandFlags): Promise<void> {
+  const answer = await withDaemon(session, flags, (client) =>
+    client.call("upstream-limits.list", null),
+  );
+  const page = answered(answer) as UpstreamTargetPage;
+  session.terminal.out(
+    flags.json === true ? JSON.stringify(page) : renderUpstream(page.upstream_limits),
+  );
 }
 
 /** Prints the rules or budgets; with `--json` the API's object. */
@@ -57,6 +71,7 @@ export async function showLimits<S extends string>(
   session: Session,
   flags: CommandFlags & ListFlags,
 ): Promise<void> {
+  if (flags.upstream === true) return showUpstream(session, flags);
   const filter = filterFromFlags(kind, flags);
   const { children, everyMs, byUse } = listOptions(flags);
   const { terminal } = session;

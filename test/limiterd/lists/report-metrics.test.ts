@@ -291,3 +291,32 @@ t.test("the next expiry is that of an active key", async (t) => {
   daemon.nowMs += 6_000_000;
   t.same(await expiry(), [], "what has expired expires no more");
 });
+
+t.test("providers' own limits have metrics once a provider has reported them", async (t) => {
+  const adaptive = { min: 3, max: 9 };
+  const daemon = startDaemon([], {
+    upstreams: new Map([["openai", { mode: "avoid", trustsLimits: true, adaptive }]]),
+  });
+  t.same(valuesOf(await samples(daemon, 5), "sluice_upstream_limit"), []);
+  daemon.state.upstream.report(
+    {
+      kind: "reported",
+      target: { provider: "openai", model: "gpt-4o" },
+      startedAgoMs: 5,
+      status: 429,
+      limits: [{ name: "requests", limit: 500, remaining: 0, resetMs: 60_000 }],
+      waitMs: 60_000,
+    },
+    1_767_225_600_000,
+  );
+  const all = await samples(daemon, 5);
+  const target = { provider: "openai", model: "gpt-4o" };
+  for (const [name, labels, value] of [
+    ["sluice_upstream_limit", { ...target, limit: "requests" }, 500],
+    ["sluice_upstream_remaining", { ...target, limit: "requests" }, 0],
+    ["sluice_upstream_saturated", target, 1],
+    ["sluice_upstream_refusals_total", target, 1],
+    ["sluice_adaptive_concurrency", target, 3],
+  ] as const)
+    t.same(valuesOf(all, name), [[labels, value]], name);
+});

@@ -103,6 +103,7 @@ t.test("every name and label of the board is in the table", async (t) => {
 const elsewhere: readonly string[] = [
   "nodejs_heap_size_used_bytes",
   "process_start_time_seconds",
+  "sluice_adaptive_concurrency",
   "sluice_config_last_reload_success_timestamp_seconds",
   "sluice_limiter_alerts_total",
   "sluice_limiter_pending_responses",
@@ -115,6 +116,10 @@ const elsewhere: readonly string[] = [
   "sluice_shadow_rule_would_refuse_total",
   "sluice_tool_calls_total",
   "sluice_unknown_tokens_total",
+  "sluice_upstream_limit",
+  "sluice_upstream_refusals_total",
+  "sluice_upstream_remaining",
+  "sluice_upstream_saturated",
 ];
 
 t.test("every metric is on the board or in an alert, but for a few", async (t) => {
