@@ -388,6 +388,7 @@ ${commented(`alerts:\n${itemLines(alertSettings, "  ")}`)}`,
         - { period: weekly, amount: 250 }
 `,
     ),
+    section("waiting"),
     topLines("log_level", "log_format", "log_sample"),
   ].join("\n");
 }
