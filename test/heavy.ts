@@ -52,9 +52,14 @@ export const heavy: Readonly<Record<string, Heavy>> = {
     command: ["dist/test/mutation/main.js"],
   },
   crashes: {
-    does: "the crash matrix: thirty ways to die, twice each",
-    takes: "2 min",
-    command: ["tap", ...noLimit, "dist/test/end-to-end/crash/crash-matrix.test.js"],
+    does: "the crash matrix: thirty ways to die, twice each; and hard caps under load and kills",
+    takes: "3 min",
+    command: [
+      "tap",
+      ...noLimit,
+      "dist/test/end-to-end/crash/crash-matrix.test.js",
+      "dist/test/end-to-end/crash/hard-caps-crash.test.js",
+    ],
     env: { SLUICE_CRASH_ROUNDS: "2" },
   },
   damage: {

@@ -138,16 +138,21 @@ function chatUsage(usage: Usage): JsonObject {
 class MessagesStop implements LengthStop {
   /** The kinds of the open blocks by index. */
   readonly #open = new Map<unknown, unknown>();
+  /** A thinking block is open. */
+  #thinks = false;
   #isSigned = false;
 
   see(events: Buffer): void {
-    if (!events.includes("content_block_st")) {
-      if (events.includes("signature_delta")) this.#isSigned = true;
+    const latin1 = events.toString("latin1");
+    if (!latin1.includes("content_block_st")) {
+      if (this.#thinks && latin1.includes("signature_delta")) this.#isSigned = true;
       return;
     }
     for (const { type, index, content_block: block, delta } of objectsIn(events)) {
       if (type === "content_block_start") {
-        this.#open.set(index, isObject(block) ? block["type"] : "");
+        const kind = isObject(block) ? block["type"] : "";
+        this.#open.set(index, kind);
+        this.#thinks = kind === "thinking";
         this.#isSigned = false;
       } else if (type === "content_block_stop") this.#open.delete(index);
       else if (isObject(delta) && delta["type"] === "signature_delta") this.#isSigned = true;
@@ -192,6 +197,8 @@ interface OpenMessage {
   part: { readonly index: unknown; readonly value: JsonObject } | null;
 }
 
+const textDelta = "event: response.output_text.delta\n";
+
 class ResponsesStop implements LengthStop {
   #first: Buffer | null = null;
   #last: Buffer | null = null;
@@ -204,9 +211,12 @@ class ResponsesStop implements LengthStop {
   see(events: Buffer): void {
     this.#first ??= copyOf(events);
     this.#last = events;
-    if (events.includes("output_item.") || events.includes("content_part."))
+    const latin1 = events.toString("latin1");
+    // Most events: one delta in a chunk.
+    const isOneDelta = latin1.startsWith(textDelta) && latin1.indexOf("\n\n") === latin1.length - 2;
+    if (!isOneDelta && (latin1.includes("output_item.") || latin1.includes("content_part.")))
       for (const value of objectsIn(events)) this.#read(value);
-    else if (this.#message !== null) this.#addDeltas(events);
+    else if (this.#message !== null) this.#addDeltas(events, latin1);
   }
 
   #read(value: JsonObject): void {
@@ -238,21 +248,19 @@ class ResponsesStop implements LengthStop {
   }
 
   /** Of events that are nothing but deltas: those of an open message are of its text. */
-  #addDeltas(events: Buffer): void {
-    const latin1 = events.toString("latin1");
-    const deltas = /"delta"\s*:\s*"/g;
-    for (let found = deltas.exec(latin1); found !== null; found = deltas.exec(latin1)) {
-      const start = deltas.lastIndex;
-      const end = stringEnd(latin1, start - 1);
+  #addDeltas(events: Buffer, latin1: string): void {
+    for (let at = latin1.indexOf('"delta"'); at !== -1; at = latin1.indexOf('"delta"', at)) {
+      const quote = latin1.indexOf('"', at + '"delta"'.length);
+      const end = quote === -1 ? -1 : stringEnd(latin1, quote);
       if (end === -1) return;
-      this.#add(events.subarray(start, end - 1));
-      deltas.lastIndex = end;
+      this.#add(events, quote + 1, end - 1);
+      at = end;
     }
   }
 
-  #add(bytes: Buffer): void {
-    this.#isWhole &&= this.#text.length + bytes.length <= heldResponseBytesMax;
-    if (this.#isWhole) this.#text.append(bytes);
+  #add(bytes: Buffer, start = 0, end = bytes.length): void {
+    this.#isWhole &&= this.#text.length + end - start <= heldResponseBytesMax;
+    if (this.#isWhole) this.#text.append(bytes, start, end);
   }
 
   end(usage: Usage, cap: string): Buffer {

@@ -5,14 +5,17 @@
  */
 import { learnedRatiosMax } from "../../shared/bounds.js";
 
-/** Of English; code and other languages have fewer. */
-const ratioMax = 4;
+/** Of English prose; code, and most other languages, have fewer. */
+const usualRatio = 4;
+const ratioMax = 5;
 /** A token is at least one byte. */
 const ratioMin = 1;
-/** By which a ratio counts for more tokens than were seen. */
-const safety = 0.8;
-/** The weight of the newest stream. */
-const weight = 0.25;
+/** A token counts as shorter than it is, since answers differ; more so if nothing is known. */
+const margin = 0.9;
+const usualMargin = 0.8;
+/** The weight of the newest stream: soon down, slowly up. */
+const weightDown = 0.5;
+const weightUp = 0.1;
 /** A shorter text says little. */
 const tokensMin = 32;
 
@@ -21,14 +24,17 @@ export class OutputRatios {
 
   /** Bytes per token, rather too few than too many. */
   of(target: string): number {
-    return Math.max(ratioMin, (this.#learned.get(target) ?? ratioMax) * safety);
+    const learned = this.#learned.get(target);
+    const ratio = learned === undefined ? usualRatio * usualMargin : learned * margin;
+    return Math.max(ratioMin, ratio);
   }
 
   learn(target: string, textBytes: number, outputTokens: number): void {
     if (outputTokens < tokensMin) return;
     const seen = Math.min(ratioMax, Math.max(ratioMin, textBytes / outputTokens));
-    const known = this.#learned.get(target);
-    if (known === undefined && this.#learned.size >= learnedRatiosMax) return;
-    this.#learned.set(target, known === undefined ? seen : known + weight * (seen - known));
+    const known = this.#learned.get(target) ?? usualRatio;
+    if (!this.#learned.has(target) && this.#learned.size >= learnedRatiosMax) return;
+    const weight = seen < known ? weightDown : weightUp;
+    this.#learned.set(target, known + weight * (seen - known));
   }
 }

@@ -1,0 +1,153 @@
+/**
+ * Hard caps under load and crashes, through real processes: many streams at the same time end near
+ * the cap, whatever ends their daemon or their proxy, and afterwards nothing is held.
+ */
+import t, { type Test } from "tap";
+import { admin, until } from "../../support/client.js";
+import { makeSite, type Part } from "../../support/processes/processes.js";
+import { startEndlessStreams } from "../../support/providers/endless-streams.js";
+
+const provider = await startEndlessStreams();
+t.teardown(() => provider.close());
+provider.atOnce = 1;
+const streams = 100;
+const tokensMax = 20_000;
+/** What the streams may pass the cap by: a chunk each, and what is on its way. */
+const passed = 0.25;
+const budgetUsd = 0.015;
+const site = makeSite(
+  t,
+  `
+providers:
+  test: { type: openai, base_url: "${provider.baseUrl}", api_key: none, models: [m], retries: 0 }
+limiter: { deadline_ms: 30000 }
+prices: { test/m: { input: 0.5, output: 1 } }
+rate_limits:
+  user_paths:
+${["many", "daemon", "proxy"].map((path) => `    - { path: /${path}, limits: [{ period: day, max_tokens: ${tokensMax}, hold: hard }] }`).join("\n")}
+budgets:
+  user_paths:
+    - { path: /paid, limits: [{ period: daily, amount: ${budgetUsd}, hold: hard }] }
+`,
+);
+let daemon: Part = await site.startDaemon();
+const { ready: url } = await site.startProxy();
+
+interface Answer {
+  readonly status: number;
+  /** The finish reason; empty if the answer was cut. */
+  readonly finish: string;
+}
+
+async function ask(at: string, path: string): Promise<Answer> {
+  const body = { model: "m", messages: [{ role: "user", content: "hi" }], stream: true };
+  try {
+    const response = await fetch(`${at}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-sluice-user-path": path },
+      body: JSON.stringify(body),
+    });
+    const text = await response.text();
+    const isWhole = text.endsWith("data: [DONE]\n\n");
+    const [, finish = ""] = /"finish_reason":"(\w+)"/.exec(text) ?? [];
+    return { status: response.status, finish: isWhole ? finish : "" };
+  } catch {
+    return { status: 0, finish: "" };
+  }
+}
+
+const all = (at: string, path: string): Promise<readonly Answer[]> =>
+  Promise.all(Array.from({ length: streams }, () => ask(at, path)));
+
+/** The tokens of a path's rule, once they are more than `atLeast`. */
+async function used(path: string, atLeast = 0): Promise<number> {
+  const rules = await until(
+    async () =>
+      // Without a daemon there are none.
+      ((await admin(url, "GET /rate-limits")).body.rate_limits ?? []).filter(
+        ({ subject, period_seconds }) => subject === path && period_seconds > 0,
+      ),
+    ([rule]) => rule !== undefined && rule.tokens_used > atLeast,
+  );
+  return rules[0]!.tokens_used;
+}
+
+/** Requests one after the other, until one is refused. */
+async function useUp(path: string): Promise<number> {
+  for (let count = 0; ; count++) if ((await ask(url, path)).status !== 200) return count;
+}
+
+/** Of the answers, all that weren't refused ended normally. */
+function endNormally(t: Test, answers: readonly Answer[]): void {
+  const begun = answers.filter(({ status }) => status !== 429);
+  t.ok(begun.length > streams / 2, `${begun.length} of ${streams} are admitted`);
+  t.same(
+    begun.filter(({ status, finish }) => status !== 200 || finish !== "length"),
+    [],
+  );
+}
+
+t.test("a hundred streams end at a cap on tokens, and what is left of it is used", async (t) => {
+  endNormally(t, await all(url, "/many"));
+  const tokens = await used("/many");
+  t.ok(tokens <= tokensMax * (1 + passed), `${tokens} are used`);
+  await useUp("/many");
+  const last = await used("/many");
+  t.ok(last >= 0.99 * tokensMax, `${last} are used`);
+  t.ok(last <= tokensMax * (1 + passed));
+});
+
+t.test("a hundred streams end at a budget", async (t) => {
+  endNormally(t, await all(url, "/paid"));
+  await useUp("/paid");
+  const { body } = (await admin(url, "GET /budgets")) as unknown as {
+    body: { budgets: readonly { spent: number }[] };
+  };
+  const { spent } = body.budgets[0]!;
+  t.ok(
+    spent >= 0.99 * budgetUsd && spent <= budgetUsd * (1 + passed),
+    `${spent} dollars are spent`,
+  );
+});
+
+t.test("streams go on while their daemon is replaced, and end at the cap", async (t) => {
+  const before = provider.calls.length;
+  const answers = all(url, "/daemon");
+  await until(
+    async () => provider.calls.slice(before).reduce((sum, { tokens }) => sum + tokens, 0),
+    (sum) => sum > tokensMax / 4,
+  );
+  await daemon.kill("SIGKILL");
+  daemon = await site.startDaemon();
+  const ended = await answers;
+  t.ok(ended.some(({ finish }) => finish === "length"));
+  t.same(
+    ended.filter(({ status, finish }) => status === 200 && finish !== "length"),
+    [],
+    "no stream breaks",
+  );
+  const tokens = await used("/daemon", tokensMax / 2);
+  t.ok(tokens <= tokensMax * (1 + passed), `${tokens} are used`);
+});
+
+t.test("what a killed proxy held comes back", async (t) => {
+  const other = await site.startProxy();
+  const before = provider.calls.length;
+  const answers = all(other.ready, "/proxy");
+  await until(
+    async () => provider.calls.slice(before).reduce((sum, { tokens }) => sum + tokens, 0),
+    (sum) => sum > tokensMax / 8,
+  );
+  await other.kill("SIGKILL");
+  await answers;
+  provider.atOnce = 50;
+  // The daemon waits for a while whether the proxy comes back. Then all of the cap can be used.
+  const tokens = await until(
+    async () => {
+      await ask(url, "/proxy");
+      return used("/proxy", -1);
+    },
+    (now) => now > 0.9 * tokensMax,
+  );
+  t.ok(tokens <= tokensMax * (1 + passed), `${tokens} are used`);
+});
