@@ -23,6 +23,8 @@ export function renderBackTest(rule: RuleKey, report: Fields): string {
     ["requests", judged],
     ["refused", isRefusing ? refusedText(report) : countOf(refused)],
   ];
+  const { went_on: wentOn } = report;
+  if (typeof wentOn === "number") fields.push(["went on", `${countOf(wentOn)} when exhausted`]);
   if (isRefusing)
     fields.push(
       ["first", text(report["first_refused_at"])],

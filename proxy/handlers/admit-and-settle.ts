@@ -3,6 +3,7 @@ import { assert } from "../../shared/assert.js";
 import { isCount } from "../../shared/checked.js";
 import type { Price } from "../../shared/domain/price.js";
 import { refusalMessage } from "../../shared/domain/refusal-message.js";
+import type { Measure } from "../../shared/domain/rule.js";
 import { isOfMcp, type Target, targetName } from "../../shared/domain/target-name.js";
 import type { Breach, BudgetBreach, SuccessHeaders } from "../../shared/domain/verdict.js";
 import type { Failure } from "../../shared/error-code.js";
@@ -14,9 +15,9 @@ import { authorizeCaller } from "../auth/authorize-caller.js";
 import { deniedCaller, modelProblem } from "../auth/caller.js";
 import { type Gateway, providerOf } from "../gateway.js";
 import { meteredAt, type RequestBounds } from "../hard-caps/request-bounds.js";
-import { admittedHeaders } from "../http/limit-headers.js";
+import { admittedHeaders, messagesHeaders } from "../http/limit-headers.js";
 import { areaOf } from "../http/match-route.js";
-import { replyFailure, replyInternalError, replyRefused } from "../http/respond.js";
+import { replyFailure, replyInternalError, replyRefused, speaksMessages } from "../http/respond.js";
 import { waitOf } from "../http/wait-preference.js";
 import { limiterUnavailable } from "../limiter/daemon-calls.js";
 import type {
@@ -446,6 +447,23 @@ function isAnsweredPassthrough(path: string, model: string, status: number): boo
  * Ends an admitted request that can't be sent: it stays counted, like one that the provider
  * refuses. `failure` is null if the client disconnected.
  */
+/** The limits' headers of a response, with the names of the client's dialect. */
+export function limitHeaders(
+  { exchange, gateway }: RequestContext<"nowMs">,
+  admitted: AdmittedRequest,
+): string[] {
+  const headers = admittedHeaders(admitted);
+  const measures = admitted.headers?.measures;
+  if (measures === undefined || !speaksMessages(exchange)) return headers;
+  const nowMs = gateway.nowMs();
+  return [
+    ...headers,
+    ...Object.entries(measures).flatMap(([measure, left]) =>
+      messagesHeaders(measure as Measure, left, nowMs),
+    ),
+  ];
+}
+
 export function refuseAdmitted(
   { gateway, exchange, record }: RequestContext<"limiter" | "log">,
   { admission, headers }: AdmittedRequest,

@@ -22,7 +22,6 @@ import { type RequestBounds, requestBounds } from "../hard-caps/request-bounds.j
 import { describeJson, forwardRequestHeaders, withoutDialect } from "../http/copy-headers.js";
 import type { Exchange } from "../http/exchange.js";
 import { keptAliveExchange } from "../http/exchanges/kept-alive-exchange.js";
-import { admittedHeaders } from "../http/limit-headers.js";
 import type { ModelOperation } from "../http/match-route.js";
 import { droppedHeaders, targetHeader } from "../http/respond.js";
 import type { AttemptTrace } from "../metrics/spans/request-trace.js";
@@ -59,6 +58,7 @@ import {
   admitRequest,
   type Exhausted,
   isRefusedUnread,
+  limitHeaders,
   metersOf,
   refuseUnadmitted,
   refuseUnknownModel,
@@ -146,7 +146,7 @@ export async function modelRequest(
     const sending = switched ?? { admitted: outcome as AdmittedRequest, call, route, all };
     const { admitted } = sending;
     const { admission } = admitted;
-    keptAlive?.keepAlive(admittedHeaders(admitted));
+    keptAlive?.keepAlive(limitHeaders(context, admitted));
     const forwarded = await sendAdmitted(context, sending, bounds);
     if (watched !== null) noteAnswered(received, watched, forwarded);
     settleRequest(
@@ -314,7 +314,7 @@ function sendAdmitted(
   const { target } = admission;
   assert(target !== null, "an admitted request has a target");
   const hasFallback = all.length > 1 && call.repeatable;
-  const headers = admittedHeaders(admitted);
+  const headers = limitHeaders(context, admitted);
   const first = sendCall(context, { target, call, route, headers, hasFallback, bounds });
   if (!hasFallback) return first;
   const sendNext: FailOver["send"] = (next, itsHeaders, hasNext) =>

@@ -5,6 +5,7 @@
 import { usdText } from "../../shared/domain/money.js";
 import type { Measure } from "../../shared/domain/rule.js";
 import type { Breach, Dimension, Left, SuccessHeaders } from "../../shared/domain/verdict.js";
+import { formatSeconds } from "../../shared/time.js";
 import type { Waited } from "../limiter/limiter.js";
 import { headerText } from "./copy-headers.js";
 import { waitedHeaders } from "./wait-preference.js";
@@ -37,6 +38,24 @@ function triple(dimension: Dimension, { limit, remaining, resetSeconds }: Left):
     text(remaining),
     `x-ratelimit-reset-${name}`,
     String(resetSeconds),
+  ];
+}
+
+/** As `triple`, under the names that Anthropic's clients read; only tokens by kind have them. */
+export function messagesHeaders(
+  dimension: Dimension,
+  { limit, remaining, resetSeconds }: Left,
+  nowMs: number,
+): readonly string[] {
+  if (dimension !== "input_tokens" && dimension !== "output_tokens") return [];
+  const name = `anthropic-ratelimit-${headerNames.get(dimension)}`;
+  return [
+    `${name}-limit`,
+    String(limit),
+    `${name}-remaining`,
+    String(remaining),
+    `${name}-reset`,
+    formatSeconds(nowMs + resetSeconds * 1000),
   ];
 }
 

@@ -15,7 +15,13 @@ import type { Waited } from "../limiter/limiter.js";
 import { messageForGoogle, messageForMessages } from "../upstream/errors/context-full.js";
 import { headerText } from "./copy-headers.js";
 import type { Exchange } from "./exchange.js";
-import { isLongWait, refusalHeaders, successHeaders, waitHeaders } from "./limit-headers.js";
+import {
+  isLongWait,
+  messagesHeaders,
+  refusalHeaders,
+  successHeaders,
+  waitHeaders,
+} from "./limit-headers.js";
 import type { Area } from "./match-route.js";
 import { type Refusal, refusalForClient } from "./retrying-clients.js";
 import { waitedHeaders } from "./wait-preference.js";
@@ -232,7 +238,7 @@ export function replyRefused(
   exchange.failure = refused;
   const limits =
     answer.kind === "refused"
-      ? refusalHeaders(answer.breach)
+      ? [...refusalHeaders(answer.breach), ...ofMessages(exchange, answer.breach, nowMs)]
       : [...waitHeaders(breach.waitSeconds), ...successHeaders(answer.headers)];
   const headers = [...limits, ...waitedHeaders(answer.waited)];
   const isLong = isLongWait(breach.waitSeconds);
@@ -260,6 +266,16 @@ export function replyRefused(
 /** Of `provider/model`. */
 function providerIn(subject: string): string {
   return subject.slice(0, subject.indexOf("/"));
+}
+
+/** The cap of a 429 under the names of Anthropic's clients. */
+function ofMessages(
+  exchange: Exchange,
+  { dimension, cap, waitSeconds }: Breach,
+  nowMs: number,
+): readonly string[] {
+  if (!speaksMessages(exchange)) return [];
+  return messagesHeaders(dimension, { limit: cap, remaining: 0, resetSeconds: waitSeconds }, nowMs);
 }
 
 function wordedEnvelope(exchange: Exchange, worded: Refusal): object {

@@ -161,6 +161,10 @@ export interface BackTestReport extends Timed {
   readonly requests: number;
   readonly refused: number;
   readonly refused_for: RefusedFor;
+  /**
+   * Requests that met the exhausted rule and went on, as `on_exhausted` says; absent without it.
+   */
+  readonly went_on?: number;
   readonly first_refused_at: string | null;
   readonly last_refused_at: string | null;
   /** The days of the range that have requests. */

@@ -19,6 +19,7 @@ type Sums = Pick<
   | "requests"
   | "refused"
   | "refused_for"
+  | "went_on"
   | "first_refused_at"
   | "last_refused_at"
   | "days"
@@ -39,6 +40,7 @@ export class BackTestSums {
   readonly #paths = new Map<string, number>();
   #requests = 0;
   #refused = 0;
+  #wentOn = 0;
   #firstMs: number | null = null;
   #lastMs: number | null = null;
   /** The highest count of requests, including the request itself, and of tokens and measures. */
@@ -75,6 +77,11 @@ export class BackTestSums {
     if (known !== undefined || this.#paths.size < pathsMax) this.#paths.set(path, (known ?? 0) + 1);
   }
 
+  /** Adds a request that met the exhausted rule, which didn't refuse it. */
+  addWentOn(): void {
+    this.#wentOn++;
+  }
+
   /** Adds the counts of the rule without caps, which include the request already. */
   addUse(counters: readonly Counter[], nowMs: number): void {
     for (const { rule, window, inFlight } of counters) {
@@ -93,6 +100,7 @@ export class BackTestSums {
       requests: this.#requests,
       refused: this.#refused,
       refused_for: { ...this.#refusedFor },
+      ...(this.#definition.onExhausted === undefined ? {} : { went_on: this.#wentOn }),
       first_refused_at: moment(this.#firstMs),
       last_refused_at: moment(this.#lastMs),
       days: [...this.#days].map(([date, sums]) => ({ date, ...sums })),

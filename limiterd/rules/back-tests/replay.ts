@@ -45,7 +45,7 @@ export class Replay {
     const { fromMs } = options;
     this.#definition = definition;
     const at = { nowMs: fromMs, tokensEnforced: true };
-    this.#rule = new ReplayedRule(definition, names, at);
+    this.#rule = new ReplayedRule(asReplayed(definition), names, at);
     this.#free = new ReplayedRule(withoutCaps(definition), names, { ...at, tokensEnforced: false });
     this.#fromMs = fromMs;
     this.#heldMax = options.heldMax ?? heldMax;
@@ -76,14 +76,20 @@ export class Replay {
     while (this.#ends.firstMs <= startMs) this.#end();
     if (request.kind === "part" || startMs < this.#nowMs) return this.#count(request);
     this.#nowMs = startMs;
-    const verdict = this.#rule.admit(request, startMs);
-    const free = this.#free.admit(request, startMs);
-    const freeCounters = isBreach(free) ? [] : free;
-    const running = { request, counters: isBreach(verdict) ? null : verdict, freeCounters };
-    this.#ends.add(Math.max(request.endMs, startMs), running);
+    const { counters, breach } = this.#rule.admit(request, startMs);
+    const freeCounters = this.#free.admit(request, startMs).counters ?? [];
+    this.#ends.add(Math.max(request.endMs, startMs), { request, counters, freeCounters });
     if (startMs < this.#fromMs) return;
-    this.sums.add(request, isBreach(verdict) ? verdict : null, startMs);
+    const goesOn = breach !== null && (counters !== null || this.#sendsOn(breach));
+    if (goesOn) this.sums.addWentOn();
+    this.sums.add(request, goesOn ? null : breach, startMs);
     this.sums.addUse(freeCounters, startMs);
+  }
+
+  /** Whether the request goes to another model, which this rule doesn't count. */
+  #sendsOn({ dimension }: Breach): boolean {
+    const { onExhausted } = this.#definition;
+    return typeof onExhausted === "object" && dimension !== "children" && dimension !== "banned";
   }
 
   #end(): void {
@@ -115,13 +121,20 @@ export class Replay {
   }
 }
 
-function isBreach(verdict: readonly Counter[] | Breach): verdict is Breach {
-  return !Array.isArray(verdict);
+/**
+ * The rule as it is replayed. One for all models counts a request that goes on with another model;
+ * one for some models, a model or a provider doesn't.
+ */
+function asReplayed(definition: RuleDefinition): RuleDefinition {
+  const { scope, models, onExhausted } = definition;
+  if (typeof onExhausted !== "object") return definition;
+  const isForAll = scope === "user_path" && models === undefined;
+  return { ...definition, onExhausted: isForAll ? "warn" : undefined };
 }
 
 /** Its other caps refuse nothing, because tokens aren't enforced. */
 function withoutCaps(definition: RuleDefinition): RuleDefinition {
-  return { ...definition, maxRequests: Number.MAX_SAFE_INTEGER };
+  return { ...definition, maxRequests: Number.MAX_SAFE_INTEGER, onExhausted: undefined };
 }
 
 interface Entry<T> {

@@ -37,6 +37,13 @@ export interface PastRequest {
   readonly kind: "request" | "submission" | "part";
 }
 
+interface ReplayedVerdict {
+  /** Null: it is refused. */
+  readonly counters: readonly Counter[] | null;
+  /** Why it is refused, or why the rule is exhausted although it doesn't refuse; usually null. */
+  readonly breach: Breach | null;
+}
+
 /** Children that are examined for each request, so that idle ones are removed. */
 const sweptPerRequest = 4;
 
@@ -66,8 +73,8 @@ export class ReplayedRule {
     };
   }
 
-  /** Returns the counters that count the request from now on, or why it is refused. */
-  admit({ userPath, target, kind }: PastRequest, nowMs: number): readonly Counter[] | Breach {
+  /** Judges a request, and counts it from now on unless it is refused. */
+  admit({ userPath, target, kind }: PastRequest, nowMs: number): ReplayedVerdict {
     const submission = kind === "submission";
     const verdict = admit(
       this.#counting,
@@ -77,7 +84,9 @@ export class ReplayedRule {
     assert(verdict.kind !== "exceeded", "no budget is judged again");
     this.#book.forgetIdle(nowMs, sweptPerRequest);
     this.#book.reclaim();
-    return verdict.kind === "admitted" ? verdict.counters : verdict.breach;
+    return verdict.kind === "admitted"
+      ? { counters: verdict.counters, breach: verdict.exhausted[0] ?? null }
+      : { counters: null, breach: verdict.breach };
   }
 
   /** Ends an admitted request: frees its slots and charges its tokens. */

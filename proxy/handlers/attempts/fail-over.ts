@@ -8,12 +8,11 @@ import { refusalMessage } from "../../../shared/domain/refusal-message.js";
 import type { Target } from "../../../shared/domain/target-name.js";
 import type { Metered } from "../../../shared/wire/message-to-daemon.js";
 import type { Gateway } from "../../gateway.js";
-import { admittedHeaders } from "../../http/limit-headers.js";
 import type { Admission, AdmissionOutcome } from "../../limiter/limiter.js";
 import type { RequestContext } from "../../request-context.js";
 import { isMoreUseful } from "../../upstream/errors/failover-reason.js";
 import { abandoned, type Forwarded } from "../../upstream/forwarded.js";
-import { type RecordingParts, settleAttempt } from "../admit-and-settle.js";
+import { limitHeaders, type RecordingParts, settleAttempt } from "../admit-and-settle.js";
 
 export interface FailOver {
   readonly admission: Admission;
@@ -32,7 +31,7 @@ export interface FailOver {
  * result is still the provider's failure, as that is the cause.
  */
 export async function failOver(
-  context: RequestContext<RecordingParts | "limiter">,
+  context: RequestContext<RecordingParts | "limiter" | "nowMs">,
   { admission, targets, metersOf, send }: FailOver,
   first: Forwarded,
 ): Promise<Forwarded> {
@@ -64,7 +63,7 @@ export async function failOver(
     record.target = admission.target;
     const { answered, status } = last.failed;
     gateway.metrics.counts.failedOver(target, answered ? String(status) : "no_answer");
-    last = await send(admission.target!, admittedHeaders(outcome), untried.length > 1);
+    last = await send(admission.target!, limitHeaders(context, outcome), untried.length > 1);
     if (last.failed === null) return last;
   }
 }

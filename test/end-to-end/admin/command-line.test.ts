@@ -125,6 +125,7 @@ for (const [from, where, left] of [
     for (const { argv, fails } of commandsOn(page)) {
       if (left.test(argv.join(" "))) continue;
       if (argv[0] === "limits" && !fails) await run(rule, { env });
+      if (argv[1] === "enforce") await run([...rule, "--shadow"], { env });
       const given = await inThisGateway(argv, keys);
       const { exitCode, err } = await run([...given, ...where], {
         env,

@@ -25,6 +25,7 @@ t.test("metrics of rules and budgets have their use, in the order of the lists",
       pathRule("/b", 60, { requests: 10, tokens: 500 }),
       pathRule("/a", 0, { requests: 3 }),
       { ...pathRule("/team", 60, { requests: 1 }), perChild: true },
+      { ...pathRule("/", 60, { requests: 1 }), perChild: true, mode: "shadow" },
     ],
     {
       budgets: [
@@ -41,13 +42,17 @@ t.test("metrics of rules and budgets have their use, in the order of the lists",
   const proxy = daemon.proxy("p1");
   askFor(proxy, 2, "/b/x");
   askFor(proxy, 3, "/a");
+  askFor(proxy, 4, "/a/y");
   const all = await samples(daemon, 500);
   const a = { scope: "user_path", subject: "/a", period: "concurrent" };
   const b = { scope: "user_path", subject: "/b", period: "minute" };
   t.same(valuesOf(all, "sluice_rule_used"), [
-    [{ ...a, dimension: "concurrent" }, 1],
+    [{ ...a, dimension: "concurrent" }, 2],
     [{ ...b, dimension: "requests" }, 1],
     [{ ...b, dimension: "tokens" }, 0],
+  ]);
+  t.same(valuesOf(all, "sluice_shadow_rule_would_refuse_total"), [
+    [{ scope: "user_path", subject: "/", period: "minute" }, 1],
   ]);
   t.same(valuesOf(all, "sluice_rule_limit"), [
     [{ ...a, dimension: "concurrent" }, 3],
@@ -55,7 +60,7 @@ t.test("metrics of rules and budgets have their use, in the order of the lists",
     [{ ...b, dimension: "tokens" }, 500],
   ]);
   t.same(valuesOf(all, "sluice_rule_in_flight"), [
-    [a, 1],
+    [a, 2],
     [b, 1],
   ]);
   const day = { scope: "user_path", subject: "/b", period: "daily" };
@@ -67,12 +72,12 @@ t.test("metrics of rules and budgets have their use, in the order of the lists",
   );
   t.same(valuesOf(all, "sluice_metrics_rules_left_out"), [[{}, 0]]);
   t.same(valuesOf(all, "sluice_limiter_admissions_total"), [
-    [{ verdict: "admitted" }, 2],
+    [{ verdict: "admitted" }, 3],
     [{ verdict: "refused" }, 0],
     [{ verdict: "over_budget" }, 0],
     [{ verdict: "denied" }, 0],
   ]);
-  t.same(valuesOf(all, "sluice_limiter_in_flight"), [[{}, 2]]);
+  t.same(valuesOf(all, "sluice_limiter_in_flight"), [[{}, 3]]);
 });
 
 t.test("more rules than allowed are left out, and counted", async (t) => {

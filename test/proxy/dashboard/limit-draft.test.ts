@@ -6,8 +6,14 @@ import {
   newBudget,
 } from "../../../proxy/dashboard/web/logic/budget-draft.js";
 import {
+  exhaustedBody,
+  exhaustedDraftOf,
   fieldOf,
   holdBody,
+  isElsewhere,
+  itemKey,
+  keyBody,
+  keyDraftOf,
   parseAmount,
   saveEffect,
 } from "../../../proxy/dashboard/web/logic/limit-draft.js";
@@ -33,6 +39,46 @@ const rule = {
   max_requests: 10,
 } as RuleItem;
 const draft = ruleDraftOf(rule);
+
+t.test("what happens when a limit is exhausted, as edited", async (t) => {
+  const drafts = [
+    [{ onExhausted: "", useModel: "" }, undefined],
+    [{ onExhausted: "warn", useModel: "" }, "warn"],
+    [{ onExhausted: "use", useModel: "cheap" }, { use: "cheap" }],
+  ] as const;
+  for (const [draft, what] of drafts) {
+    t.same(exhaustedDraftOf({ ...(what === undefined ? {} : { on_exhausted: what }) }), draft);
+    t.same(exhaustedBody(draft, null), what === undefined ? {} : { on_exhausted: what });
+  }
+  const [[refuses]] = drafts;
+  t.same(
+    exhaustedBody(refuses, { on_exhausted: "warn" }),
+    { on_exhausted: "refuse" },
+    "taken back",
+  );
+  t.equal(fieldOf("on_exhausted.use"), "on_exhausted");
+});
+
+t.test("a shadow rule that is enforced replaces itself and keeps its counters", async (t) => {
+  const original = {
+    scope: "user_path",
+    subject: "/team",
+    period_label: "minute",
+    period_seconds: 60,
+    per_child: false,
+    mode: "shadow",
+  } as const;
+  const draft = keyDraftOf(original, ["minute"]);
+  t.equal(draft.shadow, true);
+  t.match(keyBody(draft, "limit_key"), { mode: "shadow" });
+  t.match(itemKey(original, "limit_key"), { mode: "shadow" });
+  t.notOk(isElsewhere(draft, original));
+  const enforced = { ...draft, shadow: false };
+  t.ok(isElsewhere(enforced, original), "so the body names what it replaces");
+  t.equal(saveEffect(enforced, original), "keeps");
+  const { mode: _, ...other } = original;
+  t.equal(saveEffect({ ...draft, shadow: true }, other), "moves", "an enforced one starts again");
+});
 
 t.test("other caps keep the counters; another subject, period or kind restarts them", async (t) => {
   t.equal(saveEffect(newRule("user_path", "/x"), null), "makes");

@@ -1,5 +1,9 @@
 import t from "tap";
-import { refusalHeaders, successHeaders } from "../../../proxy/http/limit-headers.js";
+import {
+  messagesHeaders,
+  refusalHeaders,
+  successHeaders,
+} from "../../../proxy/http/limit-headers.js";
 import type { Breach } from "../../../shared/domain/verdict.js";
 
 const breach: Breach = {
@@ -15,6 +19,21 @@ const asRecord = (flat: readonly string[]): Record<string, string> =>
   Object.fromEntries(
     Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i]!, flat[2 * i + 1]!]),
   );
+
+t.test("tokens by kind have the names of Anthropic's clients", async (t) => {
+  const left = { limit: 500, remaining: 20, resetSeconds: 7 };
+  const nowMs = Date.parse("2026-11-29T09:00:00.400Z");
+  t.same(asRecord(messagesHeaders("output_tokens", left, nowMs)), {
+    "anthropic-ratelimit-output-tokens-limit": "500",
+    "anthropic-ratelimit-output-tokens-remaining": "20",
+    "anthropic-ratelimit-output-tokens-reset": "2026-11-29T09:00:07Z",
+  });
+  t.match(asRecord(messagesHeaders("input_tokens", left, nowMs)), {
+    "anthropic-ratelimit-input-tokens-remaining": "20",
+  });
+  for (const other of ["requests", "tokens", "cost", "concurrent"] as const)
+    t.same(messagesHeaders(other, left, nowMs), [], other);
+});
 
 t.test(
   "a refusal has its wait in both units, the breached dimension, and for long waits the header against a retry",

@@ -2,6 +2,9 @@
 import type { BudgetItem } from "../../../../shared/api/budget-item.js";
 import type { Unpriced } from "../../../../shared/domain/budget.js";
 import {
+  type ExhaustedDraft,
+  exhaustedBody,
+  exhaustedDraftOf,
   holdBody,
   isElsewhere,
   itemKey,
@@ -9,6 +12,7 @@ import {
   keyBody,
   keyDraftOf,
   parseAmount,
+  refusesWhenExhausted,
   type SaveEffect,
   saveEffect,
 } from "./limit-draft.js";
@@ -22,7 +26,7 @@ export const budgetPeriods = [
   "yearly",
 ] as const;
 
-export interface BudgetDraft extends KeyDraft {
+export interface BudgetDraft extends KeyDraft, ExhaustedDraft {
   /** US dollars as typed. */
   readonly amount: string;
   /** What happens to models without a price; empty: what the configuration says for all budgets. */
@@ -38,6 +42,7 @@ export interface BudgetDraft extends KeyDraft {
 
 export function newBudget(scope: string): BudgetDraft {
   return {
+    ...refusesWhenExhausted,
     scope,
     subject: "",
     period: "monthly",
@@ -57,6 +62,7 @@ export function budgetDraftOf(budget: BudgetItem): BudgetDraft {
   const { amount, unpriced = "", time_zone = "", anchor_day, rolling = false, rollover } = budget;
   return {
     ...keyDraftOf(budget, budgetPeriods),
+    ...exhaustedDraftOf(budget),
     amount: String(amount),
     unpriced,
     timeZone: time_zone,
@@ -80,6 +86,7 @@ export function budgetBody(
     unpriced: draft.unpriced === "" ? null : draft.unpriced,
     ...calendarOf(draft),
     ...holdBody(draft, original),
+    ...exhaustedBody(draft, original),
     ...(original !== null && isElsewhere(draft, original)
       ? { replaces: itemKey(original, "budget_key") }
       : {}),

@@ -3,12 +3,39 @@
  * effect of saving on the counters, and the field of an error. Pure.
  */
 
+import type { ExhaustedField } from "../../../../shared/domain/on-exhausted.js";
 import {
   hoursOf,
   textOfWhen,
   type WhenField,
   whenOfText,
 } from "../../../../shared/domain/rule-hours.js";
+
+/** What happens when a limit is exhausted. */
+export interface ExhaustedDraft {
+  /** Empty: requests are refused. */
+  readonly onExhausted: "" | "warn" | "use";
+  /** The model that serves instead, as typed. */
+  readonly useModel: string;
+}
+
+export const refusesWhenExhausted: ExhaustedDraft = { onExhausted: "", useModel: "" };
+
+export function exhaustedDraftOf({ on_exhausted: what }: ExhaustedField): ExhaustedDraft {
+  return typeof what === "object"
+    ? { onExhausted: "use", useModel: what.use }
+    : { onExhausted: what ?? "", useModel: "" };
+}
+
+/** Left out, what `original` has would stay. */
+export function exhaustedBody(
+  { onExhausted, useModel }: ExhaustedDraft,
+  original: ExhaustedField | null,
+): Record<string, unknown> {
+  if (onExhausted === "use") return { on_exhausted: { use: useModel.trim() } };
+  if (onExhausted === "warn") return { on_exhausted: onExhausted };
+  return original?.on_exhausted === undefined ? {} : { on_exhausted: "refuse" };
+}
 
 export interface KeyDraft {
   readonly scope: string;
@@ -162,6 +189,7 @@ export function fieldOf(param: string | null): string | null {
   if (/^(?:limit_key|budget_key)/.test(param)) return "period";
   if (param.startsWith("models")) return "models";
   if (/^when\b/.test(param)) return "when";
+  if (param.startsWith("on_exhausted")) return "on_exhausted";
   if (param.startsWith("token_weights")) return "token_weights";
   if (param.startsWith("shares")) return "shares";
   return param.startsWith("replaces") ? null : param;

@@ -6,6 +6,9 @@ import { sharesOfText, textOfShares } from "../../../../shared/domain/child-shar
 import { textOfWeights, weightsOfText } from "../../../../shared/domain/token-weights.js";
 import { daysBetween } from "../../../../shared/time.js";
 import {
+  type ExhaustedDraft,
+  exhaustedBody,
+  exhaustedDraftOf,
   holdBody,
   isElsewhere,
   itemKey,
@@ -13,12 +16,13 @@ import {
   keyBody,
   keyDraftOf,
   parseAmount,
+  refusesWhenExhausted,
 } from "./limit-draft.js";
 import { formatCount, formatMoney } from "./numbers.js";
 
 export const rulePeriods = ["minute", "hour", "day", "concurrent"] as const;
 
-export interface RuleDraft extends KeyDraft {
+export interface RuleDraft extends KeyDraft, ExhaustedDraft {
   /** Caps as typed; empty for no cap. */
   readonly maxRequests: string;
   readonly maxTokens: string;
@@ -48,6 +52,7 @@ export function newRule(scope: string, subject: string): RuleDraft {
   };
   return {
     ...key,
+    ...refusesWhenExhausted,
     maxRequests: "",
     maxTokens: "",
     maxInputTokens: "",
@@ -63,6 +68,7 @@ export function newRule(scope: string, subject: string): RuleDraft {
 export function ruleDraftOf(rule: RuleItem): RuleDraft {
   return {
     ...keyDraftOf(rule, rulePeriods),
+    ...exhaustedDraftOf(rule),
     maxRequests: typed(rule.max_requests),
     maxTokens: typed(rule.max_tokens),
     maxInputTokens: typed(rule.max_input_tokens),
@@ -86,7 +92,7 @@ type RuleBody =
 
 /** `original`: the rule being edited; null for a new one. */
 export function ruleBody(draft: RuleDraft, original: RuleItem | null): RuleBody {
-  const body = keyBody(draft, "limit_key");
+  const body = { ...keyBody(draft, "limit_key"), ...exhaustedBody(draft, original) };
   if (draft.hostOnly) body["host_only"] = true;
   Object.assign(body, holdBody(draft, original));
   const overTime =

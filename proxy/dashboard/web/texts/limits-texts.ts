@@ -77,6 +77,13 @@ export const limitsTexts = {
     when: "Only during",
     whenHint: "Such as mon-fri 09:00-17:00 Europe/Berlin.",
     always: "always",
+    whenExhausted: "When exhausted",
+    exhaustedChoices: {
+      "": "refuse requests",
+      warn: "warn only",
+      use: "use another model",
+    } as Readonly<Record<string, string>>,
+    useModel: "Model that serves instead",
     shadow: "Shadow: it refuses nothing and notes what it would refuse",
     hard: "Hard: running requests count with what they may still use, and streams end at the cap",
     models: "Only for models",

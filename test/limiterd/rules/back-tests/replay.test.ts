@@ -150,6 +150,25 @@ t.test("the lowest caps refuse nothing, and one less refuses something", async (
   t.ok(tried > 100);
 });
 
+t.test("what on_exhausted lets go on isn't refused", async (t) => {
+  const perMinute = ruleWith("user_path", "/team", 60, { requests: 2 });
+  const requests = [1, 2, 3, 4].map((second) => request({ startMs: now + second * 1000 }));
+  const use = { use: "cheap" };
+  const ofModel = { ...ruleWith("model", "gpt-4o", 60, { tokens: 15 }), onExhausted: use };
+  const tested = (rule: RuleDefinition): unknown => {
+    const { refused, went_on: wentOn, lowest_caps: lowest } = replayed(rule, requests).sums.sums;
+    return { refused, wentOn, lowest };
+  };
+  const all = { refused: 0, wentOn: 2, lowest: { max_requests: 4 } };
+  t.same(tested({ ...perMinute, onExhausted: "warn" }), all);
+  t.same(tested({ ...perMinute, onExhausted: use }), all, "a rule for all models counts it all");
+  t.same(tested(perMinute), { ...all, refused: 2, wentOn: undefined });
+  const byModel = { refused: 0, wentOn: 2, lowest: { max_tokens: 31 } };
+  t.same(tested(ofModel), byModel, "one for a model doesn't count what goes to another");
+  const banned = { ...perMinute, maxRequests: 0, models: "gpt-4o" };
+  t.match(tested(banned), { refused: 4, wentOn: undefined });
+});
+
 t.test("what a replay tells", async (t) => {
   const perMinute = ruleWith("user_path", "/team", 60, { requests: 2 });
   const at = (...seconds: readonly number[]): PastRequest[] =>

@@ -12,6 +12,7 @@ import { Failed } from "../../parts/confirm.js";
 import { Dialog, DialogFoot } from "../../parts/dialog.js";
 import { CheckField, SelectField, TextField } from "../../parts/field.js";
 import {
+  ExhaustedFields,
   ModelsField,
   PeriodFields,
   SaveNotice,
@@ -25,7 +26,7 @@ const texts = budgetsTexts.dialog;
 /** The fields that show their own errors. */
 const shownFields: ReadonlySet<string> = new Set([
   ...["subject", "models", "period", "amount"],
-  ...["time_zone", "anchor_day", "rollover"],
+  ...["time_zone", "anchor_day", "rollover", "on_exhausted"],
 ]);
 
 interface BudgetDialogProps {
@@ -84,6 +85,7 @@ export function BudgetDialog({ first, original, onClose, onDone }: BudgetDialogP
           onChoose={(chosen) => change({ unpriced: chosen as BudgetDraft["unpriced"] })}
         />
         <CalendarPart draft={draft} onChange={change} errorOf={errorOf} />
+        <ExhaustedFields draft={draft} onChange={change} error={errorOf("on_exhausted")} />
         {problem !== null && !isNotNumber && !shownFields.has(wrong ?? "") && (
           <Failed>{problem.message}</Failed>
         )}

@@ -8,6 +8,7 @@ import { Failed } from "../../parts/confirm.js";
 import { Dialog, DialogFoot } from "../../parts/dialog.js";
 import { CheckField, TextField } from "../../parts/field.js";
 import {
+  ExhaustedFields,
   ModelsField,
   PeriodFields,
   SaveNotice,
@@ -80,10 +81,13 @@ export function RuleDialog({ first, original, onClose, onDone }: RuleDialogProps
           value={draft.when ?? ""}
           onInput={(when) => change({ when })}
         />
+        {draft.shadow !== true && (
+          <ExhaustedFields draft={draft} onChange={change} error={errorOf("on_exhausted")} />
+        )}
         <CheckField
           label={texts.shadow}
           checked={draft.shadow === true}
-          onChange={(shadow) => change({ shadow })}
+          onChange={(shadow) => change({ shadow, onExhausted: "" })}
         />
         <CheckField
           label={texts.hard}
@@ -119,7 +123,7 @@ function testedBody(draft: RuleDraft): Readonly<Record<string, unknown>> | null 
 function hasField(name: string | null): boolean {
   return (
     name !== null &&
-    (/^(?:subject|models|when|period|token_weights|shares)$/.test(name) ||
+    (/^(?:subject|models|when|period|token_weights|shares|on_exhausted)$/.test(name) ||
       capFields.some((field) => field === name))
   );
 }

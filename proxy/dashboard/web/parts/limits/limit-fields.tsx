@@ -1,6 +1,6 @@
 /** The fields that the dialogs of rules and of budgets have in common: for whom, and per what. */
 
-import type { SaveEffect } from "../../logic/limit-draft.js";
+import type { ExhaustedDraft, SaveEffect } from "../../logic/limit-draft.js";
 import { limitsTexts } from "../../texts/limits-texts.js";
 import { CheckField, Choices, SelectField, TextField } from "../field.js";
 import { Icon } from "../icon.js";
@@ -78,6 +78,38 @@ export function ModelsField({ draft, onChange, error }: ModelsFieldProps) {
       value={models}
       onInput={(typed) => onChange({ models: typed })}
     />
+  );
+}
+
+interface ExhaustedFieldsProps {
+  readonly draft: ExhaustedDraft;
+  readonly onChange: (part: Partial<ExhaustedDraft>) => void;
+  readonly error: string | null;
+}
+
+/** What happens when the limit is exhausted. */
+export function ExhaustedFields({ draft, onChange, error }: ExhaustedFieldsProps) {
+  const { whenExhausted, exhaustedChoices, useModel } = limitsTexts.dialog;
+  const isOther = draft.onExhausted === "use";
+  return (
+    <div class="form-row">
+      <SelectField
+        label={whenExhausted}
+        value={draft.onExhausted}
+        error={isOther ? null : error}
+        options={Object.entries(exhaustedChoices)}
+        onChoose={(chosen) => onChange({ onExhausted: chosen as ExhaustedDraft["onExhausted"] })}
+      />
+      {isOther && (
+        <TextField
+          label={useModel}
+          mono
+          error={error}
+          value={draft.useModel}
+          onInput={(typed) => onChange({ useModel: typed })}
+        />
+      )}
+    </div>
   );
 }
 
