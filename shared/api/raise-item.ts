@@ -1,7 +1,8 @@
 /** Raises as lists, explanations and GET /v1/usage show them (docs/which-limit.md). */
 import type { CapFields } from "../domain/rule.js";
 
-export interface RaiseItem extends Omit<CapFields, "token_weights" | "on_exhausted" | "hold"> {
+export interface RaiseItem
+  extends Omit<CapFields, "token_weights" | "on_exhausted" | "hold" | "shares"> {
   /** The subject of the rule or budget, or the path of the raised child of a template. */
   readonly subject: string;
   /** Of a budget. As for caps, absent where it isn't raised. */

@@ -451,11 +451,17 @@ export function parseRuleValues(
 ): Checked<ParsedCaps & { hostOnly?: true }> {
   const caps = parseCaps(fields, periodSeconds, at);
   if (!caps.ok) return caps;
-  const { onExhausted, hold } = caps.value;
-  if (fields["mode"] === "shadow" && (onExhausted ?? hold) !== undefined) {
-    const param = `${at}${onExhausted === undefined ? "hold" : "on_exhausted"}`;
-    return bad(`${param} can't be combined with the mode shadow, which refuses nothing`, param);
-  }
+  const acting = {
+    on_exhausted: caps.value.onExhausted,
+    hold: caps.value.hold,
+    shares: caps.value.childShares,
+  };
+  const [field] = Object.entries(acting).find(([, value]) => value !== undefined) ?? [];
+  if (fields["mode"] === "shadow" && field !== undefined)
+    return bad(
+      `${at}${field} can't be combined with the mode shadow, which refuses nothing`,
+      `${at}${field}`,
+    );
   const hostOnly = checkHostOnly(fields["host_only"], at);
   return hostOnly.ok ? good({ ...caps.value, ...hostOnly.value }) : hostOnly;
 }
