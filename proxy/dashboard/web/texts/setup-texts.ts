@@ -51,6 +51,24 @@ export const providersTexts = {
   weight: (target: string, weight: number) => (weight === 1 ? target : `${target} ×${weight}`),
 } as const;
 
+export const upstreamTexts = {
+  title: "The providers' own limits",
+  none: {
+    title: "No limits reported",
+    text: "A provider that limits its customers reports it with its answers.",
+  },
+  columns: {
+    model: "Model",
+    state: "Requests",
+    limits: "Left",
+    refusals: "429s",
+    reported: "Reported",
+  },
+  open: "pass",
+  saturated: (seconds: number) => `none for ${seconds} s`,
+  atOnce: (running: string, cap: string) => `${running} of ${cap} at once`,
+};
+
 export const trafficTexts = {
   title: "Traffic and failures",
   range: "Time",

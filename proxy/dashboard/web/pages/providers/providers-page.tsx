@@ -16,6 +16,7 @@ import { useListPoll } from "../../parts/use-poll.js";
 import { providersTexts as texts } from "../../texts/setup-texts.js";
 import { shellTexts } from "../../texts/shell-texts.js";
 import { TargetTraffic } from "./target-traffic.js";
+import { UpstreamLimits } from "./upstream-limits.js";
 
 export function ProvidersPage() {
   const { polled, refresh } = useListPoll<ProviderList>("/admin/providers");
@@ -27,6 +28,7 @@ export function ProvidersPage() {
           <div class="stack">
             <ProviderTable list={list} />
             <TargetTraffic open={openTargets(list)} />
+            <UpstreamLimits />
             <VirtualModels list={list} />
             <ModelPrices providers={list.providers} />
           </div>

@@ -1,0 +1,95 @@
+/** What providers report of their own limits, and which models get no request because of it. */
+import type {
+  LearnedLimit,
+  UpstreamTargetItem,
+  UpstreamTargetPage,
+} from "../../../../../shared/api/upstream-item.js";
+import { formatCount } from "../../logic/numbers.js";
+import { Ago } from "../../parts/age.js";
+import { TableOrEmpty } from "../../parts/lists/list-card.js";
+import { Card, WhenReady } from "../../parts/page.js";
+import type { Column } from "../../parts/table.js";
+import { useListPoll } from "../../parts/use-poll.js";
+import { upstreamTexts as texts } from "../../texts/setup-texts.js";
+
+/** What a browser draws at once without a pause. */
+const rowsMax = 100;
+
+export function UpstreamLimits() {
+  const { polled, refresh } = useListPoll<UpstreamTargetPage>("/admin/upstream-limits");
+  return (
+    <Card title={texts.title}>
+      <WhenReady polled={polled} onRetry={refresh}>
+        {({ upstream_limits: items, server_time }) => (
+          <TableOrEmpty
+            caption={texts.title}
+            icon="limits"
+            none={texts.none}
+            rows={items.slice(0, rowsMax)}
+            keyOf={({ provider, model }) => `${provider}/${model}`}
+            columns={columnsOf(server_time)}
+          />
+        )}
+      </WhenReady>
+    </Card>
+  );
+}
+
+function columnsOf(now: string): readonly Column<UpstreamTargetItem>[] {
+  const heads = texts.columns;
+  return [
+    {
+      key: "model",
+      head: heads.model,
+      kind: "lead",
+      cell: ({ provider, model }) => <span class="wrap">{`${provider}/${model}`}</span>,
+    },
+    {
+      key: "state",
+      head: heads.state,
+      cell: (item) => (
+        <span class="two-lines">
+          {item.saturated ? (
+            <span class="badge bad">{texts.saturated(item.retry_after)}</span>
+          ) : (
+            <span class="badge good">{texts.open}</span>
+          )}
+          {item.adaptive !== null && (
+            <span class="soft small nowrap">
+              {texts.atOnce(formatCount(item.in_flight ?? 0), formatCount(item.adaptive.cap))}
+            </span>
+          )}
+        </span>
+      ),
+    },
+    {
+      key: "limits",
+      head: heads.limits,
+      cell: ({ limits }) => (
+        <span class="badges">
+          {limits.map((limit) => (
+            <span class="badge" key={limit.name}>
+              {limitText(limit)}
+            </span>
+          ))}
+        </span>
+      ),
+    },
+    {
+      key: "refusals",
+      head: heads.refusals,
+      kind: "number",
+      cell: ({ refusals }) => formatCount(refusals),
+    },
+    {
+      key: "reported",
+      head: heads.reported,
+      cell: ({ reported_at }) => <Ago moment={reported_at} now={now} />,
+    },
+  ];
+}
+
+function limitText({ name, limit, remaining }: LearnedLimit): string {
+  const shown = (count: number | null): string => (count === null ? "?" : formatCount(count));
+  return `${name.replaceAll("_", " ")} ${shown(remaining)}/${shown(limit)}`;
+}
