@@ -6,8 +6,8 @@ import type { RequestContext } from "../../request-context.js";
 
 /** Far more than a rule needs; as msgpack, a body of this size fits into a frame. */
 const adminBodyBytesMax = 16 * 1024;
-/** A rule is an object with one object in it. */
-const adminBodyDepthMax = 3;
+/** A rule has shares, these have children, and each of them is an object. */
+const adminBodyDepthMax = 4;
 
 /** The bounds of a body with many rules. */
 interface BodyBounds {

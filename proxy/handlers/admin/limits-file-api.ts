@@ -22,8 +22,8 @@ type LimitsContext = RequestContext<"limiter" | "isUtf8" | "newId">;
 
 /** Fits the maximum of rules and budgets, on paths of usual length. */
 const fileBodyBytesMax = 4 * 1024 * 1024;
-/** A list of rules, each an object with one object in it. */
-const fileBodyDepthMax = 4;
+/** A list of rules, each nested as deep as in the other bodies. */
+const fileBodyDepthMax = 6;
 
 export function handleLimitsFile(context: LimitsContext): Promise<void> {
   return context.exchange.method === "GET" ? replyLimits(context) : apply(context);
