@@ -247,7 +247,9 @@ function waitForRoom(
 }
 
 function judgeWaiter(state: DaemonState, asked: Asked, nowMs: number, final: boolean): Look {
-  const look = answerAdmit(state, asked, nowMs, final ? "final" : "first");
+  // On a newer connection, the proxy asks again.
+  const isLeft = asked.proxy.peer !== asked.peer;
+  const look = isLeft ? answered : answerAdmit(state, asked, nowMs, final ? "final" : "first");
   if (look.kind === "admitted" || look.kind === "answered") state.waiters.answered(asked.waiter!);
   return look;
 }

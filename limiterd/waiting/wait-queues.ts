@@ -199,6 +199,8 @@ export class WaitQueues<W extends Waiting> {
       this.#next = null;
       const entry = firstOf(queue, nowMs);
       if (entry !== null) this.#look(entry, look, { due, nowMs });
+      // No class may be looked at: others needn't wait behind it in this turn.
+      else queue.refusedIn = this.#turn;
     }
     this.#next = null;
     return due.length > 0;

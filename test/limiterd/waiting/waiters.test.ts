@@ -168,6 +168,20 @@ t.test("after a reconnect it keeps its arrival and its deadline", async (t) => {
   t.equal(ask(again, 8, "/team", { askedMs: 3000, waitedMs: 3000 }), "refused");
 });
 
+t.test("a connection that its proxy has left gets no room, even if it isn't closed", async (t) => {
+  const daemon = startDaemon([pathRule("/team", 0, { requests: 1 })], { waiting });
+  const holder = daemon.proxy("holder");
+  const first = askFor(holder, 2, "/team")!;
+  const old = daemon.proxy("p1");
+  ask(old, 5, "/team");
+  const again = daemon.proxy("p1");
+  ask(again, 5, "/team");
+  holder.send(settleOf(first, 1, 5));
+  t.equal(old.received.at(-1)?.kind, "queued");
+  t.match(again.received.at(-1), { kind: "admitted", id: 5 });
+  t.equal(daemon.state.waiters.size, 0);
+});
+
 t.test("a change of the rules admits those that it has room for", async (t) => {
   const daemon = startDaemon([pathRule("/team", 3600, { requests: 1 })], {
     waiting: { ...waiting, maxMs: 7_200_000 },
