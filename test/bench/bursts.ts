@@ -69,7 +69,8 @@ await withProcesses("bursts", async (processes, dir) => {
     }
     const { firstP50Us, firstP99Us, delayP99Us, errors } = await measuring;
     const cpuUs = cpuUsBetween(cpuBefore, readCpu([peer.pid], source));
-    failed += errors;
+    const errorTexts = Object.entries(errors).map(([error, times]) => `${times} × ${error}`);
+    failed += errorTexts.length;
     rows.push([
       name,
       fixed(firstP50Us / 1000),
@@ -77,7 +78,7 @@ await withProcesses("bursts", async (processes, dir) => {
       fixed(delayP99Us / 1000),
       fixed(cpuUs / streams),
       fixed(heldBytes / 1000 / streams),
-      String(errors),
+      errorTexts.join(", ") || "0",
     ]);
     await delay(everyMs);
   }

@@ -17,8 +17,8 @@ export interface BurstMeasured {
   readonly firstP99Us: number;
   /** How much longer than the interval the time between two events was. */
   readonly delayP99Us: number;
-  /** Streams without their end. */
-  readonly errors: number;
+  /** How often which error came: a status, or a stream without its end. */
+  readonly errors: Readonly<Record<string, number>>;
 }
 
 const body = JSON.stringify({
@@ -28,13 +28,15 @@ const body = JSON.stringify({
   stream_options: { include_usage: true },
 });
 
+const okLine = "HTTP/1.1 200 ";
+
 serveJobs<BurstJob, BurstMeasured>(async ({ url, streams, everyMs }) => {
   const { hostname, port } = new URL(url);
   const request = httpRequest(hostname, "/v1/chat/completions", body);
   const first = createHistogram();
   const delay = createHistogram();
   const startedAt = performance.now();
-  let errors = 0;
+  const errors: Record<string, number> = {};
   const one = (): Promise<void> =>
     new Promise((resolve) => {
       const socket = net.connect({ host: hostname, port: Number(port), noDelay: true });
@@ -45,7 +47,8 @@ serveJobs<BurstJob, BurstMeasured>(async ({ url, streams, everyMs }) => {
       socket.on("data", (bytes: Buffer) => {
         text += bytes.toString("latin1");
         isComplete = text.includes("[DONE]");
-        if (isComplete || !text.startsWith("HTTP/1.1 200 ")) {
+        const isRefused = text.length >= okLine.length && !text.startsWith(okLine);
+        if (isComplete || isRefused) {
           socket.destroy();
           return;
         }
@@ -55,9 +58,19 @@ serveJobs<BurstJob, BurstMeasured>(async ({ url, streams, everyMs }) => {
         else delay.record(Math.max(0, now - lastAt - everyMs) * 1000);
         lastAt = now;
       });
-      socket.on("error", () => {});
+      let failure = "";
+      socket.on("error", ({ message }) => {
+        failure = message;
+      });
       socket.on("close", () => {
-        if (!isComplete) errors++;
+        if (!isComplete) {
+          const events = text.split("data: ").length - 1;
+          const what = text.startsWith(okLine)
+            ? `cut after ${events} events`
+            : text.slice(0, okLine.length - 1);
+          const error = `${what} ${failure}`.trim();
+          errors[error] = (errors[error] ?? 0) + 1;
+        }
         resolve();
       });
     });

@@ -127,7 +127,7 @@ async function measure(
   processes: Processes,
   dir: string,
 ): Promise<GatewayResults> {
-  const { name, configured, units: held } = setUp;
+  const { name, configured, units: held, isVariant = false } = setUp;
   const provider = await processes.node(file("./provider.js"), []);
   const home = join(dir, name.replaceAll(/\W+/g, "-"));
   mkdirSync(home, { mode: 0o700 });
@@ -144,7 +144,7 @@ async function measure(
       runs.push(result);
     }
   }
-  return { name, version: setUp.version(program), configured, units: held, runs };
+  return { name, version: setUp.version(program), configured, units: held, isVariant, runs };
 }
 
 /** One run against a gateway that isn't ours to start. */
@@ -170,7 +170,14 @@ async function measureUrl(url: string, processes: Processes): Promise<GatewayRes
     target: () => ({ url: url.replace(/\/$/, ""), headers, model }),
     crash: crash === undefined ? null : restart,
   });
-  return { name: url, version: "", configured: "", units: [unit], runs: [result] };
+  return {
+    name: url,
+    version: "",
+    configured: "",
+    units: [unit],
+    isVariant: false,
+    runs: [result],
+  };
 }
 
 const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));

@@ -56,16 +56,32 @@ t.test("results are a row for each cap and gateway", async (t) => {
   const results: GatewayResults[] = [
     {
       ...{ name: "Ours", version: "1", configured: "as it is" },
-      units: ["requests", "dollars"],
+      ...{ units: ["requests", "dollars"], isVariant: false },
       runs: [run("requests", 1, 1), run("requests", 50, 1.5), killed, run("dollars", 50, 0.63)],
     },
-    { name: "Theirs", version: "2", configured: "as it is", units: ["requests"], runs: [] },
+    {
+      name: "Theirs",
+      version: "2",
+      configured: "as it is",
+      units: ["requests"],
+      isVariant: false,
+      runs: [],
+    },
+    {
+      name: "Ours, hard",
+      version: "1",
+      configured: "",
+      units: ["dollars"],
+      isVariant: true,
+      runs: [],
+    },
   ];
   t.equal(capText(capFor("tokens", 100)), "10,000 tokens");
   const lines = pageTables(results).split("\n");
-  t.equal(lines[0], "| cap | gateway | 1 streams | 50 streams | lost | doubled |");
+  t.equal(lines[0], "| cap | gateway | 1 stream | 50 streams | lost | doubled |");
   t.ok(lines.includes("| 100 requests | Ours | 100 % | 150 % | 7 % | 0 % |"));
   t.ok(lines.includes("| $0.64 | Ours |  | 63 % |  |  |"));
+  t.notOk(lines.some((line) => line.startsWith("| 100 requests | Ours, hard |")));
   t.ok(lines.includes("| $0.64 | Theirs | no such cap | no such cap |  |  |"));
   t.match(
     describeTable(results),

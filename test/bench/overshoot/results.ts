@@ -9,6 +9,7 @@ export interface GatewayResults {
   readonly configured: string;
   /** What it can cap. */
   readonly units: readonly Unit[];
+  readonly isVariant: boolean;
   readonly runs: readonly RunResult[];
 }
 
@@ -47,26 +48,34 @@ export function pageTables(results: readonly GatewayResults[]): string {
       results.flatMap(({ runs }) => runs.flatMap((run) => (run.killed ? [] : run.streams))),
     ),
   ].sort((a, b) => a - b);
-  const head = ["cap", "gateway", ...streams.map((count) => `${count} streams`), "lost", "doubled"];
+  const head = [
+    "cap",
+    "gateway",
+    ...streams.map((count) => (count === 1 ? "1 stream" : `${count} streams`)),
+    "lost",
+    "doubled",
+  ];
   const rows = units.flatMap((unit) =>
-    results.map(({ name, units: held, runs }) => {
-      const own = runs.filter(({ cap }) => cap.unit === unit);
-      const cap = results
-        .flatMap((result) => result.runs)
-        .find((run) => run.cap.unit === unit)?.cap;
-      const killed = own.find((run) => run.killed);
-      return [
-        cap === undefined ? unit : capText(cap),
-        name,
-        ...streams.map((count) =>
-          held.includes(unit)
-            ? cell(own.find((run) => run.streams === count && !run.killed))
-            : "no such cap",
-        ),
-        killed === undefined ? "" : percent(killed.lost ?? 0),
-        killed === undefined ? "" : percent(killed.doubled ?? 0),
-      ];
-    }),
+    results
+      .filter(({ units: held, isVariant }) => held.includes(unit) || !isVariant)
+      .map(({ name, units: held, runs }) => {
+        const own = runs.filter(({ cap }) => cap.unit === unit);
+        const cap = results
+          .flatMap((result) => result.runs)
+          .find((run) => run.cap.unit === unit)?.cap;
+        const killed = own.find((run) => run.killed);
+        return [
+          cap === undefined ? unit : capText(cap),
+          name,
+          ...streams.map((count) =>
+            held.includes(unit)
+              ? cell(own.find((run) => run.streams === count && !run.killed))
+              : "no such cap",
+          ),
+          killed === undefined ? "" : percent(killed.lost ?? 0),
+          killed === undefined ? "" : percent(killed.doubled ?? 0),
+        ];
+      }),
   );
   const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
