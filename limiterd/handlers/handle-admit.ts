@@ -161,7 +161,9 @@ function answerAdmit(state: DaemonState, asked: Asked, nowMs: number, stage: Sta
             nowMs,
           );
     peer.leases.set(id, lease);
-    noteVerdict(state, peer, proxy, { ...lease, atPath: true, atMs: nowMs });
+    const { userPath, lsn, refusedBy } = lease;
+    const counted = { userPath, atPath: true, target: lease.target, lsn, atMs: nowMs, refusedBy };
+    noteVerdict(state, peer, proxy, counted);
     const index = targets === message.targets ? target : message.targets.indexOf(targets[target]!);
     peer.send({
       kind: "admitted",
