@@ -63,7 +63,7 @@ export function pageTables(results: readonly GatewayResults[]): string {
         const cap = results
           .flatMap((result) => result.runs)
           .find((run) => run.cap.unit === unit)?.cap;
-        const killed = own.find((run) => run.killed);
+        const killed = own.find((run) => run.killed && !run.unfinished);
         return [
           cap === undefined ? unit : capText(cap),
           name,
